@@ -1,0 +1,70 @@
+/** What an actor tells others about itself: errors with its name on them, log lines, inspections. */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import type { ActorEnd } from "./Actor.ts"
+import type { ActorRecord } from "./ActorRecord.ts"
+import type { Tagged } from "./Declarations.ts"
+import type { Inspection } from "./Inspection.ts"
+import { ActionFailed, MachineStopped, type Phase, type SendError, TransitionRefused } from "./MachineError.ts"
+import { eventLabel } from "./Timeout.ts"
+
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
+
+/** Tells those who inspect. Nothing is even put together when nobody does. */
+export const inspect = (actor: ActorRecord, what: () => DistributiveOmit<Inspection, "machine" | "id" | "at">) => {
+  if (actor.host.inspectors.size === 0) return
+  const at = actor.environment.clock.currentTimeMillisUnsafe()
+  const inspection = { machine: actor.machine, id: actor.id, at, ...what() } as Inspection
+  for (const inspector of actor.host.inspectors) inspector(inspection)
+}
+
+/** Tells the log of a failure that no sender hears of. */
+export const report = (actor: ActorRecord, error: SendError) => {
+  if (error._tag === "ActionFailed") inspect(actor, () => ({ _tag: "ActionFailed", error }))
+  actor.environment.run(Effect.logError(error.message))
+}
+
+/** Refuses an event. */
+export const refusal = (actor: ActorRecord, event: unknown, error: SendError): SendError => {
+  inspect(actor, () => ({ _tag: "Refused", event: String((event as Tagged | undefined | null)?._tag), error }))
+  return error
+}
+
+export const actionFailed = (actor: ActorRecord, phase: Phase, cause: unknown, event: Tagged | undefined): ActionFailed => {
+  const on = event === undefined ? {} : { event: eventLabel(event) }
+  return new ActionFailed({ machine: actor.machine, id: actor.id, phase, state: actor.currentState._tag, committed: true, cause, ...on })
+}
+
+export const stopped = (actor: ActorRecord, ending: ActorEnd<Tagged> | undefined): MachineStopped =>
+  new MachineStopped({
+    machine: actor.machine,
+    id: actor.id,
+    state: actor.currentState._tag,
+    reason: ending === undefined ? "it takes no more events" : endingReason(ending),
+  })
+
+/** For an event whose sender belonged to a state that has been left since. */
+export const stale = (actor: ActorRecord, event: string): TransitionRefused =>
+  new TransitionRefused({
+    machine: actor.machine,
+    id: actor.id,
+    state: actor.currentState._tag,
+    event,
+    reason: "the state its sender worked for was left",
+  })
+
+export const endingReason = (ending: ActorEnd<Tagged>): string => {
+  switch (ending._tag) {
+    case "Final":
+      return `${ending.state._tag} is a final state`
+    case "Stopped":
+      return ending.reason
+    case "Failed":
+      return ending.error.message
+  }
+}
+
+export const describeCause = (cause: Cause.Cause<unknown>): string => {
+  const error = Cause.squash(cause)
+  return error instanceof Error ? error.message : String(error)
+}

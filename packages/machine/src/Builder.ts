@@ -1,0 +1,322 @@
+/**
+ * The run-time side of a definition: each method checks what it is given and returns a new builder. What the
+ * compiler refuses is refused here too, for callers in plain JavaScript.
+ */
+import * as Duration from "effect/Duration"
+import * as Option from "effect/Option"
+import type { Blueprint } from "./Blueprint.ts"
+import { type Compiled, compile } from "./Compile.ts"
+import type {
+  AlwaysDeclaration,
+  Declarations,
+  HookFunction,
+  Place,
+  Predicate,
+  Tagged,
+  TargetDeclaration,
+  TransitionDeclaration,
+  Work,
+  WorkDeclaration,
+} from "./Declarations.ts"
+import { draft } from "./Draft.ts"
+import { DefinitionError } from "./MachineError.ts"
+import type { Persistence } from "./Persistence.ts"
+
+interface Named {
+  readonly tag: string
+  readonly tags?: ReadonlyArray<string>
+  readonly reason?: string
+}
+
+type OneOrMany = Named | ReadonlyArray<Named>
+
+interface Options {
+  readonly override?: boolean
+  readonly guard?: Predicate
+  readonly guardName?: string
+  readonly description?: string
+  readonly name?: string
+  readonly idle?: boolean
+}
+
+type Decide = (context: unknown) => unknown
+
+/** How a builder method is called when the decision may be left out. */
+type DecideOrOptions = Decide | Options | undefined
+
+export class Builder {
+  readonly declarations: Declarations
+  #compiled: Compiled | undefined
+  #blueprint: Blueprint | undefined
+
+  constructor(declarations: Declarations) {
+    this.declarations = declarations
+  }
+
+  get name(): string {
+    return this.declarations.name
+  }
+
+  get version(): number {
+    return this.declarations.version
+  }
+
+  get blueprint(): Blueprint {
+    this.#blueprint ??= draft(this.declarations)
+    return this.#blueprint
+  }
+
+  /** The tables that decisions are looked up in; made on first use. */
+  get compiled(): Compiled {
+    this.#compiled ??= compile(this.declarations)
+    return this.#compiled
+  }
+
+  on(from: OneOrMany, event: OneOrMany, to: OneOrMany, third?: DecideOrOptions, fourth?: Options): Builder {
+    const [decide, options] = splitArguments(third, fourth)
+    return this.#transition("on", from, event, this.#targets(to), decide, options, placeOf(this.on))
+  }
+
+  reenter(from: OneOrMany, event: OneOrMany, third?: DecideOrOptions, fourth?: Options): Builder {
+    const [decide, options] = splitArguments(third, fourth)
+    return this.#transition("reenter", from, event, [], decide, options, placeOf(this.reenter))
+  }
+
+  postpone(from: OneOrMany, event: OneOrMany): Builder {
+    return this.#transition("postpone", from, event, [], undefined, {}, placeOf(this.postpone))
+  }
+
+  onAny(event: OneOrMany, to: OneOrMany, third?: DecideOrOptions, fourth?: Options): Builder {
+    const [decide, options] = splitArguments(third, fourth)
+    const place = placeOf(this.onAny)
+    const targets = this.#targets(to)
+    const fallbacks = new Map(this.declarations.fallbacks)
+    for (const tag of this.#events(event)) {
+      this.#checkNew(fallbacks, tag, `any state × ${tag}`, options, place)
+      fallbacks.delete(tag)
+      fallbacks.set(tag, this.#declare("on", "*", tag, targets, decide, options, place))
+    }
+    return this.#with({ fallbacks })
+  }
+
+  always(from: OneOrMany, guard: Predicate, to: OneOrMany, decide?: Decide): Builder {
+    if (typeof guard !== "function") this.#fail("an automatic transition has no guard", "pass a function that says when it is taken")
+    const targets = this.#targets(to)
+    const place = placeOf(this.always)
+    const added = this.#states(from).map((tag): AlwaysDeclaration => {
+      this.#checkNotFinal(tag)
+      return { from: tag, guard, targets, decide, order: this.declarations.count, place }
+    })
+    return this.#with({ always: [...this.declarations.always, ...added] })
+  }
+
+  timeout(
+    from: OneOrMany,
+    after: Duration.Input | ((state: Tagged) => Duration.Input),
+    to: OneOrMany,
+    third?: DecideOrOptions,
+    fourth?: Options,
+  ): Builder {
+    const [decide, options] = splitArguments(third, fourth)
+    const place = placeOf(this.timeout)
+    const name = options.name ?? "timeout"
+    if (typeof after !== "function" && Option.isNone(Duration.fromInput(after))) {
+      this.#fail(`${JSON.stringify(after)} is no duration`, 'write it like "30 minutes" or in milliseconds')
+    }
+    const targets = this.#targets(to)
+    const timeouts = new Map(this.declarations.timeouts)
+    for (const tag of this.#states(from)) {
+      this.#checkNotFinal(tag)
+      const key = `${tag} × (${name})`
+      this.#checkNew(timeouts, key, key, options, place)
+      timeouts.delete(key)
+      timeouts.set(key, { from: tag, name, idle: options.idle === true, after, targets, decide, order: this.declarations.count, place })
+    }
+    return this.#with({ timeouts })
+  }
+
+  enter(state: OneOrMany, hook: HookFunction): Builder {
+    return this.#hook("enter", state, hook)
+  }
+
+  exit(state: OneOrMany, hook: HookFunction): Builder {
+    return this.#hook("exit", state, hook)
+  }
+
+  spawn(state: OneOrMany, work: Work): Builder {
+    return this.#work(state, work, undefined)
+  }
+
+  task(state: OneOrMany, work: Work, outcomes: NonNullable<WorkDeclaration["outcomes"]>): Builder {
+    return this.#work(state, work, outcomes)
+  }
+
+  background(work: Work): Builder {
+    return this.#with({ backgrounds: [...this.declarations.backgrounds, work] })
+  }
+
+  final(...states: ReadonlyArray<Named>): Builder {
+    const finals = new Set(this.declarations.finals)
+    for (const tag of this.#states(states)) {
+      const outgoing = [
+        ...[...this.declarations.transitions.values(), ...this.declarations.timeouts.values(), ...this.declarations.always].filter(
+          (one) => one.from === tag,
+        ),
+      ]
+      if (outgoing.length > 0) {
+        this.#fail(`${tag} is declared final but has a transition${at(outgoing[0]?.place)}`, "remove the transition or the final mark")
+      }
+      finals.add(tag)
+    }
+    return this.#with({ finals })
+  }
+
+  total(): Builder {
+    const { transitions, fallbacks, event } = this.declarations
+    const handled = new Set([...transitions.values(), ...fallbacks.values()].map((one) => one.event))
+    const unhandled = event.$tags.filter((tag) => !handled.has(tag))
+    if (unhandled.length > 0) this.#fail(`no state handles ${unhandled.join(", ")}`, "add a transition or remove the event")
+    return this
+  }
+
+  persist(persistence: Persistence<string>): Builder {
+    return this.#with({ persistence })
+  }
+
+  build(handlers: NonNullable<Declarations["handlers"]>): Builder {
+    const { guardSlots, effectSlots } = this.declarations
+    const slots = [...Object.keys(guardSlots), ...Object.keys(effectSlots)]
+    const left = slots.filter((name) => typeof handlers[name] !== "function")
+    if (left.length > 0) this.#fail(`build leaves out ${left.join(", ")}`, "pass a function for each slot")
+    const unknown = Object.keys(handlers).filter((name) => !slots.includes(name))
+    if (unknown.length > 0)
+      this.#fail(`build names ${unknown.join(", ")}, which are no slots`, `the slots are ${slots.join(", ") || "none"}`)
+    return this.#with({ handlers })
+  }
+
+  #transition(
+    kind: TransitionDeclaration["kind"],
+    from: OneOrMany,
+    event: OneOrMany,
+    targets: ReadonlyArray<TargetDeclaration>,
+    decide: Decide | undefined,
+    options: Options,
+    place: Place,
+  ): Builder {
+    const transitions = new Map(this.declarations.transitions)
+    for (const state of this.#states(from)) {
+      this.#checkNotFinal(state)
+      for (const tag of this.#events(event)) {
+        const key = `${state} × ${tag}`
+        this.#checkNew(transitions, key, key, options, place)
+        transitions.delete(key)
+        const reached = kind === "reenter" ? [{ tag: state, reason: undefined }] : targets
+        transitions.set(key, this.#declare(kind, state, tag, reached, decide, options, place))
+      }
+    }
+    return this.#with({ transitions })
+  }
+
+  #declare(
+    kind: TransitionDeclaration["kind"],
+    from: string,
+    event: string,
+    targets: ReadonlyArray<TargetDeclaration>,
+    decide: Decide | undefined,
+    options: Options,
+    place: Place,
+  ): TransitionDeclaration {
+    if (kind !== "postpone") this.#checkDecidable(from, event, targets, decide)
+    const { guard, guardName, description } = options
+    return { kind, from, event, targets, decide, guard, guardName, description, order: this.declarations.count, place }
+  }
+
+  #checkDecidable(from: string, event: string, targets: ReadonlyArray<TargetDeclaration>, decide: Decide | undefined) {
+    const variant = this.declarations.event.$variants.get(event)
+    if (decide === undefined && targets.length !== 1) {
+      this.#fail(`${from} × ${event} has ${targets.length} targets and no decision`, "pass a function that chooses one of them")
+    }
+    if (decide === undefined && variant?.reply !== undefined) {
+      this.#fail(`${from} × ${event} does not answer, but ${event} wants a reply`, "pass a decision that returns reply(...)")
+    }
+  }
+
+  #checkNew(declared: ReadonlyMap<string, { readonly place: Place }>, key: string, label: string, options: Options, place: Place) {
+    const earlier = declared.get(key)
+    if (options.override === true && earlier === undefined)
+      this.#fail(`${label} overrides nothing${at(place)}`, "remove { override: true }")
+    if (options.override !== true && earlier !== undefined) {
+      this.#fail(
+        `${label} is declared twice: first${at(earlier.place)}, again${at(place)}`,
+        "remove one, or pass { override: true } to the second",
+      )
+    }
+  }
+
+  #checkNotFinal(tag: string) {
+    if (this.declarations.finals.has(tag))
+      this.#fail(`${tag} is final and cannot have a transition`, "remove the transition or the final mark")
+  }
+
+  #hook(phase: "enter" | "exit", state: OneOrMany, hook: HookFunction): Builder {
+    const added = this.#states(state).map((tag) => ({ phase, state: tag, hook }))
+    return this.#with({ hooks: [...this.declarations.hooks, ...added] })
+  }
+
+  #work(state: OneOrMany, work: Work, outcomes: WorkDeclaration["outcomes"]): Builder {
+    const added = this.#states(state).map((tag) => ({ state: tag, work, outcomes }))
+    return this.#with({ works: [...this.declarations.works, ...added] })
+  }
+
+  #states(from: OneOrMany): ReadonlyArray<string> {
+    return this.#tags(from, this.declarations.state.$variants, "state")
+  }
+
+  #events(event: OneOrMany): ReadonlyArray<string> {
+    return this.#tags(event, this.declarations.event.$variants, "event")
+  }
+
+  #tags(given: OneOrMany, known: ReadonlyMap<string, unknown>, kind: string): ReadonlyArray<string> {
+    const tags = list(given).flatMap((one): ReadonlyArray<string | undefined> => one?.tags ?? [undefined])
+    for (const tag of tags) {
+      if (tag === undefined || !known.has(tag))
+        this.#fail(`${String(tag)} is no ${kind} of this machine`, `the ${kind}s are ${[...known.keys()].join(", ")}`)
+    }
+    return [...new Set(tags as ReadonlyArray<string>)]
+  }
+
+  #targets(to: OneOrMany): ReadonlyArray<TargetDeclaration> {
+    const targets = list(to).map((one) => ({ tag: one?.tag, reason: one?.reason }))
+    for (const { tag } of targets) {
+      const known = tag === "(stay)" || tag === "(stop)" || this.declarations.state.$variants.has(tag)
+      if (!known)
+        this.#fail(`the target ${String(tag)} is no state of this machine`, `the states are ${this.declarations.state.$tags.join(", ")}`)
+    }
+    return targets
+  }
+
+  #with(changed: Partial<Declarations>): Builder {
+    return new Builder({ ...this.declarations, ...changed, count: this.declarations.count + 1 })
+  }
+
+  #fail(problem: string, nextStep: string): never {
+    throw new DefinitionError({ machine: this.declarations.name, problem, nextStep })
+  }
+}
+
+const list = (given: OneOrMany): ReadonlyArray<Named> => (Array.isArray(given) ? (given as ReadonlyArray<Named>) : [given as Named])
+
+const splitArguments = (third: DecideOrOptions, fourth: Options | undefined): [Decide | undefined, Options] =>
+  typeof third === "function" ? [third, fourth ?? {}] : [undefined, third ?? fourth ?? {}]
+
+const placeOf = (method: (...args: never) => unknown): Place => {
+  const place: Place = {}
+  // Only V8 offers this; elsewhere the message names the pair without its line.
+  ;(Error as { captureStackTrace?: (target: object, above: unknown) => void }).captureStackTrace?.(place, method)
+  return place
+}
+
+const at = (place: Place | undefined): string => {
+  const frame = place?.stack?.split("\n")[1]?.match(/([^\s()/\\]+:\d+:\d+)\)?$/)?.[1]
+  return frame === undefined ? "" : ` at ${frame}`
+}

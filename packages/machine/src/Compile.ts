@@ -1,0 +1,195 @@
+/** Turns declarations into the tables that decisions are looked up in: one lookup by state, one by event. */
+import * as Duration from "effect/Duration"
+import type {
+  AlwaysDeclaration,
+  Declarations,
+  HookFunction,
+  Predicate,
+  Tagged,
+  TransitionDeclaration,
+  WorkDeclaration,
+} from "./Declarations.ts"
+import { type EventCheck, eventCheck } from "./EventCheck.ts"
+import { effectCalls, guardCalls, type SlotCalls } from "./SlotCalls.ts"
+
+/** A transition ready to be taken. */
+export interface Transition {
+  readonly decide: (context: unknown) => unknown
+  readonly guard: Predicate | undefined
+  readonly guardName: string
+  /** The states it may lead to. */
+  readonly targets: ReadonlyMap<string, Node>
+  /** The only state it may lead to, where there is just one: saves a lookup. */
+  readonly only: Node | undefined
+  readonly mayStay: boolean
+  readonly mayStop: boolean
+  readonly reenters: boolean
+}
+
+export interface Timeout extends Transition {
+  readonly name: string
+  readonly idle: boolean
+  readonly millis: (state: Tagged) => number
+}
+
+/** A state with everything that is declared for it. */
+export interface Node {
+  readonly tag: string
+  readonly final: boolean
+  readonly on: ReadonlyMap<string, Transition>
+  readonly postponed: ReadonlySet<string>
+  readonly timeouts: ReadonlyMap<string, Timeout>
+  readonly hasIdleTimeout: boolean
+  readonly always: ReadonlyArray<Transition>
+  readonly enter: ReadonlyArray<HookFunction>
+  readonly exit: ReadonlyArray<HookFunction>
+  readonly works: ReadonlyArray<WorkDeclaration>
+  /** Nothing happens on entering or leaving: the common case, decided without further looks. */
+  readonly plain: boolean
+  /** Something runs while the state lasts. */
+  readonly resident: boolean
+}
+
+export interface Compiled {
+  readonly name: string
+  readonly declarations: Declarations
+  readonly nodes: ReadonlyMap<string, Node>
+  readonly events: ReadonlyMap<string, EventCheck>
+  readonly guards: SlotCalls
+  readonly effects: SlotCalls
+  readonly processingTimeout: Duration.Duration | undefined
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
+export const compile = (declarations: Declarations): Compiled => {
+  const nodes = new Map<string, Mutable<Node>>()
+  for (const tag of declarations.state.$tags) nodes.set(tag, emptyNode(tag, declarations))
+  for (const node of nodes.values()) fill(node, declarations, nodes)
+  return {
+    name: declarations.name,
+    declarations,
+    nodes,
+    events: new Map([...declarations.event.$variants].map(([tag, variant]) => [tag, eventCheck(variant)])),
+    guards: guardCalls(declarations),
+    effects: effectCalls(declarations),
+    processingTimeout: declarations.processingTimeout === undefined ? undefined : Duration.fromInputUnsafe(declarations.processingTimeout),
+  }
+}
+
+const emptyNode = (tag: string, declarations: Declarations): Mutable<Node> => ({
+  tag,
+  final: declarations.finals.has(tag),
+  on: new Map(),
+  postponed: new Set(),
+  timeouts: new Map(),
+  hasIdleTimeout: false,
+  always: [],
+  enter: declarations.hooks.filter((one) => one.phase === "enter" && one.state === tag).map((one) => one.hook),
+  exit: declarations.hooks.filter((one) => one.phase === "exit" && one.state === tag).map((one) => one.hook),
+  works: declarations.works.filter((one) => one.state === tag),
+  plain: false,
+  resident: false,
+})
+
+const fill = (node: Mutable<Node>, declarations: Declarations, nodes: ReadonlyMap<string, Node>) => {
+  const on = new Map<string, Transition>()
+  const postponed = new Set<string>()
+  if (!node.final) {
+    for (const one of declarations.fallbacks.values()) on.set(one.event, transitionOf(one, node.tag, declarations, nodes))
+  }
+  for (const one of declarations.transitions.values()) {
+    if (one.from !== node.tag) continue
+    on.delete(one.event)
+    if (one.kind === "postpone") postponed.add(one.event)
+    else on.set(one.event, transitionOf(one, node.tag, declarations, nodes))
+  }
+  node.on = on
+  node.postponed = postponed
+  node.timeouts = new Map(
+    [...declarations.timeouts.values()]
+      .filter((one) => one.from === node.tag)
+      .map((one) => {
+        const after = one.after
+        const millis =
+          typeof after === "function"
+            ? (state: Tagged) => Duration.toMillis(Duration.fromInputUnsafe(after(state)))
+            : constant(Duration.toMillis(Duration.fromInputUnsafe(after)))
+        const transition = transitionOf({ ...one, ...untold, event: `(${one.name})` }, node.tag, declarations, nodes)
+        return [one.name, { ...transition, name: one.name, idle: one.idle, millis }]
+      }),
+  )
+  node.hasIdleTimeout = [...node.timeouts.values()].some((one) => one.idle)
+  node.always = declarations.always.filter((one) => one.from === node.tag).map((one) => alwaysOf(one, node.tag, declarations, nodes))
+  node.plain = node.enter.length === 0 && node.exit.length === 0 && node.always.length === 0
+  node.resident = node.works.length > 0 || node.timeouts.size > 0
+}
+
+const untold = { kind: "on", guard: undefined, guardName: undefined, description: undefined } as const
+
+const constant = (value: number) => () => value
+
+const alwaysOf = (one: AlwaysDeclaration, from: string, declarations: Declarations, nodes: ReadonlyMap<string, Node>) =>
+  transitionOf({ ...one, ...untold, guard: one.guard, event: "(always)" }, from, declarations, nodes)
+
+const transitionOf = (
+  one: TransitionDeclaration,
+  from: string,
+  declarations: Declarations,
+  nodes: ReadonlyMap<string, Node>,
+): Transition => {
+  const targets = new Map<string, Node>()
+  for (const { tag } of one.targets) {
+    const node = nodes.get(tag)
+    if (node !== undefined) targets.set(tag, node)
+  }
+  const tags = one.targets.map((target) => target.tag)
+  return {
+    decide: one.decide ?? carry(one, from, declarations),
+    guard: one.guard,
+    guardName: one.guardName ?? "the guard",
+    targets,
+    only: targets.size === 1 && tags.length === 1 ? [...targets.values()][0] : undefined,
+    mayStay: tags.includes("(stay)"),
+    mayStop: tags.includes("(stop)"),
+    reenters: one.kind === "reenter",
+  }
+}
+
+/** The decision of a transition that was declared without one: the event's fields first, then the state's. */
+const carry = (one: TransitionDeclaration, from: string, declarations: Declarations): Transition["decide"] => {
+  const target = one.targets[0]
+  if (target?.tag === "(stay)") return () => stayOutcome
+  if (target?.tag === "(stop)") return () => ({ _tag: "@stop", reason: target.reason ?? `${one.event} in ${from}` })
+  const variant = declarations.state.$variants.get(target?.tag ?? from)
+  const fields = variant?.fieldNames ?? []
+  if (fields.length === 0) {
+    const value = { _tag: variant?.tag ?? from }
+    return () => value
+  }
+  const given = declarations.event.$variants.get(one.event)?.fields ?? {}
+  const fromEvent = fields.filter((name) => Object.hasOwn(given, name))
+  const sameFields = hasSameFields(fields, declarations.state.$variants.get(from)?.fieldNames ?? [])
+  const tag = variant?.tag ?? from
+  // A state with the same fields under another tag is copied in one go: 4 times faster than field by field.
+  if (fromEvent.length === 0 && sameFields) return (context) => ({ ...(context as Carrying).state, _tag: tag })
+  const sources = fields.map((name) => [name, Object.hasOwn(given, name)] as const)
+  return (context) => {
+    const { state, event } = context as Carrying
+    const value: Record<string, unknown> = { _tag: tag }
+    for (const [name, isGiven] of sources) {
+      const content = isGiven ? event[name] : state[name]
+      if (content !== undefined || name in (isGiven ? event : state)) value[name] = content
+    }
+    return value
+  }
+}
+
+interface Carrying {
+  readonly state: { readonly [name: string]: unknown }
+  readonly event: { readonly [name: string]: unknown }
+}
+
+const stayOutcome = { _tag: "@stay" }
+
+const hasSameFields = (a: ReadonlyArray<string>, b: ReadonlyArray<string>) => a.length === b.length && a.every((name) => b.includes(name))

@@ -1,0 +1,342 @@
+/**
+ * The core of every machine: from a state and an event to a decision. Pure and synchronous, without fiber or I/O;
+ * actors, durable instances, simulations and analysis all call this and nothing else.
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import type { Compiled, Node, Transition } from "./Compile.ts"
+import type { Beginning, Decision, Goto, Hook, Postponed, Refused, Request, Stay, Stop } from "./Decision.ts"
+import type { Tagged } from "./Declarations.ts"
+import { Frame } from "./Frame.ts"
+import { ActionFailed, EndlessTransition, InvalidTransition, MachineStopped, type Phase, TransitionRefused } from "./MachineError.ts"
+import { eventLabel, isTimeoutEvent } from "./Timeout.ts"
+
+/** So many automatic transitions in a row are taken for endless. */
+export const alwaysLimit = 100
+
+type Settled = Exclude<Decision<Tagged, Tagged>, { readonly _tag: "Deferred" }>
+
+/** One shape for all decisions that are taken: the engine keeps reading them fast. */
+class TakenDecision {
+  readonly _tag: "Goto" | "Stay" | "Stop"
+  readonly from: Tagged
+  readonly state: Tagged
+  readonly event: Tagged
+  readonly requests: ReadonlyArray<Request>
+  readonly sends: ReadonlyArray<Tagged>
+  readonly answer: unknown
+  readonly through: ReadonlyArray<Tagged>
+  readonly hooks: ReadonlyArray<Hook>
+  readonly guardAnswers: ReadonlyArray<boolean>
+  readonly reason: string | undefined
+
+  constructor(
+    tag: "Goto" | "Stay" | "Stop",
+    frame: Frame,
+    event: Tagged,
+    state: Tagged,
+    through: ReadonlyArray<Tagged>,
+    answer: unknown,
+    reason: string | undefined,
+  ) {
+    this._tag = tag
+    this.from = frame.state
+    this.state = state
+    this.event = event
+    this.requests = frame.requests
+    this.sends = frame.sends
+    this.answer = answer
+    this.through = through
+    this.hooks = frame.hooks
+    this.guardAnswers = frame.guardAnswers
+    this.reason = reason
+    frame.closed = true
+  }
+}
+
+type TakenByTag = Goto<Tagged, Tagged> | Stay<Tagged, Tagged> | Stop<Tagged, Tagged>
+
+const none: ReadonlyArray<never> = Object.freeze([])
+
+/** Decides what an event means, with what `enter` and `exit` ask for. */
+export const decide = (compiled: Compiled, state: Tagged, event: Tagged, at: number): Decision<Tagged, Tagged> =>
+  step(compiled, state, event, at, runHooks, undefined)
+
+/** Decides again on an event that was accepted before: no hook runs, and guard slots answer what they answered then. */
+export const replay = (
+  compiled: Compiled,
+  state: Tagged,
+  event: Tagged,
+  at: number,
+  guardAnswers: ReadonlyArray<boolean>,
+): Decision<Tagged, Tagged> => step(compiled, state, event, at, skipHooks, guardAnswers)
+
+type Hooks = (frame: Frame, phase: "enter" | "exit", node: Node, state: Tagged, other: Tagged | undefined) => void
+
+const step = (
+  compiled: Compiled,
+  state: Tagged,
+  event: Tagged,
+  at: number,
+  hooks: Hooks,
+  recorded: ReadonlyArray<boolean> | undefined,
+): Decision<Tagged, Tagged> => {
+  const node = compiled.nodes.get(state._tag)
+  let transition = node?.on.get(event._tag)
+  let visible: Tagged | undefined = event
+  if (transition === undefined) {
+    if (node === undefined) return invalid(compiled, state, event)
+    if (isTimeoutEvent(event)) {
+      transition = node.timeouts.get(event.name)
+      visible = undefined
+    }
+    if (transition === undefined) return unhandled(compiled, node, state, event)
+  }
+  const frame = new Frame(compiled, state, visible, at)
+  frame.recorded = recorded
+  let outcome: unknown
+  try {
+    if (transition.guard !== undefined && !transition.guard(frame))
+      return refused(compiled, state, event, `${transition.guardName} does not hold`)
+    outcome = transition.decide(frame)
+  } catch (cause) {
+    return failed(compiled, state, event, "decide", cause)
+  }
+  if (Effect.isEffect(outcome)) return defer(compiled, frame, node as Node, transition, event, outcome, hooks)
+  return settle(compiled, frame, node as Node, transition, event, outcome as Tagged, hooks, undefined)
+}
+
+/** Turns what a decision returned into data, and goes on with automatic transitions and hooks. */
+const settle = (
+  compiled: Compiled,
+  frame: Frame,
+  node: Node,
+  transition: Transition,
+  event: Tagged,
+  outcome: Tagged,
+  hooks: Hooks,
+  answer: unknown,
+): Settled => {
+  const only = transition.only
+  const tag = outcome?._tag
+  const target = only !== undefined && only.tag === tag ? only : transition.targets.get(tag)
+  if (target !== undefined) {
+    const changes = target !== node || transition.reenters
+    if (node.plain && target.plain) {
+      return new TakenDecision(changes ? "Goto" : "Stay", frame, event, outcome, none, answer, undefined) as TakenByTag
+    }
+    return follow(compiled, frame, node, target, changes, event, outcome, hooks, answer)
+  }
+  switch (tag) {
+    case "@stay":
+      if (transition.mayStay) return follow(compiled, frame, node, node, false, event, frame.state, hooks, answer)
+      break
+    case "@stop": {
+      if (!transition.mayStop) break
+      const failure = attempt(compiled, frame, event, "exit", () => hooks(frame, "exit", node, frame.state, undefined))
+      if (failure !== undefined) return failure
+      return new TakenDecision(
+        "Stop",
+        frame,
+        event,
+        frame.state,
+        none,
+        answer,
+        (outcome as unknown as { reason: string }).reason,
+      ) as TakenByTag
+    }
+    case "@refuse":
+      return refused(compiled, frame.state, event, (outcome as unknown as { reason: string }).reason)
+    case "@reply": {
+      const replied = outcome as unknown as { readonly answer: unknown; readonly outcome: Tagged }
+      return settle(compiled, frame, node, transition, event, replied.outcome, hooks, replied.answer)
+    }
+  }
+  const declared = [...transition.targets.keys(), ...(transition.mayStay ? ["stay"] : []), ...(transition.mayStop ? ["stop"] : [])]
+  const returned = typeof tag === "string" ? tag : String(outcome)
+  return failed(compiled, frame.state, event, "decide", new Error(`the decision returned ${returned}, declared are ${declared.join(", ")}`))
+}
+
+/** Leaves and enters states, as often as automatic transitions ask for it. */
+const follow = (
+  compiled: Compiled,
+  frame: Frame,
+  node: Node,
+  target: Node,
+  changes: boolean,
+  event: Tagged,
+  reached: Tagged,
+  hooks: Hooks,
+  answer: unknown,
+): Settled => {
+  let state = reached
+  let from = node
+  let here = target
+  let entering = changes
+  let moved = changes
+  let leaving = frame.state
+  const through: Array<Tagged> = []
+  for (let rounds = 0; ; rounds++) {
+    if (entering) {
+      const left = from
+      const entered = here
+      const before = leaving
+      const after = state
+      const exitFailure = attempt(compiled, frame, event, "exit", () => hooks(frame, "exit", left, before, after))
+      if (exitFailure !== undefined) return exitFailure
+      const enterFailure = attempt(compiled, frame, event, "enter", () => hooks(frame, "enter", entered, after, before))
+      if (enterFailure !== undefined) return enterFailure
+    }
+    const current = state
+    const next = attempt(compiled, frame, event, "always", () => nextAlways(frame, here, current))
+    if (next === undefined) {
+      return new TakenDecision(moved ? "Goto" : "Stay", frame, event, state, through, answer, undefined) as TakenByTag
+    }
+    if (next instanceof Step) {
+      if (rounds === alwaysLimit) return endless(compiled, frame, event, through)
+      if (next.node === undefined) {
+        const last = here
+        const failure = attempt(compiled, frame, event, "exit", () => hooks(frame, "exit", last, current, undefined))
+        if (failure !== undefined) return failure
+        return new TakenDecision("Stop", frame, event, state, through, answer, next.reason) as TakenByTag
+      }
+      if (moved) through.push(state)
+      moved = true
+      from = here
+      leaving = state
+      here = next.node
+      state = next.state
+      entering = true
+      continue
+    }
+    return next
+  }
+}
+
+/** Where an automatic transition leads. No node: to the end. */
+class Step {
+  readonly node: Node | undefined
+  readonly state: Tagged
+  readonly reason: string | undefined
+  constructor(node: Node | undefined, state: Tagged, reason: string | undefined) {
+    this.node = node
+    this.state = state
+    this.reason = reason
+  }
+}
+
+const nextAlways = (frame: Frame, node: Node, state: Tagged): Step | undefined => {
+  for (const transition of node.always) {
+    const context = frame.from(state)
+    if (transition.guard?.(context) !== true) continue
+    const outcome = transition.decide(context) as Tagged & { readonly reason?: string }
+    if (outcome._tag === "@stop") return new Step(undefined, state, outcome.reason)
+    const target = transition.targets.get(outcome._tag)
+    if (target === undefined) throw new Error(`an automatic transition of ${node.tag} returned ${outcome._tag}, which it does not declare`)
+    return new Step(target, outcome, undefined)
+  }
+  return undefined
+}
+
+const runHooks: Hooks = (frame, phase, node, state, other) => {
+  for (const hook of node[phase]) {
+    const returned = hook(frame.hook(state, other))
+    if (Effect.isEffect(returned)) frame.addHook({ phase, state: node.tag, effect: returned as Hook["effect"] })
+  }
+}
+
+const skipHooks: Hooks = () => undefined
+
+/** How an instance begins. */
+export const begin = (compiled: Compiled, initial: Tagged, at: number): Beginning<Tagged, Tagged> | Refused<Tagged, Tagged> => {
+  const node = compiled.nodes.get(initial._tag)
+  if (node === undefined) return invalid(compiled, initial, startEvent)
+  const frame = new Frame(compiled, initial, undefined, at)
+  if (node.plain) return beginning(frame, initial, none)
+  const failure = attempt(compiled, frame, startEvent, "enter", () => runHooks(frame, "enter", node, initial, undefined))
+  if (failure !== undefined) return failure
+  const followed = follow(compiled, frame, node, node, false, startEvent, initial, runHooks, undefined)
+  if (followed._tag === "Goto" || followed._tag === "Stay") {
+    return beginning(frame, followed.state, followed._tag === "Stay" ? none : [initial, ...followed.through])
+  }
+  if (followed._tag === "Refused") return followed
+  return failed(compiled, initial, startEvent, "always", new Error("an automatic transition stopped the machine before it began"))
+}
+
+const beginning = (frame: Frame, state: Tagged, through: ReadonlyArray<Tagged>): Beginning<Tagged, Tagged> => {
+  frame.closed = true
+  return { _tag: "Beginning", state, requests: frame.requests, sends: frame.sends, through, hooks: frame.hooks }
+}
+
+const startEvent: Tagged = { _tag: "@start" }
+
+const defer = (
+  compiled: Compiled,
+  frame: Frame,
+  node: Node,
+  transition: Transition,
+  event: Tagged,
+  effect: Effect.Effect<unknown, unknown, unknown>,
+  hooks: Hooks,
+): Decision<Tagged, Tagged> => ({
+  _tag: "Deferred",
+  from: frame.state,
+  event,
+  effect: Effect.matchCause(effect, {
+    onFailure: (cause) => failed(compiled, frame.state, event, "decide", Cause.squash(cause)) as Settled,
+    onSuccess: (outcome) => settle(compiled, frame, node, transition, event, outcome as Tagged, hooks, undefined),
+  }),
+})
+
+/** Runs a user's function; what it throws becomes a decision that changes nothing. */
+const attempt = <A>(compiled: Compiled, frame: Frame, event: Tagged, phase: Phase, run: () => A): A | Refused<Tagged, Tagged> => {
+  try {
+    return run()
+  } catch (cause) {
+    return failed(compiled, frame.state, event, phase, cause)
+  }
+}
+
+const unhandled = (compiled: Compiled, node: Node, state: Tagged, event: Tagged): Refused<Tagged, Tagged> | Postponed<Tagged, Tagged> => {
+  if (node.postponed.has(event._tag)) return { _tag: "Postponed", from: state, event }
+  if (!node.final) return invalid(compiled, state, event)
+  return {
+    _tag: "Refused",
+    from: state,
+    event,
+    error: new MachineStopped({ machine: compiled.name, state: state._tag, reason: `${state._tag} is a final state` }),
+  }
+}
+
+const invalid = (compiled: Compiled, state: Tagged, event: Tagged): Refused<Tagged, Tagged> => {
+  const node = compiled.nodes.get(state?._tag)
+  const accepted = node === undefined ? [] : [...node.on.keys(), ...node.postponed]
+  const error = new InvalidTransition({ machine: compiled.name, state: String(state?._tag), event: eventLabel(event), accepted })
+  return { _tag: "Refused", from: state, event, error }
+}
+
+const refused = (compiled: Compiled, state: Tagged, event: Tagged, reason: string): Refused<Tagged, Tagged> => ({
+  _tag: "Refused",
+  from: state,
+  event,
+  error: new TransitionRefused({ machine: compiled.name, state: state._tag, event: eventLabel(event), reason }),
+})
+
+const failed = (compiled: Compiled, state: Tagged, event: Tagged, phase: Phase, cause: unknown): Refused<Tagged, Tagged> => ({
+  _tag: "Refused",
+  from: state,
+  event,
+  error: new ActionFailed({ machine: compiled.name, phase, state: state._tag, event: eventLabel(event), committed: false, cause }),
+})
+
+const endless = (compiled: Compiled, frame: Frame, event: Tagged, through: ReadonlyArray<Tagged>): Refused<Tagged, Tagged> => ({
+  _tag: "Refused",
+  from: frame.state,
+  event,
+  error: new EndlessTransition({
+    machine: compiled.name,
+    state: frame.state._tag,
+    event: eventLabel(event),
+    path: through.slice(-6).map((state) => state._tag),
+  }),
+})

@@ -1,0 +1,32 @@
+/**
+ * `Event` declares what a machine can be told. An event made with `Event.reply` is a question: every transition on
+ * it must answer with a value of the reply's schema.
+ *
+ * ```ts
+ * const E = Event({
+ *   Pay: { transactionId: Schema.String },
+ *   GetTotal: Event.reply({}, Schema.Number),
+ * })
+ * ```
+ */
+import type * as Schema from "effect/Schema"
+import { sensitive } from "./Sensitive.ts"
+import { type Definitions, GroupDefinition, type Members, makeUnion, ReplyDefinition, type Union } from "./Union.ts"
+import type { Fields } from "./Variant.ts"
+
+/** The events of a machine. */
+export type Event<D> = Members<D> & Union<D>
+
+export const Event: {
+  <const D extends Definitions>(definitions: D): Event<D>
+  /** Names a set of events, so that one transition can be taken on any of them. */
+  group<const D extends Definitions>(members: D): GroupDefinition<D>
+  /** An event that is answered. */
+  reply<const F extends Fields, A>(fields: F, reply: Schema.Schema<A>): ReplyDefinition<F, A>
+  /** Marks a field whose value must not appear in diagrams, traces and logs. */
+  readonly sensitive: typeof sensitive
+} = Object.assign((definitions: Definitions) => makeUnion(definitions) as never, {
+  group: <const D extends Definitions>(members: D) => new GroupDefinition(members),
+  reply: <const F extends Fields, A>(fields: F, reply: Schema.Schema<A>) => new ReplyDefinition(fields, reply),
+  sensitive,
+})

@@ -1,0 +1,49 @@
+/** Runs what `enter` and `exit` returned, after the commit. */
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type { ActorCell } from "./ActorCell.ts"
+import type { Hook } from "./Decision.ts"
+import { ActionFailed, ProcessingTimeout } from "./MachineError.ts"
+
+/** What went wrong in hooks, if anything did. */
+export type HookError = ActionFailed | ProcessingTimeout
+
+/** Runs hooks one after the other. All of them run; the first failure is the result. */
+export const runHooks = (
+  actor: ActorCell,
+  hooks: ReadonlyArray<Hook>,
+  event: string,
+): Effect.Effect<HookError | undefined, never, unknown> => {
+  if (hooks.length === 0) return Effect.succeed(undefined)
+  return Effect.map(
+    Effect.forEach(hooks, (hook) => runHook(actor, hook, event)),
+    (errors) => errors.find((error) => error !== undefined),
+  )
+}
+
+const runHook = (actor: ActorCell, { phase, state, effect }: Hook, event: string): Effect.Effect<HookError | undefined, never, unknown> =>
+  Effect.matchCause(limited(actor, effect, event), {
+    onSuccess: () => undefined,
+    onFailure: (cause) => {
+      const error = Cause.squash(cause)
+      if (error instanceof ProcessingTimeout) return error
+      return new ActionFailed({ machine: actor.machine, id: actor.id, phase, state, event, committed: true, cause: error })
+    },
+  })
+
+/** Gives an Effect no more time than the machine allows. */
+export const limited = <A, E>(
+  actor: ActorCell,
+  effect: Effect.Effect<A, E, unknown>,
+  event: string,
+): Effect.Effect<A, E | ProcessingTimeout, unknown> => {
+  const duration = actor.compiled.processingTimeout
+  if (duration === undefined) return effect
+  const { machine, id } = actor
+  return Effect.timeoutOrElse(effect, {
+    duration,
+    orElse: () =>
+      Effect.fail(new ProcessingTimeout({ machine, id, state: actor.currentState._tag, event, duration: Duration.format(duration) })),
+  })
+}

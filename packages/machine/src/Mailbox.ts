@@ -1,0 +1,82 @@
+/** Events that wait for their turn, and those who wait for the outcome. */
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type { Taken } from "./Decision.ts"
+import type { Tagged } from "./Declarations.ts"
+import type { SendError } from "./MachineError.ts"
+
+/** How an event went. */
+export type Result = Taken<Tagged, Tagged> | SendError
+
+/** An event that could not be handled at once. */
+export class Message {
+  readonly event: Tagged
+  /**
+   * It comes from the actor's own work, timers or decisions. Its sender is told as soon as it is decided, without
+   * waiting for hooks: a state's work must not wait for its own end.
+   */
+  readonly internal: boolean
+  result: Result | undefined
+  observer: ((result: Result) => void) | undefined
+
+  constructor(event: Tagged, internal: boolean) {
+    this.event = event
+    this.internal = internal
+  }
+
+  complete(result: Result) {
+    if (this.result !== undefined) return
+    this.result = result
+    this.observer?.(result)
+  }
+}
+
+/** A queue whose front can be added to: what an actor sends itself comes before what others sent. */
+export class Mailbox {
+  #waiting: Array<Message> = []
+  #next = 0
+
+  push(message: Message) {
+    this.#waiting.push(message)
+  }
+
+  unshift(messages: ReadonlyArray<Message>) {
+    this.#waiting = [...messages, ...this.#waiting.slice(this.#next)]
+    this.#next = 0
+  }
+
+  shift(): Message | undefined {
+    const message = this.#waiting[this.#next]
+    if (message === undefined) return undefined
+    this.#next++
+    if (this.#next === this.#waiting.length) {
+      this.#waiting = []
+      this.#next = 0
+    }
+    return message
+  }
+
+  takeAll(): ReadonlyArray<Message> {
+    const all = this.#waiting.slice(this.#next)
+    this.#waiting = []
+    this.#next = 0
+    return all
+  }
+}
+
+/** Waits for the outcome of an event that was handled, or kept. */
+export const outcome = <A>(offered: Result | Message, read: (result: Result) => Exit.Exit<A, SendError>): Effect.Effect<A, SendError> => {
+  if (!(offered instanceof Message)) return read(offered)
+  if (offered.result !== undefined) return read(offered.result)
+  return Effect.callback((resume) => {
+    offered.observer = (result) => resume(read(result))
+    return Effect.sync(() => {
+      offered.observer = undefined
+    })
+  })
+}
+
+export const asDecision = (result: Result): Exit.Exit<Taken<Tagged, Tagged>, SendError> =>
+  result instanceof Error ? Exit.fail(result) : Exit.succeed(result)
+
+export const asVoid = (result: Result): Exit.Exit<void, SendError> => (result instanceof Error ? Exit.fail(result) : Exit.void)

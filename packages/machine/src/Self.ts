@@ -1,0 +1,27 @@
+/** What work that runs inside an actor can do with that actor. */
+import type * as Effect from "effect/Effect"
+import type { Actor } from "./Actor.ts"
+import type { Definition } from "./Definition.ts"
+import type { ActionFailed, ActorExists, EndlessTransition, InvalidTransition, SendError } from "./MachineError.ts"
+
+/** An actor as seen by its own work. */
+export interface Self<in E> {
+  readonly id: string
+  /**
+   * Sends an event to the actor and waits until it is decided. Once the state this work belongs to is left, nothing
+   * it sends is heard any more.
+   */
+  send(event: E): Effect.Effect<void, SendError>
+  /** Starts an actor that lives no longer than the state this work belongs to. */
+  spawn<S2, E2, I2, R2>(
+    id: string,
+    machine: Definition<S2, E2, I2, R2>,
+    ...input: InputArguments<S2, I2>
+  ): Effect.Effect<Actor<S2, E2>, SpawnError, R2>
+}
+
+/** A machine whose initial state is a value may be started without input. */
+export type InputArguments<S, I> = [I] extends [void] ? [state?: NoInfer<S>] : [input: NoInfer<I | S>]
+
+/** Why an actor could not be started. */
+export type SpawnError = ActorExists | ActionFailed | EndlessTransition | InvalidTransition

@@ -1,0 +1,67 @@
+/** How slots look from inside a decision: guards are asked, effects are requested. */
+import type { Declarations } from "./Declarations.ts"
+import { DefinitionError } from "./MachineError.ts"
+
+/** What a slot call is recorded in. */
+export interface Recorder {
+  askGuard(name: string, answer: () => boolean): boolean
+  request(slot: string, parameters: object): void
+}
+
+/** Makes the object of slots for one decision. */
+export type SlotCalls = (recorder: Recorder) => object
+
+const recorderKey = Symbol("recorder")
+
+interface Bound {
+  readonly [recorderKey]: Recorder
+}
+
+/** Slots are getters on one prototype per machine, so that a decision which uses none pays for none. */
+const slotCalls = (calls: { readonly [name: string]: (recorder: Recorder) => unknown }): SlotCalls => {
+  const prototype = {}
+  for (const [name, call] of Object.entries(calls)) {
+    Object.defineProperty(prototype, name, {
+      enumerable: true,
+      get(this: Bound) {
+        return call(this[recorderKey])
+      },
+    })
+  }
+  return (recorder) => Object.create(prototype, { [recorderKey]: { value: recorder } })
+}
+
+export const guardCalls = ({ name: machine, guardSlots, handlers }: Declarations): SlotCalls =>
+  slotCalls(
+    Object.fromEntries(
+      Object.keys(guardSlots).map((name) => [
+        name,
+        (recorder) =>
+          (parameters: object = {}) =>
+            recorder.askGuard(name, () => {
+              const handler = handlers?.[name]
+              if (handler === undefined) throw unbuilt(machine, name)
+              return handler(parameters, recorder) === true
+            }),
+      ]),
+    ),
+  )
+
+export const effectCalls = ({ effectSlots }: Declarations): SlotCalls =>
+  slotCalls(
+    Object.fromEntries(
+      Object.keys(effectSlots).map((name) => [
+        name,
+        (recorder) =>
+          (parameters: object = {}) =>
+            recorder.request(name, parameters),
+      ]),
+    ),
+  )
+
+export const unbuilt = (machine: string, slot: string) =>
+  new DefinitionError({
+    machine,
+    problem: `the slot ${slot} has no implementation`,
+    nextStep: "call build({ ... }) before running the machine",
+  })

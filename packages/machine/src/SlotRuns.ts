@@ -1,0 +1,20 @@
+/** Effect slots as `spawn`, `task` and `background` see them: calling one runs it there and then. */
+import * as Effect from "effect/Effect"
+import type { ActorCell } from "./ActorCell.ts"
+import type { Residence } from "./Residence.ts"
+import { selfOf } from "./SelfOf.ts"
+
+export const runCalls = (actor: ActorCell, residence: Residence): object => {
+  const { effectSlots, handlers } = actor.compiled.declarations
+  const self = selfOf(actor, residence)
+  return Object.fromEntries(
+    Object.keys(effectSlots).map((slot) => [
+      slot,
+      (parameters: object = {}) =>
+        Effect.suspend(
+          () =>
+            handlers?.[slot]?.(parameters, { id: actor.id, state: actor.currentState, self }) as Effect.Effect<unknown, unknown, unknown>,
+        ),
+    ]),
+  )
+}

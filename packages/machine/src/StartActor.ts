@@ -1,0 +1,35 @@
+/** Brings an actor to life. */
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { ActorCell } from "./ActorCell.ts"
+import { begin } from "./Decide.ts"
+import type { Host } from "./Host.ts"
+import { compiledOf, initialState } from "./Machine.ts"
+import { ActionFailed, type ActorExists, identified, type SendError } from "./MachineError.ts"
+import { unbuilt } from "./SlotCalls.ts"
+
+export const startActor = (host: Host, id: string, machine: unknown, input: unknown): Effect.Effect<ActorCell, SendError | ActorExists> =>
+  Effect.withFiber<ActorCell, SendError | ActorExists>((fiber) => {
+    const compiled = compiledOf(machine)
+    const { declarations } = compiled
+    const missing =
+      declarations.handlers === undefined
+        ? (Object.keys(declarations.guardSlots)[0] ?? Object.keys(declarations.effectSlots)[0])
+        : undefined
+    if (missing !== undefined) return Effect.die(unbuilt(compiled.name, missing))
+    const environment = host.environment(fiber.context as Context.Context<unknown>)
+    const at = environment.clock.currentTimeMillisUnsafe()
+    let initial: { readonly _tag: string }
+    try {
+      initial = initialState(compiled, input)
+    } catch (cause) {
+      return Effect.fail(new ActionFailed({ machine: compiled.name, id, phase: "decide", state: "(start)", committed: false, cause }))
+    }
+    const beginning = begin(compiled, initial, at)
+    if (beginning._tag === "Refused") return Effect.fail(identified(beginning.error, id))
+    const actor = new ActorCell(id, compiled, host, environment, beginning.state, at)
+    const taken = host.add(actor)
+    if (taken !== undefined) return Effect.fail(taken)
+    actor.begin(beginning)
+    return Effect.succeed(actor)
+  })

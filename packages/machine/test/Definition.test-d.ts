@@ -1,0 +1,253 @@
+/** What the compiler must refuse, and what it must know. Each refusal names the reason in the error's text. */
+import { Event, type Machine as M, Machine, refuse, reply, Slot, State, spawn, stay, stop } from "@detent/machine"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+const holds = <_T extends true>() => undefined
+
+const S = State({
+  Pending: { orderId: Schema.String, total: Schema.Number },
+  Awaiting: { orderId: Schema.String, total: Schema.Number },
+  Fulfilling: State.group({
+    Picking: { orderId: Schema.String },
+    Leaving: State.group({ Packing: { orderId: Schema.String }, Shipping: { orderId: Schema.String, carrier: Schema.String } }),
+  }),
+  Paid: { orderId: Schema.String, total: Schema.Number, transactionId: Schema.String },
+  Cancelled: { orderId: Schema.String, reason: Schema.String },
+  Odd: { orderId: Schema.Number },
+  Noted: { orderId: Schema.String, note: Schema.optionalKey(Schema.String) },
+})
+const E = Event({
+  Request: {},
+  Pay: { transactionId: Schema.String },
+  Cancel: { reason: Schema.String },
+  Input: Event.group({ Click: {}, Tap: {} }),
+  GetTotal: Event.reply({}, Schema.Number),
+})
+const Foreign = State({ Elsewhere: {} })
+const ForeignEvent = Event({ Unheard: { loud: Schema.Boolean } })
+const start = S.Pending({ orderId: "1", total: 3 })
+const base = Machine.make({ name: "order", state: S, event: E, initial: start })
+
+// States and events
+S.Pending({ orderId: "1", total: 3 })
+// @ts-expect-error a field is missing
+S.Pending({ orderId: "1" })
+// @ts-expect-error a field has the wrong type
+S.Pending({ orderId: 1, total: 3 })
+E.Request()
+const narrowed: { readonly _tag: "Picking"; readonly orderId: string } = S.Fulfilling.Picking({ orderId: "1" })
+S.Picking(narrowed)
+S.Packing({ orderId: "1" })
+// @ts-expect-error a group is no state
+S.Fulfilling({ orderId: "1" })
+S.Cancelled.derive(start, { reason: "late" })
+// @ts-expect-error derive needs what the source lacks
+S.Cancelled.derive(start)
+// @ts-expect-error derive refuses an override of the wrong type
+S.Paid.derive(start, { transactionId: 1 })
+const tags = S.$match({
+  Pending: (state) => state.total,
+  Awaiting: (state) => state.total,
+  Picking: () => "picking",
+  Packing: () => "packing",
+  Shipping: (state) => state.carrier,
+  Paid: () => "paid",
+  Cancelled: (state) => state.reason,
+  Odd: () => "odd",
+  Noted: () => "noted",
+})(start)
+holds<Equal<typeof tags, string | number>>()
+// @ts-expect-error a case is missing
+S.$match({ Pending: () => 1 })
+declare const anything: unknown
+if (S.$is("Leaving")(anything)) holds<Equal<typeof anything._tag, "Packing" | "Shipping">>()
+// @ts-expect-error no such name
+S.$is("Nowhere")
+
+// 6 the same pair twice, also through lists and groups
+base.on(S.Pending, E.Request, S.Awaiting).on(S.Awaiting, E.Request, S.Awaiting)
+// @ts-expect-error Pending × Request is already declared
+base.on(S.Pending, E.Request, S.Awaiting).on(S.Pending, E.Request, S.Awaiting)
+// @ts-expect-error already declared, with a decision
+base.on(S.Pending, E.Request, S.Awaiting).on(S.Pending, E.Request, S.Pending, ({ state }) => state)
+// @ts-expect-error already declared, through a list
+base.on(S.Pending, E.Cancel, S.Cancelled).on([S.Awaiting, S.Pending], E.Cancel, S.Cancelled)
+// @ts-expect-error already declared, through a group
+base.on(S.Packing, E.Cancel, S.Cancelled).on(S.Fulfilling, E.Cancel, S.Cancelled)
+// @ts-expect-error already declared, through a group of events
+base.on(S.Pending, E.Tap, stay).on(S.Pending, E.Input, stay)
+// @ts-expect-error already declared, as postponed
+base.on(S.Pending, E.Tap, stay).postpone(S.Pending, E.Tap)
+// @ts-expect-error already declared, as a timeout
+base.timeout(S.Pending, "1 minute", stay).timeout(S.Pending, "2 minutes", stay)
+base.timeout(S.Pending, "1 minute", stay).timeout(S.Pending, "2 minutes", stay, { name: "second" })
+// @ts-expect-error a fallback twice
+base.onAny(E.Tap, stay).onAny(E.Tap, stay)
+// 7 and 8 overriding
+base.on(S.Fulfilling, E.Cancel, S.Cancelled).on(S.Packing, E.Cancel, stay, { override: true })
+base.on(S.Fulfilling, E.Cancel, S.Cancelled).on(S.Packing, E.Cancel, [S.Cancelled, stay], () => stay, { override: true })
+// @ts-expect-error nothing to override
+base.on(S.Packing, E.Cancel, stay, { override: true })
+// @ts-expect-error nothing to override, with a decision
+base.on(S.Packing, E.Cancel, stay, () => stay, { override: true })
+
+// 10 final states
+// @ts-expect-error Cancelled is final
+base.final(S.Cancelled).on(S.Cancelled, E.Request, S.Cancelled)
+// @ts-expect-error Pending has a transition
+base.on(S.Pending, E.Tap, stay).final(S.Pending)
+
+// 11 fields carried
+base.on(S.Awaiting, E.Pay, S.Paid)
+base.on(S.Pending, E.Request, S.Noted)
+// @ts-expect-error transactionId is neither carried nor given
+base.on(S.Awaiting, E.Request, S.Paid)
+// @ts-expect-error orderId is carried with the wrong type
+base.on(S.Odd, E.Cancel, S.Cancelled)
+// @ts-expect-error one of the sources does not carry total
+base.on([S.Pending, S.Picking], E.Request, S.Awaiting)
+// @ts-expect-error not even a timeout invents fields
+base.timeout(S.Awaiting, "1 minute", S.Paid)
+
+// Decisions and their targets
+base.on(S.Pending, E.Pay, [S.Paid, S.Cancelled], ({ state, event }) =>
+  state.total > 0 ? S.Paid({ ...state, transactionId: event.transactionId }) : S.Cancelled.derive(state, { reason: "free" }),
+)
+base.on(S.Pending, E.Pay, S.Paid, () => refuse("not today"))
+// @ts-expect-error Awaiting is not listed
+base.on(S.Pending, E.Pay, S.Paid, ({ state }) => S.Awaiting(state))
+// @ts-expect-error stay is not listed
+base.on(S.Pending, E.Pay, S.Paid, () => stay)
+// @ts-expect-error stop is not listed
+base.on(S.Pending, E.Pay, S.Paid, () => stop("no"))
+// @ts-expect-error a list of targets needs a decision
+base.on(S.Pending, E.Request, [S.Awaiting, S.Cancelled])
+// @ts-expect-error a group cannot be a target
+base.on(S.Pending, E.Request, S.Fulfilling)
+// @ts-expect-error not a state of this machine
+base.on(Foreign.Elsewhere, E.Request, stay)
+// @ts-expect-error not an event of this machine
+base.on(S.Pending, ForeignEvent.Unheard, stay)
+// @ts-expect-error not a target of this machine
+base.on(S.Pending, E.Request, Foreign.Elsewhere)
+
+// 14 questions are answered
+base.on(S.Pending, E.GetTotal, stay, ({ state }) => reply(state.total))
+base.on(S.Pending, E.GetTotal, S.Awaiting, ({ state }) => reply(state.total, S.Awaiting(state)))
+// @ts-expect-error no answer
+base.on(S.Pending, E.GetTotal, stay)
+// @ts-expect-error a decision without an answer
+base.on(S.Pending, E.GetTotal, stay, () => stay)
+// @ts-expect-error an answer of the wrong type
+base.on(S.Pending, E.GetTotal, stay, () => reply("three"))
+
+// Total machines
+base
+  .on(S.Pending, E.Request, stay)
+  .on(S.Pending, [E.Pay, E.Cancel], stay)
+  .onAny(E.Input, stay)
+  .on(S.Pending, E.GetTotal, stay, () => reply(1))
+  .total()
+// @ts-expect-error nothing handles GetTotal
+base.on(S.Pending, E.Request, stay).on(S.Pending, [E.Pay, E.Cancel], stay).onAny(E.Input, stay).total()
+
+// What a machine knows of itself
+const Order = base
+  .on(S.Pending, E.Request, S.Awaiting)
+  .on(S.Awaiting, E.Pay, S.Paid)
+  .on([S.Pending, S.Awaiting], E.Cancel, S.Cancelled)
+  .on(S.Paid, E.Request, [S.Picking, S.Cancelled, stay], () => stay)
+  .onAny(E.Tap, stay)
+  .final(S.Cancelled)
+type Order = typeof Order
+holds<Equal<M.ValidTransition<Order, "Awaiting", "Pay">, true>>()
+holds<Equal<M.ValidTransition<Order, "Pending", "Pay">, false>>()
+holds<Equal<M.ValidTransition<Order, "Pending", "Tap">, true>>()
+holds<Equal<M.TargetOf<Order, "Awaiting", "Pay">, "Paid">>()
+holds<Equal<M.TargetOf<Order, "Pending", "Pay">, never>>()
+holds<Equal<M.TargetOf<Order, "Paid", "Request">, "Picking" | "Cancelled" | "Paid">>()
+holds<Equal<M.EventsIn<Order, "Awaiting">["_tag"], "Pay" | "Cancel" | "Tap">>()
+// @ts-expect-error no such state
+type _NoState = M.TargetOf<Order, "Nowhere", "Pay">
+const overridden = base.on(S.Fulfilling, E.Cancel, S.Cancelled).on(S.Packing, E.Cancel, stay, { override: true })
+holds<Equal<M.TargetOf<typeof overridden, "Packing", "Cancel">, "Packing">>()
+holds<Equal<M.TargetOf<typeof overridden, "Picking", "Cancel">, "Cancelled">>()
+
+// Deciding and sending
+Machine.decide(Order, start, E.Request())
+// @ts-expect-error a foreign event
+Machine.decide(Order, start, ForeignEvent.Unheard({ loud: true }))
+// @ts-expect-error a foreign state
+Machine.decide(Order, Foreign.Elsewhere(), E.Request())
+Effect.gen(function* () {
+  const order = yield* spawn(Order)
+  yield* order.send(E.Request())
+  // @ts-expect-error a foreign event
+  yield* order.send(ForeignEvent.Unheard({ loud: true }))
+  const total: number = yield* order.ask(E.GetTotal())
+  // @ts-expect-error only questions can be asked
+  yield* order.ask(E.Request())
+  return total
+})
+
+// Input
+const fromInput = Machine.make({
+  name: "order",
+  state: S,
+  event: E,
+  initial: (input: { id: string }) => S.Pending({ orderId: input.id, total: 0 }),
+})
+spawn(fromInput, { id: "7" })
+spawn(fromInput, start)
+// @ts-expect-error input is needed
+spawn(fromInput)
+// @ts-expect-error input has the wrong shape
+spawn(fromInput, { id: 7 })
+const fromVariant = Machine.make({ name: "order", state: S, event: E, initial: S.Pending })
+spawn(fromVariant, { orderId: "7", total: 1 })
+
+// Slots
+interface Bank {
+  readonly charge: (amount: number) => Effect.Effect<void>
+}
+declare const Bank: Context.Key<"Bank", Bank>
+const guards = Slot.Guards({ inStock: { orderId: Schema.String }, open: {} })
+const effects = Slot.Effects({
+  charge: { amount: Schema.Number },
+  pick: Slot.effect({ orderId: Schema.String }, { success: Schema.Number, failure: Schema.String }),
+})
+const slotted = Machine.make({ name: "order", state: S, event: E, guards, effects, initial: start })
+  .on(S.Pending, E.Request, [S.Awaiting, stay], ({ state, guards, effects }) => {
+    effects.charge({ amount: state.total })
+    return guards.open() && guards.inStock({ orderId: state.orderId }) ? S.Awaiting(state) : stay
+  })
+  .task(S.Awaiting, ({ state, effects }) => effects.pick({ orderId: state.orderId }), {
+    onSuccess: (count) => E.Pay({ transactionId: count.toFixed() }),
+    onFailure: (error) => E.Cancel({ reason: error.toUpperCase() }),
+  })
+slotted.on(S.Paid, E.Request, stay, ({ effects }) => {
+  // @ts-expect-error a parameter of the wrong type
+  effects.charge({ amount: "much" })
+  return stay
+})
+const full = slotted.build({
+  inStock: ({ orderId }, { state }) => orderId === state._tag,
+  open: () => true,
+  charge: ({ amount }) => Effect.flatMap(Bank, (bank) => bank.charge(amount)),
+  pick: () => Effect.succeed(1),
+})
+holds<Equal<M.ServicesOf<typeof full>, "Bank">>()
+// @ts-expect-error pick is left out
+slotted.build({ inStock: () => true, open: () => true, charge: () => Effect.void })
+// @ts-expect-error a guard is no Effect
+slotted.build({ inStock: () => Effect.succeed(true), open: () => true, charge: () => Effect.void, pick: () => Effect.succeed(1) })
+// @ts-expect-error slots are to be built first
+Machine.decide(slotted, start, E.Request())
+// @ts-expect-error slots are to be built first
+spawn(slotted)
+Machine.decide(full, start, E.Request())
+// @ts-expect-error the service is not provided
+Effect.runPromise(Effect.scoped(spawn(full)))

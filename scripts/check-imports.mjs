@@ -1,0 +1,116 @@
+/** Keeps imports pointing in one direction. Examples and benchmarks may import anything; packages follow the rules here. */
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { isBuiltin } from "node:module"
+import { dirname, join, relative, resolve, sep } from "node:path"
+import { packages, root } from "./projects.mjs"
+
+/**
+ * What each package needs; what those need in turn may be imported too.
+ *
+ * @type {Readonly<Record<string, ReadonlyArray<string>>>}
+ */
+const needs = {
+  machine: [],
+  durable: ["machine"],
+  entity: ["machine"],
+  knowledge: ["durable"],
+  uploads: ["entity", "durable"],
+  server: ["knowledge", "uploads"],
+  console: [],
+  cli: ["server", "console"],
+}
+
+/**
+ * Packages of which only types may be imported, so that no code comes along.
+ *
+ * @type {Readonly<Record<string, ReadonlyArray<string>>>}
+ */
+const needsTypesOf = { console: ["server"] }
+
+const inBrowsers = new Set(["machine", "console"])
+
+const problems = packages.flatMap(checkPackage)
+for (const problem of problems) console.error(problem)
+if (problems.length > 0) process.exitCode = 1
+
+/**
+ * @param {string} name
+ * @returns {ReadonlyArray<string>}
+ */
+function checkPackage(name) {
+  if (!(name in needs)) return [`packages/${name}: not in the list of scripts/check-imports.mjs; add it with what it needs`]
+  return ["src", "test"].flatMap((part) =>
+    sourceFiles(join(root, "packages", name, part)).flatMap((file) =>
+      importsOf(readFileSync(file, "utf8")).flatMap((found) => {
+        const reason = part === "src" ? (objection(name, file, found) ?? objectionInSource(name, found)) : objection(name, file, found)
+        return reason === undefined ? [] : [`${relative(root, file)}:${found.line}: "${found.specifier}": ${reason}`]
+      }),
+    ),
+  )
+}
+
+/**
+ * @param {string} name
+ * @param {string} file
+ * @param {Import} found
+ */
+function objection(name, file, { specifier, typesOnly }) {
+  if (specifier.startsWith(".")) {
+    const home = join(root, "packages", name) + sep
+    return resolve(dirname(file), specifier).startsWith(home) ? undefined : "leaves its package; import the other package by its name"
+  }
+  const other = /^@detent\/([^/]+)/.exec(specifier)?.[1]
+  if (other === undefined || other === name || reachable(name).has(other)) return undefined
+  if (needsTypesOf[name]?.includes(other)) return typesOnly ? undefined : `only types of ${other} may be imported in ${name}`
+  return `${name} may not depend on ${other}`
+}
+
+/**
+ * @param {string} name
+ * @param {Import} found
+ */
+function objectionInSource(name, { specifier }) {
+  if (specifier === "effect") return 'import the module itself, such as "effect/Effect": loading all of effect takes three times as long'
+  if (inBrowsers.has(name) && isBuiltin(specifier)) return `${name} runs in browsers, without Node's modules`
+  return undefined
+}
+
+/**
+ * @param {string} name
+ * @returns {Set<string>}
+ */
+function reachable(name) {
+  const direct = needs[name] ?? []
+  return new Set([...direct, ...direct.flatMap((other) => [...reachable(other)])])
+}
+
+/** @typedef {{ readonly specifier: string, readonly typesOnly: boolean, readonly line: number }} Import */
+
+/**
+ * @param {string} source
+ * @returns {ReadonlyArray<Import>}
+ */
+function importsOf(source) {
+  // Static imports stand at the start of a line, which sets them apart from examples in comments.
+  const names = String.raw`(?:[\w$]+|\*(?:\s+as\s+[\w$]+)?|\{[^}]*\})`
+  const patterns = [
+    new RegExp(String.raw`^(?:import|export)\s+(type\s+)?${names}(?:\s*,\s*${names})?\s+from\s+["']([^"']+)["']`, "gm"),
+    /^import()\s+["']([^"']+)["']/gm,
+    /^(?!\s*(?:\*|\/\/)).*?\bimport()\(\s*["']([^"']+)["']/gm,
+  ]
+  return patterns.flatMap((pattern) =>
+    [...source.matchAll(pattern)].map((match) => ({
+      specifier: match[2] ?? "",
+      typesOnly: Boolean(match[1]),
+      line: source.slice(0, match.index).split("\n").length,
+    })),
+  )
+}
+
+/** @param {string} folder */
+function sourceFiles(folder) {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((path) => /\.[cm]?[jt]sx?$/.test(path))
+    .map((path) => join(folder, path))
+}

@@ -1,0 +1,3 @@
+import { checks, conclude } from "./steps.mjs"
+
+conclude(checks())

@@ -1,0 +1,50 @@
+/**
+ * Installs the dependencies when they are missing or when a manifest has changed since they were installed, so that every
+ * npm script works on a bare clone. Runs on any Node from 20 on, before anything is installed.
+ */
+import { spawnSync } from "node:child_process"
+import { createHash } from "node:crypto"
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { delimiter, join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+const root = fileURLToPath(new URL("..", import.meta.url))
+const stamp = join(root, "node_modules", ".detent-setup")
+
+if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== fingerprint()) {
+  console.log("Installing dependencies (npm install)")
+  install()
+  // npm install may complete package-lock.json, so what counts is how it left the manifests.
+  writeFileSync(stamp, fingerprint())
+}
+
+function install() {
+  const npm = spawnSync("npm", ["install", "--no-audit", "--no-fund", "--no-progress", "--loglevel=error"], {
+    cwd: root,
+    encoding: "utf8",
+    env: { ...process.env, PATH: pathOfTheHost() },
+    shell: process.platform === "win32",
+  })
+  if (npm.status === 0) return
+  console.error(npm.error?.message ?? `${npm.stdout}${npm.stderr}`)
+  console.error("npm install failed; the reason is above.")
+  process.exit(1)
+}
+
+/** The install may replace the Node in node_modules, so it must not be the one that runs npm. */
+function pathOfTheHost() {
+  const folders = (process.env["PATH"] ?? "").split(delimiter)
+  return folders.filter((folder) => !folder.includes("node_modules")).join(delimiter)
+}
+
+/** Content, not times: a checkout touches files without changing them. */
+function fingerprint() {
+  const workspaces = readdirSync(join(root, "packages")).map((name) => `packages/${name}/package.json`)
+  const manifests = ["package.json", "package-lock.json", ".npmrc", "examples/package.json", ...workspaces.sort()]
+  const hash = createHash("sha256")
+  for (const manifest of manifests) {
+    const path = join(root, manifest)
+    if (existsSync(path)) hash.update(`${manifest}\n`).update(readFileSync(path))
+  }
+  return hash.digest("hex")
+}

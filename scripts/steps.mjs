@@ -1,0 +1,112 @@
+/** The steps of `npm run check` and `npm test`. A failing step does not keep the next from running: all problems are seen at once. */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { projects } from "./projects.mjs"
+import { run } from "./run.mjs"
+
+// These two colour their output even when it goes to a file.
+const biomeColors = process.stdout.isTTY ? [] : ["--colors=off"]
+const effectColors = process.stdout.isTTY ? [] : ["--format=text"]
+
+/** @typedef {{ readonly passed: number, readonly failed: number }} Tally */
+
+/**
+ * @typedef {{
+ *   readonly numPassedTests: number
+ *   readonly numFailedTests: number
+ *   readonly testResults: ReadonlyArray<{ readonly status: string, readonly assertionResults: ReadonlyArray<unknown> }>
+ * }} VitestReport
+ */
+
+/** Everything but the tests. */
+export function checks() {
+  return [
+    step("types", () => one(each(projects, (project) => run("tsc", ["--noEmit", "-p", project])))),
+    step("effect diagnostics", () => one(each(projects, effectDiagnostics))),
+    step("lint and format", () => one(run("biome", ["ci", "--error-on-warnings", ...biomeColors]))),
+    step("imports", () => one(run("node", ["scripts/check-imports.mjs"]))),
+  ]
+}
+
+/**
+ * @param {ReadonlyArray<string>} filters arguments for vitest
+ */
+export function tests(filters) {
+  return step("tests", () => {
+    const folder = mkdtempSync(join(tmpdir(), "detent-"))
+    const report = join(folder, "report.json")
+    try {
+      const succeeded = run("vitest", ["run", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`, ...filters])
+      return count(report, succeeded)
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+}
+
+/**
+ * Prints the closing line and sets the exit code.
+ *
+ * @param {ReadonlyArray<Tally>} tallies
+ */
+export function conclude(tallies) {
+  const passed = tallies.reduce((sum, tally) => sum + tally.passed, 0)
+  const failed = tallies.reduce((sum, tally) => sum + tally.failed, 0)
+  console.log(`\n${passed} passed, ${failed} failed`)
+  process.exitCode = failed === 0 ? 0 : 1
+}
+
+/**
+ * @param {string} name
+ * @param {() => Tally} work
+ * @returns {Tally}
+ */
+function step(name, work) {
+  console.log(`\n=== ${name}`)
+  const start = performance.now()
+  const tally = work()
+  const seconds = ((performance.now() - start) / 1000).toFixed(1)
+  console.log(`=== ${name}: ${tally.failed === 0 ? "ok" : "FAILED"} in ${seconds} s`)
+  return tally
+}
+
+/** @param {string} project */
+function effectDiagnostics(project) {
+  return run("effect-tsgo", ["diagnostics", "--project", project, "--strict", "--severity=error,warning", ...effectColors])
+}
+
+/**
+ * @param {string} report
+ * @param {boolean} succeeded
+ * @returns {Tally}
+ */
+function count(report, succeeded) {
+  // vitest ended before it could write its report; it has said why.
+  if (!existsSync(report)) return { passed: 0, failed: 1 }
+  /** @type {VitestReport} */
+  const result = JSON.parse(readFileSync(report, "utf8"))
+  const notLoaded = result.testResults.filter((file) => file.status === "failed" && file.assertionResults.length === 0).length
+  const failed = result.numFailedTests + notLoaded
+  // An unhandled rejection fails the run without failing a test.
+  return { passed: result.numPassedTests, failed: succeeded ? failed : Math.max(1, failed) }
+}
+
+/**
+ * @param {boolean} succeeded
+ * @returns {Tally}
+ */
+function one(succeeded) {
+  return succeeded ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 }
+}
+
+/**
+ * Unlike `every`, goes on after a failure.
+ *
+ * @template A
+ * @param {ReadonlyArray<A>} items
+ * @param {(item: A) => boolean} succeeds
+ */
+function each(items, succeeds) {
+  return items.map(succeeds).every(Boolean)
+}
