@@ -9,19 +9,21 @@ import { ActorRecord } from "./ActorRecord.ts"
 import { actionFailed, inspect, refusal, report, stale, stopped } from "./ActorReport.ts"
 import { execute } from "./CommandRun.ts"
 import { decide } from "./Decide.ts"
-import type { Beginning, Decision, Request, Taken } from "./Decision.ts"
+import type { Beginning, Decision, Request, Taken, TimerRequest } from "./Decision.ts"
 import type { Tagged } from "./Declarations.ts"
 import { type HookError, limited, runHooks } from "./Hooks.ts"
 import { eventProblem } from "./Machine.ts"
 import { identified, type Phase, type SendError } from "./MachineError.ts"
 import { asDecision, asVoid, Mailbox, Message, outcome, type Result } from "./Mailbox.ts"
 import { Residence } from "./Residence.ts"
-import { armTimers, rearmIdleTimers, startBackground, startStateWork } from "./StateWork.ts"
+import { armTimers, startBackground, startStateWork } from "./StateWork.ts"
 import { nextDelay, type Supervisor } from "./Supervision.ts"
 import { eventLabel } from "./Timeout.ts"
 
 /** So many events are handled before others in the process get their turn. */
 const turnLimit = 2048
+
+const none: ReadonlyArray<never> = Object.freeze([])
 
 export class ActorCell extends ActorRecord {
   /** An event is being handled: others wait. */
@@ -30,6 +32,8 @@ export class ActorCell extends ActorRecord {
   #mailbox: Mailbox | undefined = undefined
   #postponed: Array<Message> | undefined = undefined
   #residence: Residence | undefined = undefined
+  /** The timers the state was entered with: a restart arms them with what is left of their time. */
+  #timers: ReadonlyArray<TimerRequest> = none
   #background: Residence | undefined = undefined
   /** Effects of the actor's own doing that it waits for: hooks, effectful decisions, the pause before a restart. */
   #underway: Set<Fiber.Fiber<unknown, unknown>> | undefined = undefined
@@ -38,15 +42,18 @@ export class ActorCell extends ActorRecord {
 
   /** What follows the first state: hooks that take time, timers, work, requested commands. */
   begin(beginning: Beginning<Tagged, Tagged>) {
-    inspect(this, () => ({ _tag: "Started", state: this.currentState }))
+    inspect(this, () => ({ _tag: "Started", state: this.currentState, through: beginning.through }))
     for (const state of beginning.through) this.remember(state)
     this.#startBackground()
-    if (beginning.hooks.length === 0) return this.#settleIn(beginning.requests, beginning.sends)
     this.#busy = true
-    this.#later(runHooks(this, beginning.hooks, "(start)"), (error) => {
-      if (error !== undefined) report(this, error)
-      this.#settleIn(beginning.requests, beginning.sends)
-    })
+    const { requests, sends, timers } = beginning
+    if (beginning.hooks.length === 0) this.#settleIn(requests, sends, timers)
+    else {
+      this.#later(runHooks(this, beginning.hooks, "(start)"), (error) => {
+        if (error !== undefined) report(this, error)
+        this.#settleIn(requests, sends, timers)
+      })
+    }
     this.#pump()
   }
 
@@ -94,11 +101,11 @@ export class ActorCell extends ActorRecord {
   }
 
   /** Sends an event of the actor's own that nobody waits for: a refusal is reported, not lost. */
-  sendInternal(event: Tagged, residence: Residence, timer: string | undefined) {
+  sendInternal(event: Tagged, residence: Residence | undefined, timer: string | undefined) {
     const offered = this.offer(event, true)
     if (!(offered instanceof Message)) return this.#reportRefusal(offered)
     offered.observer = (result) => this.#reportRefusal(result)
-    if (offered.result === undefined) residence.queue(offered, timer)
+    if (offered.result === undefined) residence?.queue(offered, timer)
   }
 
   #reportRefusal(result: Result) {
@@ -232,16 +239,16 @@ export class ActorCell extends ActorRecord {
   /** Timers, work and requested commands of where the decision led. */
   #settle(decision: Taken<Tagged, Tagged>) {
     if (decision._tag === "Stay") {
-      if (this.node.hasIdleTimeout && this.#residence !== undefined) rearmIdleTimers(this, this.node, this.#residence)
+      if (decision.timers.length > 0 && this.#residence !== undefined) armTimers(this, decision.timers, this.#residence, 0)
       this.#execute(decision.requests)
       this.#sendSelf(decision.sends)
     } else if (decision._tag === "Stop") {
       this.#execute(decision.requests)
       this.#end({ _tag: "Stopped", state: this.currentState, reason: decision.reason })
-    } else this.#settleIn(decision.requests, decision.sends)
+    } else this.#settleIn(decision.requests, decision.sends, decision.timers)
   }
 
-  #settleIn(requests: ReadonlyArray<Request>, sends: ReadonlyArray<Tagged>) {
+  #settleIn(requests: ReadonlyArray<Request>, sends: ReadonlyArray<Tagged>, timers: ReadonlyArray<TimerRequest>) {
     this.#execute(requests)
     if (this.node.final) {
       this.#end({ _tag: "Final", state: this.currentState })
@@ -253,7 +260,7 @@ export class ActorCell extends ActorRecord {
       this.#postponed = undefined
     }
     this.#sendSelf(sends)
-    if (this.node.resident) this.#reside(0)
+    if (this.node.resident) this.#reside(timers, 0)
   }
 
   #sendSelf(events: ReadonlyArray<Tagged>) {
@@ -262,17 +269,14 @@ export class ActorCell extends ActorRecord {
     for (const message of messages) message.observer = (result) => this.#reportRefusal(result)
     this.#mailbox ??= new Mailbox()
     this.#mailbox.unshift(messages)
-    if (!this.#busy) {
-      this.#busy = true
-      this.#pump()
-    }
   }
 
   /** Starts timers and work of the current state, which has lasted for `elapsed` milliseconds already. */
-  #reside(elapsed: number) {
+  #reside(timers: ReadonlyArray<TimerRequest>, elapsed: number) {
     const residence = new Residence()
     this.#residence = residence
-    armTimers(this, this.node, residence, elapsed)
+    this.#timers = timers
+    armTimers(this, timers, residence, elapsed)
     startStateWork(this, this.node, residence, (cause) => this.#workFailed(cause, "spawn"))
   }
 
@@ -316,7 +320,7 @@ export class ActorCell extends ActorRecord {
       }
       if (this.#background === undefined) this.#startBackground()
       const elapsed = this.environment.clock.currentTimeMillisUnsafe() - this.lastTransitionAt
-      if (this.#residence === undefined && this.node.resident) this.#reside(elapsed)
+      if (this.#residence === undefined && this.node.resident) this.#reside(this.#timers, elapsed)
     })
   }
 
@@ -346,7 +350,8 @@ export class ActorCell extends ActorRecord {
     const closing = this.#closeAll()
     for (const fiber of this.#underway ?? []) fiber.interruptUnsafe()
     this.host.remove(this)
-    for (const message of [...(this.#postponed ?? []), ...(this.#mailbox?.takeAll() ?? [])]) message.complete(stopped(this, ending))
+    for (const message of [...(this.#postponed ?? []), ...(this.#mailbox?.takeAll() ?? [])])
+      message.complete(refusal(this, message.event, stopped(this, ending)))
     this.#postponed = undefined
     inspect(this, () => ({ _tag: "Ended", ending }))
     this.tellEnd(ending)

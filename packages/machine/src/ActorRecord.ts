@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
 import type { ActorEnd, Snapshot } from "./Actor.ts"
-import { endingReason, stopped } from "./ActorReport.ts"
+import { endingReason, guarded, stopped } from "./ActorReport.ts"
 import { changesOf, type Listener, waitFor, watch } from "./Changes.ts"
 import type { Compiled, Node } from "./Compile.ts"
 import type { Taken } from "./Decision.ts"
@@ -43,7 +43,7 @@ export class ActorRecord {
     const changed = this.currentState !== decision.state || decision._tag === "Goto"
     this.sequence++
     this.lastTransitionAt = at
-    if (decision._tag === "Goto") {
+    if (decision._tag === "Goto" || (decision._tag === "Stop" && decision.state !== decision.from)) {
       this.remember(decision.from)
       for (const state of decision.through) this.remember(state)
       this.node = this.compiled.nodes.get(decision.state._tag) as Node
@@ -60,13 +60,13 @@ export class ActorRecord {
 
   protected tellState() {
     if (this.listeners === undefined) return
-    for (const listener of this.listeners) listener.next(this.currentState)
+    for (const listener of this.listeners) guarded(this, () => listener.next(this.currentState))
   }
 
   protected tellEnd(ending: ActorEnd<Tagged>) {
     const listeners = this.listeners
     this.listeners = undefined
-    for (const listener of listeners ?? []) listener.end(ending)
+    for (const listener of listeners ?? []) guarded(this, () => listener.end(ending))
   }
 
   listen(listener: Listener): () => void {

@@ -15,7 +15,16 @@ export const inspect = (actor: ActorRecord, what: () => DistributiveOmit<Inspect
   if (actor.host.inspectors.size === 0) return
   const at = actor.environment.clock.currentTimeMillisUnsafe()
   const inspection = { machine: actor.machine, id: actor.id, at, ...what() } as Inspection
-  for (const inspector of actor.host.inspectors) inspector(inspection)
+  for (const inspector of actor.host.inspectors) guarded(actor, () => inspector(inspection))
+}
+
+/** Calls someone who listens. Should that throw, the log is told and the actor goes on. */
+export const guarded = (actor: ActorRecord, tell: () => void) => {
+  try {
+    tell()
+  } catch (cause) {
+    actor.environment.run(Effect.logError(`a listener of ${actor.machine} ${actor.id} threw`, cause))
+  }
 }
 
 /** Tells the log of a failure that no sender hears of. */

@@ -45,6 +45,7 @@ export type TargetBlueprint =
   | { readonly _tag: "Stop"; readonly reason: string | undefined }
 
 interface TransitionCommon {
+  /** The state's tag; `*` for a fallback, which holds in every state that says nothing of the event itself. */
   readonly from: string
   readonly targets: ReadonlyArray<TargetBlueprint>
   /** Guard slots its decision mentions, and the name given to its own guard. */

@@ -2,12 +2,12 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type { ActorCell } from "./ActorCell.ts"
 import { actionFailed, describeCause, inspect, report } from "./ActorReport.ts"
 import type { Request } from "./Decision.ts"
+import type { Living } from "./Living.ts"
 import { selfOf } from "./SelfOf.ts"
 
-export const execute = (actor: ActorCell, { slot, parameters }: Request, ended: () => void) => {
+export const execute = (actor: Living, { slot, parameters }: Request, ended: () => void) => {
   const handler = actor.compiled.declarations.handlers?.[slot]
   const context = { id: actor.id, state: actor.currentState, self: selfOf(actor, undefined) }
   inspect(actor, () => ({ _tag: "CommandStarted", slot }))

@@ -9,8 +9,9 @@ import type {
   TransitionDeclaration,
   WorkDeclaration,
 } from "./Declarations.ts"
-import { type EventCheck, eventCheck } from "./EventCheck.ts"
 import { effectCalls, guardCalls, type SlotCalls } from "./SlotCalls.ts"
+import type { UntypedUnion } from "./Union.ts"
+import { type ValueCheck, valueCheck } from "./ValueCheck.ts"
 
 /** A transition ready to be taken. */
 export interface Transition {
@@ -54,7 +55,9 @@ export interface Compiled {
   readonly name: string
   readonly declarations: Declarations
   readonly nodes: ReadonlyMap<string, Node>
-  readonly events: ReadonlyMap<string, EventCheck>
+  /** What checks the fields of an event, and of a state, by tag. */
+  readonly events: ReadonlyMap<string, ValueCheck>
+  readonly states: ReadonlyMap<string, ValueCheck>
   readonly guards: SlotCalls
   readonly effects: SlotCalls
   readonly processingTimeout: Duration.Duration | undefined
@@ -70,12 +73,15 @@ export const compile = (declarations: Declarations): Compiled => {
     name: declarations.name,
     declarations,
     nodes,
-    events: new Map([...declarations.event.$variants].map(([tag, variant]) => [tag, eventCheck(variant)])),
+    events: checksOf(declarations.event),
+    states: checksOf(declarations.state),
     guards: guardCalls(declarations),
     effects: effectCalls(declarations),
     processingTimeout: declarations.processingTimeout === undefined ? undefined : Duration.fromInputUnsafe(declarations.processingTimeout),
   }
 }
+
+const checksOf = (union: UntypedUnion) => new Map([...union.$variants].map(([tag, variant]) => [tag, valueCheck(variant)]))
 
 const emptyNode = (tag: string, declarations: Declarations): Mutable<Node> => ({
   tag,
@@ -121,7 +127,7 @@ const fill = (node: Mutable<Node>, declarations: Declarations, nodes: ReadonlyMa
   )
   node.hasIdleTimeout = [...node.timeouts.values()].some((one) => one.idle)
   node.always = declarations.always.filter((one) => one.from === node.tag).map((one) => alwaysOf(one, node.tag, declarations, nodes))
-  node.plain = node.enter.length === 0 && node.exit.length === 0 && node.always.length === 0
+  node.plain = node.enter.length === 0 && node.exit.length === 0 && node.always.length === 0 && node.timeouts.size === 0
   node.resident = node.works.length > 0 || node.timeouts.size > 0
 }
 

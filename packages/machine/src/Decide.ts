@@ -5,10 +5,18 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type { Compiled, Node, Transition } from "./Compile.ts"
-import type { Beginning, Decision, Goto, Hook, Postponed, Refused, Request, Stay, Stop } from "./Decision.ts"
+import type { Beginning, Decision, Goto, Hook, NotBegun, Postponed, Refused, Request, Stay, Stop, TimerRequest } from "./Decision.ts"
 import type { Tagged } from "./Declarations.ts"
 import { Frame } from "./Frame.ts"
-import { ActionFailed, EndlessTransition, InvalidTransition, MachineStopped, type Phase, TransitionRefused } from "./MachineError.ts"
+import {
+  ActionFailed,
+  EndlessTransition,
+  InvalidState,
+  InvalidTransition,
+  MachineStopped,
+  type Phase,
+  TransitionRefused,
+} from "./MachineError.ts"
 import { eventLabel, isTimeoutEvent } from "./Timeout.ts"
 
 /** So many automatic transitions in a row are taken for endless. */
@@ -27,6 +35,7 @@ class TakenDecision {
   readonly answer: unknown
   readonly through: ReadonlyArray<Tagged>
   readonly hooks: ReadonlyArray<Hook>
+  readonly timers: ReadonlyArray<TimerRequest>
   readonly guardAnswers: ReadonlyArray<boolean>
   readonly reason: string | undefined
 
@@ -48,6 +57,7 @@ class TakenDecision {
     this.answer = answer
     this.through = through
     this.hooks = frame.hooks
+    this.timers = frame.timers
     this.guardAnswers = frame.guardAnswers
     this.reason = reason
     frame.closed = true
@@ -71,7 +81,11 @@ export const replay = (
   guardAnswers: ReadonlyArray<boolean>,
 ): Decision<Tagged, Tagged> => step(compiled, state, event, at, skipHooks, guardAnswers)
 
-type Hooks = (frame: Frame, phase: "enter" | "exit", node: Node, state: Tagged, other: Tagged | undefined) => void
+/** What a decision does beyond finding the state: everything when it is made, nothing when it is replayed. */
+interface Hooks {
+  readonly run: (frame: Frame, phase: "enter" | "exit", node: Node, state: Tagged, other: Tagged | undefined) => void
+  readonly timers: (frame: Frame, node: Node, state: Tagged, entered: boolean) => void
+}
 
 const step = (
   compiled: Compiled,
@@ -133,7 +147,7 @@ const settle = (
       break
     case "@stop": {
       if (!transition.mayStop) break
-      const failure = attempt(compiled, frame, event, "exit", () => hooks(frame, "exit", node, frame.state, undefined))
+      const failure = attempt(compiled, frame, event, "exit", () => hooks.run(frame, "exit", node, frame.state, undefined))
       if (failure !== undefined) return failure
       return new TakenDecision(
         "Stop",
@@ -182,21 +196,24 @@ const follow = (
       const entered = here
       const before = leaving
       const after = state
-      const exitFailure = attempt(compiled, frame, event, "exit", () => hooks(frame, "exit", left, before, after))
+      const exitFailure = attempt(compiled, frame, event, "exit", () => hooks.run(frame, "exit", left, before, after))
       if (exitFailure !== undefined) return exitFailure
-      const enterFailure = attempt(compiled, frame, event, "enter", () => hooks(frame, "enter", entered, after, before))
+      const enterFailure = attempt(compiled, frame, event, "enter", () => hooks.run(frame, "enter", entered, after, before))
       if (enterFailure !== undefined) return enterFailure
     }
     const current = state
     const next = attempt(compiled, frame, event, "always", () => nextAlways(frame, here, current))
     if (next === undefined) {
+      const entered = moved
+      const failure = attempt(compiled, frame, event, "timeout", () => hooks.timers(frame, here, current, entered))
+      if (failure !== undefined) return failure
       return new TakenDecision(moved ? "Goto" : "Stay", frame, event, state, through, answer, undefined) as TakenByTag
     }
     if (next instanceof Step) {
       if (rounds === alwaysLimit) return endless(compiled, frame, event, through)
       if (next.node === undefined) {
         const last = here
-        const failure = attempt(compiled, frame, event, "exit", () => hooks(frame, "exit", last, current, undefined))
+        const failure = attempt(compiled, frame, event, "exit", () => hooks.run(frame, "exit", last, current, undefined))
         if (failure !== undefined) return failure
         return new TakenDecision("Stop", frame, event, state, through, answer, next.reason) as TakenByTag
       }
@@ -238,26 +255,40 @@ const nextAlways = (frame: Frame, node: Node, state: Tagged): Step | undefined =
   return undefined
 }
 
-const runHooks: Hooks = (frame, phase, node, state, other) => {
-  for (const hook of node[phase]) {
-    const returned = hook(frame.hook(state, other))
-    if (Effect.isEffect(returned)) frame.addHook({ phase, state: node.tag, effect: returned as Hook["effect"] })
-  }
+const runHooks: Hooks = {
+  run: (frame, phase, node, state, other) => {
+    for (const hook of node[phase]) {
+      const returned = hook(frame.hook(state, other))
+      if (Effect.isEffect(returned)) frame.addHook({ phase, state: node.tag, effect: returned as Hook["effect"] })
+    }
+  },
+  timers: (frame, node, state, entered) => {
+    if (!(entered ? node.timeouts.size > 0 : node.hasIdleTimeout)) return
+    frame.timers = [...node.timeouts.values()]
+      .filter((timeout) => entered || timeout.idle)
+      .map(({ name, millis }) => ({ name, millis: Math.max(0, millis(state)) }))
+  },
 }
 
-const skipHooks: Hooks = () => undefined
+const skipHooks: Hooks = { run: () => undefined, timers: () => undefined }
 
 /** How an instance begins. */
-export const begin = (compiled: Compiled, initial: Tagged, at: number): Beginning<Tagged, Tagged> | Refused<Tagged, Tagged> => {
-  const node = compiled.nodes.get(initial._tag)
-  if (node === undefined) return invalid(compiled, initial, startEvent)
+export const begin = (compiled: Compiled, initial: Tagged, at: number): Beginning<Tagged, Tagged> | NotBegun<Tagged, Tagged> => {
+  const node = compiled.nodes.get(initial?._tag)
+  const problem = node === undefined ? "the machine has no such state" : compiled.states.get(initial._tag)?.(initial)
+  if (node === undefined || problem !== undefined) {
+    const error = new InvalidState({ machine: compiled.name, state: String(initial?._tag), problem: String(problem) })
+    return { _tag: "Refused", from: initial, event: startEvent, error }
+  }
   const frame = new Frame(compiled, initial, undefined, at)
   if (node.plain) return beginning(frame, initial, none)
-  const failure = attempt(compiled, frame, startEvent, "enter", () => runHooks(frame, "enter", node, initial, undefined))
+  const failure = attempt(compiled, frame, startEvent, "enter", () => runHooks.run(frame, "enter", node, initial, undefined))
   if (failure !== undefined) return failure
   const followed = follow(compiled, frame, node, node, false, startEvent, initial, runHooks, undefined)
   if (followed._tag === "Goto" || followed._tag === "Stay") {
-    return beginning(frame, followed.state, followed._tag === "Stay" ? none : [initial, ...followed.through])
+    const last = compiled.nodes.get(followed.state._tag) as Node
+    const armed = attempt(compiled, frame, startEvent, "timeout", () => runHooks.timers(frame, last, followed.state, true))
+    return armed ?? beginning(frame, followed.state, followed._tag === "Stay" ? none : [initial, ...followed.through])
   }
   if (followed._tag === "Refused") return followed
   return failed(compiled, initial, startEvent, "always", new Error("an automatic transition stopped the machine before it began"))
@@ -265,7 +296,7 @@ export const begin = (compiled: Compiled, initial: Tagged, at: number): Beginnin
 
 const beginning = (frame: Frame, state: Tagged, through: ReadonlyArray<Tagged>): Beginning<Tagged, Tagged> => {
   frame.closed = true
-  return { _tag: "Beginning", state, requests: frame.requests, sends: frame.sends, through, hooks: frame.hooks }
+  return { _tag: "Beginning", state, requests: frame.requests, sends: frame.sends, through, hooks: frame.hooks, timers: frame.timers }
 }
 
 const startEvent: Tagged = { _tag: "@start" }

@@ -3,12 +3,26 @@
  * Nothing has happened yet when it is made; whoever runs the machine carries it out.
  */
 import type * as Effect from "effect/Effect"
-import type { ActionFailed, EndlessTransition, InvalidTransition, MachineStopped, Phase, TransitionRefused } from "./MachineError.ts"
+import type {
+  ActionFailed,
+  EndlessTransition,
+  InvalidState,
+  InvalidTransition,
+  MachineStopped,
+  Phase,
+  TransitionRefused,
+} from "./MachineError.ts"
 
 /** An effect slot that was called in a decision, an `enter` or an `exit`: a command to be. */
 export interface Request {
   readonly slot: string
   readonly parameters: object
+}
+
+/** A deadline that begins with a transition. */
+export interface TimerRequest {
+  readonly name: string
+  readonly millis: number
 }
 
 /** An Effect that an `enter` or `exit` returned: it runs after the commit. */
@@ -30,6 +44,8 @@ interface Settled<S, E> {
   /** States that automatic transitions passed through on the way to `state`. */
   readonly through: ReadonlyArray<S>
   readonly hooks: ReadonlyArray<Hook>
+  /** The timers of a state that is entered; for a stay, those that an event starts anew. */
+  readonly timers: ReadonlyArray<TimerRequest>
   /** What guard slots said, in the order they were asked: a replay hears the same. */
   readonly guardAnswers: ReadonlyArray<boolean>
 }
@@ -65,6 +81,14 @@ export interface Refused<S, E> {
   readonly error: TransitionRefused | InvalidTransition | MachineStopped | ActionFailed | EndlessTransition
 }
 
+/** The instance cannot begin, and this is why. */
+export interface NotBegun<S, E> {
+  readonly _tag: "Refused"
+  readonly from: S
+  readonly event: E
+  readonly error: Refused<S, E>["error"] | InvalidState
+}
+
 /** The decision itself is an Effect; its outcome is what gets stored. */
 export interface Deferred<S, E> {
   readonly _tag: "Deferred"
@@ -86,4 +110,5 @@ export interface Beginning<S, E> {
   readonly sends: ReadonlyArray<E>
   readonly through: ReadonlyArray<S>
   readonly hooks: ReadonlyArray<Hook>
+  readonly timers: ReadonlyArray<TimerRequest>
 }

@@ -54,7 +54,7 @@ type FinalPair<F extends { readonly tag: string }> = `${F["tag"]} × (final)`
 type Edge<P extends string, T extends { readonly tag: string }> = `${P} → ${T["tag"]}`
 
 /** Unless the pairs are new, a type that no argument has and whose only property is the message. */
-type MustBeNew<P, H> = [P & H] extends [never] ? unknown : { readonly "already declared (use { override: true } to replace)": P & H }
+type MustBeNew<P, H> = [P & H] extends [never] ? unknown : { readonly "already declared, or final ({ override: true } replaces)": P & H }
 
 /** What an override replaces must be there; anything else must be new. */
 type MustFit<P, Final, H, O> = O extends true ? MustExist<P, H> : MustBeNew<P | Final, H>
@@ -176,6 +176,12 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
     event: OneOrMany<V>,
     to: To & MustCarry<F["Type"], V["Type"], To["Type"]>,
   ): Machine<S, E, K, H | Pair<F, V>, T | Edge<Pair<F, V>, To>, I, R>
+  on<F extends Source<S>, V extends Source<E>, To extends Target<S | Stay | Stop>, O extends true | undefined = undefined>(
+    from: OneOrMany<F> & MustFit<Pair<F, V>, FinalPair<F>, H, O>,
+    event: OneOrMany<V>,
+    to: To & MustCarry<F["Type"], V["Type"], To["Type"]>,
+    options: TransitionOptions<F["Type"], V["Type"], E, K, O>,
+  ): Machine<S, E, K, H | Pair<F, V>, Kept<T, Pair<F, V>, O> | Edge<Pair<F, V>, To>, I, R>
   /** The transition that is decided on: `to` lists every state the decision may return. */
   on<F extends Source<S>, V extends Source<E>, To extends Target<S | Stay | Stop>, R2 = never, O extends true | undefined = undefined>(
     from: OneOrMany<F> & MustFit<Pair<F, V>, FinalPair<F>, H, O>,
@@ -184,12 +190,6 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
     decide: Decide<F["Type"], V["Type"], To["Type"], E, K, R2>,
     options?: TransitionOptions<F["Type"], V["Type"], E, K, O>,
   ): Machine<S, E, K, H | Pair<F, V>, Kept<T, Pair<F, V>, O> | Edge<Pair<F, V>, To>, I, R | R2>
-  on<F extends Source<S>, V extends Source<E>, To extends Target<S | Stay | Stop>, O extends true | undefined = undefined>(
-    from: OneOrMany<F> & MustFit<Pair<F, V>, FinalPair<F>, H, O>,
-    event: OneOrMany<V>,
-    to: To & MustCarry<F["Type"], V["Type"], To["Type"]>,
-    options: TransitionOptions<F["Type"], V["Type"], E, K, O>,
-  ): Machine<S, E, K, H | Pair<F, V>, Kept<T, Pair<F, V>, O> | Edge<Pair<F, V>, To>, I, R>
 
   /** Leaves the state and enters it again: its work and its timers start anew. */
   reenter<F extends Source<S>, V extends Source<E>, R2 = never>(
@@ -301,7 +301,8 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
   build<const B extends K["handlers"]>(handlers: B): Machine<S, E, Built<K>, H, T, I, R | HandlerServices<B>>
 }
 
-interface Built<K extends SlotTypes> extends SlotTypes {
+/** The slots of a machine once `build` has filled them. */
+export interface Built<K extends SlotTypes> extends SlotTypes {
   readonly guards: K["guards"]
   readonly requests: K["requests"]
   readonly runs: K["runs"]

@@ -1,6 +1,6 @@
 /** The context of one decision: what its functions may look at, and where what they ask for is collected. */
 import type { Compiled } from "./Compile.ts"
-import type { Hook, Request } from "./Decision.ts"
+import type { Hook, Request, TimerRequest } from "./Decision.ts"
 import type { Tagged } from "./Declarations.ts"
 import { DefinitionError } from "./MachineError.ts"
 import type { Recorder } from "./SlotCalls.ts"
@@ -16,6 +16,7 @@ export class Frame implements Recorder {
   requests: ReadonlyArray<Request> | Array<Request> = none
   sends: ReadonlyArray<Tagged> | Array<Tagged> = none
   hooks: ReadonlyArray<Hook> | Array<Hook> = none
+  timers: ReadonlyArray<TimerRequest> = none
   guardAnswers: ReadonlyArray<boolean> | Array<boolean> = none
   /** What guards said when the event was first decided on; set in a replay. */
   recorded: ReadonlyArray<boolean> | undefined

@@ -2,8 +2,8 @@
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type { ActorCell } from "./ActorCell.ts"
 import type { Hook } from "./Decision.ts"
+import type { Living } from "./Living.ts"
 import { ActionFailed, ProcessingTimeout } from "./MachineError.ts"
 
 /** What went wrong in hooks, if anything did. */
@@ -11,7 +11,7 @@ export type HookError = ActionFailed | ProcessingTimeout
 
 /** Runs hooks one after the other. All of them run; the first failure is the result. */
 export const runHooks = (
-  actor: ActorCell,
+  actor: Living,
   hooks: ReadonlyArray<Hook>,
   event: string,
 ): Effect.Effect<HookError | undefined, never, unknown> => {
@@ -22,7 +22,7 @@ export const runHooks = (
   )
 }
 
-const runHook = (actor: ActorCell, { phase, state, effect }: Hook, event: string): Effect.Effect<HookError | undefined, never, unknown> =>
+const runHook = (actor: Living, { phase, state, effect }: Hook, event: string): Effect.Effect<HookError | undefined, never, unknown> =>
   Effect.matchCause(limited(actor, effect, event), {
     onSuccess: () => undefined,
     onFailure: (cause) => {
@@ -34,7 +34,7 @@ const runHook = (actor: ActorCell, { phase, state, effect }: Hook, event: string
 
 /** Gives an Effect no more time than the machine allows. */
 export const limited = <A, E>(
-  actor: ActorCell,
+  actor: Living,
   effect: Effect.Effect<A, E, unknown>,
   event: string,
 ): Effect.Effect<A, E | ProcessingTimeout, unknown> => {

@@ -19,7 +19,7 @@ export type Ending =
   | { readonly _tag: "Failed"; readonly state: Tagged; readonly error: ActionFailed }
 
 export type Inspection =
-  | (About & { readonly _tag: "Started"; readonly state: Tagged })
+  | (About & { readonly _tag: "Started"; readonly state: Tagged; readonly through: ReadonlyArray<Tagged> })
   | (About & { readonly _tag: "Decided"; readonly decision: Taken<Tagged, Tagged> })
   | (About & { readonly _tag: "Refused"; readonly event: string; readonly error: SendError })
   | (About & { readonly _tag: "Postponed"; readonly event: string })

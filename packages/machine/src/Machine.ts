@@ -13,7 +13,7 @@ import type * as Schedule from "effect/Schedule"
 import { Builder } from "./Builder.ts"
 import type { Compiled } from "./Compile.ts"
 import * as Decide from "./Decide.ts"
-import type { Beginning, Decision, Refused } from "./Decision.ts"
+import type { Beginning, Decision, NotBegun } from "./Decision.ts"
 import type { Declarations, Tagged } from "./Declarations.ts"
 import type { Definition, Machine, SlotTypes } from "./Definition.ts"
 import { DefinitionError, InvalidEvent } from "./MachineError.ts"
@@ -22,6 +22,7 @@ import { isTimeoutEvent, type TimeoutEvent } from "./Timeout.ts"
 import type { UntypedUnion } from "./Union.ts"
 
 export type {
+  Built,
   DecisionContext,
   Definition,
   EventOf,
@@ -30,18 +31,20 @@ export type {
   InputOf,
   Machine,
   ServicesOf,
+  SlotTypes,
   StateOf,
   TargetOf,
   ValidTransition,
   WorkContext,
 } from "./Definition.ts"
 
-interface SlotsOf<G, F, S, E> extends SlotTypes {
+/** The slots of a machine as `make` was told of them. */
+export interface SlotsOf<G, F, S, E> extends SlotTypes {
   readonly guards: Guards<G>["~calls"]
   readonly requests: Effects<F>["~requests"]
   readonly runs: Effects<F>["~runs"]
   readonly handlers: GuardHandlers<G, S, E> & EffectHandlers<F, S, E>
-  readonly left: (keyof G | keyof F) & string
+  readonly left: `guard ${keyof G & string}` | `effect ${keyof F & string}`
 }
 
 /** Begins a definition. */
@@ -100,12 +103,15 @@ const checkMake = ({ name, state, event, initial, guardSlots, effectSlots }: Dec
   if (both.length > 0) fail(`${both.join(", ")} is both a guard and an effect`, "rename one of them")
 }
 
+/** Deciding asks guards but only requests effects, so effect slots may be open. */
+export type EffectSlotsLeft = `effect ${string}`
+
 /**
  * What an event means in a state. Nothing happens and nothing is thrown: refusals and failures are decisions too.
  * `at` is the time the event was accepted at, for decisions that look at it.
  */
 export const decide: <S, E, I, R>(
-  machine: Definition<S, E, I, R>,
+  machine: Definition<S, E, I, R, EffectSlotsLeft>,
   state: NoInfer<S>,
   event: NoInfer<E> | TimeoutEvent,
   at?: number,
@@ -117,7 +123,7 @@ export const decide: <S, E, I, R>(
  * (`Taken.guardAnswers`).
  */
 export const replay: <S, E, I, R>(
-  machine: Definition<S, E, I, R>,
+  machine: Definition<S, E, I, R, EffectSlotsLeft>,
   state: NoInfer<S>,
   event: NoInfer<E> | TimeoutEvent,
   at: number,
@@ -126,14 +132,11 @@ export const replay: <S, E, I, R>(
   Decide.replay(compiledOf(machine), state as Tagged, event as Tagged, at, guardAnswers) as never
 
 /** The first state of an instance, with what entering it requests. It takes the machine's input, or a state. */
-export const begin: <S, E, I, R>(machine: Definition<S, E, I, R>, input: NoInfer<I | S>, at?: number) => Beginning<S, E> | Refused<S, E> = (
-  machine,
-  input,
-  at = 0,
-) => {
-  const compiled = compiledOf(machine)
-  return Decide.begin(compiled, initialState(compiled, input), at) as never
-}
+export const begin: <S, E, I, R>(machine: Definition<S, E, I, R>, input: NoInfer<I | S>, at?: number) => Beginning<S, E> | NotBegun<S, E> =
+  (machine, input, at = 0) => {
+    const compiled = compiledOf(machine)
+    return Decide.begin(compiled, initialState(compiled, input), at) as never
+  }
 
 /** What is wrong with a value that was sent as an event, or nothing. */
 export const checkEvent = (machine: Definition<unknown, unknown, never, unknown, string>, event: unknown): InvalidEvent | undefined =>

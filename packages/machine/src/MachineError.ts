@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 const instance = { machine: Schema.String, id: Schema.optionalKey(Schema.String) }
 
 const where = (error: { readonly machine: string; readonly id?: string }) =>
-  error.id === undefined ? error.machine : `${error.machine} ${error.id}`
+  error.id === undefined || error.id === error.machine ? error.machine : `${error.machine} ${error.id}`
 
 /** A machine was declared wrongly. Thrown while the definition is built, since no program can go on with it. */
 export class DefinitionError extends Schema.TaggedError<DefinitionError>()("DefinitionError", {
@@ -57,6 +57,17 @@ export class InvalidEvent extends Schema.TaggedError<InvalidEvent>()("InvalidEve
   }
 }
 
+/** What an instance was to begin with does not fit the schema of its state. Nothing was started. */
+export class InvalidState extends Schema.TaggedError<InvalidState>()("InvalidState", {
+  ...instance,
+  state: Schema.String,
+  problem: Schema.String,
+}) {
+  override get message() {
+    return `${where(this)}: it cannot begin in state ${this.state}: ${this.problem}`
+  }
+}
+
 /** The actor has ended: it reached a final state, was stopped, or died. */
 export class MachineStopped extends Schema.TaggedError<MachineStopped>()("MachineStopped", {
   ...instance,
@@ -69,7 +80,7 @@ export class MachineStopped extends Schema.TaggedError<MachineStopped>()("Machin
 }
 
 /** Where in a transition a user's function failed. */
-export const Phase = Schema.Literals(["guard", "decide", "exit", "enter", "always", "spawn", "background", "effect"])
+export const Phase = Schema.Literals(["guard", "decide", "exit", "enter", "always", "timeout", "spawn", "background", "effect"])
 export type Phase = typeof Phase.Type
 
 /** A user's function failed or threw. `committed` tells whether the transition took place all the same. */
@@ -183,6 +194,7 @@ export type SendError =
 /** The whole family. */
 export type MachineError =
   | SendError
+  | InvalidState
   | DefinitionError
   | ActorExists
   | PersistenceFailed
@@ -193,7 +205,7 @@ export type MachineError =
 const describe = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
 
 /** The same error, told of a certain instance. */
-export const identified = <E extends SendError>(error: E, id: string): E => {
+export const identified = <E extends SendError | InvalidState>(error: E, id: string): E => {
   const constructor = error.constructor as new (fields: object) => E
   // The cause of an Error is not enumerable, so a spread would leave it behind.
   return new constructor({ ...error, ...(error.cause === undefined ? {} : { cause: error.cause }), id })

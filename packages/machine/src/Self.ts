@@ -2,7 +2,7 @@
 import type * as Effect from "effect/Effect"
 import type { Actor } from "./Actor.ts"
 import type { Definition } from "./Definition.ts"
-import type { ActionFailed, ActorExists, EndlessTransition, InvalidTransition, SendError } from "./MachineError.ts"
+import type { ActionFailed, ActorExists, EndlessTransition, InvalidState, InvalidTransition, SendError } from "./MachineError.ts"
 
 /** An actor as seen by its own work. */
 export interface Self<in E> {
@@ -12,6 +12,8 @@ export interface Self<in E> {
    * it sends is heard any more.
    */
   send(event: E): Effect.Effect<void, SendError>
+  /** Sends an event and goes on. Should the actor refuse it, the log is told. */
+  tell(event: E): Effect.Effect<void>
   /** Starts an actor that lives no longer than the state this work belongs to. */
   spawn<S2, E2, I2, R2>(
     id: string,
@@ -24,4 +26,4 @@ export interface Self<in E> {
 export type InputArguments<S, I> = [I] extends [void] ? [state?: NoInfer<S>] : [input: NoInfer<I | S>]
 
 /** Why an actor could not be started. */
-export type SpawnError = ActorExists | ActionFailed | EndlessTransition | InvalidTransition
+export type SpawnError = ActorExists | ActionFailed | EndlessTransition | InvalidState | InvalidTransition

@@ -1,8 +1,8 @@
 /** The actor as its own work sees it. */
 import * as Effect from "effect/Effect"
-import type { ActorCell } from "./ActorCell.ts"
 import type { Tagged } from "./Declarations.ts"
-import type { ActorExists, SendError } from "./MachineError.ts"
+import type { Living } from "./Living.ts"
+import type { ActorExists, InvalidState, SendError } from "./MachineError.ts"
 import { asVoid, Message, outcome } from "./Mailbox.ts"
 import type { Residence } from "./Residence.ts"
 import { startActor } from "./StartActor.ts"
@@ -10,10 +10,11 @@ import { startActor } from "./StartActor.ts"
 export interface SelfOf {
   readonly id: string
   readonly send: (event: Tagged) => Effect.Effect<void, SendError>
-  readonly spawn: (id: string, machine: unknown, input?: unknown) => Effect.Effect<unknown, SendError | ActorExists, unknown>
+  readonly tell: (event: Tagged) => Effect.Effect<void>
+  readonly spawn: (id: string, machine: unknown, input?: unknown) => Effect.Effect<unknown, SendError | InvalidState | ActorExists, unknown>
 }
 
-export const selfOf = (actor: ActorCell, residence: Residence | undefined): SelfOf => ({
+export const selfOf = (actor: Living, residence: Residence | undefined): SelfOf => ({
   id: actor.id,
   send: (event) =>
     Effect.suspend(() => {
@@ -22,6 +23,12 @@ export const selfOf = (actor: ActorCell, residence: Residence | undefined): Self
       const offered = actor.offer(event, true)
       if (offered instanceof Message && offered.result === undefined) residence?.queue(offered, undefined)
       return outcome(offered, asVoid)
+    }),
+  tell: (event) =>
+    Effect.suspend(() => {
+      if (residence?.closed === true) return Effect.interrupt
+      actor.sendInternal(event, residence, undefined)
+      return Effect.void
     }),
   spawn: (id, machine, input) =>
     Effect.suspend(() => {

@@ -1,10 +1,10 @@
 /** Effect slots as `spawn`, `task` and `background` see them: calling one runs it there and then. */
 import * as Effect from "effect/Effect"
-import type { ActorCell } from "./ActorCell.ts"
+import type { Living } from "./Living.ts"
 import type { Residence } from "./Residence.ts"
 import { selfOf } from "./SelfOf.ts"
 
-export const runCalls = (actor: ActorCell, residence: Residence): object => {
+export const runCalls = (actor: Living, residence: Residence): object => {
   const { effectSlots, handlers } = actor.compiled.declarations
   const self = selfOf(actor, residence)
   return Object.fromEntries(

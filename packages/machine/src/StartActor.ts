@@ -5,11 +5,16 @@ import { ActorCell } from "./ActorCell.ts"
 import { begin } from "./Decide.ts"
 import type { Host } from "./Host.ts"
 import { compiledOf, initialState } from "./Machine.ts"
-import { ActionFailed, type ActorExists, identified, type SendError } from "./MachineError.ts"
+import { ActionFailed, type ActorExists, type InvalidState, identified, type SendError } from "./MachineError.ts"
 import { unbuilt } from "./SlotCalls.ts"
 
-export const startActor = (host: Host, id: string, machine: unknown, input: unknown): Effect.Effect<ActorCell, SendError | ActorExists> =>
-  Effect.withFiber<ActorCell, SendError | ActorExists>((fiber) => {
+export const startActor = (
+  host: Host,
+  id: string,
+  machine: unknown,
+  input: unknown,
+): Effect.Effect<ActorCell, SendError | InvalidState | ActorExists> =>
+  Effect.withFiber<ActorCell, SendError | InvalidState | ActorExists>((fiber) => {
     const compiled = compiledOf(machine)
     const { declarations } = compiled
     const missing =

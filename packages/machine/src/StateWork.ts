@@ -2,10 +2,11 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type { ActorCell } from "./ActorCell.ts"
 import { stale } from "./ActorReport.ts"
 import type { Node } from "./Compile.ts"
+import type { TimerRequest } from "./Decision.ts"
 import type { Tagged, Work, WorkDeclaration } from "./Declarations.ts"
+import type { Living } from "./Living.ts"
 import type { Residence } from "./Residence.ts"
 import { selfOf } from "./SelfOf.ts"
 import { runCalls } from "./SlotRuns.ts"
@@ -14,7 +15,7 @@ import { timeoutEvent } from "./Timeout.ts"
 /** Hears of work that died. */
 export type WorkFailed = (cause: Cause.Cause<unknown>) => void
 
-export const startStateWork = (actor: ActorCell, node: Node, residence: Residence, failed: WorkFailed) => {
+export const startStateWork = (actor: Living, node: Node, residence: Residence, failed: WorkFailed) => {
   for (const declared of node.works) {
     const context = { id: actor.id, state: actor.currentState, self: selfOf(actor, residence), effects: runCalls(actor, residence) }
     residence.start(
@@ -30,7 +31,7 @@ export const startStateWork = (actor: ActorCell, node: Node, residence: Residenc
 }
 
 /** Work that lasts as long as the actor. */
-export const startBackground = (actor: ActorCell, works: ReadonlyArray<Work>, residence: Residence, failed: WorkFailed) => {
+export const startBackground = (actor: Living, works: ReadonlyArray<Work>, residence: Residence, failed: WorkFailed) => {
   for (const work of works) {
     const context = { id: actor.id, self: selfOf(actor, residence), effects: runCalls(actor, residence) }
     residence.start(
@@ -43,26 +44,18 @@ export const startBackground = (actor: ActorCell, works: ReadonlyArray<Work>, re
   }
 }
 
-/** Arms the timers of a state that has lasted for `elapsed` milliseconds. */
-export const armTimers = (actor: ActorCell, node: Node, residence: Residence, elapsed: number) => {
-  for (const timeout of node.timeouts.values()) arm(actor, residence, timeout.name, timeout.millis(actor.currentState) - elapsed)
-}
-
-/** An event was handled: idle timers start anew. */
-export const rearmIdleTimers = (actor: ActorCell, node: Node, residence: Residence) => {
-  for (const timeout of node.timeouts.values()) {
-    if (timeout.idle) arm(actor, residence, timeout.name, timeout.millis(actor.currentState))
+/** Arms timers of a state that has lasted for `elapsed` milliseconds. */
+export const armTimers = (actor: Living, timers: ReadonlyArray<TimerRequest>, residence: Residence, elapsed: number) => {
+  for (const { name, millis } of timers) {
+    residence.arm(
+      actor.environment.run,
+      name,
+      Math.max(0, millis - elapsed),
+      () => stale(actor, `(${name})`),
+      () => actor.sendInternal(timeoutEvent(name), residence, name),
+    )
   }
 }
-
-const arm = (actor: ActorCell, residence: Residence, name: string, millis: number) =>
-  residence.arm(
-    actor.environment.run,
-    name,
-    Math.max(0, millis),
-    () => stale(actor, `(${name})`),
-    () => actor.sendInternal(timeoutEvent(name), residence, name),
-  )
 
 /** The event that the end of work means, if any. */
 const eventOf = (

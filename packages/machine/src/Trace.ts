@@ -53,18 +53,15 @@ export const beginTrace = (machine: { readonly name: string }, id: string, first
   stopped: undefined,
 })
 
-/** The trace with one more decision. The machine tells which of the event's fields are hidden. */
-export const appendTrace = (
-  machine: Definition<unknown, unknown, never, unknown, string>,
-  trace: Trace,
-  decision: Taken<Tagged, Tagged>,
-  at: number,
-): Trace => {
+type AnyMachine = Definition<unknown, unknown, never, unknown, string>
+
+/** One decision as a step of a trace. The machine tells which of the event's fields are hidden. */
+export const traceStep = (machine: AnyMachine, sequence: number, decision: Taken<Tagged, Tagged>, at: number): TraceStep => {
   const { from, state, event, requests, through } = decision
   // Events that are not declared are timeouts: all they have is the name, which is the label already.
   const variant = compiledOf(machine).declarations.event.$variants.get(event._tag)
-  const step: TraceStep = {
-    sequence: trace.steps.length + 1,
+  return {
+    sequence,
     at,
     event: eventLabel(event),
     fields: variant === undefined ? {} : redact(variant.fields, event),
@@ -74,19 +71,21 @@ export const appendTrace = (
     through: through.map((passed) => passed._tag),
     requests: requests.map((request) => request.slot),
   }
-  const stopped = decision._tag === "Stop" ? decision.reason : trace.stopped
-  return { ...trace, steps: [...trace.steps, step], current: state._tag, stopped }
 }
+
+/** The trace with one more decision. */
+export const appendTrace = (machine: AnyMachine, trace: Trace, decision: Taken<Tagged, Tagged>, at: number): Trace => ({
+  ...trace,
+  steps: [...trace.steps, traceStep(machine, trace.steps.length + 1, decision, at)],
+  current: decision.state._tag,
+  stopped: decision._tag === "Stop" ? decision.reason : trace.stopped,
+})
 
 /**
  * The trace of one actor, from what an actor system told while it was inspected. Where an id was used more than
  * once it is the latest actor's. Undefined when the actor's start was not inspected.
  */
-export const traceOfInspections = (
-  machine: Definition<unknown, unknown, never, unknown, string>,
-  id: string,
-  inspections: Iterable<Inspection>,
-): Trace | undefined => {
+export const traceOfInspections = (machine: AnyMachine, id: string, inspections: Iterable<Inspection>): Trace | undefined => {
   let trace: Trace | undefined
   for (const inspection of inspections) {
     if (inspection.id !== id || inspection.machine !== machine.name) continue

@@ -117,7 +117,7 @@ describe("an actor", () => {
       const job = yield* spawn(Job, S.Busy({ n: 1 }))
       yield* job.send(E.Finish())
       expect(yield* job.snapshot).toMatchObject({ status: "final" })
-      expect((yield* Effect.flip(job.send(E.Start()))).message).toBe("job job has ended in state Done: Done is a final state")
+      expect((yield* Effect.flip(job.send(E.Start()))).message).toBe("job has ended in state Done: Done is a final state")
     }),
   )
 
@@ -281,12 +281,20 @@ describe("an actor", () => {
     }),
   )
 
+  it.effect("35 refuses to begin with what does not fit the first state's schema", () =>
+    Effect.gen(function* () {
+      expect((yield* Effect.flip(spawn(Job, { _tag: "Idle", n: "one" } as never))).message).toMatch(
+        /^job: it cannot begin in state Idle: .*Expected number/,
+      )
+      const lost = Machine.make({ name: "lost", state: S, event: E, initial: () => ({ _tag: "Nowhere" }) as never })
+      expect((yield* Effect.flip(spawn(lost))).message).toBe("lost: it cannot begin in state Nowhere: the machine has no such state")
+    }),
+  )
+
   it.effect("38 a decision that throws is reported to its sender; the state is unchanged and the actor lives on", () =>
     Effect.gen(function* () {
       const job = yield* spawn(Job, S.Busy({ n: 1 }))
-      expect((yield* Effect.flip(job.send(E.Boom()))).message).toBe(
-        "job job: decide failed in state Busy on event Boom, nothing changed: boom",
-      )
+      expect((yield* Effect.flip(job.send(E.Boom()))).message).toBe("job: decide failed in state Busy on event Boom, nothing changed: boom")
       expect(yield* job.ask(E.Count())).toBe(1)
     }),
   )

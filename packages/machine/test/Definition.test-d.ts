@@ -249,5 +249,9 @@ Machine.decide(slotted, start, E.Request())
 // @ts-expect-error slots are to be built first
 spawn(slotted)
 Machine.decide(full, start, E.Request())
+const effectsOnly = Machine.make({ name: "order", state: S, event: E, effects, initial: start }).on(S.Pending, E.Request, S.Awaiting)
+Machine.decide(effectsOnly, start, E.Request())
+// @ts-expect-error effects are to be built before they can run
+spawn(effectsOnly)
 // @ts-expect-error the service is not provided
 Effect.runPromise(Effect.scoped(spawn(full)))

@@ -103,7 +103,7 @@ describe("the life of a state", () => {
       const actor = yield* spawn(machine)
       const error = yield* Effect.flip(actor.send(E.Go()))
       expect(error).toMatchObject({ _tag: "ActionFailed", phase: "exit", state: "A", event: "Go", committed: true, cause: "door jammed" })
-      expect(error.message).toBe("failing failing: exit failed in state A on event Go, the transition stands: door jammed")
+      expect(error.message).toBe("failing: exit failed in state A on event Go, the transition stands: door jammed")
       expect(log).toEqual(["entered"])
       expect(yield* actor.state).toEqual(S.B({ n: 1 }))
       yield* TestClock.adjust("1 minute")
@@ -180,7 +180,7 @@ describe("the life of a state", () => {
       const actor = yield* spawn(machine)
       const go = yield* Effect.forkChild(Effect.flip(actor.send(E.Go())), { startImmediately: true })
       yield* TestClock.adjust("5 seconds")
-      expect((yield* Fiber.join(go)).message).toBe("hasty hasty: handling event Go in state A took longer than 5s")
+      expect((yield* Fiber.join(go)).message).toBe("hasty: handling event Go in state A took longer than 5s")
       const back = yield* Effect.forkChild(Effect.flip(actor.send(E.Back())), { startImmediately: true })
       yield* TestClock.adjust("5 seconds")
       expect(yield* Fiber.join(back)).toMatchObject({ _tag: "ProcessingTimeout", state: "C" })
@@ -455,5 +455,77 @@ describe("inspection", () => {
       yield* system.spawn("y", machine)
       expect(seen).toHaveLength(8)
     }).pipe(Effect.provide(ActorSystem.layer)),
+  )
+})
+
+describe("whatever a user's function does", () => {
+  it.effect("an event sent while entering the first state is handled once the actor has begun, and work starts once", () =>
+    Effect.gen(function* () {
+      const running: Array<string> = []
+      const machine = Machine.make({ name: "eager", state: S, event: E, initial: a })
+        .enter(S.A, ({ self }) => self.send(E.Go()))
+        .on(S.A, E.Go, S.B)
+        .on(S.B, E.Go, S.C)
+        .spawn(S.B, () =>
+          Effect.acquireUseRelease(
+            Effect.sync(() => running.push("on")),
+            () => Effect.never,
+            () => Effect.sync(() => running.push("off")),
+          ),
+        )
+      const actor = yield* spawn(machine)
+      expect(running).toEqual(["on"])
+      yield* actor.send(E.Go())
+      expect(running).toEqual(["on", "off"])
+    }),
+  )
+
+  it.effect("a duration that throws fails the transition, and nothing changed", () =>
+    Effect.gen(function* () {
+      const machine = Machine.make({ name: "timeless", state: S, event: E, initial: a })
+        .on(S.A, E.Go, S.B)
+        .on(S.A, E.Set, stay)
+        .timeout(
+          S.B,
+          () => {
+            throw new Error("no clock")
+          },
+          S.C,
+        )
+      const actor = yield* spawn(machine)
+      expect(yield* Effect.flip(actor.send(E.Go()))).toMatchObject({ _tag: "ActionFailed", phase: "timeout", committed: false })
+      yield* actor.send(E.Set({ n: 1 }))
+      expect(yield* actor.snapshot).toMatchObject({ state: { _tag: "A" }, sequence: 1 })
+      expect(yield* Effect.flip(spawn(machine, S.B({ n: 1 })))).toMatchObject({ _tag: "ActionFailed", phase: "timeout" })
+    }),
+  )
+
+  it.effect("listeners and inspectors that throw harm nobody", () =>
+    Effect.gen(function* () {
+      const system = yield* ActorSystem
+      const boom = () => {
+        throw new Error("listener")
+      }
+      system.inspectUnsafe(boom)
+      const machine = Machine.make({ name: "heard", state: S, event: E, initial: a }).on(S.A, E.Go, S.B).on(S.B, E.Go, S.End).final(S.End)
+      const actor = yield* system.spawn("heard", machine)
+      const seen: Array<string> = []
+      actor.subscribe(boom)
+      actor.subscribe((state) => seen.push(state._tag))
+      yield* actor.send(E.Go())
+      yield* actor.send(E.Go())
+      expect(seen).toEqual(["B", "End"])
+    }).pipe(Effect.provide(ActorSystem.layer)),
+  )
+
+  it.effect("stopping on the way remembers the state it came from", () =>
+    Effect.gen(function* () {
+      const machine = Machine.make({ name: "brief", state: S, event: E, initial: a })
+        .on(S.A, E.Go, S.B)
+        .always(S.B, () => true, stop("done"))
+      const actor = yield* spawn(machine)
+      yield* actor.send(E.Go())
+      expect(yield* actor.snapshot).toMatchObject({ status: "stopped", state: { _tag: "B" }, previous: { _tag: "A" } })
+    }),
   )
 })

@@ -1,0 +1,12 @@
+/** What work, hooks and timers need of the actor they belong to, however it is kept. */
+import type { ActorRecord } from "./ActorRecord.ts"
+import type { Tagged } from "./Declarations.ts"
+import type { Message, Result } from "./Mailbox.ts"
+import type { Residence } from "./Residence.ts"
+
+export interface Living extends ActorRecord {
+  /** Hands over an event: it is handled now, or kept as a message. Internal ones come from the actor's own doing. */
+  offer(event: Tagged, internal: boolean): Result | Message
+  /** Sends an event of the actor's own that nobody waits for: a refusal is reported, not lost. */
+  sendInternal(event: Tagged, residence: Residence | undefined, timer: string | undefined): void
+}

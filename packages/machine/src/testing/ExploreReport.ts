@@ -1,0 +1,89 @@
+/** What `explore` found out about a machine. Lists are in declaration order; the same seed gives the same report. */
+
+/** Where an event led from a state: tags of states, `(stay)`, `(stop)`, or `(refuse)`. */
+export interface ObservedTargets {
+  readonly state: string
+  /** The event's tag, `(name)` for a timeout, `(always)` for an automatic transition. */
+  readonly event: string
+  readonly targets: ReadonlyArray<{ readonly target: string; readonly times: number }>
+}
+
+/** What a decision was made on. */
+export interface Sample {
+  readonly state: { readonly _tag: string }
+  /** Undefined for what happens at the start. */
+  readonly event: { readonly _tag: string } | undefined
+  /** Both for people to read, without the values of sensitive fields. */
+  readonly text: string
+}
+
+export interface Throwing {
+  readonly state: string
+  readonly event: string
+  /** Which of the user's functions it was: a decision, a hook, the guard of an automatic transition ... */
+  readonly phase: string
+  readonly message: string
+  readonly times: number
+  /** The first one seen: one that was reached from the start, if any was. */
+  readonly sample: Sample
+  /** Whether the sample's state was reached from the start, or only fits its schema. */
+  readonly reached: boolean
+}
+
+/** `certain`: the declarations alone tell. Otherwise it is what was seen, and more samples may show more. */
+export interface StateFinding {
+  readonly state: string
+  readonly certain: boolean
+}
+
+export interface NeverProduced {
+  readonly states: ReadonlyArray<string>
+  readonly events: ReadonlyArray<string>
+  readonly target: string
+}
+
+export interface ConstantGuard {
+  /** The slot, or the transition and the name of its guard. */
+  readonly guard: string
+  /** What it always says; undefined when nothing ever asks it. */
+  readonly answer: boolean | undefined
+  readonly asked: number
+}
+
+export interface EndlessAlways {
+  readonly state: string
+  readonly event: string
+  /** The states of the last rounds. */
+  readonly path: ReadonlyArray<string>
+  readonly sample: Sample
+}
+
+export interface NotExplored {
+  readonly what: string
+  readonly why: string
+}
+
+export interface ExploreReport {
+  readonly machine: string
+  readonly version: number
+  readonly seed: string | number
+  /** How many decisions were made. */
+  readonly decisions: number
+  readonly observedTargets: ReadonlyArray<ObservedTargets>
+  readonly throwing: ReadonlyArray<Throwing>
+  readonly endlessAlways: ReadonlyArray<EndlessAlways>
+  /** States that were never reached from the start. */
+  readonly unreachable: ReadonlyArray<StateFinding>
+  /** States that are not final and that nothing leads out of. */
+  readonly deadEnds: ReadonlyArray<StateFinding>
+  /** Events that no state handles. */
+  readonly unhandledEvents: ReadonlyArray<string>
+  /** Targets that are declared and that no decision returned. */
+  readonly neverProduced: ReadonlyArray<NeverProduced>
+  readonly constantGuards: ReadonlyArray<ConstantGuard>
+  readonly notExplored: ReadonlyArray<NotExplored>
+}
+
+/** How many findings are mistakes for certain, or very likely. Targets never produced and constant guards are hints. */
+export const problemsIn = (report: ExploreReport): number =>
+  report.throwing.length + report.endlessAlways.length + report.unreachable.length + report.deadEnds.length + report.unhandledEvents.length

@@ -1,0 +1,42 @@
+/** A refused definition must say why in words: the compiler is run on one, and its text read. */
+import { execFile } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { beforeAll, describe, expect, it } from "vitest"
+
+const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+
+/** What the compiler says of each line, by line number. */
+const messages = new Map<number, string>()
+const lines = readFileSync(at("refused/order.ts"), "utf8").split("\n")
+
+const messageFor = (name: string) => messages.get(lines.findIndex((line) => line.startsWith(`export const ${name} `)) + 1)
+
+beforeAll(
+  () =>
+    new Promise<void>((resolve) => {
+      execFile(at("../../../node_modules/.bin/tsc"), ["-p", at("refused/tsconfig.json"), "--pretty", "false"], (_, text) => {
+        for (const part of text.split(/^(?=\S)/m)) {
+          const line = Number(/\((\d+),\d+\): error/.exec(part)?.[1])
+          messages.set(line, (messages.get(line) ?? "") + part)
+        }
+        resolve()
+      })
+    }),
+  60_000,
+)
+
+describe("the compiler's message", () => {
+  it.each([
+    ["twice", `"already declared, or final ({ override: true } replaces)": "Pending × Drop"`],
+    ["nothing", `"nothing to override": "Pending × Drop"`],
+    ["missing", `"fields neither carried nor given": "tx"`],
+    ["undeclared", `Type '"Gone"' is not assignable to type '"Paid"'`],
+    ["unanswered", "this event wants an answer: pass a decision that returns reply(...)"],
+    ["partial", `"events no state handles": "Ask" | "Pay"`],
+    ["ended", `"already declared, or final ({ override: true } replaces)": "Gone × (final)"`],
+    ["unbuilt", `"guard inStock"`],
+  ])("for %s names the reason", (name, reason) => {
+    expect(messageFor(name)).toContain(reason)
+  })
+})
