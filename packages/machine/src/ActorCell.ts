@@ -42,7 +42,7 @@ export class ActorCell extends ActorRecord {
 
   /** What follows the first state: hooks that take time, timers, work, requested commands. */
   begin(beginning: Beginning<Tagged, Tagged>) {
-    inspect(this, () => ({ _tag: "Started", state: this.currentState, through: beginning.through }))
+    if (this.isInspected) inspect(this, () => ({ _tag: "Started", state: this.currentState, through: beginning.through }))
     for (const state of beginning.through) this.remember(state)
     this.#startBackground()
     this.#busy = true
@@ -182,7 +182,7 @@ export class ActorCell extends ActorRecord {
 
   /** Decide, commit, exit, new state, enter, timers, spawn. The decision is made, and in memory there is no commit. */
   #carryOut(decision: Taken<Tagged, Tagged>, internal: boolean, message: Message | undefined, at: number): Result | Message {
-    const closing = decision._tag === "Stay" ? undefined : this.#leave(decision.event)
+    const closing = decision._tag === "Stay" || this.#residence === undefined ? undefined : this.#leave(decision.event)
     if (closing === undefined && decision.hooks.length === 0) {
       this.#arrive(decision, at)
       message?.complete(decision)
@@ -232,7 +232,7 @@ export class ActorCell extends ActorRecord {
   /** Replaces the state and tells those who listen. */
   #arrive(decision: Taken<Tagged, Tagged>, at: number) {
     const changed = this.advance(decision, at)
-    inspect(this, () => ({ _tag: "Decided", decision }))
+    if (this.isInspected) inspect(this, () => ({ _tag: "Decided", decision }))
     if (changed) this.tellState()
   }
 
@@ -337,6 +337,7 @@ export class ActorCell extends ActorRecord {
 
   /** Ends state and background work; returns what is left to wait for. */
   #closeAll(): Effect.Effect<void> | undefined {
+    if (this.#residence === undefined && this.#background === undefined) return undefined
     const dropped = () => stopped(this, this.ending)
     const waits = [this.#residence?.close(dropped), this.#background?.close(dropped)].filter((wait) => wait !== undefined)
     this.#residence = undefined
@@ -348,12 +349,12 @@ export class ActorCell extends ActorRecord {
     if (this.ending !== undefined) return undefined
     this.ending = ending
     const closing = this.#closeAll()
-    for (const fiber of this.#underway ?? []) fiber.interruptUnsafe()
     this.host.remove(this)
-    for (const message of [...(this.#postponed ?? []), ...(this.#mailbox?.takeAll() ?? [])])
-      message.complete(refusal(this, message.event, stopped(this, ending)))
+    for (const fiber of this.#underway ?? none) fiber.interruptUnsafe()
+    for (const message of this.#postponed ?? none) message.complete(refusal(this, message.event, stopped(this, ending)))
+    for (const message of this.#mailbox?.takeAll() ?? none) message.complete(refusal(this, message.event, stopped(this, ending)))
     this.#postponed = undefined
-    inspect(this, () => ({ _tag: "Ended", ending }))
+    if (this.isInspected) inspect(this, () => ({ _tag: "Ended", ending }))
     this.tellEnd(ending)
     return closing
   }

@@ -23,8 +23,8 @@ export class ActorRecord {
   protected node: Node
   protected lastTransitionAt: number
   protected ending: ActorEnd<Tagged> | undefined = undefined
-  private sequence = 0
-  private past: Array<Tagged> | undefined = undefined
+  protected sequence = 0
+  protected past: Array<Tagged> | undefined = undefined
   private listeners: Set<Listener> | undefined = undefined
 
   constructor(id: string, compiled: Compiled, host: Host, environment: Environment, state: Tagged, at: number) {
@@ -77,6 +77,23 @@ export class ActorRecord {
     this.listeners ??= new Set()
     this.listeners.add(listener)
     return () => this.listeners?.delete(listener)
+  }
+
+  /** Puts the actor where a journal says it is. */
+  protected place(state: Tagged, past: ReadonlyArray<Tagged>) {
+    this.currentState = state
+    this.node = this.compiled.nodes.get(state._tag) as Node
+    for (const earlier of past) this.remember(earlier)
+  }
+
+  /** Somebody inspects the system: on hot paths nothing is put together for nobody. */
+  get isInspected(): boolean {
+    return this.host.inspectors.size > 0
+  }
+
+  /** Somebody listens. */
+  get isFollowed(): boolean {
+    return this.listeners !== undefined && this.listeners.size > 0
   }
 
   get machine(): string {

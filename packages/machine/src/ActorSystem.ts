@@ -48,14 +48,14 @@ const makeService = (host: Host): ActorSystemService => {
     spawn: (id, machine, ...input) => startActor(host, id, machine, input[0]) as never,
     get: (id, machine) =>
       Effect.sync(() => {
-        const actor = host.actors.get(id)
+        const actor = host.get(id)
         return actor?.machine === machine.name ? Option.some(actor as never) : Option.none()
       }),
     stop: (id, reason) => {
-      const actor = host.actors.get(id)
+      const actor = host.get(id)
       return actor === undefined ? Effect.succeed(false) : Effect.as(actor.stop(reason), true)
     },
-    ids: Effect.sync(() => [...host.actors.keys()]),
+    ids: Effect.sync(() => host.ids),
     inspect: listening((queue) => inspectUnsafe((inspection) => Queue.offerUnsafe(queue, inspection))),
     inspectUnsafe,
   }

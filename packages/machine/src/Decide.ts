@@ -24,49 +24,54 @@ export const alwaysLimit = 100
 
 type Settled = Exclude<Decision<Tagged, Tagged>, { readonly _tag: "Deferred" }>
 
+const none: ReadonlyArray<never> = Object.freeze([])
+
 /** One shape for all decisions that are taken: the engine keeps reading them fast. */
 class TakenDecision {
   readonly _tag: "Goto" | "Stay" | "Stop"
   readonly from: Tagged
   readonly state: Tagged
   readonly event: Tagged
-  readonly requests: ReadonlyArray<Request>
-  readonly sends: ReadonlyArray<Tagged>
   readonly answer: unknown
-  readonly through: ReadonlyArray<Tagged>
-  readonly hooks: ReadonlyArray<Hook>
-  readonly timers: ReadonlyArray<TimerRequest>
-  readonly guardAnswers: ReadonlyArray<boolean>
-  readonly reason: string | undefined
+  requests: ReadonlyArray<Request> = none
+  sends: ReadonlyArray<Tagged> = none
+  through: ReadonlyArray<Tagged> = none
+  hooks: ReadonlyArray<Hook> = none
+  timers: ReadonlyArray<TimerRequest> = none
+  guardAnswers: ReadonlyArray<boolean> = none
+  reason: string | undefined = undefined
 
-  constructor(
-    tag: "Goto" | "Stay" | "Stop",
-    frame: Frame,
-    event: Tagged,
-    state: Tagged,
-    through: ReadonlyArray<Tagged>,
-    answer: unknown,
-    reason: string | undefined,
-  ) {
+  constructor(tag: "Goto" | "Stay" | "Stop", from: Tagged, event: Tagged, state: Tagged, answer: unknown) {
     this._tag = tag
-    this.from = frame.state
+    this.from = from
     this.state = state
     this.event = event
-    this.requests = frame.requests
-    this.sends = frame.sends
     this.answer = answer
-    this.through = through
-    this.hooks = frame.hooks
-    this.timers = frame.timers
-    this.guardAnswers = frame.guardAnswers
-    this.reason = reason
-    frame.closed = true
   }
 }
 
-type TakenByTag = Goto<Tagged, Tagged> | Stay<Tagged, Tagged> | Stop<Tagged, Tagged>
+const taken = (
+  tag: "Goto" | "Stay" | "Stop",
+  frame: Frame,
+  event: Tagged,
+  state: Tagged,
+  through: ReadonlyArray<Tagged>,
+  answer: unknown,
+  reason: string | undefined,
+): TakenByTag => {
+  const decision = new TakenDecision(tag, frame.state, event, state, answer)
+  decision.requests = frame.requests
+  decision.sends = frame.sends
+  decision.through = through
+  decision.hooks = frame.hooks
+  decision.timers = frame.timers
+  decision.guardAnswers = frame.guardAnswers
+  decision.reason = reason
+  frame.closed = true
+  return decision as TakenByTag
+}
 
-const none: ReadonlyArray<never> = Object.freeze([])
+type TakenByTag = Goto<Tagged, Tagged> | Stay<Tagged, Tagged> | Stop<Tagged, Tagged>
 
 /** Decides what an event means, with what `enter` and `exit` ask for. */
 export const decide = (compiled: Compiled, state: Tagged, event: Tagged, at: number): Decision<Tagged, Tagged> =>
@@ -106,6 +111,11 @@ const step = (
     }
     if (transition === undefined) return unhandled(compiled, node, state, event)
   }
+  // No user function is involved, so no frame is needed.
+  if (transition.fast && transition.carry !== undefined) {
+    const tag = transition.only !== node || transition.reenters ? "Goto" : "Stay"
+    return new TakenDecision(tag, state, event, transition.carry(state, event), undefined) as TakenByTag
+  }
   const frame = new Frame(compiled, state, visible, at)
   frame.recorded = recorded
   let outcome: unknown
@@ -116,7 +126,8 @@ const step = (
   } catch (cause) {
     return failed(compiled, state, event, "decide", cause)
   }
-  if (Effect.isEffect(outcome)) return defer(compiled, frame, node as Node, transition, event, outcome, hooks)
+  const isState = transition.only !== undefined && (outcome as Tagged | undefined)?._tag === transition.only.tag
+  if (!isState && Effect.isEffect(outcome)) return defer(compiled, frame, node as Node, transition, event, outcome, hooks)
   return settle(compiled, frame, node as Node, transition, event, outcome as Tagged, hooks, undefined)
 }
 
@@ -137,7 +148,7 @@ const settle = (
   if (target !== undefined) {
     const changes = target !== node || transition.reenters
     if (node.plain && target.plain) {
-      return new TakenDecision(changes ? "Goto" : "Stay", frame, event, outcome, none, answer, undefined) as TakenByTag
+      return taken(changes ? "Goto" : "Stay", frame, event, outcome, none, answer, undefined)
     }
     return follow(compiled, frame, node, target, changes, event, outcome, hooks, answer)
   }
@@ -149,15 +160,7 @@ const settle = (
       if (!transition.mayStop) break
       const failure = attempt(compiled, frame, event, "exit", () => hooks.run(frame, "exit", node, frame.state, undefined))
       if (failure !== undefined) return failure
-      return new TakenDecision(
-        "Stop",
-        frame,
-        event,
-        frame.state,
-        none,
-        answer,
-        (outcome as unknown as { reason: string }).reason,
-      ) as TakenByTag
+      return taken("Stop", frame, event, frame.state, none, answer, (outcome as unknown as { reason: string }).reason)
     }
     case "@refuse":
       return refused(compiled, frame.state, event, (outcome as unknown as { reason: string }).reason)
@@ -207,7 +210,7 @@ const follow = (
       const entered = moved
       const failure = attempt(compiled, frame, event, "timeout", () => hooks.timers(frame, here, current, entered))
       if (failure !== undefined) return failure
-      return new TakenDecision(moved ? "Goto" : "Stay", frame, event, state, through, answer, undefined) as TakenByTag
+      return taken(moved ? "Goto" : "Stay", frame, event, state, through, answer, undefined)
     }
     if (next instanceof Step) {
       if (rounds === alwaysLimit) return endless(compiled, frame, event, through)
@@ -215,7 +218,7 @@ const follow = (
         const last = here
         const failure = attempt(compiled, frame, event, "exit", () => hooks.run(frame, "exit", last, current, undefined))
         if (failure !== undefined) return failure
-        return new TakenDecision("Stop", frame, event, state, through, answer, next.reason) as TakenByTag
+        return taken("Stop", frame, event, state, through, answer, next.reason)
       }
       if (moved) through.push(state)
       moved = true
@@ -275,13 +278,16 @@ const skipHooks: Hooks = { run: () => undefined, timers: () => undefined }
 /** How an instance begins. */
 export const begin = (compiled: Compiled, initial: Tagged, at: number): Beginning<Tagged, Tagged> | NotBegun<Tagged, Tagged> => {
   const node = compiled.nodes.get(initial?._tag)
-  const problem = node === undefined ? "the machine has no such state" : compiled.states.get(initial._tag)?.(initial)
+  // A constant first state was checked when the machine was made.
+  const isConstant = initial === compiled.declarations.initial
+  const problem =
+    node === undefined ? "the machine has no such state" : isConstant ? undefined : compiled.states.get(initial._tag)?.(initial)
   if (node === undefined || problem !== undefined) {
     const error = new InvalidState({ machine: compiled.name, state: String(initial?._tag), problem: String(problem) })
     return { _tag: "Refused", from: initial, event: startEvent, error }
   }
+  if (node.plain) return { _tag: "Beginning", state: initial, requests: none, sends: none, through: none, hooks: none, timers: none }
   const frame = new Frame(compiled, initial, undefined, at)
-  if (node.plain) return beginning(frame, initial, none)
   const failure = attempt(compiled, frame, startEvent, "enter", () => runHooks.run(frame, "enter", node, initial, undefined))
   if (failure !== undefined) return failure
   const followed = follow(compiled, frame, node, node, false, startEvent, initial, runHooks, undefined)

@@ -20,9 +20,14 @@ export class Environment {
   }
 }
 
+/** A place in the table of actors. Emptied when its actor ends: the table may keep the place, but not the actor. */
+interface Seat {
+  actor: ActorCell | undefined
+}
+
 export class Host {
-  readonly actors = new Map<string, ActorCell>()
   readonly inspectors = new Set<(inspection: Inspection) => void>()
+  readonly #seats = new Map<string, Seat>()
   readonly #commands = new Set<Fiber.Fiber<unknown, unknown>>()
   #environment: Environment | undefined
   #closed = false
@@ -32,14 +37,26 @@ export class Host {
     return this.#environment
   }
 
+  get ids(): ReadonlyArray<string> {
+    return [...this.#seats.keys()]
+  }
+
+  get(id: string): ActorCell | undefined {
+    return this.#seats.get(id)?.actor
+  }
+
   add(actor: ActorCell): ActorExists | undefined {
-    if (this.#closed || this.actors.has(actor.id)) return new ActorExists({ id: actor.id })
-    this.actors.set(actor.id, actor)
+    if (this.#closed || this.#seats.has(actor.id)) return new ActorExists({ id: actor.id })
+    this.#seats.set(actor.id, { actor })
     return undefined
   }
 
   remove(actor: ActorCell) {
-    if (this.actors.get(actor.id) === actor) this.actors.delete(actor.id)
+    const seat = this.#seats.get(actor.id)
+    if (seat?.actor !== actor) return
+    // The engine's tables outlive their entries for a while; what they point to must not.
+    seat.actor = undefined
+    this.#seats.delete(actor.id)
   }
 
   track(command: Fiber.Fiber<unknown, unknown>) {
@@ -51,7 +68,7 @@ export class Host {
   readonly close: Effect.Effect<void> = Effect.suspend(() => {
     this.#closed = true
     return Effect.andThen(
-      Effect.forEach([...this.actors.values()], (actor) => actor.stop("the system was closed"), {
+      Effect.forEach([...this.#seats.values()], ({ actor }) => actor?.stop("the system was closed") ?? Effect.void, {
         discard: true,
         concurrency: "unbounded",
       }),

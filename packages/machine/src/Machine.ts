@@ -20,6 +20,8 @@ import { DefinitionError, InvalidEvent } from "./MachineError.ts"
 import type { EffectHandlers, Effects, GuardHandlers, Guards } from "./Slot.ts"
 import { isTimeoutEvent, type TimeoutEvent } from "./Timeout.ts"
 import type { UntypedUnion } from "./Union.ts"
+import { valueCheck } from "./ValueCheck.ts"
+import type { UntypedVariant } from "./Variant.ts"
 
 export type {
   Built,
@@ -99,6 +101,8 @@ const checkMake = ({ name, state, event, initial, guardSlots, effectSlots }: Dec
   if (typeof initial !== "function" && !state.$variants.has(initial?._tag)) {
     fail("its initial state is none of its states", `use one of ${state.$tags.join(", ")}, or a function that returns one`)
   }
+  const problem = typeof initial === "function" ? undefined : valueCheck(state.$variants.get(initial._tag) as UntypedVariant)(initial)
+  if (problem !== undefined) fail(`its initial state does not fit its schema: ${problem}`, "give it fields that do")
   const both = Object.keys(guardSlots).filter((slot) => Object.hasOwn(effectSlots, slot))
   if (both.length > 0) fail(`${both.join(", ")} is both a guard and an effect`, "rename one of them")
 }

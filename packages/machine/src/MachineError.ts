@@ -174,6 +174,8 @@ export class LockingFailed extends Schema.TaggedError<LockingFailed>()("LockingF
   id: Schema.String,
   problem: Schema.Literals(["busy", "timed out", "lost", "store failed"]),
   holder: Schema.optionalKey(Schema.String),
+  /** Until when it is held, in milliseconds since 1970. */
+  until: Schema.optionalKey(Schema.Number),
   cause: Schema.optionalKey(Schema.Defect()),
 }) {
   override get message() {
@@ -181,7 +183,7 @@ export class LockingFailed extends Schema.TaggedError<LockingFailed>()("LockingF
   }
 }
 
-/** Why a sent event was not carried out. */
+/** Why a sent event was not carried out. The last four only happen to instances that are kept in a store. */
 export type SendError =
   | InvalidTransition
   | TransitionRefused
@@ -190,17 +192,13 @@ export type SendError =
   | ActionFailed
   | EndlessTransition
   | ProcessingTimeout
-
-/** The whole family. */
-export type MachineError =
-  | SendError
-  | InvalidState
-  | DefinitionError
-  | ActorExists
   | PersistenceFailed
   | SequenceConflict
   | EventReplayError
   | LockingFailed
+
+/** The whole family. */
+export type MachineError = SendError | DefinitionError | InvalidState | ActorExists
 
 const describe = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
 

@@ -32,20 +32,24 @@ export class Message {
 }
 
 /** A queue whose front can be added to: what an actor sends itself comes before what others sent. */
-export class Mailbox {
-  #waiting: Array<Message> = []
+export class Mailbox<M extends Message = Message> {
+  #waiting: Array<M> = []
   #next = 0
 
-  push(message: Message) {
+  get isWaiting(): boolean {
+    return this.#next < this.#waiting.length
+  }
+
+  push(message: M) {
     this.#waiting.push(message)
   }
 
-  unshift(messages: ReadonlyArray<Message>) {
+  unshift(messages: ReadonlyArray<M>) {
     this.#waiting = [...messages, ...this.#waiting.slice(this.#next)]
     this.#next = 0
   }
 
-  shift(): Message | undefined {
+  shift(): M | undefined {
     const message = this.#waiting[this.#next]
     if (message === undefined) return undefined
     this.#next++
@@ -56,7 +60,7 @@ export class Mailbox {
     return message
   }
 
-  takeAll(): ReadonlyArray<Message> {
+  takeAll(): ReadonlyArray<M> {
     const all = this.#waiting.slice(this.#next)
     this.#waiting = []
     this.#next = 0

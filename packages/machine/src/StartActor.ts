@@ -16,12 +16,7 @@ export const startActor = (
 ): Effect.Effect<ActorCell, SendError | InvalidState | ActorExists> =>
   Effect.withFiber<ActorCell, SendError | InvalidState | ActorExists>((fiber) => {
     const compiled = compiledOf(machine)
-    const { declarations } = compiled
-    const missing =
-      declarations.handlers === undefined
-        ? (Object.keys(declarations.guardSlots)[0] ?? Object.keys(declarations.effectSlots)[0])
-        : undefined
-    if (missing !== undefined) return Effect.die(unbuilt(compiled.name, missing))
+    if (compiled.openSlot !== undefined) return Effect.die(unbuilt(compiled.name, compiled.openSlot))
     const environment = host.environment(fiber.context as Context.Context<unknown>)
     const at = environment.clock.currentTimeMillisUnsafe()
     let initial: { readonly _tag: string }

@@ -1,6 +1,6 @@
 /**
  * Whether a value that claims to be an event or a state is one. Fields of plain strings, numbers and booleans are checked
- * without the schema machinery: 5 ns against 120 ns for a one-field event, on every send.
+ * without the schema machinery: 3 ns against 97 ns for an event of one field, 32 against 196 for three, on every send.
  */
 import * as Schema from "effect/Schema"
 import type { UntypedVariant } from "./Variant.ts"
@@ -39,6 +39,10 @@ const bySchema = (variant: UntypedVariant): ValueCheck => {
     return result?._tag === "Failure" ? String(result.failure) : `it does not fit the schema of ${variant.tag}`
   }
 }
+
+/** Whether every field is a bare string, number or boolean: then JSON carries the value as it is. */
+export const isPlain = (variant: UntypedVariant): boolean =>
+  Object.values(variant.fields).every((schema) => plainType(schema) !== undefined)
 
 const plainType = (schema: Schema.Constraint): string | undefined => {
   const { ast } = schema

@@ -7,8 +7,14 @@ import { DefinitionError } from "./MachineError.ts"
 
 export type Fields = Schema.Struct.Fields
 
-/** The value a variant makes: its fields and its tag. */
-export type Value<Tag extends string, F extends Fields> = { readonly _tag: Tag } & Schema.Struct.Type<F>
+type Modified<F> = {
+  [K in keyof F]: F[K] extends { readonly "~type.optionality": "optional" } | { readonly "~type.mutability": "mutable" } ? K : never
+}[keyof F]
+
+/** The value a variant makes: its fields and its tag. One mapped type wherever no field is optional: cheap to compare. */
+export type Value<Tag extends string, F extends Fields> = [Modified<F>] extends [never]
+  ? { readonly [K in keyof F | "_tag"]: K extends keyof F ? F[K]["Type"] : Tag }
+  : { readonly _tag: Tag } & Schema.Struct.Type<F>
 
 /** What identifies a variant, or a group of variants, as the source of a transition. */
 export interface Source<out T> {
@@ -19,20 +25,14 @@ export interface Source<out T> {
 
 /** Fields of `Target` that `Given` does not provide with a fitting type. */
 export type Missing<Given, Target> = {
-  [K in Exclude<keyof Target, "_tag">]: K extends keyof Given
-    ? Given[K] extends Target[K]
-      ? never
-      : K
-    : undefined extends Target[K]
-      ? never
-      : K
-}[Exclude<keyof Target, "_tag">]
+  [K in keyof Target]-?: K extends keyof Given ? (Given[K] extends Target[K] ? never : K) : undefined extends Target[K] ? never : K
+}[keyof Target]
 
 type Arguments<T> = Record<never, never> extends T ? [fields?: T] : [fields: T]
 
 type Overrides<Given, Target> = [Missing<Given, Target>] extends [never]
-  ? [overrides?: Partial<Omit<Target, "_tag">>]
-  : [overrides: Pick<Target, Missing<Given, Target>> & Partial<Omit<Target, "_tag">>]
+  ? [overrides?: Partial<Target>]
+  : [overrides: Pick<Target, Missing<Given, Target>> & Partial<Target>]
 
 /** One state or event: call it with its fields to make a value. */
 export interface Variant<Tag extends string, F extends Fields, T = Value<Tag, F>> extends Source<T> {
@@ -41,7 +41,7 @@ export interface Variant<Tag extends string, F extends Fields, T = Value<Tag, F>
   readonly fields: F
   readonly schema: Schema.Codec<T, unknown>
   /** A value made of what `source` has in common with this variant, and of `overrides`. */
-  derive<Given extends object>(source: Given, ...overrides: Overrides<Given, T>): T
+  derive<Given extends object>(source: Given, ...overrides: Overrides<Given, Schema.Struct.Type<F>>): T
   readonly is: (value: unknown) => value is T
 }
 

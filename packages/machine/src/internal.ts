@@ -2,7 +2,7 @@
  * What other packages of Detent build on. Not for users: it changes without notice.
  */
 export { ActorRecord } from "./ActorRecord.ts"
-export { actionFailed, inspect, refusal, report, stale, stopped } from "./ActorReport.ts"
+export { actionFailed, describeCause, inspect, refusal, report, stale, stopped } from "./ActorReport.ts"
 export { listening } from "./Changes.ts"
 export { execute } from "./CommandRun.ts"
 export type { Compiled, Node, Timeout } from "./Compile.ts"
@@ -17,4 +17,5 @@ export { Residence } from "./Residence.ts"
 export { startBackground, startStateWork } from "./StateWork.ts"
 export { nextDelay, type Supervisor } from "./Supervision.ts"
 export type { UntypedUnion } from "./Union.ts"
+export { isPlain } from "./ValueCheck.ts"
 export type { UntypedVariant } from "./Variant.ts"

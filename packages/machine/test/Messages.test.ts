@@ -31,7 +31,7 @@ describe("the compiler's message", () => {
     ["twice", `"already declared, or final ({ override: true } replaces)": "Pending × Drop"`],
     ["nothing", `"nothing to override": "Pending × Drop"`],
     ["missing", `"fields neither carried nor given": "tx"`],
-    ["undeclared", `Type '"Gone"' is not assignable to type '"Paid"'`],
+    ["undeclared", `Type '{ readonly _tag: "Gone"; }' is missing the following properties from type '{ readonly _tag: "Paid";`],
     ["unanswered", "this event wants an answer: pass a decision that returns reply(...)"],
     ["partial", `"events no state handles": "Ask" | "Pay"`],
     ["ended", `"already declared, or final ({ override: true } replaces)": "Gone × (final)"`],

@@ -83,6 +83,8 @@ const observe = ({ from, event, kind, transition }: DeclaredEdge, declaration: n
   const mutable = transition as Mutable<Transition>
   const { decide, guard } = transition
   if (guard !== undefined) mutable.guard = observedGuard(edge, guard)
+  // The shortcut for transitions without a decision of their own would pass the observer by.
+  mutable.fast = false
   mutable.decide = (context) => {
     if (guard === undefined) edge.attempts++
     const outcome = decide(context)

@@ -1,5 +1,5 @@
 // Does not compile: Messages.test.ts reads what the compiler says of each line.
-import { Event, Machine, Slot, spawn, State, stay } from "@detent/machine"
+import { Event, Machine, Slot, State, spawn, stay } from "@detent/machine"
 import * as Schema from "effect/Schema"
 
 const S = State({ Pending: { id: Schema.String }, Paid: { id: Schema.String, tx: Schema.String }, Gone: {} })

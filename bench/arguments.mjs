@@ -1,0 +1,65 @@
+/** The command line of the benchmarks. */
+import { parseArgs } from "node:util"
+import { groups } from "./groups.mjs"
+
+/** @typedef {{ readonly group: string, readonly quick: boolean, readonly json: boolean, readonly only: string | undefined }} Choice */
+
+export const help = `Measures Detent beside its peers on this machine.
+
+  npm run bench -- GROUP [--quick] [--json] [--only PART]
+
+Groups and their parts:
+${Object.entries(groups)
+  .map(([name, { about, parts }]) => {
+    const lines = Object.entries(parts).map(([part, what]) => `    ${part.padEnd(10)}${what}\n`)
+    return `  ${name.padEnd(12)}${about}\n${lines.join("")}`
+  })
+  .join("")}
+Options:
+  --quick       fewer rounds: under a minute, and a little less exact
+  --json        ends with one line of JSON that holds every figure
+  --only PART   measures one part of the group
+  --help        this text
+
+All contestants of a table take turns, so that whatever else the machine does hits all of them; figures are medians over
+the turns, and over several processes, in CPU time. The peers are installed in bench/ on first use.
+Examples: npm run bench -- machine --quick
+          npm run bench -- machine --only decide --json`
+
+/**
+ * @param {ReadonlyArray<string>} args
+ * @returns {Choice | { readonly help: true } | { readonly problem: string }}
+ */
+export function readArguments(args) {
+  let parsed
+  try {
+    parsed = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        quick: { type: "boolean", default: false },
+        json: { type: "boolean", default: false },
+        only: { type: "string" },
+        help: { type: "boolean", short: "h", default: false },
+      },
+    })
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : String(error) }
+  }
+  const { values, positionals } = parsed
+  if (values.help) return { help: true }
+  const [group, ...rest] = positionals
+  if (group === undefined) return { problem: `Which group? There is ${names(groups)}.` }
+  if (rest.length > 0) return { problem: `One group at a time: ${rest.join(" ")} is too much.` }
+  const chosen = Object.hasOwn(groups, group) ? groups[group] : undefined
+  if (chosen === undefined) return { problem: `There is no group ${group}; there is ${names(groups)}.` }
+  if (values.only !== undefined && !Object.hasOwn(chosen.parts, values.only)) {
+    return { problem: `${group} has no part ${values.only}; it has ${names(chosen.parts)}.` }
+  }
+  return { group, quick: values.quick, json: values.json, only: values.only }
+}
+
+/** @param {object} of */
+function names(of) {
+  return Object.keys(of).join(", ")
+}

@@ -1,0 +1,8 @@
+/** Imports the module it is told to, in a process that has imported nothing else, and prints what that took. */
+const [, , path = ""] = process.argv
+const before = process.cpuUsage()
+const start = performance.now()
+await import(path)
+const wallMilliseconds = performance.now() - start
+const { user, system } = process.cpuUsage(before)
+console.log(JSON.stringify({ cpuMilliseconds: (user + system) / 1000, wallMilliseconds }))

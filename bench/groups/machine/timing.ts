@@ -1,0 +1,12 @@
+/** How long the contests of this group take. */
+import type { Timing } from "../../measure/Contest.ts"
+import type { Settings } from "../../measure/Group.ts"
+
+const lengthOf = ({ quick }: Settings) =>
+  quick ? { processes: 1, warmUpMillis: 250, turns: 7, turnMillis: 25 } : { processes: 5, warmUpMillis: 1000, turns: 9, turnMillis: 100 }
+
+/** Rounds of decisions are short: reading the clock must not show among so many of them. */
+export const decidingTiming = (settings: Settings): Timing => ({ ...lengthOf(settings), chunk: 500 })
+
+/** Fewer at a time, so that it is sends that are measured and not what keeping thousands of actors costs. */
+export const sendingTiming = (settings: Settings): Timing => ({ ...lengthOf(settings), chunk: 100 })

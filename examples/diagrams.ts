@@ -1,0 +1,74 @@
+/**
+ * Draws every example, beside its source. A diagram that is checked in can be looked at without running anything, and
+ * its changes are reviewed like those of any other file.
+ *
+ *     node examples/diagrams.ts            draws them anew
+ *     node examples/diagrams.ts --check    tells which are out of date, and fails if any is
+ */
+import { readFile, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { Dot, Mermaid, Svg } from "@detent/machine/diagram"
+import * as Effect from "effect/Effect"
+import { Batch } from "./batch/Batch.ts"
+import { Document } from "./document/Document.ts"
+import { Order } from "./order/Order.ts"
+import { Subscription } from "./readme/Subscription.ts"
+import { TrafficLight } from "./traffic-light/TrafficLight.ts"
+
+const examples = {
+  "batch/Batch": Batch,
+  "document/Document": Document,
+  "order/Order": Order,
+  "readme/Subscription": Subscription,
+  "traffic-light/TrafficLight": TrafficLight,
+}
+
+interface Diagram {
+  /** Relative to this folder. */
+  readonly path: string
+  readonly content: string
+}
+
+/** All diagrams, as they should be. */
+export const draw: Effect.Effect<ReadonlyArray<Diagram>, Svg.DiagramError> = Effect.map(
+  Effect.forEach(Object.entries(examples), ([name, machine]) =>
+    Effect.map(
+      Svg.render(machine),
+      (svg): ReadonlyArray<Diagram> => [
+        { path: `${name}.svg`, content: svg },
+        { path: `${name}.mmd`, content: Mermaid.stateDiagram(machine) },
+        { path: `${name}.dot`, content: Dot.structure(machine) },
+      ],
+    ),
+  ),
+  (diagrams) => diagrams.flat(),
+)
+
+const fileOf = ({ path }: Diagram) => join(import.meta.dirname, path)
+
+// A file that is not there yet is out of date like any other.
+const isCurrent = (diagram: Diagram) =>
+  Effect.promise(() =>
+    readFile(fileOf(diagram), "utf8").then(
+      (content) => content === diagram.content,
+      () => false,
+    ),
+  )
+
+/** The diagrams whose file differs from what would be drawn now. */
+export const stale: Effect.Effect<ReadonlyArray<Diagram>, Svg.DiagramError> = Effect.flatMap(draw, (diagrams) =>
+  Effect.filter(diagrams, (diagram) => Effect.map(isCurrent(diagram), (current) => !current)),
+)
+
+const check = Effect.map(stale, (diagrams) => {
+  for (const { path } of diagrams) console.error(`examples/${path} is out of date: run node examples/diagrams.ts`)
+  if (diagrams.length > 0) process.exitCode = 1
+})
+
+const update = Effect.flatMap(stale, (diagrams) =>
+  Effect.forEach(diagrams, (diagram) =>
+    Effect.promise(() => writeFile(fileOf(diagram), diagram.content).then(() => console.log(`examples/${diagram.path}`))),
+  ),
+)
+
+if (import.meta.main) await Effect.runPromise(process.argv.includes("--check") ? check : update)

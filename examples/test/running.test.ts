@@ -1,0 +1,18 @@
+import { execFile } from "node:child_process"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { expect, it } from "@effect/vitest"
+
+const run = promisify(execFile)
+
+it.concurrent.for([
+  ["order/Order.ts", "_tag: 'Delivered'"],
+  ["traffic-light/TrafficLight.ts", "🟡 Yellow"],
+  ["document/Document.ts", "_tag: 'Archived'"],
+  ["batch/run.ts", "_tag: 'Completed'"],
+  ["readme/run.ts", "Good bye: too many machines"],
+] as const)("%s runs by itself", async ([file, expected]) => {
+  const { stdout, stderr } = await run(process.execPath, [join(import.meta.dirname, "..", file)])
+  expect(stdout).toContain(expected)
+  expect(stderr).toBe("")
+})

@@ -1,0 +1,15 @@
+/** A command as diagrams and reports need it. What the durable queue stores fits this shape. */
+
+export type CommandStatus = "pending" | "processing" | "completed" | "failed" | "skipped"
+
+export interface CommandRecord {
+  readonly id: string | number
+  readonly instance: string
+  /** The effect slot that was requested. */
+  readonly name: string
+  readonly status: CommandStatus
+  readonly attempts: number
+  readonly error?: string | undefined
+}
+
+export const statuses: ReadonlyArray<CommandStatus> = ["pending", "processing", "completed", "failed", "skipped"]

@@ -1,0 +1,63 @@
+/** The story of one instance as a Mermaid sequence diagram. Reached through `Mermaid.sequence`. */
+import type { Trace, TraceStep } from "../Trace.ts"
+import type { CommandRecord } from "./CommandRecord.ts"
+import * as Escape from "./Escape.ts"
+import { isTimeout } from "./Path.ts"
+
+export interface SequenceOptions {
+  /** What became of the commands the instance requested, in the order they were requested. */
+  readonly commands?: ReadonlyArray<CommandRecord> | undefined
+  /** Shows the fields of each event. The values of sensitive ones are not in a trace. */
+  readonly fields?: boolean | undefined
+}
+
+/** Events come in from the left, requested commands go out to the right, and notes say where each step led. */
+export const sequence = (trace: Trace, options: SequenceOptions = {}): string => {
+  const commands = (options.commands ?? []).filter((command) => command.instance === trace.id)
+  const requests = trace.steps.some((step) => step.requests.length > 0)
+  const steps = trace.steps.flatMap((step) => stepLines(step, commands, options.fields === true))
+  const end = trace.stopped === undefined ? [] : [`Note over m: ⊗ ${label(trace.stopped)}`]
+  return [
+    "sequenceDiagram",
+    "  participant e as Events",
+    `  participant m as ${label(trace.machine)} ${label(trace.id)}`,
+    ...(requests ? ["  participant c as Commands"] : []),
+    `  Note over m: ${label(trace.initial)}`,
+    ...[...steps, ...end].map((line) => `  ${line}`),
+    "",
+  ].join("\n")
+}
+
+const label = (text: string): string => Escape.mermaid(Escape.cut(text))
+
+const stepLines = (step: TraceStep, commands: Array<CommandRecord>, fields: boolean): ReadonlyArray<string> => [
+  isTimeout(step) ? `m-->>m: ◷ ${label(step.event)}` : `e->>m: ${label(step.event)}${fields ? fieldsOf(step) : ""}`,
+  ...(step.outcome === "Stay"
+    ? [`Note over m: ${label(step.from)} / stay`]
+    : step.outcome === "Goto" || step.through.length > 0
+      ? [`Note over m: ${[step.from, ...step.through, step.to].map(label).join(" → ")}`]
+      : []),
+  ...step.requests.flatMap((request) => {
+    // The same slot may be requested again and again: each request takes the next record of its name.
+    const index = commands.findIndex((command) => command.name === request)
+    const [command] = index === -1 ? [] : commands.splice(index, 1)
+    return [`m-)c: ⚙ ${label(request)}`, ...(command === undefined ? [] : [outcomeLine(command)])]
+  }),
+]
+
+const outcomeLine = (command: CommandRecord): string => {
+  const attempts = command.attempts > 1 ? ` after ${command.attempts} attempts` : ""
+  const error = command.error === undefined ? "" : `, ${label(command.error)}`
+  const arrow = command.status === "failed" ? "c--xm" : "c-->>m"
+  return command.status === "pending" || command.status === "processing"
+    ? `Note over c: ${label(command.name)} ${command.status}`
+    : `${arrow}: ${label(command.name)} ${command.status}${attempts}${error}`
+}
+
+const fieldsOf = (step: TraceStep): string => {
+  const shown = Object.entries(step.fields).map(([name, value]) => `${label(name)} = ${label(show(value))}`)
+  return shown.length === 0 ? "" : ` (${shown.join(", ")})`
+}
+
+const show = (value: unknown): string =>
+  typeof value === "string" ? value : typeof value === "bigint" ? String(value) : (JSON.stringify(value) ?? String(value))

@@ -1,0 +1,71 @@
+/**
+ * A machine as JSON for other tools: the blueprint, with a format name that changes when its shape does. Every key is
+ * always there; what a blueprint leaves undefined is `null`.
+ */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { Blueprint } from "../Blueprint.ts"
+import { blueprintOf, type Source } from "./Scene.ts"
+
+/** The format this version writes and reads. */
+export const format = "detent-machine/1"
+
+const Names = Schema.Array(Schema.String)
+const Maybe = Schema.UndefinedOr(Schema.String)
+
+const Field = Schema.Struct({ name: Schema.String, sensitive: Schema.Boolean })
+
+const State = Schema.Struct({
+  tag: Schema.String,
+  fields: Schema.Array(Field),
+  group: Maybe,
+  initial: Schema.Boolean,
+  final: Schema.Boolean,
+  requestsOnEnter: Names,
+  requestsOnExit: Names,
+  runs: Names,
+  working: Schema.Boolean,
+})
+
+const Event = Schema.Struct({ tag: Schema.String, fields: Schema.Array(Field), group: Maybe, reply: Schema.Boolean })
+
+const Group = Schema.Struct({ name: Schema.String, parent: Maybe, members: Names })
+
+const Target = Schema.Union([
+  Schema.Struct({ _tag: Schema.tag("State"), state: Schema.String }),
+  Schema.Struct({ _tag: Schema.tag("Stay") }),
+  Schema.Struct({ _tag: Schema.tag("Stop"), reason: Maybe }),
+])
+
+const common = { from: Schema.String, targets: Schema.Array(Target), guards: Names, requests: Names, description: Maybe }
+
+const Transition = Schema.Union([
+  Schema.Struct({ _tag: Schema.tag("Event"), event: Schema.String, fallback: Schema.Boolean, reenter: Schema.Boolean, ...common }),
+  Schema.Struct({ _tag: Schema.tag("Postpone"), event: Schema.String, ...common }),
+  Schema.Struct({ _tag: Schema.tag("Always"), ...common }),
+  Schema.Struct({ _tag: Schema.tag("Timeout"), name: Schema.String, after: Maybe, idle: Schema.Boolean, ...common }),
+])
+
+const Model = Schema.Struct({
+  format: Schema.Literal(format),
+  name: Schema.String,
+  version: Schema.Finite,
+  states: Schema.Array(State),
+  stateGroups: Schema.Array(Group),
+  events: Schema.Array(Event),
+  eventGroups: Schema.Array(Group),
+  transitions: Schema.Array(Transition),
+  guards: Names,
+  effects: Names,
+})
+
+/** Decodes the parsed JSON to a blueprint with its format, and encodes it back. */
+export const schema = Schema.toCodecJson(Model)
+
+/** The machine as indented JSON, keys in a fixed order. */
+export const json = (source: Source): string =>
+  `${JSON.stringify(Schema.encodeSync(schema)({ format, ...blueprintOf(source) }), undefined, 2)}\n`
+
+/** Reads what {@link json} wrote. Fails where the text is no model of this format. */
+export const parse = (text: string): Effect.Effect<Blueprint, Schema.SchemaError> =>
+  Effect.map(Schema.decodeUnknownEffect(Schema.fromJsonString(schema))(text), ({ format: _, ...blueprint }) => blueprint)

@@ -1,0 +1,70 @@
+/**
+ * The way a trace went through a machine, as single hops, so that a diagram can ask of each of its edges whether it
+ * was taken. Automatic transitions are hops of their own, without an event.
+ */
+import type { TargetBlueprint, TransitionBlueprint } from "../Blueprint.ts"
+import type { Trace, TraceStep } from "../Trace.ts"
+
+interface Hop {
+  readonly from: string
+  readonly event: string | undefined
+  readonly target: TargetBlueprint
+}
+
+export type Mark = "current" | "visited" | undefined
+
+export interface Path {
+  readonly mark: (state: string) => Mark
+  /** Whether the transition was taken to this target. A fallback serves every state but those in `handledBy`. */
+  readonly took: (transition: TransitionBlueprint, target: TargetBlueprint, handledBy?: ReadonlySet<string>) => boolean
+}
+
+/** Without a trace nothing is marked. */
+export const none: Path = { mark: () => undefined, took: () => false }
+
+export const make = (trace: Trace): Path => {
+  const hops = trace.steps.flatMap((step) => hopsOf(step, trace.stopped))
+  const visited = new Set([trace.initial, ...trace.steps.flatMap((step) => [step.from, ...step.through, step.to])])
+  return {
+    mark: (state) => (state === trace.current ? "current" : visited.has(state) ? "visited" : undefined),
+    took: (transition, target, handledBy) =>
+      hops.some(
+        (hop) =>
+          (handledBy === undefined ? hop.from === transition.from : !handledBy.has(hop.from)) &&
+          hop.event === eventOf(transition) &&
+          isSameTarget(hop.target, target),
+      ),
+  }
+}
+
+const hopsOf = (step: TraceStep, stopped: string | undefined): ReadonlyArray<Hop> => {
+  if (step.outcome === "Stay") return [{ from: step.from, event: step.event, target: { _tag: "Stay" } }]
+  const states = [step.from, ...step.through]
+  const targets: ReadonlyArray<TargetBlueprint> = [
+    ...step.through.map((state) => ({ _tag: "State" as const, state })),
+    step.outcome === "Stop" ? { _tag: "Stop", reason: stopped } : { _tag: "State", state: step.to },
+  ]
+  return targets.map((target, index) => ({ from: states[index] ?? step.from, event: index === 0 ? step.event : undefined, target }))
+}
+
+const eventOf = (transition: TransitionBlueprint): string | undefined => {
+  switch (transition._tag) {
+    case "Event":
+    case "Postpone":
+      return transition.event
+    case "Timeout":
+      return `(${transition.name})`
+    case "Always":
+      return undefined
+  }
+}
+
+/** Whether the step was a timeout rather than an event. */
+export const isTimeout = (step: TraceStep): boolean => step.event.startsWith("(") && step.event.endsWith(")")
+
+const isSameTarget = (taken: TargetBlueprint, drawn: TargetBlueprint): boolean => {
+  if (taken._tag === "State" && drawn._tag === "State") return taken.state === drawn.state
+  // A reason computed by the decision is not in the blueprint.
+  if (taken._tag === "Stop" && drawn._tag === "Stop") return drawn.reason === undefined || drawn.reason === taken.reason
+  return taken._tag === drawn._tag
+}

@@ -1,0 +1,174 @@
+/**
+ * What every diagram of a machine shows, whatever the notation: the states as nested boxes with their compartments,
+ * and the edges between them. Transitions that keep the state are lines inside its box; only `reenter` is a loop. What
+ * all states of a group share leaves from the group, and fallbacks from one box for any state.
+ */
+import type { Blueprint, StateBlueprint } from "../Blueprint.ts"
+import { hidden } from "../Sensitive.ts"
+import type { Trace } from "../Trace.ts"
+import { type Arrow, arrowsOf, joinParallel } from "./Arrow.ts"
+import { bundle } from "./Bundle.ts"
+import { cut } from "./Escape.ts"
+import { anyKey, groupKey, startKey, stateKey, stopKey } from "./Keys.ts"
+import { type Nested, nest } from "./Nesting.ts"
+import * as Path from "./Path.ts"
+
+export { anyKey, startKey } from "./Keys.ts"
+
+/** A machine, or its blueprint alone. */
+export type Source = Blueprint | { readonly blueprint: Blueprint }
+
+export interface SceneOptions {
+  /** Colours the states visited, the current one and the edges taken. */
+  readonly trace?: Trace | undefined
+  /** Lists the fields of each state; sensitive ones as `•••`. */
+  readonly fields?: boolean | undefined
+}
+
+/** A line inside a box. Lines of different groups are set apart. */
+export interface Line {
+  readonly kind: "Field" | "Update" | "Stay" | "Postpone" | "Request" | "Work"
+  readonly text: string
+  readonly taken: boolean
+}
+
+export interface Box {
+  readonly _tag: "Box"
+  readonly key: string
+  readonly name: string
+  readonly final: boolean
+  /** All that holds in the state. */
+  readonly lines: ReadonlyArray<Line>
+  /** The lines without those its group lists. */
+  readonly ownLines: ReadonlyArray<Line>
+  readonly mark: Path.Mark
+}
+
+export interface Group {
+  readonly _tag: "Group"
+  readonly key: string
+  readonly name: string
+  /** What holds in every state inside, for notations with room under the title. */
+  readonly lines: ReadonlyArray<Line>
+  readonly items: ReadonlyArray<Item>
+}
+
+export type Item = Box | Group
+
+/** The end an instance comes to by `stop`. */
+export interface StopMarker {
+  readonly key: string
+  readonly reason: string
+  readonly reached: boolean
+}
+
+export interface Edge {
+  readonly kind: "Initial" | "Event" | "Reenter" | "Always" | "Timeout"
+  /** A state, the start or any state; a group where all its states have this edge. */
+  readonly from: string
+  readonly to: string
+  /** Events, `[guards]` and `/ commands`: on one line or several, as the notation likes. */
+  readonly label: ReadonlyArray<string>
+  /** How many parts of the label say what causes it. */
+  readonly causes: number
+  readonly description: string | undefined
+  readonly taken: boolean
+}
+
+export interface Scene {
+  readonly title: string
+  readonly items: ReadonlyArray<Item>
+  readonly boxes: ReadonlyArray<Box>
+  readonly groups: ReadonlyArray<Group>
+  readonly any: Box | undefined
+  readonly stops: ReadonlyArray<StopMarker>
+  readonly edges: ReadonlyArray<Edge>
+}
+
+export const blueprintOf = (source: Source): Blueprint => ("blueprint" in source ? source.blueprint : source)
+
+export const make = (source: Source, options: SceneOptions = {}): Scene => {
+  const blueprint = blueprintOf(source)
+  const path = options.trace === undefined ? Path.none : Path.make(options.trace)
+  const nested = nest(blueprint)
+  const arrows = arrowsOf(blueprint, bundle(blueprint, nested), path)
+  const ungrouped = arrowsOf(blueprint, bundle(blueprint, []), path)
+  const edges = joinParallel([
+    ...blueprint.states.filter((state) => state.initial).map((state) => initialEdge(state, options.trace)),
+    ...arrows.flatMap((arrow) => (arrow._tag === "Edge" ? [arrow.edge] : [])),
+  ])
+  const boxOf = (state: StateBlueprint): Box => {
+    const key = stateKey(state.tag)
+    const fields = options.fields === true ? fieldLines(state) : []
+    return {
+      _tag: "Box",
+      key,
+      name: cut(state.tag),
+      final: state.final,
+      mark: path.mark(state.tag),
+      lines: [...fields, ...linesAt(ungrouped, key), ...workLines(state)],
+      ownLines: [...fields, ...linesAt(arrows, key), ...workLines(state)],
+    }
+  }
+  const itemOf = (item: Nested): Item =>
+    item._tag === "State"
+      ? boxOf(item.state)
+      : {
+          _tag: "Group",
+          key: groupKey(item.group.name),
+          name: cut(item.group.name),
+          lines: linesAt(arrows, groupKey(item.group.name)),
+          items: item.group.items.map(itemOf),
+        }
+  const items = nested.map(itemOf)
+  const any = linesAt(arrows, anyKey)
+  return {
+    title: `${cut(blueprint.name)} (version ${blueprint.version})`,
+    items,
+    boxes: blueprint.states.map(boxOf),
+    groups: groupsIn(items),
+    any:
+      any.length > 0 || edges.some((edge) => edge.from === anyKey)
+        ? { _tag: "Box", key: anyKey, name: "any state", final: false, lines: any, ownLines: any, mark: undefined }
+        : undefined,
+    stops: stopsOf(blueprint, edges),
+    edges,
+  }
+}
+
+/** What is listed at a box or group. */
+const linesAt = (arrows: ReadonlyArray<Arrow>, key: string): ReadonlyArray<Line> =>
+  arrows.flatMap((arrow) => (arrow._tag === "Line" && arrow.at === key ? [arrow.line] : []))
+
+const initialEdge = (state: StateBlueprint, trace: Trace | undefined): Edge => ({
+  kind: "Initial",
+  from: startKey,
+  to: stateKey(state.tag),
+  label: [],
+  causes: 0,
+  description: undefined,
+  taken: trace?.initial === state.tag,
+})
+
+const fieldLines = (state: StateBlueprint): ReadonlyArray<Line> =>
+  state.fields.map((field) => ({ kind: "Field", text: field.sensitive ? `${cut(field.name)} ${hidden}` : cut(field.name), taken: false }))
+
+const workLines = (state: StateBlueprint): ReadonlyArray<Line> => [
+  ...state.requestsOnEnter.map((name): Line => ({ kind: "Request", text: `${cut(name)} on enter`, taken: false })),
+  ...state.requestsOnExit.map((name): Line => ({ kind: "Request", text: `${cut(name)} on exit`, taken: false })),
+  ...state.runs.map((name): Line => ({ kind: "Work", text: cut(name), taken: false })),
+  ...(state.working && state.runs.length === 0 ? [{ kind: "Work", text: "work", taken: false } as const] : []),
+]
+
+const stopsOf = (blueprint: Blueprint, edges: ReadonlyArray<Edge>): ReadonlyArray<StopMarker> => {
+  const reasons = blueprint.transitions.flatMap(({ targets }) =>
+    targets.flatMap((target) => (target._tag === "Stop" ? [target.reason] : [])),
+  )
+  return [...new Set(reasons)].map((reason) => {
+    const key = stopKey(reason)
+    return { key, reason: cut(reason ?? "stopped"), reached: edges.some((edge) => edge.to === key && edge.taken) }
+  })
+}
+
+const groupsIn = (items: ReadonlyArray<Item>): ReadonlyArray<Group> =>
+  items.flatMap((item) => (item._tag === "Group" ? [item, ...groupsIn(item.items)] : []))
