@@ -1,3 +1,5 @@
+// @effect-diagnostics floatingEffect:off missingReturnYieldStar:off missingEffectContext:off
+// Nothing here runs: the lines are there for the type checker to accept or refuse.
 /** What the compiler must refuse, and what it must know. Each refusal names the reason in the error's text. */
 import { Event, type Machine as M, Machine, refuse, reply, Slot, State, spawn, stay, stop } from "@detent/machine"
 import type * as Context from "effect/Context"

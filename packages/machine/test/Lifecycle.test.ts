@@ -222,13 +222,13 @@ describe("the life of a state", () => {
 
   it.effect("a task turns how it ends into an event; a defect is no ending but a failure", () =>
     Effect.gen(function* () {
-      const machine = (work: Effect.Effect<string, Error>) =>
+      const machine = (work: Effect.Effect<string, { readonly message: string }>) =>
         Machine.make({ name: "task", state: S, event: E, initial: a })
           .on(S.A, E.Done, S.B, ({ event }) => S.B({ n: event.text.length }))
           .on(S.A, E.Set, S.C, ({ event }) => S.C({ n: event.n }))
           .task(S.A, () => work, { onSuccess: (text) => E.Done({ text }), onFailure: (error) => E.Set({ n: error.message.length }) })
       const succeeding = yield* spawn(machine(Effect.delay(Effect.succeed("four"), "1 second")))
-      const failing = yield* spawn(machine(Effect.fail(new Error("seven"))))
+      const failing = yield* spawn(machine(Effect.fail({ message: "seven" })))
       const dying = yield* spawn(machine(Effect.die(new Error("never"))))
       yield* TestClock.adjust("1 second")
       expect(yield* succeeding.state).toEqual(S.B({ n: 4 }))
