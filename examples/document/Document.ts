@@ -76,7 +76,7 @@ export const Document = Machine.make({
   // A verdict on what is decided already comes too late, but is no mistake of the sender.
   .on([S.Approved, S.Published], E.Verdict, stay)
 
-  // Any state answers this. The answer's type comes from the event.
+  // Any state that is not final answers this. The answer's type comes from the event.
   .onAny(E.GetStatus, stay, ({ state }) => reply({ title: state.title, stage: state._tag, waitsFor: waitsFor(state) }))
   .final(S.Archived)
 

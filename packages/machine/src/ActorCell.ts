@@ -6,7 +6,7 @@ import type * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import type { ActorEnd } from "./Actor.ts"
 import { ActorRecord } from "./ActorRecord.ts"
-import { actionFailed, inspect, refusal, report, stale, stopped } from "./ActorReport.ts"
+import { actionFailed, inspect, notAQuestion, refusal, report, stale, stopped } from "./ActorReport.ts"
 import { execute } from "./CommandRun.ts"
 import { decide } from "./Decide.ts"
 import type { Beginning, Decision, Request, Taken, TimerRequest } from "./Decision.ts"
@@ -74,12 +74,11 @@ export class ActorCell extends ActorRecord {
   }
 
   ask(event: Tagged): Effect.Effect<unknown, SendError> {
+    const schema = this.compiled.declarations.event.$variants.get(event?._tag)?.reply
+    if (schema === undefined && this.compiled.events.has(event?._tag)) return Effect.fail(refusal(this, event, notAQuestion(this, event)))
     return Effect.flatMap(this.call(event), ({ answer }) => {
-      const schema = this.compiled.declarations.event.$variants.get(event._tag)?.reply
       if (schema !== undefined && Schema.is(schema)(answer)) return Effect.succeed(answer)
-      const problem =
-        schema === undefined ? `${event._tag} is not declared with Event.reply` : `the answer to ${event._tag} does not fit its schema`
-      return Effect.fail(actionFailed(this, "decide", new Error(problem), event))
+      return Effect.fail(actionFailed(this, "decide", new Error(`the answer to ${event._tag} does not fit its schema`), event))
     })
   }
 

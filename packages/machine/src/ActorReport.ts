@@ -5,7 +5,7 @@ import type { ActorEnd } from "./Actor.ts"
 import type { ActorRecord } from "./ActorRecord.ts"
 import type { Tagged } from "./Declarations.ts"
 import type { Inspection } from "./Inspection.ts"
-import { ActionFailed, MachineStopped, type Phase, type SendError, TransitionRefused } from "./MachineError.ts"
+import { ActionFailed, InvalidEvent, MachineStopped, type Phase, type SendError, TransitionRefused } from "./MachineError.ts"
 import { eventLabel } from "./Timeout.ts"
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
@@ -43,6 +43,15 @@ export const actionFailed = (actor: ActorRecord, phase: Phase, cause: unknown, e
   const on = event === undefined ? {} : { event: eventLabel(event) }
   return new ActionFailed({ machine: actor.machine, id: actor.id, phase, state: actor.currentState._tag, committed: true, cause, ...on })
 }
+
+/** Only an event made with `Event.reply` has an answer. */
+export const notAQuestion = (actor: ActorRecord, event: Tagged): InvalidEvent =>
+  new InvalidEvent({
+    machine: actor.machine,
+    id: actor.id,
+    event: event._tag,
+    problem: "it has no answer; declare it with Event.reply, or use send",
+  })
 
 export const stopped = (actor: ActorRecord, ending: ActorEnd<Tagged> | undefined): MachineStopped =>
   new MachineStopped({

@@ -4,6 +4,7 @@
  */
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
+import type * as Schema from "effect/Schema"
 import type { Blueprint } from "./Blueprint.ts"
 import { type Compiled, compile } from "./Compile.ts"
 import type {
@@ -128,7 +129,14 @@ export class Builder {
     for (const tag of this.#states(from)) {
       this.#checkNotFinal(tag)
       const key = `${tag} × (${name})`
-      this.#checkNew(timeouts, key, key, options, place)
+      this.#checkNew(
+        timeouts,
+        key,
+        key,
+        options,
+        place,
+        'give one of them a name of its own with { name: "..." }, or replace the first with { override: true }',
+      )
       timeouts.delete(key)
       timeouts.set(key, { from: tag, name, idle: options.idle === true, after, targets, decide, order: this.declarations.count, place })
     }
@@ -190,7 +198,7 @@ export class Builder {
     if (left.length > 0) this.#fail(`build leaves out ${left.join(", ")}`, "pass a function for each slot")
     const unknown = Object.keys(handlers).filter((name) => !slots.includes(name))
     if (unknown.length > 0)
-      this.#fail(`build names ${unknown.join(", ")}, which are no slots`, `the slots are ${slots.join(", ") || "none"}`)
+      this.#fail(`build names ${unknown.join(", ")}, for which there is no slot`, `the slots are ${slots.join(", ") || "none"}`)
     return this.#with({ handlers })
   }
 
@@ -236,20 +244,46 @@ export class Builder {
     if (decide === undefined && targets.length !== 1) {
       this.#fail(`${from} × ${event} has ${targets.length} targets and no decision`, "pass a function that chooses one of them")
     }
+    if (decide === undefined) this.#checkCarried(from, event, targets[0]?.tag)
     if (decide === undefined && variant?.reply !== undefined) {
       this.#fail(`${from} × ${event} does not answer, but ${event} wants a reply`, "pass a decision that returns reply(...)")
     }
   }
 
-  #checkNew(declared: ReadonlyMap<string, { readonly place: Place }>, key: string, label: string, options: Options, place: Place) {
+  /** What the compiler checks by type is checked here by name, for callers in plain JavaScript. */
+  #checkCarried(from: string, event: string, target: string | undefined) {
+    const { $variants } = this.declarations.state
+    const fields = $variants.get(target ?? "")?.fields
+    if (fields === undefined) return
+    const sources = from === "*" ? [...$variants.values()].filter(({ tag }) => !this.declarations.finals.has(tag)) : [$variants.get(from)]
+    const given = this.declarations.event.$variants.get(event)?.fields ?? {}
+    for (const source of sources) {
+      const missing = Object.entries(fields)
+        .filter(([name, schema]) => !isOptional(schema) && !Object.hasOwn(given, name) && !Object.hasOwn(source?.fields ?? {}, name))
+        .map(([name]) => name)
+      if (missing.length > 0) {
+        this.#fail(
+          `${source?.tag} × ${event} → ${target}: nothing gives ${missing.join(", ")}`,
+          "pass a decision that makes the target, or let the event carry the fields",
+        )
+      }
+    }
+  }
+
+  #checkNew(
+    declared: ReadonlyMap<string, { readonly place: Place }>,
+    key: string,
+    label: string,
+    options: Options,
+    place: Place,
+    nextStep = "remove one, or pass { override: true } to the second",
+  ) {
+    checkOptions(options, (problem, nextStep) => this.#fail(problem, nextStep))
     const earlier = declared.get(key)
     if (options.override === true && earlier === undefined)
       this.#fail(`${label} overrides nothing${at(place)}`, "remove { override: true }")
     if (options.override !== true && earlier !== undefined) {
-      this.#fail(
-        `${label} is declared twice: first${at(earlier.place)}, again${at(place)}`,
-        "remove one, or pass { override: true } to the second",
-      )
+      this.#fail(`${label} is declared twice: first${at(earlier.place)}, again${at(place)}`, nextStep)
     }
   }
 
@@ -277,20 +311,31 @@ export class Builder {
   }
 
   #tags(given: OneOrMany, known: ReadonlyMap<string, unknown>, kind: string): ReadonlyArray<string> {
-    const tags = list(given).flatMap((one): ReadonlyArray<string | undefined> => one?.tags ?? [undefined])
+    const refuse = (what: unknown) =>
+      this.#fail(
+        `${String(what)} is no ${kind} of this machine`,
+        `pass one of the union, such as S.Name; the ${kind}s are ${[...known.keys()].join(", ")}`,
+      )
+    const tags = list(given).flatMap((one) => one?.tags ?? refuse(one))
     for (const tag of tags) {
-      if (tag === undefined || !known.has(tag))
-        this.#fail(`${String(tag)} is no ${kind} of this machine`, `the ${kind}s are ${[...known.keys()].join(", ")}`)
+      if (!known.has(tag)) refuse(tag)
     }
-    return [...new Set(tags as ReadonlyArray<string>)]
+    return [...new Set(tags)]
   }
 
   #targets(to: OneOrMany): ReadonlyArray<TargetDeclaration> {
     const targets = list(to).map((one) => ({ tag: one?.tag, reason: one?.reason }))
-    for (const { tag } of targets) {
+    for (const [index, { tag }] of targets.entries()) {
+      const given = list(to)[index] as (Named & { readonly group?: string }) | undefined
+      if (given?.group !== undefined) {
+        this.#fail(`${given.group} is a group, and no instance is in a group itself`, `name one of its states: ${given.tags?.join(", ")}`)
+      }
       const known = tag === "(stay)" || tag === "(stop)" || this.declarations.state.$variants.has(tag)
       if (!known)
-        this.#fail(`the target ${String(tag)} is no state of this machine`, `the states are ${this.declarations.state.$tags.join(", ")}`)
+        this.#fail(
+          `the target ${String(tag ?? given)} is no state of this machine`,
+          `the states are ${this.declarations.state.$tags.join(", ")}`,
+        )
     }
     return targets
   }
@@ -304,10 +349,20 @@ export class Builder {
   }
 }
 
+const isOptional = (schema: Schema.Constraint): boolean => schema.ast.context?.isOptional === true
+
 const list = (given: OneOrMany): ReadonlyArray<Named> => (Array.isArray(given) ? (given as ReadonlyArray<Named>) : [given as Named])
 
 const splitArguments = (third: DecideOrOptions, fourth: Options | undefined): [Decide | undefined, Options] =>
   typeof third === "function" ? [third, fourth ?? {}] : [undefined, third ?? fourth ?? {}]
+
+const knownOptions = new Set(["override", "guard", "guardName", "description", "name", "idle"])
+
+/** A misspelt option would be ignored in silence. */
+const checkOptions = (options: Options, fail: (problem: string, nextStep: string) => never) => {
+  const unknown = Object.keys(options).filter((name) => !knownOptions.has(name))
+  if (unknown.length > 0) fail(`${unknown.join(", ")} is no option of a transition`, `the options are ${[...knownOptions].join(", ")}`)
+}
 
 const placeOf = (method: (...args: never) => unknown): Place => {
   const place: Place = {}

@@ -6,12 +6,13 @@ import { actionFailed, describeCause, inspect, report } from "./ActorReport.ts"
 import type { Request } from "./Decision.ts"
 import type { Living } from "./Living.ts"
 import { selfOf } from "./SelfOf.ts"
+import { asEffect } from "./SlotCalls.ts"
 
 export const execute = (actor: Living, { slot, parameters }: Request, ended: () => void) => {
   const handler = actor.compiled.declarations.handlers?.[slot]
   const context = { id: actor.id, state: actor.currentState, self: selfOf(actor, undefined) }
   inspect(actor, () => ({ _tag: "CommandStarted", slot }))
-  const command = actor.environment.run(Effect.suspend(() => handler?.(parameters, context) as Effect.Effect<unknown, unknown, unknown>))
+  const command = actor.environment.run(Effect.suspend(() => asEffect(actor.machine, slot, handler?.(parameters, context))))
   actor.host.track(command)
   command.addObserver((exit) => {
     const failed = Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause)

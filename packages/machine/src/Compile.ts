@@ -26,6 +26,8 @@ export interface Transition {
   readonly only: Node | undefined
   /** Nothing but `carry` decides it, and neither side has anything to do on leaving or entering. */
   readonly fast: boolean
+  /** The event wants an answer. */
+  readonly answers: boolean
   readonly mayStay: boolean
   readonly mayStop: boolean
   readonly reenters: boolean
@@ -172,6 +174,7 @@ const transitionOf = (
       (carry === undefined ? fixedOutcome(one, from) : (context) => carry((context as Carrying).state, (context as Carrying).event)),
     carry,
     fast: false,
+    answers: declarations.event.$variants.get(one.event)?.reply !== undefined,
     guard: one.guard,
     guardName: one.guardName ?? "the guard",
     targets,

@@ -126,9 +126,17 @@ const step = (
   } catch (cause) {
     return failed(compiled, state, event, "decide", cause)
   }
+  if (transition.answers && !isAnswer(outcome)) {
+    return failed(compiled, state, event, "decide", new Error(`${eventLabel(event)} wants an answer: return reply(...)`))
+  }
   const isState = transition.only !== undefined && (outcome as Tagged | undefined)?._tag === transition.only.tag
   if (!isState && Effect.isEffect(outcome)) return defer(compiled, frame, node as Node, transition, event, outcome, hooks)
   return settle(compiled, frame, node as Node, transition, event, outcome as Tagged, hooks, undefined)
+}
+
+const isAnswer = (outcome: unknown): boolean => {
+  const tag = (outcome as Tagged | undefined)?._tag
+  return tag === "@reply" || tag === "@refuse" || Effect.isEffect(outcome)
 }
 
 /** Turns what a decision returned into data, and goes on with automatic transitions and hooks. */

@@ -42,7 +42,7 @@ export interface Target<out T> {
   readonly Type: T
   readonly tag: string
   /** A group is no target: no instance is ever in a group itself. */
-  readonly group?: undefined
+  readonly group?: "a group is no target: name one of its states"
 }
 
 /** Any array. Comparing with this costs the compiler a sixth less than comparing with `ReadonlyArray`. */
@@ -61,7 +61,7 @@ type Edge<P extends string, T extends { readonly tag: string }> = `${P} → ${T[
 /** Unless the pairs are new, a type that no argument has and whose only property is the message. */
 type MustBeNew<P, H> = [Extract<P, H>] extends [never]
   ? unknown
-  : { readonly "already declared, or final ({ override: true } replaces)": Extract<P, H> }
+  : { readonly "already declared (replace it with { override: true }), or final": Extract<P, H> }
 
 /** What an override replaces must be there; anything else must be new. */
 type MustFit<P, Final, H, O> = O extends true ? MustExist<P, H> : MustBeNew<P | Final, H>

@@ -1,4 +1,5 @@
 /** How slots look from inside a decision: guards are asked, effects are requested. */
+import * as Effect from "effect/Effect"
 import type { Declarations } from "./Declarations.ts"
 import { DefinitionError } from "./MachineError.ts"
 
@@ -58,6 +59,20 @@ export const effectCalls = ({ effectSlots }: Declarations): SlotCalls =>
       ]),
     ),
   )
+
+/** What an effect slot's handler returned, if it is an Effect. A Promise is the usual mistake. */
+export const asEffect = (machine: string, slot: string, returned: unknown): Effect.Effect<unknown, unknown, unknown> => {
+  if (Effect.isEffect(returned)) return returned as Effect.Effect<unknown, unknown, unknown>
+  if (returned instanceof Promise) returned.catch(() => undefined) // its failure is reported below, with what to do about it
+  const what = returned instanceof Promise ? "a Promise" : String(returned)
+  return Effect.die(
+    new DefinitionError({
+      machine,
+      problem: `the handler of ${slot} returned ${what}`,
+      nextStep: "return an Effect; Effect.promise(() => ...) makes one of a Promise",
+    }),
+  )
+}
 
 export const unbuilt = (machine: string, slot: string) =>
   new DefinitionError({

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import type { Living } from "./Living.ts"
 import type { Residence } from "./Residence.ts"
 import { selfOf } from "./SelfOf.ts"
+import { asEffect } from "./SlotCalls.ts"
 
 export const runCalls = (actor: Living, residence: Residence): object => {
   const { effectSlots, handlers } = actor.compiled.declarations
@@ -11,9 +12,8 @@ export const runCalls = (actor: Living, residence: Residence): object => {
     Object.keys(effectSlots).map((slot) => [
       slot,
       (parameters: object = {}) =>
-        Effect.suspend(
-          () =>
-            handlers?.[slot]?.(parameters, { id: actor.id, state: actor.currentState, self }) as Effect.Effect<unknown, unknown, unknown>,
+        Effect.suspend(() =>
+          asEffect(actor.machine, slot, handlers?.[slot]?.(parameters, { id: actor.id, state: actor.currentState, self })),
         ),
     ]),
   )

@@ -91,6 +91,10 @@ export const makeVariant = (tag: string, fields: Fields, reply?: Schema.Constrai
     })
   }
   const fieldNames = Object.keys(fields)
+  for (const name of fieldNames) {
+    if (Schema.isSchema(fields[name])) continue
+    throw new DefinitionError({ problem: `the field ${name} of ${tag} has no schema`, nextStep: "write it like { name: Schema.String }" })
+  }
   const schema = Schema.TaggedStruct(tag, fields) as unknown as UntypedVariant["schema"]
   let decoded: ((value: unknown) => boolean) | undefined
   const derive = (source: object, overrides?: object) => {

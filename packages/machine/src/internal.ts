@@ -2,7 +2,7 @@
  * What other packages of Detent build on. Not for users: it changes without notice.
  */
 export { ActorRecord } from "./ActorRecord.ts"
-export { actionFailed, describeCause, inspect, refusal, report, stale, stopped } from "./ActorReport.ts"
+export { actionFailed, describeCause, inspect, notAQuestion, refusal, report, stale, stopped } from "./ActorReport.ts"
 export { listening } from "./Changes.ts"
 export { execute } from "./CommandRun.ts"
 export type { Compiled, Node, Timeout } from "./Compile.ts"

@@ -102,6 +102,14 @@ describe("deciding", () => {
     }
   })
 
+  it("14 an unanswered question is an error from plain JavaScript too", () => {
+    const machine = base.on(S.A, E.Ask, stay, (() => stay) as never)
+    expect(Machine.decide(machine, a, E.Ask())).toMatchObject({
+      _tag: "Refused",
+      error: { message: expect.stringMatching(/Ask wants an answer/) },
+    })
+  })
+
   it("collects requests and self-sent events in order, with those of exit and enter", () => {
     const effects = Slot.Effects({ log: { text: Schema.String } })
     const machine = Machine.make({ name: "letters", state: S, event: E, effects, initial: a })

@@ -158,6 +158,18 @@ describe("a definition", () => {
     expect(() => untyped["on"]?.(S.Open, E.Start, S.Building)?.["total"]?.()).toThrow(/no state handles Finish, Drop, Click, Tap, GetTitle/)
   })
 
+  it("11 tells plain JavaScript too which fields nobody gives, and which options there are not", () => {
+    expect(() => untyped["on"]?.(S.Open, E.Start, S.Done)).toThrow(/Open × Start → Done: nothing gives by/)
+    expect(() => untyped["onAny"]?.(E.Start, S.Done)).toThrow(/nothing gives by/)
+    expect(() => untyped["on"]?.(S.Open, E.Start, S.Building, { gaurd: () => true })).toThrow(/gaurd is no option/)
+    expect(() => untyped["on"]?.(S.Open, E.Start, S.Working)).toThrow(
+      /Working is a group.*name one of its states: Building, Testing, Linting/,
+    )
+    expect(() => untyped["on"]?.("Open", E.Start, S.Building)).toThrow(/Open is no state of this machine/)
+    expect(() => untyped["timeout"]?.(S.Open, "1 minute", stay)?.["timeout"]?.(S.Open, "2 minutes", stay)).toThrow(/\{ name: "..." \}/)
+    expect(() => State({ Odd: { n: Number } as never })).toThrow(/the field n of Odd has no schema/)
+  })
+
   it("refuses a slot left out at build, and one that is no slot", () => {
     const slotted = Machine.make({
       name: "work",
@@ -170,7 +182,7 @@ describe("a definition", () => {
     const build = slotted.build as (handlers: object) => unknown
     expect(() => build.call(slotted, { may: () => true })).toThrow(/build leaves out mail/)
     expect(() => build.call(slotted, { may: () => true, mail: () => Effect.void, male: () => Effect.void })).toThrow(
-      /male, which are no slots/,
+      /male, for which there is no slot/,
     )
     expect(() =>
       Machine.make({

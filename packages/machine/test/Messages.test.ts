@@ -28,13 +28,13 @@ beforeAll(
 
 describe("the compiler's message", () => {
   it.each([
-    ["twice", `"already declared, or final ({ override: true } replaces)": "Pending × Drop"`],
+    ["twice", `"already declared (replace it with { override: true }), or final": "Pending × Drop"`],
     ["nothing", `"nothing to override": "Pending × Drop"`],
     ["missing", `"fields neither carried nor given": "tx"`],
     ["undeclared", `Type '{ readonly _tag: "Gone"; }' is missing the following properties from type '{ readonly _tag: "Paid";`],
     ["unanswered", "this event wants an answer: pass a decision that returns reply(...)"],
     ["partial", `"events no state handles": "Ask" | "Pay"`],
-    ["ended", `"already declared, or final ({ override: true } replaces)": "Gone × (final)"`],
+    ["ended", `"already declared (replace it with { override: true }), or final": "Gone × (final)"`],
     ["unbuilt", `"guard inStock"`],
   ])("for %s names the reason", (name, reason) => {
     expect(messageFor(name)).toContain(reason)
