@@ -2,7 +2,7 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type * as Fiber from "effect/Fiber"
+import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import type { ActorEnd } from "./Actor.ts"
 import { ActorRecord } from "./ActorRecord.ts"
@@ -11,13 +11,13 @@ import { execute } from "./CommandRun.ts"
 import { decide } from "./Decide.ts"
 import type { Beginning, Decision, Request, Taken, TimerRequest } from "./Decision.ts"
 import type { Tagged } from "./Declarations.ts"
-import { type HookError, limited, runHooks } from "./Hooks.ts"
+import { type HookError, limited, limitedWait, runHooks } from "./Hooks.ts"
 import { eventProblem } from "./Machine.ts"
 import { identified, type Phase, type SendError } from "./MachineError.ts"
 import { asDecision, asVoid, Mailbox, Message, outcome, type Result } from "./Mailbox.ts"
 import { Residence } from "./Residence.ts"
-import { armTimers, startBackground, startStateWork } from "./StateWork.ts"
-import { nextDelay, type Supervisor } from "./Supervision.ts"
+import { armTimers, restartLater, startBackground, startStateWork } from "./StateWork.ts"
+import type { Supervisor } from "./Supervision.ts"
 import { eventLabel } from "./Timeout.ts"
 
 /** So many events are handled before others in the process get their turn. */
@@ -28,30 +28,30 @@ const none: ReadonlyArray<never> = Object.freeze([])
 export class ActorCell extends ActorRecord {
   /** An event is being handled: others wait. */
   #busy = false
-  #draining: (() => void) | boolean = false
+  /** Those who wait for the actor to drain; while there are any, it takes no events from outside. */
+  #drainers: Set<() => void> | undefined = undefined
   #mailbox: Mailbox | undefined = undefined
   #postponed: Array<Message> | undefined = undefined
   #residence: Residence | undefined = undefined
-  /** The timers the state was entered with: a restart arms them with what is left of their time. */
-  #timers: ReadonlyArray<TimerRequest> = none
   #background: Residence | undefined = undefined
-  /** Effects of the actor's own doing that it waits for: hooks, effectful decisions, the pause before a restart. */
+  /** Effects of the actor's own doing that it waits for: hooks, effectful decisions. */
   #underway: Set<Fiber.Fiber<unknown, unknown>> | undefined = undefined
   #commands = 0
   #supervisor: Supervisor | undefined = undefined
+  /** The end of work that took time to end. */
+  #closing: Fiber.Fiber<void> | undefined = undefined
 
   /** What follows the first state: hooks that take time, timers, work, requested commands. */
   begin(beginning: Beginning<Tagged, Tagged>) {
+    this.#busy = true
     if (this.isInspected) inspect(this, () => ({ _tag: "Started", state: this.currentState, through: beginning.through }))
     for (const state of beginning.through) this.remember(state)
     this.#startBackground()
-    this.#busy = true
-    const { requests, sends, timers } = beginning
-    if (beginning.hooks.length === 0) this.#settleIn(requests, sends, timers)
+    if (beginning.hooks.length === 0) this.#settleIn(beginning, false)
     else {
       this.#later(runHooks(this, beginning.hooks, "(start)"), (error) => {
         if (error !== undefined) report(this, error)
-        this.#settleIn(requests, sends, timers)
+        this.#settleIn(beginning, false)
       })
     }
     this.#pump()
@@ -84,16 +84,20 @@ export class ActorCell extends ActorRecord {
 
   /** Hands the actor an event: it is handled now, or kept as a message. */
   offer(event: Tagged, internal: boolean): Result | Message {
-    if (this.ending !== undefined || (this.#draining !== false && !internal)) return refusal(this, event, stopped(this, this.ending))
-    if (this.#busy) return this.#enqueue(event, internal)
+    return this.#offer(event, internal, false)
+  }
+
+  #offer(event: Tagged, internal: boolean, isTimer: boolean): Result | Message {
+    if (this.ending !== undefined || (this.#drainers !== undefined && !internal)) return refusal(this, event, stopped(this, this.ending))
+    if (this.#busy) return this.#enqueue(event, internal, isTimer)
     this.#busy = true
-    const result = this.#accept(event, internal, undefined)
+    const result = this.#accept(event, internal, isTimer, undefined)
     this.#pump()
     return result
   }
 
-  #enqueue(event: Tagged, internal: boolean): Message {
-    const message = new Message(event, internal)
+  #enqueue(event: Tagged, internal: boolean, isTimer: boolean): Message {
+    const message = new Message(event, internal, isTimer)
     this.#mailbox ??= new Mailbox()
     this.#mailbox.push(message)
     return message
@@ -101,10 +105,11 @@ export class ActorCell extends ActorRecord {
 
   /** Sends an event of the actor's own that nobody waits for: a refusal is reported, not lost. */
   sendInternal(event: Tagged, residence: Residence | undefined, timer: string | undefined) {
-    const offered = this.offer(event, true)
+    const offered = this.#offer(event, true, timer !== undefined)
     if (!(offered instanceof Message)) return this.#reportRefusal(offered)
+    if (offered.result !== undefined) return this.#reportRefusal(offered.result)
     offered.observer = (result) => this.#reportRefusal(result)
-    if (offered.result === undefined) residence?.queue(offered, timer)
+    residence?.queue(offered, timer)
   }
 
   #reportRefusal(result: Result) {
@@ -122,7 +127,7 @@ export class ActorCell extends ActorRecord {
         return this.#checkDrained()
       }
       if (message.result !== undefined) continue
-      if (handled < turnLimit) this.#accept(message.event, message.internal, message)
+      if (handled < turnLimit) this.#accept(message.event, message.internal, message.isTimer, message)
       else {
         this.#mailbox?.unshift([message])
         this.#later(Effect.yieldNow, () => undefined)
@@ -145,14 +150,21 @@ export class ActorCell extends ActorRecord {
     })
   }
 
-  #accept(event: Tagged, internal: boolean, message: Message | undefined): Result | Message {
-    const problem = eventProblem(this.compiled, event)
-    if (problem !== undefined) return conclude(message, refusal(this, event, identified(problem, this.id)))
-    const at = this.environment.clock.currentTimeMillisUnsafe()
-    return this.#follow(decide(this.compiled, this.currentState, event, at), internal, message, at)
+  #accept(event: Tagged, internal: boolean, isTimer: boolean, message: Message | undefined): Result | Message {
+    try {
+      const problem = isTimer ? undefined : eventProblem(this.compiled, event)
+      if (problem !== undefined) return conclude(message, refusal(this, event, identified(problem, this.id)))
+      const at = this.environment.clock.currentTimeMillisUnsafe()
+      return this.#follow(decide(this.compiled, this.currentState, event, at), internal, message, at)
+    } catch (cause) {
+      // A check or a getter of the event itself threw: nothing was decided.
+      return conclude(message, refusal(this, event, actionFailed(this, "decide", cause, undefined, false)))
+    }
   }
 
   #follow(decision: Decision<Tagged, Tagged>, internal: boolean, message: Message | undefined, at: number): Result | Message {
+    // A decision may have ended the very actor it was made for.
+    if (this.ending !== undefined) return conclude(message, refusal(this, decision.event, stopped(this, this.ending)))
     switch (decision._tag) {
       case "Goto":
       case "Stay":
@@ -161,14 +173,14 @@ export class ActorCell extends ActorRecord {
       case "Refused":
         return conclude(message, refusal(this, decision.event, identified(decision.error, this.id)))
       case "Postponed": {
-        const kept = message ?? new Message(decision.event, internal)
+        const kept = message ?? new Message(decision.event, internal, false)
         this.#postponed ??= []
         this.#postponed.push(kept)
         inspect(this, () => ({ _tag: "Postponed", event: decision.event._tag }))
         return kept
       }
       case "Deferred": {
-        const kept = message ?? new Message(decision.event, internal)
+        const kept = message ?? new Message(decision.event, internal, false)
         this.#later(Effect.result(limited(this, decision.effect, eventLabel(decision.event))), (settled) => {
           if (this.ending !== undefined || settled === undefined) return kept.complete(stopped(this, this.ending))
           if (settled._tag === "Success") this.#follow(settled.success, internal, kept, at)
@@ -183,19 +195,21 @@ export class ActorCell extends ActorRecord {
   #carryOut(decision: Taken<Tagged, Tagged>, internal: boolean, message: Message | undefined, at: number): Result | Message {
     const closing = decision._tag === "Stay" || this.#residence === undefined ? undefined : this.#leave(decision.event)
     if (closing === undefined && decision.hooks.length === 0) {
-      this.#arrive(decision, at)
+      const changed = this.advance(decision, at)
+      if (this.isInspected) inspect(this, () => ({ _tag: "Decided", decision }))
+      // Whoever is told may do anything at once, so they are told when all is in place.
+      this.#settle(decision, changed)
       message?.complete(decision)
-      this.#settle(decision)
       return decision
     }
-    const kept = message ?? new Message(decision.event, internal)
+    const kept = message ?? new Message(decision.event, internal, false)
     if (kept.internal) kept.complete(decision)
     this.#later(this.#transit(decision, closing, at), (error) => {
       if (this.ending !== undefined) return kept.complete(stopped(this, this.ending))
       if (error !== undefined && kept.internal) report(this, error)
       else if (error?._tag === "ActionFailed") inspect(this, () => ({ _tag: "ActionFailed", error }))
+      this.#settle(decision, false)
       kept.complete(error ?? decision)
-      this.#settle(decision)
     })
     return kept
   }
@@ -206,51 +220,55 @@ export class ActorCell extends ActorRecord {
     return closing
   }
 
-  /** The way from one state to the next where it takes time. */
+  /** The way from one state to the next where it takes time. The new state can be seen once the old one is left. */
   #transit(
     decision: Taken<Tagged, Tagged>,
     closing: Effect.Effect<void> | undefined,
     at: number,
   ): Effect.Effect<HookError | undefined, never, unknown> {
     const label = eventLabel(decision.event)
-    const hooks = (phase: "enter" | "exit") =>
-      runHooks(
-        this,
-        decision.hooks.filter((hook) => hook.phase === phase),
-        label,
-      )
+    const firstEnter = decision.hooks.findIndex((hook) => hook.phase === "enter")
+    const leaving = firstEnter < 0 ? decision.hooks : decision.hooks.slice(0, firstEnter)
+    const entering = firstEnter < 0 ? none : decision.hooks.slice(firstEnter)
     return Effect.gen({ self: this }, function* () {
-      if (closing !== undefined) yield* closing
-      const exitError = yield* hooks("exit")
-      this.#arrive(decision, at)
-      const enterError = yield* hooks("enter")
-      return exitError ?? enterError
+      const closeError = closing === undefined ? undefined : yield* limitedWait(this, closing, label)
+      const exitError = yield* runHooks(this, leaving, label)
+      const changed = this.advance(decision, at)
+      if (this.isInspected) inspect(this, () => ({ _tag: "Decided", decision }))
+      if (changed) this.tellState()
+      const enterError = this.ending === undefined ? yield* runHooks(this, entering, label) : undefined
+      return closeError ?? exitError ?? enterError
     })
   }
 
-  /** Replaces the state and tells those who listen. */
-  #arrive(decision: Taken<Tagged, Tagged>, at: number) {
-    const changed = this.advance(decision, at)
-    if (this.isInspected) inspect(this, () => ({ _tag: "Decided", decision }))
-    if (changed) this.tellState()
-  }
-
   /** Timers, work and requested commands of where the decision led. */
-  #settle(decision: Taken<Tagged, Tagged>) {
-    if (decision._tag === "Stay") {
-      if (decision.timers.length > 0 && this.#residence !== undefined) armTimers(this, decision.timers, this.#residence, 0)
-      this.#execute(decision.requests)
-      this.#sendSelf(decision.sends)
-    } else if (decision._tag === "Stop") {
-      this.#execute(decision.requests)
-      this.#end({ _tag: "Stopped", state: this.currentState, reason: decision.reason })
-    } else this.#settleIn(decision.requests, decision.sends, decision.timers)
+  #settle(decision: Taken<Tagged, Tagged>, tells: boolean) {
+    if (decision._tag === "Goto") {
+      this.#supervisor = undefined
+      return this.#settleIn(decision, tells)
+    }
+    this.#execute(decision.requests)
+    if (decision._tag === "Stop") {
+      this.#end({ _tag: "Stopped", state: this.currentState, reason: decision.reason }, tells)
+      return
+    }
+    if (decision.timers.length > 0 && this.#residence !== undefined) armTimers(this, decision.timers, this.#residence)
+    this.#sendSelf(decision.sends)
+    if (tells) this.tellState()
   }
 
-  #settleIn(requests: ReadonlyArray<Request>, sends: ReadonlyArray<Tagged>, timers: ReadonlyArray<TimerRequest>) {
-    this.#execute(requests)
+  #settleIn(
+    decision: {
+      readonly requests: ReadonlyArray<Request>
+      readonly sends: ReadonlyArray<Tagged>
+      readonly timers: ReadonlyArray<TimerRequest>
+    },
+    tells: boolean,
+  ) {
+    if (this.ending !== undefined) return
+    this.#execute(decision.requests)
     if (this.node.final) {
-      this.#end({ _tag: "Final", state: this.currentState })
+      this.#end({ _tag: "Final", state: this.currentState }, tells)
       return
     }
     if (this.#postponed !== undefined) {
@@ -258,32 +276,33 @@ export class ActorCell extends ActorRecord {
       this.#mailbox.unshift(this.#postponed)
       this.#postponed = undefined
     }
-    this.#sendSelf(sends)
-    if (this.node.resident) this.#reside(timers, 0)
+    this.#sendSelf(decision.sends)
+    if (this.node.resident) this.#reside(decision.timers)
+    if (tells) this.tellState()
   }
 
   #sendSelf(events: ReadonlyArray<Tagged>) {
     if (events.length === 0) return
-    const messages = events.map((event) => new Message(event, true))
+    const messages = events.map((event) => new Message(event, true, false))
     for (const message of messages) message.observer = (result) => this.#reportRefusal(result)
     this.#mailbox ??= new Mailbox()
     this.#mailbox.unshift(messages)
   }
 
-  /** Starts timers and work of the current state, which has lasted for `elapsed` milliseconds already. */
-  #reside(timers: ReadonlyArray<TimerRequest>, elapsed: number) {
+  /** Starts timers and work of the current state. */
+  #reside(timers: ReadonlyArray<TimerRequest>) {
     const residence = new Residence()
     this.#residence = residence
-    this.#timers = timers
-    armTimers(this, timers, residence, elapsed)
-    startStateWork(this, this.node, residence, (cause) => this.#workFailed(cause, "spawn"))
+    armTimers(this, timers, residence)
+    startStateWork(this, this.node, residence, (cause, again) => this.#workFailed(cause, "spawn", residence, again))
   }
 
   #startBackground() {
     const works = this.compiled.declarations.backgrounds
     if (works.length === 0) return
-    this.#background = new Residence()
-    startBackground(this, works, this.#background, (cause) => this.#workFailed(cause, "background"))
+    const residence = new Residence()
+    this.#background = residence
+    startBackground(this, works, residence, (cause, again) => this.#workFailed(cause, "background", residence, again))
   }
 
   #execute(requests: ReadonlyArray<Request>) {
@@ -298,84 +317,70 @@ export class ActorCell extends ActorRecord {
 
   // Failing and ending
 
-  /** Work of the actor died: it is restarted as its machine says, or it ends. Events wait meanwhile. */
-  #workFailed(cause: Cause.Cause<unknown>, phase: Phase) {
+  /** Work of the actor died: it is started again as the machine says, or the actor ends. */
+  #workFailed(cause: Cause.Cause<unknown>, phase: Phase, residence: Residence, again: () => void) {
     if (this.ending !== undefined) return
-    const error = actionFailed(this, phase, Cause.squash(cause), undefined)
+    const error = actionFailed(this, phase, Cause.squash(cause), undefined, true)
     report(this, error)
+    const fail = () => void this.#end({ _tag: "Failed", state: this.currentState, error }, false)
     const schedule = this.compiled.declarations.supervision
-    if (schedule === undefined) {
-      this.#end({ _tag: "Failed", state: this.currentState, error })
-      return
-    }
+    if (schedule === undefined) return fail()
     this.#supervisor ??= { schedule, step: undefined }
-    const pause = this.#pauseBeforeRestart(this.#supervisor, error, this.#closeAll())
-    this.#busy = true
-    this.#later(pause, (restarts) => {
-      if (this.ending !== undefined) return
-      if (restarts !== true) {
-        this.#end({ _tag: "Failed", state: this.currentState, error })
-        return
-      }
-      if (this.#background === undefined) this.#startBackground()
-      const elapsed = this.environment.clock.currentTimeMillisUnsafe() - this.lastTransitionAt
-      if (this.#residence === undefined && this.node.resident) this.#reside(this.#timers, elapsed)
-    })
+    restartLater(this, this.#supervisor, residence, error, again, fail)
   }
 
-  #pauseBeforeRestart(supervisor: Supervisor, error: ReturnType<typeof actionFailed>, closing: Effect.Effect<void> | undefined) {
-    return Effect.gen({ self: this }, function* () {
-      if (closing !== undefined) yield* closing
-      const delay = yield* nextDelay(supervisor, error)
-      if (delay === undefined) return false
-      inspect(this, () => ({ _tag: "Restarting", error, delay }))
-      yield* Effect.sleep(delay)
-      return true
-    })
-  }
-
-  /** Ends state and background work; returns what is left to wait for. */
-  #closeAll(): Effect.Effect<void> | undefined {
-    if (this.#residence === undefined && this.#background === undefined) return undefined
-    const dropped = () => stopped(this, this.ending)
-    const waits = [this.#residence?.close(dropped), this.#background?.close(dropped)].filter((wait) => wait !== undefined)
-    this.#residence = undefined
-    this.#background = undefined
-    return waits.length === 0 ? undefined : Effect.all(waits, { discard: true })
-  }
-
-  #end(ending: ActorEnd<Tagged>): Effect.Effect<void> | undefined {
-    if (this.ending !== undefined) return undefined
+  #end(ending: ActorEnd<Tagged>, tells: boolean) {
+    if (this.ending !== undefined) return
     this.ending = ending
-    const closing = this.#closeAll()
+    this.#closeAll()
     this.host.remove(this)
     for (const fiber of this.#underway ?? none) fiber.interruptUnsafe()
     for (const message of this.#postponed ?? none) message.complete(refusal(this, message.event, stopped(this, ending)))
     for (const message of this.#mailbox?.takeAll() ?? none) message.complete(refusal(this, message.event, stopped(this, ending)))
     this.#postponed = undefined
+    if (tells) this.tellState()
     if (this.isInspected) inspect(this, () => ({ _tag: "Ended", ending }))
     this.tellEnd(ending)
-    return closing
+    this.#checkDrained()
+  }
+
+  /** Ends state and background work. What takes time to end is waited for by `stop`, and by the system when it closes. */
+  #closeAll() {
+    if (this.#residence === undefined && this.#background === undefined) return
+    const dropped = () => stopped(this, this.ending)
+    const waits = [this.#residence?.close(dropped), this.#background?.close(dropped)].filter((wait) => wait !== undefined)
+    this.#residence = undefined
+    this.#background = undefined
+    if (waits.length === 0) return
+    this.#closing = this.environment.run(Effect.all(waits, { discard: true, concurrency: "unbounded" }))
+    this.host.awaits(this.#closing)
   }
 
   stop(reason = "it was stopped"): Effect.Effect<void> {
-    return Effect.suspend(() => this.#end({ _tag: "Stopped", state: this.currentState, reason }) ?? Effect.void)
+    return Effect.suspend(() => {
+      this.#end({ _tag: "Stopped", state: this.currentState, reason }, false)
+      return this.#closing === undefined ? Effect.void : Effect.asVoid(Fiber.await(this.#closing))
+    })
   }
 
   get drain(): Effect.Effect<void> {
-    return Effect.andThen(
-      Effect.callback<void>((resume) => {
-        this.#draining = () => resume(Effect.void)
-        this.#checkDrained()
-      }),
-      this.stop("it was drained"),
-    )
+    const drained = Effect.callback<void>((resume) => {
+      const drainer = () => resume(Effect.void)
+      this.#drainers ??= new Set()
+      this.#drainers.add(drainer)
+      this.#checkDrained()
+      // Whoever gives up waiting leaves the actor as it was, unless others still wait.
+      return Effect.sync(() => {
+        this.#drainers?.delete(drainer)
+        if (this.#drainers?.size === 0) this.#drainers = undefined
+      })
+    })
+    return Effect.andThen(drained, this.stop("it was drained"))
   }
 
   #checkDrained() {
-    if (typeof this.#draining !== "function" || this.#busy || this.#commands > 0) return
-    this.#draining()
-    this.#draining = true
+    if (this.#drainers === undefined || (this.isRunning && (this.#busy || this.#commands > 0))) return
+    for (const drainer of [...this.#drainers]) drainer()
   }
 }
 

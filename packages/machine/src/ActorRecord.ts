@@ -60,7 +60,7 @@ export class ActorRecord {
 
   protected tellState() {
     if (this.listeners === undefined) return
-    for (const listener of this.listeners) guarded(this, () => listener.next(this.currentState))
+    for (const listener of [...this.listeners]) guarded(this, () => listener.next(this.currentState))
   }
 
   protected tellEnd(ending: ActorEnd<Tagged>) {

@@ -5,7 +5,7 @@ import type { ActorEnd } from "./Actor.ts"
 import type { ActorRecord } from "./ActorRecord.ts"
 import type { Tagged } from "./Declarations.ts"
 import type { Inspection } from "./Inspection.ts"
-import { ActionFailed, InvalidEvent, MachineStopped, type Phase, type SendError, TransitionRefused } from "./MachineError.ts"
+import { ActionFailed, describe, InvalidEvent, MachineStopped, type Phase, type SendError, TransitionRefused } from "./MachineError.ts"
 import { eventLabel } from "./Timeout.ts"
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
@@ -15,7 +15,7 @@ export const inspect = (actor: ActorRecord, what: () => DistributiveOmit<Inspect
   if (actor.host.inspectors.size === 0) return
   const at = actor.environment.clock.currentTimeMillisUnsafe()
   const inspection = { machine: actor.machine, id: actor.id, at, ...what() } as Inspection
-  for (const inspector of actor.host.inspectors) guarded(actor, () => inspector(inspection))
+  for (const inspector of [...actor.host.inspectors]) guarded(actor, () => inspector(inspection))
 }
 
 /** Calls someone who listens. Should that throw, the log is told and the actor goes on. */
@@ -35,13 +35,19 @@ export const report = (actor: ActorRecord, error: SendError) => {
 
 /** Refuses an event. */
 export const refusal = (actor: ActorRecord, event: unknown, error: SendError): SendError => {
-  inspect(actor, () => ({ _tag: "Refused", event: String((event as Tagged | undefined | null)?._tag), error }))
+  inspect(actor, () => ({ _tag: "Refused", event: describe((event as Tagged | undefined | null)?._tag), error }))
   return error
 }
 
-export const actionFailed = (actor: ActorRecord, phase: Phase, cause: unknown, event: Tagged | undefined): ActionFailed => {
+export const actionFailed = (
+  actor: ActorRecord,
+  phase: Phase,
+  cause: unknown,
+  event: Tagged | undefined,
+  committed = true,
+): ActionFailed => {
   const on = event === undefined ? {} : { event: eventLabel(event) }
-  return new ActionFailed({ machine: actor.machine, id: actor.id, phase, state: actor.currentState._tag, committed: true, cause, ...on })
+  return new ActionFailed({ machine: actor.machine, id: actor.id, phase, state: actor.currentState._tag, committed, cause, ...on })
 }
 
 /** Only an event made with `Event.reply` has an answer. */
@@ -82,7 +88,4 @@ export const endingReason = (ending: ActorEnd<Tagged>): string => {
   }
 }
 
-export const describeCause = (cause: Cause.Cause<unknown>): string => {
-  const error = Cause.squash(cause)
-  return error instanceof Error ? error.message : String(error)
-}
+export const describeCause = (cause: Cause.Cause<unknown>): string => describe(Cause.squash(cause))

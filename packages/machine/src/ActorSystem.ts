@@ -51,10 +51,11 @@ const makeService = (host: Host): ActorSystemService => {
         const actor = host.get(id)
         return actor?.machine === machine.name ? Option.some(actor as never) : Option.none()
       }),
-    stop: (id, reason) => {
-      const actor = host.get(id)
-      return actor === undefined ? Effect.succeed(false) : Effect.as(actor.stop(reason), true)
-    },
+    stop: (id, reason) =>
+      Effect.suspend(() => {
+        const actor = host.get(id)
+        return actor === undefined ? Effect.succeed(false) : Effect.as(actor.stop(reason), true)
+      }),
     ids: Effect.sync(() => host.ids),
     inspect: listening((queue) => inspectUnsafe((inspection) => Queue.offerUnsafe(queue, inspection))),
     inspectUnsafe,

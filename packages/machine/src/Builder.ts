@@ -7,17 +7,18 @@ import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
 import type { Blueprint } from "./Blueprint.ts"
 import { type Compiled, compile } from "./Compile.ts"
-import type {
-  AlwaysDeclaration,
-  Declarations,
-  HookFunction,
-  Place,
-  Predicate,
-  Tagged,
-  TargetDeclaration,
-  TransitionDeclaration,
-  Work,
-  WorkDeclaration,
+import {
+  type AlwaysDeclaration,
+  type Declarations,
+  type HookFunction,
+  type Place,
+  type Predicate,
+  pairKey,
+  type Tagged,
+  type TargetDeclaration,
+  type TransitionDeclaration,
+  type Work,
+  type WorkDeclaration,
 } from "./Declarations.ts"
 import { draft } from "./Draft.ts"
 import { DefinitionError } from "./MachineError.ts"
@@ -194,7 +195,7 @@ export class Builder {
   build(handlers: NonNullable<Declarations["handlers"]>): Builder {
     const { guardSlots, effectSlots } = this.declarations
     const slots = [...Object.keys(guardSlots), ...Object.keys(effectSlots)]
-    const left = slots.filter((name) => typeof handlers[name] !== "function")
+    const left = slots.filter((name) => !Object.hasOwn(handlers, name) || typeof handlers[name] !== "function")
     if (left.length > 0) this.#fail(`build leaves out ${left.join(", ")}`, "pass a function for each slot")
     const unknown = Object.keys(handlers).filter((name) => !slots.includes(name))
     if (unknown.length > 0)
@@ -215,8 +216,8 @@ export class Builder {
     for (const state of this.#states(from)) {
       this.#checkNotFinal(state)
       for (const tag of this.#events(event)) {
-        const key = `${state} × ${tag}`
-        this.#checkNew(transitions, key, key, options, place)
+        const key = pairKey(state, tag)
+        this.#checkNew(transitions, key, `${state} × ${tag}`, options, place)
         transitions.delete(key)
         const reached = kind === "reenter" ? [{ tag: state, reason: undefined }] : targets
         transitions.set(key, this.#declare(kind, state, tag, reached, decide, options, place))

@@ -212,7 +212,7 @@ const carrier = (one: TransitionDeclaration, from: string, declarations: Declara
     const value: Record<string, unknown> = { _tag: tag }
     for (const [name, isGiven] of sources) {
       const content = isGiven ? event[name] : state[name]
-      if (content !== undefined || name in (isGiven ? event : state)) value[name] = content
+      if (content !== undefined || Object.hasOwn(isGiven ? event : state, name)) value[name] = content
     }
     return value as unknown as Tagged
   }

@@ -10,6 +10,7 @@ import type { Tagged } from "./Declarations.ts"
 import { Frame } from "./Frame.ts"
 import {
   ActionFailed,
+  describe,
   EndlessTransition,
   InvalidState,
   InvalidTransition,
@@ -20,7 +21,7 @@ import {
 import { eventLabel, isTimeoutEvent } from "./Timeout.ts"
 
 /** So many automatic transitions in a row are taken for endless. */
-export const alwaysLimit = 100
+export const alwaysLimit = 1000
 
 type Settled = Exclude<Decision<Tagged, Tagged>, { readonly _tag: "Deferred" }>
 
@@ -171,14 +172,14 @@ const settle = (
       return taken("Stop", frame, event, frame.state, none, answer, (outcome as unknown as { reason: string }).reason)
     }
     case "@refuse":
-      return refused(compiled, frame.state, event, (outcome as unknown as { reason: string }).reason)
+      return refused(compiled, frame.state, event, describe((outcome as unknown as { reason: unknown }).reason))
     case "@reply": {
       const replied = outcome as unknown as { readonly answer: unknown; readonly outcome: Tagged }
       return settle(compiled, frame, node, transition, event, replied.outcome, hooks, replied.answer)
     }
   }
   const declared = [...transition.targets.keys(), ...(transition.mayStay ? ["stay"] : []), ...(transition.mayStop ? ["stop"] : [])]
-  const returned = typeof tag === "string" ? tag : String(outcome)
+  const returned = typeof tag === "string" ? tag : describe(outcome)
   return failed(compiled, frame.state, event, "decide", new Error(`the decision returned ${returned}, declared are ${declared.join(", ")}`))
 }
 

@@ -79,6 +79,9 @@ export interface WorkDeclaration {
     | undefined
 }
 
+/** What transitions are declared under. A separator that no name should have keeps pairs apart. */
+export const pairKey = (state: string, event: string): string => `${state}\u0000${event}`
+
 export interface Declarations {
   readonly name: string
   readonly version: number

@@ -86,16 +86,35 @@ type NotCarried<F, V, T> = {
         : K
 }[Exclude<keyof T, "_tag">]
 
-type MustCarry<F, V, T> = [keyof V & "~answer"] extends [never]
+/** The same for every pair of a state and an event among several. */
+type NotCarriedByAll<F, V, T> = F extends unknown ? (V extends unknown ? NotCarried<F, V, T> : never) : never
+
+type WantsAnswer<V> = V extends unknown ? keyof V & "~answer" : never
+
+type MustCarry<F, V, T> = [WantsAnswer<V>] extends [never]
   ? T extends Stay | Stop
     ? unknown
-    : [NotCarried<F, V, T>] extends [never]
+    : [NotCarriedByAll<F, V, T>] extends [never]
       ? unknown
-      : { readonly "fields neither carried nor given": NotCarried<F, V, T> }
+      : { readonly "fields neither carried nor given": NotCarriedByAll<F, V, T> }
   : { readonly "this event wants an answer: pass a decision that returns reply(...)": true }
 
+/** Each of several states can be entered again with its own fields and the event's. */
+type MustCarryBack<F, V> = [WantsAnswer<V>] extends [never]
+  ? [F extends unknown ? NotCarriedByAll<F, V, F> : never] extends [never]
+    ? unknown
+    : { readonly "fields neither carried nor given": F extends unknown ? NotCarriedByAll<F, V, F> : never }
+  : { readonly "this event wants an answer: pass a decision that returns reply(...)": true }
+
+/** One answer for several questions must be an answer to each. */
+type AnswerTo<V> = (V extends Answered<infer A> ? (keyof V & "~answer" extends never ? never : (answer: A) => void) : never) extends (
+  answer: infer A,
+) => void
+  ? A
+  : never
+
 /** What a decision may return when its transition declares the targets `T`. */
-type Allowed<T, V> = [keyof V & "~answer"] extends [never] ? T | Refuse : V extends Answered<infer A> ? Reply<A, T> | Refuse : never
+type Allowed<T, V> = [WantsAnswer<V>] extends [never] ? T | Refuse : Reply<AnswerTo<V>, T> | Refuse
 
 /** What a decision is made from. It is a pure function of this. */
 export interface DecisionContext<S, V, E, K extends SlotTypes> {
@@ -176,6 +195,7 @@ type HandledTags<H> = H extends `${string} × ${infer Tag}` ? Tag : never
  */
 export interface Machine<S, E, K extends SlotTypes, H extends string, T extends string, I, R> extends Definition<S, E, I, R, K["left"]> {
   readonly "~edges": T
+  readonly "~handled": H
 
   /** The transition whose target takes all its fields from the event and the state. */
   on<F extends Source<S>, V extends Source<E>, To extends Target<S | Stay | Stop>>(
@@ -199,10 +219,14 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
   ): Machine<S, E, K, H | Pair<F, V>, Kept<T, Pair<F, V>, O> | Edge<Pair<F, V>, To>, I, R | R2>
 
   /** Leaves the state and enters it again: its work and its timers start anew. */
+  reenter<F extends Source<S>, V extends Source<E>>(
+    from: OneOrMany<F> & MustBeNew<Pair<F, V> | FinalPair<F>, H>,
+    event: OneOrMany<V> & MustCarryBack<F["Type"], V["Type"]>,
+  ): Machine<S, E, K, H | Pair<F, V>, T | Edge<Pair<F, V>, F>, I, R>
   reenter<F extends Source<S>, V extends Source<E>, R2 = never>(
     from: OneOrMany<F> & MustBeNew<Pair<F, V> | FinalPair<F>, H>,
     event: OneOrMany<V>,
-    decide?: Decide<F["Type"], V["Type"], F["Type"], E, K, R2>,
+    decide: Decide<F["Type"], V["Type"], F["Type"], E, K, R2>,
     options?: TransitionOptions<F["Type"], V["Type"], E, K>,
   ): Machine<S, E, K, H | Pair<F, V>, T | Edge<Pair<F, V>, F>, I, R | R2>
 
@@ -226,16 +250,16 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
 
   /** A transition taken by itself as soon as its guard holds; checked in declaration order after every decision. */
   always<F extends Source<S>, To extends Target<S | Stop>>(
-    from: OneOrMany<F>,
+    from: OneOrMany<F> & MustBeNew<FinalPair<F>, H>,
     guard: (context: Omit<DecisionContext<F["Type"], E | undefined, E, K>, "effects" | "self">) => boolean,
     to: To & MustCarry<F["Type"], unknown, To["Type"]>,
-  ): Machine<S, E, K, H, T | `${F["tag"]} × (always) → ${To["tag"]}`, I, R>
+  ): Machine<S, E, K, H | `${F["tag"]} × (always)`, T | `${F["tag"]} × (always) → ${To["tag"]}`, I, R>
   always<F extends Source<S>, To extends Target<S | Stop>>(
-    from: OneOrMany<F>,
+    from: OneOrMany<F> & MustBeNew<FinalPair<F>, H>,
     guard: (context: Omit<DecisionContext<F["Type"], E | undefined, E, K>, "effects" | "self">) => boolean,
     to: OneOrMany<To>,
     decide: (context: DecisionContext<F["Type"], E | undefined, E, K>) => To["Type"],
-  ): Machine<S, E, K, H, T | `${F["tag"]} × (always) → ${To["tag"]}`, I, R>
+  ): Machine<S, E, K, H | `${F["tag"]} × (always)`, T | `${F["tag"]} × (always) → ${To["tag"]}`, I, R>
 
   /** What happens when a state has lasted, or been idle, for a while. */
   timeout<
@@ -305,8 +329,10 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
   persist(options: Persistence<TagOf<S>>): Machine<S, E, K, H, T, I, R>
 
   /** Fills the slots. */
-  build<const B extends K["handlers"]>(handlers: B): Machine<S, E, Built<K>, H, T, I, R | HandlerServices<B>>
+  build<const B extends K["handlers"]>(handlers: B & NoOthers<B, K["handlers"]>): Machine<S, E, Built<K>, H, T, I, R | HandlerServices<B>>
 }
+
+type NoOthers<B, Slots> = { readonly [N in Exclude<keyof B, keyof Slots>]: "there is no slot of this name" }
 
 /** The slots of a machine once `build` has filled them. */
 export interface Built<K extends SlotTypes> extends SlotTypes {
@@ -330,17 +356,29 @@ type Specific<T, S extends string, E extends string> = T extends `${S} × ${E} �
 
 type Resolved<To, S> = To extends "(stay)" ? S : To extends "(stop)" ? never : To
 
-/** The tags of the states that event `E` can lead to from state `S`; `never` where it is not handled. */
-export type TargetOf<M extends { readonly "~edges": string }, S extends TagOf<StateOf<M>>, E extends TagOf<EventOf<M>>> = [
-  Specific<M["~edges"], S, E>,
-] extends [never]
-  ? Resolved<Specific<M["~edges"], "*", E>, S>
-  : Resolved<Specific<M["~edges"], S, E>, S>
+interface Known {
+  readonly "~edges": string
+  readonly "~handled": string
+}
 
-/** Whether a state handles an event: `true` or `false`, for use in signatures. */
-export type ValidTransition<M extends { readonly "~edges": string }, S extends TagOf<StateOf<M>>, E extends TagOf<EventOf<M>>> = [
-  Specific<M["~edges"], S, E> | Specific<M["~edges"], "*", E>,
-] extends [never]
+/** A fallback holds where the state says nothing of the event itself, and is not final. */
+type HasFallback<M extends Known, S extends string, E extends string> = [Extract<M["~handled"], `${S} × ${E}` | `${S} × (final)`>] extends [
+  never,
+]
+  ? true
+  : false
+
+type TargetTag<M extends Known, S extends string, E extends string> =
+  | Specific<M["~edges"], S, E>
+  | (HasFallback<M, S, E> extends true ? Specific<M["~edges"], "*", E> : never)
+
+/** The tags of the states that event `E` can lead to from state `S`; `never` where it is not handled. */
+export type TargetOf<M extends Known, S extends TagOf<StateOf<M>>, E extends TagOf<EventOf<M>>> = Resolved<TargetTag<M, S, E>, S>
+
+/** Whether an event can be taken in a state: `true` or `false`, for use in signatures. */
+export type ValidTransition<M extends Known, S extends TagOf<StateOf<M>>, E extends TagOf<EventOf<M>>> = [TargetTag<M, S, E>] extends [
+  never,
+]
   ? false
   : true
 

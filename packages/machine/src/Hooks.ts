@@ -32,6 +32,13 @@ const runHook = (actor: Living, { phase, state, effect }: Hook, event: string): 
     },
   })
 
+/** Waits for something no longer than the machine allows; it goes on by itself. */
+export const limitedWait = (actor: Living, wait: Effect.Effect<void>, event: string): Effect.Effect<HookError | undefined> =>
+  Effect.matchEffect(limited(actor, wait, event), {
+    onSuccess: () => Effect.succeed(undefined),
+    onFailure: (error) => Effect.succeed(error),
+  }) as Effect.Effect<HookError | undefined>
+
 /** Gives an Effect no more time than the machine allows. */
 export const limited = <A, E>(
   actor: Living,

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type { ActorCell } from "./ActorCell.ts"
 import type { Inspection } from "./Inspection.ts"
-import { ActorExists } from "./MachineError.ts"
+import { ActorExists, MachineStopped } from "./MachineError.ts"
 
 /** The services an actor's work runs with. Actors started with the same services share one. */
 export class Environment {
@@ -29,6 +29,7 @@ export class Host {
   readonly inspectors = new Set<(inspection: Inspection) => void>()
   readonly #seats = new Map<string, Seat>()
   readonly #commands = new Set<Fiber.Fiber<unknown, unknown>>()
+  readonly #closing = new Set<Fiber.Fiber<void>>()
   #environment: Environment | undefined
   #closed = false
 
@@ -45,8 +46,9 @@ export class Host {
     return this.#seats.get(id)?.actor
   }
 
-  add(actor: ActorCell): ActorExists | undefined {
-    if (this.#closed || this.#seats.has(actor.id)) return new ActorExists({ id: actor.id })
+  add(actor: ActorCell): ActorExists | MachineStopped | undefined {
+    if (this.#closed) return new MachineStopped({ machine: actor.machine, id: actor.id, state: "(start)", reason: "the system was closed" })
+    if (this.#seats.has(actor.id)) return new ActorExists({ id: actor.id })
     this.#seats.set(actor.id, { actor })
     return undefined
   }
@@ -57,6 +59,12 @@ export class Host {
     // The engine's tables outlive their entries for a while; what they point to must not.
     seat.actor = undefined
     this.#seats.delete(actor.id)
+  }
+
+  /** Something on its way to its end that closing the system waits for. */
+  awaits(closing: Fiber.Fiber<void>) {
+    this.#closing.add(closing)
+    closing.addObserver(() => this.#closing.delete(closing))
   }
 
   track(command: Fiber.Fiber<unknown, unknown>) {
@@ -72,7 +80,7 @@ export class Host {
         discard: true,
         concurrency: "unbounded",
       }),
-      Effect.suspend(() => Fiber.interruptAll(this.#commands)),
+      Effect.suspend(() => Effect.andThen(Fiber.awaitAll(this.#closing), Fiber.interruptAll(this.#commands))),
     )
   })
 }

@@ -18,7 +18,7 @@ import type { Declarations, Tagged } from "./Declarations.ts"
 import type { Definition, Machine, SlotTypes } from "./Definition.ts"
 import { DefinitionError, InvalidEvent } from "./MachineError.ts"
 import type { EffectHandlers, Effects, GuardHandlers, Guards } from "./Slot.ts"
-import { isTimeoutEvent, type TimeoutEvent } from "./Timeout.ts"
+import type { TimeoutEvent } from "./Timeout.ts"
 import type { UntypedUnion } from "./Union.ts"
 import { valueCheck } from "./ValueCheck.ts"
 import type { UntypedVariant } from "./Variant.ts"
@@ -162,7 +162,6 @@ export const eventProblem = (compiled: Compiled, event: unknown): InvalidEvent |
     const problem = check(event as object)
     return problem === undefined ? undefined : new InvalidEvent({ machine: compiled.name, event: String(tag), problem })
   }
-  if (typeof tag === "string" && isTimeoutEvent(event as Tagged)) return undefined
   const label = typeof tag === "string" ? tag : typeof event === "object" ? "a value without _tag" : typeof event
   return new InvalidEvent({
     machine: compiled.name,

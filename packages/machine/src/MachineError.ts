@@ -200,7 +200,14 @@ export type SendError =
 /** The whole family. */
 export type MachineError = SendError | DefinitionError | InvalidState | ActorExists
 
-const describe = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
+/** Whatever it is, in words: a value may refuse to be turned into text. */
+export const describe = (value: unknown): string => {
+  try {
+    return value instanceof Error ? value.message : String(value)
+  } catch {
+    return "a value that cannot be shown"
+  }
+}
 
 /** The same error, told of a certain instance. */
 export const identified = <E extends SendError | InvalidState>(error: E, id: string): E => {

@@ -17,52 +17,64 @@ export class Message {
    */
   readonly internal: boolean
   result: Result | undefined
+  /** Whoever sent it and waits. */
   observer: ((result: Result) => void) | undefined
+  /** Whoever keeps track of it meanwhile. */
+  tracker: (() => void) | undefined
 
-  constructor(event: Tagged, internal: boolean) {
+  /** It comes from a timer of the actor; outsiders cannot make such events. */
+  readonly isTimer: boolean
+
+  constructor(event: Tagged, internal: boolean, isTimer: boolean) {
     this.event = event
     this.internal = internal
+    this.isTimer = isTimer
   }
 
   complete(result: Result) {
     if (this.result !== undefined) return
     this.result = result
+    this.tracker?.()
     this.observer?.(result)
   }
 }
 
 /** A queue whose front can be added to: what an actor sends itself comes before what others sent. */
 export class Mailbox<M extends Message = Message> {
-  #waiting: Array<M> = []
+  /** In reverse: the last one is the first to come. */
+  #front: Array<M> = []
+  #back: Array<M> = []
   #next = 0
 
   get isWaiting(): boolean {
-    return this.#next < this.#waiting.length
+    return this.#front.length > 0 || this.#next < this.#back.length
   }
 
   push(message: M) {
-    this.#waiting.push(message)
+    this.#back.push(message)
   }
 
   unshift(messages: ReadonlyArray<M>) {
-    this.#waiting = [...messages, ...this.#waiting.slice(this.#next)]
-    this.#next = 0
+    for (let index = messages.length - 1; index >= 0; index--) this.#front.push(messages[index] as M)
   }
 
   shift(): M | undefined {
-    const message = this.#waiting[this.#next]
+    const first = this.#front.pop()
+    if (first !== undefined) return first
+    const message = this.#back[this.#next]
     if (message === undefined) return undefined
     this.#next++
-    if (this.#next === this.#waiting.length) {
-      this.#waiting = []
+    if (this.#next === this.#back.length) {
+      this.#back = []
       this.#next = 0
     }
     return message
   }
 
   takeAll(): ReadonlyArray<M> {
-    const all = this.#waiting.slice(this.#next)
-    this.#waiting = []
+    const all = [...this.#front.reverse(), ...this.#back.slice(this.#next)]
+    this.#front = []
+    this.#back = []
     this.#next = 0
     return all
   }

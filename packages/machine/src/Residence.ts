@@ -9,6 +9,7 @@ type Run = <A, E>(effect: Effect.Effect<A, E, unknown>) => Fiber.Fiber<A, E>
 interface Child {
   readonly isRunning: boolean
   readonly stop: (reason?: string) => Effect.Effect<void>
+  readonly listen: (listener: { readonly next: () => void; readonly end: () => void }) => () => void
 }
 
 export class Residence {
@@ -21,6 +22,8 @@ export class Residence {
 
   /** Starts work. `ended` hears how it ended, unless the state was left first. */
   start<A, E>(run: Run, work: Effect.Effect<A, E, unknown>, ended: (exit: Exit.Exit<A, E>) => void) {
+    // Earlier work may have ended the state the moment it was started.
+    if (this.closed) return
     const fiber = run(work)
     this.#fibers.add(fiber)
     fiber.addObserver((exit) => {
@@ -44,16 +47,13 @@ export class Residence {
 
   adopt(child: Child) {
     this.#children.add(child)
+    child.listen({ next: () => undefined, end: () => this.#children.delete(child) })
   }
 
   /** Remembers that an event from here waits in the mailbox. */
   queue(message: Message, timer: string | undefined) {
     this.#queued.set(message, timer)
-    const tell = message.observer
-    message.observer = (result) => {
-      this.#queued.delete(message)
-      tell?.(result)
-    }
+    message.tracker = () => this.#queued.delete(message)
   }
 
   /** Ends everything. What takes time to end is returned as an Effect that waits for it. */
@@ -70,7 +70,7 @@ export class Residence {
     if (lasting.length === 0 && children.length === 0) return undefined
     return Effect.andThen(
       Fiber.awaitAll(lasting),
-      Effect.forEach(children, (child) => child.stop("the state it belonged to was left"), { discard: true }),
+      Effect.forEach(children, (child) => child.stop("the state it belonged to was left"), { discard: true, concurrency: "unbounded" }),
     )
   }
 

@@ -2,7 +2,15 @@
 import type * as Effect from "effect/Effect"
 import type { Actor } from "./Actor.ts"
 import type { Definition } from "./Definition.ts"
-import type { ActionFailed, ActorExists, EndlessTransition, InvalidState, InvalidTransition, SendError } from "./MachineError.ts"
+import type {
+  ActionFailed,
+  ActorExists,
+  EndlessTransition,
+  InvalidState,
+  InvalidTransition,
+  MachineStopped,
+  SendError,
+} from "./MachineError.ts"
 
 /** An actor as seen by its own work. */
 export interface Self<in E> {
@@ -26,4 +34,4 @@ export interface Self<in E> {
 export type InputArguments<S, I> = [I] extends [void] ? [state?: NoInfer<S>] : [input: NoInfer<I | S>]
 
 /** Why an actor could not be started. */
-export type SpawnError = ActorExists | ActionFailed | EndlessTransition | InvalidState | InvalidTransition
+export type SpawnError = ActorExists | ActionFailed | EndlessTransition | InvalidState | InvalidTransition | MachineStopped

@@ -33,6 +33,6 @@ export const selfOf = (actor: Living, residence: Residence | undefined): SelfOf 
   spawn: (id, machine, input) =>
     Effect.suspend(() => {
       if (residence?.closed === true) return Effect.interrupt
-      return Effect.tap(startActor(actor.host, id, machine, input), (child) => Effect.sync(() => residence?.adopt(child)))
+      return startActor(actor.host, id, machine, input, residence)
     }),
 })

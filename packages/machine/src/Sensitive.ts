@@ -23,7 +23,7 @@ export const redact = (fields: Fields, value: object): Record<string, unknown> =
     Object.entries(value)
       .filter(([name]) => name !== "_tag")
       .map(([name, content]) => {
-        const schema = fields[name]
+        const schema = Object.hasOwn(fields, name) ? fields[name] : undefined
         return [name, schema !== undefined && isSensitive(schema) ? hidden : content]
       }),
   )

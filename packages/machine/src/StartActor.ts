@@ -6,6 +6,7 @@ import { begin } from "./Decide.ts"
 import type { Host } from "./Host.ts"
 import { compiledOf, initialState } from "./Machine.ts"
 import { ActionFailed, type ActorExists, type InvalidState, identified, type SendError } from "./MachineError.ts"
+import type { Residence } from "./Residence.ts"
 import { unbuilt } from "./SlotCalls.ts"
 
 export const startActor = (
@@ -13,6 +14,8 @@ export const startActor = (
   id: string,
   machine: unknown,
   input: unknown,
+  /** What the actor lives no longer than. */
+  residence?: Residence,
 ): Effect.Effect<ActorCell, SendError | InvalidState | ActorExists> =>
   Effect.withFiber<ActorCell, SendError | InvalidState | ActorExists>((fiber) => {
     const compiled = compiledOf(machine)
@@ -30,6 +33,8 @@ export const startActor = (
     const actor = new ActorCell(id, compiled, host, environment, beginning.state, at)
     const taken = host.add(actor)
     if (taken !== undefined) return Effect.fail(taken)
+    // Adopted before it begins: its first event may already end the state it belongs to.
+    residence?.adopt(actor)
     actor.begin(beginning)
     return Effect.succeed(actor)
   })

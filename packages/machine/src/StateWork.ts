@@ -2,31 +2,36 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { stale } from "./ActorReport.ts"
+import { inspect, stale } from "./ActorReport.ts"
 import type { Node } from "./Compile.ts"
 import type { TimerRequest } from "./Decision.ts"
 import type { Tagged, Work, WorkDeclaration } from "./Declarations.ts"
 import type { Living } from "./Living.ts"
+import type { ActionFailed } from "./MachineError.ts"
 import type { Residence } from "./Residence.ts"
 import { selfOf } from "./SelfOf.ts"
 import { runCalls } from "./SlotRuns.ts"
+import { nextDelay, type Supervisor } from "./Supervision.ts"
 import { timeoutEvent } from "./Timeout.ts"
 
-/** Hears of work that died. */
-export type WorkFailed = (cause: Cause.Cause<unknown>) => void
+/** Hears of work that died, and how to start it again. */
+export type WorkFailed = (cause: Cause.Cause<unknown>, again: () => void) => void
 
 export const startStateWork = (actor: Living, node: Node, residence: Residence, failed: WorkFailed) => {
   for (const declared of node.works) {
-    const context = { id: actor.id, state: actor.currentState, self: selfOf(actor, residence), effects: runCalls(actor, residence) }
-    residence.start(
-      actor.environment.run,
-      Effect.suspend(() => declared.work(context)),
-      (exit) => {
-        const event = eventOf(exit, declared, actor.currentState)
-        if (Exit.isFailure(event)) failed(event.cause)
-        else if (event.value !== undefined) actor.sendInternal(event.value, residence, undefined)
-      },
-    )
+    const start = () => {
+      const context = { id: actor.id, state: actor.currentState, self: selfOf(actor, residence), effects: runCalls(actor, residence) }
+      residence.start(
+        actor.environment.run,
+        Effect.suspend(() => declared.work(context)),
+        (exit) => {
+          const event = eventOf(exit, declared, actor.currentState)
+          if (Exit.isFailure(event)) failed(event.cause, start)
+          else if (event.value !== undefined) actor.sendInternal(event.value, residence, undefined)
+        },
+      )
+    }
+    start()
   }
 }
 
@@ -34,23 +39,50 @@ export const startStateWork = (actor: Living, node: Node, residence: Residence, 
 export const startBackground = (actor: Living, works: ReadonlyArray<Work>, residence: Residence, failed: WorkFailed) => {
   for (const work of works) {
     const context = { id: actor.id, self: selfOf(actor, residence), effects: runCalls(actor, residence) }
-    residence.start(
-      actor.environment.run,
-      Effect.suspend(() => work(context)),
-      (exit) => {
-        if (Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause)) failed(exit.cause)
-      },
-    )
+    const start = () =>
+      residence.start(
+        actor.environment.run,
+        Effect.suspend(() => work(context)),
+        (exit) => {
+          if (Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause)) failed(exit.cause, start)
+        },
+      )
+    start()
   }
 }
 
-/** Arms timers of a state that has lasted for `elapsed` milliseconds. */
-export const armTimers = (actor: Living, timers: ReadonlyArray<TimerRequest>, residence: Residence, elapsed: number) => {
+/**
+ * Starts work again when the schedule says so, or tells that it has come to its end. Events are handled meanwhile; leaving
+ * the state calls the restart off.
+ */
+export const restartLater = (
+  actor: Living,
+  supervisor: Supervisor,
+  residence: Residence,
+  error: ActionFailed,
+  again: () => void,
+  giveUp: () => void,
+) => {
+  const pause = Effect.gen(function* () {
+    const delay = yield* nextDelay(supervisor, error)
+    if (delay === undefined) return false
+    inspect(actor, () => ({ _tag: "Restarting", error, delay }))
+    yield* Effect.sleep(delay)
+    return true
+  })
+  residence.start(actor.environment.run, pause, (exit) => {
+    if (Exit.isSuccess(exit) && exit.value) again()
+    else giveUp()
+  })
+}
+
+/** Arms timers of a state. */
+export const armTimers = (actor: Living, timers: ReadonlyArray<TimerRequest>, residence: Residence) => {
   for (const { name, millis } of timers) {
     residence.arm(
       actor.environment.run,
       name,
-      Math.max(0, millis - elapsed),
+      millis,
       () => stale(actor, `(${name})`),
       () => actor.sendInternal(timeoutEvent(name), residence, name),
     )

@@ -1,5 +1,6 @@
 /** What a machine is told when one of its timeouts is due. It is journaled like any other event. */
 import * as Schema from "effect/Schema"
+import { describe } from "./MachineError.ts"
 
 export interface TimeoutEvent {
   readonly _tag: "@timeout"
@@ -14,4 +15,4 @@ export const timeoutEvent = (name: string): TimeoutEvent => ({ _tag: "@timeout",
 export const isTimeoutEvent = (event: { readonly _tag: string }): event is TimeoutEvent => event._tag === "@timeout"
 
 /** How an event is called in errors, traces and diagrams. */
-export const eventLabel = (event: { readonly _tag: string }): string => (isTimeoutEvent(event) ? `(${event.name})` : event._tag)
+export const eventLabel = (event: { readonly _tag: string }): string => (isTimeoutEvent(event) ? `(${describe(event.name)})` : event._tag)

@@ -3,7 +3,16 @@
  */
 import * as Schema from "effect/Schema"
 import { DefinitionError } from "./MachineError.ts"
-import { type Fields, type Group, makeVariant, type UntypedGroup, type UntypedVariant, type Value, type Variant } from "./Variant.ts"
+import {
+  checkName,
+  type Fields,
+  type Group,
+  makeVariant,
+  type UntypedGroup,
+  type UntypedVariant,
+  type Value,
+  type Variant,
+} from "./Variant.ts"
 
 /** Variants by name, some of them gathered in groups. */
 export interface Definitions {
@@ -122,6 +131,7 @@ export const makeUnion = (definitions: Definitions): UntypedUnion => {
   const addAll = (definitions: Definitions): Array<string> =>
     Object.entries(definitions).flatMap(([name, definition]) => {
       if (definition instanceof GroupDefinition) {
+        checkName(name)
         const group: Record<string, unknown> = {}
         add(name, group)
         groups.set(name, undefined as never) // keeps an outer group before its inner ones

@@ -76,19 +76,21 @@ export interface UntypedGroup {
 
 const reservedNames = new Set(["Type", "__proto__", "constructor", "prototype"])
 
+/** Refuses names that would stand in the way of what every union offers, or of JavaScript's own. */
+export const checkName = (name: string) => {
+  if (!reservedNames.has(name) && !name.startsWith("$") && !name.startsWith("@") && name !== "") return
+  throw new DefinitionError({
+    problem: `${JSON.stringify(name)} cannot name a state, an event or a group`,
+    nextStep: "choose a name that is not empty, is none of Type, constructor, prototype, and starts with neither $ nor @",
+  })
+}
+
 /** Makes the constructor of one variant. */
 export const makeVariant = (tag: string, fields: Fields, reply?: Schema.Constraint): UntypedVariant => {
-  if (reservedNames.has(tag) || tag.startsWith("$") || tag.startsWith("@") || tag === "") {
-    throw new DefinitionError({
-      problem: `${JSON.stringify(tag)} cannot name a state or an event`,
-      nextStep: "choose a name that is not empty, is none of Type, constructor, prototype, and starts with neither $ nor @",
-    })
-  }
-  if ("_tag" in fields) {
-    throw new DefinitionError({
-      problem: `${tag} declares a field named _tag, which holds the variant's own name`,
-      nextStep: "rename the field",
-    })
+  checkName(tag)
+  for (const name of ["_tag", "__proto__"]) {
+    if (!Object.hasOwn(fields, name)) continue
+    throw new DefinitionError({ problem: `${tag} declares a field named ${name}, which has another meaning`, nextStep: "rename the field" })
   }
   const fieldNames = Object.keys(fields)
   for (const name of fieldNames) {
@@ -100,8 +102,8 @@ export const makeVariant = (tag: string, fields: Fields, reply?: Schema.Constrai
   const derive = (source: object, overrides?: object) => {
     const value: Record<string, unknown> = { _tag: tag }
     for (const name of fieldNames) {
-      const from = overrides !== undefined && name in overrides ? overrides : source
-      if (name in from) value[name] = from[name as keyof typeof from]
+      const from = overrides !== undefined && Object.hasOwn(overrides, name) ? overrides : source
+      if (Object.hasOwn(from, name)) value[name] = from[name as keyof typeof from]
     }
     return value as { readonly _tag: string }
   }

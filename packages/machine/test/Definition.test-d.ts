@@ -146,6 +146,31 @@ base.on(S.Pending, E.GetTotal, stay, () => stay)
 // @ts-expect-error an answer of the wrong type
 base.on(S.Pending, E.GetTotal, stay, () => reply("three"))
 
+// Several events or states at once: each pair must hold
+const Mixed = Event({
+  Set: { total: Schema.String },
+  Go: {},
+  AskNumber: Event.reply({}, Schema.Number),
+  AskText: Event.reply({}, Schema.String),
+})
+const mixed = Machine.make({ name: "mixed", state: S, event: Mixed, initial: start })
+// @ts-expect-error one of the events carries total with the wrong type
+mixed.on(S.Pending, [Mixed.Set, Mixed.Go], S.Awaiting)
+// @ts-expect-error reentering would take total from the event
+mixed.reenter(S.Pending, Mixed.Set)
+// @ts-expect-error one of the events wants an answer
+mixed.on(S.Pending, [Mixed.AskNumber, Mixed.Go], stay)
+// @ts-expect-error one of the events wants an answer, and this is none
+mixed.on(S.Pending, [Mixed.AskNumber, Mixed.Go], S.Awaiting, ({ state }) => S.Awaiting(state))
+// @ts-expect-error reentering does not answer
+mixed.reenter(S.Pending, Mixed.AskNumber)
+// @ts-expect-error no value is a number and a text
+mixed.on(S.Pending, [Mixed.AskNumber, Mixed.AskText], stay, () => reply("x"))
+// @ts-expect-error an automatic transition leads out of a final state
+base.final(S.Cancelled).always(S.Cancelled, () => true, S.Cancelled)
+// @ts-expect-error a state with an automatic transition is not final
+base.always(S.Pending, () => true, S.Awaiting).final(S.Pending)
+
 // Total machines
 base
   .on(S.Pending, E.Request, stay)
@@ -177,6 +202,11 @@ type _NoState = M.TargetOf<Order, "Nowhere", "Pay">
 const overridden = base.on(S.Fulfilling, E.Cancel, S.Cancelled).on(S.Packing, E.Cancel, stay, { override: true })
 holds<Equal<M.TargetOf<typeof overridden, "Packing", "Cancel">, "Packing">>()
 holds<Equal<M.TargetOf<typeof overridden, "Picking", "Cancel">, "Cancelled">>()
+
+holds<Equal<M.ValidTransition<Order, "Cancelled", "Tap">, false>>()
+const postponing = base.onAny(E.Tap, stay).postpone(S.Pending, E.Tap)
+holds<Equal<M.TargetOf<typeof postponing, "Pending", "Tap">, never>>()
+holds<Equal<M.TargetOf<typeof postponing, "Awaiting", "Tap">, "Awaiting">>()
 
 // Deciding and sending
 Machine.decide(Order, start, E.Request())
@@ -244,6 +274,8 @@ const full = slotted.build({
 holds<Equal<M.ServicesOf<typeof full>, "Bank">>()
 // @ts-expect-error pick is left out
 slotted.build({ inStock: () => true, open: () => true, charge: () => Effect.void })
+// @ts-expect-error there is no such slot
+slotted.build({ inStock: () => true, open: () => true, charge: () => Effect.void, pick: () => Effect.succeed(1), pikc: () => Effect.void })
 // @ts-expect-error a guard is no Effect
 slotted.build({ inStock: () => Effect.succeed(true), open: () => true, charge: () => Effect.void, pick: () => Effect.succeed(1) })
 // @ts-expect-error slots are to be built first

@@ -1,7 +1,7 @@
 /** A machine whose transitions and guards tell how they were used. */
 import * as Effect from "effect/Effect"
 import type { Compiled, Transition } from "../Compile.ts"
-import type { Declarations, Predicate, Tagged } from "../Declarations.ts"
+import { type Declarations, type Predicate, pairKey, type Tagged } from "../Declarations.ts"
 import { GuardScript } from "./GuardScript.ts"
 import { type DeclaredEdge, edgesFrom } from "./Reachability.ts"
 import { type AnyMachine, checkNames, declarationsOf, type Handlers, withHandlers } from "./Subject.ts"
@@ -112,9 +112,8 @@ const count = (answers: Answers, answer: boolean): boolean => {
 }
 
 const declarationOf = (declarations: Declarations, { from, event, kind }: DeclaredEdge): number | undefined => {
-  const key = `${from} × ${event}`
-  if (kind === "timeout") return declarations.timeouts.get(key)?.order
-  return kind === "event" ? (declarations.transitions.get(key) ?? declarations.fallbacks.get(event))?.order : undefined
+  if (kind === "timeout") return declarations.timeouts.get(`${from} × ${event}`)?.order
+  return kind === "event" ? (declarations.transitions.get(pairKey(from, event)) ?? declarations.fallbacks.get(event))?.order : undefined
 }
 
 const targetOf = (outcome: (Tagged & { readonly outcome?: Tagged }) | undefined): string => {

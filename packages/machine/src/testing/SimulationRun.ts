@@ -30,6 +30,7 @@ export class SimulationRun {
   ended: { readonly status: "final" | "stopped"; readonly reason: string } | undefined = undefined
   postponed: ReadonlyArray<Tagged> = []
   #waiting: ReadonlyArray<Tagged> = []
+  readonly #fired = new WeakSet<Tagged>()
   #steps = 0
   readonly #machine: AnyMachine
   readonly #compiled: Compiled
@@ -60,7 +61,7 @@ export class SimulationRun {
       yield* this.#handleWaiting()
       const due = this.#timers.takeDue(this.now)
       if (due === undefined) return
-      this.#waiting = [timeoutEvent(due.name)]
+      this.#waiting = [this.#fire(due.name)]
     }
   }
 
@@ -71,9 +72,21 @@ export class SimulationRun {
       const due = this.#timers.takeDue(until)
       if (due === undefined) break
       this.now = Math.max(this.now, due.deadline)
-      yield* this.handle(timeoutEvent(due.name))
+      yield* this.handle(this.#fire(due.name))
     }
     this.now = until
+  }
+
+  /** Only timers make timeouts: one that was sent from outside is no event of the machine. */
+  #fire(name: string): Tagged {
+    const event = timeoutEvent(name)
+    this.#fired.add(event)
+    return event
+  }
+
+  #problemOf(event: Tagged): SendError | undefined {
+    if (this.ended !== undefined) return this.#stoppedError(this.ended.reason)
+    return this.#fired.has(event) ? undefined : eventProblem(this.#compiled, event)
   }
 
   *#handleWaiting(): Steps {
@@ -82,7 +95,7 @@ export class SimulationRun {
       if (event === undefined) return
       this.#waiting = rest
       this.#countStep(event)
-      const problem = this.ended === undefined ? eventProblem(this.#compiled, event) : this.#stoppedError(this.ended.reason)
+      const problem = this.#problemOf(event)
       if (problem !== undefined) this.#refuse(event, problem)
       else {
         const decision = decide(this.#compiled, this.state, event, this.now)
