@@ -2,9 +2,27 @@ import { defineConfig } from "vitest/config"
 
 export default defineConfig({
   test: {
-    include: ["packages/*/test/**/*.test.ts", "examples/test/**/*.test.ts"],
     pool: "threads",
     testTimeout: 10_000,
     hookTimeout: 30_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "detent",
+          include: ["packages/*/test/**/*.test.ts", "examples/test/**/*.test.ts"],
+          exclude: ["packages/durable/test/**"],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "durable",
+          include: ["packages/durable/test/**/*.test.ts"],
+          // A project of its own, so that runs of other tests do not wait for PostgreSQL to start.
+          globalSetup: "packages/durable/test/support/globalSetup.ts",
+        },
+      },
+    ],
   },
 })

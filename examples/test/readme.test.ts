@@ -12,7 +12,7 @@ it.each(["README.md", "packages/machine/README.md"])("the snippets of %s are the
   for (const [, file, snippet] of snippets) expect(snippet).toBe(read(file as string).trim())
 })
 
-it.each(["README.md", "packages/machine/README.md"])("the links and pictures of %s exist", (readme) => {
+it.each(["README.md", "packages/machine/README.md", "packages/durable/README.md"])("the links and pictures of %s exist", (readme) => {
   const text = read(readme)
   const links = [...text.matchAll(/\]\(([^)#\s]+)\)|src="([^"]+)"/g)].map(([, link, source]) => link ?? source ?? "")
   const local = links.filter((link) => !link.startsWith("http"))

@@ -1,0 +1,59 @@
+/**
+ * Two nodes on one PostgreSQL that share instances through locks: whoever has an event for the account takes its lock, reads
+ * where it stands, decides, stores, and lets go.
+ *
+ * Run it: `DETENT_DATABASE_URL=postgres://... npx node examples/durable/TwoNodes.ts`
+ */
+import { Engine, fastLock, InstanceLock } from "@detent/durable"
+import * as PostgresStore from "@detent/durable/PostgresStore"
+import { Event, Machine, refuse, State } from "@detent/machine"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+
+export const S = State({ Open: { balance: Schema.Int } })
+export const E = Event({ Deposit: { amount: Schema.Int }, Withdraw: { amount: Schema.Int } })
+
+export const Account = Machine.make({ name: "account", state: S, event: E, initial: S.Open })
+  .on(S.Open, E.Deposit, S.Open, ({ state, event }) => S.Open({ balance: state.balance + event.amount }))
+  .on(S.Open, E.Withdraw, S.Open, ({ state, event }) =>
+    event.amount > state.balance ? refuse("there is not that much in it") : S.Open({ balance: state.balance - event.amount }),
+  )
+
+/** An engine as one of several nodes would have it. */
+export const node = (nodeId: string, url: string) =>
+  Layer.fresh(
+    Engine.layer({ nodeId }).pipe(
+      Layer.provide(InstanceLock.layer({ ...fastLock, retryInterval: "5 millis", nodeId })),
+      Layer.provide(PostgresStore.layer({ url })),
+    ),
+  )
+
+/** Both nodes move money at the same time; what one reads is what the other wrote. */
+export const bothAtOnce = (url: string, id: string, rounds: number) =>
+  Effect.gen(function* () {
+    const work = (amount: number) =>
+      Effect.gen(function* () {
+        const engine = yield* Engine
+        const account = yield* engine.ensure(Account, id, { balance: 0 })
+        for (let round = 0; round < rounds; round++) yield* account.send(E.Deposit({ amount }))
+        return yield* account.lastSequence
+      })
+    yield* Effect.all([work(1).pipe(Effect.provide(node("north", url))), work(10).pipe(Effect.provide(node("south", url)))], {
+      concurrency: "unbounded",
+    })
+    return yield* Effect.gen(function* () {
+      const account = yield* (yield* Engine).ensure(Account, id, { balance: 0 })
+      return { state: yield* account.state, sequence: yield* account.lastSequence }
+    }).pipe(Effect.provide(node("reader", url)))
+  })
+
+if (import.meta.main) {
+  const url = process.env["DETENT_DATABASE_URL"]
+  if (url === undefined) {
+    console.error("Set DETENT_DATABASE_URL to a PostgreSQL you may write to, such as postgres://localhost/test")
+    process.exit(2)
+  }
+  await Effect.runPromise(Effect.flatMap(bothAtOnce(url, "account-1", 20), Console.log))
+}

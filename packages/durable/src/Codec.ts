@@ -1,0 +1,176 @@
+/**
+ * How states and events of a machine become JSON and come back. Values of bare strings, numbers and booleans are JSON
+ * already and skip the schema: 87 ns against 310 ns for an event of three fields.
+ */
+import { type Compiled, isPlain, type Tagged, type UntypedUnion, type UntypedVariant } from "@detent/machine/internal"
+import * as Schema from "effect/Schema"
+import type { Json } from "./Commit.ts"
+import { Undecodable } from "./Undecodable.ts"
+import { type Upcasters, upcast } from "./Upcasters.ts"
+
+/** A journaled event with what its replay needs. */
+export interface EventBody {
+  readonly event: Tagged
+  readonly guardAnswers: ReadonlyArray<boolean>
+  /** What an effectful decision came to: a replay must not ask again. */
+  readonly settled: Settled | undefined
+  readonly answer: unknown
+}
+
+/** A decision that was an Effect, as it turned out. */
+export interface Settled {
+  readonly outcome: "Goto" | "Stay" | "Stop"
+  readonly moved: boolean
+  readonly state: Tagged
+  readonly through: ReadonlyArray<Tagged>
+  readonly reason: string | undefined
+}
+
+interface VariantCodec {
+  readonly encode: (value: Tagged) => unknown
+  readonly decode: (value: unknown) => Tagged
+}
+
+interface StoredBody {
+  readonly v: number
+  readonly e: unknown
+  readonly g?: ReadonlyArray<boolean>
+  readonly s?: StoredSettled
+  readonly a?: unknown
+}
+
+interface StoredSettled {
+  readonly o: Settled["outcome"]
+  readonly m: boolean
+  readonly s: unknown
+  readonly p?: ReadonlyArray<unknown>
+  readonly r?: string
+}
+
+const timeoutTag = "@timeout"
+
+export class Codec {
+  readonly #compiled: Compiled
+  readonly #version: number
+  readonly #upcasters: Upcasters
+  readonly #states: ReadonlyMap<string, VariantCodec>
+  readonly #events: ReadonlyMap<string, VariantCodec>
+
+  constructor(compiled: Compiled, upcasters: Upcasters) {
+    this.#compiled = compiled
+    this.#version = compiled.declarations.version
+    this.#upcasters = upcasters
+    this.#states = codecsOf(compiled.declarations.state, compiled.states)
+    this.#events = codecsOf(compiled.declarations.event, compiled.events)
+  }
+
+  encodeState(state: Tagged): Json {
+    return JSON.stringify(this.#states.get(state._tag)?.encode(state))
+  }
+
+  decodeState(body: Json, version: number): Tagged {
+    return this.#state(parse(body, "state"), version)
+  }
+
+  encodeEvent({ event, guardAnswers, settled, answer }: EventBody): Json {
+    const encoded = event._tag === timeoutTag ? event : this.#events.get(event._tag)?.encode(event)
+    const stored: StoredBody = {
+      v: this.#version,
+      e: encoded,
+      ...(guardAnswers.length === 0 ? {} : { g: guardAnswers }),
+      ...(settled === undefined ? {} : { s: this.#encodeSettled(settled) }),
+      ...(answer === undefined ? {} : { a: this.#encodeAnswer(event, answer) }),
+    }
+    return JSON.stringify(stored)
+  }
+
+  decodeEvent(body: Json): EventBody {
+    const stored = parse(body, "event") as Partial<StoredBody>
+    if (typeof stored.v !== "number" || stored.e === undefined) throw new Undecodable("the journaled event has no version or no content")
+    const event = stored.e as Tagged
+    return {
+      event: event?._tag === timeoutTag ? event : this.#event(upcast(this.#upcasters, "event", event, stored.v, this.#version)),
+      guardAnswers: stored.g ?? [],
+      settled: stored.s === undefined ? undefined : this.#decodeSettled(stored.s, stored.v),
+      answer: stored.a === undefined ? undefined : this.#decodeAnswer(event, stored.a),
+    }
+  }
+
+  #encodeSettled({ outcome, moved, state, through, reason }: Settled): StoredSettled {
+    const encode = (one: Tagged) => this.#states.get(one._tag)?.encode(one)
+    return {
+      o: outcome,
+      m: moved,
+      s: encode(state),
+      ...(through.length === 0 ? {} : { p: through.map(encode) }),
+      ...(reason === undefined ? {} : { r: reason }),
+    }
+  }
+
+  #decodeSettled({ o, m, s, p = [], r }: StoredSettled, version: number): Settled {
+    return { outcome: o, moved: m, state: this.#state(s, version), through: p.map((one) => this.#state(one, version)), reason: r }
+  }
+
+  #state(value: unknown, version: number): Tagged {
+    return decodeIn(this.#states, upcast(this.#upcasters, "state", value, version, this.#version), "state")
+  }
+
+  #event(value: unknown): Tagged {
+    return decodeIn(this.#events, value, "event")
+  }
+
+  #encodeAnswer(event: Tagged, answer: unknown): unknown {
+    const reply = this.#compiled.declarations.event.$variants.get(event._tag)?.reply
+    // An answer that does not fit is no answer: whoever asked is told, and the transition stands.
+    return reply === undefined || !Schema.is(reply)(answer) ? undefined : Schema.encodeUnknownSync(Schema.toCodecJson(reply))(answer)
+  }
+
+  #decodeAnswer(event: Tagged, answer: unknown): unknown {
+    const reply = this.#compiled.declarations.event.$variants.get(event._tag)?.reply
+    return reply === undefined ? undefined : Schema.decodeUnknownSync(Schema.toCodecJson(reply))(answer)
+  }
+}
+
+const parse = (body: Json, what: string): unknown => {
+  try {
+    return JSON.parse(body)
+  } catch (cause) {
+    throw new Undecodable(`the stored ${what} is no JSON: ${String(cause)}`)
+  }
+}
+
+const decodeIn = (codecs: ReadonlyMap<string, VariantCodec>, value: unknown, what: string): Tagged => {
+  const tag = (value as Tagged | null | undefined)?._tag
+  const codec = codecs.get(tag as string)
+  if (codec === undefined) throw new Undecodable(`${String(tag)} is no ${what} of this machine`)
+  return codec.decode(value)
+}
+
+const codecsOf = (union: UntypedUnion, checks: Compiled["states"]): ReadonlyMap<string, VariantCodec> =>
+  new Map(
+    [...union.$variants.values()].map((variant) => {
+      const bySchema = schemaCodec(variant)
+      return [variant.tag, isPlain(variant) ? plainCodec(bySchema, checks.get(variant.tag)) : bySchema]
+    }),
+  )
+
+const plainCodec = (bySchema: VariantCodec, check: ((value: object) => string | undefined) | undefined): VariantCodec => ({
+  // JSON has no NaN and no Infinity: only the schema's codec carries those.
+  encode: (value) =>
+    Object.values(value).every((content) => typeof content !== "number" || Number.isFinite(content)) ? value : bySchema.encode(value),
+  decode: (value) => (check?.(value as object) === undefined ? (value as Tagged) : bySchema.decode(value)),
+})
+
+const schemaCodec = (variant: UntypedVariant): VariantCodec => {
+  const codec = Schema.toCodecJson(variant.schema)
+  const encode = Schema.encodeUnknownSync(codec)
+  const decode = Schema.decodeUnknownResult(codec)
+  return {
+    encode,
+    decode: (value) => {
+      const result = decode(value)
+      if (result._tag === "Success") return result.success as Tagged
+      throw new Undecodable(`the stored ${variant.tag} does not fit its schema: ${String(result.failure)}`)
+    },
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * What one instance wants to have stored: the events it accepted, and everything that goes with them. A commit is all
+ * or nothing; a store takes many at once, and one that fails does not harm the others.
+ */
+import type { PersistenceFailed } from "@detent/machine"
+
+/** Which instance. Two machines may use the same id. */
+export interface InstanceKey {
+  readonly machine: string
+  readonly id: string
+}
+
+/** JSON text, made and read by the codecs of the machine: a store never looks inside. */
+export type Json = string
+
+/** An accepted event as it is journaled. */
+export interface EventRecord {
+  readonly sequence: number
+  /** When it was accepted, in milliseconds since 1970. */
+  readonly at: number
+  /** The event's tag, or `(name)` for a timeout: what lists and histories show. */
+  readonly tag: string
+  readonly body: Json
+  /** The sender's own id for this event: the same id again is answered, not repeated. */
+  readonly dedupeId: string | undefined
+}
+
+/** The state at a sequence number, so that recovery need not start at the first event. */
+export interface SnapshotRecord {
+  readonly sequence: number
+  readonly at: number
+  /** The version of the machine whose codec wrote it. */
+  readonly version: number
+  readonly body: Json
+}
+
+/** A deadline of a state. There is one per instance and name; setting it again replaces it. */
+export interface TimerRecord {
+  readonly name: string
+  /** The sequence at which the deadline was set: tells an old firing from a current one. */
+  readonly entry: number
+  /** Milliseconds since 1970. */
+  readonly due: number
+}
+
+/** A requested effect, to be executed by a worker. */
+export interface CommandRecord {
+  /** The same key again is the first one. */
+  readonly key: string
+  readonly slot: string
+  readonly parameters: Json
+  readonly sequence: number
+}
+
+/** `held`: an event no longer fits the definition; nothing is accepted until it is repaired. */
+export type InstanceStatus = "running" | "final" | "stopped" | "held"
+
+/** What is known of an instance without replaying it. */
+export interface InstanceSummary {
+  readonly tag: string
+  readonly status: InstanceStatus
+  /** Why it was stopped or is held. */
+  readonly reason: string | undefined
+  readonly version: number
+  /** Whether its state has work that must go on after a restart without anybody asking. */
+  readonly resident: boolean
+}
+
+/** Proof of holding a lease: a store refuses a commit whose token is not the newest. */
+export interface Fence {
+  readonly lease: string
+  readonly token: number
+}
+
+export interface Commit extends InstanceKey {
+  /** The sequence the instance stood at; -1 for one that does not exist yet. */
+  readonly expected: number
+  /** The sequence it will stand at. */
+  readonly sequence: number
+  readonly at: number
+  readonly summary: InstanceSummary
+  /** For a new instance: its input or first state. */
+  readonly origin: Json | undefined
+  readonly events: ReadonlyArray<EventRecord>
+  readonly snapshot: SnapshotRecord | undefined
+  /** Names of timers that end with this commit; `all` clears every timer that is not set anew. */
+  readonly clearTimers: "all" | ReadonlyArray<string>
+  readonly setTimers: ReadonlyArray<TimerRecord>
+  readonly commands: ReadonlyArray<CommandRecord>
+  readonly fence: Fence | undefined
+}
+
+/** What became of one commit. Where several reasons hold, `Fenced` is told before `Duplicate`, and that before `Conflict`. */
+export type CommitOutcome =
+  | { readonly _tag: "Stored" }
+  /** Somebody else wrote since: `actual` is the true sequence (-1: there is no such instance). */
+  | { readonly _tag: "Conflict"; readonly actual: number }
+  /** One of the dedupe ids is already journaled, at `sequence`. */
+  | { readonly _tag: "Duplicate"; readonly dedupeId: string; readonly sequence: number }
+  /** The fence's token is not, or no longer, the newest of its lease. */
+  | { readonly _tag: "Fenced"; readonly newest: number }
+  /** The store cannot take this one, by its content; the others of the batch are unharmed. */
+  | PersistenceFailed

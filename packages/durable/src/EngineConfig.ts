@@ -1,0 +1,73 @@
+/** How an engine behaves. Everything has a default. */
+import * as Duration from "effect/Duration"
+import type { LeaderConfig } from "./Leader.ts"
+
+export interface SweeperOptions {
+  /** How long to wait between sweeps where nothing comes due earlier. */
+  readonly interval?: Duration.Input
+  /** Up to this share of the interval is added at random, so that nodes do not sweep in step. */
+  readonly jitter?: number
+  readonly batchSize?: number
+  /** How long a claimed timer is left to the node that claimed it. */
+  readonly claimDuration?: Duration.Input
+  /** Added to the wait after a sweep that found nothing. */
+  readonly backoffOnEmpty?: Duration.Input
+  /** How late a timer must be before the sweeper takes it: the node that has it in memory comes first. */
+  readonly grace?: Duration.Input
+  /** A timer that could not be fired so often is given up. */
+  readonly maxAttempts?: number
+  /** Only the elected node sweeps. */
+  readonly leader?: Omit<LeaderConfig, "nodeId">
+}
+
+export interface EngineOptions {
+  /** Who this is, in claims, locks and elections. */
+  readonly nodeId?: string
+  /** What happens to an event that met a newer sequence: the instance is read again and the event decided anew, or it fails. */
+  readonly onConflict?: "reload" | "fail"
+  /** Instances that nobody used for so long leave memory. */
+  readonly passivateAfter?: Duration.Input
+  /** For how long a store that failed is asked again before senders are told. */
+  readonly storeTimeout?: Duration.Input
+  /** How long a stop waits for what was accepted. */
+  readonly drainTimeout?: Duration.Input
+  readonly sweeper?: SweeperOptions
+}
+
+export interface EngineConfig {
+  readonly nodeId: string
+  readonly onConflict: "reload" | "fail"
+  readonly passivateAfterMillis: number
+  readonly storeTimeout: Duration.Duration
+  readonly drainTimeout: Duration.Duration
+  readonly sweeper: {
+    readonly intervalMillis: number
+    readonly jitter: number
+    readonly batchSize: number
+    readonly claimMillis: number
+    readonly backoffMillis: number
+    readonly graceMillis: number
+    readonly maxAttempts: number
+    readonly leader: Omit<LeaderConfig, "nodeId"> | undefined
+  }
+}
+
+const millis = (duration: Duration.Input) => Duration.toMillis(Duration.fromInputUnsafe(duration))
+
+export const engineConfig = (options: EngineOptions, nodeId: string): EngineConfig => ({
+  nodeId: options.nodeId ?? nodeId,
+  onConflict: options.onConflict ?? "reload",
+  passivateAfterMillis: millis(options.passivateAfter ?? "5 minutes"),
+  storeTimeout: Duration.fromInputUnsafe(options.storeTimeout ?? "10 seconds"),
+  drainTimeout: Duration.fromInputUnsafe(options.drainTimeout ?? "30 seconds"),
+  sweeper: {
+    intervalMillis: millis(options.sweeper?.interval ?? "5 seconds"),
+    jitter: options.sweeper?.jitter ?? 0.2,
+    batchSize: options.sweeper?.batchSize ?? 100,
+    claimMillis: millis(options.sweeper?.claimDuration ?? "30 seconds"),
+    backoffMillis: millis(options.sweeper?.backoffOnEmpty ?? "10 seconds"),
+    graceMillis: millis(options.sweeper?.grace ?? "200 millis"),
+    maxAttempts: options.sweeper?.maxAttempts ?? 5,
+    leader: options.sweeper?.leader,
+  },
+})

@@ -1,0 +1,64 @@
+/** A new instance from the past of another: to try again differently, or to reproduce a fault. */
+import { ActorExists } from "@detent/machine"
+import type { Node } from "@detent/machine/internal"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Commit } from "./Commit.ts"
+import type { EngineCore, OpenError } from "./EngineCore.ts"
+import { InstanceNotFound } from "./InstanceNotFound.ts"
+import { recover } from "./Recovery.ts"
+import type { Registered } from "./Registered.ts"
+
+/** The new instance's timers start anew: the deadlines of the old one are long over, or belong to it. */
+export const forkInstance = (
+  core: EngineCore,
+  registered: Registered,
+  id: string,
+  through: number,
+  newId: string,
+): Effect.Effect<void, ActorExists | OpenError> =>
+  Effect.gen(function* () {
+    const from = { machine: registered.name, id }
+    const opened = yield* core.journal.open(from)
+    if (Option.isNone(opened)) return yield* Effect.fail(new InstanceNotFound(from))
+    const recovered = yield* recover(registered, core.journal, opened.value, through)
+    const at = Math.floor(yield* Clock.currentTimeMillis)
+    const node = registered.compiled.nodes.get(recovered.state._tag) as Node
+    const running = recovered.stopped === undefined && !node.final
+    const commit: Commit = {
+      machine: registered.name,
+      id: newId,
+      expected: -1,
+      sequence: recovered.sequence,
+      at,
+      summary: {
+        tag: node.tag,
+        status: recovered.stopped !== undefined ? "stopped" : node.final ? "final" : "running",
+        reason: recovered.stopped,
+        version: registered.version,
+        resident: running && node.works.length > 0,
+      },
+      origin: opened.value.origin,
+      events: [],
+      snapshot: {
+        sequence: recovered.sequence,
+        at: recovered.at,
+        version: registered.version,
+        body: registered.codec.encodeState(recovered.state),
+      },
+      clearTimers: [],
+      setTimers: running
+        ? [...node.timeouts.values()].map(({ name, millis }) => ({
+            name,
+            entry: recovered.sequence,
+            due: at + Math.max(0, millis(recovered.state)),
+          }))
+        : [],
+      commands: [],
+      fence: undefined,
+    }
+    const outcome = yield* core.journal.fork(from, recovered.sequence, commit)
+    if (outcome._tag !== "Stored") return yield* Effect.fail(new ActorExists({ id: newId }))
+    yield* core.open({ machine: registered.name, id: newId })
+  })

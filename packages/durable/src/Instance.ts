@@ -1,0 +1,64 @@
+/** A durable instance as its users see it. The handle costs nothing: the instance is in memory only while it is needed. */
+import type { Answered, EventReplayError, MachineStopped, PersistenceFailed, SendError, Taken, TimeoutEvent } from "@detent/machine"
+import type * as Effect from "effect/Effect"
+import type * as Stream from "effect/Stream"
+import type { InstanceStatus } from "./Commit.ts"
+import type { InstanceNotFound } from "./InstanceNotFound.ts"
+
+/** Options of one send. */
+export interface SendOptions {
+  /** The sender's own id for this event: the same id again is answered with the first outcome, also after a restart. */
+  readonly id?: string
+}
+
+/** Where an instance stands, as the journal has it. */
+export interface InstanceSnapshot<out S> {
+  readonly state: S
+  readonly previous: S | undefined
+  readonly sequence: number
+  readonly status: InstanceStatus
+  readonly reason: string | undefined
+  readonly startedAt: number
+  readonly lastTransitionAt: number
+}
+
+/** One journaled event with the states around it. */
+export interface HistoryEntry<out S, out E> {
+  readonly sequence: number
+  readonly at: number
+  readonly event: E | TimeoutEvent
+  readonly from: S
+  readonly state: S
+  readonly dedupeId: string | undefined
+}
+
+/** Why an instance could not be read. */
+export type ReadError = InstanceNotFound | EventReplayError | PersistenceFailed
+
+type AnswerOf<V> = V extends Answered<infer A> ? A : never
+
+export interface Instance<out S, in out E> {
+  readonly machine: string
+  readonly id: string
+  /** Sends an event and waits until it is stored and carried out. */
+  send(event: E, options?: SendOptions): Effect.Effect<void, SendError | InstanceNotFound>
+  /** Sends an event and returns what was decided. */
+  call(event: E, options?: SendOptions): Effect.Effect<Taken<S, E | TimeoutEvent>, SendError | InstanceNotFound>
+  /** Sends an event made with `Event.reply` and returns the answer. */
+  ask<V extends E>(event: V, options?: SendOptions): Effect.Effect<AnswerOf<V>, SendError | InstanceNotFound>
+  readonly state: Effect.Effect<S, ReadError>
+  readonly snapshot: Effect.Effect<InstanceSnapshot<S>, ReadError>
+  readonly lastSequence: Effect.Effect<number, ReadError>
+  /** The state as it was after an event. */
+  stateAt(sequence: number): Effect.Effect<S, ReadError>
+  /** Everything that was journaled, oldest first; read in pages. */
+  readonly history: Stream.Stream<HistoryEntry<S, E>, ReadError>
+  /** The current state, then every new one. Ends with the instance. */
+  readonly changes: Stream.Stream<S, ReadError>
+  waitFor(predicate: (state: S) => boolean): Effect.Effect<S, ReadError | MachineStopped>
+  readonly awaitFinal: Effect.Effect<S, ReadError | MachineStopped>
+  /** Saves a snapshot now. False where a newer one is there already. */
+  readonly saveSnapshot: Effect.Effect<boolean, ReadError>
+  /** Removes the events that the latest snapshot covers. Returns how many. */
+  readonly prune: Effect.Effect<number, ReadError>
+}

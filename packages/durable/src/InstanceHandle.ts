@@ -1,0 +1,145 @@
+/** The handle behind the {@link Instance} interface. */
+import { type EventReplayError, type MachineStopped, PersistenceFailed, type SendError, type Taken } from "@detent/machine"
+import { actionFailed, type Tagged } from "@detent/machine/internal"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { awaitEnvelope, type EngineCore } from "./EngineCore.ts"
+import { Envelope } from "./Envelope.ts"
+import type { HistoryEntry, InstanceSnapshot, ReadError, SendOptions } from "./Instance.ts"
+import type { InstanceCell } from "./InstanceCell.ts"
+import { InstanceNotFound } from "./InstanceNotFound.ts"
+import { type Recovered, type ReplayedEvent, recover } from "./Recovery.ts"
+import type { Registered } from "./Registered.ts"
+
+export class InstanceHandle {
+  readonly machine: string
+  readonly id: string
+  readonly #core: EngineCore
+  readonly #registered: Registered
+
+  constructor(core: EngineCore, registered: Registered, id: string) {
+    this.#core = core
+    this.#registered = registered
+    this.machine = registered.name
+    this.id = id
+  }
+
+  get #cell(): Effect.Effect<InstanceCell, ReadError> {
+    return this.#core.open({ machine: this.machine, id: this.id })
+  }
+
+  send(event: Tagged, options?: SendOptions): Effect.Effect<void, SendError | InstanceNotFound> {
+    return Effect.asVoid(this.call(event, options))
+  }
+
+  call(event: Tagged, options?: SendOptions): Effect.Effect<Taken<Tagged, Tagged>, SendError | InstanceNotFound> {
+    return Effect.suspend(() => {
+      if (this.#core.isClosed) return Effect.fail(this.#core.stoppedError({ machine: this.machine, id: this.id }))
+      return Effect.flatMap(this.#cell, (cell) => {
+        // It may have been stopped while the instance was read.
+        if (this.#core.isClosed && !this.#core.isLive(this))
+          return Effect.fail(this.#core.stoppedError({ machine: this.machine, id: this.id }))
+        return awaitEnvelope(cell.deliver(new Envelope(event, { dedupeId: options?.id })))
+      })
+    })
+  }
+
+  ask(event: Tagged, options?: SendOptions): Effect.Effect<unknown, SendError | InstanceNotFound> {
+    return Effect.gen({ self: this }, function* () {
+      const { answer } = yield* this.call(event, options)
+      const reply = this.#registered.compiled.declarations.event.$variants.get(event._tag)?.reply
+      if (reply !== undefined && Schema.is(reply)(answer)) return answer
+      const cell = yield* this.#cell
+      const problem =
+        reply === undefined ? `${event._tag} is not declared with Event.reply` : `the answer to ${event._tag} does not fit its schema`
+      return yield* Effect.fail(actionFailed(cell, "decide", new Error(problem), event))
+    })
+  }
+
+  get state(): Effect.Effect<Tagged, ReadError> {
+    return Effect.map(this.#cell, (cell) => cell.currentState)
+  }
+
+  get snapshot(): Effect.Effect<InstanceSnapshot<Tagged>, ReadError> {
+    return Effect.map(this.#cell, (cell) => {
+      const { state, previous, sequence, status, reason, startedAt, lastTransitionAt } = cell.snapshotUnsafe()
+      return { state, previous, sequence, reason, startedAt, lastTransitionAt, status: status === "failed" ? "running" : status }
+    })
+  }
+
+  get lastSequence(): Effect.Effect<number, ReadError> {
+    return Effect.map(this.snapshot, (snapshot) => snapshot.sequence)
+  }
+
+  stateAt(sequence: number): Effect.Effect<Tagged, ReadError> {
+    return Effect.flatMap(this.#replay(sequence), (recovered) =>
+      recovered.sequence === sequence
+        ? Effect.succeed(recovered.state)
+        : Effect.fail(this.#failed(`read the state at sequence ${sequence}`, `the last sequence is ${recovered.sequence}`)),
+    )
+  }
+
+  #replay(through: number, each?: (replayed: ReplayedEvent) => void): Effect.Effect<Recovered, ReadError> {
+    return Effect.flatMap(
+      this.#core.journal.open(this),
+      (opened): Effect.Effect<Recovered, EventReplayError | PersistenceFailed | InstanceNotFound> => {
+        if (Option.isNone(opened)) return Effect.fail(new InstanceNotFound({ machine: this.machine, id: this.id }))
+        // A snapshot would hide the events before it, as long as the first state is still there.
+        const whole =
+          opened.value.origin === undefined
+            ? opened.value
+            : { ...opened.value, snapshot: each === undefined ? opened.value.snapshot : undefined }
+        return recover(this.#registered, this.#core.journal, whole, through, each)
+      },
+    )
+  }
+
+  get history(): Stream.Stream<HistoryEntry<Tagged, Tagged>, ReadError> {
+    return Stream.unwrap(
+      Effect.map(
+        Effect.suspend(() => {
+          const entries: Array<HistoryEntry<Tagged, Tagged>> = []
+          const note = ({ record, event, from, state }: ReplayedEvent) =>
+            entries.push({ sequence: record.sequence, at: record.at, event, from, state, dedupeId: record.dedupeId })
+          return Effect.as(this.#replay(Number.POSITIVE_INFINITY, note), entries)
+        }),
+        Stream.fromIterable,
+      ),
+    )
+  }
+
+  get changes(): Stream.Stream<Tagged, ReadError> {
+    return Stream.unwrap(Effect.map(this.#cell, (cell) => cell.changes))
+  }
+
+  waitFor(predicate: (state: Tagged) => boolean): Effect.Effect<Tagged, ReadError | MachineStopped> {
+    return Effect.flatMap(this.#cell, (cell) => cell.waitFor(predicate))
+  }
+
+  get awaitFinal(): Effect.Effect<Tagged, ReadError | MachineStopped> {
+    return Effect.flatMap(this.#cell, (cell) => cell.awaitFinal)
+  }
+
+  get saveSnapshot(): Effect.Effect<boolean, ReadError> {
+    return Effect.flatMap(this.#cell, (cell) => {
+      // State and sequence are read in one turn, so they belong together however many sends are under way.
+      const { state, sequence, lastTransitionAt } = cell.snapshotUnsafe()
+      const { version, codec } = this.#registered
+      return this.#core.journal.saveSnapshot(this, { sequence, at: lastTransitionAt, version, body: codec.encodeState(state) })
+    })
+  }
+
+  get prune(): Effect.Effect<number, ReadError> {
+    return Effect.flatMap(this.#core.journal.open(this), (opened): Effect.Effect<number, ReadError> => {
+      if (Option.isNone(opened)) return Effect.fail(new InstanceNotFound({ machine: this.machine, id: this.id }))
+      const { snapshot } = opened.value
+      return snapshot === undefined ? Effect.succeed(0) : this.#core.journal.prune(this, snapshot.sequence)
+    })
+  }
+
+  #failed(operation: string, problem: string): PersistenceFailed {
+    return new PersistenceFailed({ machine: this.machine, id: this.id, operation, cause: new Error(problem) })
+  }
+}

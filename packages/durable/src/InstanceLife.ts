@@ -1,0 +1,237 @@
+/** The life of a durable instance in memory: hooks, work of its state, restarts, the end. What is stored is not its concern. */
+import type { ActorEnd, SendError, Taken } from "@detent/machine"
+import {
+  ActorRecord,
+  actionFailed,
+  type HookError,
+  inspect,
+  type Living,
+  type Node,
+  Residence,
+  type Result,
+  report,
+  restartLater,
+  runHooks,
+  type Supervisor,
+  stale,
+  startBackground,
+  startStateWork,
+  stopped,
+  type Tagged,
+} from "@detent/machine/internal"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import type { InstanceKey, InstanceSummary } from "./Commit.ts"
+import type { Keeper } from "./Keeper.ts"
+import type { Registered } from "./Registered.ts"
+import type { AcceptedStep } from "./Step.ts"
+
+export abstract class InstanceLife extends ActorRecord {
+  readonly keeper: Keeper
+  readonly registered: Registered
+  #residence: Residence | undefined = undefined
+  #background: Residence | undefined = undefined
+  #underway: Set<Fiber.Fiber<unknown, unknown>> | undefined = undefined
+  /** A decision was made whose consequences must be over before the next. */
+  #blocked = false
+  #supervisor: Supervisor | undefined = undefined
+
+  constructor(keeper: Keeper, registered: Registered, id: string, state: Tagged, startedAt: number) {
+    super(id, registered.compiled, keeper.host, registered.environment, state, startedAt)
+    this.keeper = keeper
+    this.registered = registered
+  }
+
+  protected abstract pump(): void
+
+  get key(): InstanceKey {
+    return { machine: this.machine, id: this.id }
+  }
+
+  get isBusy(): boolean {
+    return this.#blocked || this.#underway !== undefined
+  }
+
+  /** Work runs or somebody listens: it has to stay in memory. */
+  get isNeeded(): boolean {
+    return this.#residence !== undefined || this.#background !== undefined || this.isFollowed
+  }
+
+  protected block() {
+    this.#blocked = true
+  }
+
+  protected unblock() {
+    this.#blocked = false
+  }
+
+  /** Goes on after an Effect of the instance's own; nothing is decided meanwhile. */
+  protected later<A>(effect: Effect.Effect<A, never, unknown>, then: (value: A | undefined) => void) {
+    const fiber = this.environment.run(effect)
+    const exit = fiber.pollUnsafe()
+    if (exit !== undefined) return then(Exit.isSuccess(exit) ? exit.value : undefined)
+    this.#underway ??= new Set()
+    this.#underway.add(fiber)
+    fiber.addObserver((exit) => {
+      this.#underway?.delete(fiber)
+      if (this.#underway?.size === 0) this.#underway = undefined
+      then(Exit.isSuccess(exit) ? exit.value : undefined)
+      this.pump()
+      this.keeper.settled()
+    })
+  }
+
+  /** Whether carrying a decision out may take longer than replacing the state. */
+  protected takesTime(decision: Taken<Tagged, Tagged>, node: Node): boolean {
+    if (decision.hooks.length > 0) return true
+    return decision._tag === "Stop" || (decision._tag === "Goto" && (node.final || node.works.length > 0 || this.#residence !== undefined))
+  }
+
+  /** Exit, new state, enter, spawn: the decision is stored. */
+  protected carryOut(step: AcceptedStep) {
+    const { decision, envelope, at } = step
+    // Leaving a state drops what its work has sent; this one is stored.
+    if (envelope.internal) envelope.seal(decision)
+    const closing = decision._tag === "Stay" ? undefined : this.#leaveState(decision.event)
+    if (closing === undefined && decision.hooks.length === 0) {
+      this.#arrive(decision, at)
+      this.#settleIn(step)
+      if (envelope.internal) return envelope.announce()
+      return envelope.complete(decision)
+    }
+    if (envelope.internal) envelope.announce()
+    this.later(this.#transit(decision, closing, at), (error) => {
+      if (this.ending !== undefined) return envelope.complete(stopped(this, this.ending))
+      if (error !== undefined && envelope.internal) report(this, error)
+      this.#settleIn(step)
+      envelope.complete(error ?? decision)
+    })
+  }
+
+  #transit(
+    decision: Taken<Tagged, Tagged>,
+    closing: Effect.Effect<void> | undefined,
+    at: number,
+  ): Effect.Effect<HookError | undefined, never, unknown> {
+    const label = decision.event._tag
+    const hooks = (phase: "enter" | "exit") =>
+      runHooks(
+        this.living,
+        decision.hooks.filter((hook) => hook.phase === phase),
+        label,
+      )
+    return Effect.gen({ self: this }, function* () {
+      if (closing !== undefined) yield* closing
+      const exitError = yield* hooks("exit")
+      this.#arrive(decision, at)
+      const enterError = yield* hooks("enter")
+      return exitError ?? enterError
+    })
+  }
+
+  #arrive(decision: Taken<Tagged, Tagged>, at: number) {
+    const changed = this.advance(decision, at)
+    inspect(this, () => ({ _tag: "Decided", decision }))
+    if (changed) this.tellState()
+  }
+
+  #settleIn({ decision, barrier }: AcceptedStep) {
+    if (barrier) this.#blocked = false
+    if (decision._tag === "Stop") this.end({ _tag: "Stopped", state: this.currentState, reason: decision.reason })
+    else if (this.node.final) this.end({ _tag: "Final", state: this.currentState })
+    else if (decision._tag === "Goto") this.#reside()
+  }
+
+  /** The journal says the instance stands elsewhere. */
+  protected relocate(state: Tagged, past: ReadonlyArray<Tagged>, summary: InstanceSummary, stoppedBecause: string | undefined) {
+    const closing = this.#leaveState({ _tag: "(reload)" })
+    if (closing !== undefined) this.environment.run(closing)
+    this.place(state, past)
+    this.tellState()
+    if (summary.status === "final") this.end({ _tag: "Final", state })
+    else if (summary.status === "stopped")
+      this.end({ _tag: "Stopped", state, reason: summary.reason ?? stoppedBecause ?? "it was stopped" })
+    else this.#reside()
+  }
+
+  protected startWork() {
+    this.#startBackground()
+    this.#reside()
+  }
+
+  /** Hooks and requests of entering the first state. */
+  beginWith(hooks: Taken<Tagged, Tagged>["hooks"]) {
+    this.#startBackground()
+    if (hooks.length === 0) return this.#reside()
+    this.later(runHooks(this.living, hooks, "(start)"), (error) => {
+      if (error !== undefined) report(this, error)
+      this.#reside()
+    })
+  }
+
+  #reside() {
+    if (this.node.works.length === 0 || this.#residence !== undefined) return
+    const residence = new Residence()
+    this.#residence = residence
+    startStateWork(this.living, this.node, residence, (cause, again) => this.#workFailed(cause, "spawn", residence, again))
+  }
+
+  #startBackground() {
+    const works = this.compiled.declarations.backgrounds
+    if (works.length === 0 || this.#background !== undefined) return
+    const residence = new Residence()
+    this.#background = residence
+    startBackground(this.living, works, residence, (cause, again) => this.#workFailed(cause, "background", residence, again))
+  }
+
+  #leaveState(event: Tagged): Effect.Effect<void> | undefined {
+    const closing = this.#residence?.close(() => stale(this, event._tag))
+    this.#residence = undefined
+    return closing
+  }
+
+  /** Work died: it is started again as the machine says, or the instance leaves memory until somebody asks for it. */
+  #workFailed(cause: Cause.Cause<unknown>, phase: "spawn" | "background", residence: Residence, again: () => void) {
+    if (this.ending !== undefined) return
+    const error = actionFailed(this, phase, Cause.squash(cause), undefined)
+    report(this, error)
+    const fail = () => void this.end({ _tag: "Failed", state: this.currentState, error })
+    const schedule = this.compiled.declarations.supervision
+    if (schedule === undefined) return fail()
+    this.#supervisor ??= { schedule, step: undefined }
+    restartLater(this.living, this.#supervisor, residence, error, again, fail)
+  }
+
+  #closeAll(dropped: () => Result): Effect.Effect<void> | undefined {
+    const waits = [this.#residence?.close(dropped), this.#background?.close(dropped)].filter((wait) => wait !== undefined)
+    this.#residence = undefined
+    this.#background = undefined
+    return waits.length === 0 ? undefined : Effect.all(waits, { discard: true })
+  }
+
+  /** Leaves memory without ending: the journal keeps it. */
+  leave(reason: string): Effect.Effect<void> {
+    return Effect.suspend(() => this.end({ _tag: "Stopped", state: this.currentState, reason }) ?? Effect.void)
+  }
+
+  protected end(ending: ActorEnd<Tagged>): Effect.Effect<void> | undefined {
+    if (this.ending !== undefined) return undefined
+    this.ending = ending
+    const closing = this.#closeAll(() => stopped(this, ending))
+    for (const fiber of this.#underway ?? []) fiber.interruptUnsafe()
+    this.keeper.gone(this)
+    inspect(this, () => ({ _tag: "Ended", ending }))
+    this.tellEnd(ending)
+    return closing
+  }
+
+  /** This instance as its work sees it. */
+  protected abstract get living(): Living
+
+  /** Why it is not in memory any more, for those who still hold it. */
+  endError(): SendError {
+    return stopped(this, this.ending)
+  }
+}

@@ -1,0 +1,79 @@
+/** The journal: where instances are kept. Three backends implement it; one conformance kit holds them to the same rules. */
+
+import type { PersistenceFailed } from "@detent/machine"
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
+import type {
+  Commit,
+  CommitOutcome,
+  EventRecord,
+  InstanceKey,
+  InstanceStatus,
+  InstanceSummary,
+  Json,
+  SnapshotRecord,
+  TimerRecord,
+} from "./Commit.ts"
+
+/** An instance as the store lists it. */
+export interface InstanceRecord extends InstanceKey, InstanceSummary {
+  readonly sequence: number
+  readonly startedAt: number
+  readonly updatedAt: number
+}
+
+/** All that recovery needs but the events after the snapshot. */
+export interface OpenedInstance {
+  readonly record: InstanceRecord
+  /** What the instance began with, as JSON; undefined once it was pruned away behind a snapshot. */
+  readonly origin: Json | undefined
+  readonly snapshot: SnapshotRecord | undefined
+  readonly timers: ReadonlyArray<TimerRecord>
+}
+
+export interface InstanceFilter {
+  readonly machine?: string
+  readonly tag?: string
+  readonly status?: InstanceStatus
+  readonly resident?: boolean
+  readonly updatedAfter?: number
+  readonly updatedBefore?: number
+}
+
+/** Where a page ended; pass it to get the next. Instances come oldest change first. */
+export interface InstanceCursor extends InstanceKey {
+  readonly updatedAt: number
+}
+
+export interface InstancePage {
+  readonly instances: ReadonlyArray<InstanceRecord>
+  readonly next: InstanceCursor | undefined
+}
+
+export interface JournalService {
+  /** Stores many commits in one transaction; outcomes in the order given. No two may be of the same instance. */
+  readonly commit: (commits: ReadonlyArray<Commit>) => Effect.Effect<ReadonlyArray<CommitOutcome>, PersistenceFailed>
+  readonly open: (key: InstanceKey) => Effect.Effect<Option.Option<OpenedInstance>, PersistenceFailed>
+  /** Opens many at once: what a restart does. Unknown ones are left out. */
+  readonly openAll: (keys: ReadonlyArray<InstanceKey>) => Effect.Effect<ReadonlyArray<OpenedInstance>, PersistenceFailed>
+  /** Events after a sequence number, ascending, at most `limit`. */
+  readonly events: (key: InstanceKey, after: number, limit: number) => Effect.Effect<ReadonlyArray<EventRecord>, PersistenceFailed>
+  /** The journaled event that was sent under an id. */
+  readonly findDuplicate: (key: InstanceKey, dedupeId: string) => Effect.Effect<Option.Option<EventRecord>, PersistenceFailed>
+  /** Saves a snapshot. An older one never replaces a newer one: then false. */
+  readonly saveSnapshot: (key: InstanceKey, snapshot: SnapshotRecord) => Effect.Effect<boolean, PersistenceFailed>
+  /** Removes events up to a sequence number that a snapshot covers. Numbering goes on. Returns how many. */
+  readonly prune: (key: InstanceKey, through: number) => Effect.Effect<number, PersistenceFailed>
+  readonly list: (filter: InstanceFilter, limit: number, after?: InstanceCursor) => Effect.Effect<InstancePage, PersistenceFailed>
+  /** How many instances are in each state. */
+  readonly count: (machine: string) => Effect.Effect<ReadonlyMap<string, number>, PersistenceFailed>
+  /** Marks an instance as held, or lets it go on. */
+  readonly setStatus: (key: InstanceKey, status: InstanceStatus, reason: string | undefined) => Effect.Effect<boolean, PersistenceFailed>
+  /** Replaces the body of one journaled event: how a held instance is repaired. */
+  readonly rewrite: (key: InstanceKey, event: EventRecord) => Effect.Effect<boolean, PersistenceFailed>
+  /** Copies the journal of one instance up to a sequence number to a new one. Commands are not copied. */
+  readonly fork: (from: InstanceKey, through: number, to: Commit) => Effect.Effect<CommitOutcome, PersistenceFailed>
+}
+
+export class Journal extends Context.Service<Journal, JournalService>()("@detent/durable/Journal") {}

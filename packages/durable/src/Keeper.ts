@@ -1,0 +1,48 @@
+/** What an instance needs of the engine that keeps it. */
+import type { EventReplayError, PersistenceFailed, Taken } from "@detent/machine"
+import type { Host, Tagged } from "@detent/machine/internal"
+import type * as Effect from "effect/Effect"
+import type * as Schedule from "effect/Schedule"
+import type { InstanceKey, TimerRecord } from "./Commit.ts"
+import type { Committer } from "./Committer.ts"
+import type { InstanceCell } from "./InstanceCell.ts"
+import type { InstanceLife } from "./InstanceLife.ts"
+import type { LockHolder } from "./InstanceLock.ts"
+import type { JournalService, OpenedInstance } from "./Journal.ts"
+import type { Recovered } from "./Recovery.ts"
+import type { Registered } from "./Registered.ts"
+
+/** An instance as the journal has it now. */
+export interface Reloaded {
+  readonly opened: OpenedInstance
+  readonly recovered: Recovered
+}
+
+export interface Keeper {
+  readonly host: Host
+  readonly committer: Committer
+  /** What an event that met a newer sequence does. */
+  readonly onConflict: "reload" | "fail"
+  readonly journal: JournalService
+  /** For how long a store that cannot be written is asked again before senders are told. */
+  readonly storeTimeoutMillis: number
+  /** How often and how long a store that failed is asked again. */
+  readonly doubt: Schedule.Schedule<unknown>
+  /** Takes the lock of an instance; undefined where instances are not locked. */
+  readonly lock: ((key: InstanceKey) => LockHolder) | undefined
+  readonly reload: (registered: Registered, key: InstanceKey) => Effect.Effect<Reloaded | undefined, EventReplayError | PersistenceFailed>
+  /** What the event of a dedupe id came to, if it is journaled. */
+  readonly firstOutcome: (
+    registered: Registered,
+    key: InstanceKey,
+    dedupeId: string,
+  ) => Effect.Effect<Taken<Tagged, Tagged> | undefined, EventReplayError | PersistenceFailed>
+  /** The timers of an instance are now these. */
+  readonly arm: (cell: InstanceCell, timers: ReadonlyMap<string, TimerRecord>) => void
+  readonly timerStale: (key: InstanceKey, timer: TimerRecord) => void
+  readonly timerRefused: (key: InstanceKey, timer: TimerRecord) => void
+  /** Something was stored or has come to its end: whoever waits for that looks again. */
+  readonly settled: () => void
+  /** The instance is no longer in memory. */
+  readonly gone: (cell: InstanceLife) => void
+}

@@ -1,0 +1,28 @@
+/**
+ * Instances kept in memory, under the same rules as in a database: for tests, and for what may be lost with the process.
+ *
+ *     const store = yield* MemoryStore.make        // outlives the engines that use it
+ *     Engine.layer.pipe(Layer.provide(Layer.succeedContext(store)))
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Journal } from "./Journal.ts"
+import { Leases } from "./Leases.ts"
+import { memoryJournal } from "./memory/MemoryJournal.ts"
+import { memoryLeases } from "./memory/MemoryLeases.ts"
+import { emptyState } from "./memory/MemoryState.ts"
+import { memoryTimers } from "./memory/MemoryTimers.ts"
+import { Timers } from "./Timers.ts"
+
+/** A store that lives as long as somebody holds it: give the same one to several engines to test a restart. */
+export const make: Effect.Effect<Context.Context<Journal | Timers | Leases>> = Effect.sync(() => {
+  const state = emptyState()
+  return Context.make(Journal, memoryJournal(state)).pipe(
+    Context.add(Timers, memoryTimers(state)),
+    Context.add(Leases, memoryLeases(state)),
+  )
+})
+
+/** A store that lives as long as the layer. */
+export const layer: Layer.Layer<Journal | Timers | Leases> = Layer.effectContext(make)

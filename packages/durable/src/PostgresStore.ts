@@ -1,0 +1,85 @@
+/**
+ * Instances kept in PostgreSQL: any number of processes, and the database's clock for leases.
+ *
+ *     Engine.layer.pipe(Layer.provide(PostgresStore.layer({ url: "postgres://localhost/orders" })))
+ */
+import * as PgClient from "@effect/sql-pg/PgClient"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import type { MigrationError } from "effect/unstable/sql/Migrator"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+import type { SqlError } from "effect/unstable/sql/SqlError"
+import { checkCommits } from "./CommitCheck.ts"
+import { Journal } from "./Journal.ts"
+import { Leases } from "./Leases.ts"
+import { migrate } from "./postgres/migrate.ts"
+import { makeWriter } from "./postgres/writeCommits.ts"
+import { persisting } from "./StoreFailure.ts"
+import { commitBatch } from "./sql/commitBatch.ts"
+import type { Dialect } from "./sql/Dialect.ts"
+import { sqlJournal } from "./sql/SqlJournal.ts"
+import { sqlLeases } from "./sql/SqlLeases.ts"
+import { sqlTimers } from "./sql/SqlTimers.ts"
+import { Timers } from "./Timers.ts"
+
+export interface PostgresOptions {
+  readonly url: string | Redacted.Redacted
+  /** Where the tables are; `detent` unless told. */
+  readonly schema?: string
+  /** How many connections at most; 10 unless told. */
+  readonly maxConnections?: number
+}
+
+/** Connects, makes or upgrades the tables, and provides the client too, for tables of your own next to ours. */
+export const layer = ({
+  url,
+  schema,
+  maxConnections,
+}: PostgresOptions): Layer.Layer<Journal | Timers | Leases | SqlClient | PgClient.PgClient, MigrationError | SqlError> =>
+  layerSql(schema === undefined ? {} : { schema }).pipe(
+    Layer.provideMerge(
+      PgClient.layer({ url: Redacted.isRedacted(url) ? url : Redacted.make(url), maxConnections, applicationName: "detent" }),
+    ),
+  )
+
+/** The same over a client that exists already. */
+export const layerSql = ({
+  schema = "detent",
+}: {
+  readonly schema?: string
+} = {}): Layer.Layer<Journal | Timers | Leases, MigrationError | SqlError, SqlClient> =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      if (!/^[a-z_][a-z0-9_]*$/.test(schema))
+        return yield* Effect.die(new Error(`${schema} is no plain name for a schema: use a-z, 0-9 and _`))
+      const dialect = postgresDialect((yield* SqlClient).withoutTransforms(), schema)
+      const writer = makeWriter(dialect.sql, schema)
+      yield* migrate(schema)
+      return Context.make(Journal, {
+        ...sqlJournal(dialect),
+        commit: (commits) => commitBatch(writer.write, commits),
+        fork: (from, through, to) => {
+          const refused = checkCommits([to]).refused.get(0)
+          return refused === undefined ? persisting("fork", to)(writer.fork(from, through, to)) : Effect.succeed(refused)
+        },
+      }).pipe(Context.add(Timers, sqlTimers(dialect)), Context.add(Leases, sqlLeases(dialect)))
+    }),
+  )
+
+const postgresDialect = (sql: SqlClient, schema: string): Dialect => ({
+  sql,
+  instances: sql.literal(`${schema}.instances`),
+  events: sql.literal(`${schema}.events`),
+  snapshots: sql.literal(`${schema}.snapshots`),
+  timers: sql.literal(`${schema}.timers`),
+  leases: sql.literal(`${schema}.leases`),
+  now: Effect.succeed(sql.literal("(extract(epoch from clock_timestamp()) * 1000)::bigint")),
+  keys: (json) => sql`(select value ->> 0 as machine, value ->> 1 as id from jsonb_array_elements(${json}::jsonb))`,
+  timersOfInstance: sql.literal(`(
+    select coalesce(jsonb_agg(jsonb_build_object('name', t.name, 'entry', t.entry, 'due', t.due)), '[]')::text
+    from ${schema}.timers t where t.instance = i.instance and not t.dead
+  )`),
+  skipLocked: sql.literal("for update of t skip locked"),
+})

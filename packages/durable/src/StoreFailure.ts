@@ -1,0 +1,64 @@
+/** How failures of a database become `PersistenceFailed`, and which of them one commit alone is to blame for. */
+import { PersistenceFailed } from "@detent/machine"
+import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
+import type { SqlError } from "effect/unstable/sql/SqlError"
+import { isSqlError } from "effect/unstable/sql/SqlError"
+import type { Commit, InstanceKey } from "./Commit.ts"
+
+/** A stored row that makes no sense. Row mappers throw it; `persisting` makes it a typed failure. */
+export class RowProblem extends Error {
+  override readonly name = "RowProblem"
+}
+
+/** What an operation is about: one instance, one machine, or the store as a whole. */
+export type Subject = InstanceKey | { readonly machine: string; readonly id?: never }
+
+/** For operations that are not about one machine. */
+export const anyMachine: Subject = { machine: "store" }
+
+/** One failure for all ways a database has to fail: Effect SQL reports a failed COMMIT or ROLLBACK as a defect. */
+export const persisting =
+  (operation: string, subject: Subject) =>
+  <A, R>(effect: Effect.Effect<A, SqlError, R>): Effect.Effect<A, PersistenceFailed, R> =>
+    Effect.mapError(failingTyped(effect), (error) => persistenceFailed(operation, subject, error))
+
+/** Defects that come from the database, as failures. */
+export const failingTyped = <A, R>(effect: Effect.Effect<A, SqlError, R>): Effect.Effect<A, SqlError | RowProblem, R> =>
+  Effect.catchDefect(effect, (defect) => (isSqlError(defect) || defect instanceof RowProblem ? Effect.fail(defect) : Effect.die(defect)))
+
+export const persistenceFailed = (operation: string, { machine, id }: Subject, cause: SqlError | RowProblem): PersistenceFailed =>
+  new PersistenceFailed({ machine, ...(id === undefined ? {} : { id }), operation, cause: describe(cause) })
+
+/** A batch is told of by its machine when it has only one. */
+export const subjectOf = (keys: ReadonlyArray<Commit | InstanceKey>): Subject => {
+  const [first] = keys
+  if (first === undefined) return anyMachine
+  if (keys.length === 1) return { machine: first.machine, id: first.id }
+  return keys.every((key) => key.machine === first.machine) ? { machine: first.machine } : anyMachine
+}
+
+/** Whether the content of what was written is to blame, so that a batch can succeed without it. */
+export const isContentProblem = (error: SqlError | RowProblem): boolean => {
+  if (!isSqlError(error)) return false
+  const { reason } = error
+  if (reason._tag === "UniqueViolation" || reason._tag === "ConstraintError") return true
+  if (reason._tag !== "UnknownError") return false
+  const { cause } = reason
+  // PostgreSQL: data exceptions, and limits such as that of an index entry. SQLite: too big, type mismatch.
+  if (Predicate.hasProperty(cause, "code") && typeof cause.code === "string" && /^(22|54)/.test(cause.code)) return true
+  return Predicate.hasProperty(cause, "errno") && (cause.errno === 18 || cause.errno === 20)
+}
+
+/** The database undid it because of others: it can be tried again as it is. */
+export const isUndone = (error: SqlError | RowProblem): boolean =>
+  isSqlError(error) && (error.reason._tag === "DeadlockError" || error.reason._tag === "SerializationError")
+
+/** The words of the database, which the layers above would hide behind "failed to execute statement". */
+const describe = (error: SqlError | RowProblem): Error => {
+  if (!isSqlError(error)) return error
+  const { cause } = error.reason
+  return cause instanceof Error && cause.message !== error.message
+    ? new Error(`${error.message}: ${cause.message}`, { cause: error })
+    : error
+}

@@ -1,0 +1,4 @@
+/** Thrown inside the codec, and turned into a typed error by whoever reads a journal. */
+export class Undecodable extends Error {
+  override readonly name = "Undecodable"
+}

@@ -1,0 +1,30 @@
+/**
+ * Reading what an older version of a machine wrote: one step for each version, on the JSON, before it is decoded.
+ *
+ * ```ts
+ * engine.register(Order, { upcasters: { 1: { state: (json) => ({ ...json, currency: "EUR" }) } } })
+ * ```
+ */
+import { Undecodable } from "./Undecodable.ts"
+
+type JsonObject = { readonly [name: string]: unknown }
+
+/** From one version to the next. What is left out stays as it is. */
+export interface Upcaster {
+  readonly state?: (state: JsonObject) => JsonObject
+  readonly event?: (event: JsonObject) => JsonObject
+}
+
+/** By the version they read. */
+export type Upcasters = { readonly [version: number]: Upcaster }
+
+export const upcast = (upcasters: Upcasters, kind: "state" | "event", stored: unknown, from: number, to: number): unknown => {
+  if (from > to) throw new Undecodable(`it was written by version ${from}, and this is version ${to}; deploy the newer definition`)
+  let value = stored as JsonObject
+  for (let version = from; version < to; version++) {
+    const upcaster = upcasters[version]
+    if (upcaster === undefined) throw new Undecodable(`no upcaster reads version ${version}; register one for ${version} → ${version + 1}`)
+    value = upcaster[kind]?.(value) ?? value
+  }
+  return value
+}

@@ -1,0 +1,115 @@
+/** The journal in memory. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { CommitOutcome, InstanceKey } from "../Commit.ts"
+import { checkCommits } from "../CommitCheck.ts"
+import type { InstanceCursor, InstanceFilter, InstanceRecord, JournalService, OpenedInstance } from "../Journal.ts"
+import type { MemoryState, StoredInstance } from "./MemoryState.ts"
+import { compareText, findInstance } from "./MemoryState.ts"
+import { memoryCommit, memoryFork } from "./memoryCommit.ts"
+
+export const memoryJournal = (state: MemoryState): JournalService => ({
+  commit: (commits) =>
+    Effect.sync(() => {
+      const { accepted, refused } = checkCommits(commits)
+      const outcomes = new Map<number, CommitOutcome>(refused)
+      for (const [index, commit] of accepted) outcomes.set(index, memoryCommit(state, commit))
+      return commits.map((_, index) => outcomes.get(index) ?? { _tag: "Stored" })
+    }),
+  open: (key) => Effect.sync(() => Option.map(Option.fromNullishOr(findInstance(state, key)), opened)),
+  openAll: (keys) =>
+    Effect.sync(() =>
+      keys.flatMap((key) => {
+        const instance = findInstance(state, key)
+        return instance === undefined ? [] : [opened(instance)]
+      }),
+    ),
+  events: (key, after, limit) =>
+    Effect.sync(() => (findInstance(state, key)?.events ?? []).filter((event) => event.sequence > after).slice(0, limit)),
+  findDuplicate: (key, dedupeId) =>
+    Effect.sync(() => Option.fromNullishOr(findInstance(state, key)?.events.find((event) => event.dedupeId === dedupeId))),
+  saveSnapshot: (key, snapshot) =>
+    Effect.sync(() => {
+      const instance = findInstance(state, key)
+      if (instance === undefined || snapshot.sequence > instance.record.sequence) return false
+      if (instance.snapshot !== undefined && instance.snapshot.sequence > snapshot.sequence) return false
+      instance.snapshot = snapshot
+      return true
+    }),
+  prune: (key, through) => Effect.sync(() => prune(findInstance(state, key), through)),
+  list: (filter, limit, after) =>
+    Effect.sync(() => {
+      const found = [...state.instances.values()]
+        .map((instance) => instance.record)
+        .filter((record) => matches(record, filter) && (after === undefined || compareChange(record, after) > 0))
+        .sort(compareChange)
+      const instances = found.slice(0, limit)
+      const last = instances.at(-1)
+      return { instances, next: found.length > limit && last !== undefined ? cursorOf(last) : undefined }
+    }),
+  count: (machine) =>
+    Effect.sync(() => {
+      const counts = new Map<string, number>()
+      for (const { record } of state.instances.values()) {
+        if (record.machine === machine) counts.set(record.tag, (counts.get(record.tag) ?? 0) + 1)
+      }
+      return counts
+    }),
+  setStatus: (key, status, reason) =>
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      const instance = findInstance(state, key)
+      if (instance === undefined) return false
+      instance.record = { ...instance.record, status, reason, updatedAt: now }
+      return true
+    }),
+  rewrite: (key, { sequence, tag, body }) =>
+    Effect.sync(() => {
+      const events = findInstance(state, key)?.events ?? []
+      const index = events.findIndex((event) => event.sequence === sequence)
+      const found = events[index]
+      if (found === undefined) return false
+      events[index] = { ...found, tag, body }
+      return true
+    }),
+  fork: (from, through, to) =>
+    Effect.sync(() => {
+      const { refused } = checkCommits([to])
+      return refused.get(0) ?? memoryFork(state, from, through, to)
+    }),
+})
+
+const opened = ({ record, origin, snapshot, timers }: StoredInstance): OpenedInstance => ({
+  record,
+  origin,
+  snapshot,
+  timers: [...timers.values()]
+    .filter((timer) => timer.problem === undefined)
+    .map(({ name, entry, due }) => ({ name, entry, due }))
+    .sort((left, right) => left.due - right.due || compareText(left.name, right.name)),
+})
+
+const prune = (instance: StoredInstance | undefined, through: number): number => {
+  const limit = Math.min(through, instance?.snapshot?.sequence ?? 0)
+  if (instance === undefined || limit < 1) return 0
+  const before = instance.events.length
+  for (const { sequence, dedupeId } of instance.events) {
+    if (sequence <= limit && dedupeId !== undefined) instance.dedupe.delete(dedupeId)
+  }
+  instance.events = instance.events.filter((event) => event.sequence > limit)
+  instance.origin = undefined
+  return before - instance.events.length
+}
+
+const matches = (record: InstanceRecord, filter: InstanceFilter): boolean =>
+  (filter.machine === undefined || record.machine === filter.machine) &&
+  (filter.tag === undefined || record.tag === filter.tag) &&
+  (filter.status === undefined || record.status === filter.status) &&
+  (filter.resident === undefined || record.resident === filter.resident) &&
+  (filter.updatedAfter === undefined || record.updatedAt > filter.updatedAfter) &&
+  (filter.updatedBefore === undefined || record.updatedAt < filter.updatedBefore)
+
+const cursorOf = ({ updatedAt, machine, id }: InstanceRecord): InstanceCursor => ({ updatedAt, machine, id })
+
+const compareChange = (left: InstanceKey & { updatedAt: number }, right: InstanceKey & { updatedAt: number }): number =>
+  left.updatedAt - right.updatedAt || compareText(left.machine, right.machine) || compareText(left.id, right.id)

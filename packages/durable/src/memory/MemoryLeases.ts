@@ -1,0 +1,41 @@
+/** Leases in memory: the clock of the process decides. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Lease, LeaseResult, LeasesService } from "../Leases.ts"
+import type { MemoryState } from "./MemoryState.ts"
+
+export const memoryLeases = ({ leases }: MemoryState): LeasesService => {
+  const held = (name: string, now: number): Lease | undefined => {
+    const lease = leases.get(name)
+    return lease !== undefined && lease.expiresAt > now ? lease : undefined
+  }
+  const same = (lease: Lease, now: number): boolean => {
+    const current = held(lease.name, now)
+    return current !== undefined && current.token === lease.token && current.owner === lease.owner
+  }
+  return {
+    acquire: (name, owner, millis) =>
+      Effect.map(Clock.currentTimeMillis, (now): LeaseResult => {
+        const holder = held(name, now)
+        if (holder !== undefined) return { _tag: "Busy", holder }
+        const lease = { name, owner, token: (leases.get(name)?.token ?? 0) + 1, expiresAt: now + Math.ceil(millis) }
+        leases.set(name, lease)
+        return { _tag: "Acquired", lease }
+      }),
+    extend: (lease, millis) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        if (!same(lease, now)) return Option.none()
+        const extended = { ...lease, expiresAt: now + Math.ceil(millis) }
+        leases.set(lease.name, extended)
+        return Option.some(extended)
+      }),
+    release: (lease) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        if (!same(lease, now)) return false
+        leases.set(lease.name, { ...lease, expiresAt: 0 })
+        return true
+      }),
+    get: (name) => Effect.map(Clock.currentTimeMillis, (now) => Option.fromNullishOr(held(name, now))),
+  }
+}

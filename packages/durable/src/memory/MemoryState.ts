@@ -1,0 +1,39 @@
+/** What the memory store holds: the same things the tables of the others hold. */
+
+import type { CommandRecord, EventRecord, InstanceKey, Json, SnapshotRecord, TimerRecord } from "../Commit.ts"
+import { instanceName } from "../CommitCheck.ts"
+import type { InstanceRecord } from "../Journal.ts"
+import type { Lease } from "../Leases.ts"
+
+export interface StoredTimer extends TimerRecord {
+  readonly owner: string | undefined
+  readonly until: number
+  readonly attempts: number
+  /** Why it was given up, if it was. */
+  readonly problem: string | undefined
+}
+
+export interface StoredInstance {
+  record: InstanceRecord
+  origin: Json | undefined
+  events: Array<EventRecord>
+  snapshot: SnapshotRecord | undefined
+  readonly timers: Map<string, StoredTimer>
+  /** The sequence each dedupe id was journaled at. */
+  readonly dedupe: Map<string, number>
+}
+
+export interface MemoryState {
+  readonly instances: Map<string, StoredInstance>
+  /** By key, over all instances. */
+  readonly commands: Map<string, InstanceKey & CommandRecord>
+  /** Kept after they are over: their tokens must go on growing. */
+  readonly leases: Map<string, Lease>
+}
+
+export const emptyState = (): MemoryState => ({ instances: new Map(), commands: new Map(), leases: new Map() })
+
+export const findInstance = (state: MemoryState, key: InstanceKey): StoredInstance | undefined => state.instances.get(instanceName(key))
+
+/** Order by bytes, as the databases do: the same for all names but those with characters beyond the basic plane. */
+export const compareText = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)

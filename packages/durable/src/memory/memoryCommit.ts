@@ -1,0 +1,75 @@
+/** Checks and applies one commit in memory. Nothing is changed before every check has passed. */
+import type { Commit, CommitOutcome, InstanceKey } from "../Commit.ts"
+import { instanceName } from "../CommitCheck.ts"
+import type { MemoryState, StoredInstance } from "./MemoryState.ts"
+import { findInstance } from "./MemoryState.ts"
+
+export const memoryCommit = (state: MemoryState, commit: Commit): CommitOutcome => {
+  const stored = findInstance(state, commit)
+  const refusal = refusalOf(state, stored, commit)
+  if (refusal !== undefined) return refusal
+  const instance = stored ?? create(state, commit)
+  instance.record = { ...instance.record, ...commit.summary, sequence: commit.sequence, updatedAt: commit.at }
+  for (const event of commit.events) {
+    instance.events.push(event)
+    if (event.dedupeId !== undefined) instance.dedupe.set(event.dedupeId, event.sequence)
+  }
+  if (commit.snapshot !== undefined && commit.snapshot.sequence >= (instance.snapshot?.sequence ?? -1)) instance.snapshot = commit.snapshot
+  changeTimers(instance, commit)
+  for (const command of commit.commands) {
+    if (!state.commands.has(command.key)) state.commands.set(command.key, { machine: commit.machine, id: commit.id, ...command })
+  }
+  return { _tag: "Stored" }
+}
+
+/** Copies the journal up to a sequence number under a new name. */
+export const memoryFork = (state: MemoryState, from: InstanceKey, through: number, to: Commit): CommitOutcome => {
+  const source = findInstance(state, from)
+  if (source === undefined) return { _tag: "Conflict", actual: -1 }
+  const copied = source.events.filter((event) => event.sequence <= through)
+  const journaled = new Map(copied.flatMap((event) => (event.dedupeId === undefined ? [] : [[event.dedupeId, event.sequence] as const])))
+  for (const { dedupeId } of to.events) {
+    const sequence = dedupeId === undefined ? undefined : journaled.get(dedupeId)
+    if (dedupeId !== undefined && sequence !== undefined) return { _tag: "Duplicate", dedupeId, sequence }
+  }
+  const snapshot = source.snapshot !== undefined && source.snapshot.sequence <= through ? source.snapshot : undefined
+  const outcome = memoryCommit(state, { ...to, origin: to.origin ?? source.origin, snapshot: to.snapshot ?? snapshot })
+  const target = findInstance(state, to)
+  if (outcome._tag !== "Stored" || target === undefined) return outcome
+  target.events.unshift(...copied)
+  for (const [dedupeId, sequence] of journaled) target.dedupe.set(dedupeId, sequence)
+  return outcome
+}
+
+const refusalOf = (state: MemoryState, stored: StoredInstance | undefined, commit: Commit): CommitOutcome | undefined => {
+  if (commit.fence !== undefined) {
+    const newest = state.leases.get(commit.fence.lease)?.token ?? 0
+    if (newest === 0 || newest !== commit.fence.token) return { _tag: "Fenced", newest }
+  }
+  for (const { dedupeId } of commit.events) {
+    const sequence = dedupeId === undefined ? undefined : stored?.dedupe.get(dedupeId)
+    if (dedupeId !== undefined && sequence !== undefined) return { _tag: "Duplicate", dedupeId, sequence }
+  }
+  const actual = stored?.record.sequence ?? -1
+  return actual === commit.expected ? undefined : { _tag: "Conflict", actual }
+}
+
+const create = (state: MemoryState, { machine, id, summary, sequence, at, origin }: Commit): StoredInstance => {
+  const instance: StoredInstance = {
+    record: { machine, id, ...summary, sequence, startedAt: at, updatedAt: at },
+    origin,
+    events: [],
+    snapshot: undefined,
+    timers: new Map(),
+    dedupe: new Map(),
+  }
+  state.instances.set(instanceName({ machine, id }), instance)
+  return instance
+}
+
+const changeTimers = (instance: StoredInstance, { clearTimers, setTimers }: Commit): void => {
+  for (const name of clearTimers === "all" ? [...instance.timers.keys()] : clearTimers) instance.timers.delete(name)
+  for (const { name, entry, due } of setTimers) {
+    instance.timers.set(name, { name, entry, due: Math.ceil(due), owner: undefined, until: 0, attempts: 0, problem: undefined })
+  }
+}

@@ -1,0 +1,29 @@
+/** Makes and upgrades the tables on PostgreSQL. Forward only; any number of processes may start at once. */
+import * as Effect from "effect/Effect"
+import * as Migrator from "effect/unstable/sql/Migrator"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+import type { SqlError } from "effect/unstable/sql/SqlError"
+import { migrating } from "../sql/migrating.ts"
+import { initial } from "./migrations/0001_initial.ts"
+
+/** The key of the advisory lock: "detent" in ASCII. */
+const lockKey = 0x646574656e74
+
+export const migrate = (schema: string): Effect.Effect<void, Migrator.MigrationError | SqlError, SqlClient> =>
+  migrating(
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      // `if not exists` does not keep two from creating the same at once. Once the table is there, the migrator locks it.
+      const prepare = Effect.gen(function* () {
+        yield* sql`select pg_advisory_xact_lock(${lockKey}::bigint)::text`
+        yield* sql.unsafe(`create schema if not exists ${schema}`)
+        yield* sql.unsafe(`create table if not exists ${schema}.migrations (
+        migration_id integer primary key,
+        created_at timestamp with time zone not null default now(),
+        name text not null
+      )`)
+      })
+      yield* sql.withTransaction(prepare)
+      yield* Migrator.make({})({ loader: Migrator.fromRecord({ "0001_initial": initial(schema) }), table: `${schema}.migrations` })
+    }),
+  )

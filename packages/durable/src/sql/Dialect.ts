@@ -1,0 +1,25 @@
+/**
+ * Where SQLite and PostgreSQL differ in what is otherwise the same SQL: names of tables, the clock that counts, JSON.
+ * Statements whose shape decides the speed of a database (commit, fork) are not shared; see sqlite/ and postgres/.
+ */
+import type * as Effect from "effect/Effect"
+import type { SqlClient } from "effect/unstable/sql/SqlClient"
+import type { Fragment } from "effect/unstable/sql/Statement"
+
+export interface Dialect {
+  /** Without the transformations of names a user may have configured. */
+  readonly sql: SqlClient
+  readonly instances: Fragment
+  readonly events: Fragment
+  readonly snapshots: Fragment
+  readonly timers: Fragment
+  readonly leases: Fragment
+  /** The time by which leases are over: the database's own where it is a server. */
+  readonly now: Effect.Effect<Fragment>
+  /** JSON `[[machine, id], ...]` as rows `(machine, id)`. */
+  readonly keys: (json: string) => Fragment
+  /** The live timers of the instance `i` as one JSON text. */
+  readonly timersOfInstance: Fragment
+  /** Passes over rows that another transaction is about to change. SQLite has only one writer. */
+  readonly skipLocked: Fragment
+}

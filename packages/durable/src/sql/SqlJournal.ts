@@ -1,0 +1,173 @@
+/** The journal's operations that are the same SQL on SQLite and PostgreSQL. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Fragment } from "effect/unstable/sql/Statement"
+import type { EventRecord, InstanceKey, InstanceStatus, SnapshotRecord } from "../Commit.ts"
+import { instanceName } from "../CommitCheck.ts"
+import type { InstanceCursor, InstanceFilter, JournalService } from "../Journal.ts"
+import { anyMachine, persisting, subjectOf } from "../StoreFailure.ts"
+import type { Dialect } from "./Dialect.ts"
+import { eventOf, instanceOf, openedOf } from "./Records.ts"
+import type { Row } from "./Row.ts"
+import { textOf, wholeOf } from "./Row.ts"
+
+export const sqlJournal = (dialect: Dialect): Omit<JournalService, "commit" | "fork"> => ({
+  open: (key) => persisting("open", key)(Effect.map(openRow(dialect, key), ([row]) => Option.map(Option.fromNullishOr(row), openedOf))),
+  openAll: (keys) =>
+    persisting(
+      "openAll",
+      subjectOf(keys),
+    )(
+      Effect.map(openRows(dialect, keys), (rows) => {
+        const opened = new Map(rows.map(openedOf).map((instance) => [instanceName(instance.record), instance]))
+        return keys.flatMap((key) => opened.get(instanceName(key)) ?? [])
+      }),
+    ),
+  events: (key, after, limit) => persisting("events", key)(Effect.map(eventRows(dialect, key, after, limit), (rows) => rows.map(eventOf))),
+  findDuplicate: (key, dedupeId) =>
+    persisting(
+      "findDuplicate",
+      key,
+    )(Effect.map(duplicateRow(dialect, key, dedupeId), ([row]) => Option.map(Option.fromNullishOr(row), eventOf))),
+  saveSnapshot: (key, snapshot) => persisting("saveSnapshot", key)(Effect.map(upsertSnapshot(dialect, key, snapshot), isNotEmpty)),
+  prune: (key, through) =>
+    persisting(
+      "prune",
+      key,
+    )(
+      // The origin goes first: should the second statement fail, the events are still there and the snapshot covers both.
+      Effect.andThen(
+        clearOrigin(dialect, key, through),
+        Effect.map(deleteEvents(dialect, key, through), (rows) => rows.length),
+      ),
+    ),
+  list: (filter, limit, after) =>
+    persisting(
+      "list",
+      filter.machine === undefined ? anyMachine : { machine: filter.machine },
+    )(
+      Effect.map(instanceRows(dialect, filter, limit + 1, after), (rows) => {
+        const instances = rows.slice(0, limit).map(instanceOf)
+        const last = instances.at(-1)
+        const more = rows.length > limit && last !== undefined
+        return { instances, next: more ? { updatedAt: last.updatedAt, machine: last.machine, id: last.id } : undefined }
+      }),
+    ),
+  count: (machine) =>
+    persisting("count", { machine })(
+      Effect.map(tagCounts(dialect, machine), (rows) => new Map(rows.map((row) => [textOf(row, "tag"), wholeOf(row, "instances")]))),
+    ),
+  setStatus: (key, status, reason) =>
+    persisting(
+      "setStatus",
+      key,
+    )(Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.map(updateStatus(dialect, key, status, reason, now), isNotEmpty))),
+  rewrite: (key, event) => persisting("rewrite", key)(Effect.map(updateEvent(dialect, key, event), isNotEmpty)),
+})
+
+const isNotEmpty = (rows: ReadonlyArray<unknown>): boolean => rows.length > 0
+
+const surrogate = ({ sql, instances }: Dialect, { machine, id }: InstanceKey): Fragment =>
+  sql`(select instance from ${instances} where machine = ${machine} and id = ${id})`
+
+const openedColumns = ({ sql, timersOfInstance }: Dialect): Fragment => sql`
+  i.machine, i.id, i.tag, i.status, i.reason, i.version, i.resident, i.sequence, i.started_at, i.updated_at, i.origin,
+  s.sequence as snapshot_sequence, s.at as snapshot_at, s.version as snapshot_version, s.body as snapshot_body,
+  ${timersOfInstance} as timers`
+
+const openRow = (dialect: Dialect, { machine, id }: InstanceKey) => {
+  const { sql, instances, snapshots } = dialect
+  return sql<Row>`
+    select ${openedColumns(dialect)}
+    from ${instances} i left join ${snapshots} s on s.instance = i.instance
+    where i.machine = ${machine} and i.id = ${id}`
+}
+
+const openRows = (dialect: Dialect, requested: ReadonlyArray<InstanceKey>) => {
+  const { sql, instances, snapshots, keys } = dialect
+  return sql<Row>`
+    select ${openedColumns(dialect)}
+    from ${keys(JSON.stringify(requested.map(({ machine, id }) => [machine, id])))} k
+    join ${instances} i on i.machine = k.machine and i.id = k.id
+    left join ${snapshots} s on s.instance = i.instance`
+}
+
+const eventRows = (dialect: Dialect, key: InstanceKey, after: number, limit: number) => {
+  const { sql, events } = dialect
+  return sql<Row>`
+    select sequence, at, tag, body, dedupe_id from ${events}
+    where instance = ${surrogate(dialect, key)} and sequence > ${after}
+    order by sequence limit ${limit}`
+}
+
+const duplicateRow = (dialect: Dialect, key: InstanceKey, dedupeId: string) => {
+  const { sql, events } = dialect
+  return sql<Row>`
+    select sequence, at, tag, body, dedupe_id from ${events}
+    where instance = ${surrogate(dialect, key)} and dedupe_id = ${dedupeId}`
+}
+
+/** A snapshot ahead of the journal would be of a state that was never committed. */
+const upsertSnapshot = ({ sql, instances, snapshots }: Dialect, { machine, id }: InstanceKey, snapshot: SnapshotRecord) => sql<Row>`
+  insert into ${snapshots} as old (instance, sequence, at, version, body)
+  select instance, ${snapshot.sequence}, ${snapshot.at}, ${snapshot.version}, ${snapshot.body}
+  from ${instances} where machine = ${machine} and id = ${id} and sequence >= ${snapshot.sequence}
+  on conflict (instance) do update
+  set sequence = excluded.sequence, at = excluded.at, version = excluded.version, body = excluded.body
+  where excluded.sequence >= old.sequence
+  returning instance`
+
+const clearOrigin = (dialect: Dialect, key: InstanceKey, through: number) => {
+  const { sql, instances, snapshots } = dialect
+  return sql`
+    update ${instances} set origin = null
+    where instance = ${surrogate(dialect, key)} and ${through} >= 1
+    and instance in (select instance from ${snapshots} where sequence >= 1)`
+}
+
+const deleteEvents = (dialect: Dialect, key: InstanceKey, through: number) => {
+  const { sql, events, snapshots } = dialect
+  return sql<Row>`
+    delete from ${events}
+    where instance = ${surrogate(dialect, key)} and sequence <= ${through}
+    and sequence <= (select s.sequence from ${snapshots} s where s.instance = ${surrogate(dialect, key)})
+    returning sequence`
+}
+
+const instanceRows = ({ sql, instances }: Dialect, filter: InstanceFilter, limit: number, after: InstanceCursor | undefined) => {
+  const conditions: Array<Fragment> = []
+  if (filter.machine !== undefined) conditions.push(sql`machine = ${filter.machine}`)
+  if (filter.tag !== undefined) conditions.push(sql`tag = ${filter.tag}`)
+  if (filter.status !== undefined) conditions.push(sql`status = ${filter.status}`)
+  if (filter.resident !== undefined) conditions.push(filter.resident ? sql`resident` : sql`not resident`)
+  if (filter.updatedAfter !== undefined) conditions.push(sql`updated_at > ${filter.updatedAfter}`)
+  if (filter.updatedBefore !== undefined) conditions.push(sql`updated_at < ${filter.updatedBefore}`)
+  if (after !== undefined) conditions.push(sql`(updated_at, machine, id) > (${after.updatedAt}, ${after.machine}, ${after.id})`)
+  return sql<Row>`
+    select machine, id, tag, status, reason, version, resident, sequence, started_at, updated_at
+    from ${instances} where ${sql.and(conditions)}
+    order by updated_at, machine, id limit ${limit}`
+}
+
+const tagCounts = ({ sql, instances }: Dialect, machine: string) =>
+  sql<Row>`select tag, count(*) as instances from ${instances} where machine = ${machine} group by tag`
+
+const updateStatus = (
+  { sql, instances }: Dialect,
+  key: InstanceKey,
+  status: InstanceStatus,
+  reason: string | undefined,
+  at: number,
+) => sql<Row>`
+  update ${instances} set status = ${status}, reason = ${reason ?? null}, updated_at = ${at}
+  where machine = ${key.machine} and id = ${key.id}
+  returning instance`
+
+const updateEvent = (dialect: Dialect, key: InstanceKey, { sequence, tag, body }: EventRecord) => {
+  const { sql, events } = dialect
+  return sql<Row>`
+    update ${events} set tag = ${tag}, body = ${body}
+    where instance = ${surrogate(dialect, key)} and sequence = ${sequence}
+    returning sequence`
+}

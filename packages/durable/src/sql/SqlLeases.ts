@@ -1,0 +1,68 @@
+/** Leases in SQL. A lease that was given back keeps its row, so that its token goes on growing. */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { Fragment } from "effect/unstable/sql/Statement"
+import type { Lease, LeaseResult, LeasesService } from "../Leases.ts"
+import { persisting } from "../StoreFailure.ts"
+import type { Dialect } from "./Dialect.ts"
+import type { Row } from "./Row.ts"
+import { textOf, wholeOf } from "./Row.ts"
+
+export const sqlLeases = (dialect: Dialect): LeasesService => {
+  const { now } = dialect
+  const acquire = (name: string, owner: string, millis: number): Effect.Effect<LeaseResult, SqlError> =>
+    Effect.flatMap(now, (time) =>
+      Effect.flatMap(takeOver(dialect, name, owner, millis, time), ([taken]) => {
+        if (taken !== undefined) return Effect.succeed<LeaseResult>({ _tag: "Acquired", lease: leaseOf(taken) })
+        return Effect.flatMap(holderOf(dialect, name, time), ([holder]) =>
+          // Given back between the two statements: then it can be had.
+          holder === undefined ? acquire(name, owner, millis) : Effect.succeed<LeaseResult>({ _tag: "Busy", holder: leaseOf(holder) }),
+        )
+      }),
+    )
+  return {
+    acquire: (name, owner, millis) => persisting("acquire", { machine: "lease", id: name })(acquire(name, owner, millis)),
+    extend: (lease, millis) =>
+      persisting("extend", { machine: "lease", id: lease.name })(
+        Effect.flatMap(now, (time) =>
+          Effect.map(prolong(dialect, lease, millis, time), ([row]) => Option.map(Option.fromNullishOr(row), leaseOf)),
+        ),
+      ),
+    release: (lease) =>
+      persisting("release", { machine: "lease", id: lease.name })(
+        Effect.flatMap(now, (time) => Effect.map(giveBack(dialect, lease, time), (rows) => rows.length > 0)),
+      ),
+    get: (name) =>
+      persisting("get", { machine: "lease", id: name })(
+        Effect.flatMap(now, (time) => Effect.map(holderOf(dialect, name, time), ([row]) => Option.map(Option.fromNullishOr(row), leaseOf))),
+      ),
+  }
+}
+
+const leaseOf = (row: Row): Lease => ({
+  name: textOf(row, "name"),
+  owner: textOf(row, "owner"),
+  token: wholeOf(row, "token"),
+  expiresAt: wholeOf(row, "expires_at"),
+})
+
+const takeOver = ({ sql, leases }: Dialect, name: string, owner: string, millis: number, now: Fragment) => sql<Row>`
+  insert into ${leases} as old (name, owner, token, expires_at) values (${name}, ${owner}, 1, ${now} + ${Math.ceil(millis)})
+  on conflict (name) do update
+  set owner = excluded.owner, token = old.token + 1, expires_at = ${now} + ${Math.ceil(millis)}
+  where old.expires_at <= ${now}
+  returning name, owner, token, expires_at`
+
+const holderOf = ({ sql, leases }: Dialect, name: string, now: Fragment) => sql<Row>`
+  select name, owner, token, expires_at from ${leases} where name = ${name} and expires_at > ${now}`
+
+const prolong = ({ sql, leases }: Dialect, { name, owner, token }: Lease, millis: number, now: Fragment) => sql<Row>`
+  update ${leases} set expires_at = ${now} + ${Math.ceil(millis)}
+  where name = ${name} and owner = ${owner} and token = ${token} and expires_at > ${now}
+  returning name, owner, token, expires_at`
+
+const giveBack = ({ sql, leases }: Dialect, { name, owner, token }: Lease, now: Fragment) => sql<Row>`
+  update ${leases} set expires_at = 0
+  where name = ${name} and owner = ${owner} and token = ${token} and expires_at > ${now}
+  returning name`

@@ -1,0 +1,44 @@
+/** What stores in SQL do around the writing of a batch: keep out what is malformed, and let one bad commit fail alone. */
+import type { PersistenceFailed } from "@detent/machine"
+import * as Effect from "effect/Effect"
+import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { Commit, CommitOutcome } from "../Commit.ts"
+import { checkCommits } from "../CommitCheck.ts"
+import { failingTyped, isContentProblem, isUndone, persistenceFailed, subjectOf } from "../StoreFailure.ts"
+
+/** Writes well-formed commits of distinct instances; outcomes in the order given. */
+export type WriteBatch = (commits: ReadonlyArray<Commit>) => Effect.Effect<ReadonlyArray<CommitOutcome>, SqlError>
+
+/** How often a batch is tried that the database undid because of a deadlock with another one. */
+const attemptLimit = 5
+
+export const commitBatch = (
+  write: WriteBatch,
+  commits: ReadonlyArray<Commit>,
+): Effect.Effect<ReadonlyArray<CommitOutcome>, PersistenceFailed> =>
+  Effect.suspend(() => {
+    const { accepted, refused } = checkCommits(commits)
+    if (accepted.length === 0) return Effect.succeed(commits.flatMap((_, index) => refused.get(index) ?? []))
+    if (refused.size === 0) return attempt(write, commits, 1)
+    const wellFormed = accepted.map(([, commit]) => commit)
+    return Effect.map(attempt(write, wellFormed, 1), (outcomes) => {
+      const written = new Map(accepted.map(([index], position) => [index, outcomes[position]]))
+      return commits.flatMap((_, index) => refused.get(index) ?? written.get(index) ?? [])
+    })
+  })
+
+const attempt = (
+  write: WriteBatch,
+  commits: ReadonlyArray<Commit>,
+  attempts: number,
+): Effect.Effect<ReadonlyArray<CommitOutcome>, PersistenceFailed> =>
+  Effect.catch(failingTyped(write(commits)), (error) => {
+    const failure = persistenceFailed("commit", subjectOf(commits), error)
+    if (isUndone(error) && attempts < attemptLimit) return attempt(write, commits, attempts + 1)
+    if (!isContentProblem(error)) return Effect.fail(failure)
+    if (commits.length === 1) return Effect.succeed([failure])
+    return Effect.map(
+      Effect.forEach(commits, (commit) => attempt(write, [commit], 1)),
+      (outcomes) => outcomes.flat(),
+    )
+  })

@@ -1,0 +1,41 @@
+/**
+ * The rules of the engine, as vitest suites that run on any store. Titles carry the numbers of the rules.
+ *
+ *     engineConformance("SQLite", sqliteLayer)
+ */
+import type { StoreLayer } from "../StoreHooks.ts"
+import { conflicting } from "./conflicting.ts"
+import { failures } from "./failing.ts"
+import { grouping } from "./grouping.ts"
+import { keeping } from "./keeping.ts"
+import { leading } from "./leading.ts"
+import { lifecycle } from "./lifecycle.ts"
+import { locking } from "./locking.ts"
+import { type EngineKitOptions, makeKit } from "./Rig.ts"
+import { recovering } from "./recovering.ts"
+import { replaying } from "./replaying.ts"
+import { sending } from "./sending.ts"
+import { sweeping } from "./sweeping.ts"
+import { timeouts } from "./timeouts.ts"
+import { versions } from "./versions.ts"
+
+const topics = [
+  sending,
+  lifecycle,
+  failures,
+  timeouts,
+  recovering,
+  replaying,
+  conflicting,
+  sweeping,
+  leading,
+  locking,
+  versions,
+  keeping,
+  grouping,
+]
+
+export const engineConformance = <R = never>(name: string, store: StoreLayer<R>, options: EngineKitOptions = {}): void => {
+  const kit = makeKit(name, store, options)
+  for (const topic of topics) topic(kit)
+}

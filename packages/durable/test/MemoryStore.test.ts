@@ -1,0 +1,26 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Journal } from "../src/Journal.ts"
+import * as MemoryStore from "../src/MemoryStore.ts"
+import { instancesConformance, journalConformance, leasesConformance, storeAgreement, timersConformance } from "../src/testing/index.ts"
+import { commit, freshKey, stored } from "../src/testing/samples.ts"
+
+journalConformance("memory", MemoryStore.layer)
+instancesConformance("memory", MemoryStore.layer)
+timersConformance("memory", MemoryStore.layer)
+leasesConformance("memory", MemoryStore.layer)
+storeAgreement("memory", MemoryStore.layer)
+
+describe("memory", () => {
+  it.effect("a store that was made outlives the engines that use it", () =>
+    Effect.gen(function* () {
+      const store = Layer.succeedContext(yield* MemoryStore.make)
+      const key = yield* freshKey
+      const step = (expected: number) =>
+        Effect.flatMap(Journal, (journal) => journal.commit([commit(key, expected)])).pipe(Effect.provide(store))
+      assert.deepStrictEqual(yield* step(-1), [stored])
+      assert.deepStrictEqual(yield* step(0), [stored])
+    }),
+  )
+})

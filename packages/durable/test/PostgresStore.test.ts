@@ -1,0 +1,9 @@
+import { instancesConformance, journalConformance, leasesConformance, storeAgreement, timersConformance } from "../src/testing/index.ts"
+import { postgresHooks } from "./support/hooks.ts"
+import { postgresLayer } from "./support/Postgres.ts"
+
+journalConformance("PostgreSQL", postgresLayer, postgresHooks)
+instancesConformance("PostgreSQL", postgresLayer)
+timersConformance("PostgreSQL", postgresLayer)
+leasesConformance("PostgreSQL", postgresLayer)
+storeAgreement("PostgreSQL", postgresLayer)

@@ -1,0 +1,9 @@
+import { instancesConformance, journalConformance, leasesConformance, storeAgreement, timersConformance } from "../src/testing/index.ts"
+import { sqliteHooks } from "./support/hooks.ts"
+import { sqliteLayer } from "./support/Sqlite.ts"
+
+journalConformance("SQLite", sqliteLayer, sqliteHooks)
+instancesConformance("SQLite", sqliteLayer)
+timersConformance("SQLite", sqliteLayer)
+leasesConformance("SQLite", sqliteLayer)
+storeAgreement("SQLite", sqliteLayer)
