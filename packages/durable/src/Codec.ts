@@ -24,6 +24,7 @@ export interface Settled {
   readonly state: Tagged
   readonly through: ReadonlyArray<Tagged>
   readonly reason: string | undefined
+  readonly sends: ReadonlyArray<Tagged>
 }
 
 interface VariantCodec {
@@ -45,6 +46,7 @@ interface StoredSettled {
   readonly s: unknown
   readonly p?: ReadonlyArray<unknown>
   readonly r?: string
+  readonly e?: ReadonlyArray<unknown>
 }
 
 const timeoutTag = "@timeout"
@@ -96,7 +98,7 @@ export class Codec {
     }
   }
 
-  #encodeSettled({ outcome, moved, state, through, reason }: Settled): StoredSettled {
+  #encodeSettled({ outcome, moved, state, through, reason, sends }: Settled): StoredSettled {
     const encode = (one: Tagged) => this.#states.get(one._tag)?.encode(one)
     return {
       o: outcome,
@@ -104,11 +106,22 @@ export class Codec {
       s: encode(state),
       ...(through.length === 0 ? {} : { p: through.map(encode) }),
       ...(reason === undefined ? {} : { r: reason }),
+      ...(sends.length === 0 ? {} : { e: this.encodeEvents(sends) }),
     }
   }
 
-  #decodeSettled({ o, m, s, p = [], r }: StoredSettled, version: number): Settled {
-    return { outcome: o, moved: m, state: this.#state(s, version), through: p.map((one) => this.#state(one, version)), reason: r }
+  #decodeSettled({ o, m, s, p = [], r, e = [] }: StoredSettled, version: number): Settled {
+    const through = p.map((one) => this.#state(one, version))
+    return { outcome: o, moved: m, state: this.#state(s, version), through, reason: r, sends: this.decodeEvents(e, version) }
+  }
+
+  /** Bare events, without what a replay needs. */
+  encodeEvents(events: ReadonlyArray<Tagged>): ReadonlyArray<unknown> {
+    return events.map((event) => this.#events.get(event._tag)?.encode(event))
+  }
+
+  decodeEvents(stored: ReadonlyArray<unknown>, version: number): ReadonlyArray<Tagged> {
+    return stored.map((event) => this.#event(upcast(this.#upcasters, "event", event, version, this.#version)))
   }
 
   #state(value: unknown, version: number): Tagged {

@@ -30,6 +30,7 @@ import { InstanceNotFound } from "./InstanceNotFound.ts"
 import type { JournalService, OpenedInstance } from "./Journal.ts"
 import type { Keeper, Reloaded } from "./Keeper.ts"
 import { newInstanceCommit } from "./NewInstance.ts"
+import { raisedId } from "./Raised.ts"
 import { type ReplayedEvent, recover } from "./Recovery.ts"
 import { Registered } from "./Registered.ts"
 import { TimerQueue } from "./TimerQueue.ts"
@@ -197,12 +198,15 @@ export class EngineCore implements Keeper {
       snapshot: undefined,
       timers: setTimers,
     }
-    const cell = new InstanceCell(this, registered, { opened, recovered: { state, sequence: 0, past: through, at, stopped: undefined } })
+    const cell = new InstanceCell(this, registered, {
+      opened,
+      recovered: { state, sequence: 0, past: through, at, stopped: undefined, owed: [] },
+    })
     const ended = summary.status === "final"
     if (!ended) this.#keep(cell)
     this.queue.sync(keyName(cell.key), cell.key, new Map(setTimers.map((timer) => [timer.name, timer])))
     cell.beginWith(hooks)
-    for (const event of sends) cell.deliver(new Envelope(event, { internal: true }))
+    for (const [index, event] of sends.entries()) cell.deliver(new Envelope(event, { internal: true, dedupeId: raisedId(0, index) }))
     if (ended) cell.conclude(opened)
     return cell
   }
@@ -246,7 +250,7 @@ export class EngineCore implements Keeper {
     // An engine that has stopped still reads, but starts nothing.
     else if (!this.#closed) {
       this.#keep(cell)
-      cell.resume()
+      cell.resume(reloaded.recovered.owed)
     }
     return cell
   }

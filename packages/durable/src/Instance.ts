@@ -57,7 +57,7 @@ export interface Instance<out S, in out E> {
   readonly changes: Stream.Stream<S, ReadError>
   waitFor(predicate: (state: S) => boolean): Effect.Effect<S, ReadError | MachineStopped>
   readonly awaitFinal: Effect.Effect<S, ReadError | MachineStopped>
-  /** Saves a snapshot now. False where a newer one is there already. */
+  /** Saves a snapshot now. False where a newer one is there already, or the machine still owes itself an event. */
   readonly saveSnapshot: Effect.Effect<boolean, ReadError>
   /** Removes the events that the latest snapshot covers. Returns how many. */
   readonly prune: Effect.Effect<number, ReadError>

@@ -40,6 +40,7 @@ import { InstanceLife } from "./InstanceLife.ts"
 import type { HeldLock } from "./InstanceLock.ts"
 import type { OpenedInstance } from "./Journal.ts"
 import type { Keeper, Reloaded } from "./Keeper.ts"
+import { type OwedEvent, raisedId } from "./Raised.ts"
 import type { Registered } from "./Registered.ts"
 import { snapshotDue } from "./SnapshotDue.ts"
 import { type AcceptedStep, commandRecords, eventRecord, type Step, timersAfter } from "./Step.ts"
@@ -75,6 +76,8 @@ export class InstanceCell extends InstanceLife implements Living, Committing {
   #ids: Map<string, Envelope> | undefined = undefined
   #firing: Map<string, Envelope> | undefined = undefined
   #lock: HeldLock | undefined = undefined
+  #owed: Set<Envelope> | undefined = undefined
+  #snapshotInFlight: SnapshotRecord | undefined = undefined
   /** What comes next must not be decided before all that came earlier is stored. */
   #awaitsStore = false
   /** Since when, and how often, the store has failed at what this instance wanted to store. */
@@ -101,9 +104,11 @@ export class InstanceCell extends InstanceLife implements Living, Committing {
   }
 
   /** Begins to live: timers are armed and the state's work starts. */
-  resume() {
+  resume(owed: ReadonlyArray<OwedEvent>) {
     this.keeper.arm(this, this.#storedTimers)
+    this.#takeOver(owed)
     this.startWork()
+    this.pump()
   }
 
   /** Nothing is under way, and nobody listens: it can be forgotten until somebody asks for it again. */
@@ -111,6 +116,11 @@ export class InstanceCell extends InstanceLife implements Living, Committing {
     return (
       !this.isBusy && this.#steps.length === 0 && this.#flight === undefined && this.#lock === undefined && this.#postponed === undefined
     )
+  }
+
+  /** The machine sent itself events that are not decided yet. A snapshot would hide where they come from. */
+  get owesEvents(): boolean {
+    return this.#owed !== undefined && this.#owed.size > 0
   }
 
   protected get living(): Living {
@@ -319,7 +329,7 @@ export class InstanceCell extends InstanceLife implements Living, Committing {
     const sequence = this.#ahead.sequence + 1
     const node = decision.state === this.#ahead.state ? this.#ahead.node : (this.compiled.nodes.get(decision.state._tag) as Node)
     const barrier = this.takesTime(decision, node)
-    const raised = decision.sends.map((event) => new Envelope(event, { raised: true }))
+    const raised = decision.sends.map((event, index) => new Envelope(event, { raised: true, dedupeId: raisedId(sequence, index) }))
     let step: AcceptedStep
     try {
       const record = eventRecord(this.registered.codec, envelope, decision, at, sequence, effectful)
@@ -339,9 +349,33 @@ export class InstanceCell extends InstanceLife implements Living, Committing {
       this.#mailbox?.unshift(this.#postponed)
       this.#postponed = undefined
     }
+    this.#owed?.delete(envelope)
+    this.#owe(raised)
     if (raised.length > 0) this.#mailbox?.unshift(raised)
     if (barrier) this.block()
     this.#getInLine()
+  }
+
+  /** The journal says what is owed: some of it waits here already, the rest was left by whoever had the instance before. */
+  #takeOver(owed: ReadonlyArray<OwedEvent>) {
+    this.#owed = undefined
+    if (owed.length === 0) return
+    const waiting = this.#mailbox?.takeAll() ?? []
+    const known = new Map(waiting.map((envelope) => [envelope.dedupeId, envelope]))
+    const left = owed.filter(({ id }) => !known.has(id)).map(({ id, event }) => new Envelope(event, { internal: true, dedupeId: id }))
+    this.#mailbox ??= new Mailbox()
+    this.#mailbox.unshift([...left, ...waiting])
+    this.#owe([...left, ...owed.flatMap(({ id }) => known.get(id) ?? [])])
+  }
+
+  #owe(envelopes: ReadonlyArray<Envelope>) {
+    if (envelopes.length === 0) return
+    this.#owed ??= new Set()
+    for (const envelope of envelopes) {
+      this.#owed.add(envelope)
+      // Refused, it is settled as well.
+      envelope.tracker = () => this.#owed?.delete(envelope)
+    }
   }
 
   #getInLine() {
@@ -359,6 +393,7 @@ export class InstanceCell extends InstanceLife implements Living, Committing {
     this.#flight = steps
     const accepted = steps.filter((step) => step._tag === "Accepted")
     const last = accepted.at(-1)
+    this.#snapshotInFlight = undefined
     if (last === undefined) {
       this.#settle(steps)
       return undefined
@@ -368,7 +403,9 @@ export class InstanceCell extends InstanceLife implements Living, Committing {
     const node = this.compiled.nodes.get(last.decision.state._tag) as Node
     const moment = { sequence: last.sequence, at: last.at }
     const tags = accepted.map((step) => step.decision.state._tag)
-    const snapshot = snapshotDue(this.registered.snapshots, this.#snapshot, moment, tags) ? this.#snapshotOf(last) : undefined
+    const due = !this.owesEvents && snapshotDue(this.registered.snapshots, this.#snapshot, moment, tags)
+    const snapshot = due ? this.#snapshotOf(last) : undefined
+    this.#snapshotInFlight = snapshot
     return {
       machine,
       id,
@@ -430,6 +467,8 @@ export class InstanceCell extends InstanceLife implements Living, Committing {
   /** What was in flight is stored: now it may be seen. */
   #settle(steps: ReadonlyArray<Step>) {
     this.#flight = undefined
+    this.#snapshot = this.#snapshotInFlight ?? this.#snapshot
+    this.#snapshotInFlight = undefined
     this.#awaitsStore = this.#steps.length > 0 && this.#awaitsStore
     this.#doubted = undefined
     const before = this.#storedTimers
@@ -441,7 +480,6 @@ export class InstanceCell extends InstanceLife implements Living, Committing {
       this.#storedTimers = timersAfter(this.#storedTimers, step)
       if (step.envelope.dedupeId !== undefined) this.#ids?.delete(step.envelope.dedupeId)
       for (const envelope of step.raised) envelope.raised = false
-      if (snapshotDue(this.registered.snapshots, this.#snapshot, step, [step.decision.state._tag])) this.#snapshot = step
       this.carryOut(step)
     }
     if (before !== this.#storedTimers) this.keeper.arm(this, this.#storedTimers)
@@ -583,6 +621,7 @@ export class InstanceCell extends InstanceLife implements Living, Committing {
     if (this.ending === undefined) {
       this.#mailbox ??= new Mailbox()
       this.#mailbox.unshift([...again, ...this.#mailbox.takeAll().filter((message) => !message.raised)])
+      this.#takeOver(reloaded.recovered.owed)
     } else for (const envelope of again) this.#answer(envelope, stopped(this, this.ending))
     for (const { envelope } of given) this.#complete(envelope, error)
     this.pump()
@@ -639,6 +678,7 @@ export class InstanceCell extends InstanceLife implements Living, Committing {
       }
       this.#lock = result.success.held
       this.#adopt(result.success.reloaded)
+      if (this.ending === undefined) this.#takeOver(result.success.reloaded.recovered.owed)
     })
   }
 

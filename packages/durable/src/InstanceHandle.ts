@@ -1,6 +1,6 @@
 /** The handle behind the {@link Instance} interface. */
-import { type EventReplayError, type MachineStopped, PersistenceFailed, type SendError, type Taken } from "@detent/machine"
-import { actionFailed, type Tagged } from "@detent/machine/internal"
+import { type EventReplayError, InvalidEvent, type MachineStopped, PersistenceFailed, type SendError, type Taken } from "@detent/machine"
+import { actionFailed, notAQuestion, type Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -10,6 +10,7 @@ import { Envelope } from "./Envelope.ts"
 import type { HistoryEntry, InstanceSnapshot, ReadError, SendOptions } from "./Instance.ts"
 import type { InstanceCell } from "./InstanceCell.ts"
 import { InstanceNotFound } from "./InstanceNotFound.ts"
+import { reservedPrefix } from "./Raised.ts"
 import { type Recovered, type ReplayedEvent, recover } from "./Recovery.ts"
 import type { Registered } from "./Registered.ts"
 
@@ -37,6 +38,7 @@ export class InstanceHandle {
   call(event: Tagged, options?: SendOptions): Effect.Effect<Taken<Tagged, Tagged>, SendError | InstanceNotFound> {
     return Effect.suspend(() => {
       if (this.#core.isClosed) return Effect.fail(this.#core.stoppedError({ machine: this.machine, id: this.id }))
+      if (options?.id?.startsWith(reservedPrefix) === true) return Effect.fail(this.#reserved(event))
       return Effect.flatMap(this.#cell, (cell) => {
         // It may have been stopped while the instance was read.
         if (this.#core.isClosed && !this.#core.isLive(this))
@@ -48,13 +50,13 @@ export class InstanceHandle {
 
   ask(event: Tagged, options?: SendOptions): Effect.Effect<unknown, SendError | InstanceNotFound> {
     return Effect.gen({ self: this }, function* () {
+      const { compiled } = this.#registered
+      const reply = compiled.declarations.event.$variants.get(event?._tag)?.reply
+      if (reply === undefined && compiled.events.has(event?._tag)) return yield* Effect.fail(notAQuestion(yield* this.#cell, event))
       const { answer } = yield* this.call(event, options)
-      const reply = this.#registered.compiled.declarations.event.$variants.get(event._tag)?.reply
       if (reply !== undefined && Schema.is(reply)(answer)) return answer
       const cell = yield* this.#cell
-      const problem =
-        reply === undefined ? `${event._tag} is not declared with Event.reply` : `the answer to ${event._tag} does not fit its schema`
-      return yield* Effect.fail(actionFailed(cell, "decide", new Error(problem), event))
+      return yield* Effect.fail(actionFailed(cell, "decide", new Error(`the answer to ${event._tag} does not fit its schema`), event))
     })
   }
 
@@ -124,6 +126,8 @@ export class InstanceHandle {
 
   get saveSnapshot(): Effect.Effect<boolean, ReadError> {
     return Effect.flatMap(this.#cell, (cell) => {
+      // Behind a snapshot nobody could tell that the machine still owes itself an event.
+      if (cell.owesEvents) return Effect.succeed(false)
       // State and sequence are read in one turn, so they belong together however many sends are under way.
       const { state, sequence, lastTransitionAt } = cell.snapshotUnsafe()
       const { version, codec } = this.#registered
@@ -137,6 +141,11 @@ export class InstanceHandle {
       const { snapshot } = opened.value
       return snapshot === undefined ? Effect.succeed(0) : this.#core.journal.prune(this, snapshot.sequence)
     })
+  }
+
+  #reserved(event: Tagged): InvalidEvent {
+    const problem = `ids that start with ${reservedPrefix} are the engine's own`
+    return new InvalidEvent({ machine: this.machine, id: this.id, event: String(event?._tag), problem })
   }
 
   #failed(operation: string, problem: string): PersistenceFailed {

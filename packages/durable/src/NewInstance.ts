@@ -21,7 +21,7 @@ export const newInstanceCommit = (registered: Registered, id: string, beginning:
       version: registered.version,
       resident: !node.final && node.works.length > 0,
     },
-    origin: encodeOrigin(registered.codec, registered.version, state),
+    origin: encodeOrigin(registered.codec, registered.version, state, beginning.sends),
     events: [],
     snapshot: undefined,
     clearTimers: [],

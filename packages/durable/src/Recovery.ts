@@ -8,6 +8,9 @@ import * as Effect from "effect/Effect"
 import type { Codec } from "./Codec.ts"
 import type { EventRecord, InstanceKey } from "./Commit.ts"
 import type { JournalService, OpenedInstance } from "./Journal.ts"
+import { type OwedEvent, owedAfter } from "./Raised.ts"
+
+const none: ReadonlyArray<never> = []
 
 /** So many events are held in memory at a time. */
 const pageSize = 1000
@@ -21,6 +24,8 @@ export interface Recovered {
   /** When the last replayed event, or else the snapshot, was accepted. */
   readonly at: number
   readonly stopped: string | undefined
+  /** Events the machine has sent itself and not handled yet, in the order they are due. */
+  readonly owed: ReadonlyArray<OwedEvent>
 }
 
 export interface ReplayedEvent {
@@ -52,6 +57,7 @@ export const recover = (
     let { state, sequence } = start
     let at = start.at
     let stopped: string | undefined
+    let owed = start.owed
     const past: Array<Tagged> = []
     // No further than what was opened: status and timers belong to that sequence, and others may have written since.
     const last = Math.min(through, record.sequence)
@@ -72,10 +78,11 @@ export const recover = (
         })
         state = replayed.state
         stopped = replayed.stopped
+        owed = owedAfter(owed, event.sequence, event.dedupeId, replayed.sends)
         sequence = event.sequence
         at = event.at
       }
-      if (sequence >= last) return { state, sequence, past, at, stopped }
+      if (sequence >= last) return { state, sequence, past, at, stopped, owed }
       if (page.length < limit) return yield* broken(record, state, undefined, `event ${sequence + 1} is missing`)
     }
   })
@@ -89,18 +96,21 @@ const beginning = (codec: Codec, { record, snapshot, origin }: OpenedInstance, t
     try {
       return usable === undefined
         ? Effect.succeed({ ...decodeOrigin(codec, origin as string), sequence: 0, at: record.startedAt })
-        : Effect.succeed({ state: codec.decodeState(usable.body, usable.version), sequence: usable.sequence, at: usable.at })
+        : Effect.succeed({ state: codec.decodeState(usable.body, usable.version), sequence: usable.sequence, at: usable.at, owed: none })
     } catch (cause) {
       return broken(record, undefined, undefined, describe(cause))
     }
   })
 
-/** What an instance began with: the version that wrote it, and its first state. */
-export const encodeOrigin = (codec: Codec, version: number, state: Tagged): string => `{"v":${version},"s":${codec.encodeState(state)}}`
+/** What an instance began with: the version that wrote it, its first state, and what it sent itself on entering that. */
+export const encodeOrigin = (codec: Codec, version: number, state: Tagged, sends: ReadonlyArray<Tagged>): string => {
+  const sent = sends.length === 0 ? "" : `,"e":${JSON.stringify(codec.encodeEvents(sends))}`
+  return `{"v":${version},"s":${codec.encodeState(state)}${sent}}`
+}
 
 const decodeOrigin = (codec: Codec, origin: string) => {
-  const { v, s } = JSON.parse(origin) as { readonly v: number; readonly s: unknown }
-  return { state: codec.decodeState(JSON.stringify(s), v) }
+  const { v, s, e = [] } = JSON.parse(origin) as { readonly v: number; readonly s: unknown; readonly e?: ReadonlyArray<unknown> }
+  return { state: codec.decodeState(JSON.stringify(s), v), owed: owedAfter(none, 0, undefined, codec.decodeEvents(e, v)) }
 }
 
 interface ReplayedOne {
@@ -110,6 +120,7 @@ interface ReplayedOne {
   readonly through: ReadonlyArray<Tagged>
   readonly moved: boolean
   readonly stopped: string | undefined
+  readonly sends: ReadonlyArray<Tagged>
 }
 
 const replayOne = (compiled: Compiled, codec: Codec, key: InstanceKey, state: Tagged, record: EventRecord) =>
@@ -122,8 +133,8 @@ const replayOne = (compiled: Compiled, codec: Codec, key: InstanceKey, state: Ta
     }
     const { event, answer } = body
     if (body.settled !== undefined) {
-      const { outcome, moved, state: reached, through, reason } = body.settled
-      return Effect.succeed({ event, answer, state: reached, through, moved, stopped: outcome === "Stop" ? reason : undefined })
+      const { outcome, moved, state: reached, through, reason, sends } = body.settled
+      return Effect.succeed({ event, answer, state: reached, through, moved, sends, stopped: outcome === "Stop" ? reason : undefined })
     }
     const decision = replay(compiled, state, event, record.at, body.guardAnswers)
     switch (decision._tag) {
@@ -136,6 +147,7 @@ const replayOne = (compiled: Compiled, codec: Codec, key: InstanceKey, state: Ta
           through: decision.through,
           moved: decision._tag === "Goto",
           stopped: undefined,
+          sends: decision.sends,
         })
       case "Stop":
         return Effect.succeed({
@@ -145,6 +157,7 @@ const replayOne = (compiled: Compiled, codec: Codec, key: InstanceKey, state: Ta
           through: decision.through,
           moved: decision.state !== state,
           stopped: decision.reason,
+          sends: none,
         })
       case "Refused":
         return broken(key, state, record, decision.error.message)

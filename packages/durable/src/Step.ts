@@ -52,6 +52,7 @@ export const eventRecord = (
           state: decision.state,
           through: decision.through,
           reason: decision._tag === "Stop" ? decision.reason : undefined,
+          sends: decision.sends,
         }
       : undefined,
     answer: decision.answer,

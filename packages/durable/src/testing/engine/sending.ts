@@ -170,8 +170,8 @@ export const sending = ({ describe, test }: Kit) =>
         yield* job.send(E.Start())
         expect(yield* job.ask(E.Count())).toBe(0)
         const ask = job.ask as (event: unknown) => ReturnType<typeof job.call>
-        expect((yield* Effect.flip(ask.call(job, E.Add({ by: 1 })))).message).toMatch(/not declared with Event.reply/)
-        expect(yield* record(key)).toMatchObject({ sequence: 3 })
+        expect((yield* Effect.flip(ask.call(job, E.Add({ by: 1 })))).message).toMatch(/it has no answer; declare it with Event.reply/)
+        expect(yield* record(key)).toMatchObject({ sequence: 2 })
       }))
 
     test("29 an answer that does not fit its schema is an error for the one who asked, and nobody else", ({ open }) =>

@@ -1,0 +1,75 @@
+/** An event a machine sends itself is owed from the moment its sender is stored, whatever happens to the process. */
+import { Event, Machine, State } from "@detent/machine"
+import { expect } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as MemoryStore from "../../src/MemoryStore.ts"
+import { makeKit } from "../../src/testing/engine/Rig.ts"
+
+const S = State({ Idle: {}, Counting: { count: Schema.Int } })
+const E = Event({ Go: {}, Add: {} })
+const base = Machine.make({ name: "raising", state: S, event: E, initial: S.Idle() })
+  .on(S.Counting, E.Add, S.Counting, ({ state }) => S.Counting({ count: state.count + 1 }))
+  // A hook that is an Effect keeps what was sent from sharing the commit of its sender.
+  .enter(S.Counting, () => Effect.void)
+
+const plain = base.on(S.Idle, E.Go, S.Counting, ({ self }) => {
+  self.send(E.Add())
+  self.send(E.Add())
+  return S.Counting({ count: 0 })
+})
+
+const effectful = base.on(S.Idle, E.Go, S.Counting, ({ self }) =>
+  Effect.sync(() => {
+    self.send(E.Add())
+    self.send(E.Add())
+    return S.Counting({ count: 0 })
+  }),
+)
+
+const { test } = makeKit("raised events", MemoryStore.layer, {})
+
+for (const [kind, machine] of [
+  ["a decision", plain],
+  ["an effectful decision", effectful],
+] as const) {
+  test(`27 what ${kind} sent is handled once, when the process dies before the first or the second of it`, ({ open, quiet }) =>
+    Effect.gen(function* () {
+      for (const lastCommit of [2, 3]) {
+        const id = `after-${lastCommit}`
+        const one = yield* open()
+        const instance = yield* one.engine.start(machine, id)
+        let commits = 0
+        one.probe.onCommit = (_, commit) => (++commits >= lastCommit ? Effect.andThen(one.crash, Effect.never) : commit)
+        yield* instance.send(E.Go())
+        yield* quiet
+        const two = yield* open()
+        const again = yield* two.engine.ensure(machine, id)
+        yield* quiet
+        expect(yield* again.state).toEqual(S.Counting({ count: 2 }))
+        expect(yield* again.lastSequence).toBe(3)
+      }
+    }))
+}
+
+test("46 what entering the first state sent is handled once, when the process dies before it", ({ open, quiet }) =>
+  Effect.gen(function* () {
+    const machine = Machine.make({ name: "eager", state: S, event: E, initial: S.Counting({ count: 0 }) })
+      .enter(S.Counting, ({ self }) => self.send(E.Add()))
+      .on(S.Counting, E.Add, S.Counting, ({ state }) => S.Counting({ count: state.count + 1 }))
+    const one = yield* open()
+    let commits = 0
+    one.probe.onCommit = (_, commit) => (++commits >= 2 ? Effect.andThen(one.crash, Effect.never) : commit)
+    yield* one.engine.start(machine, "x")
+    yield* quiet
+    const again = yield* (yield* open()).engine.ensure(machine, "x")
+    yield* quiet
+    expect(yield* again.state).toEqual(S.Counting({ count: 1 }))
+  }))
+
+test("ids that the engine uses itself are refused", ({ open }) =>
+  Effect.gen(function* () {
+    const { engine } = yield* open()
+    const instance = yield* engine.start(plain, "x")
+    expect((yield* Effect.flip(instance.send(E.Go(), { id: "@raised/1/0" }))).message).toMatch(/start with @ are the engine's own/)
+  }))
