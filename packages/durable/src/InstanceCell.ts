@@ -32,6 +32,7 @@ import {
 } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
+import * as Option from "effect/Option"
 import type { Commit, CommitOutcome, EventRecord, SnapshotRecord, TimerRecord } from "./Commit.ts"
 import type { Committing, Doubtful } from "./Committer.ts"
 import { conflicts } from "./EngineMetrics.ts"
@@ -280,7 +281,21 @@ export class InstanceCell extends InstanceLife implements Living, Committing {
       this.#steps.push({ _tag: "Refused", envelope, error })
       return this.#getInLine()
     }
+    const restsOnState = error._tag === "InvalidTransition" || error._tag === "TransitionRefused"
+    if (restsOnState && this.#lock === undefined && envelope.timer === undefined) return this.#confirmRefusal(envelope, error)
     this.#answer(envelope, error)
+  }
+
+  /** Without a lock another node may have gone further: before an event is refused, the journal is asked. */
+  #confirmRefusal(envelope: Envelope, error: SendError) {
+    this.later(Effect.result(this.keeper.journal.open(this.key)), (read) => {
+      const stored = read?._tag === "Success" ? Option.getOrUndefined(read.success) : undefined
+      if (stored === undefined || stored.record.sequence === this.sequence || this.ending !== undefined)
+        return this.#answer(envelope, error)
+      this.#mailbox ??= new Mailbox()
+      this.#mailbox.unshift([envelope])
+      this.#reload([], error)
+    })
   }
 
   /** An event sent again under its id is answered with what it first came to, whatever state the instance is in by now. */
