@@ -334,7 +334,7 @@ export class EngineCore implements Keeper {
     })
   }
 
-  arm(cell: InstanceCell, timers: ReadonlyMap<string, TimerRecord>) {
+  arm(cell: InstanceLife, timers: ReadonlyMap<string, TimerRecord>) {
     this.queue.sync(keyName(cell.key), cell.key, timers)
   }
 

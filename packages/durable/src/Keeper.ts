@@ -5,7 +5,6 @@ import type * as Effect from "effect/Effect"
 import type * as Schedule from "effect/Schedule"
 import type { InstanceKey, TimerRecord } from "./Commit.ts"
 import type { Committer } from "./Committer.ts"
-import type { InstanceCell } from "./InstanceCell.ts"
 import type { InstanceLife } from "./InstanceLife.ts"
 import type { LockHolder } from "./InstanceLock.ts"
 import type { JournalService, OpenedInstance } from "./Journal.ts"
@@ -38,7 +37,7 @@ export interface Keeper {
     dedupeId: string,
   ) => Effect.Effect<Taken<Tagged, Tagged> | undefined, EventReplayError | PersistenceFailed>
   /** The timers of an instance are now these. */
-  readonly arm: (cell: InstanceCell, timers: ReadonlyMap<string, TimerRecord>) => void
+  readonly arm: (cell: InstanceLife, timers: ReadonlyMap<string, TimerRecord>) => void
   readonly timerStale: (key: InstanceKey, timer: TimerRecord) => void
   readonly timerRefused: (key: InstanceKey, timer: TimerRecord) => void
   /** Something was stored or has come to its end: whoever waits for that looks again. */

@@ -1,0 +1,174 @@
+/** Where a durable instance stands: what is stored, what is decided ahead of that, and what it still owes to others or itself. */
+import type { SendError } from "@detent/machine"
+import { Mailbox, type Node, type Result, refusal, report, type Tagged } from "@detent/machine/internal"
+import * as Effect from "effect/Effect"
+import type { Commit, CommitOutcome, SnapshotRecord, TimerRecord } from "./Commit.ts"
+import type { Committing, Doubtful } from "./Committer.ts"
+import { Envelope } from "./Envelope.ts"
+import { InstanceLife } from "./InstanceLife.ts"
+import type { HeldLock } from "./InstanceLock.ts"
+import type { OpenedInstance } from "./Journal.ts"
+import type { Keeper, Reloaded } from "./Keeper.ts"
+import type { OwedEvent } from "./Raised.ts"
+import type { Registered } from "./Registered.ts"
+import type { AcceptedStep, Step } from "./Step.ts"
+
+/** Where an instance stands, stored or not. */
+export interface Standing {
+  readonly state: Tagged
+  readonly node: Node
+  readonly sequence: number
+  readonly timers: ReadonlyMap<string, TimerRecord>
+}
+
+export abstract class InstanceStanding extends InstanceLife implements Committing {
+  abstract takeCommit(): Commit | undefined
+  abstract committed(outcome: CommitOutcome | Doubtful): void
+
+  /** What decisions are made on: the stored standing, or ahead of it. */
+  protected ahead: Standing
+
+  protected storedTimers: ReadonlyMap<string, TimerRecord>
+
+  protected lastSnapshot: { readonly sequence: number; readonly at: number }
+
+  /** Decided and waiting for the next flush. */
+  protected steps: Array<Step> = []
+
+  /** On their way to the store. */
+  protected flight: ReadonlyArray<Step> | undefined = undefined
+
+  protected inLine = false
+
+  protected mailbox: Mailbox<Envelope> | undefined = undefined
+
+  protected postponed: Array<Envelope> | undefined = undefined
+
+  protected ids: Map<string, Envelope> | undefined = undefined
+
+  protected firing: Map<string, Envelope> | undefined = undefined
+
+  protected lock: HeldLock | undefined = undefined
+
+  protected owed: Set<Envelope> | undefined = undefined
+
+  protected snapshotInFlight: SnapshotRecord | undefined = undefined
+
+  /** What comes next must not be decided before all that came earlier is stored. */
+  protected awaitsStore = false
+
+  /** Since when, and how often, the store has failed at what this instance wanted to store. */
+  protected failing: { readonly since: number; readonly times: number } | undefined = undefined
+
+  /** Flights that the store failed at. One of them may still arrive, as long as the instance stands where they began. */
+  protected doubted: ReadonlyArray<ReadonlyArray<AcceptedStep>> | undefined = undefined
+
+  /** Turned by every event: tells when the instance was last used. */
+  lastUsedAt: number
+
+  constructor(keeper: Keeper, registered: Registered, { opened, recovered }: Reloaded) {
+    const { record } = opened
+    super(keeper, registered, record.id, recovered.state, record.startedAt)
+    this.lastUsedAt = this.environment.clock.currentTimeMillisUnsafe()
+    this.lastTransitionAt = recovered.at
+    this.sequence = recovered.sequence
+    for (const state of recovered.past) this.remember(state)
+    this.storedTimers = new Map(opened.timers.map((timer) => [timer.name, timer]))
+    this.lastSnapshot = opened.snapshot ?? { sequence: 0, at: record.startedAt }
+    this.ahead = this.standing()
+  }
+
+  protected standing(): Standing {
+    return { state: this.currentState, node: this.node, sequence: this.sequence, timers: this.storedTimers }
+  }
+
+  /** Nothing is under way, and nobody listens: it can be forgotten until somebody asks for it again. */
+  get isIdle(): boolean {
+    return !this.isBusy && this.steps.length === 0 && this.flight === undefined && this.lock === undefined && this.postponed === undefined
+  }
+
+  /** The machine sent itself events that are not decided yet. A snapshot would hide where they come from. */
+  get owesEvents(): boolean {
+    return this.owed !== undefined && this.owed.size > 0
+  }
+
+  /** Whether a timer of the stored state is still the one of that entry. */
+  hasTimer({ name, entry }: TimerRecord): boolean {
+    return this.storedTimers.get(name)?.entry === entry
+  }
+
+  /** All that was accepted is stored and carried out. */
+  get isSettled(): boolean {
+    return this.steps.length === 0 && this.flight === undefined && !this.isBusy
+  }
+
+  /** The journal says that it has ended: it can be looked at, and refuses events with the reason. */
+  conclude({ record }: OpenedInstance) {
+    const state = this.currentState
+    this.ending =
+      record.status === "final" ? { _tag: "Final", state } : { _tag: "Stopped", state, reason: record.reason ?? "it was stopped" }
+  }
+
+  /** Decisions have been made that are not stored. */
+  protected get isAhead(): boolean {
+    return this.steps.length > 0 || this.flight !== undefined
+  }
+
+  /** An event sent again under its id is answered with what it first came to, whatever state the instance is in by now. */
+  protected answer(envelope: Envelope, otherwise: SendError) {
+    const { dedupeId, event, timer } = envelope
+    if (timer !== undefined) this.timerRefused(timer, otherwise)
+    if (dedupeId === undefined) return envelope.complete(refusal(this, event, otherwise))
+    this.environment.run(
+      Effect.match(this.keeper.firstOutcome(this.registered, this.key, dedupeId), {
+        onFailure: (failure) => this.complete(envelope, failure),
+        onSuccess: (first) => this.complete(envelope, first ?? refusal(this, event, otherwise)),
+      }),
+    )
+  }
+
+  protected complete(envelope: Envelope, result: Result) {
+    if (envelope.dedupeId !== undefined && this.ids?.get(envelope.dedupeId) === envelope) this.ids.delete(envelope.dedupeId)
+    envelope.complete(result)
+  }
+
+  /** A refusal is an answer, and the timer is over. Any other failure leaves it in the store: the sweeper tries again. */
+  protected timerRefused(timer: TimerRecord, error: SendError) {
+    if (error._tag === "MachineStopped") return
+    if (!this.hasTimer(timer)) return this.keeper.timerStale(this.key, timer)
+    if (error._tag !== "TransitionRefused" && error._tag !== "InvalidTransition") return report(this, error)
+    const without = (timers: ReadonlyMap<string, TimerRecord>) =>
+      new Map([...timers].filter(([, one]) => one.entry !== timer.entry || one.name !== timer.name))
+    this.storedTimers = without(this.storedTimers)
+    this.ahead = { ...this.ahead, timers: without(this.ahead.timers) }
+    this.keeper.timerRefused(this.key, timer)
+  }
+
+  /** The journal says what is owed: some of it waits here already, the rest was left by whoever had the instance before. */
+  protected takeOver(owed: ReadonlyArray<OwedEvent>) {
+    this.owed = undefined
+    if (owed.length === 0) return
+    const waiting = this.mailbox?.takeAll() ?? []
+    const known = new Map(waiting.map((envelope) => [envelope.dedupeId, envelope]))
+    const left = owed.filter(({ id }) => !known.has(id)).map(({ id, event }) => new Envelope(event, { internal: true, dedupeId: id }))
+    this.mailbox ??= new Mailbox()
+    this.mailbox.unshift([...left, ...waiting])
+    this.owe([...left, ...owed.flatMap(({ id }) => known.get(id) ?? [])])
+  }
+
+  protected owe(envelopes: ReadonlyArray<Envelope>) {
+    if (envelopes.length === 0) return
+    this.owed ??= new Set()
+    for (const envelope of envelopes) {
+      this.owed.add(envelope)
+      // Refused, it is settled as well.
+      envelope.tracker = () => this.owed?.delete(envelope)
+    }
+  }
+
+  protected getInLine() {
+    if (this.inLine || this.flight !== undefined) return
+    this.inLine = true
+    this.keeper.committer.enqueue(this)
+  }
+}
