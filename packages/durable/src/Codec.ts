@@ -2,7 +2,15 @@
  * How states and events of a machine become JSON and come back. Values of bare strings, numbers and booleans are JSON
  * already and skip the schema: 87 ns against 310 ns for an event of three fields.
  */
-import { type Compiled, isPlain, type Tagged, type UntypedUnion, type UntypedVariant } from "@detent/machine/internal"
+import {
+  type Compiled,
+  type Declarations,
+  isEffectSlot,
+  isPlain,
+  type Tagged,
+  type UntypedUnion,
+  type UntypedVariant,
+} from "@detent/machine/internal"
 import * as Schema from "effect/Schema"
 import type { Json } from "./Commit.ts"
 import { Undecodable } from "./Undecodable.ts"
@@ -57,6 +65,7 @@ export class Codec {
   readonly #upcasters: Upcasters
   readonly #states: ReadonlyMap<string, VariantCodec>
   readonly #events: ReadonlyMap<string, VariantCodec>
+  readonly #parameters = new Map<string, (parameters: object) => unknown>()
 
   constructor(compiled: Compiled, upcasters: Upcasters) {
     this.#compiled = compiled
@@ -115,6 +124,16 @@ export class Codec {
     return { outcome: o, moved: m, state: this.#state(s, version), through, reason: r, sends: this.decodeEvents(e, version) }
   }
 
+  /** What a requested effect is given, as its worker will read it. */
+  encodeParameters(slot: string, parameters: object): Json {
+    let encode = this.#parameters.get(slot)
+    if (encode === undefined) {
+      encode = parametersEncoder(this.#compiled.declarations.effectSlots[slot] ?? {})
+      this.#parameters.set(slot, encode)
+    }
+    return JSON.stringify(encode(parameters))
+  }
+
   /** Bare events, without what a replay needs. */
   encodeEvents(events: ReadonlyArray<Tagged>): ReadonlyArray<unknown> {
     return events.map((event) => this.#events.get(event._tag)?.encode(event))
@@ -143,6 +162,11 @@ export class Codec {
     return reply === undefined ? undefined : Schema.decodeUnknownSync(Schema.toCodecJson(reply))(answer)
   }
 }
+
+const parametersEncoder = (slot: Declarations["effectSlots"][string]): ((parameters: object) => unknown) =>
+  Schema.encodeUnknownSync(
+    Schema.toCodecJson(Schema.Struct(isEffectSlot(slot) ? slot.parameters : slot) as unknown as Schema.Codec<object, unknown>),
+  )
 
 const parse = (body: Json, what: string): unknown => {
   try {

@@ -334,6 +334,13 @@ export class EngineCore implements Keeper {
     })
   }
 
+  prune(key: InstanceKey, through: number) {
+    // What is not pruned now is pruned with the next snapshot.
+    const told = (error: PersistenceFailed) =>
+      Effect.logWarning(`the journal of ${key.machine} ${key.id} could not be pruned`, error.message)
+    this.#environment.run(Effect.catch(Effect.asVoid(this.journal.prune(key, through)), told))
+  }
+
   arm(cell: InstanceLife, timers: ReadonlyMap<string, TimerRecord>) {
     this.queue.sync(keyName(cell.key), cell.key, timers)
   }

@@ -210,7 +210,7 @@ export class InstanceCell extends InstanceStoring implements Living {
     let step: AcceptedStep
     try {
       const record = eventRecord(this.registered.codec, envelope, decision, at, sequence, effectful)
-      const commands = commandRecords(this.key, decision, sequence)
+      const commands = commandRecords(this.registered.codec, this.key, decision.requests, sequence)
       step = { _tag: "Accepted", envelope, decision, at, sequence, record, commands, raised, barrier }
     } catch (cause) {
       const { machine, id } = this.key

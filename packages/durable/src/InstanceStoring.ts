@@ -96,7 +96,10 @@ export abstract class InstanceStoring extends InstanceStanding {
   /** What was in flight is stored: now it may be seen. */
   protected settleSteps(steps: ReadonlyArray<Step>) {
     this.flight = undefined
-    this.lastSnapshot = this.snapshotInFlight ?? this.lastSnapshot
+    if (this.snapshotInFlight !== undefined) {
+      this.lastSnapshot = this.snapshotInFlight
+      if (!this.registered.keepJournal) this.keeper.prune(this.key, this.snapshotInFlight.sequence)
+    }
     this.snapshotInFlight = undefined
     this.awaitsStore = this.steps.length > 0 && this.awaitsStore
     this.doubted = undefined

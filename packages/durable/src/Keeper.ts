@@ -40,6 +40,8 @@ export interface Keeper {
   readonly arm: (cell: InstanceLife, timers: ReadonlyMap<string, TimerRecord>) => void
   readonly timerStale: (key: InstanceKey, timer: TimerRecord) => void
   readonly timerRefused: (key: InstanceKey, timer: TimerRecord) => void
+  /** Events that a snapshot covers are no longer wanted. */
+  readonly prune: (key: InstanceKey, through: number) => void
   /** Something was stored or has come to its end: whoever waits for that looks again. */
   readonly settled: () => void
   /** The instance is no longer in memory. */

@@ -4,6 +4,7 @@ import type { Node, Tagged } from "@detent/machine/internal"
 import type { Commit } from "./Commit.ts"
 import { encodeOrigin } from "./Recovery.ts"
 import type { Registered } from "./Registered.ts"
+import { commandRecords } from "./Step.ts"
 
 export const newInstanceCommit = (registered: Registered, id: string, beginning: Beginning<Tagged, Tagged>, at: number): Commit => {
   const { state, requests, timers } = beginning
@@ -26,12 +27,7 @@ export const newInstanceCommit = (registered: Registered, id: string, beginning:
     snapshot: undefined,
     clearTimers: [],
     setTimers: timers.map(({ name, millis }) => ({ name, entry: 0, due: at + millis })),
-    commands: requests.map(({ slot, parameters }, index) => ({
-      key: `${registered.name}/${id}/0/${index}`,
-      slot,
-      parameters: JSON.stringify(parameters),
-      sequence: 0,
-    })),
+    commands: commandRecords(registered.codec, { machine: registered.name, id }, requests, 0),
     fence: undefined,
   }
 }

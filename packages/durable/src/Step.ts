@@ -1,5 +1,5 @@
 /** What was decided for an instance and waits to be stored. */
-import type { SendError, Taken } from "@detent/machine"
+import type { Request, SendError, Taken } from "@detent/machine"
 import type { Tagged } from "@detent/machine/internal"
 import type { Codec } from "./Codec.ts"
 import type { CommandRecord, EventRecord, InstanceKey, TimerRecord } from "./Commit.ts"
@@ -61,14 +61,15 @@ export const eventRecord = (
 })
 
 export const commandRecords = (
+  codec: Codec,
   { machine, id }: InstanceKey,
-  decision: Taken<Tagged, Tagged>,
+  requests: ReadonlyArray<Request>,
   sequence: number,
 ): ReadonlyArray<CommandRecord> =>
-  decision.requests.map(({ slot, parameters }, index) => ({
+  requests.map(({ slot, parameters }, index) => ({
     key: `${machine}/${id}/${sequence}/${index}`,
     slot,
-    parameters: JSON.stringify(parameters),
+    parameters: codec.encodeParameters(slot, parameters),
     sequence,
   }))
 
