@@ -11,20 +11,22 @@ export const help = `Measures Detent beside its peers on this machine.
 Groups and their parts:
 ${Object.entries(groups)
   .map(([name, { about, parts }]) => {
-    const lines = Object.entries(parts).map(([part, what]) => `    ${part.padEnd(10)}${what}\n`)
+    const lines = Object.entries(parts).map(([part, what]) => `    ${part.padEnd(13)}${what}\n`)
     return `  ${name.padEnd(12)}${about}\n${lines.join("")}`
   })
   .join("")}
 Options:
-  --quick       fewer rounds: under a minute, and a little less exact
+  --quick       fewer rounds: each part in less than a minute, and a little less exact
   --json        ends with one line of JSON that holds every figure
   --only PART   measures one part of the group
   --help        this text
 
 All contestants of a table take turns, so that whatever else the machine does hits all of them; figures are medians over
-the turns, and over several processes, in CPU time. The peers are installed in bench/ on first use.
+the turns: of machine in CPU time and over several processes, of durable by the clock, on a PostgreSQL of its own with fsync
+on. The peers are installed in bench/ on first use.
 Examples: npm run bench -- machine --quick
-          npm run bench -- machine --only decide --json`
+          npm run bench -- machine --only decide --json
+          npm run bench -- durable --only timers --quick`
 
 /**
  * @param {ReadonlyArray<string>} args

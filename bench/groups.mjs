@@ -14,4 +14,15 @@ export const groups = {
       imports: "CPU time of importing the package",
     },
   },
+  durable: {
+    about: "packages/durable beside DBOS, pg-boss, graphile-worker, Effect's workflow engine and raw SQL",
+    parts: {
+      transitions: "50 instances at once, each send awaited, on PostgreSQL and SQLite; what one costs",
+      single: "one instance, each send awaited",
+      timers: "1,000 and 20,000 timers due at one instant: how late they fire",
+      recovery: "1,000 instances, the process killed halfway: what is lost, and when it is done",
+      replay: "an instance of 100,000 events, opened without and with a snapshot",
+      memory: "10,000 live instances with timers: heap, and transitions across them",
+    },
+  },
 }

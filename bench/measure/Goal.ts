@@ -18,7 +18,7 @@ export const printGoals = (goals: ReadonlyArray<Goal>, figures: Figures) => {
   for (const goal of measured) {
     const value = figures[goal.key] as number
     const bound = goal.atLeast === undefined ? `<= ${short(goal.atMost ?? 0)}` : `>= ${short(goal.atLeast)}`
-    console.log(`  ${isMet(goal, value) ? "✓" : "✗"} ${goal.key.padEnd(24)}${short(value).padStart(8)}   ${bound.padEnd(10)}${goal.about}`)
+    console.log(`  ${isMet(goal, value) ? "✓" : "✗"} ${goal.key.padEnd(30)}${short(value).padStart(8)}   ${bound.padEnd(10)}${goal.about}`)
   }
 }
 

@@ -1,0 +1,52 @@
+/** Instances of Detent whose state has a timeout. They have fired when the transition is stored, not when it begins. */
+import { Engine } from "@detent/durable"
+import { Event, Machine, State } from "@detent/machine"
+import * as Effect from "effect/Effect"
+import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as Schema from "effect/Schema"
+import { Firings, type Lateness } from "../Lateness.ts"
+import { payload } from "../machines/toggle.ts"
+import { countRows, onPostgres } from "./detent.ts"
+
+const S = State({ Waiting: { millis: Schema.Number, payload: Schema.String }, Over: {} })
+
+const Waiter = Machine.make({ name: "waiter", state: S, event: Event({ Never: {} }), initial: S.Waiting })
+  .timeout(
+    S.Waiting,
+    ({ millis }) => millis,
+    S.Over,
+    () => S.Over(),
+  )
+  .final(S.Over)
+
+export const timers = async ({ database }: { readonly database: string }): Promise<Lateness & { readonly close: () => Promise<void> }> => {
+  const runtime = ManagedRuntime.make(onPostgres(database))
+  const engine = await runtime.runPromise(Effect.map(Engine, (engine) => engine))
+  let firings = new Firings(0, 0)
+  let waiters = 0
+  engine.inspectUnsafe((inspection) => {
+    if (inspection._tag === "Decided") firings.fired(inspection.id)
+  })
+  return {
+    fire: async (count, leadMillis) => {
+      const due = Date.now() + leadMillis
+      firings = new Firings(count, due)
+      const start = Effect.suspend(() =>
+        // The engine reads the clock a moment later: no deadline is before the one that lateness is counted from.
+        engine.start(Waiter, `waiter-${waiters++}`, { millis: due - Date.now(), payload }),
+      )
+      await runtime.runPromise(
+        Effect.all(
+          Array.from({ length: count }, () => start),
+          { concurrency: 1000, discard: true },
+        ),
+      )
+      const fired = await firings.results()
+      const left = await runtime.runPromise(countRows("detent.timers"))
+      const journaled = await runtime.runPromise(countRows("detent.events"))
+      if (left !== 0 || journaled !== waiters) throw new Error(`${waiters} timers: ${journaled} are journaled, ${left} are left`)
+      return fired
+    },
+    close: () => runtime.dispose(),
+  }
+}

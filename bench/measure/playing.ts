@@ -1,0 +1,32 @@
+/** The process of one player: loads its abilities, and does what it is told until it is told to leave. */
+import type { Abilities, PlayerAnswer, PlayerRequest } from "./Player.ts"
+
+const [, , module = "", name = "", options = "{}"] = process.argv
+
+// Whoever started it is gone: there is nobody left to play for.
+process.on("disconnect", () => process.exit())
+
+const { [name]: make }: Record<string, (options: unknown) => Promise<Abilities & { readonly close?: () => Promise<void> }>> = await import(
+  module
+)
+if (make === undefined) throw new Error(`${module} exports no ${name}`)
+const abilities = await make(JSON.parse(options))
+const ready = async () => undefined
+
+const answer = (number: number, told: Omit<PlayerAnswer, "number">) => process.send?.({ number, ...told })
+
+const obey = async ({ number, ability, args }: PlayerRequest) => {
+  if (ability === "leave") {
+    await abilities.close?.()
+    process.exit()
+  }
+  const act = (ability === "ready" ? ready : abilities[ability]) as ((...args: ReadonlyArray<unknown>) => Promise<unknown>) | undefined
+  try {
+    if (act === undefined) throw new Error(`cannot ${ability}`)
+    answer(number, { result: await act(...args) })
+  } catch (error) {
+    answer(number, { problem: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+  }
+}
+
+process.on("message", obey)
