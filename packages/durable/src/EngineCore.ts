@@ -33,6 +33,7 @@ import { newInstanceCommit } from "./NewInstance.ts"
 import { raisedId } from "./Raised.ts"
 import { type ReplayedEvent, recover } from "./Recovery.ts"
 import { Registered } from "./Registered.ts"
+import { withTails } from "./Tails.ts"
 import { TimerQueue } from "./TimerQueue.ts"
 import type { TimersService } from "./Timers.ts"
 import type { Upcasters } from "./Upcasters.ts"
@@ -264,10 +265,11 @@ export class EngineCore implements Keeper {
   openAll(registered: Registered, keys: ReadonlyArray<InstanceKey>): Effect.Effect<ReadonlyArray<InstanceCell>, PersistenceFailed> {
     return Effect.gen({ self: this }, function* () {
       const opened = yield* this.journal.openAll(keys.filter((key) => !this.isLive(key)))
+      const journal = yield* withTails(this.journal, opened)
       const cells = yield* Effect.forEach(
         opened,
         (one) =>
-          Effect.map(Effect.result(this.#recover(registered, one)), (result) => {
+          Effect.map(Effect.result(this.#recover(registered, one, journal)), (result) => {
             if (result._tag === "Failure" || this.#cells.has(keyName(one.record))) return undefined
             return this.#adopt(registered, { opened: one, recovered: result.success })
           }),
@@ -293,8 +295,8 @@ export class EngineCore implements Keeper {
   }
 
   /** An event that no longer fits holds the instance: it is listed, and nothing is skipped. */
-  #recover(registered: Registered, opened: OpenedInstance) {
-    return recover(registered, this.journal, opened).pipe(
+  #recover(registered: Registered, opened: OpenedInstance, journal = this.journal) {
+    return recover(registered, journal, opened).pipe(
       Effect.tap(() => Metric.update(recoveries, 1)),
       Effect.tapError((error) =>
         error._tag !== "EventReplayError"

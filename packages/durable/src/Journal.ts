@@ -59,6 +59,8 @@ export interface JournalService {
   readonly openAll: (keys: ReadonlyArray<InstanceKey>) => Effect.Effect<ReadonlyArray<OpenedInstance>, PersistenceFailed>
   /** Events after a sequence number, ascending, at most `limit`. */
   readonly events: (key: InstanceKey, after: number, limit: number) => Effect.Effect<ReadonlyArray<EventRecord>, PersistenceFailed>
+  /** What recovery needs of several instances at once: the events after each one's snapshot, ascending, those of one together. */
+  readonly tails: (keys: ReadonlyArray<InstanceKey>) => Effect.Effect<ReadonlyArray<InstanceKey & EventRecord>, PersistenceFailed>
   /** The journaled event that was sent under an id. */
   readonly findDuplicate: (key: InstanceKey, dedupeId: string) => Effect.Effect<Option.Option<EventRecord>, PersistenceFailed>
   /** Saves a snapshot. An older one never replaces a newer one: then false. */

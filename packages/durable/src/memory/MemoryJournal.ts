@@ -27,6 +27,16 @@ export const memoryJournal = (state: MemoryState): JournalService => ({
     ),
   events: (key, after, limit) =>
     Effect.sync(() => (findInstance(state, key)?.events ?? []).filter((event) => event.sequence > after).slice(0, limit)),
+  tails: (keys) =>
+    Effect.sync(() =>
+      keys.flatMap((key) => {
+        const instance = findInstance(state, key)
+        const after = instance?.snapshot?.sequence ?? 0
+        return (instance?.events ?? [])
+          .filter((event) => event.sequence > after)
+          .map((event) => ({ ...event, machine: key.machine, id: key.id }))
+      }),
+    ),
   findDuplicate: (key, dedupeId) =>
     Effect.sync(() => Option.fromNullishOr(findInstance(state, key)?.events.find((event) => event.dedupeId === dedupeId))),
   saveSnapshot: (key, snapshot) =>

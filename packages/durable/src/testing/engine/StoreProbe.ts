@@ -44,6 +44,7 @@ export class StoreProbe {
       open: (key) => this.#read(journal.open(key)),
       openAll: (keys): Effect.Effect<ReadonlyArray<OpenedInstance>, PersistenceFailed> => this.#read(journal.openAll(keys)),
       events: (key, after, limit) => this.#read(journal.events(key, after, limit)),
+      tails: (keys) => this.#read(journal.tails(keys)),
       findDuplicate: (key, dedupeId) => this.#read(journal.findDuplicate(key, dedupeId)),
       saveSnapshot: (key, snapshot) => this.#whileAlive(journal.saveSnapshot(key, snapshot)),
       prune: (key, through) => this.#whileAlive(journal.prune(key, through)),
