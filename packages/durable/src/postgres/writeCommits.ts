@@ -9,6 +9,7 @@ import type { Row } from "../sql/Row.ts"
 import { optionalTextOf, wholeOf } from "../sql/Row.ts"
 import type { Positioned } from "./input.ts"
 import { dedupeIdsOf, inOrder, inputOf, questionOf } from "./input.ts"
+import { isPlainCommit, plainInput, plainValues, writeOnePlain, writePlain } from "./plain.ts"
 import { copyEvents, explainRefusals, selectForkDuplicates, selectForkSource, writeCommits } from "./statements.ts"
 
 export interface CommitWriter {
@@ -19,15 +20,25 @@ export interface CommitWriter {
 export const makeWriter = (sql: SqlClient, schema: string): CommitWriter => {
   const statements = {
     write: writeCommits(schema),
+    plain: writePlain(schema),
+    onePlain: writeOnePlain(schema),
     explain: explainRefusals(schema),
     forkSource: selectForkSource(schema),
     forkDuplicates: selectForkDuplicates(schema),
     copyEvents: copyEvents(schema),
   }
 
+  const run = (commits: ReadonlyArray<Commit>, ordered: ReadonlyArray<Positioned>) => {
+    const [first] = commits
+    if (first === undefined || !commits.every(isPlainCommit))
+      return sql.unsafe<Row>(statements.write, [JSON.stringify(ordered.map(inputOf))])
+    if (commits.length === 1) return sql.unsafe<Row>(statements.onePlain, plainValues(first))
+    return sql.unsafe<Row>(statements.plain, [JSON.stringify(ordered.map(plainInput))])
+  }
+
   const write = (commits: ReadonlyArray<Commit>, attempts = 1): Effect.Effect<ReadonlyArray<CommitOutcome>, SqlError> => {
     const ordered = inOrder(commits)
-    return Effect.flatMap(sql.unsafe<Row>(statements.write, [JSON.stringify(ordered.map(inputOf))]), (rows) => {
+    return Effect.flatMap(run(commits, ordered), (rows) => {
       if (rows.length === commits.length) return Effect.succeed(commits.map(() => stored))
       const written = new Set(rows.map((row) => wholeOf(row, "n")))
       const refused = ordered.filter(([position]) => !written.has(position))
