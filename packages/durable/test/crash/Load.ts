@@ -1,0 +1,99 @@
+/** Clients that send to whichever worker is up, one event after the other, and send again what was not answered. */
+import { setTimeout as sleep } from "node:timers/promises"
+import { type Answer, type Attempt, isOver, type Sent } from "../simulation/Answers.ts"
+import type { Chance } from "../simulation/Chance.ts"
+import { type Driven, driven } from "../simulation/Machines.ts"
+import type { WorkerProcess } from "./WorkerProcess.ts"
+
+export interface LoadOptions {
+  readonly machines: ReadonlyArray<Driven>
+  readonly clients: number
+  /** How many events come without an id, of one. */
+  readonly withoutId: number
+  readonly chance: Chance
+  /** Who is asked next. */
+  readonly worker: () => WorkerProcess | undefined
+}
+
+/** After so many events come new instances. */
+const generationLength = 300
+
+interface OwnSent extends Sent {
+  readonly attempts: Array<Attempt>
+  settled: boolean
+}
+
+export class Load {
+  readonly sent: Array<OwnSent> = []
+  readonly #options: LoadOptions
+  readonly #clients: Array<Promise<void>> = []
+  #moment = 0
+  #ending = false
+  /** Grows with every accepted event. */
+  accepted = 0
+  failures: Array<string> = []
+
+  constructor(options: LoadOptions) {
+    this.#options = options
+  }
+
+  begin() {
+    for (let client = 0; client < this.#options.clients; client++) this.#clients.push(this.#client(client))
+  }
+
+  /** Lets everybody finish what they have begun. */
+  async end() {
+    this.#ending = true
+    await Promise.all(this.#clients)
+  }
+
+  /** Waits for the next event that is accepted. */
+  async progress(): Promise<void> {
+    const before = this.accepted
+    while (this.accepted === before) await sleep(2)
+  }
+
+  async #client(client: number) {
+    const { chance, machines, withoutId } = this.#options
+    for (let count = 0; !this.#ending; count++) {
+      const { machine, id } = this.#target()
+      const token = `c${client}-${count}`
+      const dedupeId = chance.happens(withoutId) ? undefined : token
+      const event = driven(machine, machines).event(chance, token)
+      const sent: OwnSent = { machine, id, event, token, dedupeId, attempts: [], settled: false }
+      this.sent.push(sent)
+      await this.#deliver(sent)
+    }
+  }
+
+  /** A few instances at a time, so that they are contended for; new ones as the old ones end. */
+  #target() {
+    const { chance, machines } = this.#options
+    const generation = Math.floor(this.sent.length / generationLength)
+    return { machine: chance.pick(machines).machine.name, id: `i-${generation}-${chance.between(0, 5)}` }
+  }
+
+  async #deliver(sent: OwnSent) {
+    for (;;) {
+      const worker = this.#options.worker()
+      if (worker === undefined) {
+        await sleep(5)
+        continue
+      }
+      const attempt: Attempt = { begun: ++this.#moment, ended: undefined, answer: undefined }
+      sent.attempts.push(attempt)
+      const answer = await worker.send(sent)
+      attempt.ended = ++this.#moment
+      attempt.answer = answer
+      this.#note(answer)
+      if (isOver(answer) || sent.dedupeId === undefined) break
+      await sleep(5)
+    }
+    sent.settled = true
+  }
+
+  #note(answer: Answer) {
+    if (answer._tag === "Taken") this.accepted++
+    if (answer._tag === "Refused") this.failures.push(answer.error._tag)
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * Worker processes killed with SIGKILL under load. `DETENT_CRASH_KILLS=500 npm test -- crash` kills as often on each store.
+ */
+import { describe, expect, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { freshDatabase } from "../support/Postgres.ts"
+import { freshFile } from "../support/Sqlite.ts"
+import { type Killed, killRepeatedly } from "./Killing.ts"
+
+const asked = process.env["DETENT_CRASH_KILLS"]
+const seed = Number(process.env["DETENT_CRASH_SEED"] ?? 1)
+const killsOn = (fallback: number) => Number(asked ?? fallback)
+
+const check = (killed: Killed) => {
+  expect(killed.problems).toEqual([])
+  // Not that a run in which nothing happened is taken for a proof.
+  expect(killed.accepted).toBeGreaterThan(killed.kills * 5)
+  expect(killed.fired).toBeGreaterThan(killed.kills / 2)
+  expect(killed.commands).toBeGreaterThan(0)
+}
+
+describe("processes killed with -9 under load", () => {
+  const sqlite = killsOn(40)
+  it.live(
+    `${sqlite} times on SQLite: every accepted event is journaled once and in order, every timer fired once, memory equals replay`,
+    () =>
+      Effect.gen(function* () {
+        const filename = yield* freshFile
+        check(yield* Effect.promise(() => killRepeatedly({ _tag: "Sqlite", filename }, sqlite, seed)))
+      }),
+    60_000 + sqlite * 3000,
+  )
+
+  const postgres = killsOn(25)
+  it.live(
+    `${postgres} times on PostgreSQL: every accepted event is journaled once and in order, every timer fired once, memory equals replay`,
+    () =>
+      Effect.gen(function* () {
+        const url = yield* freshDatabase
+        check(yield* Effect.promise(() => killRepeatedly({ _tag: "Postgres", url }, postgres, seed)))
+      }),
+    60_000 + postgres * 3000,
+  )
+})

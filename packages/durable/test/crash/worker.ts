@@ -1,0 +1,104 @@
+/** A process with an engine in it. It does what the test tells it, until it is killed. */
+import { Engine, type EngineService, fastLock, InstanceLock } from "@detent/durable"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as References from "effect/References"
+import * as Schedule from "effect/Schedule"
+import * as Scope from "effect/Scope"
+import * as PostgresStore from "../../src/PostgresStore.ts"
+import * as SqliteStore from "../../src/SqliteStore.ts"
+import type { Answer } from "../simulation/Answers.ts"
+import { type Driven, driven, machinesAt } from "../simulation/Machines.ts"
+import type { FromWorker, Opening, ToWorker } from "./Protocol.ts"
+
+const tell = (message: FromWorker) => process.send?.(message)
+
+const scope = Scope.makeUnsafe()
+const live = Clock.Clock.defaultValue()
+let offset = 0
+/** The machine's clock, as somebody sets it. */
+const clock: Clock.Clock = {
+  currentTimeMillisUnsafe: () => live.currentTimeMillisUnsafe() + offset,
+  currentTimeMillis: Effect.sync(() => live.currentTimeMillisUnsafe() + offset),
+  currentTimeNanosUnsafe: () => live.currentTimeNanosUnsafe() + BigInt(offset) * 1_000_000n,
+  currentTimeNanos: Effect.sync(() => live.currentTimeNanosUnsafe() + BigInt(offset) * 1_000_000n),
+  monotonicTimeNanosUnsafe: () => live.monotonicTimeNanosUnsafe(),
+  monotonicTimeNanos: live.monotonicTimeNanos,
+  sleep: (duration) => live.sleep(duration),
+}
+const run = Effect.runForkWith(
+  Context.make(Clock.Clock, clock).pipe(Context.add(References.MinimumLogLevel, "None")) as Context.Context<never>,
+)
+
+let engine: EngineService
+let machines: ReadonlyArray<Driven>
+
+const open = ({ store, node, pace, lockMillis, storeTimeoutMillis }: Opening) =>
+  Effect.gen(function* () {
+    const base =
+      store._tag === "Sqlite" ? SqliteStore.layer({ filename: store.filename }) : PostgresStore.layer({ url: store.url, maxConnections: 4 })
+    const lock = { ...fastLock, duration: lockMillis ?? 0, acquireTimeout: "5 seconds", retryInterval: "20 millis", nodeId: node } as const
+    const under = lockMillis === undefined ? base : InstanceLock.layer(lock).pipe(Layer.provideMerge(base))
+    const sweeper = { interval: 200, backoffOnEmpty: 0, claimDuration: 500, grace: 50, maxAttempts: 1_000_000 }
+    const options = { nodeId: node, sweeper, ...(storeTimeoutMillis === undefined ? {} : { storeTimeout: storeTimeoutMillis }) }
+    const layer = Engine.layer(options).pipe(Layer.provide(under))
+    const context = yield* Layer.buildWithMemoMap(layer, Layer.makeMemoMapUnsafe(), scope)
+    engine = Context.get(context, Engine)
+    machines = machinesAt(pace)
+    const patient = Schedule.spaced("100 millis")
+    yield* Effect.forEach(machines, ({ machine }) => Effect.retry(engine.register(machine), patient), { discard: true })
+  })
+
+const answerOf = (exit: Exit.Exit<Extract<Answer, { _tag: "Taken" }>, { readonly _tag: string; readonly message: string }>): Answer => {
+  if (Exit.isSuccess(exit)) return { _tag: "Taken", from: exit.value.from, state: exit.value.state }
+  const failure = exit.cause.reasons.find(Cause.isFailReason)
+  if (failure === undefined) return { _tag: "Defect", defect: Cause.pretty(exit.cause) }
+  return { _tag: "Refused", error: { _tag: failure.error._tag, message: failure.error.message } }
+}
+
+const receive = (message: ToWorker) => {
+  switch (message._tag) {
+    case "Open":
+      return void run(open(message)).addObserver((exit) =>
+        tell(Exit.isSuccess(exit) ? { _tag: "Opened" } : { _tag: "Failed", problem: Cause.pretty(exit.cause) }),
+      )
+    case "Send": {
+      const { machine, id, token, event, dedupeId } = message
+      const sending = Effect.flatMap(engine.ensure(driven(machine, machines).machine, id), (instance) =>
+        Effect.map(instance.call(event, dedupeId === undefined ? {} : { id: dedupeId }), ({ from, state }) => ({
+          _tag: "Taken" as const,
+          from,
+          state,
+        })),
+      )
+      return void run(sending).addObserver((exit) => tell({ _tag: "Answered", token, answer: answerOf(exit) }))
+    }
+    case "Read": {
+      const { machine, id } = message
+      const reading = Effect.flatMap(engine.get(driven(machine, machines).machine, id), (found) =>
+        found._tag === "None" ? Effect.undefined : found.value.snapshot,
+      )
+      return void run(reading).addObserver((exit) => {
+        const snapshot = Exit.isSuccess(exit) ? exit.value : undefined
+        tell({ _tag: "State", machine, id, sequence: snapshot?.sequence ?? -1, state: snapshot?.state })
+      })
+    }
+    case "Jump":
+      offset += message.millis
+      return
+    case "Stop":
+      return void run(Scope.close(scope, Exit.void)).addObserver(() => {
+        tell({ _tag: "Stopped" })
+        process.disconnect()
+      })
+  }
+}
+
+process.on("message", receive)
+// A test that dies takes its workers along.
+process.on("disconnect", () => process.exit(0))
+tell({ _tag: "Ready" })

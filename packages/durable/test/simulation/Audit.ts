@@ -1,0 +1,171 @@
+/**
+ * Judges what a store holds of one instance, by the journal alone: every event is decided on again, and state, timers and
+ * commands must be what follows from them. The engine has no part in it.
+ */
+import { begin, type Compiled, compiledOf, decide, type Node, type Tagged } from "@detent/machine/internal"
+import type { Codec, EventBody } from "../../src/Codec.ts"
+import type { CommandRecord, EventRecord, InstanceKey, SnapshotRecord, TimerRecord } from "../../src/Commit.ts"
+import { type AnyMachine, codecOf } from "./Machines.ts"
+
+/** One instance as it is stored, whatever the store. */
+export interface Stored extends InstanceKey {
+  readonly tag: string
+  readonly status: string
+  readonly resident: boolean
+  readonly sequence: number
+  readonly startedAt: number
+  readonly origin: string | undefined
+  readonly events: ReadonlyArray<EventRecord>
+  readonly snapshot: SnapshotRecord | undefined
+  readonly timers: ReadonlyArray<TimerRecord>
+  readonly commands: ReadonlyArray<Pick<CommandRecord, "key" | "slot" | "sequence">>
+}
+
+export interface Judged {
+  readonly problems: ReadonlyArray<string>
+  /** As JSON, by sequence; the first is what it began with. */
+  readonly states: ReadonlyArray<string>
+  /** At which sequence the event of a token is journaled. */
+  readonly tokens: ReadonlyMap<string, number>
+  /** Events that a journaled decision sent to the instance itself, and that are in the journal. */
+  readonly raised: { readonly journaled: number; readonly missing: number }
+  /** How often a deadline passed and was told. */
+  readonly fired: number
+}
+
+/** Where clocks jump, a deadline may pass by one clock before it passes by another. */
+export const judge = (machine: AnyMachine, stored: Stored, clocksJump = false): Judged => new Judge(machine, stored, clocksJump).judged()
+
+export const tokenOf = (event: Tagged): string | undefined => (event as { readonly token?: string }).token
+
+class Judge {
+  readonly #compiled: Compiled
+  readonly #codec: Codec
+  readonly #stored: Stored
+  readonly #clocksJump: boolean
+  readonly #problems: Array<string> = []
+  readonly #states: Array<string> = []
+  readonly #tokens = new Map<string, number>()
+  readonly #raised: Array<string> = []
+  readonly #commands: Array<string> = []
+  #timers = new Map<string, TimerRecord>()
+  #state: Tagged
+  #stopped = false
+  #fired = 0
+
+  constructor(machine: AnyMachine, stored: Stored, clocksJump: boolean) {
+    this.#clocksJump = clocksJump
+    this.#compiled = compiledOf(machine)
+    this.#codec = codecOf(machine.name)
+    this.#stored = stored
+    const { v, s } = JSON.parse(stored.origin ?? "null") as { readonly v: number; readonly s: unknown }
+    this.#state = this.#codec.decodeState(JSON.stringify(s), v)
+  }
+
+  judged(): Judged {
+    const beginning = begin(this.#compiled, this.#state, 0)
+    if (beginning._tag === "Beginning") this.#request(beginning.requests, 0)
+    this.#setTimers({ sequence: 0, at: this.#stored.startedAt }, true)
+    this.#states.push(this.#codec.encodeState(this.#state))
+    this.#events()
+    this.#record()
+    this.#snapshot()
+    this.#sameTimers()
+    this.#sameCommands()
+    const missing = this.#raised.filter((token) => !this.#tokens.has(token)).length
+    const raised = { journaled: this.#raised.length - missing, missing }
+    return { problems: this.#problems, states: this.#states, tokens: this.#tokens, raised, fired: this.#fired }
+  }
+
+  #say(problem: string) {
+    this.#problems.push(`${this.#stored.machine} ${this.#stored.id}: ${problem}`)
+  }
+
+  #node(): Node {
+    return this.#compiled.nodes.get(this.#state._tag) as Node
+  }
+
+  #events() {
+    const dedupeIds = new Set<string>()
+    for (const [index, record] of this.#stored.events.entries()) {
+      if (record.sequence !== index + 1) return this.#say(`event ${index + 1} is missing: the next has sequence ${record.sequence}`)
+      if (record.dedupeId !== undefined && dedupeIds.has(record.dedupeId)) this.#say(`id ${record.dedupeId} is journaled twice`)
+      if (record.dedupeId !== undefined) dedupeIds.add(record.dedupeId)
+      const body = this.#codec.decodeEvent(record.body)
+      const token = tokenOf(body.event)
+      if (token !== undefined && this.#tokens.has(token)) {
+        this.#say(`${token} is journaled twice, at ${this.#tokens.get(token)} and ${record.sequence}`)
+      }
+      if (token !== undefined) this.#tokens.set(token, record.sequence)
+      if (this.#stopped || this.#node().final) return this.#say(`event ${record.sequence} came after the end`)
+      this.#apply(record, body)
+      this.#states.push(this.#codec.encodeState(this.#state))
+    }
+  }
+
+  #apply(record: EventRecord, { event, settled }: EventBody) {
+    const timerName = event._tag === "@timeout" ? (event as unknown as { readonly name: string }).name : undefined
+    if (timerName !== undefined) this.#fire(record, timerName)
+    const decision = decide(this.#compiled, this.#state, event, record.at)
+    if (settled !== undefined) {
+      this.#state = settled.state
+      return this.#setTimers(record, settled.moved)
+    }
+    if (decision._tag !== "Goto" && decision._tag !== "Stay" && decision._tag !== "Stop")
+      return this.#say(`${event._tag} at ${record.sequence} does not fit state ${this.#state._tag}: ${decision._tag}`)
+    this.#state = decision.state
+    this.#stopped = decision._tag === "Stop"
+    this.#request(decision.requests, record.sequence)
+    for (const sent of decision.sends) this.#raised.push(tokenOf(sent) ?? "")
+    if (this.#stopped) this.#timers = new Map()
+    else this.#setTimers(record, decision._tag === "Goto")
+  }
+
+  #request(requests: ReadonlyArray<{ readonly slot: string }>, sequence: number) {
+    const { machine, id } = this.#stored
+    for (const [index, { slot }] of requests.entries()) this.#commands.push(`${machine}/${id}/${sequence}/${index} ${slot}`)
+  }
+
+  #fire({ sequence, at }: EventRecord, name: string) {
+    const timer = this.#timers.get(name)
+    if (timer === undefined) return this.#say(`timer ${name} fired at ${sequence} and was not set, or fired before`)
+    if (at < timer.due && !this.#clocksJump) this.#say(`timer ${name} fired at ${sequence} was early: at ${at} instead of ${timer.due}`)
+    this.#fired++
+    this.#timers.delete(name)
+  }
+
+  #setTimers({ sequence, at }: Pick<EventRecord, "sequence" | "at">, entered: boolean) {
+    if (entered) this.#timers = new Map()
+    for (const { name, idle, millis } of this.#node().timeouts.values()) {
+      if (entered || idle) this.#timers.set(name, { name, entry: sequence, due: at + millis(this.#state) })
+    }
+  }
+
+  #record() {
+    const { sequence, tag, status, resident, events } = this.#stored
+    if (sequence !== events.length) this.#say(`it stands at ${sequence}, and ${events.length} events are journaled`)
+    if (tag !== this.#state._tag) this.#say(`it is listed in ${tag}, and its journal leads to ${this.#state._tag}`)
+    const expected = this.#stopped ? "stopped" : this.#node().final ? "final" : "running"
+    if (status !== expected) this.#say(`it is listed as ${status} instead of ${expected}`)
+    const works = expected === "running" && this.#node().works.length > 0
+    if (resident !== works) this.#say(`it is listed as ${resident ? "" : "not "}resident`)
+  }
+
+  #snapshot() {
+    const { snapshot } = this.#stored
+    if (snapshot === undefined) return
+    if (snapshot.body !== this.#states[snapshot.sequence]) this.#say(`its snapshot at ${snapshot.sequence} is ${snapshot.body}`)
+  }
+
+  #sameTimers() {
+    const text = (timers: Iterable<TimerRecord>) => JSON.stringify([...timers].map(({ name, entry, due }) => [name, entry, due]).sort())
+    const [found, expected] = [text(this.#stored.timers), text(this.#timers.values())]
+    if (found !== expected) this.#say(`its timers are ${found} instead of ${expected}`)
+  }
+
+  #sameCommands() {
+    const found = this.#stored.commands.map(({ key, slot }) => `${key} ${slot}`).sort()
+    const expected = [...this.#commands].sort()
+    if (found.join() !== expected.join()) this.#say(`its commands are ${found.join() || "none"} instead of ${expected.join() || "none"}`)
+  }
+}

@@ -1,0 +1,170 @@
+/** A memory store at the far end of a bad line: requests and answers are delayed, lost, or arrive after they were given up. */
+import { PersistenceFailed } from "@detent/machine"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type { Commit, CommitOutcome } from "../../src/Commit.ts"
+import { Journal, type JournalService } from "../../src/Journal.ts"
+import { Leases, type LeasesService } from "../../src/Leases.ts"
+import { memoryJournal } from "../../src/memory/MemoryJournal.ts"
+import { memoryLeases } from "../../src/memory/MemoryLeases.ts"
+import { emptyState, type MemoryState } from "../../src/memory/MemoryState.ts"
+import { memoryTimers } from "../../src/memory/MemoryTimers.ts"
+import { Timers, type TimersService } from "../../src/Timers.ts"
+import type { Stored } from "./Audit.ts"
+import type { Process, World } from "./World.ts"
+
+/** How often, of one, a request meets each fate. */
+export interface Line {
+  /** The request never arrives, and the sender is told that it failed. */
+  readonly lost: number
+  /** It is done, and the answer is lost: the sender is told that it failed. */
+  readonly unanswered: number
+  /** The sender is told that it failed, and it is done later all the same. */
+  readonly late: number
+  /** It takes its time. */
+  readonly slow: number
+}
+
+export const perfectLine: Line = { lost: 0, unanswered: 0, late: 0, slow: 0 }
+
+type Fate = "lost" | "unanswered" | "late" | "fine"
+
+/** A mistake made on purpose, to see that it is found. */
+export type Mistake = (commit: Commit, state: MemoryState) => ReadonlyArray<Commit>
+
+export class FaultyStore {
+  line: Line = perfectLine
+  mistake: Mistake | undefined
+  readonly state: MemoryState = emptyState()
+  readonly journal: JournalService = memoryJournal(this.state)
+  readonly #timers: TimersService = memoryTimers(this.state)
+  readonly #leases: LeasesService = memoryLeases(this.state)
+  readonly #world: World
+  readonly #process: Process
+
+  constructor(world: World) {
+    this.#world = world
+    this.#process = world.process("store")
+  }
+
+  /** The store as a process reaches it. */
+  reachedFrom(process: Process): Context.Context<Journal | Timers | Leases> {
+    const { journal } = this
+    const timers = this.#timers
+    const leases = this.#leases
+    const read = <A>(request: Effect.Effect<A, PersistenceFailed>) => this.#send(process, "read", request)
+    const write = <A>(request: Effect.Effect<A, PersistenceFailed>) => this.#send(process, "write", request)
+    return Context.make(Journal, {
+      commit: (commits) => write(Effect.suspend(() => this.#commit(process, commits))),
+      open: (key) => read(journal.open(key)),
+      openAll: (keys) => read(journal.openAll(keys)),
+      events: (key, after, limit) => read(journal.events(key, after, limit)),
+      tails: (keys) => read(journal.tails(keys)),
+      findDuplicate: (key, dedupeId) => read(journal.findDuplicate(key, dedupeId)),
+      saveSnapshot: (key, snapshot) => write(journal.saveSnapshot(key, snapshot)),
+      prune: (key, through) => write(journal.prune(key, through)),
+      list: (filter, limit, after) => read(journal.list(filter, limit, after)),
+      count: (machine) => read(journal.count(machine)),
+      setStatus: (key, status, reason) => write(journal.setStatus(key, status, reason)),
+      rewrite: (key, event) => write(journal.rewrite(key, event)),
+      fork: (from, through, to) => write(journal.fork(from, through, to)),
+    }).pipe(
+      Context.add(Timers, {
+        claim: (request) => write(timers.claim(request)),
+        nextDue: (machines, now) => read(timers.nextDue(machines, now)),
+        complete: (timer) => write(timers.complete(timer)),
+        release: (timer, owner) => write(timers.release(timer, owner)),
+        bury: (timer, problem) => write(timers.bury(timer, problem)),
+        dead: (limit) => read(timers.dead(limit)),
+        revive: (timer) => write(timers.revive(timer)),
+      }),
+      Context.add(Leases, {
+        acquire: (name, owner, millis) => write(leases.acquire(name, owner, millis)),
+        extend: (lease, millis) => write(leases.extend(lease, millis)),
+        release: (lease) => write(leases.release(lease)),
+        get: (name) => read(leases.get(name)),
+      }),
+    )
+  }
+
+  #commit(process: Process, commits: ReadonlyArray<Commit>) {
+    const { mistake, state } = this
+    const each = (commit: Commit) => {
+      const applied = mistake === undefined ? [commit] : mistake(commit, state)
+      return Effect.map(
+        Effect.forEach(applied, (one) => this.journal.commit([one])),
+        (outcomes): CommitOutcome => {
+          const outcome = outcomes[0]?.[0] ?? { _tag: "Stored" }
+          const tags = commit.events.map(({ sequence, tag, body }) => `${sequence} ${tag} ${/"token":"(.*?)"/.exec(body)?.[1] ?? ""}`)
+          this.#world.tell(process.name, `${commit.machine} ${commit.id} from ${commit.expected} [${tags}] → ${JSON.stringify(outcome)}`)
+          return outcome
+        },
+      )
+    }
+    return Effect.forEach(commits, each)
+  }
+
+  #fate(kind: "read" | "write"): Fate {
+    const { chance } = this.#world
+    const { lost, unanswered, late } = this.line
+    const at = chance.next()
+    if (at < lost) return "lost"
+    if (kind === "read") return "fine"
+    if (at < lost + unanswered) return "unanswered"
+    return at < lost + unanswered + late ? "late" : "fine"
+  }
+
+  #delay(): number {
+    const { chance } = this.#world
+    if (!chance.happens(this.line.slow)) return 0
+    return chance.happens(0.1) ? chance.between(500, 8000) : chance.between(1, 100)
+  }
+
+  #send<A>(process: Process, kind: "read" | "write", request: Effect.Effect<A, PersistenceFailed>): Effect.Effect<A, PersistenceFailed> {
+    return Effect.callback((resume) => {
+      const fate = this.#fate(kind)
+      const there = this.#delay()
+      const back = this.#delay()
+      const world = this.#world
+      const answer = (result: Exit.Exit<A, PersistenceFailed>) => this.#in(back, process, () => resume(result))
+      const failure = () =>
+        Exit.fail(new PersistenceFailed({ machine: "any", operation: kind, cause: new Error(`the line broke (${fate})`) }))
+      // What a process had on its way when it was killed arrives or not.
+      const arrives = world.chance.happens(0.5)
+      const work = () => (process.isAlive || arrives ? this.#work(request) : failure())
+      if (fate !== "fine") world.tell(process.name, `${kind} is ${fate}, ${there} + ${back} ms`)
+      if (fate === "lost") return this.#in(there, this.#process, () => answer(failure()))
+      if (fate === "late") {
+        this.#in(there, this.#process, () => answer(failure()))
+        return this.#in(there + back + world.chance.between(0, 2000), this.#process, () => void work())
+      }
+      this.#in(there, this.#process, () => {
+        const result = work()
+        answer(fate === "unanswered" ? failure() : result)
+      })
+    })
+  }
+
+  #work<A>(request: Effect.Effect<A, PersistenceFailed>): Exit.Exit<A, PersistenceFailed> {
+    const clock = Context.get(this.#process.context, Clock.Clock)
+    return Effect.runSyncExit(Effect.provideService(request, Clock.Clock, clock))
+  }
+
+  #in(millis: number, process: Process, task: () => void) {
+    if (millis === 0) this.#world.soon(process, task)
+    else this.#world.after(process, millis, task)
+  }
+
+  stored(): ReadonlyArray<Stored> {
+    return [...this.state.instances.values()].map(({ record, origin, events, snapshot, timers }) => ({
+      ...record,
+      origin,
+      events,
+      snapshot,
+      timers: [...timers.values()].filter(({ problem }) => problem === undefined),
+      commands: [...this.state.commands.values()].filter(({ machine, id }) => machine === record.machine && id === record.id),
+    }))
+  }
+}

@@ -1,0 +1,149 @@
+/** The machines that simulated clients and crashing processes drive: between them they have everything an instance can have. */
+import { Event, Machine, Slot, State, stay, stop } from "@detent/machine"
+import { compiledOf, type Tagged } from "@detent/machine/internal"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
+import { Codec } from "../../src/Codec.ts"
+import type { Chance } from "./Chance.ts"
+
+/** A machine of whatever states and events. */
+export type AnyMachine = Machine.Definition<Tagged, Tagged, void, never>
+
+/** Every event a client sends has a token of its own, so that it is found in the journal whatever became of it. */
+const token = { token: Schema.String }
+
+/** Counts; falls asleep when nobody asks; raises events on its own. */
+const CounterState = State({ Counting: { n: Schema.Number }, Paused: { n: Schema.Number }, Asleep: { n: Schema.Number } })
+const CounterEvent = Event({
+  Add: { ...token, by: Schema.Number },
+  Double: token,
+  Pause: token,
+  Resume: token,
+  Look: token,
+  Wake: token,
+})
+const counter = (pace: number) =>
+  Machine.make({ name: "counter", state: CounterState, event: CounterEvent, initial: CounterState.Counting({ n: 0 }) })
+    .on(CounterState.Counting, CounterEvent.Add, CounterState.Counting, ({ state, event }) =>
+      CounterState.Counting({ n: state.n + event.by }),
+    )
+    .on(CounterState.Counting, CounterEvent.Double, stay, ({ state, event, self }) => {
+      self.send(CounterEvent.Add({ by: state.n % 1000, token: `${event.token}+add` }))
+      self.send(CounterEvent.Pause({ token: `${event.token}+pause` }))
+      return stay
+    })
+    .on(CounterState.Counting, CounterEvent.Pause, CounterState.Paused)
+    .on(CounterState.Paused, CounterEvent.Resume, CounterState.Counting)
+    .on(CounterState.Asleep, CounterEvent.Wake, CounterState.Counting)
+    .on(CounterState.Counting, CounterEvent.Look, stay, () => Effect.as(Effect.sleep(20 * pace), stay))
+    .postpone(CounterState.Paused, CounterEvent.Add)
+    .timeout(CounterState.Counting, 7000 * pace, CounterState.Asleep, { name: "idle", idle: true })
+    .timeout(CounterState.Paused, 3000 * pace, CounterState.Counting)
+    .persist({ snapshot: { _tag: "EveryN", transitions: 5 } })
+
+/** Waits to be paid; reminds; asks the outside world for things; ends. */
+const OrderState = State({ Pending: { n: Schema.Number }, Awaiting: { n: Schema.Number }, Paid: { n: Schema.Number }, Late: {} })
+const OrderEvent = Event({ Request: token, Pay: token, Ping: token, Again: token, Back: token, Quit: token })
+const effects = Slot.Effects({ charge: { n: Schema.Number }, mail: { text: Schema.String } })
+const order = (pace: number) =>
+  Machine.make({ name: "order", state: OrderState, event: OrderEvent, effects, initial: OrderState.Pending({ n: 0 }) })
+    .on(OrderState.Pending, OrderEvent.Request, OrderState.Awaiting, ({ state, effects }) => {
+      effects.mail({ text: "please pay" })
+      effects.mail({ text: "soon" })
+      return OrderState.Awaiting({ n: state.n + 1 })
+    })
+    .on(OrderState.Awaiting, OrderEvent.Ping, stay)
+    .on(OrderState.Awaiting, OrderEvent.Back, OrderState.Pending)
+    .reenter(OrderState.Awaiting, OrderEvent.Again)
+    .on(OrderState.Awaiting, OrderEvent.Pay, OrderState.Paid)
+    .on(OrderState.Late, OrderEvent.Back, OrderState.Pending, () => OrderState.Pending({ n: 0 }))
+    .onAny(OrderEvent.Quit, stop("quit"))
+    .timeout(OrderState.Awaiting, 2000 * pace, stay, { name: "reminder" })
+    .timeout(OrderState.Awaiting, 5000 * pace, OrderState.Late)
+    .enter(OrderState.Paid, ({ state, effects }) => effects.charge({ n: state.n }))
+    .final(OrderState.Paid)
+    .build({ charge: () => Effect.void, mail: () => Effect.void })
+
+/** Works: its state has work of its own, its hooks take time, and its work has a deadline. */
+const JobState = State({ Idle: { n: Schema.Number }, Working: { n: Schema.Number }, Resting: { n: Schema.Number } })
+const JobEvent = Event({ Begin: token, Progress: {}, Finish: {}, Abort: token, Note: token })
+const job = (pace: number) =>
+  Machine.make({
+    name: "job",
+    state: JobState,
+    event: JobEvent,
+    initial: JobState.Idle({ n: 0 }),
+    // What its work sends may meet a store that fails.
+    supervision: Schedule.spaced(200 * pace),
+  })
+    .on(JobState.Idle, JobEvent.Begin, JobState.Working, ({ state, event, self }) => {
+      self.send(JobEvent.Note({ token: `${event.token}+note` }))
+      return JobState.Working({ n: state.n })
+    })
+    .on(JobState.Working, JobEvent.Progress, JobState.Working, ({ state }) => JobState.Working({ n: state.n + 1 }))
+    .on(JobState.Working, JobEvent.Finish, JobState.Resting)
+    .on(JobState.Working, JobEvent.Abort, JobState.Idle)
+    .on([JobState.Idle, JobState.Working], JobEvent.Note, stay)
+    .timeout(JobState.Working, 20_000 * pace, JobState.Resting, { name: "deadline" })
+    .timeout(JobState.Resting, 1000 * pace, JobState.Idle)
+    .enter(JobState.Working, () => Effect.sleep(5))
+    .exit(JobState.Working, () => Effect.sleep(5))
+    .spawn(JobState.Working, ({ self }) =>
+      Effect.gen(function* () {
+        yield* Effect.sleep(300 * pace)
+        yield* self.send(JobEvent.Progress())
+        yield* Effect.sleep(300 * pace)
+        yield* self.send(JobEvent.Finish())
+      }),
+    )
+    .persist({ snapshot: { _tag: "EveryTransition" } })
+
+const any = (machine: unknown) => machine as AnyMachine
+
+export interface Driven {
+  readonly machine: AnyMachine
+  /** Something a client might send. */
+  readonly event: (chance: Chance, token: string) => Tagged
+  /** An event that leaves state and timers as they are wherever it is accepted, for writers that are no engine. */
+  readonly plain: ((token: string) => Tagged) | undefined
+}
+
+/** The machines, slow or fast: at pace 1 their deadlines are a few seconds. */
+export const machinesAt = (pace: number): ReadonlyArray<Driven> => [
+  {
+    machine: any(counter(pace)),
+    event: (chance, token) =>
+      chance.pick([
+        ...Array.from({ length: 8 }, () => CounterEvent.Add({ token, by: chance.between(1, 9) })),
+        CounterEvent.Double({ token }),
+        CounterEvent.Pause({ token }),
+        CounterEvent.Resume({ token }),
+        CounterEvent.Look({ token }),
+        CounterEvent.Wake({ token }),
+      ]),
+    plain: undefined,
+  },
+  {
+    machine: any(order(pace)),
+    event: (chance, token) => {
+      if (chance.happens(0.02)) return OrderEvent.Quit({ token })
+      if (chance.happens(0.05)) return OrderEvent.Pay({ token })
+      return chance.pick([OrderEvent.Request, OrderEvent.Request, OrderEvent.Ping, OrderEvent.Again, OrderEvent.Back])({ token })
+    },
+    plain: (token) => OrderEvent.Ping({ token }),
+  },
+  {
+    machine: any(job(pace)),
+    event: (chance, token) => chance.pick([JobEvent.Begin, JobEvent.Begin, JobEvent.Abort, JobEvent.Note, JobEvent.Note])({ token }),
+    plain: (token) => JobEvent.Note({ token }),
+  },
+]
+
+export const machines = machinesAt(1)
+
+export const driven = (name: string, among = machines): Driven => among.find(({ machine }) => machine.name === name) as Driven
+
+const codecs = new Map(machines.map(({ machine }) => [machine.name, new Codec(compiledOf(machine), {})]))
+
+export const codecOf = (name: string): Codec => codecs.get(name) as Codec

@@ -1,0 +1,95 @@
+/**
+ * Engines on virtual time over a store that fails, thousands of times over. Every schedule follows from its seed:
+ *
+ *     DETENT_SIMULATION_SEED=17 npm test -- simulation             one schedule again
+ *     DETENT_SIMULATION_SCHEDULES=100000 npm test -- simulation    a long run
+ */
+import { describe, expect, it } from "@effect/vitest"
+import type { MemoryState } from "../../src/memory/MemoryState.ts"
+import { describeFailure, explore } from "./Explore.ts"
+import type { Mistake } from "./FaultyStore.ts"
+
+const seed = process.env["DETENT_SIMULATION_SEED"]
+const count = Number(process.env["DETENT_SIMULATION_SCHEDULES"] ?? 2000)
+/** So that a failure in one part of the run is not told as a time-out of the whole. */
+const parts = 4
+
+const range = (from: number, length: number) => Array.from({ length }, (_, index) => from + index)
+
+const run = (seeds: ReadonlyArray<number>) => {
+  const explored = explore(seeds)
+  if (explored.failure !== undefined) expect.fail(describeFailure(explored.failure))
+  return explored
+}
+
+describe("simulation", () => {
+  if (seed !== undefined) return it(`schedule ${seed} keeps every rule`, () => void run([Number(seed)]), 60_000)
+  const share = Math.ceil(count / parts)
+  for (const part of range(0, parts)) {
+    it(
+      `in ${share} random schedules from ${part * share + 1} on every accepted event is kept once and in order, every timer fires once, memory equals replay`,
+      () => {
+        const { journaled, fired } = run(range(part * share + 1, share))
+        // Not that a simulation in which nothing happens is taken for a proof.
+        expect(journaled).toBeGreaterThan(share * 10)
+        expect(fired).toBeGreaterThan(share)
+      },
+      Math.max(60_000, count * 100),
+    )
+  }
+})
+
+/** What the schedules would find in a store that does one thing wrong. */
+describe("the simulation notices a store that", () => {
+  const notices = (title: string, mistake: () => Mistake) =>
+    it(title, () => {
+      const { failure } = explore(range(1, 100), mistake())
+      expect(failure?.problems.join("\n")).toMatch(/./)
+    }, 30_000)
+
+  const sequenceOf = (state: MemoryState, { machine, id }: { readonly machine: string; readonly id: string }) =>
+    state.instances.get(`${machine}\u0000${id}`)?.record.sequence ?? -1
+
+  notices("stores a commit twice", () => (commit) => {
+    const shift = commit.events.length
+    const again = {
+      ...commit,
+      expected: commit.sequence,
+      sequence: commit.sequence + shift,
+      events: commit.events.map((event) => ({ ...event, sequence: event.sequence + shift, dedupeId: undefined })),
+    }
+    return shift === 0 ? [commit] : [commit, again]
+  })
+
+  notices("loses one commit in twenty and says it has it", () => {
+    let commits = 0
+    return (commit) => (++commits % 20 === 0 ? [] : [commit])
+  })
+
+  notices("does not check the sequence", () => (commit, state) => {
+    const shift = sequenceOf(state, commit) - commit.expected
+    return shift <= 0
+      ? [commit]
+      : [
+          {
+            ...commit,
+            expected: commit.expected + shift,
+            sequence: commit.sequence + shift,
+            events: commit.events.map((event) => ({ ...event, sequence: event.sequence + shift })),
+          },
+        ]
+  })
+
+  notices("forgets ids", () => (commit) => [{ ...commit, events: commit.events.map((event) => ({ ...event, dedupeId: undefined })) }])
+
+  notices("keeps timers that were cleared", () => (commit) => [{ ...commit, clearTimers: [] }])
+
+  notices("drops timers", () => (commit) => [{ ...commit, setTimers: commit.setTimers.slice(1) }])
+
+  notices("drops commands", () => (commit) => [{ ...commit, commands: [] }])
+
+  notices("stores a part of a commit", () => (commit) => {
+    const events = commit.events.slice(0, 1)
+    return events.length === commit.events.length ? [commit] : [{ ...commit, events }]
+  })
+})
