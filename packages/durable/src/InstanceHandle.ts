@@ -126,8 +126,8 @@ export class InstanceHandle {
 
   get saveSnapshot(): Effect.Effect<boolean, ReadError> {
     return Effect.flatMap(this.#cell, (cell) => {
-      // Behind a snapshot nobody could tell that the machine still owes itself an event.
-      if (cell.owesEvents) return Effect.succeed(false)
+      // Behind a snapshot nobody could tell that the machine still owes itself an event. An engine that has stopped cannot either.
+      if (cell.owesStoredEvents || this.#core.isClosed) return Effect.succeed(false)
       // State and sequence are read in one turn, so they belong together however many sends are under way.
       const { state, sequence, lastTransitionAt } = cell.snapshotUnsafe()
       const { version, codec } = this.#registered

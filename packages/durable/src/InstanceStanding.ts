@@ -9,7 +9,7 @@ import { InstanceLife } from "./InstanceLife.ts"
 import type { HeldLock } from "./InstanceLock.ts"
 import type { OpenedInstance } from "./Journal.ts"
 import type { Keeper, Reloaded } from "./Keeper.ts"
-import type { OwedEvent } from "./Raised.ts"
+import { type OwedEvent, reservedPrefix } from "./Raised.ts"
 import type { Registered } from "./Registered.ts"
 import type { AcceptedStep, Step } from "./Step.ts"
 
@@ -92,6 +92,11 @@ export abstract class InstanceStanding extends InstanceLife implements Committin
     return this.owed !== undefined && this.owed.size > 0
   }
 
+  /** The same by the journal: what is decided and not stored yet is still owed. */
+  get owesStoredEvents(): boolean {
+    return this.owesEvents || [...(this.flight ?? []), ...this.steps].some(({ envelope }) => envelope.dedupeId?.startsWith(reservedPrefix))
+  }
+
   /** Whether a timer of the stored state is still the one of that entry. */
   hasTimer({ name, entry }: TimerRecord): boolean {
     return this.storedTimers.get(name)?.entry === entry
@@ -162,7 +167,9 @@ export abstract class InstanceStanding extends InstanceLife implements Committin
     for (const envelope of envelopes) {
       this.owed.add(envelope)
       // Refused, it is settled as well.
-      envelope.tracker = () => this.owed?.delete(envelope)
+      envelope.tracker = () => {
+        if (!isUndecided(envelope.result)) this.owed?.delete(envelope)
+      }
     }
   }
 
@@ -172,3 +179,7 @@ export abstract class InstanceStanding extends InstanceLife implements Committin
     this.keeper.committer.enqueue(this)
   }
 }
+
+/** The store or a lock stood in the way: the event was neither taken nor refused, and is owed as before. */
+const isUndecided = (result: Result | undefined): boolean =>
+  result instanceof Error && (result._tag === "LockingFailed" || result._tag === "PersistenceFailed" || result._tag === "SequenceConflict")

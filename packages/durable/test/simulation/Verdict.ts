@@ -86,10 +86,9 @@ class Verdicts {
     }
   }
 
-  /** What a decision sends itself is not lost while nobody dies and the store fails nobody. */
+  /** What a decision sends itself is not lost, whoever dies and whatever the store fails at. */
   #raised(judged: ReadonlyArray<Known>) {
-    const failed = this.#outcome.clients.sent.some(({ attempts }) => attempts.some(({ answer }) => answer?._tag !== "Taken"))
     const missing = judged.reduce((sum, { raised }) => sum + raised.missing, 0)
-    if (missing > 0 && this.#outcome.calm && !failed) this.#problems.push(`${missing} events that were raised are not journaled`)
+    if (missing > 0) this.#problems.push(`${missing} events that were raised are not journaled`)
   }
 }
