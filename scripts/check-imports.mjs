@@ -27,7 +27,14 @@ const needs = {
  */
 const needsTypesOf = { console: ["server"] }
 
-const inBrowsers = new Set(["machine", "console"])
+/**
+ * What only the tests of a package may import besides.
+ *
+ * @type {Readonly<Record<string, ReadonlyArray<string>>>}
+ */
+const testsNeed = { entity: ["durable"] }
+
+const inBrowsers = new Set(["machine", "entity", "console"])
 
 const problems = packages.flatMap(checkPackage)
 for (const problem of problems) console.error(problem)
@@ -42,7 +49,10 @@ function checkPackage(name) {
   return ["src", "test"].flatMap((part) =>
     sourceFiles(join(root, "packages", name, part)).flatMap((file) =>
       importsOf(readFileSync(file, "utf8")).flatMap((found) => {
-        const reason = part === "src" ? (objection(name, file, found) ?? objectionInSource(name, found)) : objection(name, file, found)
+        const reason =
+          part === "src"
+            ? (objection(name, file, found, []) ?? objectionInSource(name, found))
+            : objection(name, file, found, testsNeed[name] ?? [])
         return reason === undefined ? [] : [`${relative(root, file)}:${found.line}: "${found.specifier}": ${reason}`]
       }),
     ),
@@ -53,14 +63,15 @@ function checkPackage(name) {
  * @param {string} name
  * @param {string} file
  * @param {Import} found
+ * @param {ReadonlyArray<string>} more
  */
-function objection(name, file, { specifier, typesOnly }) {
+function objection(name, file, { specifier, typesOnly }, more) {
   if (specifier.startsWith(".")) {
     const home = join(root, "packages", name) + sep
     return resolve(dirname(file), specifier).startsWith(home) ? undefined : "leaves its package; import the other package by its name"
   }
   const other = /^@detent\/([^/]+)/.exec(specifier)?.[1]
-  if (other === undefined || other === name || reachable(name).has(other)) return undefined
+  if (other === undefined || other === name || reachable(name).has(other) || more.includes(other)) return undefined
   if (needsTypesOf[name]?.includes(other)) return typesOnly ? undefined : `only types of ${other} may be imported in ${name}`
   return `${name} may not depend on ${other}`
 }

@@ -1,12 +1,12 @@
 /** The actor behind the {@link Actor} interface: a state, and the order in which events change it. */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
+import type * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import type { ActorEnd } from "./Actor.ts"
-import { ActorRecord } from "./ActorRecord.ts"
 import { actionFailed, inspect, notAQuestion, refusal, report, stale, stopped } from "./ActorReport.ts"
+import { commandKey } from "./CommandKey.ts"
 import { execute } from "./CommandRun.ts"
 import { decide } from "./Decide.ts"
 import type { Beginning, Decision, Request, Taken, TimerRequest } from "./Decision.ts"
@@ -19,13 +19,14 @@ import { Residence } from "./Residence.ts"
 import { armTimers, restartLater, startBackground, startStateWork } from "./StateWork.ts"
 import type { Supervisor } from "./Supervision.ts"
 import { eventLabel } from "./Timeout.ts"
+import { WaitingActor } from "./WaitingActor.ts"
 
 /** So many events are handled before others in the process get their turn. */
 const turnLimit = 2048
 
 const none: ReadonlyArray<never> = Object.freeze([])
 
-export class ActorCell extends ActorRecord {
+export class ActorCell extends WaitingActor {
   /** An event is being handled: others wait. */
   #busy = false
   /** Those who wait for the actor to drain; while there are any, it takes no events from outside. */
@@ -34,8 +35,6 @@ export class ActorCell extends ActorRecord {
   #postponed: Array<Message> | undefined = undefined
   #residence: Residence | undefined = undefined
   #background: Residence | undefined = undefined
-  /** Effects of the actor's own doing that it waits for: hooks, effectful decisions. */
-  #underway: Set<Fiber.Fiber<unknown, unknown>> | undefined = undefined
   #commands = 0
   #supervisor: Supervisor | undefined = undefined
   /** The end of work that took time to end. */
@@ -49,7 +48,7 @@ export class ActorCell extends ActorRecord {
     this.#startBackground()
     if (beginning.hooks.length === 0) this.#settleIn(beginning, false)
     else {
-      this.#later(runHooks(this, beginning.hooks, "(start)"), (error) => {
+      this.later(runHooks(this, beginning.hooks, "(start)"), (error) => {
         if (error !== undefined) report(this, error)
         this.#settleIn(beginning, false)
       })
@@ -118,9 +117,13 @@ export class ActorCell extends ActorRecord {
 
   // Handling
 
+  protected goOn() {
+    this.#pump()
+  }
+
   /** Handles what waits, unless something that takes time is under way. Called while busy. */
   #pump() {
-    for (let handled = 0; this.#underway === undefined; handled++) {
+    for (let handled = 0; !this.isWaiting; handled++) {
       const message = this.ending === undefined ? this.#mailbox?.shift() : undefined
       if (message === undefined) {
         this.#busy = false
@@ -130,24 +133,9 @@ export class ActorCell extends ActorRecord {
       if (handled < turnLimit) this.#accept(message.event, message.internal, message.isTimer, message)
       else {
         this.#mailbox?.unshift([message])
-        this.#later(Effect.yieldNow, () => undefined)
+        this.later(Effect.yieldNow, () => undefined)
       }
     }
-  }
-
-  /** Goes on after an Effect; inline when it ends at once. */
-  #later<A>(effect: Effect.Effect<A, never, unknown>, then: (value: A | undefined) => void) {
-    const fiber = this.environment.run(effect)
-    const exit = fiber.pollUnsafe()
-    if (exit !== undefined) return then(Exit.isSuccess(exit) ? exit.value : undefined)
-    this.#underway ??= new Set()
-    this.#underway.add(fiber)
-    fiber.addObserver((exit) => {
-      this.#underway?.delete(fiber)
-      if (this.#underway?.size === 0) this.#underway = undefined
-      then(Exit.isSuccess(exit) ? exit.value : undefined)
-      this.#pump()
-    })
   }
 
   #accept(event: Tagged, internal: boolean, isTimer: boolean, message: Message | undefined): Result | Message {
@@ -181,7 +169,7 @@ export class ActorCell extends ActorRecord {
       }
       case "Deferred": {
         const kept = message ?? new Message(decision.event, internal, false)
-        this.#later(Effect.result(limited(this, decision.effect, eventLabel(decision.event))), (settled) => {
+        this.later(Effect.result(limited(this, decision.effect, eventLabel(decision.event))), (settled) => {
           if (this.ending !== undefined || settled === undefined) return kept.complete(stopped(this, this.ending))
           if (settled._tag === "Success") this.#follow(settled.success, internal, kept, at)
           else conclude(kept, refusal(this, decision.event, settled.failure))
@@ -204,7 +192,7 @@ export class ActorCell extends ActorRecord {
     }
     const kept = message ?? new Message(decision.event, internal, false)
     if (kept.internal) kept.complete(decision)
-    this.#later(this.#transit(decision, closing, at), (error) => {
+    this.later(this.#transit(decision, closing, at), (error) => {
       if (this.ending !== undefined) return kept.complete(stopped(this, this.ending))
       if (error !== undefined && kept.internal) report(this, error)
       else if (error?._tag === "ActionFailed") inspect(this, () => ({ _tag: "ActionFailed", error }))
@@ -306,9 +294,10 @@ export class ActorCell extends ActorRecord {
   }
 
   #execute(requests: ReadonlyArray<Request>) {
-    for (const request of requests) {
+    for (const [index, request] of requests.entries()) {
       this.#commands++
-      execute(this, request, () => {
+      // The same id may live again later, with the same numbers.
+      execute(this, request, commandKey(this.machine, `${this.id}@${this.startedAt}`, this.sequence, index), () => {
         this.#commands--
         this.#checkDrained()
       })
@@ -334,7 +323,7 @@ export class ActorCell extends ActorRecord {
     this.ending = ending
     this.#closeAll()
     this.host.remove(this)
-    for (const fiber of this.#underway ?? none) fiber.interruptUnsafe()
+    this.interruptUnderway()
     for (const message of this.#postponed ?? none) message.complete(refusal(this, message.event, stopped(this, ending)))
     for (const message of this.#mailbox?.takeAll() ?? none) message.complete(refusal(this, message.event, stopped(this, ending)))
     this.#postponed = undefined

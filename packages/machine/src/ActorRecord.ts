@@ -79,11 +79,11 @@ export class ActorRecord {
     return () => this.listeners?.delete(listener)
   }
 
-  /** Puts the actor where a journal says it is. */
+  /** Puts the actor where a journal says it is, and has been. */
   protected place(state: Tagged, past: ReadonlyArray<Tagged>) {
     this.currentState = state
     this.node = this.compiled.nodes.get(state._tag) as Node
-    for (const earlier of past) this.remember(earlier)
+    this.past = past.length === 0 ? undefined : past.slice(-historyLimit)
   }
 
   /** Somebody inspects the system: on hot paths nothing is put together for nobody. */

@@ -53,6 +53,8 @@ interface TransitionCommon {
   /** Effect slots its decision mentions. */
   readonly requests: ReadonlyArray<string>
   readonly description: string | undefined
+  /** What a diagram writes at the edge instead of event, guards and requests; each part may get a line of its own. */
+  readonly label?: ReadonlyArray<string>
 }
 
 export type TransitionBlueprint =

@@ -6,6 +6,7 @@ import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
 import type { Blueprint } from "./Blueprint.ts"
+import type { UntypedCommandSettings } from "./CommandSettings.ts"
 import { type Compiled, compile } from "./Compile.ts"
 import {
   type AlwaysDeclaration,
@@ -64,7 +65,7 @@ export class Builder {
   }
 
   get blueprint(): Blueprint {
-    this.#blueprint ??= draft(this.declarations)
+    this.#blueprint ??= this.declarations.blueprint?.() ?? draft(this.declarations)
     return this.#blueprint
   }
 
@@ -190,6 +191,14 @@ export class Builder {
 
   persist(persistence: Persistence<string>): Builder {
     return this.#with({ persistence })
+  }
+
+  commands(settings: UntypedCommandSettings): Builder {
+    const slots = Object.keys(this.declarations.effectSlots)
+    const unknown = Object.keys(settings).filter((name) => !slots.includes(name))
+    if (unknown.length > 0)
+      this.#fail(`commands names ${unknown.join(", ")}, for which there is no effect slot`, `the slots are ${slots.join(", ") || "none"}`)
+    return this.#with({ commands: { ...this.declarations.commands, ...settings } })
   }
 
   build(handlers: NonNullable<Declarations["handlers"]>): Builder {

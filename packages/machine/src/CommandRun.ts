@@ -1,26 +1,64 @@
 /** Carries out requested effects in memory. They go on when the state, or even the actor, is left. */
-import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import { actionFailed, describeCause, inspect, report } from "./ActorReport.ts"
+import * as Random from "effect/Random"
+import { actionFailed, inspect, report } from "./ActorReport.ts"
+import { eventOf } from "./CommandEvent.ts"
+import { type CommandOutcome, failed, outcomeOf, retryDelay } from "./CommandOutcome.ts"
 import type { Request } from "./Decision.ts"
 import type { Living } from "./Living.ts"
+import * as RetryPolicy from "./RetryPolicy.ts"
 import { selfOf } from "./SelfOf.ts"
 import { asEffect } from "./SlotCalls.ts"
 
-export const execute = (actor: Living, { slot, parameters }: Request, ended: () => void) => {
-  const handler = actor.compiled.declarations.handlers?.[slot]
-  const context = { id: actor.id, state: actor.currentState, self: selfOf(actor, undefined) }
+export const execute = (actor: Living, { slot, parameters }: Request, key: string, ended: () => void) => {
+  const { declarations } = actor.compiled
+  const context = { id: actor.id, state: actor.currentState, self: selfOf(actor, undefined), key }
   inspect(actor, () => ({ _tag: "CommandStarted", slot }))
-  const command = actor.environment.run(Effect.suspend(() => asEffect(actor.machine, slot, handler?.(parameters, context))))
+  let attempts = 1
+  const run = Effect.suspend(() => asEffect(actor.machine, slot, declarations.handlers?.[slot]?.(parameters, context)))
+  const command = actor.environment.run(
+    attempted(actor, slot, run, (count) => {
+      attempts = count
+    }),
+  )
   actor.host.track(command)
   command.addObserver((exit) => {
-    const failed = Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause)
-    const error = failed
-      ? actionFailed(actor, "effect", new Error(`${slot}: ${describeCause(exit.cause)}`, { cause: Cause.squash(exit.cause) }), undefined)
-      : undefined
+    let outcome = exit._tag === "Success" ? exit.value : outcomeOf(exit, undefined)
+    try {
+      const event = eventOf(declarations, { slot, id: actor.id, key, parameters, attempts }, outcome)
+      if (event !== undefined) actor.sendInternal(event, undefined, undefined)
+    } catch (cause) {
+      outcome = failed(cause, false)
+    }
+    const error = outcome._tag === "Failed" ? actionFailed(actor, "effect", told(slot, outcome), undefined) : undefined
     if (error !== undefined) report(actor, error)
     inspect(actor, () => ({ _tag: "CommandEnded", slot, error }))
     ended()
   })
 }
+
+const told = (slot: string, { problem, error }: { readonly problem: string; readonly error: unknown }): Error =>
+  new Error(`${slot}: ${problem}`, { cause: error })
+
+/** Once, unless the machine says how often. */
+const attempted = (
+  actor: Living,
+  slot: string,
+  run: Effect.Effect<unknown, unknown, unknown>,
+  tried: (attempts: number) => void,
+): Effect.Effect<CommandOutcome, never, unknown> =>
+  Effect.gen(function* () {
+    const { commands, effectSlots } = actor.compiled.declarations
+    const { timeout, retry = RetryPolicy.none, ...settings } = commands?.[slot] ?? {}
+    const limited = timeout === undefined ? run : Effect.timeoutOrElse(run, { duration: timeout, orElse: () => Effect.die(timedOut) })
+    for (let attempts = 1; ; attempts++) {
+      tried(attempts)
+      const outcome = outcomeOf(yield* Effect.exit(limited), effectSlots[slot])
+      if (outcome._tag !== "Failed") return outcome
+      const delay = retryDelay(outcome, settings, effectSlots[slot], retry, attempts, yield* Random.next)
+      if (delay === undefined) return outcome
+      yield* Effect.sleep(delay)
+    }
+  })
+
+const timedOut = new Error("it took longer than its time-out allows")

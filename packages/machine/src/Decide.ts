@@ -18,7 +18,7 @@ import {
   type Phase,
   TransitionRefused,
 } from "./MachineError.ts"
-import { eventLabel, isTimeoutEvent } from "./Timeout.ts"
+import { eventLabel, isOwnEvent, isTimeoutEvent } from "./Timeout.ts"
 
 /** So many automatic transitions in a row are taken for endless. */
 export const alwaysLimit = 1000
@@ -356,7 +356,7 @@ const unhandled = (compiled: Compiled, node: Node, state: Tagged, event: Tagged)
 
 const invalid = (compiled: Compiled, state: Tagged, event: Tagged): Refused<Tagged, Tagged> => {
   const node = compiled.nodes.get(state?._tag)
-  const accepted = node === undefined ? [] : [...node.on.keys(), ...node.postponed]
+  const accepted = node === undefined ? [] : [...node.on.keys(), ...node.postponed].filter((tag) => !isOwnEvent(tag))
   const error = new InvalidTransition({ machine: compiled.name, state: String(state?._tag), event: eventLabel(event), accepted })
   return { _tag: "Refused", from: state, event, error }
 }

@@ -5,6 +5,8 @@
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as Schedule from "effect/Schedule"
+import type { Blueprint } from "./Blueprint.ts"
+import type { UntypedCommandSettings } from "./CommandSettings.ts"
 import type { Persistence } from "./Persistence.ts"
 import type { UntypedEffectSlot } from "./Slot.ts"
 import type { UntypedUnion } from "./Union.ts"
@@ -102,6 +104,9 @@ export interface Declarations {
   readonly backgrounds: ReadonlyArray<Work>
   readonly finals: ReadonlySet<string>
   readonly persistence: Persistence<string> | undefined
+  readonly commands?: UntypedCommandSettings
+  /** How a machine that was compiled from another notation is drawn. Without it the declarations are. */
+  readonly blueprint?: () => Blueprint
   /** How many declarations there have been. */
   readonly count: number
 }

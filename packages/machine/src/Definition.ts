@@ -5,6 +5,7 @@
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type { Blueprint } from "./Blueprint.ts"
+import type { CommandSettings } from "./CommandSettings.ts"
 import type { Refuse, Reply, Stay, Stop } from "./Outcome.ts"
 import type { Persistence } from "./Persistence.ts"
 import type { Self } from "./Self.ts"
@@ -106,6 +107,13 @@ type MustCarryBack<F, V> = [WantsAnswer<V>] extends [never]
     : { readonly "fields neither carried nor given": F extends unknown ? NotCarriedByAll<F, V, F> : never }
   : { readonly "this event wants an answer: pass a decision that returns reply(...)": true }
 
+/** A decision that enters several states again returns each of them: one that cannot would lead from one to another. */
+type MustReturnEach<F, To> = [To] extends [never]
+  ? unknown
+  : [Exclude<TagOf<F>, TagOf<To>>] extends [never]
+    ? unknown
+    : { readonly "reenter keeps the state, and the decision never returns": Exclude<TagOf<F>, TagOf<To>> }
+
 /** One answer for several questions must be an answer to each. */
 type AnswerTo<V> = (V extends Answered<infer A> ? (keyof V & "~answer" extends never ? never : (answer: A) => void) : never) extends (
   answer: infer A,
@@ -130,9 +138,20 @@ export interface DecisionContext<S, V, E, K extends SlotTypes> {
 }
 
 /** How a transition is decided on. An Effect is allowed where a decision must ask someone; it delays what follows. */
-export type Decide<S, V, To, E, K extends SlotTypes, R> = (
-  context: DecisionContext<S, V, E, K>,
-) => Allowed<To, V> | Effect.Effect<Allowed<To, V>, unknown, R>
+export type Decide<S, V, To, E, K extends SlotTypes, R> = (context: DecisionContext<S, V, E, K>) => Decided<To, V, R>
+
+type Decided<To, V, R> = Allowed<To, V> | Effect.Effect<Allowed<To, V>, unknown, R>
+
+/** The states among what a decision returns. */
+type StateDecided<X> = X extends Refuse
+  ? never
+  : X extends Reply<unknown, infer To>
+    ? To
+    : X extends Effect.Effect<infer A, unknown, unknown>
+      ? StateDecided<A>
+      : X
+
+type ServicesDecided<X> = X extends Effect.Effect<unknown, unknown, infer R> ? R : never
 
 /** What `enter` and `exit` are told. */
 export interface HookContext<S, All, E, K extends SlotTypes> {
@@ -223,12 +242,12 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
     from: OneOrMany<F> & MustBeNew<Pair<F, V> | FinalPair<F>, H>,
     event: OneOrMany<V> & MustCarryBack<F["Type"], V["Type"]>,
   ): Machine<S, E, K, H | Pair<F, V>, T | Edge<Pair<F, V>, F>, I, R>
-  reenter<F extends Source<S>, V extends Source<E>, R2 = never>(
+  reenter<F extends Source<S>, V extends Source<E>, X extends Decided<F["Type"], V["Type"], unknown>>(
     from: OneOrMany<F> & MustBeNew<Pair<F, V> | FinalPair<F>, H>,
     event: OneOrMany<V>,
-    decide: Decide<F["Type"], V["Type"], F["Type"], E, K, R2>,
+    decide: ((context: DecisionContext<F["Type"], V["Type"], E, K>) => X) & MustReturnEach<F["Type"], StateDecided<X>>,
     options?: TransitionOptions<F["Type"], V["Type"], E, K>,
-  ): Machine<S, E, K, H | Pair<F, V>, T | Edge<Pair<F, V>, F>, I, R | R2>
+  ): Machine<S, E, K, H | Pair<F, V>, T | Edge<Pair<F, V>, F>, I, R | ServicesDecided<X>>
 
   /** What happens on an event in every state that says nothing of it itself and is not final. */
   onAny<V extends Source<E>, To extends Target<S | Stay | Stop>>(
@@ -327,6 +346,9 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
 
   /** How a durable engine keeps instances. In memory it has no effect. */
   persist(options: Persistence<TagOf<S>>): Machine<S, E, K, H, T, I, R>
+
+  /** How requested effects are carried out, and which events follow from their results. Said again, it adds to what was said. */
+  commands(settings: CommandSettings<K["runs"], E>): Machine<S, E, K, H, T, I, R>
 
   /** Fills the slots. */
   build<const B extends K["handlers"]>(handlers: B & NoOthers<B, K["handlers"]>): Machine<S, E, Built<K>, H, T, I, R | HandlerServices<B>>

@@ -2,6 +2,7 @@
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import type { Hook } from "./Decision.ts"
 import type { Living } from "./Living.ts"
 import { ActionFailed, ProcessingTimeout } from "./MachineError.ts"
@@ -39,7 +40,10 @@ export const limitedWait = (actor: Living, wait: Effect.Effect<void>, event: str
     onFailure: (error) => Effect.succeed(error),
   }) as Effect.Effect<HookError | undefined>
 
-/** Gives an Effect no more time than the machine allows. */
+/**
+ * Gives an Effect no more time than the machine allows. It runs beside whoever waits: one that cannot be interrupted, or
+ * takes long to end, goes on by itself, and nobody hears of it any more.
+ */
 export const limited = <A, E>(
   actor: Living,
   effect: Effect.Effect<A, E, unknown>,
@@ -48,9 +52,13 @@ export const limited = <A, E>(
   const duration = actor.compiled.processingTimeout
   if (duration === undefined) return effect
   const { machine, id } = actor
-  return Effect.timeoutOrElse(effect, {
-    duration,
-    orElse: () =>
-      Effect.fail(new ProcessingTimeout({ machine, id, state: actor.currentState._tag, event, duration: Duration.format(duration) })),
-  })
+  const tooLong = () =>
+    Effect.fail(new ProcessingTimeout({ machine, id, state: actor.currentState._tag, event, duration: Duration.format(duration) }))
+  return Effect.uninterruptibleMask((restore) =>
+    Effect.flatMap(Effect.forkDetach(effect, { startImmediately: true }), (fiber) =>
+      Effect.onExit(restore(Effect.timeoutOrElse(Fiber.join(fiber), { duration, orElse: tooLong })), () =>
+        Effect.sync(() => fiber.interruptUnsafe()),
+      ),
+    ),
+  )
 }

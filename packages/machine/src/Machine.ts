@@ -18,7 +18,7 @@ import type { Declarations, Tagged } from "./Declarations.ts"
 import type { Definition, Machine, SlotTypes } from "./Definition.ts"
 import { DefinitionError, InvalidEvent } from "./MachineError.ts"
 import type { EffectHandlers, Effects, GuardHandlers, Guards } from "./Slot.ts"
-import type { TimeoutEvent } from "./Timeout.ts"
+import { isOwnEvent, type TimeoutEvent } from "./Timeout.ts"
 import type { UntypedUnion } from "./Union.ts"
 import { valueCheck } from "./ValueCheck.ts"
 import type { UntypedVariant } from "./Variant.ts"
@@ -60,7 +60,7 @@ export const make = <S extends Tagged, E extends Tagged, I = void, G = Record<ne
   readonly effects?: Effects<F>
   /** The first state, or how to make it from what an instance is created with. */
   readonly initial: NoInfer<S> | ((input: I) => NoInfer<S>)
-  /** How long an effectful decision, `enter` or `exit` may take. */
+  /** How long an effectful decision, `enter` or `exit` may take. What cannot be interrupted then goes on by itself, unheard. */
   readonly processingTimeout?: Duration.Input
   /** How often and how soon an actor whose work failed is restarted. Without it the actor ends. */
   readonly supervision?: Schedule.Schedule<unknown, unknown>
@@ -90,6 +90,10 @@ export const make = <S extends Tagged, E extends Tagged, I = void, G = Record<ne
   checkMake(declarations)
   return new Builder(declarations) as never
 }
+
+/** A machine that another notation was compiled to. Whoever declares it so has checked what `make` and the builder check. */
+export const fromDeclarations = (declarations: Declarations): Definition<unknown, unknown, never, unknown> =>
+  new Builder(declarations) as never
 
 const checkMake = ({ name, state, event, initial, guardSlots, effectSlots }: Declarations) => {
   const fail = (problem: string, nextStep: string) => {
@@ -166,6 +170,6 @@ export const eventProblem = (compiled: Compiled, event: unknown): InvalidEvent |
   return new InvalidEvent({
     machine: compiled.name,
     event: label,
-    problem: `the events are ${[...compiled.events.keys()].join(", ") || "none"}`,
+    problem: `the events are ${[...compiled.events.keys()].filter((tag) => !isOwnEvent(tag)).join(", ") || "none"}`,
   })
 }

@@ -40,7 +40,7 @@ export class Message {
 }
 
 /** A queue whose front can be added to: what an actor sends itself comes before what others sent. */
-export class Mailbox<M extends Message = Message> {
+export class Mailbox<M = Message> {
   /** In reverse: the last one is the first to come. */
   #front: Array<M> = []
   #back: Array<M> = []

@@ -67,6 +67,11 @@ export interface EffectContext<S, E> {
   /** The state in which it was asked for. */
   readonly state: S
   readonly self: Self<E>
+  /**
+   * Tells one execution from another, for whoever does the work: the same when a command is executed again, and another for
+   * every other command. Pass it on as the idempotency key of a payment or a mail.
+   */
+  readonly key: string
 }
 
 export type GuardHandlers<D, S, E> = {

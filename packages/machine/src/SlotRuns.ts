@@ -1,5 +1,6 @@
 /** Effect slots as `spawn`, `task` and `background` see them: calling one runs it there and then. */
 import * as Effect from "effect/Effect"
+import { commandKey } from "./CommandKey.ts"
 import type { Living } from "./Living.ts"
 import type { Residence } from "./Residence.ts"
 import { selfOf } from "./SelfOf.ts"
@@ -8,13 +9,16 @@ import { asEffect } from "./SlotCalls.ts"
 export const runCalls = (actor: Living, residence: Residence): object => {
   const { effectSlots, handlers } = actor.compiled.declarations
   const self = selfOf(actor, residence)
+  const { sequence } = actor.snapshotUnsafe()
+  let calls = 0
   return Object.fromEntries(
     Object.keys(effectSlots).map((slot) => [
       slot,
       (parameters: object = {}) =>
-        Effect.suspend(() =>
-          asEffect(actor.machine, slot, handlers?.[slot]?.(parameters, { id: actor.id, state: actor.currentState, self })),
-        ),
+        Effect.suspend(() => {
+          const key = `${commandKey(actor.machine, `${actor.id}@${actor.startedAt}`, sequence, calls++)}/${slot}`
+          return asEffect(actor.machine, slot, handlers?.[slot]?.(parameters, { id: actor.id, state: actor.currentState, self, key }))
+        }),
     ]),
   )
 }

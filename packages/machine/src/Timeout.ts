@@ -14,5 +14,8 @@ export const timeoutEvent = (name: string): TimeoutEvent => ({ _tag: "@timeout",
 
 export const isTimeoutEvent = (event: { readonly _tag: string }): event is TimeoutEvent => event._tag === "@timeout"
 
+/** Names in parentheses are the machine's own: timeouts, and what its work tells it. Nobody is offered to send them. */
+export const isOwnEvent = (tag: string): boolean => tag.startsWith("(")
+
 /** How an event is called in errors, traces and diagrams. */
 export const eventLabel = (event: { readonly _tag: string }): string => (isTimeoutEvent(event) ? `(${describe(event.name)})` : event._tag)

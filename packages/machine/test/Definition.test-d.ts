@@ -164,6 +164,19 @@ mixed.on(S.Pending, [Mixed.AskNumber, Mixed.Go], stay)
 mixed.on(S.Pending, [Mixed.AskNumber, Mixed.Go], S.Awaiting, ({ state }) => S.Awaiting(state))
 // @ts-expect-error reentering does not answer
 mixed.reenter(S.Pending, Mixed.AskNumber)
+mixed.reenter([S.Pending, S.Awaiting], Mixed.Go, ({ state }) => ({ ...state, total: 0 }))
+mixed.reenter([S.Pending, S.Awaiting], Mixed.Go, ({ state }) =>
+  state._tag === "Pending" ? S.Pending({ ...state, total: 0 }) : S.Awaiting({ ...state, total: 1 }),
+)
+mixed.reenter(S.Pending, Mixed.Go, ({ state }) => Effect.succeed(S.Pending({ ...state, total: 0 })))
+mixed.reenter([S.Pending, S.Awaiting], Mixed.Go, ({ state }) => Effect.succeed(state))
+mixed.reenter([S.Pending, S.Awaiting], Mixed.AskNumber, ({ state }) => reply(1, state))
+// @ts-expect-error Awaiting is not entered again: it would become Pending
+mixed.reenter([S.Pending, S.Awaiting], Mixed.Go, ({ state }) => S.Pending({ orderId: state.orderId, total: 0 }))
+// @ts-expect-error the same, of an Effect
+mixed.reenter([S.Pending, S.Awaiting], Mixed.Go, ({ state }) => Effect.succeed(S.Pending({ orderId: state.orderId, total: 0 })))
+// @ts-expect-error the same, of a group
+mixed.reenter(S.Fulfilling, Mixed.Go, ({ state }) => S.Picking({ orderId: state.orderId }))
 // @ts-expect-error no value is a number and a text
 mixed.on(S.Pending, [Mixed.AskNumber, Mixed.AskText], stay, () => reply("x"))
 // @ts-expect-error an automatic transition leads out of a final state

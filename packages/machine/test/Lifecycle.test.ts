@@ -1,4 +1,5 @@
-import { ActorSystem, Event, type Inspection, Machine, Slot, State, spawn, stay, stop } from "@detent/machine"
+import { ActorSystem, type Inspection, Machine, Slot, spawn, stay, stop } from "@detent/machine"
+import { LifeEvent, LifeState, recordedLife } from "@detent/machine/testing"
 import { describe, expect, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -8,43 +9,16 @@ import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 
-const S = State({ A: { n: Schema.Number }, B: { n: Schema.Number }, C: { n: Schema.Number }, End: {} })
-const E = Event({ Go: {}, Back: {}, Set: { n: Schema.Number }, Anew: {}, Finish: {}, Halt: {}, Done: { text: Schema.String } })
+const S = LifeState
+const E = LifeEvent
 const effects = Slot.Effects({ log: { text: Schema.String } })
 const a = S.A({ n: 1 })
-
-/** A machine that writes down what happens in it, and when. */
-const recording = (log: Array<string>) => {
-  const note = (text: string) => Effect.sync(() => void log.push(text))
-  return Machine.make({ name: "recorded", state: S, event: E, effects, initial: a })
-    .on(S.A, E.Go, S.B, ({ state }) => {
-      log.push("decide")
-      return S.B(state)
-    })
-    .on(S.B, E.Back, S.A)
-    .on([S.A, S.B], E.Set, [S.A, S.B], ({ state, event }) => ({ ...state, n: event.n }))
-    .on(S.B, E.Finish, S.End)
-    .on(S.B, E.Halt, stop("halted"))
-    .reenter([S.A, S.B], E.Anew)
-    .on(S.A, E.Done, stay)
-    .exit([S.A, S.B], ({ state, other, event }) => note(`exit ${state._tag} to ${other?._tag} on ${event?._tag}`))
-    .enter([S.A, S.B, S.End], ({ state, other }) => note(`enter ${state._tag} from ${other?._tag}`))
-    .spawn([S.A, S.B], ({ state }) =>
-      Effect.acquireUseRelease(
-        note(`spawn ${state._tag}`),
-        () => Effect.never,
-        () => note(`interrupt ${state._tag}`),
-      ),
-    )
-    .final(S.End)
-    .build({ log: ({ text }) => note(text) })
-}
 
 describe("the life of a state", () => {
   it.effect("39 and 47 goes: decide, interrupt the old work, exit, new state, enter, spawn", () =>
     Effect.gen(function* () {
       const log: Array<string> = []
-      const actor = yield* spawn(recording(log))
+      const actor = yield* spawn(recordedLife(log))
       expect(log).toEqual(["enter A from undefined", "spawn A"])
       log.length = 0
       actor.subscribe((state) => log.push(`state ${state._tag}`))
@@ -56,7 +30,7 @@ describe("the life of a state", () => {
   it.effect("18, 19 and 41 staying and new data leave work alone and run no hook", () =>
     Effect.gen(function* () {
       const log: Array<string> = []
-      const actor = yield* spawn(recording(log))
+      const actor = yield* spawn(recordedLife(log))
       log.length = 0
       yield* actor.send(E.Set({ n: 5 }))
       yield* actor.send(E.Done({ text: "x" }))
@@ -68,7 +42,7 @@ describe("the life of a state", () => {
   it.effect("20 reenter ends and starts the work anew, and the history grows", () =>
     Effect.gen(function* () {
       const log: Array<string> = []
-      const actor = yield* spawn(recording(log))
+      const actor = yield* spawn(recordedLife(log))
       log.length = 0
       yield* actor.send(E.Anew())
       expect(log).toEqual(["interrupt A", "exit A to A on Anew", "enter A from A", "spawn A"])
@@ -79,12 +53,12 @@ describe("the life of a state", () => {
   it.effect("42 stop runs exit only; a final state is entered", () =>
     Effect.gen(function* () {
       const log: Array<string> = []
-      const stopping = yield* spawn(recording(log), S.B({ n: 1 }))
+      const stopping = yield* spawn(recordedLife(log), S.B({ n: 1 }))
       log.length = 0
       yield* stopping.send(E.Halt())
       expect(log).toEqual(["interrupt B", "exit B to undefined on Halt"])
       log.length = 0
-      const ending = yield* spawn(recording(log), S.B({ n: 1 }))
+      const ending = yield* spawn(recordedLife(log), S.B({ n: 1 }))
       yield* ending.send(E.Finish())
       expect(log.slice(2)).toEqual(["interrupt B", "exit B to End on Finish", "enter End from B"])
       expect(yield* ending.snapshot).toMatchObject({ status: "final" })
@@ -167,6 +141,36 @@ describe("the life of a state", () => {
       expect(yield* Fiber.join(go)).toMatchObject({ _tag: "Goto", state: { _tag: "B" } })
       yield* Fiber.join(set)
       expect(yield* actor.state).toEqual(S.B({ n: 9 }))
+    }),
+  )
+
+  it.effect("what cannot be interrupted does not keep the actor longer than the machine allows", () =>
+    Effect.gen(function* () {
+      const log: Array<string> = []
+      const stubborn = Effect.uninterruptible(
+        Effect.andThen(
+          Effect.sleep("1 hour"),
+          Effect.sync(() => void log.push("done")),
+        ),
+      )
+      const machine = Machine.make({ name: "hasty", state: S, event: E, initial: a, processingTimeout: "5 seconds" })
+        .on(S.A, E.Go, S.B, ({ state }) => Effect.as(stubborn, S.B(state)))
+        .on(S.A, E.Back, S.C)
+        .enter(S.C, () => stubborn)
+      const actor = yield* spawn(machine)
+      for (const [event, state] of [
+        [E.Go(), "A"],
+        [E.Back(), "C"],
+      ] as const) {
+        const sent = yield* Effect.forkChild(Effect.flip(actor.send(event)), { startImmediately: true })
+        yield* TestClock.adjust("5 seconds")
+        expect(yield* Fiber.join(sent)).toMatchObject({ _tag: "ProcessingTimeout" })
+        expect((yield* actor.state)._tag).toBe(state)
+      }
+      // It goes on by itself to its own end, and what it comes to is no longer heard.
+      yield* TestClock.adjust("2 hours")
+      expect(log).toEqual(["done", "done"])
+      expect((yield* actor.state)._tag).toBe("C")
     }),
   )
 

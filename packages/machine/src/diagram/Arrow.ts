@@ -75,6 +75,7 @@ const arrowOf = (bundle: Bundle, first: Taken, target: TargetBlueprint, { parts,
 }
 
 const labelOf = (blueprint: Blueprint, first: Taken, transitions: ReadonlyArray<TransitionBlueprint>): Label => {
+  if (first.label !== undefined) return { parts: first.label.map((part) => cut(part, 60)), causes: 1 }
   // Where a guard chooses between targets it holds for one of them only.
   const question = first.targets.length > 1 ? "?" : ""
   const guards = first.guards.map((guard) => cut(guard) + question)

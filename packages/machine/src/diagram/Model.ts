@@ -1,6 +1,6 @@
 /**
- * A machine as JSON for other tools: the blueprint, with a format name that changes when its shape does. Every key is
- * always there; what a blueprint leaves undefined is `null`.
+ * A machine as JSON for other tools: the blueprint, with a format name that changes when its shape does. Every key but
+ * `label` is always there; what a blueprint leaves undefined is `null`.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -37,7 +37,14 @@ const Target = Schema.Union([
   Schema.Struct({ _tag: Schema.tag("Stop"), reason: Maybe }),
 ])
 
-const common = { from: Schema.String, targets: Schema.Array(Target), guards: Names, requests: Names, description: Maybe }
+const common = {
+  from: Schema.String,
+  targets: Schema.Array(Target),
+  guards: Names,
+  requests: Names,
+  description: Maybe,
+  label: Schema.optionalKey(Names),
+}
 
 const Transition = Schema.Union([
   Schema.Struct({ _tag: Schema.tag("Event"), event: Schema.String, fallback: Schema.Boolean, reenter: Schema.Boolean, ...common }),
@@ -46,14 +53,34 @@ const Transition = Schema.Union([
   Schema.Struct({ _tag: Schema.tag("Timeout"), name: Schema.String, after: Maybe, idle: Schema.Boolean, ...common }),
 ])
 
+/** Deeper than anybody nests, and no deeper than drawing can follow. */
+const deepest = 100
+
+const Groups = Schema.Array(Group).check(
+  Schema.makeFilter((groups) => {
+    const parents = new Map(groups.map(({ name, parent }) => [name, parent]))
+    const depths = new Map<string, number>()
+    for (const { name } of groups) {
+      const above: Array<string> = []
+      for (let group: string | undefined = name; group !== undefined && !depths.has(group); group = parents.get(group)) {
+        above.push(group)
+        depths.set(group, 0)
+      }
+      for (const group of above.reverse()) depths.set(group, 1 + (depths.get(parents.get(group) ?? "") ?? 0))
+    }
+    const tooDeep = groups.find(({ name }) => (depths.get(name) ?? 0) > deepest)
+    return tooDeep === undefined ? undefined : `group ${tooDeep.name} is more than ${deepest} groups deep`
+  }),
+)
+
 const Model = Schema.Struct({
   format: Schema.Literal(format),
   name: Schema.String,
   version: Schema.Finite,
   states: Schema.Array(State),
-  stateGroups: Schema.Array(Group),
+  stateGroups: Groups,
   events: Schema.Array(Event),
-  eventGroups: Schema.Array(Group),
+  eventGroups: Groups,
   transitions: Schema.Array(Transition),
   guards: Names,
   effects: Names,

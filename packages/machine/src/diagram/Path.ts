@@ -3,6 +3,7 @@
  * was taken. Automatic transitions are hops of their own, without an event.
  */
 import type { TargetBlueprint, TransitionBlueprint } from "../Blueprint.ts"
+import { isOwnEvent } from "../Timeout.ts"
 import type { Trace, TraceStep } from "../Trace.ts"
 
 interface Hop {
@@ -31,7 +32,7 @@ export const make = (trace: Trace): Path => {
       hops.some(
         (hop) =>
           (handledBy === undefined ? hop.from === transition.from : !handledBy.has(hop.from)) &&
-          hop.event === eventOf(transition) &&
+          isCause(hop, transition) &&
           isSameTarget(hop.target, target),
       ),
   }
@@ -46,6 +47,10 @@ const hopsOf = (step: TraceStep, stopped: string | undefined): ReadonlyArray<Hop
   ]
   return targets.map((target, index) => ({ from: states[index] ?? step.from, event: index === 0 ? step.event : undefined, target }))
 }
+
+/** What work tells its machine stands for whichever transition of another notation went that way. */
+const isCause = ({ event }: Hop, transition: TransitionBlueprint): boolean =>
+  event === eventOf(transition) || (transition.label !== undefined && event !== undefined && isOwnEvent(event))
 
 const eventOf = (transition: TransitionBlueprint): string | undefined => {
   switch (transition._tag) {

@@ -3,6 +3,7 @@ import * as Formatter from "effect/Formatter"
 import { begin, decide } from "../Decide.ts"
 import type { NotBegun } from "../Decision.ts"
 import type { Tagged } from "../Declarations.ts"
+import { describe } from "../MachineError.ts"
 import { redact } from "../Sensitive.ts"
 import { eventLabel, timeoutEvent } from "../Timeout.ts"
 import type { UntypedVariant } from "../Variant.ts"
@@ -142,7 +143,7 @@ export class Exploration {
   #throws(phase: string, cause: unknown, sample: Made, reached: boolean) {
     const event = labelOf(sample.event)
     const key = `${sample.state._tag} × ${event} ${phase}`
-    const message = cause instanceof Error ? cause.message : String(cause)
+    const message = describe(cause)
     const earlier = this.throwing.get(key)
     if (earlier === undefined) {
       this.throwing.set(key, { state: sample.state._tag, event, phase, message, times: 1, sample: this.#shown(sample), reached })

@@ -10,6 +10,7 @@
  */
 import type { Tagged } from "../Declarations.ts"
 import { initialState } from "../Machine.ts"
+import { describe } from "../MachineError.ts"
 import { Exploration } from "./Exploration.ts"
 import type { ConstantGuard, ExploreReport, NeverProduced, NotExplored, StateFinding } from "./ExploreReport.ts"
 import { Observed, type ObservedEdge } from "./Observed.ts"
@@ -82,7 +83,7 @@ const givenStarts = ({ compiled }: Observed, given: ReadonlyArray<unknown>) => {
     try {
       states.push(initialState(compiled, start))
     } catch (cause) {
-      notes.push({ what: `start ${index + 1}`, why: `initial failed: ${cause instanceof Error ? cause.message : String(cause)}` })
+      notes.push({ what: `start ${index + 1}`, why: `initial failed: ${describe(cause)}` })
     }
   })
   return { states, notes }

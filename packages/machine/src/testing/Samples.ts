@@ -5,6 +5,7 @@ import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import type { Compiled } from "../Compile.ts"
 import type { Tagged } from "../Declarations.ts"
 import { eventProblem } from "../Machine.ts"
+import { describe } from "../MachineError.ts"
 import type { UntypedVariant } from "../Variant.ts"
 import type { NotExplored } from "./ExploreReport.ts"
 
@@ -55,7 +56,7 @@ export class Samples {
     try {
       return Effect.runSync(Arbitrary.sampleEffect(Arbitrary.schema(variant.schema), { count, seed }))
     } catch (cause) {
-      const why = cause instanceof Error ? cause.message : String(cause)
+      const why = describe(cause)
       this.missing.push({ what: `${kind} ${variant.tag}`, why: `no values can be generated from its schema: ${why}` })
       return []
     }

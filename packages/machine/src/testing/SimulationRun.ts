@@ -9,7 +9,8 @@ import { begin, decide } from "../Decide.ts"
 import type { Decision, Deferred, Request, Taken } from "../Decision.ts"
 import type { Tagged } from "../Declarations.ts"
 import { eventProblem, initialState } from "../Machine.ts"
-import { DefinitionError, MachineStopped, type SendError } from "../MachineError.ts"
+import { DefinitionError, describe, MachineStopped, type SendError } from "../MachineError.ts"
+import { Mailbox } from "../Mailbox.ts"
 import { eventLabel, timeoutEvent } from "../Timeout.ts"
 import { beginTrace, type Trace, type TraceStep, traceStep } from "../Trace.ts"
 import { SimulationFailed } from "./SimulationFailed.ts"
@@ -28,8 +29,8 @@ export class SimulationRun {
   state: Tagged
   now: number
   ended: { readonly status: "final" | "stopped"; readonly reason: string } | undefined = undefined
-  postponed: ReadonlyArray<Tagged> = []
-  #waiting: ReadonlyArray<Tagged> = []
+  postponed: Array<Tagged> = []
+  readonly #waiting = new Mailbox<Tagged>()
   readonly #fired = new WeakSet<Tagged>()
   #steps = 0
   readonly #machine: AnyMachine
@@ -56,12 +57,12 @@ export class SimulationRun {
 
   /** Handles an event, and all that follows from it at once. Without one: what the start left to do. */
   *handle(event: Tagged | undefined): Steps {
-    if (event !== undefined) this.#waiting = [...this.#waiting, event]
+    if (event !== undefined) this.#waiting.push(event)
     for (;;) {
       yield* this.#handleWaiting()
       const due = this.#timers.takeDue(this.now)
       if (due === undefined) return
-      this.#waiting = [this.#fire(due.name)]
+      this.#waiting.push(this.#fire(due.name))
     }
   }
 
@@ -91,9 +92,8 @@ export class SimulationRun {
 
   *#handleWaiting(): Steps {
     for (;;) {
-      const [event, ...rest] = this.#waiting
+      const event = this.#waiting.shift()
       if (event === undefined) return
-      this.#waiting = rest
       this.#countStep(event)
       const problem = this.#problemOf(event)
       if (problem !== undefined) this.#refuse(event, problem)
@@ -107,7 +107,7 @@ export class SimulationRun {
   #follow(decision: Settled) {
     switch (decision._tag) {
       case "Postponed":
-        this.postponed = [...this.postponed, decision.event]
+        this.postponed.push(decision.event)
         return
       case "Refused": {
         // A guard without an answer is a gap in the test, not something the machine says.
@@ -132,23 +132,23 @@ export class SimulationRun {
     else if (decision._tag === "Stop") this.#end("stopped", decision.reason)
     else {
       this.#timed(() => this.#timers.stay(this.#node, this.state, this.now))
-      this.#waiting = [...decision.sends, ...this.#waiting]
+      this.#waiting.unshift(decision.sends)
     }
   }
 
   #enter(sends: ReadonlyArray<Tagged>) {
     if (this.#node.final) return this.#end("final", `${this.state._tag} is a final state`)
     this.#timed(() => this.#timers.enter(this.#node, this.state, this.now))
-    this.#waiting = [...sends, ...this.postponed, ...this.#waiting]
+    this.#waiting.unshift(this.postponed)
+    this.#waiting.unshift(sends)
     this.postponed = []
   }
 
   #end(status: "final" | "stopped", reason: string) {
     this.ended = { status, reason }
     this.#timers.clear()
-    for (const event of [...this.postponed, ...this.#waiting]) this.#refuse(event, this.#stoppedError(reason))
+    for (const event of [...this.postponed, ...this.#waiting.takeAll()]) this.#refuse(event, this.#stoppedError(reason))
     this.postponed = []
-    this.#waiting = []
   }
 
   #refuse(event: Tagged, error: SendError) {
@@ -197,5 +197,3 @@ export class SimulationRun {
     return new SimulationFailed({ machine: this.#machine.name, state: String(this.state?._tag), ...on, problem, nextStep, ...why })
   }
 }
-
-const describe = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))

@@ -16,6 +16,7 @@ export {
 } from "./ExploreReport.ts"
 export { formatReport } from "./FormatReport.ts"
 export { createTestHarness, type HarnessEffects, type HarnessOptions, type TestHarness } from "./Harness.ts"
+export { LifeEvent, LifeState, recordedLife } from "./RecordedLife.ts"
 export {
   type Advance,
   advance,

@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { describe, expect, it } from "vitest"
 import type { Blueprint } from "../../src/Blueprint.ts"
-import { Model } from "../../src/diagram/index.ts"
+import { Dot, Mermaid, Model } from "../../src/diagram/index.ts"
 import { machines, order } from "./fixtures.ts"
 
 describe("the JSON model", () => {
@@ -21,10 +21,35 @@ describe("the JSON model", () => {
     expect(Model.json(reversed)).toBe(Model.json(order))
   })
 
+  it("refuses groups nested deeper than anybody can draw, and draws those that are not", async () => {
+    const nested = (depth: number): Blueprint => ({
+      ...order,
+      states: order.states.map((state) => ({ ...state, group: `g${depth}` })),
+      stateGroups: Array.from({ length: depth }, (_, index) => ({
+        name: `g${index + 1}`,
+        parent: index === 0 ? undefined : `g${index}`,
+        members: [],
+      })).reverse(),
+    })
+    const written = JSON.stringify({ ...JSON.parse(Model.json(order)), ...JSON.parse(JSON.stringify(groupsOf(nested(5000)))) })
+    const refused = await Effect.runPromise(Effect.flip(Model.parse(written)))
+    expect(refused).toBeInstanceOf(Schema.SchemaError)
+    expect(refused.message).toContain("group g5000 is more than 100 groups deep")
+    const deep = await Effect.runPromise(Model.parse(Model.json(nested(100))))
+    expect(Mermaid.stateDiagram(deep)).toContain("g100")
+    expect(Dot.structure(deep)).toContain("g100")
+  })
+
   it("refuses another format and a text that is no model", async () => {
     const other = Model.json(order).replace("detent-machine/1", "detent-machine/2")
     for (const text of [other, "{}", "not json"]) {
       expect(await Effect.runPromise(Effect.flip(Model.parse(text)))).toBeInstanceOf(Schema.SchemaError)
     }
   })
+})
+
+/** What a model says of groups, as JSON has it. */
+const groupsOf = ({ states, stateGroups }: Blueprint) => ({
+  states: states.map((state) => ({ ...state, group: state.group ?? null })),
+  stateGroups: stateGroups.map((group) => ({ ...group, parent: group.parent ?? null })),
 })

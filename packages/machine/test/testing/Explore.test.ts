@@ -80,6 +80,23 @@ describe("exploring finds", () => {
     expect(found?.sample.state).not.toEqual(S.B({ count: 0 }))
   })
 
+  it("durations that throw whatever can be thrown", () => {
+    const S = State({ A: {} })
+    const E = Event({ Go: {} })
+    const machine = Machine.make({ name: "odd", state: S, event: E, initial: S.A() })
+      .on(S.A, E.Go, stay)
+      .timeout(
+        S.A,
+        () => {
+          throw Object.create(null)
+        },
+        stay,
+      )
+    expect(explore(machine).throwing.map(({ phase, message }) => `${phase}: ${message}`)).toContain(
+      "duration: a value that cannot be shown",
+    )
+  })
+
   it("throwing hooks and timeout durations, and decisions that return what they do not declare", () => {
     const machine = base
       .on(S.A, E.Go, S.B)

@@ -120,6 +120,23 @@ describe("simulate", () => {
     expect(sorted(5)).toEqual(["Active", "Sorting", "Busy", "Quiet"])
   })
 
+  it("31 tens of thousands of postponed events are handled in order", () => {
+    const S = State({ Closed: {}, Open: { last: Schema.Number } })
+    const E = Event({ Come: { n: Schema.Number }, Unlock: {} })
+    const door = Machine.make({ name: "door", state: S, event: E, initial: S.Closed() })
+      .postpone(S.Closed, E.Come)
+      .on(S.Closed, E.Unlock, S.Open, () => S.Open({ last: 0 }))
+      .on(S.Open, E.Come, S.Open, ({ state, event }) => {
+        if (event.n !== state.last + 1) throw new Error(`${event.n} came after ${state.last}`)
+        return S.Open({ last: event.n })
+      })
+    const count = 30_000
+    const guests = Array.from({ length: count }, (_, index) => E.Come({ n: index + 1 }))
+    const { state, refusals } = simulate(door, undefined, [...guests, E.Unlock()], { limit: 3 * count })
+    expect(state).toEqual(S.Open({ last: count }))
+    expect(refusals).toEqual([])
+  })
+
   it("38 a decision that throws is a refusal with its cause, and the machine goes on", () => {
     const S = State({ A: {}, B: {} })
     const E = Event({ Fail: {}, Go: {} })

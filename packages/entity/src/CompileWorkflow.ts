@@ -1,0 +1,183 @@
+/**
+ * Compiles a plan to a machine. Each state of the workflow is a state of the machine. Manual transitions are events; automatic
+ * ones are what the machine does by itself, in one decision and one commit as long as their processors are pure; criteria are
+ * its guards; processors with effects are its effect slots, run by the work of the state.
+ */
+import { Event, type Persistence, Slot, State } from "@detent/machine"
+import {
+  type AlwaysDeclaration,
+  type Declarations,
+  fromDeclarations,
+  pairKey,
+  type Tagged,
+  type TransitionDeclaration,
+} from "@detent/machine/internal"
+import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
+import { type Context, Decisions } from "./Decisions.ts"
+import { EntityError } from "./EntityError.ts"
+import { failedFields, failedTag, processedFields, processedTag, triggerFields, updateFields, updateTag } from "./EntityEvent.ts"
+import { stateFields, workingFields } from "./EntityState.ts"
+import { makeCheck } from "./Judge.ts"
+import type { Plan, PlannedTransition, StatePlan } from "./Plan.ts"
+import { type SlotParameters, work } from "./Work.ts"
+import { workflowBlueprint } from "./WorkflowBlueprint.ts"
+
+export interface CompileOptions {
+  readonly persistence?: Persistence<string> | undefined
+}
+
+/** The entity is stored with every transition: what a processor made is read again, not made again. */
+const everyTransition: Persistence<string> = { snapshot: { _tag: "EveryTransition" } }
+
+// Work fails only where the store does: it is begun again, sooner or later.
+const supervision = Schedule.min([Schedule.exponential("200 millis"), Schedule.spaced("30 seconds")])
+
+export const compileWorkflow = (plan: Plan, options: CompileOptions) => {
+  const { name, version = 1, initial } = plan.definition
+  const check = makeCheck(plan.registry.entity)
+  const decisions = new Decisions(plan, check)
+  const declared = [...plan.states.values()].map((one) => declareState(one, decisions))
+  const working = [...plan.states.values()].filter((one) => one.works)
+  const runWork = work(plan, check)
+  const declarations: Declarations = {
+    name,
+    version,
+    state: statesOf(plan) as never,
+    event: eventsOf(plan) as never,
+    initial: (entity) => ({ _tag: initial, entity }) as Tagged,
+    ...slotsOf(plan),
+    processingTimeout: undefined,
+    supervision,
+    transitions: new Map(
+      declared.flatMap((one) => one.transitions.map((declaration) => [pairKey(declaration.from, declaration.event), declaration])),
+    ),
+    fallbacks: new Map(),
+    timeouts: new Map(),
+    always: declared.flatMap((one) => one.always),
+    hooks: [],
+    works: working.map(({ state }) => ({ state, work: runWork as never, outcomes: undefined })),
+    backgrounds: [],
+    finals: plan.ends,
+    persistence: options.persistence ?? everyTransition,
+    count: 0,
+    blueprint: () => workflowBlueprint(plan.definition),
+  }
+  return fromDeclarations(declarations)
+}
+
+const statesOf = ({ definition, registry, states }: Plan) => {
+  const fields = stateFields(registry.entity)
+  const working = workingFields(registry.entity)
+  return State(Object.fromEntries(definition.states.map((state) => [state, states.get(state)?.works === true ? working : fields])))
+}
+
+const eventsOf = ({ transitions, registry }: Plan) => {
+  const trigger = triggerFields(registry.entity)
+  return Event({
+    ...Object.fromEntries(transitions.filter((one) => one.manual).map((one) => [one.name, trigger])),
+    [updateTag]: updateFields(registry.entity),
+    [processedTag]: processedFields(registry.entity),
+    [failedTag]: failedFields,
+  })
+}
+
+/** Criteria and processors that the workflow uses, as slots of the machine: tests can stand in for them. */
+const slotsOf = ({ transitions, registry }: Plan): Pick<Declarations, "guardSlots" | "effectSlots" | "handlers"> => {
+  const criteria = [...new Set(transitions.flatMap((one) => one.criteria))]
+  const steps = new Map(transitions.flatMap((one) => one.steps).map(({ name, processor }) => [name, processor]))
+  const effects = [...steps].flatMap(([name, processor]) => (processor._tag === "Effect" ? [[name, processor] as const] : []))
+  const { entity } = registry
+  const slot = Slot.effect(
+    {
+      entity,
+      key: Schema.String,
+      attempt: Schema.Int,
+      argument: Schema.UndefinedOr(Schema.Json),
+      error: Schema.UndefinedOr(EntityError),
+    },
+    { success: entity, failure: Schema.Unknown },
+  )
+  return {
+    guardSlots: Object.fromEntries(criteria.map((name) => [name, { entity }])),
+    effectSlots: Object.fromEntries(effects.map(([name]) => [name, slot])),
+    handlers: Object.fromEntries([
+      ...criteria.map((name) => {
+        const criterion = registry.criteria[name]
+        return [name, (asked: { entity: object }, { at }: { at: number }) => criterion?.(asked.entity, { at }) === true]
+      }),
+      ...effects.map(([name, processor]) => [
+        name,
+        ({ entity, ...context }: SlotParameters, { id }: { id: string }) => processor.run(entity, { ...context, id }),
+      ]),
+    ]),
+  }
+}
+
+interface DeclaredState {
+  readonly transitions: ReadonlyArray<TransitionDeclaration>
+  readonly always: ReadonlyArray<AlwaysDeclaration>
+}
+
+const declareState = (here: StatePlan, decisions: Decisions): DeclaredState => {
+  const { state, failure } = here
+  const onFailure = failure === undefined ? [] : [failure.to]
+  const on = (event: string, targets: ReadonlyArray<string>, decide: (context: Context<never>) => unknown): TransitionDeclaration => ({
+    ...undeclared,
+    from: state,
+    event,
+    targets: targetsOf(targets),
+    decide: decide as TransitionDeclaration["decide"],
+  })
+  const pending = [...here.byName.values()].filter((one) => one.effectful)
+  const reached = [state, ...pending.map((one) => one.to), ...onFailure]
+  return {
+    transitions: [
+      ...here.manual.map((one) => on(one.name, outcomesOf(one, here), (context) => decisions.manual(one, context))),
+      on(updateTag, [state], (context) => decisions.update(context)),
+      ...(here.works
+        ? [
+            on(processedTag, reached, (context) => decisions.processed(context)),
+            on(failedTag, [state, ...onFailure], (context) => decisions.failed(context)),
+          ]
+        : []),
+    ],
+    always: [
+      ...(mayReenter(here) ? [automatic(state, [state], isEntering, ({ state }) => decisions.reentered(state))] : []),
+      ...here.automatic.map((one, position) =>
+        automatic(
+          state,
+          outcomesOf(one, here),
+          (context) => decisions.isDue(one, position, context),
+          (context) => decisions.automatic(one, context),
+        ),
+      ),
+    ],
+  }
+}
+
+const isEntering = ({ state }: Context): boolean => state.entering === true
+
+/** Where a transition may leave the entity: in its target; where it is, at work or with an error; where failures lead. */
+const outcomesOf = ({ to, steps }: PlannedTransition, { state, failure }: StatePlan): ReadonlyArray<string> =>
+  steps.length === 0 ? [to] : [to, state, ...(failure === undefined ? [] : [failure.to])]
+
+const mayReenter = ({ works, state, byName }: StatePlan): boolean => works || [...byName.values()].some((one) => one.to === state)
+
+const automatic = (
+  from: string,
+  targets: ReadonlyArray<string>,
+  guard: (context: Context) => boolean,
+  decide: (context: Context) => unknown,
+): AlwaysDeclaration => ({
+  from,
+  targets: targetsOf(targets),
+  guard: guard as AlwaysDeclaration["guard"],
+  decide: decide as AlwaysDeclaration["decide"],
+  order: 0,
+  place: {},
+})
+
+const undeclared = { kind: "on", guard: undefined, guardName: undefined, description: undefined, order: 0, place: {} } as const
+
+const targetsOf = (tags: ReadonlyArray<string>) => [...new Set(tags)].map((tag) => ({ tag, reason: undefined }))

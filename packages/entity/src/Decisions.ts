@@ -1,0 +1,210 @@
+/**
+ * What events and criteria mean for an entity: the decisions of the machine that a workflow is compiled to. They are pure.
+ * Processors with effects are not run here: the state says that they are pending, its work runs them once that is stored,
+ * and what they made comes back as an event.
+ */
+import { refuse } from "@detent/machine"
+import { entered, marked, started, stepped, without } from "./Arrival.ts"
+import type { EntityError } from "./EntityError.ts"
+import type { FailedEvent, ProcessedEvent, TransitionInput } from "./EntityEvent.ts"
+import type { AnyState, Pending } from "./EntityState.ts"
+import { type Ask, type EntityCheck, firstUnmet, type Judge, makeJudge, type Verdict } from "./Judge.ts"
+import type { Plan, PlannedTransition, StatePlan } from "./Plan.ts"
+
+/** What the machine hands to a decision. */
+export interface Context<E = unknown> {
+  readonly state: AnyState
+  readonly event: E
+  readonly at: number
+  readonly guards: { readonly [criterion: string]: ((parameters: { readonly entity: object }) => boolean) | undefined }
+}
+
+/** So many automatic transitions with effects in a row are taken for endless. Those without are bounded by the machine. */
+const chainLimit = 1000
+
+/** No automatic transition is left to be tried. */
+const allTried = Number.MAX_SAFE_INTEGER
+
+type Refusal = ReturnType<typeof refuse>
+
+export class Decisions {
+  readonly #plan: Plan
+  readonly #check: EntityCheck
+  readonly #judge: Judge
+  /** The machine asks whether a transition is due and then, of the same context, where it leads: judged once for both. */
+  #due: { readonly context: Context; readonly verdict: Verdict } | undefined = undefined
+
+  constructor(plan: Plan, check: EntityCheck) {
+    this.#plan = plan
+    this.#check = check
+    this.#judge = makeJudge(check)
+  }
+
+  /** Somebody asks for a transition. */
+  manual(transition: PlannedTransition, context: Context<TransitionInput<object>>): AnyState | Refusal {
+    const { state, event, at } = context
+    const { patch, argument } = event
+    // Asked for twice, it must not be done twice.
+    if (state.pending?.transition === transition.name) return refuse(`${transition.name} is under way`)
+    const entity = patch === undefined ? state.entity : { ...state.entity, ...patch }
+    const problem = patch === undefined ? undefined : this.#check(entity)
+    if (problem !== undefined) return refuse(`the patch does not fit: ${problem}`)
+    const verdict = this.#judge(transition, entity, asking(context), { at, argument, error: undefined })
+    switch (verdict._tag) {
+      case "Unmet":
+        return refuse(`${verdict.criterion} does not hold`)
+      case "Failed":
+        return this.#giveUp(context, state, transition, errorOf(transition, verdict, at))
+      case "Taken":
+        return entered(state, transition.to, verdict.entity)
+      case "Work": {
+        const input = { ...(patch === undefined ? {} : { patch }), ...(argument === undefined ? {} : { argument }) }
+        return { ...started(without(state, "error", "chain"), transition, input), entering: true }
+      }
+    }
+  }
+
+  /** The entity is changed; what its state does by itself is tried anew. */
+  update({ state, event }: Context<{ readonly patch: object }>): AnyState | Refusal {
+    const entity = { ...state.entity, ...event.patch }
+    const problem = this.#check(entity)
+    if (problem !== undefined) return refuse(`the patch does not fit: ${problem}`)
+    const changed = { ...without(state, "tried", "chain"), entity }
+    const { pending } = state
+    return pending === undefined ? changed : { ...changed, pending: { ...pending, updates: { ...pending.updates, ...event.patch } } }
+  }
+
+  /** Whether an automatic transition is to be tried here and now. */
+  isDue(transition: PlannedTransition, position: number, context: Context): boolean {
+    const { state, at } = context
+    if (state.pending !== undefined || (state.tried ?? 0) > position) return false
+    const verdict = this.#judge(transition, state.entity, asking(context), { at, argument: undefined, error: undefined })
+    this.#due = verdict._tag === "Unmet" ? undefined : { context, verdict }
+    return this.#due !== undefined
+  }
+
+  /** Where an automatic transition that is due leads. */
+  automatic(transition: PlannedTransition, context: Context): AnyState {
+    const { state, at } = context
+    const verdict = this.#due?.context === context ? this.#due.verdict : undefined
+    this.#due = undefined
+    switch (verdict?._tag) {
+      case "Taken":
+        return stepped(state, transition.to, verdict.entity)
+      case "Failed":
+        return this.#giveUp(context, state, transition, errorOf(transition, verdict, at))
+      case "Work": {
+        const chain = (state.chain ?? 0) + 1
+        if (chain <= chainLimit) return { ...started(without(state, "error"), transition, {}), chain }
+        const message = `${chain} automatic transitions in a row: they do not end; let a criterion stop them`
+        return { ...state, error: { transition: transition.name, message, attempts: 0, at }, tried: allTried }
+      }
+      default:
+        throw new Error(`${transition.name} was taken without being due`)
+    }
+  }
+
+  /** The processors are done: the draft is judged, where that was to be done afterwards, and stored. */
+  processed(context: Context<ProcessedEvent>): AnyState | Refusal {
+    const { state, event, at } = context
+    const { pending } = state
+    if (pending?.run !== event.run) return overRun(event.run)
+    const here = this.#plan.states.get(state._tag)
+    const transition = here?.byName.get(pending.transition)
+    if (here === undefined || transition === undefined) return removed(state, pending, at)
+    const entity = { ...event.entity, ...pending.updates }
+    const criterion = transition.criteriaAfter ? firstUnmet(transition, entity, asking(context)) : undefined
+    if (criterion !== undefined) return unmet(state, pending, here, transition, criterion, at)
+    const reached = here.automatic.includes(transition) ? stepped(state, transition.to, entity) : entered(state, transition.to, entity)
+    return marked(state, pending.error === undefined ? reached : { ...reached, error: pending.error })
+  }
+
+  /** A processor failed: the error is recorded, and if it is not tried again, the failure transition is taken. */
+  failed(context: Context<FailedEvent>): AnyState | Refusal {
+    const { state, event, at } = context
+    const { pending } = state
+    if (pending?.run !== event.run) return overRun(event.run)
+    const transition = this.#plan.states.get(state._tag)?.byName.get(pending.transition)
+    if (transition === undefined) return removed(state, pending, at)
+    const { processor, message, attempts, last } = event
+    const error: EntityError = { transition: transition.name, ...(processor === "" ? {} : { processor }), message, attempts, at }
+    if (!last) return { ...state, error }
+    const rested = without(state, "pending")
+    if (pending.error === undefined) return this.#giveUp(context, rested, transition, error, pending.updates !== undefined)
+    return { ...rested, error: alsoFailed(pending.error, transition, message) }
+  }
+
+  /** The state as it was marked to be entered anew. */
+  reentered(state: AnyState): AnyState {
+    return without(state, "entering")
+  }
+
+  /** The transition has failed for good. What was tried by itself is not tried again before the entity changes. */
+  #giveUp(context: Context, state: AnyState, transition: PlannedTransition, error: EntityError, changed = false): AnyState {
+    const here = this.#plan.states.get(state._tag)
+    const failure = here?.failure
+    const isOver = !changed && here?.automatic.includes(transition) === true
+    const rested = { ...state, error, ...(isOver ? { tried: allTried } : {}) }
+    if (failure === undefined || failure === transition) return rested
+    const verdict = this.#judge(failure, state.entity, asking(context), { at: context.at, argument: undefined, error })
+    switch (verdict._tag) {
+      case "Unmet":
+      case "Failed":
+        return rested
+      case "Taken":
+        return { ...entered(state, failure.to, verdict.entity), error }
+      case "Work":
+        return { ...started(rested, failure, { error }), entering: true }
+    }
+  }
+}
+
+/** Criteria are guards of the machine: their answers are recorded with the event, and a replay hears the same. */
+const asking = (context: Context): Ask => {
+  let guards: Context["guards"] | undefined
+  return (criterion, entity) => {
+    guards ??= context.guards
+    return guards[criterion]?.({ entity }) === true
+  }
+}
+
+const errorOf = (transition: PlannedTransition, failed: Extract<Verdict, { readonly _tag: "Failed" }>, at: number): EntityError => ({
+  transition: transition.name,
+  processor: failed.processor,
+  message: failed.message,
+  attempts: 1,
+  at,
+})
+
+const overRun = (run: number): Refusal => refuse(`run ${run} of its processors is over`)
+
+/** The failure transition came to nothing: what it was taken for is still what happened to the entity. */
+const alsoFailed = (error: EntityError, { name }: PlannedTransition, message: string): EntityError => ({
+  ...error,
+  message: `${error.message}; then ${name} failed as well: ${message}`,
+})
+
+/** The draft is dropped. Unless the entity has changed meanwhile, only the automatic transitions after this one are left. */
+const unmet = (
+  state: AnyState,
+  pending: Pending<object>,
+  here: StatePlan,
+  transition: PlannedTransition,
+  criterion: string,
+  at: number,
+): AnyState => {
+  const message = `${criterion} does not hold for what the processors made`
+  const error: EntityError =
+    pending.error === undefined
+      ? { transition: transition.name, criterion, message, attempts: 0, at }
+      : alsoFailed(pending.error, transition, message)
+  const rested = { ...without(state, "pending"), error }
+  const position = here.automatic.indexOf(transition)
+  return position < 0 || pending.updates !== undefined ? rested : { ...rested, tried: position + 1 }
+}
+
+/** The transition that was pending is no longer part of the workflow: what is there now is tried. */
+const removed = (state: AnyState, pending: Pending<object>, at: number): AnyState => {
+  const message = `${state._tag} has no transition ${pending.transition} any more`
+  return { ...without(state, "pending", "tried"), error: { transition: pending.transition, message, attempts: 0, at } }
+}

@@ -1,0 +1,35 @@
+/** What is recorded at an entity whose transition came to nothing. */
+import * as Schema from "effect/Schema"
+
+export const EntityError = Schema.Struct({
+  transition: Schema.String,
+  /** The processor that failed. */
+  processor: Schema.optionalKey(Schema.String),
+  /** The criterion that did not hold for what the processors had made. */
+  criterion: Schema.optionalKey(Schema.String),
+  message: Schema.String,
+  /** How often the processor has been tried. */
+  attempts: Schema.Int,
+  /** When it was recorded, in milliseconds since 1970. */
+  at: Schema.Finite,
+})
+export type EntityError = typeof EntityError.Type
+
+const longest = 2000
+
+/** A failure in words that can be stored, whatever was thrown or failed with. */
+export const failureMessage = (failure: unknown): string => {
+  const text = textOf(failure)
+  return text.length <= longest ? text : `${text.slice(0, longest)}…`
+}
+
+const textOf = (failure: unknown): string => {
+  try {
+    if (typeof failure !== "object" || failure === null) return String(failure)
+    const { message, _tag } = failure as { readonly message?: unknown; readonly _tag?: unknown }
+    if (typeof message === "string" && message !== "") return message
+    return typeof _tag === "string" ? _tag : (JSON.stringify(failure) ?? String(failure))
+  } catch {
+    return "a failure that cannot be shown"
+  }
+}

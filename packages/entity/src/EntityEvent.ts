@@ -1,0 +1,67 @@
+/**
+ * The events of an entity workflow: one for each manual transition, one that changes the entity, and two that the work of a
+ * state sends when processors are done or have failed.
+ */
+import * as Schema from "effect/Schema"
+import { type EntityStruct, guarded, patchOf } from "./EntityState.ts"
+
+/** What a manual transition may be asked with. */
+export interface TransitionInput<out Entity> {
+  /** Changes to the entity that the transition starts from; stored with it or not at all. */
+  readonly patch?: Partial<Entity>
+  /** Anything else its processors want to know. */
+  readonly argument?: Schema.Json
+}
+
+/** Asks for the manual transition of this name. */
+export interface TriggerEvent<out Name extends string, out Entity> extends TransitionInput<Entity> {
+  readonly _tag: Name
+}
+
+/** The event that changes an entity without a transition; every workflow has it. */
+export const updateTag = "update"
+
+/** Changes the entity where it is; what its state does by itself is tried anew. */
+export interface UpdateEvent<out Entity> {
+  readonly _tag: typeof updateTag
+  readonly patch: Partial<Entity>
+}
+
+/** What the processors of a transition made; sent by the work of the state. */
+export const processedTag = "(processed)"
+/** A processor failed; sent by the work of the state. */
+export const failedTag = "(failed)"
+
+export interface ProcessedEvent {
+  readonly _tag: typeof processedTag
+  readonly run: number
+  readonly entity: object
+}
+
+export interface FailedEvent {
+  readonly _tag: typeof failedTag
+  readonly run: number
+  /** Empty where it was not a processor that failed but what came after them. */
+  readonly processor: string
+  readonly message: string
+  readonly attempts: number
+  /** It is not tried again. */
+  readonly last: boolean
+}
+
+export const updateFields = (entity: EntityStruct): Schema.Struct.Fields => ({ patch: patchOf(entity) })
+
+export const triggerFields = (entity: EntityStruct): Schema.Struct.Fields => ({
+  patch: Schema.optionalKey(patchOf(entity)),
+  argument: Schema.optionalKey(Schema.Json),
+})
+
+export const processedFields = (entity: EntityStruct): Schema.Struct.Fields => ({ run: Schema.Int, entity: guarded(entity) })
+
+export const failedFields: Schema.Struct.Fields = {
+  run: Schema.Int,
+  processor: Schema.String,
+  message: Schema.String,
+  attempts: Schema.Int,
+  last: Schema.Boolean,
+}

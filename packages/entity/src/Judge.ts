@@ -1,0 +1,69 @@
+/** Whether a transition is to be taken, and with what: its criteria asked, its pure processors run. Nothing else happens. */
+import * as Schema from "effect/Schema"
+import { failureMessage } from "./EntityError.ts"
+import type { PlannedTransition, UntypedRegistry } from "./Plan.ts"
+import type { PureContext } from "./Processor.ts"
+
+export type Verdict =
+  /** Taken, with this entity. */
+  | { readonly _tag: "Taken"; readonly entity: object }
+  /** To be taken once its processors have done their work. */
+  | { readonly _tag: "Work" }
+  /** This criterion does not hold. */
+  | { readonly _tag: "Unmet"; readonly criterion: string }
+  | { readonly _tag: "Failed"; readonly processor: string; readonly message: string }
+
+/** How criteria are asked inside a decision: their answers are recorded, and a replay hears the same. */
+export type Ask = (criterion: string, entity: object) => boolean
+
+const work: Verdict = { _tag: "Work" }
+
+export type Judge = (transition: PlannedTransition, entity: object, ask: Ask, context: PureContext) => Verdict
+
+export const makeJudge = (check: EntityCheck): Judge => {
+  return (transition, entity, ask, context) => {
+    const { criteriaAfter, effectful, steps } = transition
+    if (!criteriaAfter) {
+      const criterion = firstUnmet(transition, entity, ask)
+      if (criterion !== undefined) return { _tag: "Unmet", criterion }
+    }
+    if (effectful) return work
+    if (steps.length === 0 && !criteriaAfter) return { _tag: "Taken", entity }
+    // A draft of its own: should a processor change it in place, the entity as it is stored stays as it is.
+    let draft: object = { ...entity }
+    for (const { name, processor } of steps) {
+      if (processor._tag !== "Pure") continue
+      try {
+        draft = processor.run(draft, context)
+      } catch (failure) {
+        return { _tag: "Failed", processor: name, message: failureMessage(failure) }
+      }
+    }
+    const problem = steps.length === 0 ? undefined : check(draft)
+    if (problem !== undefined) return { _tag: "Failed", processor: steps.at(-1)?.name ?? "", message: misfit(problem) }
+    const criterion = criteriaAfter ? firstUnmet(transition, draft, ask) : undefined
+    return criterion === undefined ? { _tag: "Taken", entity: draft } : { _tag: "Unmet", criterion }
+  }
+}
+
+/** The first criterion of a transition that does not hold. */
+export const firstUnmet = ({ criteria }: PlannedTransition, entity: object, ask: Ask): string | undefined => {
+  for (const criterion of criteria) if (!ask(criterion, entity)) return criterion
+  return undefined
+}
+
+/** Says what is wrong with an entity, or nothing. */
+export type EntityCheck = (entity: unknown) => string | undefined
+
+export const makeCheck = (entity: UntypedRegistry["entity"]): EntityCheck => {
+  const schema = entity as unknown as Schema.Codec<object, unknown>
+  const is = Schema.is(schema)
+  const decode = Schema.decodeUnknownResult(Schema.toType(schema))
+  return (value) => {
+    if (is(value)) return undefined
+    const result = decode(value)
+    return result._tag === "Failure" ? String(result.failure) : "it does not fit its schema"
+  }
+}
+
+export const misfit = (problem: string): string => failureMessage(`what it returned is no such entity: ${problem}`)

@@ -1,0 +1,115 @@
+/** A definition with its names looked up and its sources spelled out: what each state can do. */
+import type * as Schema from "effect/Schema"
+import type { Processor } from "./Processor.ts"
+import { anyState, endsOf, processorName, type RetryPolicy, sourcesOf, type WorkflowDefinition } from "./WorkflowDefinition.ts"
+
+/** A registry whose types have been left behind. */
+export interface UntypedRegistry {
+  readonly entity: Schema.Struct<Schema.Struct.Fields>
+  readonly processors: { readonly [name: string]: Processor<object> }
+  readonly criteria: { readonly [name: string]: (entity: object, context: { readonly at: number }) => boolean }
+}
+
+/** One processor of one transition. */
+export interface Step {
+  readonly name: string
+  readonly processor: Processor<object>
+  readonly retry: RetryPolicy
+}
+
+export interface PlannedTransition {
+  readonly name: string
+  readonly to: string
+  readonly manual: boolean
+  readonly criteria: ReadonlyArray<string>
+  readonly criteriaAfter: boolean
+  readonly steps: ReadonlyArray<Step>
+  /** Some processor of it has effects, so it takes place after a commit of its own. */
+  readonly effectful: boolean
+}
+
+/** What can happen in a state. */
+export interface StatePlan {
+  readonly state: string
+  /** Tried in this order. */
+  readonly automatic: ReadonlyArray<PlannedTransition>
+  readonly manual: ReadonlyArray<PlannedTransition>
+  readonly failure: PlannedTransition | undefined
+  /** Work may run in it. */
+  readonly works: boolean
+  /** All of the above by name. */
+  readonly byName: ReadonlyMap<string, PlannedTransition>
+}
+
+export interface Plan {
+  readonly definition: WorkflowDefinition
+  readonly registry: UntypedRegistry
+  readonly ends: ReadonlySet<string>
+  /** Those that are no end. */
+  readonly states: ReadonlyMap<string, StatePlan>
+  readonly transitions: ReadonlyArray<PlannedTransition>
+}
+
+/** Plans a definition that was checked. */
+export const plan = (definition: WorkflowDefinition, registry: UntypedRegistry): Plan => {
+  const ends = endsOf(definition)
+  const transitions = definition.transitions.map(({ name, to, manual = false, criteria = [], criteriaAfter = false, processors = [] }) => {
+    const steps = processors.map((reference): Step => {
+      const processor = registry.processors[processorName(reference)] as Processor<object>
+      const registered = processor._tag === "Effect" ? processor.retry : { attempts: 1 }
+      return { name: processorName(reference), processor, retry: typeof reference === "string" ? registered : reference.retry }
+    })
+    return { name, to, manual, criteria, criteriaAfter, steps, effectful: steps.some((step) => step.processor._tag === "Effect") }
+  })
+  const leaving = transitionsByState(definition, transitions)
+  const states = definition.states.filter((state) => !ends.has(state))
+  return {
+    definition,
+    registry,
+    ends,
+    transitions,
+    states: new Map(states.map((state) => [state, statePlan(state, leaving(state), definition.failure)])),
+  }
+}
+
+const statePlan = (state: string, leaving: ReadonlyArray<PlannedTransition>, failureName: string | undefined): StatePlan => {
+  const failure = leaving.find((one) => one.name === failureName)
+  const works = leaving.some((one) => one.effectful)
+  const byName = new Map(leaving.map((one) => [one.name, one]))
+  return {
+    state,
+    automatic: leaving.filter((one) => !one.manual && one !== failure),
+    manual: leaving.filter((one) => one.manual),
+    failure,
+    works,
+    byName,
+  }
+}
+
+/** Tells what leaves a state, in the order of the definition. A transition that names the state stands before one from any state. */
+const transitionsByState = ({ transitions, failure }: WorkflowDefinition, planned: ReadonlyArray<PlannedTransition>) => {
+  const named = new Map<string, Array<number>>()
+  const wild: Array<number> = []
+  for (const [index, transition] of transitions.entries()) {
+    const sources = sourcesOf(transition)
+    if (sources === anyState) wild.push(index)
+    else {
+      for (const source of sources) {
+        const known = named.get(source)
+        if (known === undefined) named.set(source, [index])
+        else known.push(index)
+      }
+    }
+  }
+  return (state: string): ReadonlyArray<PlannedTransition> => {
+    const own = named.get(state) ?? []
+    const ownNames = new Set(own.map((index) => transitions[index]?.name))
+    const others = wild.filter((index) => {
+      const one = transitions[index]
+      // By itself it would lead from its own target to the same again, for ever.
+      const circular = one?.to === state && one.manual !== true && one.name !== failure
+      return !circular && !ownNames.has(one?.name)
+    })
+    return [...own, ...others].sort((a, b) => a - b).flatMap((index) => planned[index] ?? [])
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * A registry is what workflow files are written against: the schema of an entity, and by name the processors and criteria
+ * that know it. A file that names nothing else can be loaded while the system runs.
+ *
+ * ```ts
+ * const registry = Registry.make(Invoice, {
+ *   processors: { number: Processor.pure((invoice) => ({ ...invoice, number: `I-${invoice.id}` })) },
+ *   criteria: { isSmall: (invoice) => invoice.amount < 1000 },
+ * })
+ * ```
+ */
+import type * as Schema from "effect/Schema"
+import type { Processor } from "./Processor.ts"
+
+/** What a criterion may look at besides the entity. */
+export interface CriterionContext {
+  /** When the event was accepted, in milliseconds since 1970: the same in every replay. */
+  readonly at: number
+}
+
+/** A question about an entity. It is a pure function. */
+export type Criterion<in A> = (entity: A, context: CriterionContext) => boolean
+
+export interface Processors<A> {
+  readonly [name: string]: Processor<A>
+}
+
+/** The schema of an entity: a struct that needs no services to be read. */
+export type EntitySchema<F extends Schema.Struct.Fields> = Schema.Struct<F> & Schema.Codec<Schema.Struct.Type<F>, unknown>
+
+/**
+ * @template F the fields of the entity
+ * @template P the processors by name
+ * @template C the names of the criteria
+ */
+export interface Registry<F extends Schema.Struct.Fields, P, C extends string> {
+  readonly entity: EntitySchema<F>
+  readonly processors: P
+  readonly criteria: { readonly [K in C]: Criterion<Schema.Struct.Type<F>> }
+}
+
+export const make = <
+  const F extends Schema.Struct.Fields,
+  const P extends Processors<Schema.Struct.Type<F>> = Record<never, never>,
+  const C extends string = never,
+>(
+  entity: EntitySchema<F>,
+  registered: { readonly processors?: P; readonly criteria?: { readonly [K in C]: Criterion<Schema.Struct.Type<F>> } },
+): Registry<F, P, C> => ({ entity, processors: registered.processors ?? ({} as P), criteria: registered.criteria ?? ({} as never) })
+
+/** Any registry. Where a generic function takes this, the types of a registry made in its argument are still inferred. */
+export interface AnyRegistry {
+  readonly entity: unknown
+  readonly processors: object
+  readonly criteria: object
+}
+
+/** What a registry is about. */
+export type EntityOf<G> = G extends { readonly entity: { readonly Type: infer Entity } } ? Entity : never
+
+export type ProcessorNames<G extends AnyRegistry> = keyof G["processors"] & string
+
+export type CriterionNames<G extends AnyRegistry> = keyof G["criteria"] & string

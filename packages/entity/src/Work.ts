@@ -1,0 +1,120 @@
+/**
+ * The work of a state: runs the processors of the transition that is pending, one after the other on a draft, and tells the
+ * machine what came of it. It starts when the pending transition is stored, starts again after a crash, and ends when the
+ * state is left. A replay never comes here.
+ */
+import type { Self } from "@detent/machine"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { failureMessage } from "./EntityError.ts"
+import { type FailedEvent, failedTag, type ProcessedEvent, processedTag } from "./EntityEvent.ts"
+import type { AnyState, Pending } from "./EntityState.ts"
+import { type EntityCheck, misfit } from "./Judge.ts"
+import type { Plan, PlannedTransition, Step } from "./Plan.ts"
+import type { EffectContext } from "./Processor.ts"
+import { delayAfter } from "./Retry.ts"
+
+/** What an effect slot of the machine is called with: one processor. */
+export interface SlotParameters extends Omit<EffectContext, "id"> {
+  readonly entity: object
+}
+
+/** What the machine hands to the work of a state. */
+export interface WorkContext {
+  readonly id: string
+  readonly state: AnyState
+  readonly effects: { readonly [processor: string]: ((parameters: SlotParameters) => Effect.Effect<object, unknown, unknown>) | undefined }
+  readonly self: Self<ProcessedEvent | FailedEvent>
+}
+
+/** A transition at work: everything its processors have in common. */
+interface Run {
+  readonly plan: Plan
+  readonly check: EntityCheck
+  readonly context: WorkContext
+  readonly pending: Pending<object>
+  readonly transition: PlannedTransition
+}
+
+export const work =
+  (plan: Plan, check: EntityCheck) =>
+  (context: WorkContext): Effect.Effect<void, unknown, unknown> => {
+    const { pending, _tag } = context.state
+    if (pending === undefined) return Effect.void
+    const transition = plan.states.get(_tag)?.byName.get(pending.transition)
+    // The workflow has changed since: the machine says so, and goes on with what there is now.
+    if (transition === undefined) return report(context, { _tag: processedTag, run: pending.run, entity: context.state.entity })
+    return runAll({ plan, check, context, pending, transition })
+  }
+
+const runAll = (run: Run): Effect.Effect<void, unknown, unknown> =>
+  Effect.gen(function* () {
+    const { context, pending, transition } = run
+    let draft: object = { ...context.state.entity, ...pending.patch }
+    for (const [position, step] of transition.steps.entries()) {
+      const processed = yield* runStep(run, position, step, draft)
+      if (processed === undefined) return
+      draft = processed
+    }
+    yield* report(context, { _tag: processedTag, run: pending.run, entity: draft })
+  })
+
+/** Tries one processor as often as its policy says; without a result it has failed for good, and the machine knows. */
+const runStep = (run: Run, position: number, step: Step, draft: object): Effect.Effect<object | undefined, unknown, unknown> =>
+  Effect.gen(function* () {
+    const { context, pending, check } = run
+    const limit = step.processor._tag === "Effect" ? step.retry.attempts : 1
+    for (let attempt = attemptsBefore(run, step) + 1; ; attempt++) {
+      const exit = yield* Effect.exit(runOnce(run, position, step, draft, attempt))
+      const problem = exit._tag === "Success" ? check(exit.value) : undefined
+      if (exit._tag === "Success" && problem === undefined) return exit.value
+      const message = exit._tag === "Failure" ? failureMessage(Cause.squash(exit.cause)) : misfit(String(problem))
+      const last = attempt >= limit
+      yield* report(context, { _tag: failedTag, run: pending.run, processor: step.name, message, attempts: attempt, last })
+      if (last) return undefined
+      yield* Effect.sleep(delayAfter(step.retry, attempt))
+    }
+  })
+
+/** How often a processor has been tried in this run before the process was restarted. */
+const attemptsBefore = ({ context, transition }: Run, step: Step): number => {
+  const { error } = context.state
+  return error?.transition === transition.name && error.processor === step.name ? error.attempts : 0
+}
+
+const runOnce = (
+  { plan, context, pending }: Run,
+  position: number,
+  step: Step,
+  draft: object,
+  attempt: number,
+): Effect.Effect<object, unknown, unknown> => {
+  const { argument, error } = pending
+  const { processor } = step
+  if (processor._tag === "Pure") {
+    return Effect.flatMap(Clock.currentTimeMillis, (at) => Effect.sync(() => processor.run({ ...draft }, { at, argument, error })))
+  }
+  const key = `${plan.definition.name}/${context.id}/${pending.run}/${position}/${step.name}`
+  const run = context.effects[step.name]
+  if (run === undefined) return Effect.die(new Error(`the machine has no slot for the processor ${step.name}`))
+  return Effect.suspend(() => run({ entity: { ...draft }, key, attempt, argument, error }))
+}
+
+/**
+ * Tells the machine. A refusal means that this run is over: somebody else has taken the entity further. Where the machine
+ * cannot decide on what the processors made, they have failed.
+ */
+const report = ({ self }: WorkContext, event: ProcessedEvent | FailedEvent): Effect.Effect<void, unknown> =>
+  Effect.catchTags(self.send(event), {
+    TransitionRefused: () => Effect.interrupt,
+    InvalidTransition: () => Effect.interrupt,
+    MachineStopped: () => Effect.interrupt,
+    EndlessTransition: (error) => giveUp(self, event, error),
+    ActionFailed: (error) => (error.committed ? Effect.void : giveUp(self, event, error)),
+  })
+
+const giveUp = (self: WorkContext["self"], event: ProcessedEvent | FailedEvent, error: Error): Effect.Effect<void, unknown> => {
+  if (event._tag === failedTag) return Effect.fail(error)
+  return self.send({ _tag: failedTag, run: event.run, processor: "", message: failureMessage(error), attempts: 1, last: true })
+}

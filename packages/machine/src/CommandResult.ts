@@ -1,0 +1,36 @@
+/**
+ * How the execution of a command ends. Success is done; a failure, a defect or a time-out is tried again as the retry policy
+ * says. A handler that knows more says so with one of these, as the last thing it does:
+ *
+ * ```ts
+ * if (yield* warehouse.wasNotified(orderId)) return yield* CommandResult.alreadyExecuted()
+ * ```
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { failed, Verdict } from "./CommandOutcome.ts"
+
+/** What was to be done has been done before: the command is skipped, and no event follows from it. */
+export const alreadyExecuted = (reason = "already executed"): Effect.Effect<never> =>
+  Effect.die(new Verdict({ _tag: "AlreadyExecuted", reason }))
+
+/** It failed, and trying again will not help. A value of the slot's failure schema reaches `onFailure` as it is. */
+export const failForGood = (error: unknown): Effect.Effect<never> => Effect.die(new Verdict(failed(error, false)))
+
+/** It failed, and should be tried again after this time instead of the policy's. It counts as an attempt. */
+export const retryAfter = (delay: Duration.Input, reason: unknown = "asked to be tried again later"): Effect.Effect<never> =>
+  Effect.die(new Verdict({ ...failed(reason, true), afterMillis: Duration.toMillis(Duration.fromInputUnsafe(delay)) }))
+
+/** A command was given up for another reason than a failure its slot declares: a defect, a time-out, attempts that never ended. */
+export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandFailed", {
+  slot: Schema.String,
+  key: Schema.String,
+  attempts: Schema.Number,
+  problem: Schema.String,
+}) {
+  override get message() {
+    const times = this.attempts === 1 ? "attempt" : "attempts"
+    return `command ${this.slot} (${this.key}) was given up after ${this.attempts} ${times}: ${this.problem}`
+  }
+}
