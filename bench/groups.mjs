@@ -23,6 +23,17 @@ export const groups = {
       recovery: "1,000 instances, the process killed halfway: what is lost, and when it is done",
       replay: "an instance of 100,000 events, opened without and with a snapshot",
       memory: "10,000 live instances with timers: heap, and transitions across them",
+      workflow: "Effect workflows of 10 activities, 50 at once, on our engine and on Effect's; DBOS; heap of one that sleeps",
+      events: "domain events of 50 writers at once, in the journal and through a log with a table",
+      commands: "commands enqueued by 16 callers, a backlog of 20,000 executed, and how soon one begins",
+    },
+  },
+  extraction: {
+    about: "packages/knowledge: one document's extraction beside the same without durability",
+    parts: {
+      durability: "documents through runs on a SQLite file, beside a plain loop in memory",
+      speed: "the built-in extractor on one core: sentences and megabytes a second",
+      large: "one text of 100 MB (10 MB when quick) through a run: peak memory and time",
     },
   },
 }

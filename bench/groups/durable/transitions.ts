@@ -13,10 +13,12 @@ const lengthOf = (quick: boolean): Turns =>
 const ours = "detent"
 const dbos = "DBOS, steps"
 const effect = "Effect workflows, activities"
+const effectTuned = "the same, tuned"
 const raw32 = "raw appends, 32 connections"
 const full = "detent, synchronous FULL"
 const normal = "detent, synchronous NORMAL"
 const effectFull = "Effect workflows, activities, FULL"
+const effectFullTuned = "the same, tuned, FULL"
 
 export const transitions: Part = ({ quick }) =>
   withPostgres(async (server) => {
@@ -25,6 +27,7 @@ export const transitions: Part = ({ quick }) =>
       { name: ours, from: ["detent.ts", "postgres"], database: await server.createDatabase("detent"), concurrency },
       { name: dbos, from: ["dbos.mts", "postgres"], database: await server.createDatabase("dbos"), concurrency },
       { name: effect, from: ["effect.ts", "postgres"], database: await server.createDatabase("effect"), concurrency },
+      { name: effectTuned, from: ["effect.ts", "postgresTuned"], database: await server.createDatabase("effect_tuned"), concurrency },
       { name: "raw appends, 1 connection", from: ["raw.mts", "appends"], database: await server.createDatabase("raw1"), concurrency: 1 },
       { name: raw32, from: ["raw.mts", "appends"], database: await server.createDatabase("raw32"), concurrency: 32 },
       { name: "raw inserts of 50 events", from: ["raw.mts", "batches"], database: await server.createDatabase("batches"), concurrency },
@@ -33,6 +36,7 @@ export const transitions: Part = ({ quick }) =>
       { name: full, from: ["detent.ts", "sqliteFull"], database: folder.file("full.db"), concurrency },
       { name: normal, from: ["detent.ts", "sqliteNormal"], database: folder.file("normal.db"), concurrency },
       { name: effectFull, from: ["effect.ts", "sqliteFull"], database: folder.file("effect.db"), concurrency },
+      { name: effectFullTuned, from: ["effect.ts", "sqliteFullTuned"], database: folder.file("effectTuned.db"), concurrency },
     ]
     const results = await contest(server, [...onPostgres, ...onSqlite], lengthOf(quick))
     const alone: Entrant = { ...(onPostgres[0] as Entrant), database: await server.createDatabase("alone") }
@@ -46,6 +50,7 @@ export const transitions: Part = ({ quick }) =>
         "transitions.pg.perSecond": of(ours).perSecond,
         "transitions.pg.vsDbos": faster(ours, dbos),
         "transitions.pg.vsEffect": faster(ours, effect),
+        "transitions.pg.vsEffectTuned": faster(ours, effectTuned),
         "transitions.pg.vsRawAppend": faster(ours, raw32),
         "transitions.pg.nodeCpuUs": of(ours).nodeMicros,
         "transitions.pg.postgresCpuUs": of(ours).postgresMicros,
@@ -53,11 +58,17 @@ export const transitions: Part = ({ quick }) =>
         "transitions.pg.syncs": syncs,
         "transitions.sqlite.perSecond": of(full).perSecond,
         "transitions.sqlite.vsEffect": faster(full, effectFull),
+        "transitions.sqlite.vsEffectTuned": faster(full, effectFullTuned),
         "transitions.sqlite.normalVsFull": faster(normal, full),
         "transitions.sqlite.nodeCpuUs": of(full).nodeMicros,
       },
     }
   })
+
+const aboutEffect = [
+  "Effect's engine is SingleRunner.layer() as it comes, which simulates the serialisation to other runners; tuned it does not,",
+  "and has its runner storage in memory.",
+]
 
 const postgresTable = (results: ReadonlyArray<readonly [string, Result]>): Table => ({
   title: "PostgreSQL, fsync on: 50 at once, 200 bytes each",
@@ -73,6 +84,7 @@ const postgresTable = (results: ReadonlyArray<readonly [string, Result]>): Table
   notes: [
     "What was counted was found in the databases afterwards. DBOS has 50 connections, Effect 32; each of their workflows",
     "runs up to 1,000 steps. A raw append moves a state row on and inserts an event in one prepared statement.",
+    ...aboutEffect,
   ],
 })
 
@@ -85,4 +97,5 @@ const sqliteTable = (results: ReadonlyArray<readonly [string, Result]>): Table =
     times((results[0]?.[1].perSecond ?? Number.NaN) / perSecond),
     nodeMicros.toFixed(1),
   ]),
+  notes: aboutEffect,
 })

@@ -6,6 +6,7 @@ import * as Option from "effect/Option"
 import { Codec } from "./Codec.ts"
 import type { InstanceCursor, JournalService } from "./Journal.ts"
 import { recover } from "./Recovery.ts"
+import { reopening } from "./Reopening.ts"
 import type { Upcasters } from "./Upcasters.ts"
 
 export interface CheckReport {
@@ -34,7 +35,7 @@ export const checkAll = (
           const opened = yield* journal.open({ machine: machine.name, id })
           if (Option.isNone(opened)) continue
           checked++
-          const result = yield* Effect.result(recover(machinery, journal, opened.value))
+          const result = yield* Effect.result(reopening(journal, opened.value, (now) => recover(machinery, journal, now)))
           if (result._tag === "Success") continue
           if (result.failure._tag === "PersistenceFailed") return yield* Effect.fail(result.failure)
           failing.push({ id, sequence: result.failure.sequence, problem: result.failure.problem })

@@ -80,7 +80,14 @@ export class Codec {
   }
 
   decodeState(body: Json, version: number): Tagged {
-    return this.#state(parse(body, "state"), version)
+    return this.stateOf(parse(body, "state"), version)
+  }
+
+  /** A stored state as JSON has it, before it is decoded. */
+  parseState(body: Json): object {
+    const stored = parse(body, "state")
+    if (typeof stored !== "object" || stored === null) throw new Undecodable("the stored state is no object")
+    return stored
   }
 
   encodeEvent({ event, guardAnswers, settled, answer }: EventBody): Json {
@@ -120,8 +127,8 @@ export class Codec {
   }
 
   #decodeSettled({ o, m, s, p = [], r, e = [] }: StoredSettled, version: number): Settled {
-    const through = p.map((one) => this.#state(one, version))
-    return { outcome: o, moved: m, state: this.#state(s, version), through, reason: r, sends: this.decodeEvents(e, version) }
+    const through = p.map((one) => this.stateOf(one, version))
+    return { outcome: o, moved: m, state: this.stateOf(s, version), through, reason: r, sends: this.decodeEvents(e, version) }
   }
 
   /** What a requested effect is given, as its worker will read it. */
@@ -143,7 +150,7 @@ export class Codec {
     return stored.map((event) => this.#event(upcast(this.#upcasters, "event", event, version, this.#version)))
   }
 
-  #state(value: unknown, version: number): Tagged {
+  stateOf(value: unknown, version: number): Tagged {
     return decodeIn(this.#states, upcast(this.#upcasters, "state", value, version, this.#version), "state")
   }
 

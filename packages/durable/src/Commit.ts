@@ -50,6 +50,12 @@ export interface CommandRecord {
   readonly slot: string
   readonly parameters: Json
   readonly sequence: number
+  /** Where it waits; that of the machine's name unless told. */
+  readonly queue?: string
+  /** Higher goes first; 0 unless told. */
+  readonly priority?: number
+  /** It waits until all earlier ordered commands of its instance are over. */
+  readonly ordered?: boolean
 }
 
 /** `held`: an event no longer fits the definition; nothing is accepted until it is repaired. */

@@ -8,11 +8,15 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Metric from "effect/Metric"
 import type { Commit, CommitOutcome } from "./Commit.ts"
+import { commandsEnqueued } from "./command/CommandMetrics.ts"
 import { commitFailures, commitsStored, eventsStored, flushes } from "./EngineMetrics.ts"
 import type { JournalService } from "./Journal.ts"
 
 /** More than this in one statement gains no throughput and costs latency. */
 const flushLimit = 500
+
+/** While the store works on one flush, the next is made. */
+const flightLimit = 2
 
 /** Someone with something to commit. It is asked what only when its flush begins, so that it can bring all it has by then. */
 export interface Committing {
@@ -30,61 +34,109 @@ export class Committer {
   readonly #journal: JournalService
   readonly #run: (effect: Effect.Effect<void>) => void
   #waiting: Array<Committing> = []
-  #flushing = false
+  #paced: Array<() => void> = []
+  /** A flush is about to begin: it takes whoever is ready by then. */
+  #gathering = false
+  /** Flushes on their way to the store. */
+  #flights = 0
+  #requested: ((queues: ReadonlySet<string>) => void) | undefined
 
   constructor(journal: JournalService, run: (effect: Effect.Effect<void>) => void) {
     this.#journal = journal
     this.#run = run
   }
 
-  get isIdle(): boolean {
-    return !this.#flushing && this.#waiting.length === 0
+  /** Calls back whenever commands are stored, with the queues they wait in. */
+  whenRequested(callback: (queues: ReadonlySet<string>) => void) {
+    this.#requested = callback
   }
+
+  get isIdle(): boolean {
+    return !this.#gathering && this.#flights === 0 && this.#waiting.length === 0
+  }
+
+  /** Ends when less than a full flush waits, or else with the next flush. Whoever has many to bring, brings them in that measure. */
+  readonly turn: Effect.Effect<void> = Effect.callback<void>((resume) => {
+    if (this.#waiting.length < flushLimit) resume(Effect.void)
+    else this.#paced.push(() => resume(Effect.void))
+  })
 
   /** Puts someone in line for the next flush. */
   enqueue(committing: Committing) {
     this.#waiting.push(committing)
-    if (this.#flushing) return
-    this.#flushing = true
-    this.#run(this.#flushAll)
+    this.#gather()
+  }
+
+  /** Next to one that is on its way, another flush begins only if it is full. */
+  #gather() {
+    const enough = this.#flights === 0 ? 1 : flushLimit
+    if (this.#gathering || this.#flights >= flightLimit || this.#waiting.length < enough) return
+    this.#gathering = true
+    this.#run(this.#flushNext)
   }
 
   /** The first turn is given to others, so that all who are ready in it share the flush. */
-  readonly #flushAll: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
-    while (this.#waiting.length > 0) {
-      yield* Effect.yieldNow
-      const taken = this.#waiting.splice(0, flushLimit)
-      const ready = taken
-        .map((one) => [one, one.takeCommit()] as const)
-        .filter((pair): pair is readonly [Committing, Commit] => pair[1] !== undefined)
-      if (ready.length > 0) yield* this.#flush(ready)
+  readonly #flushNext: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
+    yield* Effect.yieldNow
+    const taken = this.#waiting.splice(0, flushLimit)
+    this.#gathering = false
+    const paced = this.#paced
+    this.#paced = []
+    for (const resume of paced) resume()
+    const ready: Array<Committing> = []
+    const commits: Array<Commit> = []
+    for (const one of taken) {
+      const commit = one.takeCommit()
+      if (commit === undefined) continue
+      ready.push(one)
+      commits.push(commit)
     }
-    this.#flushing = false
+    if (ready.length > 0) {
+      this.#flights++
+      this.#gather()
+      yield* this.#flush(ready, commits)
+      this.#flights--
+    }
+    this.#gather()
   })
 
-  #flush(ready: ReadonlyArray<readonly [Committing, Commit]>): Effect.Effect<void> {
-    const commits = ready.map(([, commit]) => commit)
+  #flush(ready: ReadonlyArray<Committing>, commits: ReadonlyArray<Commit>): Effect.Effect<void> {
     return Effect.flatMap(Effect.exit(this.#journal.commit(commits)), (exit) => {
-      const thrown = ready.flatMap(([one, commit], index) => tell(one, outcomeOf(exit, index, commit)))
+      const thrown: Array<unknown> = []
+      let stored = 0
+      let events = 0
+      for (const [index, commit] of commits.entries()) {
+        const outcome = outcomeOf(exit, index, commit)
+        tell(ready[index] as Committing, outcome, thrown)
+        if (outcome._tag !== "Stored") continue
+        stored++
+        events += commit.events.length
+      }
       if (thrown.length > 0) return Effect.logError("an instance could not go on after its commit", ...thrown)
       if (Exit.isFailure(exit)) return Metric.update(commitFailures, 1)
-      const stored = exit.value.filter((outcome) => outcome._tag === "Stored").length
-      const events = commits.reduce((sum, commit, index) => sum + (exit.value[index]?._tag === "Stored" ? commit.events.length : 0), 0)
-      return Effect.andThen(
+      const counted = Effect.andThen(
         Metric.update(flushes, 1),
         Effect.andThen(Metric.update(commitsStored, stored), Metric.update(eventsStored, events)),
       )
+      return commits.every(({ commands }) => commands.length === 0)
+        ? counted
+        : Effect.andThen(counted, this.#tellRequested(commits.filter((_, index) => exit.value[index]?._tag === "Stored")))
     })
+  }
+
+  #tellRequested(stored: ReadonlyArray<Commit>): Effect.Effect<void> {
+    const commands = stored.flatMap((commit) => commit.commands.map(({ queue = commit.machine }) => queue))
+    if (commands.length > 0) this.#requested?.(new Set(commands))
+    return Metric.update(commandsEnqueued, commands.length)
   }
 }
 
 /** What goes wrong in one must not keep the others of its flush waiting. */
-const tell = (one: Committing, outcome: CommitOutcome | Doubtful): ReadonlyArray<unknown> => {
+const tell = (one: Committing, outcome: CommitOutcome | Doubtful, thrown: Array<unknown>) => {
   try {
     one.committed(outcome)
-    return []
   } catch (cause) {
-    return [cause]
+    thrown.push(cause)
   }
 }
 

@@ -18,6 +18,9 @@ import * as Random from "effect/Random"
 import * as Schedule from "effect/Schedule"
 import { type CheckReport, checkAll } from "./Check.ts"
 import type { InstanceStatus } from "./Commit.ts"
+import { slotCommands } from "./command/engineWorker.ts"
+import type { SlotCommands } from "./command/SlotCommands.ts"
+import { type StartEntry, type Started, startAll, transactionWatch } from "./EngineBulk.ts"
 import { type EngineOptions, engineConfig } from "./EngineConfig.ts"
 import { EngineCore } from "./EngineCore.ts"
 import { forkInstance } from "./Fork.ts"
@@ -30,6 +33,7 @@ import { type Leader, makeLeader } from "./Leader.ts"
 import type { Leases } from "./Leases.ts"
 import type { Registered } from "./Registered.ts"
 import { resumeResidents } from "./Resume.ts"
+import type { SequenceNotReached } from "./SequenceNotReached.ts"
 import { type Sweep, sweep, sweepForever } from "./Sweeper.ts"
 import { Timers } from "./Timers.ts"
 import type { Upcasters } from "./Upcasters.ts"
@@ -68,6 +72,14 @@ export interface EngineService {
     id: string,
     ...input: InputArguments<S, I>
   ): Effect.Effect<Instance<S, E>, ActorExists | SendError, R>
+  /**
+   * Starts many instances; those that rest in their first state are stored in few statements and do not enter memory. The
+   * outcomes are in the order given. Inside `sql.withTransaction` it is part of that transaction.
+   */
+  startAll<S, E, I, R>(
+    machine: Definition<S, E, I, R>,
+    entries: Iterable<StartEntry<NoInfer<I | S>>>,
+  ): Effect.Effect<ReadonlyArray<Started<S>>, PersistenceFailed, R>
   /** The instance of an id, started with the input if there is none. */
   ensure<S, E, I, R>(
     machine: Definition<S, E, I, R>,
@@ -96,7 +108,7 @@ export interface EngineService {
     id: string,
     through: number,
     newId: string,
-  ): Effect.Effect<Instance<S, E>, ActorExists | ReadError | SendError, R>
+  ): Effect.Effect<Instance<S, E>, ActorExists | ReadError | SequenceNotReached | SendError, R>
   /** Runs every stored instance through a definition without touching any: what would fail if it were deployed. */
   check<S, E, I, R>(machine: Definition<S, E, I, R>, options?: RegisterOptions): Effect.Effect<CheckReport, PersistenceFailed>
   /** Replaces a journaled event that no longer fits, and lets the instance go on if that repairs it. */
@@ -130,18 +142,21 @@ const make = (options: EngineOptions) =>
     yield* Effect.forkScoped(
       Effect.repeat(core.passivate, Schedule.spaced(Duration.millis(Math.max(100, config.passivateAfterMillis / 4)))),
     )
-    return makeService(core)
+    const slots = yield* slotCommands(core, options.worker ?? {})
+    return makeService(core, slots, yield* transactionWatch)
   })
 
-const makeService = (core: EngineCore): EngineService => {
+const makeService = (core: EngineCore, slots: SlotCommands | undefined, inTransaction: Effect.Effect<boolean>): EngineService => {
   const registering = <A, E, R>(
     machine: unknown,
     upcasters: Upcasters | undefined,
     use: (registered: Registered) => Effect.Effect<A, E>,
   ): Effect.Effect<A, E, R> =>
-    Effect.contextWith((context: Context.Context<R>) =>
-      use(core.register(machine, upcasters, core.environmentFor(context as Context.Context<unknown>))),
-    )
+    Effect.contextWith((context: Context.Context<R>) => {
+      const registered = core.register(machine, upcasters, core.environmentFor(context as Context.Context<unknown>))
+      slots?.serve(registered)
+      return use(registered)
+    })
   const handle = (registered: Registered, id: string) => new InstanceHandle(core, registered, id) as never
 
   const start = <R>(machine: unknown, id: string, input: unknown): Effect.Effect<never, ActorExists | SendError, R> =>
@@ -150,6 +165,8 @@ const makeService = (core: EngineCore): EngineService => {
   return {
     register: (machine, options) => registering(machine, options?.upcasters, (registered) => resumeResidents(core, registered)),
     start: (machine, id, ...input) => start(machine, id, input[0]),
+    startAll: (machine, entries) =>
+      registering(machine, undefined, (registered) => startAll(core, registered, entries, inTransaction) as never),
     spawn: (id, machine, ...input) => start(machine, id, input[0]),
     ensure: (machine, id, ...input) =>
       registering(machine, undefined, (registered) =>

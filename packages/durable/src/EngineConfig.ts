@@ -1,5 +1,6 @@
 /** How an engine behaves. Everything has a default. */
 import * as Duration from "effect/Duration"
+import type { WorkerOptions } from "./command/WorkerConfig.ts"
 import type { LeaderConfig } from "./Leader.ts"
 
 export interface SweeperOptions {
@@ -32,6 +33,8 @@ export interface EngineOptions {
   /** How long a stop waits for what was accepted. */
   readonly drainTimeout?: Duration.Input
   readonly sweeper?: SweeperOptions
+  /** How the effects are executed that instances request; `false` leaves them to other processes. */
+  readonly worker?: WorkerOptions | false
 }
 
 export interface EngineConfig {

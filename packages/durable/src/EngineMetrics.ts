@@ -1,10 +1,27 @@
-/** What the engine counts. Everything is counted per flush or per recovery, never per event: nobody pays for it. */
+/** What the engine counts: per flush, recovery, timer or refusal, never per event that is taken, so that nobody pays for it. */
+import type { Environment } from "@detent/machine/internal"
+import type * as Context from "effect/Context"
 import * as Metric from "effect/Metric"
+
+/** Without a fiber: 0.25 µs, wherever it is. */
+export const record = <Input>(metric: Metric.Metric<Input, unknown>, input: Input, environment: Environment) =>
+  metric.updateUnsafe(input, environment.context as Context.Context<never>)
 
 export const flushes = Metric.counter("detent_flushes_total", { description: "group commits written" })
 export const commitsStored = Metric.counter("detent_commits_total", { description: "instance commits stored" })
 export const eventsStored = Metric.counter("detent_events_total", { description: "events journaled" })
 export const commitFailures = Metric.counter("detent_commit_failures_total", { description: "group commits the store failed at" })
+export const flushMillis = Metric.histogram("detent_flush_milliseconds", {
+  description: "how long the store took for a group commit",
+  boundaries: Metric.exponentialBoundaries({ start: 1, factor: 2, count: 14 }),
+})
+export const eventsRefused = Metric.counter("detent_events_refused_total", { description: "events that were refused" })
+export const eventsRepeated = Metric.counter("detent_events_repeated_total", {
+  description: "events sent again under their id, and answered from the journal",
+})
+export const instancesGivenUp = Metric.counter("detent_instances_given_up_total", {
+  description: "instances that left memory because nobody could tell where they stand",
+})
 export const conflicts = Metric.counter("detent_conflicts_total", { description: "commits that met a newer sequence" })
 export const recoveries = Metric.counter("detent_recoveries_total", { description: "instances brought back from the journal" })
 export const instancesHeld = Metric.counter("detent_instances_held_total", {

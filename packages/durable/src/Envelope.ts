@@ -1,6 +1,10 @@
 /** An event on its way into an instance, with what the store must know of it. */
+import type { SendError, Taken } from "@detent/machine"
 import { Message, type Result, type Tagged } from "@detent/machine/internal"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type { TimerRecord } from "./Commit.ts"
+import type { EventTrace } from "./Tracing.ts"
 
 interface Origin {
   readonly internal?: boolean
@@ -15,6 +19,8 @@ export class Envelope extends Message {
   readonly timer: TimerRecord | undefined
   /** Sent by a decision that is not stored yet: decided again, it is sent again, so a lost commit takes it along. */
   raised: boolean
+  /** Its way, for a tracer; undefined where none is installed. */
+  trace: EventTrace | undefined = undefined
   /** How often it met a newer sequence. */
   conflicts = 0
   /** The same dedupe id again, while this one is under way: they share the outcome. */
@@ -25,6 +31,11 @@ export class Envelope extends Message {
     this.dedupeId = dedupeId
     this.timer = timer
     this.raised = raised === true
+  }
+
+  /** The instance sent it itself. A timer is in the store, and comes again. */
+  get isOwn(): boolean {
+    return this.internal && this.timer === undefined
   }
 
   follow(first: Envelope) {
@@ -49,6 +60,7 @@ export class Envelope extends Message {
 
   override complete(result: Result) {
     if (this.result !== undefined) return
+    this.trace?.end(result instanceof Error ? Exit.fail(result) : Exit.void)
     super.complete(result)
     this.#tellFollowers(result)
   }
@@ -58,4 +70,16 @@ export class Envelope extends Message {
     this.#followers = undefined
     for (const follower of followers ?? []) follower.complete(result)
   }
+}
+
+/** What an event came to. Whoever waits may go away; the event stays on its way. */
+export const awaitEnvelope = (envelope: Envelope): Effect.Effect<Taken<Tagged, Tagged>, SendError> => {
+  const read = (result: Result) => (result instanceof Error ? Exit.fail(result) : Exit.succeed(result))
+  if (envelope.result !== undefined) return read(envelope.result)
+  return Effect.callback((resume) => {
+    envelope.observer = (result) => resume(read(result))
+    return Effect.sync(() => {
+      envelope.observer = undefined
+    })
+  })
 }

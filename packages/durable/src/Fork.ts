@@ -5,10 +5,14 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Commit } from "./Commit.ts"
-import type { EngineCore, OpenError } from "./EngineCore.ts"
+import type { EngineCore } from "./EngineCore.ts"
+import type { OpenError } from "./EngineInstances.ts"
 import { InstanceNotFound } from "./InstanceNotFound.ts"
 import { recover } from "./Recovery.ts"
 import type { Registered } from "./Registered.ts"
+import { reopening } from "./Reopening.ts"
+import { reached, type SequenceNotReached } from "./SequenceNotReached.ts"
+import { encodeSnapshot } from "./SnapshotBody.ts"
 
 /** The new instance's timers start anew: the deadlines of the old one are long over, or belong to it. */
 export const forkInstance = (
@@ -17,12 +21,15 @@ export const forkInstance = (
   id: string,
   through: number,
   newId: string,
-): Effect.Effect<void, ActorExists | OpenError> =>
+): Effect.Effect<void, ActorExists | OpenError | SequenceNotReached> =>
   Effect.gen(function* () {
     const from = { machine: registered.name, id }
-    const opened = yield* core.journal.open(from)
-    if (Option.isNone(opened)) return yield* Effect.fail(new InstanceNotFound(from))
-    const recovered = yield* recover(registered, core.journal, opened.value, through)
+    const found = yield* core.journal.open(from)
+    if (Option.isNone(found)) return yield* Effect.fail(new InstanceNotFound(from))
+    yield* reached(found.value.record, through)
+    const { opened, recovered } = yield* reopening(core.journal, found.value, (opened) =>
+      Effect.map(recover(registered, core.journal, opened, through), (recovered) => ({ opened, recovered })),
+    )
     const at = Math.floor(yield* Clock.currentTimeMillis)
     const node = registered.compiled.nodes.get(recovered.state._tag) as Node
     const running = recovered.stopped === undefined && !node.final
@@ -39,13 +46,13 @@ export const forkInstance = (
         version: registered.version,
         resident: running && node.works.length > 0,
       },
-      origin: opened.value.origin,
+      origin: opened.origin,
       events: [],
       snapshot: {
         sequence: recovered.sequence,
         at: recovered.at,
         version: registered.version,
-        body: registered.codec.encodeState(recovered.state),
+        body: encodeSnapshot(registered.codec, { ...recovered, previous: recovered.past.at(-1) }),
       },
       clearTimers: [],
       setTimers: running

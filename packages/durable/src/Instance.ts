@@ -4,6 +4,7 @@ import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
 import type { InstanceStatus } from "./Commit.ts"
 import type { InstanceNotFound } from "./InstanceNotFound.ts"
+import type { SequenceNotReached } from "./SequenceNotReached.ts"
 
 /** Options of one send. */
 export interface SendOptions {
@@ -50,7 +51,7 @@ export interface Instance<out S, in out E> {
   readonly snapshot: Effect.Effect<InstanceSnapshot<S>, ReadError>
   readonly lastSequence: Effect.Effect<number, ReadError>
   /** The state as it was after an event. */
-  stateAt(sequence: number): Effect.Effect<S, ReadError>
+  stateAt(sequence: number): Effect.Effect<S, ReadError | SequenceNotReached>
   /** Everything that was journaled, oldest first; read in pages. */
   readonly history: Stream.Stream<HistoryEntry<S, E>, ReadError>
   /** The current state, then every new one. Ends with the instance. */
@@ -59,6 +60,9 @@ export interface Instance<out S, in out E> {
   readonly awaitFinal: Effect.Effect<S, ReadError | MachineStopped>
   /** Saves a snapshot now. False where a newer one is there already, or the machine still owes itself an event. */
   readonly saveSnapshot: Effect.Effect<boolean, ReadError>
-  /** Removes the events that the latest snapshot covers. Returns how many. */
+  /**
+   * Removes the events that the latest snapshot covers, but those that were sent under an id: the same id again is answered
+   * for ever. Of such an event the answer is kept; `call` then tells the state of the snapshot. Returns how many were removed.
+   */
   readonly prune: Effect.Effect<number, ReadError>
 }

@@ -11,7 +11,6 @@ import {
   limited,
   Mailbox,
   type Message,
-  type Node,
   type Residence,
   type Result,
   report,
@@ -24,10 +23,12 @@ import * as Option from "effect/Option"
 import type { TimerRecord } from "./Commit.ts"
 import { Envelope } from "./Envelope.ts"
 import type { HeldLock } from "./InstanceLock.ts"
+import { none } from "./InstanceStanding.ts"
 import { InstanceStoring } from "./InstanceStoring.ts"
 import type { Keeper } from "./Keeper.ts"
 import { type OwedEvent, raisedId } from "./Raised.ts"
-import { type AcceptedStep, commandRecords, eventRecord, timersAfter } from "./Step.ts"
+import { type AcceptedStep, commandRecords, eventRecord } from "./Step.ts"
+import { type EventTrace, within } from "./Tracing.ts"
 
 /** So many events may be decided ahead of the store. */
 const aheadLimit = 1000
@@ -62,6 +63,7 @@ export class InstanceCell extends InstanceStoring implements Living {
   }
 
   deliver(envelope: Envelope): Envelope {
+    envelope.trace ??= this.keeper.tracing?.incoming(this.key, envelope)
     if (this.ending !== undefined) {
       this.answer(envelope, stopped(this, this.ending))
       return envelope
@@ -84,13 +86,13 @@ export class InstanceCell extends InstanceStoring implements Living {
   /** Takes in a timer that is due. One that is told of twice, by its own queue and by a sweeper, is handled once. */
   fire(timer: TimerRecord): Envelope {
     const envelope = new Envelope(timeoutEvent(timer.name), { timer })
-    const first = this.firing?.get(timer.name)
-    if (first?.timer?.entry === timer.entry && first.result === undefined) {
+    const underway = this.firing.filter((one) => one.result === undefined)
+    const first = underway.find((one) => one.timer?.name === timer.name && one.timer.entry === timer.entry)
+    if (first !== undefined) {
       envelope.follow(first)
       return envelope
     }
-    this.firing ??= new Map()
-    this.firing.set(timer.name, envelope)
+    this.firing = [...underway, envelope]
     return this.deliver(envelope)
   }
 
@@ -112,6 +114,7 @@ export class InstanceCell extends InstanceStoring implements Living {
     }
     this.#pumping = false
     if (this.lock !== undefined && !this.isBusy && this.steps.length === 0 && this.flight === undefined) this.releaseLock(this.lock)
+    if (this.known !== undefined) this.catchUp()
   }
 
   protected decideOn(envelope: Envelope) {
@@ -122,6 +125,8 @@ export class InstanceCell extends InstanceStoring implements Living {
       return this.refuse(envelope, stale(this, `(${timer.name})`))
     const problem = timer === undefined ? eventProblem(this.compiled, event) : undefined
     if (problem !== undefined) return this.refuse(envelope, problem)
+    envelope.trace ??= this.keeper.tracing?.incoming(this.key, envelope)
+    envelope.trace?.deciding(this.ahead.state)
     this.follow(envelope, decide(this.compiled, this.ahead.state, event, this.lastUsedAt), this.lastUsedAt, false)
   }
 
@@ -137,6 +142,7 @@ export class InstanceCell extends InstanceStoring implements Living {
         this.postponed ??= []
         this.postponed.push(envelope)
         inspect(this, () => ({ _tag: "Postponed", event: decision.event._tag }))
+        envelope.trace?.postponed()
         this.answerIfKnown(envelope)
         return
       case "Deferred":
@@ -154,14 +160,14 @@ export class InstanceCell extends InstanceStoring implements Living {
     if (envelope.dedupeId === undefined) return this.runDecision(envelope, effect, event, at)
     this.later(Effect.result(this.keeper.firstOutcome(this.registered, this.key, envelope.dedupeId)), (known) => {
       if (known === undefined) return envelope.complete(stopped(this, this.ending))
-      if (known._tag === "Failure") return this.complete(envelope, known.failure)
-      if (known.success !== undefined) return this.complete(envelope, known.success)
+      if (known._tag === "Failure") return this.giveUp(envelope, known.failure)
+      if (known.success !== undefined) return this.tellFirst(envelope, known.success)
       this.runDecision(envelope, effect, event, at)
     })
   }
 
   protected runDecision(envelope: Envelope, effect: DeferredDecision["effect"], event: Tagged, at: number) {
-    this.later(Effect.result(limited(this, effect, event._tag)), (settled) => {
+    this.later(within(envelope.trace, Effect.result(limited(this, effect, event._tag))), (settled) => {
       if (settled === undefined) return envelope.complete(stopped(this, this.ending))
       if (settled._tag === "Success") this.follow(envelope, settled.success, at, true)
       else this.refuse(envelope, settled.failure)
@@ -197,20 +203,20 @@ export class InstanceCell extends InstanceStoring implements Living {
       Effect.match(this.keeper.firstOutcome(this.registered, this.key, envelope.dedupeId), {
         // It goes on waiting, and the commit will find out.
         onFailure: () => undefined,
-        onSuccess: (first) => (first === undefined ? undefined : this.complete(envelope, first)),
+        onSuccess: (first) => (first === undefined ? undefined : this.tellFirst(envelope, first)),
       }),
     )
   }
 
   protected accept(envelope: Envelope, decision: Taken<Tagged, Tagged>, at: number, effectful: boolean) {
     const sequence = this.ahead.sequence + 1
-    const node = decision.state === this.ahead.state ? this.ahead.node : (this.compiled.nodes.get(decision.state._tag) as Node)
+    const node = this.nodeAfter(this.ahead, decision)
     const barrier = this.takesTime(decision, node)
     const raised = decision.sends.map((event, index) => new Envelope(event, { raised: true, dedupeId: raisedId(sequence, index) }))
     let step: AcceptedStep
     try {
       const record = eventRecord(this.registered.codec, envelope, decision, at, sequence, effectful)
-      const commands = commandRecords(this.registered.codec, this.key, decision.requests, sequence)
+      const commands = commandRecords(this.registered, this.key, decision.requests, sequence)
       step = { _tag: "Accepted", envelope, decision, at, sequence, record, commands, raised, barrier }
     } catch (cause) {
       const { machine, id } = this.key
@@ -220,7 +226,8 @@ export class InstanceCell extends InstanceStoring implements Living {
         new ActionFailed({ machine, id, phase: "decide", state, event: decision.event._tag, committed: false, cause }),
       )
     }
-    this.ahead = { state: decision.state, node, sequence, timers: timersAfter(this.ahead.timers, step) }
+    this.ahead = this.standingAfter(this.ahead, step, node)
+    if (envelope.trace !== undefined) this.traceAccepted(envelope.trace, step)
     this.steps.push(step)
     if (decision._tag === "Goto" && this.postponed !== undefined) {
       this.mailbox?.unshift(this.postponed)
@@ -231,6 +238,11 @@ export class InstanceCell extends InstanceStoring implements Living {
     if (raised.length > 0) this.mailbox?.unshift(raised)
     if (barrier) this.block()
     this.getInLine()
+  }
+
+  protected traceAccepted(trace: EventTrace, { decision, sequence, raised }: AcceptedStep) {
+    trace.committing(decision, sequence)
+    for (const envelope of raised) envelope.trace = trace.raises(this.key, envelope)
   }
 
   protected acquireLock(lock: NonNullable<Keeper["lock"]>) {
@@ -249,7 +261,7 @@ export class InstanceCell extends InstanceStoring implements Living {
     this.later(Effect.result(acquired), (result) => {
       if (result?._tag !== "Success") {
         const error = result?._tag === "Failure" ? result.failure : stopped(this, this.ending)
-        for (const message of this.mailbox?.takeAll() ?? []) this.complete(message, error)
+        for (const message of [...(this.mailbox?.takeAll() ?? [])].reverse()) this.giveUp(message, error)
         return
       }
       this.lock = result.success.held
@@ -267,9 +279,12 @@ export class InstanceCell extends InstanceStoring implements Living {
     const closing = super.end(ending)
     // While something is on its way to the store, its answer comes first.
     if (this.lock !== undefined && this.flight === undefined) this.releaseLock(this.lock)
-    const waiting = [...(this.postponed ?? []), ...(this.mailbox?.takeAll() ?? [])]
-    for (const envelope of waiting) this.answer(envelope, stopped(this, ending))
+    for (const envelope of this.postponed ?? none) this.answer(envelope, stopped(this, ending))
+    if (this.mailbox?.isWaiting) for (const envelope of this.mailbox.takeAll()) this.answer(envelope, stopped(this, ending))
     this.postponed = undefined
+    this.mailbox = undefined
+    this.firing = none
+    this.tellAllKnown()
     return closing
   }
 }

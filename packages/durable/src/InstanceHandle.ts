@@ -1,18 +1,23 @@
 /** The handle behind the {@link Instance} interface. */
-import { type EventReplayError, InvalidEvent, type MachineStopped, PersistenceFailed, type SendError, type Taken } from "@detent/machine"
+import { InvalidEvent, type MachineStopped, type PersistenceFailed, type SendError, type Taken } from "@detent/machine"
 import { actionFailed, notAQuestion, type Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { awaitEnvelope, type EngineCore } from "./EngineCore.ts"
-import { Envelope } from "./Envelope.ts"
+import type { EngineCore } from "./EngineCore.ts"
+import { awaitEnvelope, Envelope } from "./Envelope.ts"
 import type { HistoryEntry, InstanceSnapshot, ReadError, SendOptions } from "./Instance.ts"
 import type { InstanceCell } from "./InstanceCell.ts"
 import { InstanceNotFound } from "./InstanceNotFound.ts"
+import type { OpenedInstance } from "./Journal.ts"
 import { reservedPrefix } from "./Raised.ts"
-import { type Recovered, type ReplayedEvent, recover } from "./Recovery.ts"
+import { type ReplayedEvent, recover } from "./Recovery.ts"
 import type { Registered } from "./Registered.ts"
+import { reopening } from "./Reopening.ts"
+import { reached, type SequenceNotReached } from "./SequenceNotReached.ts"
+import { encodeSnapshot } from "./SnapshotBody.ts"
+import { type EventTrace, instanceAttributes, isTraced, traced } from "./Tracing.ts"
 
 export class InstanceHandle {
   readonly machine: string
@@ -36,15 +41,27 @@ export class InstanceHandle {
   }
 
   call(event: Tagged, options?: SendOptions): Effect.Effect<Taken<Tagged, Tagged>, SendError | InstanceNotFound> {
-    return Effect.suspend(() => {
-      if (this.#core.isClosed) return Effect.fail(this.#core.stoppedError({ machine: this.machine, id: this.id }))
-      if (options?.id?.startsWith(reservedPrefix) === true) return Effect.fail(this.#reserved(event))
-      return Effect.flatMap(this.#cell, (cell) => {
-        // It may have been stopped while the instance was read.
-        if (this.#core.isClosed && !this.#core.isLive(this))
-          return Effect.fail(this.#core.stoppedError({ machine: this.machine, id: this.id }))
-        return awaitEnvelope(cell.deliver(new Envelope(event, { dedupeId: options?.id })))
-      })
+    return Effect.withFiber((fiber) => {
+      if (!isTraced(fiber)) return this.#call(event, options, undefined)
+      const attributes = { ...instanceAttributes(this), "detent.event": String(event?._tag) }
+      return traced("detent.send", attributes, (trace) => this.#call(event, options, trace))
+    })
+  }
+
+  #call(
+    event: Tagged,
+    options: SendOptions | undefined,
+    trace: EventTrace | undefined,
+  ): Effect.Effect<Taken<Tagged, Tagged>, SendError | InstanceNotFound> {
+    if (this.#core.isClosed) return Effect.fail(this.#core.stoppedError({ machine: this.machine, id: this.id }))
+    if (options?.id?.startsWith(reservedPrefix) === true) return Effect.fail(this.#reserved(event))
+    return Effect.flatMap(this.#cell, (cell) => {
+      // It may have been stopped while the instance was read.
+      if (this.#core.isClosed && !this.#core.isLive(this))
+        return Effect.fail(this.#core.stoppedError({ machine: this.machine, id: this.id }))
+      const envelope = new Envelope(event, { dedupeId: options?.id })
+      envelope.trace = trace
+      return awaitEnvelope(cell.deliver(envelope))
     })
   }
 
@@ -75,40 +92,38 @@ export class InstanceHandle {
     return Effect.map(this.snapshot, (snapshot) => snapshot.sequence)
   }
 
-  stateAt(sequence: number): Effect.Effect<Tagged, ReadError> {
-    return Effect.flatMap(this.#replay(sequence), (recovered) =>
-      recovered.sequence === sequence
-        ? Effect.succeed(recovered.state)
-        : Effect.fail(this.#failed(`read the state at sequence ${sequence}`, `the last sequence is ${recovered.sequence}`)),
-    )
+  stateAt(sequence: number): Effect.Effect<Tagged, ReadError | SequenceNotReached> {
+    const { journal } = this.#core
+    return Effect.gen({ self: this }, function* () {
+      const found = yield* this.#opened
+      yield* reached(found.record, sequence)
+      const { state } = yield* reopening(journal, found, (opened) => recover(this.#registered, journal, opened, sequence))
+      return state
+    })
   }
 
-  #replay(through: number, each?: (replayed: ReplayedEvent) => void): Effect.Effect<Recovered, ReadError> {
-    return Effect.flatMap(
-      this.#core.journal.open(this),
-      (opened): Effect.Effect<Recovered, EventReplayError | PersistenceFailed | InstanceNotFound> => {
-        if (Option.isNone(opened)) return Effect.fail(new InstanceNotFound({ machine: this.machine, id: this.id }))
-        // A snapshot would hide the events before it, as long as the first state is still there.
-        const whole =
-          opened.value.origin === undefined
-            ? opened.value
-            : { ...opened.value, snapshot: each === undefined ? opened.value.snapshot : undefined }
-        return recover(this.#registered, this.#core.journal, whole, through, each)
-      },
+  get #opened(): Effect.Effect<OpenedInstance, InstanceNotFound | PersistenceFailed> {
+    return Effect.flatMap(this.#core.journal.open(this), (opened) =>
+      Option.isSome(opened) ? Effect.succeed(opened.value) : Effect.fail(new InstanceNotFound({ machine: this.machine, id: this.id })),
     )
   }
 
   get history(): Stream.Stream<HistoryEntry<Tagged, Tagged>, ReadError> {
-    return Stream.unwrap(
-      Effect.map(
-        Effect.suspend(() => {
-          const entries: Array<HistoryEntry<Tagged, Tagged>> = []
-          const note = ({ record, event, from, state }: ReplayedEvent) =>
-            entries.push({ sequence: record.sequence, at: record.at, event, from, state, dedupeId: record.dedupeId })
-          return Effect.as(this.#replay(Number.POSITIVE_INFINITY, note), entries)
-        }),
-        Stream.fromIterable,
-      ),
+    return Stream.unwrap(Effect.map(this.#entries, Stream.fromIterable))
+  }
+
+  get #entries(): Effect.Effect<ReadonlyArray<HistoryEntry<Tagged, Tagged>>, ReadError> {
+    const { journal } = this.#core
+    return Effect.flatMap(this.#opened, (found) =>
+      reopening(journal, found, (opened) => {
+        // A snapshot would hide the events before it, as long as the first state is still there.
+        const whole = opened.origin === undefined ? opened : { ...opened, snapshot: undefined }
+        const entries: Array<HistoryEntry<Tagged, Tagged>> = []
+        const note = ({ record, event, from, state }: ReplayedEvent) => {
+          entries.push({ sequence: record.sequence, at: record.at, event, from, state, dedupeId: record.dedupeId })
+        }
+        return Effect.as(recover(this.#registered, journal, whole, Number.POSITIVE_INFINITY, note), entries)
+      }),
     )
   }
 
@@ -129,26 +144,21 @@ export class InstanceHandle {
       // Behind a snapshot nobody could tell that the machine still owes itself an event. An engine that has stopped cannot either.
       if (cell.owesStoredEvents || this.#core.isClosed) return Effect.succeed(false)
       // State and sequence are read in one turn, so they belong together however many sends are under way.
-      const { state, sequence, lastTransitionAt } = cell.snapshotUnsafe()
+      const { state, previous, sequence, lastTransitionAt } = cell.snapshotUnsafe()
       const { version, codec } = this.#registered
-      return this.#core.journal.saveSnapshot(this, { sequence, at: lastTransitionAt, version, body: codec.encodeState(state) })
+      const body = encodeSnapshot(codec, { state, previous, entered: cell.entered })
+      return this.#core.journal.saveSnapshot(this, { sequence, at: lastTransitionAt, version, body })
     })
   }
 
   get prune(): Effect.Effect<number, ReadError> {
-    return Effect.flatMap(this.#core.journal.open(this), (opened): Effect.Effect<number, ReadError> => {
-      if (Option.isNone(opened)) return Effect.fail(new InstanceNotFound({ machine: this.machine, id: this.id }))
-      const { snapshot } = opened.value
-      return snapshot === undefined ? Effect.succeed(0) : this.#core.journal.prune(this, snapshot.sequence)
-    })
+    return Effect.flatMap(this.#opened, ({ snapshot }) =>
+      snapshot === undefined ? Effect.succeed(0) : this.#core.journal.prune(this, snapshot.sequence),
+    )
   }
 
   #reserved(event: Tagged): InvalidEvent {
     const problem = `ids that start with ${reservedPrefix} are the engine's own`
     return new InvalidEvent({ machine: this.machine, id: this.id, event: String(event?._tag), problem })
-  }
-
-  #failed(operation: string, problem: string): PersistenceFailed {
-    return new PersistenceFailed({ machine: this.machine, id: this.id, operation, cause: new Error(problem) })
   }
 }

@@ -1,7 +1,6 @@
 /** The life of a durable instance in memory: hooks, work of its state, restarts, the end. What is stored is not its concern. */
 import type { ActorEnd, SendError, Taken } from "@detent/machine"
 import {
-  ActorRecord,
   actionFailed,
   type HookError,
   inspect,
@@ -18,40 +17,53 @@ import {
   startStateWork,
   stopped,
   type Tagged,
+  WaitingActor,
 } from "@detent/machine/internal"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type * as Fiber from "effect/Fiber"
 import type { InstanceKey, InstanceSummary } from "./Commit.ts"
+import { instanceName } from "./CommitCheck.ts"
 import type { Keeper } from "./Keeper.ts"
+import type { Recovered } from "./Recovery.ts"
 import type { Registered } from "./Registered.ts"
-import type { AcceptedStep } from "./Step.ts"
+import { type AcceptedStep, hasMoved } from "./Step.ts"
+import { within } from "./Tracing.ts"
+import { isUndecided } from "./Undecided.ts"
 
-export abstract class InstanceLife extends ActorRecord {
+export abstract class InstanceLife extends WaitingActor {
   readonly keeper: Keeper
   readonly registered: Registered
+  readonly key: InstanceKey
+  /** The one text that all tables of the engine know it by: the same one is found without comparing. */
+  readonly name: string
   #residence: Residence | undefined = undefined
   #background: Residence | undefined = undefined
-  #underway: Set<Fiber.Fiber<unknown, unknown>> | undefined = undefined
   /** A decision was made whose consequences must be over before the next. */
   #blocked = false
   #supervisor: Supervisor | undefined = undefined
+  /** The same for work that the store stood in the way of: that is no failure of the work. */
+  #outage: Supervisor | undefined = undefined
+  /** The sequence at which the current state was entered. */
+  entered = 0
 
   constructor(keeper: Keeper, registered: Registered, id: string, state: Tagged, startedAt: number) {
     super(id, registered.compiled, keeper.host, registered.environment, state, startedAt)
     this.keeper = keeper
     this.registered = registered
+    this.key = { machine: registered.name, id }
+    this.name = instanceName(this.key)
   }
 
   protected abstract pump(): void
 
-  get key(): InstanceKey {
-    return { machine: this.machine, id: this.id }
+  get isBusy(): boolean {
+    return this.#blocked || this.isWaiting
   }
 
-  get isBusy(): boolean {
-    return this.#blocked || this.#underway !== undefined
+  /** It has work that goes on without anybody asking. */
+  protected get works(): boolean {
+    return this.node.works.length > 0 || this.compiled.declarations.backgrounds.length > 0
   }
 
   /** Work runs or somebody listens: it has to stay in memory. */
@@ -67,20 +79,9 @@ export abstract class InstanceLife extends ActorRecord {
     this.#blocked = false
   }
 
-  /** Goes on after an Effect of the instance's own; nothing is decided meanwhile. */
-  protected later<A>(effect: Effect.Effect<A, never, unknown>, then: (value: A | undefined) => void) {
-    const fiber = this.environment.run(effect)
-    const exit = fiber.pollUnsafe()
-    if (exit !== undefined) return then(Exit.isSuccess(exit) ? exit.value : undefined)
-    this.#underway ??= new Set()
-    this.#underway.add(fiber)
-    fiber.addObserver((exit) => {
-      this.#underway?.delete(fiber)
-      if (this.#underway?.size === 0) this.#underway = undefined
-      then(Exit.isSuccess(exit) ? exit.value : undefined)
-      this.pump()
-      this.keeper.settled()
-    })
+  protected goOn() {
+    this.pump()
+    this.keeper.settled()
   }
 
   /** Whether carrying a decision out may take longer than replacing the state. */
@@ -98,11 +99,13 @@ export abstract class InstanceLife extends ActorRecord {
     if (closing === undefined && decision.hooks.length === 0) {
       this.#arrive(decision, at)
       this.#settleIn(step)
-      if (envelope.internal) return envelope.announce()
-      return envelope.complete(decision)
+      if (!envelope.internal) return envelope.complete(decision)
+      envelope.trace?.end(Exit.void)
+      return envelope.announce()
     }
     if (envelope.internal) envelope.announce()
-    this.later(this.#transit(decision, closing, at), (error) => {
+    this.later(within(envelope.trace, this.#transit(decision, closing, at)), (error) => {
+      envelope.trace?.end(error === undefined ? Exit.void : Exit.fail(error))
       if (this.ending !== undefined) return envelope.complete(stopped(this, this.ending))
       if (error !== undefined && envelope.internal) report(this, error)
       this.#settleIn(step)
@@ -133,6 +136,7 @@ export abstract class InstanceLife extends ActorRecord {
 
   #arrive(decision: Taken<Tagged, Tagged>, at: number) {
     const changed = this.advance(decision, at)
+    if (hasMoved(decision)) this.entered = this.sequence
     inspect(this, () => ({ _tag: "Decided", decision }))
     if (changed) this.tellState()
   }
@@ -141,18 +145,23 @@ export abstract class InstanceLife extends ActorRecord {
     if (barrier) this.#blocked = false
     if (decision._tag === "Stop") this.end({ _tag: "Stopped", state: this.currentState, reason: decision.reason })
     else if (this.node.final) this.end({ _tag: "Final", state: this.currentState })
-    else if (decision._tag === "Goto") this.#reside()
+    else if (decision._tag === "Goto") {
+      this.#supervisor = undefined
+      this.#outage = undefined
+      this.#reside()
+    }
   }
 
-  /** The journal says the instance stands elsewhere. */
-  protected relocate(state: Tagged, past: ReadonlyArray<Tagged>, summary: InstanceSummary, stoppedBecause: string | undefined) {
-    const closing = this.#leaveState({ _tag: "(reload)" })
+  /** The journal says the instance stands elsewhere. Where only its data changed there, its work goes on. */
+  protected relocate({ state, past, entered, stopped }: Recovered, summary: InstanceSummary) {
+    const left = entered > this.entered
+    const closing = left ? this.#leaveState({ _tag: "(reload)" }) : undefined
     if (closing !== undefined) this.environment.run(closing)
     this.place(state, past)
+    this.entered = entered
     this.tellState()
     if (summary.status === "final") this.end({ _tag: "Final", state })
-    else if (summary.status === "stopped")
-      this.end({ _tag: "Stopped", state, reason: summary.reason ?? stoppedBecause ?? "it was stopped" })
+    else if (summary.status === "stopped") this.end({ _tag: "Stopped", state, reason: summary.reason ?? stopped ?? "it was stopped" })
     else this.#reside()
   }
 
@@ -198,6 +207,10 @@ export abstract class InstanceLife extends ActorRecord {
     const error = actionFailed(this, phase, Cause.squash(cause), undefined)
     report(this, error)
     const fail = () => void this.end({ _tag: "Failed", state: this.currentState, error })
+    if (isUndecided(error.cause)) {
+      this.#outage ??= { schedule: this.keeper.outage, step: undefined }
+      return restartLater(this.living, this.#outage, residence, error, again, fail)
+    }
     const schedule = this.compiled.declarations.supervision
     if (schedule === undefined) return fail()
     this.#supervisor ??= { schedule, step: undefined }
@@ -220,7 +233,7 @@ export abstract class InstanceLife extends ActorRecord {
     if (this.ending !== undefined) return undefined
     this.ending = ending
     const closing = this.#closeAll(() => stopped(this, ending))
-    for (const fiber of this.#underway ?? []) fiber.interruptUnsafe()
+    this.interruptUnderway()
     this.keeper.gone(this)
     inspect(this, () => ({ _tag: "Ended", ending }))
     this.tellEnd(ending)

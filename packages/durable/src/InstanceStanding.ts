@@ -1,17 +1,19 @@
 /** Where a durable instance stands: what is stored, what is decided ahead of that, and what it still owes to others or itself. */
-import type { SendError } from "@detent/machine"
-import { Mailbox, type Node, type Result, refusal, report, type Tagged } from "@detent/machine/internal"
+import type { SendError, Taken } from "@detent/machine"
+import { Mailbox, type Node, type Result, refusal, report, stale, type Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import type { Commit, CommitOutcome, SnapshotRecord, TimerRecord } from "./Commit.ts"
 import type { Committing, Doubtful } from "./Committer.ts"
+import { eventsRefused, eventsRepeated, record } from "./EngineMetrics.ts"
 import { Envelope } from "./Envelope.ts"
 import { InstanceLife } from "./InstanceLife.ts"
 import type { HeldLock } from "./InstanceLock.ts"
 import type { OpenedInstance } from "./Journal.ts"
-import type { Keeper, Reloaded } from "./Keeper.ts"
-import { type OwedEvent, reservedPrefix } from "./Raised.ts"
+import type { FirstOutcome, Keeper, Reloaded } from "./Keeper.ts"
+import { isRaisedId, type OwedEvent } from "./Raised.ts"
 import type { Registered } from "./Registered.ts"
-import type { AcceptedStep, Step } from "./Step.ts"
+import { type AcceptedStep, hasMoved, type Step, timersAfter } from "./Step.ts"
+import { isUndecided } from "./Undecided.ts"
 
 /** Where an instance stands, stored or not. */
 export interface Standing {
@@ -19,7 +21,14 @@ export interface Standing {
   readonly node: Node
   readonly sequence: number
   readonly timers: ReadonlyMap<string, TimerRecord>
+  readonly previous: Tagged | undefined
+  /** The sequence at which the state was entered. */
+  readonly entered: number
 }
+
+export const none: ReadonlyArray<never> = []
+/** What the store or a lock stood in the way of is tried again after so long. */
+const pauseMillis = 1000
 
 export abstract class InstanceStanding extends InstanceLife implements Committing {
   abstract takeCommit(): Commit | undefined
@@ -46,7 +55,8 @@ export abstract class InstanceStanding extends InstanceLife implements Committin
 
   protected ids: Map<string, Envelope> | undefined = undefined
 
-  protected firing: Map<string, Envelope> | undefined = undefined
+  /** Timers that were told of and may not be over yet. */
+  protected firing: ReadonlyArray<Envelope> = none
 
   protected lock: HeldLock | undefined = undefined
 
@@ -63,6 +73,12 @@ export abstract class InstanceStanding extends InstanceLife implements Committin
   /** Flights that the store failed at. One of them may still arrive, as long as the instance stands where they began. */
   protected doubted: ReadonlyArray<ReadonlyArray<AcceptedStep>> | undefined = undefined
 
+  /** Answers found in the journal that memory is not as far as yet. */
+  protected known: Array<{ readonly envelope: Envelope; readonly first: FirstOutcome }> | undefined = undefined
+
+  /** Up to here no events are left to prune. */
+  protected prunedThrough = 0
+
   /** Turned by every event: tells when the instance was last used. */
   lastUsedAt: number
 
@@ -72,14 +88,30 @@ export abstract class InstanceStanding extends InstanceLife implements Committin
     this.lastUsedAt = this.environment.clock.currentTimeMillisUnsafe()
     this.lastTransitionAt = recovered.at
     this.sequence = recovered.sequence
-    for (const state of recovered.past) this.remember(state)
+    this.place(recovered.state, recovered.past)
+    this.entered = recovered.entered
     this.storedTimers = new Map(opened.timers.map((timer) => [timer.name, timer]))
     this.lastSnapshot = opened.snapshot ?? { sequence: 0, at: record.startedAt }
     this.ahead = this.standing()
   }
 
+  protected nodeAfter(before: Standing, { state }: Taken<Tagged, Tagged>): Node {
+    return state === before.state ? before.node : (this.compiled.nodes.get(state._tag) as Node)
+  }
+
+  /** Where a step leads from where the instance stands. */
+  protected standingAfter(before: Standing, step: AcceptedStep, node: Node): Standing {
+    const { decision, sequence } = step
+    const { state, from, through } = decision
+    const timers = timersAfter(before.timers, step)
+    return hasMoved(decision)
+      ? { state, node, sequence, timers, previous: through.at(-1) ?? from, entered: sequence }
+      : { state, node, sequence, timers, previous: before.previous, entered: before.entered }
+  }
+
   protected standing(): Standing {
-    return { state: this.currentState, node: this.node, sequence: this.sequence, timers: this.storedTimers }
+    const { currentState: state, node, sequence, storedTimers: timers, entered } = this
+    return { state, node, sequence, timers, previous: this.past?.at(-1), entered }
   }
 
   /** Nothing is under way, and nobody listens: it can be forgotten until somebody asks for it again. */
@@ -94,7 +126,7 @@ export abstract class InstanceStanding extends InstanceLife implements Committin
 
   /** The same by the journal: what is decided and not stored yet is still owed. */
   get owesStoredEvents(): boolean {
-    return this.owesEvents || [...(this.flight ?? []), ...this.steps].some(({ envelope }) => envelope.dedupeId?.startsWith(reservedPrefix))
+    return this.owesEvents || [...(this.flight ?? []), ...this.steps].some(({ envelope }) => isRaisedId(envelope.dedupeId))
   }
 
   /** Whether a timer of the stored state is still the one of that entry. */
@@ -121,15 +153,64 @@ export abstract class InstanceStanding extends InstanceLife implements Committin
 
   /** An event sent again under its id is answered with what it first came to, whatever state the instance is in by now. */
   protected answer(envelope: Envelope, otherwise: SendError) {
-    const { dedupeId, event, timer } = envelope
+    const { dedupeId, timer } = envelope
     if (timer !== undefined) this.timerRefused(timer, otherwise)
-    if (dedupeId === undefined) return envelope.complete(refusal(this, event, otherwise))
+    if (dedupeId === undefined) return this.refused(envelope, otherwise)
     this.environment.run(
       Effect.match(this.keeper.firstOutcome(this.registered, this.key, dedupeId), {
-        onFailure: (failure) => this.complete(envelope, failure),
-        onSuccess: (first) => this.complete(envelope, first ?? refusal(this, event, otherwise)),
+        onFailure: (failure) => this.giveUp(envelope, failure),
+        onSuccess: (first) => {
+          if (first === undefined) this.refused(envelope, otherwise)
+          else this.tellFirst(envelope, first)
+        },
       }),
     )
+  }
+
+  protected refused(envelope: Envelope, error: SendError) {
+    record(eventsRefused, 1, this.environment)
+    this.complete(envelope, refusal(this, envelope.event, error))
+  }
+
+  /** Whoever was told of an event must not then read a state without it. */
+  protected tellFirst(envelope: Envelope, first: FirstOutcome) {
+    record(eventsRepeated, 1, this.environment)
+    if (this.ending !== undefined || first.sequence <= this.sequence) return this.complete(envelope, first.taken)
+    this.known ??= []
+    this.known.push({ envelope, first })
+    this.pump()
+  }
+
+  /** Tells what memory has caught up with. Where others have gone further, the journal is read. */
+  protected catchUp() {
+    const known = this.known ?? []
+    const late = known.filter(({ first }) => first.sequence > this.sequence)
+    this.known = late.length === 0 ? undefined : late
+    for (const { envelope, first } of known) if (first.sequence <= this.sequence) this.complete(envelope, first.taken)
+    if (late.length > 0) this.refresh()
+  }
+
+  /** Nothing more is to be caught up with. */
+  protected tellAllKnown() {
+    const known = this.known ?? []
+    this.known = undefined
+    for (const { envelope, first } of known) this.complete(envelope, first.taken)
+  }
+
+  /** Another node has gone further: the journal is read before anything else is decided. */
+  abstract refresh(): void
+
+  /** The store or a lock stood in the way of an event. What the instance sent itself nobody else would send: it is tried again. */
+  protected giveUp(envelope: Envelope, error: SendError) {
+    if (!envelope.isOwn || this.ending !== undefined || !isUndecided(error)) return this.complete(envelope, error)
+    this.mailbox ??= new Mailbox()
+    this.mailbox.unshift([envelope])
+    this.pause()
+  }
+
+  /** Decides nothing for a while: whoever is in the way is given time. */
+  protected pause(millis = pauseMillis) {
+    this.later(Effect.sleep(millis), () => undefined)
   }
 
   protected complete(envelope: Envelope, result: Result) {
@@ -152,12 +233,18 @@ export abstract class InstanceStanding extends InstanceLife implements Committin
   /** The journal says what is owed: some of it waits here already, the rest was left by whoever had the instance before. */
   protected takeOver(owed: ReadonlyArray<OwedEvent>) {
     this.owed = undefined
-    if (owed.length === 0) return
     const waiting = this.mailbox?.takeAll() ?? []
-    const known = new Map(waiting.map((envelope) => [envelope.dedupeId, envelope]))
+    const ids = new Set(owed.map(({ id }) => id))
+    const known = new Map([...waiting, ...(this.postponed ?? [])].map((envelope) => [envelope.dedupeId, envelope]))
     const left = owed.filter(({ id }) => !known.has(id)).map(({ id, event }) => new Envelope(event, { internal: true, dedupeId: id }))
-    this.mailbox ??= new Mailbox()
-    this.mailbox.unshift([...left, ...waiting])
+    const isOver = ({ dedupeId }: Envelope) => isRaisedId(dedupeId) && !ids.has(dedupeId)
+    const still = waiting.filter((envelope) => !isOver(envelope))
+    // Another node has handled it.
+    for (const envelope of waiting.filter(isOver)) this.complete(envelope, stale(this, envelope.event._tag))
+    if (left.length + still.length > 0) {
+      this.mailbox ??= new Mailbox()
+      this.mailbox.unshift([...left, ...still])
+    }
     this.owe([...left, ...owed.flatMap(({ id }) => known.get(id) ?? [])])
   }
 
@@ -179,7 +266,3 @@ export abstract class InstanceStanding extends InstanceLife implements Committin
     this.keeper.committer.enqueue(this)
   }
 }
-
-/** The store or a lock stood in the way: the event was neither taken nor refused, and is owed as before. */
-const isUndecided = (result: Result | undefined): boolean =>
-  result instanceof Error && (result._tag === "LockingFailed" || result._tag === "PersistenceFailed" || result._tag === "SequenceConflict")

@@ -65,8 +65,11 @@ export interface JournalService {
   readonly findDuplicate: (key: InstanceKey, dedupeId: string) => Effect.Effect<Option.Option<EventRecord>, PersistenceFailed>
   /** Saves a snapshot. An older one never replaces a newer one: then false. */
   readonly saveSnapshot: (key: InstanceKey, snapshot: SnapshotRecord) => Effect.Effect<boolean, PersistenceFailed>
-  /** Removes events up to a sequence number that a snapshot covers. Numbering goes on. Returns how many. */
-  readonly prune: (key: InstanceKey, through: number) => Effect.Effect<number, PersistenceFailed>
+  /**
+   * Removes events that a snapshot covers, after one sequence number and through another. Numbering goes on. Events that
+   * somebody sent under an id stay: that id may come again. Returns how many were removed.
+   */
+  readonly prune: (key: InstanceKey, through: number, after?: number) => Effect.Effect<number, PersistenceFailed>
   readonly list: (filter: InstanceFilter, limit: number, after?: InstanceCursor) => Effect.Effect<InstancePage, PersistenceFailed>
   /** How many instances are in each state. */
   readonly count: (machine: string) => Effect.Effect<ReadonlyMap<string, number>, PersistenceFailed>

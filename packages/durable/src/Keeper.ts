@@ -10,11 +10,18 @@ import type { LockHolder } from "./InstanceLock.ts"
 import type { JournalService, OpenedInstance } from "./Journal.ts"
 import type { Recovered } from "./Recovery.ts"
 import type { Registered } from "./Registered.ts"
+import type { Tracing } from "./Tracing.ts"
 
 /** An instance as the journal has it now. */
 export interface Reloaded {
   readonly opened: OpenedInstance
   readonly recovered: Recovered
+}
+
+/** What an event that was sent under an id came to. */
+export interface FirstOutcome {
+  readonly sequence: number
+  readonly taken: Taken<Tagged, Tagged>
 }
 
 export interface Keeper {
@@ -27,6 +34,10 @@ export interface Keeper {
   readonly storeTimeoutMillis: number
   /** How often and how long a store that failed is asked again. */
   readonly doubt: Schedule.Schedule<unknown>
+  /** Who is told of what happens here; undefined where nobody is. */
+  readonly tracing: Tracing | undefined
+  /** When work is started again that the store stood in the way of. */
+  readonly outage: Schedule.Schedule<unknown>
   /** Takes the lock of an instance; undefined where instances are not locked. */
   readonly lock: ((key: InstanceKey) => LockHolder) | undefined
   readonly reload: (registered: Registered, key: InstanceKey) => Effect.Effect<Reloaded | undefined, EventReplayError | PersistenceFailed>
@@ -35,15 +46,17 @@ export interface Keeper {
     registered: Registered,
     key: InstanceKey,
     dedupeId: string,
-  ) => Effect.Effect<Taken<Tagged, Tagged> | undefined, EventReplayError | PersistenceFailed>
+  ) => Effect.Effect<FirstOutcome | undefined, EventReplayError | PersistenceFailed>
   /** The timers of an instance are now these. */
   readonly arm: (cell: InstanceLife, timers: ReadonlyMap<string, TimerRecord>) => void
   readonly timerStale: (key: InstanceKey, timer: TimerRecord) => void
   readonly timerRefused: (key: InstanceKey, timer: TimerRecord) => void
-  /** Events that a snapshot covers are no longer wanted. */
-  readonly prune: (key: InstanceKey, through: number) => void
+  /** Events that a snapshot covers are no longer wanted; those up to `after` are gone already. */
+  readonly prune: (key: InstanceKey, through: number, after: number, pruned: () => void) => void
   /** Something was stored or has come to its end: whoever waits for that looks again. */
   readonly settled: () => void
   /** The instance is no longer in memory. */
   readonly gone: (cell: InstanceLife) => void
+  /** It had to leave memory because of the store, and has something to go on with: it is brought back when the store answers. */
+  readonly bringBack: (key: InstanceKey) => void
 }

@@ -7,8 +7,10 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { Commands } from "./Commands.ts"
 import { Journal } from "./Journal.ts"
 import { Leases } from "./Leases.ts"
+import { memoryCommands } from "./memory/MemoryCommands.ts"
 import { memoryJournal } from "./memory/MemoryJournal.ts"
 import { memoryLeases } from "./memory/MemoryLeases.ts"
 import { emptyState } from "./memory/MemoryState.ts"
@@ -16,13 +18,14 @@ import { memoryTimers } from "./memory/MemoryTimers.ts"
 import { Timers } from "./Timers.ts"
 
 /** A store that lives as long as somebody holds it: give the same one to several engines to test a restart. */
-export const make: Effect.Effect<Context.Context<Journal | Timers | Leases>> = Effect.sync(() => {
+export const make: Effect.Effect<Context.Context<Journal | Timers | Leases | Commands>> = Effect.sync(() => {
   const state = emptyState()
   return Context.make(Journal, memoryJournal(state)).pipe(
     Context.add(Timers, memoryTimers(state)),
     Context.add(Leases, memoryLeases(state)),
+    Context.add(Commands, memoryCommands(state)),
   )
 })
 
 /** A store that lives as long as the layer. */
-export const layer: Layer.Layer<Journal | Timers | Leases> = Layer.effectContext(make)
+export const layer: Layer.Layer<Journal | Timers | Leases | Commands> = Layer.effectContext(make)

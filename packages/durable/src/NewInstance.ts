@@ -1,7 +1,12 @@
 /** The first commit of an instance. */
-import type { Beginning } from "@detent/machine"
+import type { Beginning, PersistenceFailed } from "@detent/machine"
 import type { Node, Tagged } from "@detent/machine/internal"
-import type { Commit } from "./Commit.ts"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Commit, CommitOutcome } from "./Commit.ts"
+import type { Doubtful } from "./Committer.ts"
+import type { OpenedInstance } from "./Journal.ts"
+import type { Keeper } from "./Keeper.ts"
 import { encodeOrigin } from "./Recovery.ts"
 import type { Registered } from "./Registered.ts"
 import { commandRecords } from "./Step.ts"
@@ -22,12 +27,39 @@ export const newInstanceCommit = (registered: Registered, id: string, beginning:
       version: registered.version,
       resident: !node.final && node.works.length > 0,
     },
-    origin: encodeOrigin(registered.codec, registered.version, state, beginning.sends),
+    origin: encodeOrigin(registered.codec, registered.version, beginning),
     events: [],
     snapshot: undefined,
     clearTimers: [],
     setTimers: timers.map(({ name, millis }) => ({ name, entry: 0, due: at + millis })),
-    commands: commandRecords(registered.codec, { machine: registered.name, id }, requests, 0),
+    commands: commandRecords(registered, { machine: registered.name, id }, requests, 0),
     fence: undefined,
   }
 }
+
+/** Where the store does not say whether it stored, it is asked. */
+export const storeNew = (
+  { committer, journal, doubt }: Pick<Keeper, "committer" | "journal" | "doubt">,
+  commit: Commit,
+): Effect.Effect<CommitOutcome, PersistenceFailed> => {
+  let doubted = false
+  const attempt = Effect.flatMap(
+    Effect.callback<CommitOutcome | Doubtful>((resume) => {
+      committer.enqueue({ takeCommit: () => commit, committed: (outcome) => resume(Effect.succeed(outcome)) })
+    }),
+    (outcome): Effect.Effect<CommitOutcome, PersistenceFailed> => {
+      // An attempt that the store failed at may have arrived before the next.
+      if (outcome._tag !== "Doubtful" && !(outcome._tag === "Conflict" && doubted)) return Effect.succeed(outcome)
+      doubted = true
+      return Effect.flatMap(journal.open(commit), (found) => {
+        if (Option.isNone(found)) return outcome._tag === "Doubtful" ? Effect.fail(outcome.error) : Effect.succeed(outcome)
+        return Effect.succeed(isOurs(commit, found.value) ? { _tag: "Stored" } : { _tag: "Conflict", actual: found.value.record.sequence })
+      })
+    },
+  )
+  return Effect.retry(attempt, { schedule: doubt })
+}
+
+/** Whether what the store has is what this commit was to store. */
+export const isOurs = (commit: Commit, { record, origin }: OpenedInstance): boolean =>
+  record.startedAt === commit.at && origin === commit.origin && record.sequence === 0

@@ -7,14 +7,17 @@ import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type { MigrationError } from "effect/unstable/sql/Migrator"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
+import { Commands } from "./Commands.ts"
 import { checkCommits } from "./CommitCheck.ts"
 import { Journal } from "./Journal.ts"
 import { Leases } from "./Leases.ts"
 import { migrate } from "./postgres/migrate.ts"
+import { postgresCommands } from "./postgres/PostgresCommands.ts"
 import { makeWriter } from "./postgres/writeCommits.ts"
 import { persisting } from "./StoreFailure.ts"
 import { commitBatch } from "./sql/commitBatch.ts"
@@ -37,7 +40,7 @@ export const layer = ({
   url,
   schema,
   maxConnections,
-}: PostgresOptions): Layer.Layer<Journal | Timers | Leases | SqlClient | PgClient.PgClient, MigrationError | SqlError> =>
+}: PostgresOptions): Layer.Layer<Journal | Timers | Leases | Commands | SqlClient | PgClient.PgClient, MigrationError | SqlError> =>
   layerSql(schema === undefined ? {} : { schema }).pipe(
     Layer.provideMerge(
       PgClient.layer({ url: Redacted.isRedacted(url) ? url : Redacted.make(url), maxConnections, applicationName: "detent" }),
@@ -49,7 +52,7 @@ export const layerSql = ({
   schema = "detent",
 }: {
   readonly schema?: string
-} = {}): Layer.Layer<Journal | Timers | Leases, MigrationError | SqlError, SqlClient> =>
+} = {}): Layer.Layer<Journal | Timers | Leases | Commands, MigrationError | SqlError, SqlClient> =>
   Layer.effectContext(
     Effect.gen(function* () {
       if (!/^[a-z_][a-z0-9_]*$/.test(schema))
@@ -57,6 +60,8 @@ export const layerSql = ({
       const dialect = postgresDialect((yield* SqlClient).withoutTransforms(), schema)
       const writer = makeWriter(dialect.sql, schema)
       yield* migrate(schema)
+      const client = Option.getOrUndefined(yield* Effect.serviceOption(PgClient.PgClient))
+      const commands = yield* postgresCommands(dialect, schema, client)
       return Context.make(Journal, {
         ...sqlJournal(dialect),
         commit: (commits) => commitBatch(writer.write, commits),
@@ -64,7 +69,7 @@ export const layerSql = ({
           const refused = checkCommits([to]).refused.get(0)
           return refused === undefined ? persisting("fork", to)(writer.fork(from, through, to)) : Effect.succeed(refused)
         },
-      }).pipe(Context.add(Timers, sqlTimers(dialect)), Context.add(Leases, sqlLeases(dialect)))
+      }).pipe(Context.add(Timers, sqlTimers(dialect)), Context.add(Leases, sqlLeases(dialect)), Context.add(Commands, commands))
     }),
   )
 
@@ -75,8 +80,12 @@ const postgresDialect = (sql: SqlClient, schema: string): Dialect => ({
   snapshots: sql.literal(`${schema}.snapshots`),
   timers: sql.literal(`${schema}.timers`),
   leases: sql.literal(`${schema}.leases`),
+  commands: sql.literal(`${schema}.commands`),
+  queues: sql.literal(`${schema}.queues`),
   now: Effect.succeed(sql.literal("(extract(epoch from clock_timestamp()) * 1000)::bigint")),
   keys: (json) => sql`(select value ->> 0 as machine, value ->> 1 as id from jsonb_array_elements(${json}::jsonb))`,
+  claims: (json) =>
+    sql`(select (value ->> 0)::bigint as number, (value ->> 1)::integer as claim from jsonb_array_elements(${json}::jsonb))`,
   timersOfInstance: sql.literal(`(
     select coalesce(jsonb_agg(jsonb_build_object('name', t.name, 'entry', t.entry, 'due', t.due)), '[]')::text
     from ${schema}.timers t where t.instance = i.instance and not t.dead

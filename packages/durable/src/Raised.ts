@@ -7,8 +7,14 @@ import type { Tagged } from "@detent/machine/internal"
 /** Ids that senders choose never start with this. */
 export const reservedPrefix = "@"
 
+/** What the ids of events begin with that a machine sends itself. */
+export const raisedPrefix = `${reservedPrefix}raised/`
+
+/** The id of an event that the machine sent itself. Once that is handled it is no longer owed, and the id can be forgotten. */
+export const isRaisedId = (dedupeId: string | undefined): dedupeId is string => dedupeId?.startsWith(raisedPrefix) === true
+
 /** The id of the event that the event of a sequence number sent at a position. */
-export const raisedId = (sequence: number, index: number): string => `${reservedPrefix}raised/${sequence}/${index}`
+export const raisedId = (sequence: number, index: number): string => `${raisedPrefix}${sequence}/${index}`
 
 /** An event the machine has sent itself and not handled yet. */
 export interface OwedEvent {
@@ -23,8 +29,7 @@ export const owedAfter = (
   dedupeId: string | undefined,
   sends: ReadonlyArray<Tagged>,
 ): ReadonlyArray<OwedEvent> => {
-  const isRaised = dedupeId?.startsWith(reservedPrefix) === true
-  if (sends.length === 0 && !isRaised) return owed
+  if (sends.length === 0 && !isRaisedId(dedupeId)) return owed
   const sent = sends.map((event, index) => ({ id: raisedId(sequence, index), event }))
   return [...sent, ...owed.filter(({ id }) => id !== dedupeId)]
 }

@@ -2,25 +2,29 @@
  * From the journal back to a live state: the snapshot, then every later event decided on again. No hook, no effect and
  * no guard runs.
  */
-import { EventReplayError, type PersistenceFailed } from "@detent/machine"
+import { type Beginning, EventReplayError, type PersistenceFailed } from "@detent/machine"
 import { type Compiled, replay, type Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
-import type { Codec } from "./Codec.ts"
+import * as Fiber from "effect/Fiber"
+import type { Codec, EventBody } from "./Codec.ts"
 import type { EventRecord, InstanceKey } from "./Commit.ts"
 import type { JournalService, OpenedInstance } from "./Journal.ts"
 import { type OwedEvent, owedAfter } from "./Raised.ts"
+import { decodeSnapshot, stateIfKnown } from "./SnapshotBody.ts"
 
 const none: ReadonlyArray<never> = []
 
-/** So many events are held in memory at a time. */
-const pageSize = 1000
+/** The store reads so many events while as many are replayed. */
+const pageSize = 2500
 
 /** An instance brought back. */
 export interface Recovered {
   readonly state: Tagged
   readonly sequence: number
-  /** States before the current one, oldest first, as far as the replayed events tell. */
+  /** States before the current one, oldest first, as far as the snapshot and the replayed events tell. */
   readonly past: ReadonlyArray<Tagged>
+  /** The sequence at which the current state was entered. */
+  readonly entered: number
   /** When the last replayed event, or else the snapshot, was accepted. */
   readonly at: number
   readonly stopped: string | undefined
@@ -57,17 +61,23 @@ export const recover = (
     let { state, sequence } = start
     let at = start.at
     let stopped: string | undefined
-    let owed = start.owed
-    const past: Array<Tagged> = []
+    let { owed, entered } = start
+    const past: Array<Tagged> = start.previous === undefined ? [] : [start.previous]
     // No further than what was opened: status and timers belong to that sequence, and others may have written since.
     const last = Math.min(through, record.sequence)
-    for (;;) {
-      const limit = Math.min(pageSize, last - sequence)
-      const page = limit <= 0 ? [] : yield* journal.events(record, sequence, limit)
+    const pageAfter = (after: number) => journal.events(record, after, Math.min(pageSize, last - after))
+    let page = sequence < last ? yield* pageAfter(sequence) : none
+    while (sequence < last) {
+      const end = page.at(-1)?.sequence ?? last
+      const ahead = end < last ? yield* Effect.forkChild(pageAfter(end), { startImmediately: true }) : undefined
       for (const event of page) {
-        if (event.sequence !== sequence + 1) return yield* broken(record, state, event, `event ${sequence + 1} is missing`)
-        const replayed = yield* replayOne(compiled, codec, record, state, event)
-        if (replayed.moved) past.push(state, ...replayed.through)
+        if (event.sequence !== sequence + 1) return yield* Effect.fail(broken(record, state, event, `event ${sequence + 1} is missing`))
+        const replayed = replayOne(compiled, codec, record, state, event)
+        if (replayed instanceof EventReplayError) return yield* Effect.fail(replayed)
+        if (replayed.moved) {
+          past.push(state, ...replayed.through)
+          entered = event.sequence
+        }
         each?.({
           record: event,
           event: replayed.event,
@@ -82,35 +92,56 @@ export const recover = (
         sequence = event.sequence
         at = event.at
       }
-      if (sequence >= last) return { state, sequence, past, at, stopped, owed }
-      if (page.length < limit) return yield* broken(record, state, undefined, `event ${sequence + 1} is missing`)
+      if (page.length === 0) return yield* Effect.fail(broken(record, state, undefined, `event ${sequence + 1} is missing`))
+      page = ahead === undefined ? none : yield* Fiber.join(ahead)
     }
+    return { state, sequence, past, entered, at, stopped, owed }
   })
 
 const beginning = (codec: Codec, { record, snapshot, origin }: OpenedInstance, through: number) =>
   Effect.suspend(() => {
     const usable = snapshot !== undefined && snapshot.sequence <= through ? snapshot : undefined
     if (usable === undefined && origin === undefined) {
-      return broken(record, undefined, undefined, "its first events were pruned, and no snapshot is old enough")
+      return Effect.fail(broken(record, undefined, undefined, "its first events were pruned, and no snapshot is old enough"))
     }
     try {
-      return usable === undefined
-        ? Effect.succeed({ ...decodeOrigin(codec, origin as string), sequence: 0, at: record.startedAt })
-        : Effect.succeed({ state: codec.decodeState(usable.body, usable.version), sequence: usable.sequence, at: usable.at, owed: none })
+      if (usable === undefined) {
+        const began = decodeOrigin(codec, origin as string)
+        return Effect.succeed({ ...began, entered: 0, sequence: 0, at: record.startedAt })
+      }
+      const { sequence, at, version, body } = usable
+      return Effect.succeed({ ...decodeSnapshot(codec, body, version, sequence), sequence, at, owed: none })
     } catch (cause) {
-      return broken(record, undefined, undefined, describe(cause))
+      return Effect.fail(broken(record, undefined, undefined, describe(cause)))
     }
   })
 
-/** What an instance began with: the version that wrote it, its first state, and what it sent itself on entering that. */
-export const encodeOrigin = (codec: Codec, version: number, state: Tagged, sends: ReadonlyArray<Tagged>): string => {
+/** What an instance began with: the version that wrote it, its first state and the one before, and what it sent itself. */
+export const encodeOrigin = (
+  codec: Codec,
+  version: number,
+  { state, through, sends }: Pick<Beginning<Tagged, Tagged>, "state" | "through" | "sends">,
+): string => {
+  const previous = through.at(-1)
+  const before = previous === undefined ? "" : `,"p":${codec.encodeState(previous)}`
   const sent = sends.length === 0 ? "" : `,"e":${JSON.stringify(codec.encodeEvents(sends))}`
-  return `{"v":${version},"s":${codec.encodeState(state)}${sent}}`
+  return `{"v":${version},"s":${codec.encodeState(state)}${before}${sent}}`
+}
+
+interface StoredOrigin {
+  readonly v: number
+  readonly s: unknown
+  readonly p?: unknown
+  readonly e?: ReadonlyArray<unknown>
 }
 
 const decodeOrigin = (codec: Codec, origin: string) => {
-  const { v, s, e = [] } = JSON.parse(origin) as { readonly v: number; readonly s: unknown; readonly e?: ReadonlyArray<unknown> }
-  return { state: codec.decodeState(JSON.stringify(s), v), owed: owedAfter(none, 0, undefined, codec.decodeEvents(e, v)) }
+  const { v, s, p, e = [] } = JSON.parse(origin) as StoredOrigin
+  return {
+    state: codec.stateOf(s, v),
+    previous: p === undefined ? undefined : stateIfKnown(codec, p, v),
+    owed: owedAfter(none, 0, undefined, codec.decodeEvents(e, v)),
+  }
 }
 
 interface ReplayedOne {
@@ -123,61 +154,69 @@ interface ReplayedOne {
   readonly sends: ReadonlyArray<Tagged>
 }
 
-const replayOne = (compiled: Compiled, codec: Codec, key: InstanceKey, state: Tagged, record: EventRecord) =>
-  Effect.suspend((): Effect.Effect<ReplayedOne, EventReplayError> => {
-    let body: ReturnType<Codec["decodeEvent"]>
-    try {
-      body = codec.decodeEvent(record.body)
-    } catch (cause) {
-      return broken(key, state, record, describe(cause))
-    }
-    const { event, answer } = body
-    if (body.settled !== undefined) {
-      const { outcome, moved, state: reached, through, reason, sends } = body.settled
-      return Effect.succeed({ event, answer, state: reached, through, moved, sends, stopped: outcome === "Stop" ? reason : undefined })
-    }
-    const decision = replay(compiled, state, event, record.at, body.guardAnswers)
-    switch (decision._tag) {
-      case "Goto":
-      case "Stay":
-        return Effect.succeed({
-          event,
-          answer,
-          state: decision.state,
-          through: decision.through,
-          moved: decision._tag === "Goto",
-          stopped: undefined,
-          sends: decision.sends,
-        })
-      case "Stop":
-        return Effect.succeed({
-          event,
-          answer,
-          state: decision.state,
-          through: decision.through,
-          moved: decision.state !== state,
-          stopped: decision.reason,
-          sends: none,
-        })
-      case "Refused":
-        return broken(key, state, record, decision.error.message)
-      case "Postponed":
-        return broken(key, state, record, "the definition now postpones it")
-      case "Deferred":
-        return broken(key, state, record, "its decision has become an Effect since; it cannot be replayed")
-    }
-  })
+/** A journaled event by itself, without the states around it. */
+export const readEvent = (codec: Codec, key: InstanceKey, record: EventRecord): Effect.Effect<EventBody, EventReplayError> =>
+  Effect.try({ try: () => codec.decodeEvent(record.body), catch: (cause) => broken(key, undefined, record, describe(cause)) })
 
-const broken = (key: InstanceKey, state: Tagged | undefined, record: EventRecord | undefined, problem: string) =>
-  Effect.fail(
-    new EventReplayError({
-      machine: key.machine,
-      id: key.id,
-      state: state?._tag ?? "(start)",
-      event: record?.tag ?? "(start)",
-      sequence: record?.sequence ?? 0,
-      problem,
-    }),
-  )
+/** Not an Effect: one for every event takes longer than deciding on it. */
+const replayOne = (
+  compiled: Compiled,
+  codec: Codec,
+  key: InstanceKey,
+  state: Tagged,
+  record: EventRecord,
+): ReplayedOne | EventReplayError => {
+  let body: EventBody
+  try {
+    body = codec.decodeEvent(record.body)
+  } catch (cause) {
+    return broken(key, state, record, describe(cause))
+  }
+  const { event, answer } = body
+  if (body.settled !== undefined) {
+    const { outcome, moved, state: reached, through, reason, sends } = body.settled
+    return { event, answer, state: reached, through, moved, sends, stopped: outcome === "Stop" ? reason : undefined }
+  }
+  const decision = replay(compiled, state, event, record.at, body.guardAnswers)
+  switch (decision._tag) {
+    case "Goto":
+    case "Stay":
+      return {
+        event,
+        answer,
+        state: decision.state,
+        through: decision.through,
+        moved: decision._tag === "Goto",
+        stopped: undefined,
+        sends: decision.sends,
+      }
+    case "Stop":
+      return {
+        event,
+        answer,
+        state: decision.state,
+        through: decision.through,
+        moved: decision.state !== state,
+        stopped: decision.reason,
+        sends: none,
+      }
+    case "Refused":
+      return broken(key, state, record, decision.error.message)
+    case "Postponed":
+      return broken(key, state, record, "the definition now postpones it")
+    case "Deferred":
+      return broken(key, state, record, "its decision has become an Effect since; it cannot be replayed")
+  }
+}
+
+const broken = (key: InstanceKey, state: Tagged | undefined, record: EventRecord | undefined, problem: string): EventReplayError =>
+  new EventReplayError({
+    machine: key.machine,
+    id: key.id,
+    state: state?._tag ?? "(start)",
+    event: record?.tag ?? "(start)",
+    sequence: record?.sequence ?? 0,
+    problem,
+  })
 
 const describe = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))

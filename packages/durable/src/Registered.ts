@@ -2,10 +2,15 @@
 import type { Persistence, SnapshotPolicy } from "@detent/machine"
 import type { Compiled, Environment } from "@detent/machine/internal"
 import { Codec } from "./Codec.ts"
+import type { CommandRecord } from "./Commit.ts"
 import type { Upcasters } from "./Upcasters.ts"
 
 /** How often the state is saved beside the journal where a machine does not say: a replay of 100 events takes under a millisecond. */
 const defaultSnapshots: SnapshotPolicy<string> = { _tag: "EveryN", transitions: 100 }
+
+type CommandPlace = Pick<CommandRecord, "queue" | "priority" | "ordered">
+
+const anyPlace: CommandPlace = {}
 
 export class Registered {
   readonly compiled: Compiled
@@ -23,6 +28,18 @@ export class Registered {
     const persistence: Persistence<string> = this.compiled.declarations.persistence ?? {}
     this.snapshots = persistence.snapshot ?? defaultSnapshots
     this.keepJournal = persistence.keepJournal ?? true
+  }
+
+  /** Where the commands of a slot wait, as far as the machine says. */
+  placeOf(slot: string): CommandPlace {
+    const settings = this.compiled.declarations.commands?.[slot]
+    if (settings === undefined) return anyPlace
+    const { queue, priority, ordered } = settings
+    return {
+      ...(queue === undefined ? {} : { queue }),
+      ...(priority === undefined ? {} : { priority }),
+      ...(ordered === undefined ? {} : { ordered }),
+    }
   }
 
   get name(): string {

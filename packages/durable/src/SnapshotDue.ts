@@ -1,13 +1,19 @@
 /** When a commit carries a snapshot. */
 import type { SnapshotPolicy } from "@detent/machine"
 import * as Duration from "effect/Duration"
+import type { AcceptedStep } from "./Step.ts"
 
 interface Moment {
   readonly sequence: number
   readonly at: number
 }
 
-export const snapshotDue = (policy: SnapshotPolicy<string>, last: Moment, now: Moment, tags: ReadonlyArray<string>): boolean => {
+export const snapshotDue = (
+  policy: SnapshotPolicy<string>,
+  last: Moment,
+  now: Moment,
+  steps: ReadonlyArray<Pick<AcceptedStep, "decision">>,
+): boolean => {
   switch (policy._tag) {
     case "EveryTransition":
       return true
@@ -16,7 +22,7 @@ export const snapshotDue = (policy: SnapshotPolicy<string>, last: Moment, now: M
     case "Interval":
       return now.at - last.at >= Duration.toMillis(Duration.fromInputUnsafe(policy.every))
     case "OnStates":
-      return tags.some((tag) => policy.states.includes(tag))
+      return steps.some(({ decision }) => policy.states.includes(decision.state._tag))
     case "Manual":
       return false
   }

@@ -12,6 +12,7 @@ import * as Schedule from "effect/Schedule"
 import type { MigrationError } from "effect/unstable/sql/Migrator"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
+import { Commands } from "./Commands.ts"
 import { checkCommits } from "./CommitCheck.ts"
 import { Journal } from "./Journal.ts"
 import { Leases } from "./Leases.ts"
@@ -22,6 +23,7 @@ import { sqlJournal } from "./sql/SqlJournal.ts"
 import { sqlLeases } from "./sql/SqlLeases.ts"
 import { sqlTimers } from "./sql/SqlTimers.ts"
 import { migrate } from "./sqlite/migrate.ts"
+import { sqliteCommands } from "./sqlite/SqliteCommands.ts"
 import { transaction } from "./sqlite/transaction.ts"
 import { writeCommits, writeFork } from "./sqlite/writeCommits.ts"
 import { Timers } from "./Timers.ts"
@@ -39,7 +41,7 @@ export interface SqliteOptions {
 export const layer = ({
   filename,
   synchronous = "full",
-}: SqliteOptions): Layer.Layer<Journal | Timers | Leases | SqlClient | SqliteClient.SqliteClient, MigrationError | SqlError> =>
+}: SqliteOptions): Layer.Layer<Journal | Timers | Leases | Commands | SqlClient | SqliteClient.SqliteClient, MigrationError | SqlError> =>
   layerSql.pipe(
     // The client would switch to WAL before there is a busy_timeout, and die when another process is starting too.
     Layer.provideMerge(
@@ -48,13 +50,14 @@ export const layer = ({
   )
 
 /** The same in a database that is open already. Made anew wherever it is used: two files in one program are two stores. */
-export const layerSql: Layer.Layer<Journal | Timers | Leases, MigrationError | SqlError, SqlClient> = Layer.fresh(
+export const layerSql: Layer.Layer<Journal | Timers | Leases | Commands, MigrationError | SqlError, SqlClient> = Layer.fresh(
   Layer.effectContext(
     Effect.gen(function* () {
       const dialect = sqliteDialect((yield* SqlClient).withoutTransforms())
       const { sql } = dialect
       yield* sql`pragma busy_timeout = 5000`
       yield* migrate
+      const commands = yield* sqliteCommands(dialect)
       return Context.make(Journal, {
         ...sqlJournal(dialect),
         commit: (commits) => commitBatch((batch) => transaction(sql, (run) => writeCommits(run, batch)), commits),
@@ -63,7 +66,7 @@ export const layerSql: Layer.Layer<Journal | Timers | Leases, MigrationError | S
           if (refused !== undefined) return Effect.succeed(refused)
           return persisting("fork", to)(transaction(sql, (run) => writeFork(run, from, through, to)))
         },
-      }).pipe(Context.add(Timers, sqlTimers(dialect)), Context.add(Leases, sqlLeases(dialect)))
+      }).pipe(Context.add(Timers, sqlTimers(dialect)), Context.add(Leases, sqlLeases(dialect)), Context.add(Commands, commands))
     }),
   ),
 )
@@ -84,8 +87,12 @@ const sqliteDialect = (sql: SqlClient): Dialect => ({
   snapshots: sql.literal("detent_snapshots"),
   timers: sql.literal("detent_timers"),
   leases: sql.literal("detent_leases"),
-  now: Effect.map(Clock.currentTimeMillis, (now) => sql`${now}`),
+  commands: sql.literal("detent_commands"),
+  queues: sql.literal("detent_queues"),
+  // A test clock may stand between two milliseconds.
+  now: Effect.map(Clock.currentTimeMillis, (now) => sql`${Math.floor(now)}`),
   keys: (json) => sql`(select value ->> 0 as machine, value ->> 1 as id from json_each(${json}))`,
+  claims: (json) => sql`(select value ->> 0 as number, value ->> 1 as claim from json_each(${json}))`,
   timersOfInstance: sql.literal(`(
     select json_group_array(json_object('name', t.name, 'entry', t.entry, 'due', t.due))
     from detent_timers t where t.instance = i.instance and not t.dead

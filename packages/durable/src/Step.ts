@@ -1,9 +1,10 @@
 /** What was decided for an instance and waits to be stored. */
 import type { Request, SendError, Taken } from "@detent/machine"
-import type { Tagged } from "@detent/machine/internal"
+import { commandKey, type Tagged } from "@detent/machine/internal"
 import type { Codec } from "./Codec.ts"
 import type { CommandRecord, EventRecord, InstanceKey, TimerRecord } from "./Commit.ts"
 import type { Envelope } from "./Envelope.ts"
+import type { Registered } from "./Registered.ts"
 
 /** An event that was accepted. */
 export interface AcceptedStep {
@@ -30,6 +31,10 @@ export interface RefusedStep {
 
 export type Step = AcceptedStep | RefusedStep
 
+/** Whether the state was entered: another one, or the same anew. */
+export const hasMoved = (decision: Taken<Tagged, Tagged>): boolean =>
+  decision._tag === "Goto" || (decision._tag === "Stop" && decision.state !== decision.from)
+
 /** An effectful decision is stored with what it came to: it is not asked again. */
 export const eventRecord = (
   codec: Codec,
@@ -48,7 +53,7 @@ export const eventRecord = (
     settled: effectful
       ? {
           outcome: decision._tag,
-          moved: decision._tag === "Goto" || (decision._tag === "Stop" && decision.state !== decision.from),
+          moved: hasMoved(decision),
           state: decision.state,
           through: decision.through,
           reason: decision._tag === "Stop" ? decision.reason : undefined,
@@ -61,16 +66,17 @@ export const eventRecord = (
 })
 
 export const commandRecords = (
-  codec: Codec,
+  registered: Registered,
   { machine, id }: InstanceKey,
   requests: ReadonlyArray<Request>,
   sequence: number,
 ): ReadonlyArray<CommandRecord> =>
   requests.map(({ slot, parameters }, index) => ({
-    key: `${machine}/${id}/${sequence}/${index}`,
+    key: commandKey(machine, id, sequence, index),
     slot,
-    parameters: codec.encodeParameters(slot, parameters),
+    parameters: registered.codec.encodeParameters(slot, parameters),
     sequence,
+    ...registered.placeOf(slot),
   }))
 
 /** The timers of an instance after a step. */
@@ -81,10 +87,11 @@ export const timersAfter = (
   const { decision, envelope, at, sequence } = step
   const changes = decision._tag !== "Stay" || envelope.timer !== undefined || decision.timers.length > 0
   if (!changes) return before
-  const after = new Map(decision._tag === "Stay" ? before : [])
+  if (decision._tag === "Stop" || (decision._tag === "Goto" && decision.timers.length === 0)) return noTimers
+  const after = new Map(decision._tag === "Stay" ? before : noTimers)
   if (envelope.timer !== undefined) after.delete(envelope.timer.name)
-  if (decision._tag !== "Stop") {
-    for (const { name, millis } of decision.timers) after.set(name, { name, entry: sequence, due: at + millis })
-  }
+  for (const { name, millis } of decision.timers) after.set(name, { name, entry: sequence, due: at + millis })
   return after
 }
+
+const noTimers: ReadonlyMap<string, TimerRecord> = new Map()

@@ -41,6 +41,8 @@ const trySweep = (core: EngineCore, graceMillis: number): Effect.Effect<Sweep | 
       owner: nodeId,
       until: now + sweeper.claimMillis,
     })
+    // Those that are not in memory are read together. Where that fails, each of them finds out for itself.
+    yield* Effect.ignore(core.openEach(claimed))
     const results = yield* Effect.forEach(claimed, (timer) => fire(core, timer), { concurrency: "unbounded" })
     const count = (kind: keyof Sweep) => results.filter((result) => result === kind).length
     return { fired: count("fired"), stale: count("stale"), failed: count("failed"), dead: count("dead") }
@@ -85,6 +87,8 @@ export const sweepForever = (core: EngineCore, leader: Leader | undefined): Effe
     // What is overdue at the start has waited long enough.
     let grace = 0
     for (;;) {
+      // They are late because there are many, not because nobody has them.
+      while (core.isFiring) yield* Effect.sleep(graceMillis)
       const leads = leader === undefined || (yield* leader.isLeader)
       machineAdded.closeUnsafe()
       const tried = leads ? yield* trySweep(core, grace) : nothing

@@ -1,61 +1,93 @@
 /**
  * Deadlines of this process, armed in memory: the earliest is slept for, and all that are due at once are told together.
- * A heap and one sleeping fiber serve any number of timers; 20,000 due at one instant wake it once.
+ * Deadlines of the same millisecond share a place in the heap, and one sleeping fiber serves any number of timers.
  */
 import type { Environment } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import type { InstanceKey, TimerRecord } from "./Commit.ts"
 
-interface Armed {
+/** A timer whose time has come. */
+export interface DueTimer {
+  readonly name: string
   readonly key: InstanceKey
   readonly timer: TimerRecord
+}
+
+interface Armed extends DueTimer {
+  /** Another timer of the same instance. */
+  next: Armed | undefined
   cancelled: boolean
+}
+
+/** All timers of one instant, in the order they were armed. */
+interface Instant {
+  readonly due: number
+  readonly armed: Array<Armed>
+  /** So many of them, from the first, have been told. */
+  told: number
 }
 
 /** Longer sleeps overflow the timers of the JavaScript engine. */
 const longestSleep = 2 ** 31 - 1
 
-/** With more cancelled entries than this, and more than live ones, the heap is built anew. */
+/** With more cancelled timers than this, and more than live ones, the heap is built anew. */
 const garbageLimit = 1000
+
+/** So many due timers are told at once: the store gets to work on them while the next are decided. */
+const tellLimit = 500
 
 export class TimerQueue {
   readonly #environment: Environment
-  readonly #due: (timers: ReadonlyArray<InstanceKey & TimerRecord>) => void
-  readonly #byInstance = new Map<string, Map<string, Armed>>()
-  #heap: Array<Armed> = []
+  readonly #tell: (timers: ReadonlyArray<DueTimer>) => void
+  /** Ends when more timers may be told. */
+  readonly #turn: Effect.Effect<void>
+  readonly #byInstance = new Map<string, Armed>()
+  #byDue = new Map<number, Instant>()
+  #heap: Array<Instant> = []
+  #size = 0
   #garbage = 0
   #sleeper: Fiber.Fiber<void> | undefined
   #wakesAt = Number.POSITIVE_INFINITY
+  #telling = false
   #closed = false
 
-  constructor(environment: Environment, due: (timers: ReadonlyArray<InstanceKey & TimerRecord>) => void) {
+  constructor(environment: Environment, tell: (timers: ReadonlyArray<DueTimer>) => void, turn: Effect.Effect<void>) {
     this.#environment = environment
-    this.#due = due
+    this.#tell = tell
+    this.#turn = turn
   }
 
   get size(): number {
-    return this.#heap.length - this.#garbage
+    return this.#size
+  }
+
+  /** More than can be told at once are due. */
+  get isTelling(): boolean {
+    return this.#telling
   }
 
   /** The timers of an instance are now these: what is not among them is cancelled. */
   sync(name: string, key: InstanceKey, timers: ReadonlyMap<string, TimerRecord>) {
-    const armed = this.#byInstance.get(name)
-    for (const [timerName, one] of armed ?? []) {
-      if (timers.get(timerName)?.entry !== one.timer.entry) this.#cancel(armed, timerName, one)
+    const before = this.#byInstance.get(name)
+    if (before === undefined && timers.size === 0) return
+    let kept: Armed | undefined
+    for (let one = before; one !== undefined; ) {
+      const { next } = one
+      if (timers.get(one.timer.name)?.entry === one.timer.entry) {
+        one.next = kept
+        kept = one
+      } else this.#cancel(one)
+      one = next
     }
-    if (timers.size === 0) {
-      this.#byInstance.delete(name)
-      return
-    }
-    const current = armed ?? new Map<string, Armed>()
-    this.#byInstance.set(name, current)
+    let first = kept
     for (const timer of timers.values()) {
-      if (current.has(timer.name)) continue
-      const one = { key, timer, cancelled: false }
-      current.set(timer.name, one)
-      this.#push(one)
+      if (isAmong(timer.name, kept)) continue
+      first = { name, key, timer, next: first, cancelled: false }
+      this.#arm(first)
     }
+    if (first === undefined) this.#byInstance.delete(name)
+    else this.#byInstance.set(name, first)
     this.#sleep()
   }
 
@@ -64,23 +96,35 @@ export class TimerQueue {
     this.#sleeper?.interruptUnsafe()
   }
 
-  #cancel(armed: Map<string, Armed> | undefined, timerName: string, one: Armed) {
+  #arm(one: Armed) {
+    const { due } = one.timer
+    this.#size++
+    const known = this.#byDue.get(due)
+    if (known !== undefined) return void known.armed.push(one)
+    const instant = { due, armed: [one], told: 0 }
+    this.#byDue.set(due, instant)
+    this.#push(instant)
+  }
+
+  #cancel(one: Armed) {
     one.cancelled = true
-    armed?.delete(timerName)
+    this.#size--
     this.#garbage++
-    if (this.#garbage <= garbageLimit || this.#garbage * 2 <= this.#heap.length) return
-    const live = this.#heap.filter((entry) => !entry.cancelled)
+    if (this.#garbage <= garbageLimit || this.#garbage <= this.#size) return
+    const instants = this.#heap
     this.#heap = []
+    this.#byDue = new Map()
     this.#garbage = 0
-    for (const entry of live) this.#push(entry)
+    this.#size = 0
+    for (const { armed, told } of instants) for (const each of armed.slice(told)) if (!each.cancelled) this.#arm(each)
   }
 
   #sleep() {
     const earliest = this.#heap[0]
-    if (this.#closed || earliest === undefined || earliest.timer.due >= this.#wakesAt) return
+    if (this.#closed || this.#telling || earliest === undefined || earliest.due >= this.#wakesAt) return
     this.#sleeper?.interruptUnsafe()
-    this.#wakesAt = earliest.timer.due
-    const millis = Math.min(longestSleep, Math.max(0, earliest.timer.due - this.#environment.clock.currentTimeMillisUnsafe()))
+    this.#wakesAt = earliest.due
+    const millis = Math.min(longestSleep, Math.max(0, earliest.due - this.#environment.clock.currentTimeMillisUnsafe()))
     const sleeper = this.#environment.run(Effect.sleep(millis))
     this.#sleeper = sleeper
     sleeper.addObserver((exit) => {
@@ -89,49 +133,82 @@ export class TimerQueue {
   }
 
   #wake() {
-    const now = this.#environment.clock.currentTimeMillisUnsafe()
-    const due: Array<InstanceKey & TimerRecord> = []
-    for (let first = this.#heap[0]; first !== undefined && first.timer.due <= now; first = this.#heap[0]) {
-      this.#pop()
-      if (first.cancelled) this.#garbage--
-      else {
-        this.#byInstance.get(`${first.key.machine}\u0000${first.key.id}`)?.delete(first.timer.name)
-        due.push({ ...first.key, ...first.timer })
-      }
-    }
+    this.#telling = true
     this.#wakesAt = Number.POSITIVE_INFINITY
-    if (due.length > 0) this.#due(due)
-    this.#sleep()
+    this.#environment.run(this.#tellAll)
   }
 
-  #push(one: Armed) {
+  readonly #tellAll: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
+    for (let due = this.#takeDue(); due.length > 0; due = this.#takeDue()) {
+      this.#tell(due)
+      if (due.length < tellLimit) break
+      yield* Effect.yieldNow
+      yield* this.#turn
+      if (this.#closed) return
+    }
+    this.#telling = false
+    this.#sleep()
+  })
+
+  /** The oldest of those that are due. */
+  #takeDue(): ReadonlyArray<DueTimer> {
+    const now = this.#environment.clock.currentTimeMillisUnsafe()
+    const due: Array<Armed> = []
+    for (let first = this.#heap[0]; first !== undefined && first.due <= now && due.length < tellLimit; first = this.#heap[0]) {
+      while (first.told < first.armed.length && due.length < tellLimit) {
+        const one = first.armed[first.told++] as Armed
+        if (one.cancelled) this.#garbage--
+        else due.push(one)
+      }
+      if (first.told < first.armed.length) break
+      this.#pop()
+      this.#byDue.delete(first.due)
+    }
+    for (const one of due) this.#forget(one)
+    return due
+  }
+
+  #forget(one: Armed) {
+    this.#size--
+    const first = this.#byInstance.get(one.name)
+    if (first === one && one.next === undefined) return void this.#byInstance.delete(one.name)
+    if (first === one) return void this.#byInstance.set(one.name, one.next as Armed)
+    for (let before = first; before !== undefined; before = before.next) if (before.next === one) before.next = one.next
+  }
+
+  #push(instant: Instant) {
     const heap = this.#heap
     let index = heap.length
-    heap.push(one)
+    heap.push(instant)
     while (index > 0) {
       const parent = (index - 1) >> 1
-      const above = heap[parent] as Armed
-      if (above.timer.due <= one.timer.due) break
+      const above = heap[parent] as Instant
+      if (above.due <= instant.due) break
       heap[index] = above
       index = parent
     }
-    heap[index] = one
+    heap[index] = instant
   }
 
   #pop() {
     const heap = this.#heap
-    const last = heap.pop() as Armed
+    const last = heap.pop() as Instant
     if (heap.length === 0) return
     let index = 0
     for (;;) {
       let child = index * 2 + 1
       if (child >= heap.length) break
-      if (child + 1 < heap.length && (heap[child + 1] as Armed).timer.due < (heap[child] as Armed).timer.due) child++
-      const below = heap[child] as Armed
-      if (below.timer.due >= last.timer.due) break
+      if (child + 1 < heap.length && (heap[child + 1] as Instant).due < (heap[child] as Instant).due) child++
+      const below = heap[child] as Instant
+      if (below.due >= last.due) break
       heap[index] = below
       index = child
     }
     heap[index] = last
   }
+}
+
+const isAmong = (timerName: string, first: Armed | undefined): boolean => {
+  for (let one = first; one !== undefined; one = one.next) if (one.timer.name === timerName) return true
+  return false
 }

@@ -1,5 +1,25 @@
 /** Machine instances that survive crashes, on memory, SQLite and PostgreSQL. */
 export type { CheckReport } from "./Check.ts"
+export {
+  type Claim,
+  type ClaimedCommand,
+  type CommandCount,
+  type CommandFilter,
+  type CommandPage,
+  type CommandStatus,
+  Commands,
+  type CommandsService,
+  type EnqueueOutcome,
+  type Exchange,
+  type ExchangeRequest,
+  type Finished,
+  type NewCommand,
+  type QueueRecord,
+  type QueueSettings,
+  type StoredCommand,
+  type Verdict,
+  type Want,
+} from "./Commands.ts"
 export type {
   CommandRecord,
   Commit,
@@ -12,7 +32,18 @@ export type {
   SnapshotRecord,
   TimerRecord,
 } from "./Commit.ts"
+export { InvalidCommand } from "./command/CommandError.ts"
+export * as CommandQueue from "./command/CommandQueue.ts"
+export { CommandSignal } from "./command/CommandSignal.ts"
+export * as CommandWorker from "./command/CommandWorker.ts"
+export * as DeadLetters from "./command/DeadLetters.ts"
+export * as Queues from "./command/Queues.ts"
+export * as Retention from "./command/Retention.ts"
+export { type CommandReportOptions, commandReport, reported } from "./command/StoredCommandReport.ts"
+export type { WorkerOptions } from "./command/WorkerConfig.ts"
+export * as DurableWorkflow from "./DurableWorkflow.ts"
 export { Engine, type EngineService, type ListOptions, type RegisterOptions } from "./Engine.ts"
+export type { StartEntry, Started } from "./EngineBulk.ts"
 export type { EngineOptions, SweeperOptions } from "./EngineConfig.ts"
 export type { HistoryEntry, Instance, InstanceSnapshot, ReadError, SendOptions } from "./Instance.ts"
 export { defaultLock, fastLock, InstanceLock, type InstanceLockService, type LockConfig, longRunningLock } from "./InstanceLock.ts"
@@ -29,6 +60,8 @@ export {
 export { type Leader, type LeaderConfig, makeLeader } from "./Leader.ts"
 export { type Lease, type LeaseResult, Leases, type LeasesService } from "./Leases.ts"
 export * as MemoryStore from "./MemoryStore.ts"
+export * as OwnTables from "./OwnTables.ts"
+export { SequenceNotReached } from "./SequenceNotReached.ts"
 export type { Sweep } from "./Sweeper.ts"
 export { type ClaimedTimer, type ClaimRequest, type DeadTimer, Timers, type TimersService } from "./Timers.ts"
 export type { Upcaster, Upcasters } from "./Upcasters.ts"

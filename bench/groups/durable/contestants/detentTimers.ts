@@ -1,4 +1,4 @@
-/** Instances of Detent whose state has a timeout. They have fired when the transition is stored, not when it begins. */
+/** Instances of Detent whose state has a timeout. What can be seen of a transition is told when it is stored. */
 import { Engine } from "@detent/durable"
 import { Event, Machine, State } from "@detent/machine"
 import * as Effect from "effect/Effect"
@@ -8,36 +8,42 @@ import { Firings, type Lateness } from "../Lateness.ts"
 import { payload } from "../machines/toggle.ts"
 import { countRows, onPostgres } from "./detent.ts"
 
-const S = State({ Waiting: { millis: Schema.Number, payload: Schema.String }, Over: {} })
+const S = State({ Waiting: { number: Schema.Number, millis: Schema.Number, payload: Schema.String }, Over: { number: Schema.Number } })
 
-const Waiter = Machine.make({ name: "waiter", state: S, event: Event({ Never: {} }), initial: S.Waiting })
-  .timeout(
-    S.Waiting,
-    ({ millis }) => millis,
-    S.Over,
-    () => S.Over(),
-  )
-  .final(S.Over)
+const waiter = (called: (number: number) => void) =>
+  Machine.make({ name: "waiter", state: S, event: Event({ Never: {} }), initial: S.Waiting })
+    .timeout(
+      S.Waiting,
+      ({ millis }) => millis,
+      S.Over,
+      ({ state: { number } }) => {
+        called(number)
+        return S.Over({ number })
+      },
+    )
+    .final(S.Over)
 
 export const timers = async ({ database }: { readonly database: string }): Promise<Lateness & { readonly close: () => Promise<void> }> => {
   const runtime = ManagedRuntime.make(onPostgres(database))
   const engine = await runtime.runPromise(Effect.map(Engine, (engine) => engine))
   let firings = new Firings(0, 0)
   let waiters = 0
+  const Waiter = waiter((number) => firings.called(number))
   engine.inspectUnsafe((inspection) => {
-    if (inspection._tag === "Decided") firings.fired(inspection.id)
+    if (inspection._tag === "Decided") firings.stored((inspection.decision.state as ReturnType<typeof S.Over>).number)
   })
   return {
     fire: async (count, leadMillis) => {
       const due = Date.now() + leadMillis
       firings = new Firings(count, due)
-      const start = Effect.suspend(() =>
-        // The engine reads the clock a moment later: no deadline is before the one that lateness is counted from.
-        engine.start(Waiter, `waiter-${waiters++}`, { millis: due - Date.now(), payload }),
-      )
+      const start = (number: number) =>
+        Effect.suspend(() =>
+          // The engine reads the clock a moment later: no deadline is before the one that lateness is counted from.
+          engine.start(Waiter, `waiter-${waiters++}`, { number, millis: due - Date.now(), payload }),
+        )
       await runtime.runPromise(
         Effect.all(
-          Array.from({ length: count }, () => start),
+          Array.from({ length: count }, (_, number) => start(number)),
           { concurrency: 1000, discard: true },
         ),
       )

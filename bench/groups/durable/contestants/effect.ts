@@ -1,4 +1,8 @@
-/** Effect's workflow engine on a cluster of one: workflows whose activities each return 200 bytes, which are stored. */
+/**
+ * Effect's workflow engine on a cluster of one: workflows whose activities each return 200 bytes, which are stored. Once as
+ * `SingleRunner.layer()` comes, which is what its documentation gives a single process, and once tuned: by default messages
+ * are encoded and decoded as if they went to another runner, and the runner keeps its own place in the database.
+ */
 import { createHash, randomBytes } from "node:crypto"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
@@ -16,16 +20,25 @@ import * as Workflow from "effect/unstable/workflow/Workflow"
 import { payload } from "../machines/toggle.ts"
 import { type ThroughputOptions, throughputOf } from "../Throughput.ts"
 
-export const postgres = ({ database, concurrency }: ThroughputOptions) =>
-  storing(PgClient.layer({ url: Redacted.make(database), maxConnections: 32 }), concurrency)
+export const postgres = ({ database, concurrency }: ThroughputOptions) => storing(onPostgres(database), asItComes, concurrency)
+
+export const postgresTuned = ({ database, concurrency }: ThroughputOptions) => storing(onPostgres(database), tuned, concurrency)
+
+export const sqliteFull = ({ database, concurrency }: ThroughputOptions) => storing(onSqlite(database), asItComes, concurrency)
+
+export const sqliteFullTuned = ({ database, concurrency }: ThroughputOptions) => storing(onSqlite(database), tuned, concurrency)
+
+const asItComes = () => SingleRunner.layer()
+
+/** Nothing is sent to other runners, so nothing has to be serialised as if it were. */
+const tuned = () => SingleRunner.layer({ runnerStorage: "memory", shardingConfig: { simulateRemoteSerialization: false } })
+
+const onPostgres = (database: string) => PgClient.layer({ url: Redacted.make(database), maxConnections: 32 })
 
 /** In WAL mode, as the client sets it; synchronous=FULL, which is SQLite's default, is said again. */
-export const sqliteFull = ({ database, concurrency }: ThroughputOptions) =>
-  storing(
-    Layer.effectDiscard(Effect.flatMap(SqlClient, (sql) => sql`pragma synchronous = full`)).pipe(
-      Layer.provideMerge(SqliteClient.layer({ filename: database })),
-    ),
-    concurrency,
+const onSqlite = (database: string) =>
+  Layer.effectDiscard(Effect.flatMap(SqlClient, (sql) => sql`pragma synchronous = full`)).pipe(
+    Layer.provideMerge(SqliteClient.layer({ filename: database })),
   )
 
 const Steps = Workflow.make("Steps", {
@@ -37,7 +50,7 @@ const Steps = Workflow.make("Steps", {
 /** As many activities as fit into a turn: what starting and ending a workflow costs hardly shows. */
 const activityLimit = 1000
 
-const storing = async <X>(database: Layer.Layer<SqlClient, X>, concurrency: number) => {
+const storing = async <X>(database: Layer.Layer<SqlClient, X>, runner: typeof asItComes, concurrency: number) => {
   let isOver = () => true
   const stepsLayer = Steps.toLayer(
     Effect.fnUntraced(function* () {
@@ -50,8 +63,7 @@ const storing = async <X>(database: Layer.Layer<SqlClient, X>, concurrency: numb
     }),
   )
   const engine = ClusterWorkflowEngine.layer.pipe(
-    // Nothing is sent to other runners, so nothing has to be serialised as if it were.
-    Layer.provideMerge(SingleRunner.layer({ runnerStorage: "memory", shardingConfig: { simulateRemoteSerialization: false } })),
+    Layer.provideMerge(runner()),
     Layer.provideMerge(database),
     Layer.provide(Layer.succeed(Crypto.Crypto, nodeCrypto)),
   )

@@ -2,9 +2,10 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { CommitOutcome, InstanceKey } from "../Commit.ts"
+import type { CommitOutcome, EventRecord, InstanceKey } from "../Commit.ts"
 import { checkCommits } from "../CommitCheck.ts"
 import type { InstanceCursor, InstanceFilter, InstanceRecord, JournalService, OpenedInstance } from "../Journal.ts"
+import { isRaisedId } from "../Raised.ts"
 import type { MemoryState, StoredInstance } from "./MemoryState.ts"
 import { compareText, findInstance } from "./MemoryState.ts"
 import { memoryCommit, memoryFork } from "./memoryCommit.ts"
@@ -47,7 +48,7 @@ export const memoryJournal = (state: MemoryState): JournalService => ({
       instance.snapshot = snapshot
       return true
     }),
-  prune: (key, through) => Effect.sync(() => prune(findInstance(state, key), through)),
+  prune: (key, through, after = 0) => Effect.sync(() => prune(findInstance(state, key), through, after)),
   list: (filter, limit, after) =>
     Effect.sync(() => {
       const found = [...state.instances.values()]
@@ -99,14 +100,16 @@ const opened = ({ record, origin, snapshot, timers }: StoredInstance): OpenedIns
     .sort((left, right) => left.due - right.due || compareText(left.name, right.name)),
 })
 
-const prune = (instance: StoredInstance | undefined, through: number): number => {
+const prune = (instance: StoredInstance | undefined, through: number, after: number): number => {
   const limit = Math.min(through, instance?.snapshot?.sequence ?? 0)
   if (instance === undefined || limit < 1) return 0
+  const goes = ({ sequence, dedupeId }: EventRecord) =>
+    sequence > after && sequence <= limit && (dedupeId === undefined || isRaisedId(dedupeId))
   const before = instance.events.length
-  for (const { sequence, dedupeId } of instance.events) {
-    if (sequence <= limit && dedupeId !== undefined) instance.dedupe.delete(dedupeId)
+  for (const event of instance.events) {
+    if (event.dedupeId !== undefined && goes(event)) instance.dedupe.delete(event.dedupeId)
   }
-  instance.events = instance.events.filter((event) => event.sequence > limit)
+  instance.events = instance.events.filter((event) => !goes(event))
   instance.origin = undefined
   return before - instance.events.length
 }

@@ -1,9 +1,10 @@
 /** What the memory store holds: the same things the tables of the others hold. */
 
-import type { CommandRecord, EventRecord, InstanceKey, Json, SnapshotRecord, TimerRecord } from "../Commit.ts"
+import type { EventRecord, InstanceKey, Json, SnapshotRecord, TimerRecord } from "../Commit.ts"
 import { instanceName } from "../CommitCheck.ts"
 import type { InstanceRecord } from "../Journal.ts"
 import type { Lease } from "../Leases.ts"
+import type { MemoryCommand, MemoryQueue } from "./MemoryCommand.ts"
 
 export interface StoredTimer extends TimerRecord {
   readonly owner: string | undefined
@@ -26,12 +27,23 @@ export interface StoredInstance {
 export interface MemoryState {
   readonly instances: Map<string, StoredInstance>
   /** By key, over all instances. */
-  readonly commands: Map<string, InstanceKey & CommandRecord>
+  readonly commands: Map<string, MemoryCommand>
+  /** Those that are pending or processing, by number. */
+  readonly openCommands: Map<number, MemoryCommand>
+  readonly queues: Map<string, MemoryQueue>
+  readonly numbers: { lastCommand: number }
   /** Kept after they are over: their tokens must go on growing. */
   readonly leases: Map<string, Lease>
 }
 
-export const emptyState = (): MemoryState => ({ instances: new Map(), commands: new Map(), leases: new Map() })
+export const emptyState = (): MemoryState => ({
+  instances: new Map(),
+  commands: new Map(),
+  openCommands: new Map(),
+  queues: new Map(),
+  numbers: { lastCommand: 0 },
+  leases: new Map(),
+})
 
 export const findInstance = (state: MemoryState, key: InstanceKey): StoredInstance | undefined => state.instances.get(instanceName(key))
 

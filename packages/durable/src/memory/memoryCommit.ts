@@ -1,6 +1,7 @@
 /** Checks and applies one commit in memory. Nothing is changed before every check has passed. */
 import type { Commit, CommitOutcome, InstanceKey } from "../Commit.ts"
 import { instanceName } from "../CommitCheck.ts"
+import { addRequested } from "./MemoryCommand.ts"
 import type { MemoryState, StoredInstance } from "./MemoryState.ts"
 import { findInstance } from "./MemoryState.ts"
 
@@ -16,9 +17,7 @@ export const memoryCommit = (state: MemoryState, commit: Commit): CommitOutcome 
   }
   if (commit.snapshot !== undefined && commit.snapshot.sequence >= (instance.snapshot?.sequence ?? -1)) instance.snapshot = commit.snapshot
   changeTimers(instance, commit)
-  for (const command of commit.commands) {
-    if (!state.commands.has(command.key)) state.commands.set(command.key, { machine: commit.machine, id: commit.id, ...command })
-  }
+  for (const command of commit.commands) addRequested(state, commit, command)
   return { _tag: "Stored" }
 }
 

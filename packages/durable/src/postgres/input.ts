@@ -1,5 +1,6 @@
 /** The one parameter of the commit statement: a JSON array of arrays, in the order of the columns of its `input`. */
 import type { Commit } from "../Commit.ts"
+import { dedupeIdsOf } from "../sql/Duplicate.ts"
 
 /** A commit and its position in the batch. */
 export type Positioned = readonly [position: number, commit: Commit]
@@ -44,7 +45,17 @@ export const inputOf = ([position, commit]: Positioned): ReadonlyArray<unknown> 
     clearTimers === "all" ? null : unlessEmpty(clearTimers.filter((name) => !names.includes(name))),
     // A new instance has no timers to clear.
     clearTimers === "all" && !isNew ? names : null,
-    unlessEmpty(commands.map(({ key, slot, parameters, sequence }) => [key, slot, parameters, sequence])),
+    unlessEmpty(
+      commands.map(({ key, slot, parameters, sequence, queue = commit.machine, priority = 0, ordered = false }) => [
+        key,
+        slot,
+        parameters,
+        sequence,
+        queue,
+        priority,
+        ordered,
+      ]),
+    ),
     fence?.lease,
     fence?.token,
   ]
@@ -58,7 +69,5 @@ export const questionOf = ([position, commit]: Positioned): ReadonlyArray<unknow
   dedupeIdsOf(commit),
   commit.fence?.lease,
 ]
-
-export const dedupeIdsOf = ({ events }: Commit): ReadonlyArray<string> => events.flatMap(({ dedupeId }) => dedupeId ?? [])
 
 const unlessEmpty = <A>(values: ReadonlyArray<A>): ReadonlyArray<A> | null => (values.length === 0 ? null : values)

@@ -5,11 +5,17 @@ import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import { migrating } from "../sql/migrating.ts"
 import { initial } from "./migrations/0001_initial.ts"
+import { commands } from "./migrations/0002_commands.ts"
 
 /** The key of the advisory lock: "detent" in ASCII. */
 const lockKey = 0x646574656e74
 
-export const migrate = (schema: string): Effect.Effect<void, Migrator.MigrationError | SqlError, SqlClient> =>
+/** The migrations of one part of the package, in a table of their own: nobody gets tables of what is not used. */
+export const migrateTables = (
+  schema: string,
+  table: string,
+  migrations: Readonly<Record<string, Effect.Effect<void, unknown, SqlClient>>>,
+): Effect.Effect<void, Migrator.MigrationError | SqlError, SqlClient> =>
   migrating(
     Effect.gen(function* () {
       const sql = yield* SqlClient
@@ -17,13 +23,16 @@ export const migrate = (schema: string): Effect.Effect<void, Migrator.MigrationE
       const prepare = Effect.gen(function* () {
         yield* sql`select pg_advisory_xact_lock(${lockKey}::bigint)::text`
         yield* sql.unsafe(`create schema if not exists ${schema}`)
-        yield* sql.unsafe(`create table if not exists ${schema}.migrations (
+        yield* sql.unsafe(`create table if not exists ${schema}.${table} (
         migration_id integer primary key,
         created_at timestamp with time zone not null default now(),
         name text not null
       )`)
       })
       yield* sql.withTransaction(prepare)
-      yield* Migrator.make({})({ loader: Migrator.fromRecord({ "0001_initial": initial(schema) }), table: `${schema}.migrations` })
+      yield* Migrator.make({})({ loader: Migrator.fromRecord(migrations), table: `${schema}.${table}` })
     }),
   )
+
+export const migrate = (schema: string) =>
+  migrateTables(schema, "migrations", { "0001_initial": initial(schema), "0002_commands": commands(schema) })

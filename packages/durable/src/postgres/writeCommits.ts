@@ -4,13 +4,15 @@ import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import type { Commit, CommitOutcome, InstanceKey } from "../Commit.ts"
 import { RowProblem } from "../StoreFailure.ts"
-import { duplicateOf, inheriting } from "../sql/fork.ts"
+import { dedupeIdsOf, duplicateOf } from "../sql/Duplicate.ts"
+import { inheriting } from "../sql/fork.ts"
 import type { Row } from "../sql/Row.ts"
 import { optionalTextOf, wholeOf } from "../sql/Row.ts"
 import type { Positioned } from "./input.ts"
-import { dedupeIdsOf, inOrder, inputOf, questionOf } from "./input.ts"
-import { isPlainCommit, plainInput, plainValues, writeOnePlain, writePlain } from "./plain.ts"
+import { inOrder, inputOf, questionOf } from "./input.ts"
+import { isPlainCommit, plainValues, writeOnePlain, writePlain } from "./plain.ts"
 import { copyEvents, explainRefusals, selectForkDuplicates, selectForkSource, writeCommits } from "./statements.ts"
+import { isTimedCommit, timedValues, writeTimed } from "./timed.ts"
 
 export interface CommitWriter {
   readonly write: (commits: ReadonlyArray<Commit>) => Effect.Effect<ReadonlyArray<CommitOutcome>, SqlError>
@@ -22,27 +24,30 @@ export const makeWriter = (sql: SqlClient, schema: string): CommitWriter => {
     write: writeCommits(schema),
     plain: writePlain(schema),
     onePlain: writeOnePlain(schema),
+    timed: writeTimed(schema),
     explain: explainRefusals(schema),
     forkSource: selectForkSource(schema),
     forkDuplicates: selectForkDuplicates(schema),
     copyEvents: copyEvents(schema),
   }
 
+  /** Answers how many were stored, and their positions, in one row: a row for each of 500 takes 0.1 ms more to read. */
   const run = (commits: ReadonlyArray<Commit>, ordered: ReadonlyArray<Positioned>) => {
     const [first] = commits
-    if (first === undefined || !commits.every(isPlainCommit))
+    if (first === undefined || !commits.every(isTimedCommit))
       return sql.unsafe<Row>(statements.write, [JSON.stringify(ordered.map(inputOf))])
-    if (commits.length === 1) return sql.unsafe<Row>(statements.onePlain, plainValues(first))
-    return sql.unsafe<Row>(statements.plain, [JSON.stringify(ordered.map(plainInput))])
+    if (!commits.every(isPlainCommit)) return sql.unsafe<Row>(statements.timed, [JSON.stringify(ordered.map(timedValues))])
+    if (commits.length === 1) return sql.unsafe<Row>(statements.onePlain, plainValues([0, first]))
+    return sql.unsafe<Row>(statements.plain, [JSON.stringify(ordered.map(plainValues))])
   }
 
   const write = (commits: ReadonlyArray<Commit>, attempts = 1): Effect.Effect<ReadonlyArray<CommitOutcome>, SqlError> => {
     const ordered = inOrder(commits)
-    return Effect.flatMap(run(commits, ordered), (rows) => {
-      if (rows.length === commits.length) return Effect.succeed(commits.map(() => stored))
-      const written = new Set(rows.map((row) => wholeOf(row, "n")))
-      const refused = ordered.filter(([position]) => !written.has(position))
-      return Effect.flatMap(explain(refused), (reasons) => {
+    return Effect.flatMap(run(commits, ordered), ([row]) => {
+      if (row !== undefined && wholeOf(row, "stored") === commits.length) return Effect.succeed(commits.map(() => stored))
+      const positions = row === undefined ? undefined : optionalTextOf(row, "positions")
+      const written = new Set(positions?.split(",").map(Number))
+      return Effect.flatMap(explain(ordered.filter(([position]) => !written.has(position))), (reasons) => {
         const outcomes = commits.map((_, position) => (written.has(position) ? stored : reasonAt(reasons, position)))
         return attempts < attemptLimit ? retryUnfounded(commits, outcomes, attempts) : Effect.succeed(outcomes)
       })

@@ -14,10 +14,14 @@ export interface Dialect {
   readonly snapshots: Fragment
   readonly timers: Fragment
   readonly leases: Fragment
+  readonly commands: Fragment
+  readonly queues: Fragment
   /** The time by which leases are over: the database's own where it is a server. */
   readonly now: Effect.Effect<Fragment>
   /** JSON `[[machine, id], ...]` as rows `(machine, id)`. */
   readonly keys: (json: string) => Fragment
+  /** JSON `[[number, claim], ...]` as rows `(number, claim)`. */
+  readonly claims: (json: string) => Fragment
   /** The live timers of the instance `i` as one JSON text. */
   readonly timersOfInstance: Fragment
   /** Passes over rows that another transaction is about to change. SQLite has only one writer. */

@@ -6,6 +6,7 @@ import type { Fragment } from "effect/unstable/sql/Statement"
 import type { EventRecord, InstanceKey, InstanceStatus, SnapshotRecord } from "../Commit.ts"
 import { instanceName } from "../CommitCheck.ts"
 import type { InstanceCursor, InstanceFilter, JournalService } from "../Journal.ts"
+import { raisedPrefix } from "../Raised.ts"
 import { anyMachine, persisting, subjectOf } from "../StoreFailure.ts"
 import type { Dialect } from "./Dialect.ts"
 import { eventOf, instanceOf, openedOf } from "./Records.ts"
@@ -40,7 +41,7 @@ export const sqlJournal = (dialect: Dialect): Omit<JournalService, "commit" | "f
       key,
     )(Effect.map(duplicateRow(dialect, key, dedupeId), ([row]) => Option.map(Option.fromNullishOr(row), eventOf))),
   saveSnapshot: (key, snapshot) => persisting("saveSnapshot", key)(Effect.map(upsertSnapshot(dialect, key, snapshot), isNotEmpty)),
-  prune: (key, through) =>
+  prune: (key, through, after = 0) =>
     persisting(
       "prune",
       key,
@@ -48,7 +49,7 @@ export const sqlJournal = (dialect: Dialect): Omit<JournalService, "commit" | "f
       // The origin goes first: should the second statement fail, the events are still there and the snapshot covers both.
       Effect.andThen(
         clearOrigin(dialect, key, through),
-        Effect.map(deleteEvents(dialect, key, through), (rows) => rows.length),
+        Effect.map(deleteEvents(dialect, key, through, after), (rows) => rows.length),
       ),
     ),
   list: (filter, limit, after) =>
@@ -114,12 +115,16 @@ const tailRows = (dialect: Dialect, requested: ReadonlyArray<InstanceKey>) => {
     order by e.instance, e.sequence`
 }
 
+/**
+ * The limit is asked for by a query: where PostgreSQL knew it and had no statistics yet, it read and sorted all the rest of
+ * the journal for one page, 55-95 ms instead of 0.4 ms with 100,000 events.
+ */
 const eventRows = (dialect: Dialect, key: InstanceKey, after: number, limit: number) => {
   const { sql, events } = dialect
   return sql<Row>`
     select sequence, at, tag, body, dedupe_id from ${events}
     where instance = ${surrogate(dialect, key)} and sequence > ${after}
-    order by sequence limit ${limit}`
+    order by sequence limit (select cast(${limit} as bigint))`
 }
 
 const duplicateRow = (dialect: Dialect, key: InstanceKey, dedupeId: string) => {
@@ -147,11 +152,13 @@ const clearOrigin = (dialect: Dialect, key: InstanceKey, through: number) => {
     and instance in (select instance from ${snapshots} where sequence >= 1)`
 }
 
-const deleteEvents = (dialect: Dialect, key: InstanceKey, through: number) => {
+/** What a sender gave an id stays, so that the id is answered when it comes again. What the machine sent itself is not owed any more. */
+const deleteEvents = (dialect: Dialect, key: InstanceKey, through: number, after: number) => {
   const { sql, events, snapshots } = dialect
   return sql<Row>`
     delete from ${events}
-    where instance = ${surrogate(dialect, key)} and sequence <= ${through}
+    where instance = ${surrogate(dialect, key)} and sequence > ${after} and sequence <= ${through}
+    and (dedupe_id is null or substr(dedupe_id, 1, ${raisedPrefix.length}) = ${raisedPrefix})
     and sequence <= (select s.sequence from ${snapshots} s where s.instance = ${surrogate(dialect, key)})
     returning sequence`
 }

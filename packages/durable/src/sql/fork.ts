@@ -1,5 +1,5 @@
 /** What SQLite and PostgreSQL do alike when an instance is forked. */
-import type { Commit, CommitOutcome } from "../Commit.ts"
+import type { Commit } from "../Commit.ts"
 import type { Row } from "./Row.ts"
 import { optionalTextOf, textOf, wholeOf } from "./Row.ts"
 
@@ -17,10 +17,4 @@ export const inheriting = (to: Commit, source: Row): Commit => ({
           version: wholeOf(source, "version"),
           body: textOf(source, "body"),
         }),
-})
-
-export const duplicateOf = (row: Row): CommitOutcome => ({
-  _tag: "Duplicate",
-  dedupeId: textOf(row, "dedupe_id"),
-  sequence: wholeOf(row, "sequence"),
 })

@@ -1,4 +1,6 @@
 /** The rules every store, and the engine on it, is held to, as vitest suites: run them on a store of your own. */
+export type { CommandHooks, CommandStoreLayer } from "./command/CommandKit.ts"
+export { commandsConformance } from "./commandsConformance.ts"
 export { engineConformance } from "./engine/EngineConformance.ts"
 export type { EngineKitOptions } from "./engine/Rig.ts"
 export { instancesConformance } from "./instancesConformance.ts"

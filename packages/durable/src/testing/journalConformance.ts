@@ -115,6 +115,29 @@ export const journalConformance = <R = never>(name: string, store: StoreLayer<R>
       }),
     )
 
+    it.effect("70 and 79 pruning keeps what was sent under an id, and forgets what the machine sent itself", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        const sent = event(2, { dedupeId: "sent" })
+        const raised = event(3, { dedupeId: "@raised/2/0" })
+        yield* journal.commit([commit(key, -1)])
+        for (const [expected, one] of [event(1), sent, raised, event(4), event(5)].entries())
+          yield* journal.commit([commit(key, expected, { events: [one] })])
+        yield* journal.saveSnapshot(key, snapshot(5))
+        assert.strictEqual(yield* journal.prune(key, 5, 3), 2, "what comes before is left alone")
+        assert.deepStrictEqual(yield* journal.events(key, 0, 10), [event(1), sent, raised])
+        assert.strictEqual(yield* journal.prune(key, 5), 2)
+        assert.deepStrictEqual(yield* journal.events(key, 0, 10), [sent])
+        assert.deepStrictEqual(yield* journal.findDuplicate(key, "sent"), Option.some(sent))
+        assert.isTrue(Option.isNone(yield* journal.findDuplicate(key, "@raised/2/0")))
+        const again = commit(key, 5, { events: [event(6, { dedupeId: "sent" })] })
+        assert.deepStrictEqual(yield* journal.commit([again]), [{ _tag: "Duplicate", dedupeId: "sent", sequence: 2 }])
+        const fresh = commit(key, 5, { events: [event(6, { dedupeId: "@raised/2/0" })] })
+        assert.deepStrictEqual(yield* journal.commit([fresh]), [stored])
+      }),
+    )
+
     it.effect("71 texts of every kind come back as they were", () =>
       Effect.gen(function* () {
         const journal = yield* Journal

@@ -18,6 +18,14 @@ const id = Schema.Literals(["a", "b"])
 const timerName = Schema.Literals(["t", "u"])
 const small = (maximum: number) => Schema.Int.check(Schema.isBetween({ minimum: 0, maximum }))
 
+/** What most commits are, of both instances at once: one event, and at most one timer that ends and one that begins. */
+const Step = Schema.Struct({
+  stale: Schema.Literals([0, 0, 0, -1]),
+  clear: Schema.Literals(["t", "u", ""]),
+  set: Schema.NullOr(timerName),
+  due: small(50),
+})
+
 const Operation = Schema.TaggedUnion({
   Commit: {
     id,
@@ -31,6 +39,7 @@ const Operation = Schema.TaggedUnion({
     due: small(50),
     token: Schema.NullOr(small(3)),
   },
+  Steps: { steps: Schema.Array(Step) },
   SaveSnapshot: { id, sequence: small(8) },
   Prune: { id, through: small(8) },
   Fork: { id, through: small(8) },
@@ -96,6 +105,14 @@ const perform = (machine: string, operation: Operation, sequence: number) =>
     switch (operation._tag) {
       case "Commit":
         return tagOf(yield* journal.commit([commitOf(key, operation, sequence)]))
+      case "Steps": {
+        const keys = [key, { machine, id: "b" }]
+        return yield* Effect.forEach(operation.steps, (step) =>
+          Effect.flatMap(Effect.forEach(keys, sequenceOf), (sequences) =>
+            Effect.map(journal.commit(keys.map((one, index) => stepOf(one, step, sequences[index] ?? -1))), tagOf),
+          ),
+        )
+      }
       case "SaveSnapshot":
         return yield* journal.saveSnapshot(key, snapshot(operation.sequence))
       case "Prune":
@@ -140,6 +157,17 @@ const commitOf = (key: InstanceKey, operation: Extract<Operation, { readonly _ta
     clearTimers: operation.clear === "all" ? "all" : operation.clear === "" ? [] : [operation.clear],
     setTimers: operation.set === null ? [] : [{ name: operation.set, entry: reached, due: operation.due }],
     fence: operation.token === null ? undefined : { lease: key.machine, token: operation.token },
+  })
+}
+
+/** An instance that does not exist begins with it. */
+const stepOf = (key: InstanceKey, { stale, clear, set, due }: typeof Step.Type, sequence: number): Commit => {
+  const expected = sequence < 0 ? -1 : Math.max(0, sequence + (key.id === "a" ? stale : 0))
+  const entry = expected + 1
+  return commit(key, expected, {
+    at: event(entry).at,
+    clearTimers: clear === "" ? [] : [clear],
+    setTimers: set === null ? [] : [{ name: set, entry, due }],
   })
 }
 

@@ -69,7 +69,7 @@ const judgeTables = ({ machines, clocksJump = false }: Evidence, { instances }: 
   new Map(
     instances.map((stored) => [
       `${stored.machine} ${stored.id}`,
-      { ...judge(driven(stored.machine, machines).machine, stored, clocksJump), status: stored.status },
+      { ...judge(driven(stored.machine, machines).machine, stored, clocksJump), status: stored.status, pruned: 0 },
     ]),
   )
 

@@ -71,6 +71,7 @@ const read = async (query: Query, prefix: string): Promise<Tables> => {
         resident: Boolean(row["resident"]),
         sequence: whole(row, "sequence"),
         startedAt: whole(row, "started_at"),
+        pruned: 0,
         origin: maybeText(row, "origin"),
         events: (parts.events.get(instance) ?? []).map((event) => ({
           sequence: whole(event, "sequence"),

@@ -5,6 +5,8 @@
 import { begin, type Compiled, compiledOf, decide, type Node, type Tagged } from "@detent/machine/internal"
 import type { Codec, EventBody } from "../../src/Codec.ts"
 import type { CommandRecord, EventRecord, InstanceKey, SnapshotRecord, TimerRecord } from "../../src/Commit.ts"
+import { encodeSnapshot } from "../../src/SnapshotBody.ts"
+import { hasMoved } from "../../src/Step.ts"
 import { type AnyMachine, codecOf } from "./Machines.ts"
 
 /** One instance as it is stored, whatever the store. */
@@ -14,6 +16,8 @@ export interface Stored extends InstanceKey {
   readonly resident: boolean
   readonly sequence: number
   readonly startedAt: number
+  /** Up to where the journal was pruned, if it was. */
+  readonly pruned: number
   readonly origin: string | undefined
   readonly events: ReadonlyArray<EventRecord>
   readonly snapshot: SnapshotRecord | undefined
@@ -25,6 +29,8 @@ export interface Judged {
   readonly problems: ReadonlyArray<string>
   /** As JSON, by sequence; the first is what it began with. */
   readonly states: ReadonlyArray<string>
+  /** The state before the current one, likewise. */
+  readonly previous: ReadonlyArray<string | undefined>
   /** At which sequence the event of a token is journaled. */
   readonly tokens: ReadonlyMap<string, number>
   /** Events that a journaled decision sent to the instance itself, and that are in the journal. */
@@ -45,11 +51,16 @@ class Judge {
   readonly #clocksJump: boolean
   readonly #problems: Array<string> = []
   readonly #states: Array<string> = []
+  readonly #before: Array<string | undefined> = []
+  /** What a snapshot would hold, by sequence. */
+  readonly #snapshots: Array<string> = []
   readonly #tokens = new Map<string, number>()
   readonly #raised: Array<string> = []
   readonly #commands: Array<string> = []
   #timers = new Map<string, TimerRecord>()
   #state: Tagged
+  #previous: Tagged | undefined
+  #entered = 0
   #stopped = false
   #fired = 0
 
@@ -58,15 +69,16 @@ class Judge {
     this.#compiled = compiledOf(machine)
     this.#codec = codecOf(machine.name)
     this.#stored = stored
-    const { v, s } = JSON.parse(stored.origin ?? "null") as { readonly v: number; readonly s: unknown }
-    this.#state = this.#codec.decodeState(JSON.stringify(s), v)
+    const { v, s, p } = JSON.parse(stored.origin ?? "null") as { readonly v: number; readonly s: unknown; readonly p?: unknown }
+    this.#state = this.#codec.stateOf(s, v)
+    this.#previous = p === undefined ? undefined : this.#codec.stateOf(p, v)
   }
 
   judged(): Judged {
     const beginning = begin(this.#compiled, this.#state, 0)
     if (beginning._tag === "Beginning") this.#request(beginning.requests, 0)
     this.#setTimers({ sequence: 0, at: this.#stored.startedAt }, true)
-    this.#states.push(this.#codec.encodeState(this.#state))
+    this.#note()
     this.#events()
     this.#record()
     this.#snapshot()
@@ -74,7 +86,14 @@ class Judge {
     this.#sameCommands()
     const missing = this.#raised.filter((token) => !this.#tokens.has(token)).length
     const raised = { journaled: this.#raised.length - missing, missing }
-    return { problems: this.#problems, states: this.#states, tokens: this.#tokens, raised, fired: this.#fired }
+    return {
+      problems: this.#problems,
+      states: this.#states,
+      previous: this.#before,
+      tokens: this.#tokens,
+      raised,
+      fired: this.#fired,
+    }
   }
 
   #say(problem: string) {
@@ -99,8 +118,15 @@ class Judge {
       if (token !== undefined) this.#tokens.set(token, record.sequence)
       if (this.#stopped || this.#node().final) return this.#say(`event ${record.sequence} came after the end`)
       this.#apply(record, body)
-      this.#states.push(this.#codec.encodeState(this.#state))
+      this.#note()
     }
+  }
+
+  #note() {
+    const [state, previous, entered] = [this.#state, this.#previous, this.#entered]
+    this.#states.push(this.#codec.encodeState(state))
+    this.#before.push(previous === undefined ? undefined : this.#codec.encodeState(previous))
+    this.#snapshots.push(encodeSnapshot(this.#codec, { state, previous, entered }))
   }
 
   #apply(record: EventRecord, { event, settled }: EventBody) {
@@ -108,17 +134,24 @@ class Judge {
     if (timerName !== undefined) this.#fire(record, timerName)
     const decision = decide(this.#compiled, this.#state, event, record.at)
     if (settled !== undefined) {
+      if (settled.moved) this.#enter(record, settled.through)
       this.#state = settled.state
       return this.#setTimers(record, settled.moved)
     }
     if (decision._tag !== "Goto" && decision._tag !== "Stay" && decision._tag !== "Stop")
       return this.#say(`${event._tag} at ${record.sequence} does not fit state ${this.#state._tag}: ${decision._tag}`)
+    if (hasMoved(decision)) this.#enter(record, decision.through)
     this.#state = decision.state
     this.#stopped = decision._tag === "Stop"
     this.#request(decision.requests, record.sequence)
     for (const sent of decision.sends) this.#raised.push(tokenOf(sent) ?? "")
     if (this.#stopped) this.#timers = new Map()
     else this.#setTimers(record, decision._tag === "Goto")
+  }
+
+  #enter({ sequence }: EventRecord, through: ReadonlyArray<Tagged>) {
+    this.#previous = through.at(-1) ?? this.#state
+    this.#entered = sequence
   }
 
   #request(requests: ReadonlyArray<{ readonly slot: string }>, sequence: number) {
@@ -154,7 +187,7 @@ class Judge {
   #snapshot() {
     const { snapshot } = this.#stored
     if (snapshot === undefined) return
-    if (snapshot.body !== this.#states[snapshot.sequence]) this.#say(`its snapshot at ${snapshot.sequence} is ${snapshot.body}`)
+    if (snapshot.body !== this.#snapshots[snapshot.sequence]) this.#say(`its snapshot at ${snapshot.sequence} is ${snapshot.body}`)
   }
 
   #sameTimers() {

@@ -4,12 +4,13 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type { Commit, CommitOutcome } from "../../src/Commit.ts"
+import type { Commit, CommitOutcome, EventRecord, InstanceKey } from "../../src/Commit.ts"
+import { instanceName } from "../../src/CommitCheck.ts"
 import { Journal, type JournalService } from "../../src/Journal.ts"
 import { Leases, type LeasesService } from "../../src/Leases.ts"
 import { memoryJournal } from "../../src/memory/MemoryJournal.ts"
 import { memoryLeases } from "../../src/memory/MemoryLeases.ts"
-import { emptyState, type MemoryState } from "../../src/memory/MemoryState.ts"
+import { emptyState, findInstance, type MemoryState } from "../../src/memory/MemoryState.ts"
 import { memoryTimers } from "../../src/memory/MemoryTimers.ts"
 import { Timers, type TimersService } from "../../src/Timers.ts"
 import type { Stored } from "./Audit.ts"
@@ -34,11 +35,21 @@ type Fate = "lost" | "unanswered" | "late" | "fine"
 /** A mistake made on purpose, to see that it is found. */
 export type Mistake = (commit: Commit, state: MemoryState) => ReadonlyArray<Commit>
 
+interface Whole {
+  readonly origin: string | undefined
+  readonly events: ReadonlyArray<EventRecord>
+  readonly pruned: number
+}
+
 export class FaultyStore {
   line: Line = perfectLine
+  /** Nobody reaches it, or nobody can write to it. */
+  outage: { readonly kind: "all" | "writes"; readonly until: number } | undefined
   mistake: Mistake | undefined
   readonly state: MemoryState = emptyState()
   readonly journal: JournalService = memoryJournal(this.state)
+  /** What was pruned, for whoever judges: by the journal's own word nothing could be said about it any more. */
+  readonly #pruned = new Map<string, Whole>()
   readonly #timers: TimersService = memoryTimers(this.state)
   readonly #leases: LeasesService = memoryLeases(this.state)
   readonly #world: World
@@ -64,7 +75,7 @@ export class FaultyStore {
       tails: (keys) => read(journal.tails(keys)),
       findDuplicate: (key, dedupeId) => read(journal.findDuplicate(key, dedupeId)),
       saveSnapshot: (key, snapshot) => write(journal.saveSnapshot(key, snapshot)),
-      prune: (key, through) => write(journal.prune(key, through)),
+      prune: (key, through, after) => write(Effect.suspend(() => this.#prune(key, through, after))),
       list: (filter, limit, after) => read(journal.list(filter, limit, after)),
       count: (machine) => read(journal.count(machine)),
       setStatus: (key, status, reason) => write(journal.setStatus(key, status, reason)),
@@ -106,14 +117,37 @@ export class FaultyStore {
     return Effect.forEach(commits, each)
   }
 
+  #prune(key: InstanceKey, through: number, after: number | undefined) {
+    const { origin, events, pruned } = this.#whole(key)
+    const limit = Math.min(through, findInstance(this.state, key)?.snapshot?.sequence ?? 0)
+    this.#pruned.set(instanceName(key), { origin, events: [...events], pruned: Math.max(pruned, limit) })
+    return Effect.tap(this.journal.prune(key, through, after), (count) =>
+      Effect.sync(() => this.#world.tell("store", `${key.machine} ${key.id} is pruned through ${limit}: ${count} events`)),
+    )
+  }
+
+  /** The journal of an instance as if nothing had ever been pruned. */
+  #whole(key: InstanceKey): Whole {
+    const { origin, events = [] } = findInstance(this.state, key) ?? {}
+    const pruned = this.#pruned.get(instanceName(key))
+    if (pruned === undefined) return { origin, events, pruned: 0 }
+    const last = pruned.events.at(-1)?.sequence ?? 0
+    return { ...pruned, events: [...pruned.events, ...events.filter(({ sequence }) => sequence > last)] }
+  }
+
   #fate(kind: "read" | "write"): Fate {
     const { chance } = this.#world
     const { lost, unanswered, late } = this.line
     const at = chance.next()
-    if (at < lost) return "lost"
+    if (at < lost || this.#isAway(kind)) return "lost"
     if (kind === "read") return "fine"
     if (at < lost + unanswered) return "unanswered"
     return at < lost + unanswered + late ? "late" : "fine"
+  }
+
+  #isAway(kind: "read" | "write"): boolean {
+    const { outage } = this
+    return outage !== undefined && this.#world.now < outage.until && (outage.kind === "all" || kind === "write")
   }
 
   #delay(): number {
@@ -158,10 +192,9 @@ export class FaultyStore {
   }
 
   stored(): ReadonlyArray<Stored> {
-    return [...this.state.instances.values()].map(({ record, origin, events, snapshot, timers }) => ({
+    return [...this.state.instances.values()].map(({ record, snapshot, timers }) => ({
       ...record,
-      origin,
-      events,
+      ...this.#whole(record),
       snapshot,
       timers: [...timers.values()].filter(({ problem }) => problem === undefined),
       commands: [...this.state.commands.values()].filter(({ machine, id }) => machine === record.machine && id === record.id),

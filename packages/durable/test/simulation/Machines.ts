@@ -2,7 +2,6 @@
 import { Event, Machine, Slot, State, stay, stop } from "@detent/machine"
 import { compiledOf, type Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
-import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import { Codec } from "../../src/Codec.ts"
 import type { Chance } from "./Chance.ts"
@@ -74,8 +73,6 @@ const job = (pace: number) =>
     state: JobState,
     event: JobEvent,
     initial: JobState.Idle({ n: 0 }),
-    // What its work sends may meet a store that fails.
-    supervision: Schedule.spaced(200 * pace),
   })
     .on(JobState.Idle, JobEvent.Begin, JobState.Working, ({ state, event, self }) => {
       self.send(JobEvent.Note({ token: `${event.token}+note` }))

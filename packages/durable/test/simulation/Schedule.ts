@@ -10,12 +10,16 @@ export type Step =
   | { readonly _tag: "Resend"; readonly pick: number }
   | { readonly _tag: "Read"; readonly target: number; readonly pick: number }
   | { readonly _tag: "Snapshot"; readonly target: number; readonly pick: number }
+  /** A node saves a snapshot and removes the events before it. */
+  | { readonly _tag: "Prune"; readonly target: number; readonly pick: number }
   | { readonly _tag: "Pass"; readonly millis: number }
   | { readonly _tag: "Kill"; readonly pick: number }
   | { readonly _tag: "Stop"; readonly pick: number }
   | { readonly _tag: "Open" }
   | { readonly _tag: "Freeze"; readonly pick: number; readonly millis: number }
   | { readonly _tag: "Skew"; readonly pick: number; readonly millis: number }
+  /** Nobody reaches the store for a while, or nobody can write to it. */
+  | { readonly _tag: "Outage"; readonly kind: "all" | "writes"; readonly millis: number }
   /** Somebody who is no engine writes to an instance. */
   | { readonly _tag: "Write"; readonly target: number }
 
@@ -56,8 +60,23 @@ export const schedule = (seed: number, length = 60): Schedule => {
     instances: Array.from({ length: count }, (_, index) => ({ machine: chance.pick(machines).machine.name, id: `i-${index % 3}` })).filter(
       (one, index, all) => all.findIndex(({ machine, id }) => machine === one.machine && id === one.id) === index,
     ),
-    steps: Array.from({ length }, () => draw(chance, calm)),
+    steps: withMore(
+      seed,
+      Array.from({ length }, () => draw(chance, calm)),
+    ),
   }
+}
+
+/** In every second schedule journals are pruned and the store goes away. Drawn by themselves, so that the other half stays as it was. */
+const withMore = (seed: number, steps: ReadonlyArray<Step>): ReadonlyArray<Step> => {
+  if (seed % 2 === 0) return steps
+  const chance = new Chance(seed ^ 0x9e3779b9)
+  const prune = (): Step => ({ _tag: "Prune", target: chance.between(0, 2 ** 30), pick: chance.between(0, 2 ** 30) })
+  const outage = (): Step => ({ _tag: "Outage", kind: chance.pick(["all", "writes"]), millis: chance.between(100, 40_000) })
+  return steps.flatMap((step) => {
+    if (chance.happens(0.08)) return [step, prune()]
+    return chance.happens(0.01) ? [step, outage()] : [step]
+  })
 }
 
 const draw = (chance: Chance, calm: boolean): Step => {

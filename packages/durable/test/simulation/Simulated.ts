@@ -9,6 +9,7 @@ import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import { Engine, type EngineService } from "../../src/Engine.ts"
 import type { EngineOptions } from "../../src/EngineConfig.ts"
+import type { Instance, ReadError } from "../../src/Instance.ts"
 import { fastLock, InstanceLock } from "../../src/InstanceLock.ts"
 import type { Answer, Sent } from "./Answers.ts"
 import type { FaultyStore } from "./FaultyStore.ts"
@@ -22,6 +23,7 @@ export interface Reading {
   readonly begun: number
   readonly sequence: number
   readonly state: Tagged
+  readonly previous: Tagged | undefined
 }
 
 export interface SimulatedOptions extends EngineOptions {
@@ -108,19 +110,29 @@ export class Simulated {
     )
     this.process.run(reading, (exit) => {
       if (Exit.isSuccess(exit)) {
-        const snapshot = exit.value
-        if (snapshot !== undefined) told({ node: this, machine, id, begun, sequence: snapshot.sequence, state: snapshot.state })
+        if (exit.value === undefined) return
+        const { sequence, state, previous } = exit.value
+        told({ node: this, machine, id, begun, sequence, state, previous })
       } else this.#judgeReadFailure(exit.cause)
     })
   }
 
   saveSnapshot(machine: string, id: string) {
+    this.#ask(machine, id, (instance) => instance.saveSnapshot)
+  }
+
+  /** Forgets what a snapshot of this moment covers. */
+  prune(machine: string, id: string) {
+    this.#ask(machine, id, (instance) => Effect.andThen(instance.saveSnapshot, instance.prune))
+  }
+
+  #ask(machine: string, id: string, use: (instance: Instance<Tagged, Tagged>) => Effect.Effect<unknown, ReadError>) {
     if (!this.isOpen) return
     const engine = this.#engine as EngineService
-    const saving = Effect.flatMap(engine.get(driven(machine).machine, id), (found) =>
-      found._tag === "None" ? Effect.succeed(false) : found.value.saveSnapshot,
+    const asking = Effect.flatMap(engine.get(driven(machine).machine, id), (found) =>
+      found._tag === "None" ? Effect.void : use(found.value),
     )
-    this.process.run(saving, (exit) => {
+    this.process.run(asking, (exit) => {
       if (Exit.isFailure(exit)) this.#judgeReadFailure(exit.cause)
     })
   }

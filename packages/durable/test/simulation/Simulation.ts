@@ -109,6 +109,10 @@ class Simulation {
         const { machine, id } = this.#target(step.target)
         return picked?.saveSnapshot(machine, id)
       }
+      case "Prune": {
+        const { machine, id } = this.#target(step.target)
+        return picked?.prune(machine, id)
+      }
       case "Pass":
         return this.#world.advance(step.millis)
       case "Kill":
@@ -132,6 +136,9 @@ class Simulation {
         return
       case "Write":
         return this.#write(step)
+      case "Outage":
+        this.#store.outage = { kind: step.kind, until: this.#world.now + step.millis }
+        return
     }
   }
 
@@ -172,6 +179,7 @@ class Simulation {
   #heal() {
     this.#world.tell("schedule", "from now on everything works")
     this.#store.line = perfectLine
+    this.#store.outage = undefined
     for (const { process } of this.#nodes) {
       process.thaw()
       process.skew = 0

@@ -1,5 +1,5 @@
 /** What must hold after any schedule. Returns what does not. */
-import { attemptsOf, judgeAnswers, type Known, stateText } from "./Answers.ts"
+import { judgeAnswers, type Known, stateText } from "./Answers.ts"
 import { judge } from "./Audit.ts"
 import { driven } from "./Machines.ts"
 import type { Reading } from "./Simulated.ts"
@@ -26,7 +26,7 @@ class Verdicts {
     const clocksJump = outcome.schedule.steps.some(({ _tag }) => _tag === "Skew")
     for (const stored of outcome.store.stored()) {
       const judged = judge(driven(stored.machine).machine, stored, clocksJump)
-      this.#judged.set(`${stored.machine} ${stored.id}`, { ...judged, status: stored.status })
+      this.#judged.set(`${stored.machine} ${stored.id}`, { ...judged, status: stored.status, pruned: stored.pruned })
     }
   }
 
@@ -63,14 +63,16 @@ class Verdicts {
   }
 
   /** What is in memory is what a replay comes to. */
-  #reading({ node, machine, id, begun, sequence, state }: Reading) {
+  #reading({ node, machine, id, begun, sequence, state, previous }: Reading) {
     const judged = this.#of({ machine, id })
+    const before = previous === undefined ? undefined : stateText(machine, previous)
+    if (judged?.previous[sequence] !== before)
+      this.#problems.push(`${node.process.name} had ${before} before ${machine} ${id} at ${sequence}, not ${judged?.previous[sequence]}`)
     const text = stateText(machine, state)
     if (judged?.states[sequence] !== text)
       this.#problems.push(`${node.process.name} had ${machine} ${id} as ${text} at ${sequence}, a replay says ${judged?.states[sequence]}`)
     for (const { token, attempts, ...sent } of this.#outcome.clients.sent) {
-      // What was sent twice may have been journaled by another engine: its answer then comes from the journal, not from memory.
-      if (sent.machine !== machine || sent.id !== id || attemptsOf(this.#outcome.clients.sent, token) > 1) continue
+      if (sent.machine !== machine || sent.id !== id) continue
       const seen = attempts.some((one) => one.node === node && one.answer?._tag === "Taken" && (one.ended ?? Infinity) < begun)
       if (seen && (judged?.tokens.get(token) ?? 0) > sequence)
         this.#problems.push(`${node.process.name} answered ${token} and then read ${machine} ${id} without it, at ${sequence}`)

@@ -39,6 +39,12 @@ describe("simulation", () => {
   }
 })
 
+/** Schedules that once found something. */
+describe("a schedule that is kept", () => {
+  it("11904: an event that the journal knows is answered when memory is as far", () => void run([11904]), 60_000)
+  it("183: a timer that is due while the store cannot be written does not turn round and round", () => void run([183]), 60_000)
+})
+
 /** What the schedules would find in a store that does one thing wrong. */
 describe("the simulation notices a store that", () => {
   const notices = (title: string, mistake: () => Mistake) =>

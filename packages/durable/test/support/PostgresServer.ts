@@ -12,6 +12,19 @@ export interface PostgresServer {
 }
 
 export const startPostgres = async (): Promise<PostgresServer> => {
+  const { url, remove } = await launchPostgres({ persistent: false })
+  return { url, stop: remove }
+}
+
+export interface LaunchedPostgres {
+  readonly url: string
+  readonly server: EmbeddedPostgres
+  /** Stops it, and its data is gone. */
+  readonly remove: () => Promise<void>
+}
+
+/** Only where it is `persistent` are its data still there when it is started again. */
+export const launchPostgres = async ({ persistent }: { readonly persistent: boolean }): Promise<LaunchedPostgres> => {
   const folder = await mkdtemp(join(tmpdir(), "detent-postgres-"))
   // PostgreSQL does not run as root: then it runs as another user, who must be able to reach its folder.
   await chmod(folder, 0o755)
@@ -22,14 +35,14 @@ export const startPostgres = async (): Promise<PostgresServer> => {
     databaseDir: join(folder, "data"),
     port,
     password,
-    persistent: false,
+    persistent,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ["--encoding=UTF8", "--no-sync"],
     postgresFlags: ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=200"],
     onLog: (message) => log.push(String(message)),
     onError: (message) => log.push(String(message)),
   })
-  const stop = async () => {
+  const remove = async () => {
     await server.stop()
     await rm(folder, { recursive: true, force: true })
   }
@@ -37,10 +50,10 @@ export const startPostgres = async (): Promise<PostgresServer> => {
     await server.initialise()
     await server.start()
   } catch (cause) {
-    await stop()
+    await remove()
     throw new Error(`PostgreSQL for tests did not start:\n${log.join("")}`, { cause })
   }
-  return { url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, stop }
+  return { url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, server, remove }
 }
 
 const freePort = (): Promise<number> =>

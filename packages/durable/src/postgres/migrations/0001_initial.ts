@@ -4,7 +4,8 @@ import { SqlClient } from "effect/unstable/sql/SqlClient"
 
 // Names are compared by bytes: that is faster than by the rules of a language, and the same on every server.
 const statements = (schema: string) => [
-  // A third of each page is left free: a changed row then stays in its page, and no index has to be told. For the same
+  // Half of each page is left free: a changed row then stays in its page, and no index has to be told, also when all
+  // instances of a page change at once. With a third left free, that cost 16 µs of CPU each instead of 12.5. For the same
   // reason updated_at has no index, though lists are sorted by it: one costs each commit about 6 µs of CPU and 250 bytes of WAL.
   `create table ${schema}.instances (
     instance bigint generated always as identity primary key,
@@ -20,7 +21,7 @@ const statements = (schema: string) => [
     reason text,
     origin text,
     unique (machine, id)
-  ) with (fillfactor = 70)`,
+  ) with (fillfactor = 50)`,
   // What a restart asks for. It only changes when work starts or ends, so that most commits do not touch it.
   `create index instances_resident on ${schema}.instances (machine) where resident`,
   `create table ${schema}.events (

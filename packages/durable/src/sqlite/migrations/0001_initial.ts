@@ -20,7 +20,8 @@ const statements = [
   )`,
   // What a restart asks for. It only changes when work starts or ends, so that most commits do not touch it.
   `create index detent_instances_resident on detent_instances (machine) where resident`,
-  // With rowid: 67% more rows per second in batches than without.
+  // With rowid, events are appended: 5 µs of CPU each in transactions of 500, one of each instance. Without, they are put
+  // between others, which takes 22 to 25 µs.
   `create table detent_events (
     instance integer not null,
     sequence integer not null,

@@ -4,13 +4,17 @@
  *     engineConformance("SQLite", sqliteLayer)
  */
 import type { StoreLayer } from "../StoreHooks.ts"
+import { bulk } from "./bulk.ts"
 import { conflicting } from "./conflicting.ts"
+import { crowds } from "./crowds.ts"
 import { failures } from "./failing.ts"
 import { grouping } from "./grouping.ts"
 import { keeping } from "./keeping.ts"
 import { leading } from "./leading.ts"
 import { lifecycle } from "./lifecycle.ts"
 import { locking } from "./locking.ts"
+import { outages } from "./outages.ts"
+import { pruning } from "./pruning.ts"
 import { type EngineKitOptions, makeKit } from "./Rig.ts"
 import { recovering } from "./recovering.ts"
 import { replaying } from "./replaying.ts"
@@ -22,10 +26,14 @@ import { versions } from "./versions.ts"
 const topics = [
   sending,
   lifecycle,
+  bulk,
   failures,
+  outages,
   timeouts,
+  crowds,
   recovering,
   replaying,
+  pruning,
   conflicting,
   sweeping,
   leading,

@@ -5,6 +5,7 @@ import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
@@ -60,6 +61,10 @@ export interface Rig {
   readonly pass: (duration: Duration.Input) => Effect.Effect<void>
   /** Lets everything happen that needs no time. */
   readonly quiet: Effect.Effect<void>
+  /** Lets time pass, a little at a time, until something holds: for what takes both time and a store that may be slow. */
+  readonly passUntil: <A, E, R>(step: Duration.Input, read: Effect.Effect<A, E, R>, holds: (value: A) => boolean) => Effect.Effect<A, E, R>
+  /** Waits for a fiber while time passes. */
+  readonly passFor: <A, E>(fiber: Fiber.Fiber<A, E>) => Effect.Effect<A, E>
   /** Waits until something holds, however long the store takes; fails a test that waits for ever. */
   readonly eventually: <A, E, R>(read: Effect.Effect<A, E, R>, holds: (value: A) => boolean) => Effect.Effect<A, E, R>
 }
@@ -105,6 +110,12 @@ const makeRig = <R>(layer: StoreLayer<R>, settle: number, live: boolean): Effect
     )
     const opened = (key: InstanceKey) => Effect.map(journal.open(key), Option.getOrThrow)
     const quiet = Effect.andThen(Effect.yieldNow, liveSleep(settle))
+    const pass = (duration: Duration.Input) => Effect.andThen(live ? Effect.sleep(duration) : TestClock.adjust(duration), quiet)
+    const passUntil: Rig["passUntil"] = (step, read, holds) =>
+      eventually(
+        Effect.tap(read, (value) => (holds(value) ? Effect.void : pass(step))),
+        holds,
+      )
     return {
       journal,
       timers: Context.get(store, Timers),
@@ -114,7 +125,17 @@ const makeRig = <R>(layer: StoreLayer<R>, settle: number, live: boolean): Effect
       record: (key) => Effect.map(opened(key), ({ record }) => record),
       events: (key) => journal.events(key, 0, 100_000),
       deadlines: (key) => Effect.map(opened(key), ({ timers }) => timers),
-      pass: (duration) => Effect.andThen(live ? Effect.sleep(duration) : TestClock.adjust(duration), quiet),
+      pass,
+      passUntil,
+      passFor: (fiber) =>
+        Effect.andThen(
+          passUntil(
+            "1 second",
+            Effect.sync(() => fiber.pollUnsafe()),
+            (exit) => exit !== undefined,
+          ),
+          Fiber.join(fiber),
+        ),
       quiet,
       eventually: (read, holds) => eventually(read, holds),
     }

@@ -19,6 +19,8 @@ export class StoreProbe {
   onCommit: (commits: ReadonlyArray<Commit>, commit: Outcomes) => Outcomes = (_, commit) => commit
   /** What becomes of a reading. */
   onOpen: <A>(open: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (open) => open
+  /** What becomes of a reading of events, of one instance or of many. */
+  onEvents: <A>(read: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (read) => read
   onClaim: <A>(claim: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (claim) => claim
   /** What becomes of a request about a lease. */
   onLease: <A>(request: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (request) => request
@@ -43,11 +45,11 @@ export class StoreProbe {
         ),
       open: (key) => this.#read(journal.open(key)),
       openAll: (keys): Effect.Effect<ReadonlyArray<OpenedInstance>, PersistenceFailed> => this.#read(journal.openAll(keys)),
-      events: (key, after, limit) => this.#read(journal.events(key, after, limit)),
-      tails: (keys) => this.#read(journal.tails(keys)),
+      events: (key, after, limit) => this.#read(Effect.suspend(() => this.onEvents(journal.events(key, after, limit)))),
+      tails: (keys) => this.#read(Effect.suspend(() => this.onEvents(journal.tails(keys)))),
       findDuplicate: (key, dedupeId) => this.#read(journal.findDuplicate(key, dedupeId)),
       saveSnapshot: (key, snapshot) => this.#whileAlive(journal.saveSnapshot(key, snapshot)),
-      prune: (key, through) => this.#whileAlive(journal.prune(key, through)),
+      prune: (key, through, after) => this.#whileAlive(journal.prune(key, through, after)),
       list: (filter, limit, after) => this.#read(journal.list(filter, limit, after)),
       count: (machine) => this.#read(journal.count(machine)),
       setStatus: (key, status, reason) => this.#whileAlive(journal.setStatus(key, status, reason)),

@@ -167,6 +167,46 @@ export const conflicting = ({ describe, test }: Kit) =>
         for (const id of ["j", "k", "l"]) expect(yield* events({ machine: "job", id })).toHaveLength(1)
       }))
 
+    test("19 and 20 data that another node changed leaves work alone; a state that it entered anew does not", ({
+      open,
+      quiet,
+      eventually,
+    }) =>
+      Effect.gen(function* () {
+        const log: Array<string> = []
+        const note = (text: string) => Effect.sync(() => void log.push(text))
+        const Working = (node: string) =>
+          Job.spawn(S.Busy, () =>
+            Effect.andThen(
+              note(`${node} works`),
+              Effect.onInterrupt(Effect.never, () => note(`${node} ends`)),
+            ),
+          )
+        const one = yield* open()
+        const two = yield* open()
+        const job = yield* one.engine.start(Working("one"), "j", S.Busy({ n: 0 }))
+        const late = yield* two.engine.ensure(Working("two"), "j")
+        yield* job.send(E.Add({ by: 1 }))
+        yield* late.send(E.Add({ by: 10 }))
+        expect(yield* late.state).toEqual(S.Busy({ n: 11 }))
+        // Also where a snapshot hides what happened.
+        yield* job.send(E.Add({ by: 100 }))
+        yield* job.saveSnapshot
+        yield* job.prune
+        yield* late.send(E.Add({ by: 1000 }))
+        yield* quiet
+        expect(log).toEqual(["one works", "two works"])
+        yield* job.send(E.Again())
+        yield* job.saveSnapshot
+        yield* late.send(E.Add({ by: 10_000 }))
+        yield* eventually(
+          Effect.sync(() => log),
+          (lines) => lines.length === 6,
+        )
+        expect(log.slice(2)).toEqual(["one ends", "one works", "two ends", "two works"])
+        expect(yield* late.state).toEqual(S.Busy({ n: 11_111 }))
+      }))
+
     test("84 a stop and its work: whoever learns late that a state was left ends the work of it", ({ open, quiet }) =>
       Effect.gen(function* () {
         const log: Array<string> = []

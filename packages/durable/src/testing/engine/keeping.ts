@@ -117,6 +117,22 @@ export const keeping = ({ describe, test }: Kit) => {
         expect(yield* Effect.flip(engine.fork(Job, "nobody", 2, "l"))).toMatchObject({ _tag: "InstanceNotFound" })
       }))
 
+    test("beyond the end of the journal, or before its beginning, is refused with where it ends", ({ open, journal }) =>
+      Effect.gen(function* () {
+        const { engine } = yield* open()
+        const job = yield* engine.start(Job, "j", S.Busy({ n: 0 }))
+        yield* job.send(E.Add({ by: 1 }))
+        for (const sequence of [2, 99, -1, 0.5]) {
+          const expected = { _tag: "SequenceNotReached", machine: "job", id: "j", sequence, last: 1 }
+          expect(yield* Effect.flip(engine.fork(Job, "j", sequence, "k"))).toMatchObject(expected)
+          expect(yield* Effect.flip(job.stateAt(sequence))).toMatchObject(expected)
+        }
+        expect((yield* Effect.flip(job.stateAt(2))).message).toBe(
+          "job j has no sequence 2: its journal goes from 0 to 1; ask for one of those",
+        )
+        expect((yield* journal.open(key("k")))._tag).toBe("None")
+      }))
+
     test("of an instance that has ended is one that runs, from before its end", ({ open }) =>
       Effect.gen(function* () {
         const { engine } = yield* open()

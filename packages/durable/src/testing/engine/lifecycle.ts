@@ -1,5 +1,6 @@
 /** What happens around a transition, when, and how often: hooks, work of states, and nothing before the commit. */
-import { Event, type Inspection, Machine, Slot, State, stay, stop } from "@detent/machine"
+import { type Inspection, Machine, Slot, stay } from "@detent/machine"
+import { LifeEvent, LifeState, recordedLife } from "@detent/machine/testing"
 import { expect } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -9,35 +10,9 @@ import * as Stream from "effect/Stream"
 import type { Kit } from "./Rig.ts"
 import { StoreProbe } from "./StoreProbe.ts"
 
-const S = State({ A: { n: Schema.Number }, B: { n: Schema.Number }, C: { n: Schema.Number }, End: {} })
-const E = Event({ Go: {}, Back: {}, Set: { n: Schema.Number }, Anew: {}, Finish: {}, Halt: {}, Done: { text: Schema.String } })
+const S = LifeState
+const E = LifeEvent
 const a = S.A({ n: 1 })
-
-/** A machine that writes down what happens in it, and when. */
-const recording = (log: Array<string>) => {
-  const note = (text: string) => Effect.sync(() => void log.push(text))
-  return Machine.make({ name: "recorded", state: S, event: E, initial: a })
-    .on(S.A, E.Go, S.B, ({ state }) => {
-      log.push("decide")
-      return S.B(state)
-    })
-    .on(S.B, E.Back, S.A)
-    .on([S.A, S.B], E.Set, [S.A, S.B], ({ state, event }) => ({ ...state, n: event.n }))
-    .on(S.B, E.Finish, S.End)
-    .on(S.B, E.Halt, stop("halted"))
-    .reenter([S.A, S.B], E.Anew)
-    .on(S.A, E.Done, stay)
-    .exit([S.A, S.B], ({ state, other, event }) => note(`exit ${state._tag} to ${other?._tag} on ${event?._tag}`))
-    .enter([S.A, S.B, S.End], ({ state, other }) => note(`enter ${state._tag} from ${other?._tag}`))
-    .spawn([S.A, S.B], ({ state }) =>
-      Effect.acquireUseRelease(
-        note(`spawn ${state._tag}`),
-        () => Effect.never,
-        () => note(`interrupt ${state._tag}`),
-      ),
-    )
-    .final(S.End)
-}
 
 const logging = (log: Array<string>) => {
   const probe = new StoreProbe()
@@ -53,7 +28,7 @@ export const lifecycle = ({ describe, test }: Kit) =>
       Effect.gen(function* () {
         const log: Array<string> = []
         const { engine } = yield* open({ probe: logging(log) })
-        const instance = yield* engine.start(recording(log), "r")
+        const instance = yield* engine.start(recordedLife(log), "r")
         expect(log).toEqual(["commit", "enter A from undefined", "spawn A"])
         const seen = yield* Effect.forkChild(
           Stream.runForEach(instance.changes, (state) => Effect.sync(() => log.push(`state ${state._tag}`))),
@@ -76,7 +51,7 @@ export const lifecycle = ({ describe, test }: Kit) =>
       Effect.gen(function* () {
         const log: Array<string> = []
         const { engine } = yield* open()
-        const instance = yield* engine.start(recording(log), "r")
+        const instance = yield* engine.start(recordedLife(log), "r")
         log.length = 0
         yield* instance.send(E.Set({ n: 5 }))
         yield* instance.send(E.Done({ text: "x" }))
@@ -90,11 +65,11 @@ export const lifecycle = ({ describe, test }: Kit) =>
       Effect.gen(function* () {
         const log: Array<string> = []
         const { engine } = yield* open()
-        const stopping = yield* engine.start(recording(log), "r", S.B({ n: 1 }))
+        const stopping = yield* engine.start(recordedLife(log), "r", S.B({ n: 1 }))
         log.length = 0
         yield* stopping.send(E.Halt())
         expect(log).toEqual(["interrupt B", "exit B to undefined on Halt"])
-        const ending = yield* engine.start(recording(log), "s", S.B({ n: 1 }))
+        const ending = yield* engine.start(recordedLife(log), "s", S.B({ n: 1 }))
         log.length = 0
         yield* ending.send(E.Finish())
         expect(log).toEqual(["interrupt B", "exit B to End on Finish", "enter End from B"])
@@ -130,7 +105,7 @@ export const lifecycle = ({ describe, test }: Kit) =>
         const log: Array<string> = []
         const probe = new StoreProbe()
         const { engine } = yield* open({ probe })
-        const instance = yield* engine.start(recording(log), "r")
+        const instance = yield* engine.start(recordedLife(log), "r")
         const seen: Array<string> = []
         yield* Effect.forkChild(
           Stream.runForEach(instance.changes, (state) => Effect.sync(() => seen.push(state._tag))),
@@ -202,7 +177,7 @@ export const lifecycle = ({ describe, test }: Kit) =>
         const log: Array<string> = []
         for (const round of [1, 2, 3]) {
           const one = yield* open()
-          const instance = yield* one.engine.ensure(recording(log), "r")
+          const instance = yield* one.engine.ensure(recordedLife(log), "r")
           yield* instance.send(E.Set({ n: round }))
           yield* one.close
         }
@@ -215,12 +190,12 @@ export const lifecycle = ({ describe, test }: Kit) =>
       Effect.gen(function* () {
         const log: Array<string> = []
         const first = yield* open()
-        yield* first.engine.start(recording(log), "r")
-        yield* first.engine.start(recording(log), "s", S.End())
+        yield* first.engine.start(recordedLife(log), "r")
+        yield* first.engine.start(recordedLife(log), "s", S.End())
         yield* first.crash
         log.length = 0
         const second = yield* open()
-        yield* second.engine.register(recording(log))
+        yield* second.engine.register(recordedLife(log))
         expect(log).toEqual(["spawn A"])
         expect(yield* second.engine.live).toBe(1)
       }))

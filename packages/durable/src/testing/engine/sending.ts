@@ -2,6 +2,7 @@
 import { Event, Machine, reply, State, stay } from "@detent/machine"
 import { expect } from "@effect/vitest"
 import * as DateTime from "effect/DateTime"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
@@ -251,5 +252,44 @@ export const sending = ({ describe, test }: Kit) =>
         yield* Fiber.interrupt(sending)
         yield* eventually(events(key), (stored) => stored.length === 1)
         expect((yield* job.state)._tag).toBe("Busy")
+      }))
+
+    test("79 an answer that comes from the journal is told when memory is as far: whoever hears it reads it", ({ open, quiet }) =>
+      Effect.gen(function* () {
+        const { engine, probe } = yield* open()
+        const job = yield* engine.start(Job, "j", S.Paused({ n: 0 }))
+        const stored = yield* Deferred.make<void>()
+        const answered = yield* Deferred.make<void>()
+        // The journal is asked for the postponed event, and answers only when that is stored.
+        probe.onOpen = (read) => Effect.andThen(Deferred.await(stored), read)
+        const adding = yield* Effect.forkChild(
+          Effect.flatMap(job.call(E.Add({ by: 1 }), { id: "add" }), ({ state }) =>
+            Effect.map(job.snapshot, (snapshot) => ({ told: state, read: snapshot.state, sequence: snapshot.sequence })),
+          ),
+          { startImmediately: true },
+        )
+        yield* quiet
+        probe.onCommit = (_, commit) =>
+          Effect.tap(commit, () => Effect.andThen(Deferred.succeed(stored, undefined), Deferred.await(answered)))
+        const resuming = yield* Effect.forkChild(job.send(E.Resume()), { startImmediately: true })
+        yield* Deferred.await(stored)
+        yield* quiet
+        yield* quiet
+        yield* Deferred.succeed(answered, undefined)
+        yield* Fiber.join(resuming)
+        expect(yield* Fiber.join(adding)).toEqual({ told: S.Busy({ n: 1 }), read: S.Busy({ n: 1 }), sequence: 2 })
+      }))
+
+    test("79 an id that another node has journaled is told when this one has read that far", ({ open }) =>
+      Effect.gen(function* () {
+        const one = yield* open()
+        const two = yield* open()
+        const job = yield* one.engine.start(Job, "j", S.Paused({ n: 0 }))
+        const late = yield* two.engine.ensure(Job, "j")
+        yield* late.state
+        yield* job.send(E.Resume())
+        yield* job.send(E.Add({ by: 1 }), { id: "add" })
+        expect(yield* late.call(E.Add({ by: 1 }), { id: "add" })).toMatchObject({ state: S.Busy({ n: 1 }) })
+        expect(yield* late.snapshot).toMatchObject({ state: S.Busy({ n: 1 }), sequence: 2 })
       }))
   })

@@ -1,0 +1,30 @@
+/** Domain events in the journal that comes with Effect, and through Effect's log on it with a handler that fills a table. */
+import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as EventLog from "effect/unstable/eventlog/EventLog"
+import * as SqlEventJournal from "effect/unstable/eventlog/SqlEventJournal"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { createNotes, NoteHandlers, NoteLog, writingEvents, writingNotes } from "../machines/notes.ts"
+import type { ThroughputOptions } from "../Throughput.ts"
+
+/** In WAL mode, as the client sets it; synchronous=FULL, which is SQLite's default, is said again. */
+const onSqlite = (filename: string) =>
+  Layer.effectDiscard(Effect.flatMap(SqlClient, (sql) => sql`pragma synchronous = full`)).pipe(
+    Layer.provideMerge(SqliteClient.layer({ filename })),
+  )
+
+const identity = Layer.succeed(EventLog.Identity, { publicKey: "one", privateKey: Redacted.make(new Uint8Array(32)) })
+
+const log = EventLog.layer(NoteLog, NoteHandlers).pipe(
+  Layer.provideMerge(SqlEventJournal.layer()),
+  Layer.provideMerge(Layer.effectDiscard(createNotes)),
+  Layer.provide(identity),
+)
+
+export const sqliteJournal = ({ database, concurrency }: ThroughputOptions) =>
+  writingEvents(SqlEventJournal.layer().pipe(Layer.provideMerge(onSqlite(database))), "effect_event_journal", concurrency)
+
+export const sqliteLog = ({ database, concurrency }: ThroughputOptions) =>
+  writingNotes(log.pipe(Layer.provideMerge(onSqlite(database))), "effect_event_journal", concurrency)

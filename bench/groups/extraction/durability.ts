@@ -1,0 +1,112 @@
+/** What durability takes: the same documents with runs on a SQLite file, and without, in turns. */
+import { mkdirSync, writeFileSync } from "node:fs"
+import * as Effect from "effect/Effect"
+import type { Part } from "../../measure/Group.ts"
+import { median } from "../../measure/Statistics.ts"
+import { temporaryFolder } from "../../measure/TemporaryFolder.ts"
+import { durableLayer, extractDurably } from "./durably.ts"
+import { extractPlainly, plain } from "./plain.ts"
+import { texts } from "./Texts.ts"
+
+const sizes = [5000, 20_000]
+
+/** As many documents at once as a batch has. */
+const concurrency = 16
+
+interface Taken {
+  readonly seconds: number
+  readonly cpuSeconds: number
+}
+
+const timed = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<Taken, E, R> =>
+  Effect.gen(function* () {
+    const cpu = process.cpuUsage()
+    const began = performance.now()
+    yield* work
+    const { user, system } = process.cpuUsage(cpu)
+    return { seconds: (performance.now() - began) / 1000, cpuSeconds: (user + system) / 1e6 }
+  })
+
+export const durability: Part = async ({ quick }) => {
+  const folder = temporaryFolder()
+  mkdirSync(folder.file("durable"))
+  const measured = await Effect.runPromise(
+    Effect.gen(function* () {
+      const own = yield* plain
+      const rows: Array<Row> = []
+      for (const size of sizes) rows.push(yield* contest(own, folder, size, quick))
+      return rows
+    }).pipe(Effect.provide(durableLayer(folder.file("durable")))),
+  )
+  folder.remove()
+  const percent = (share: number) => `${(share * 100).toFixed(1)} %`
+  return {
+    tables: [
+      {
+        title: "Documents through runs on a SQLite file (synchronous full), beside a plain loop in memory; the built-in extractor, one process",
+        columns: ["document", "plain, documents/s", "durable, documents/s", "longer by", "more CPU by"],
+        rows: measured.map(({ size, count, plain, durable, overhead, cpuOverhead }) => [
+          `${(size / 1000).toFixed(1)} kB`,
+          (count / plain).toFixed(1),
+          (count / durable).toFixed(1),
+          percent(overhead),
+          percent(cpuOverhead),
+        ]),
+        notes: [`${concurrency} runs at once. Turns alternate; medians of the turns' times, and of the ratios of each turn.`],
+      },
+    ],
+    figures: {
+      "durability.overhead": Math.max(...measured.map(({ overhead }) => overhead)),
+      "durability.cpuOverhead": Math.max(...measured.map(({ cpuOverhead }) => cpuOverhead)),
+      ...Object.fromEntries(measured.map(({ least, overhead }) => [`durability.overhead${least / 1000}kB`, overhead])),
+    },
+  }
+}
+
+interface Row {
+  readonly least: number
+  readonly size: number
+  readonly count: number
+  readonly plain: number
+  readonly durable: number
+  readonly overhead: number
+  readonly cpuOverhead: number
+}
+
+const contest = (own: Effect.Success<typeof plain>, folder: ReturnType<typeof temporaryFolder>, least: number, quick: boolean) =>
+  Effect.gen(function* () {
+    const count = Math.ceil((quick ? 250_000 : 600_000) / least)
+    const source = texts(least)
+    let number = 0
+    let characters = 0
+    const fresh = () =>
+      Array.from({ length: count }, () => {
+        const text = source.next().value
+        const file = folder.file(`durable/${least}-${number++}.txt`)
+        writeFileSync(file, text)
+        characters += text.length
+        return file
+      })
+    const plainly = (files: ReadonlyArray<string>) => timed(Effect.forEach(files, (file) => extractPlainly(own, file), { discard: true }))
+    const durably = (files: ReadonlyArray<string>) => timed(Effect.forEach(files, extractDurably, { concurrency, discard: true }))
+    const turns: Array<{ readonly plain: Taken; readonly durable: Taken }> = []
+    for (let turn = 0; turn < (quick ? 5 : 11); turn++) {
+      const files = fresh()
+      // The one that goes second finds the files in the system's cache; so each is second in turn.
+      const [first, second] = turn % 2 === 0 ? ([plainly, durably] as const) : ([durably, plainly] as const)
+      const [one, other] = [yield* first(files), yield* second(files)]
+      turns.push(turn % 2 === 0 ? { plain: one, durable: other } : { plain: other, durable: one })
+    }
+    // The first turn trains the extractors and warms the code.
+    const counted = turns.slice(1)
+    const row: Row = {
+      least,
+      size: characters / number,
+      count,
+      plain: median(counted.map(({ plain }) => plain.seconds)),
+      durable: median(counted.map(({ durable }) => durable.seconds)),
+      overhead: median(counted.map(({ plain, durable }) => durable.seconds / plain.seconds)) - 1,
+      cpuOverhead: median(counted.map(({ plain, durable }) => durable.cpuSeconds / plain.cpuSeconds)) - 1,
+    }
+    return row
+  })

@@ -1,0 +1,51 @@
+/**
+ * A card processor on this machine, for the example and its test. Like the real ones it honours idempotency keys: a charge
+ * that comes again under its key is answered with the first receipt, and nothing is charged twice. It is unreliable on
+ * purpose: of some charges the answer is lost after they were made.
+ */
+import { createServer, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+
+export interface CardProcessor {
+  readonly url: string
+  /** What was charged, by idempotency key. */
+  readonly charges: ReadonlyMap<string, { readonly card: string; readonly total: number; readonly receipt: string }>
+  /** How often it was asked to charge. */
+  readonly requests: () => number
+}
+
+/** Listens until the scope ends. So many of the first answers are lost. */
+export const startCardProcessor = (lostAnswers: number): Effect.Effect<CardProcessor, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const charges = new Map<string, { readonly card: string; readonly total: number; readonly receipt: string }>()
+    let requests = 0
+    const charge = (key: string, { card, total }: { readonly card: string; readonly total: number }, response: ServerResponse) => {
+      requests++
+      if (card.endsWith("0000")) return answer(response, 402, { declined: "no funds" })
+      const made = charges.get(key) ?? { card, total, receipt: `receipt-${charges.size + 1}` }
+      charges.set(key, made)
+      return requests <= lostAnswers ? response.destroy() : answer(response, 200, { receipt: made.receipt })
+    }
+    const server = createServer((request, response) => {
+      let body = ""
+      request.on("data", (chunk) => {
+        body += String(chunk)
+      })
+      request.on("end", () => charge(String(request.headers["idempotency-key"]), JSON.parse(body), response))
+    })
+    yield* Effect.acquireRelease(
+      Effect.callback<void>((resume) => {
+        server.listen(0, "127.0.0.1", () => resume(Effect.void))
+      }),
+      () => Effect.sync(() => server.close()),
+    )
+    const { port } = server.address() as AddressInfo
+    return { url: `http://127.0.0.1:${port}/charges`, charges, requests: () => requests }
+  })
+
+const answer = (response: ServerResponse, status: number, body: object) => {
+  response.writeHead(status, { "content-type": "application/json" })
+  response.end(JSON.stringify(body))
+}

@@ -1,0 +1,95 @@
+/**
+ * A pet store that keeps what happened: events are stored in a SQLite file, and a table of pets is what they add up to. Stop it,
+ * start it again, drop the table: the events bring it back. Of the weighings only the latest is kept.
+ *
+ * Run it: `npx node examples/durable/PetStore.ts pets.db`, twice.
+ */
+import * as SqlEventLog from "@detent/durable/SqlEventLog"
+import * as SqliteStore from "@detent/durable/SqliteStore"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as EventGroup from "effect/unstable/eventlog/EventGroup"
+import * as EventLog from "effect/unstable/eventlog/EventLog"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+
+export class NotForSale extends Schema.TaggedError<NotForSale>()("NotForSale", { pet: Schema.String }) {}
+
+const pet = { pet: Schema.String }
+const primaryKey = ({ pet }: { readonly pet: string }) => pet
+
+export const PetEvents = EventGroup.empty
+  .add({ tag: "PetCreated", primaryKey, payload: Schema.Struct({ ...pet, name: Schema.String }) })
+  .add({ tag: "PetRenamed", primaryKey, payload: Schema.Struct({ ...pet, name: Schema.String }) })
+  .add({ tag: "PetWeighed", primaryKey, payload: Schema.Struct({ ...pet, grams: Schema.Int }) })
+  .add({ tag: "PetSold", primaryKey, payload: Schema.Struct({ ...pet, to: Schema.String }), error: NotForSale })
+
+export const PetLog = EventLog.schema(PetEvents)
+
+/** Leave one out, and it does not compile. Each runs in the transaction that stores its event. */
+export const PetHandlers = EventLog.group(PetEvents, (handlers) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    return handlers
+      .handle("PetCreated", ({ payload: { pet, name } }) => Effect.orDie(sql`insert into pets (pet, name) values (${pet}, ${name})`))
+      .handle("PetRenamed", ({ payload: { pet, name } }) => Effect.orDie(sql`update pets set name = ${name} where pet = ${pet}`))
+      .handle("PetWeighed", ({ payload: { pet, grams } }) => Effect.orDie(sql`update pets set grams = ${grams} where pet = ${pet}`))
+      .handle("PetSold", ({ payload: { pet, to } }) =>
+        Effect.gen(function* () {
+          const sold = yield* Effect.orDie(sql`update pets set owner = ${to} where pet = ${pet} and owner is null returning pet`)
+          // What a handler refuses is not stored.
+          if (sold.length === 0) return yield* new NotForSale({ pet })
+        }),
+      )
+  }),
+)
+
+/** The table is made and filled by a replay when it is not there, or when the version changes. */
+const pets: SqlEventLog.Projection = {
+  name: "pets",
+  version: 1,
+  tables: ["pets"],
+  create: Effect.flatMap(SqlClient, (sql) => sql`create table pets (pet text primary key, name text not null, owner text, grams integer)`),
+}
+
+/** The same with `PostgresStore.layer({ url })` under it. */
+export const petStore = (filename: string) =>
+  SqlEventLog.layer(PetLog, PetHandlers, { journal: "pets", keepLatest: ["PetWeighed"], replay: pets }).pipe(
+    Layer.provideMerge(SqliteStore.layer({ filename })),
+  )
+
+/** What the table says, and every event that is kept. */
+export const report = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const rows = yield* sql<{ pet: string; name: string; owner: string | null; grams: number | null }>`select * from pets order by pet`
+  for (const { pet, name, owner, grams } of rows)
+    yield* Console.log(`${pet} is ${name}${grams === null ? "" : `, ${grams} g`}${owner === null ? "" : `, belongs to ${owner}`}`)
+  const { length } = yield* (yield* EventLog.EventLog).entries
+  const events = SqlEventLog.stream(PetLog).pipe(Stream.take(length))
+  yield* Stream.runForEach(events, ({ position, _tag, primaryKey }) => Console.log(`  ${position} ${_tag} ${primaryKey}`))
+})
+
+/** The first run has a day in the store; the second finds everything, and sells no pet twice. */
+export const main = Effect.gen(function* () {
+  const write = yield* EventLog.makeClient(PetLog)
+  const sql = yield* SqlClient
+  const [known] = yield* sql`select pet from pets`
+  if (known === undefined) {
+    yield* write("PetCreated", { pet: "p1", name: "Rex" })
+    yield* write("PetCreated", { pet: "p2", name: "Tom" })
+    yield* write("PetRenamed", { pet: "p1", name: "Max" })
+    for (const grams of [900, 950, 1000]) yield* write("PetWeighed", { pet: "p1", grams })
+    yield* write("PetSold", { pet: "p1", to: "Ann" })
+  } else {
+    const refused = yield* Effect.flip(write("PetSold", { pet: "p1", to: "Bob" }))
+    yield* Console.log(`p1 was not sold again: ${refused._tag}`)
+  }
+  yield* report
+})
+
+if (import.meta.main) {
+  const filename = process.argv[2] ?? "pets.db"
+  await Effect.runPromise(main.pipe(Effect.provide(petStore(filename))))
+}

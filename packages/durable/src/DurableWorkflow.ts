@@ -1,0 +1,115 @@
+/**
+ * Effect's workflows on the journal: `Workflow.make`, `Activity.make`, `DurableClock`, `DurableDeferred`, `DurableQueue` and
+ * `withCompensation` run unchanged, and their executions are stored, listed and pruned like instances of any machine.
+ *
+ * ```ts
+ * const engine = DurableWorkflow.layer().pipe(Layer.provide(SqliteStore.layer({ filename: "orders.db" })))
+ * const program = Checkout.execute({ orderId: "order-123" }).pipe(Effect.provide(CheckoutLive.pipe(Layer.provideMerge(engine))))
+ * ```
+ */
+import type { PersistenceFailed } from "@detent/machine"
+import { Environment } from "@detent/machine/internal"
+import type * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Workflow from "effect/unstable/workflow/Workflow"
+import { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
+import type { EventRecord, InstanceStatus } from "./Commit.ts"
+import { type InstanceCursor, type InstancePage, Journal } from "./Journal.ts"
+import type { Leases } from "./Leases.ts"
+import { Timers } from "./Timers.ts"
+import { ClockSweep } from "./workflow/ClockSweep.ts"
+import { keyOf, machineOf } from "./workflow/ExecutionKey.ts"
+import { Executions } from "./workflow/Executions.ts"
+import type { Phase } from "./workflow/ExecutionState.ts"
+import { makeNodeLease } from "./workflow/NodeLease.ts"
+import { pruneExecution, pruneForever } from "./workflow/Retention.ts"
+import { Takeover } from "./workflow/Takeover.ts"
+import { makeEngine } from "./workflow/WorkflowService.ts"
+
+export { machineOf } from "./workflow/ExecutionKey.ts"
+export type { Phase } from "./workflow/ExecutionState.ts"
+export { DuplicateStep, ExecutionHeld } from "./workflow/WorkflowError.ts"
+
+export interface WorkflowOptions {
+  /**
+   * The name of this node, the same after every restart and no other process's at the same time. With one, a process that
+   * was killed goes on the moment it is back; without one, once its lease is over.
+   */
+  readonly nodeId?: string
+  /** How long a node that no longer renews its lease is taken for alive; it renews three times in that. 10 seconds unless told. */
+  readonly lease?: Duration.Input
+  /** How often executions are looked for that nobody runs, or that others have written to. 2 seconds unless told. */
+  readonly scanInterval?: Duration.Input
+  /** How long the journal of an execution that has ended is kept. For ever unless told; its result stays in any case. */
+  readonly retention?: Duration.Input
+  /** How long stopping waits for runs to end and for the store. 30 seconds unless told. */
+  readonly drainTimeout?: Duration.Input
+}
+
+const millis = (duration: Duration.Input) => Duration.toMillis(Duration.fromInputUnsafe(duration))
+
+const make = (options: WorkflowOptions) =>
+  Effect.gen(function* () {
+    const journal = yield* Journal
+    const timers = yield* Timers
+    const context = yield* Effect.context<never>()
+    const node = yield* makeNodeLease({
+      nodeId: options.nodeId,
+      leaseMillis: millis(options.lease ?? "10 seconds"),
+      superseded: Effect.suspend(() => executions.close),
+    })
+    const executions: Executions = new Executions(journal, node, new Environment(context as Context.Context<unknown>))
+    yield* Effect.addFinalizer(() => Effect.timeoutOption(executions.close, options.drainTimeout ?? "30 seconds"))
+    const takeover = new Takeover(executions)
+    const clocks = new ClockSweep(executions, timers)
+    yield* Effect.forkScoped(takeover.forever(millis(options.scanInterval ?? "2 seconds")))
+    yield* Effect.forkScoped(clocks.forever)
+    if (options.retention !== undefined) {
+      const retention = millis(options.retention)
+      const interval = Math.min(3_600_000, Math.max(1000, retention / 10))
+      yield* Effect.forkScoped(pruneForever(journal, () => executions.machines, retention, interval))
+    }
+    return makeEngine(executions, takeover, clocks)
+  })
+
+/** Effect's workflow engine on any store. */
+export const layer = (options: WorkflowOptions = {}): Layer.Layer<WorkflowEngine, never, Journal | Timers | Leases> =>
+  Layer.effect(WorkflowEngine, make(options))
+
+/** Which executions to list. */
+export interface ExecutionFilter {
+  readonly phase?: Phase
+  readonly status?: InstanceStatus
+  readonly updatedAfter?: number
+  readonly updatedBefore?: number
+  readonly limit?: number
+  /** `next` of the page before. */
+  readonly after?: InstanceCursor
+}
+
+/** Executions of a workflow, oldest change first, in pages. */
+export const list = (workflow: Workflow.Any, options: ExecutionFilter = {}): Effect.Effect<InstancePage, PersistenceFailed, Journal> => {
+  const { phase, limit = 100, after, ...filter } = options
+  const machine = machineOf(workflow._tag)
+  return Effect.flatMap(Journal, (journal) =>
+    journal.list({ ...filter, machine, ...(phase === undefined ? {} : { tag: phase }) }, Math.min(limit, 1000), after),
+  )
+}
+
+/** How many executions of a workflow are in each phase. */
+export const count = (workflow: Workflow.Any): Effect.Effect<ReadonlyMap<string, number>, PersistenceFailed, Journal> =>
+  Effect.flatMap(Journal, (journal) => journal.count(machineOf(workflow._tag)))
+
+/** What is journaled of an execution, oldest first. */
+export const history = (
+  workflow: Workflow.Any,
+  executionId: string,
+  limit = 1000,
+): Effect.Effect<ReadonlyArray<EventRecord>, PersistenceFailed, Journal> =>
+  Effect.flatMap(Journal, (journal) => journal.events(keyOf(workflow, executionId), 0, limit))
+
+/** Removes the journal of an execution that has ended; its result can still be polled. Returns how many events went. */
+export const prune = (workflow: Workflow.Any, executionId: string): Effect.Effect<number, PersistenceFailed, Journal> =>
+  Effect.flatMap(Journal, (journal) => pruneExecution(journal, keyOf(workflow, executionId)))

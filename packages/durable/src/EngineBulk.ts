@@ -1,0 +1,161 @@
+/**
+ * Many new instances at once. Those that rest in their first state are only stored, in few statements, and never enter
+ * memory: of 20,000 started together on SQLite one costs 26 µs of CPU, against 118 µs when each is started by itself.
+ *
+ * They are stored by whoever asks, not by the engine's own flushes. Inside `sql.withTransaction` they are part of that
+ * transaction, so that rows of your own are there with them or not at all.
+ */
+import { ActorExists, type Beginning, PersistenceFailed, type SendError } from "@detent/machine"
+import { begin, initialState, type Node, type Tagged } from "@detent/machine/internal"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Metric from "effect/Metric"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+import type { Commit, CommitOutcome } from "./Commit.ts"
+import { instanceName } from "./CommitCheck.ts"
+import type { EngineCore } from "./EngineCore.ts"
+import { commitsStored, flushes } from "./EngineMetrics.ts"
+import { isOurs, newInstanceCommit } from "./NewInstance.ts"
+import type { Registered } from "./Registered.ts"
+
+/** An instance to be started. */
+export interface StartEntry<out Input> {
+  readonly id: string
+  readonly input: Input
+}
+
+/** The state an instance began in, or why it was not started. */
+export type Started<S> = Result.Result<S, ActorExists | SendError>
+
+/** More than this in one statement gains no throughput. */
+const statementLimit = 1000
+
+/** Those that have something to do are started one by one, so many at a time. */
+const concurrency = 100
+
+/** Whether the caller is inside a transaction of the store's database. */
+export const transactionWatch: Effect.Effect<Effect.Effect<boolean>> = Effect.map(
+  Effect.serviceOption(SqlClient),
+  Option.match({
+    onNone: () => Effect.succeed(false),
+    onSome: (sql) => Effect.map(Effect.serviceOption(sql.transactionService), Option.isSome),
+  }),
+)
+
+export const startAll = (
+  core: EngineCore,
+  registered: Registered,
+  entries: Iterable<StartEntry<unknown>>,
+  inTransaction: Effect.Effect<boolean>,
+): Effect.Effect<ReadonlyArray<Started<Tagged>>, PersistenceFailed> =>
+  Effect.gen(function* () {
+    const at = Math.floor(yield* Clock.currentTimeMillis)
+    const joined = yield* inTransaction
+    const given = [...entries]
+    const started: Array<Started<Tagged>> = []
+    const resting: Array<Resting> = []
+    const busy: Array<Position> = []
+    for (const [position, { id, input }] of given.entries()) {
+      if (core.isClosed) {
+        started[position] = Result.fail(core.stoppedError({ machine: registered.name, id }))
+        continue
+      }
+      const beginning = begin(registered.compiled, initialState(registered.compiled, input), at)
+      if (beginning._tag === "Refused") started[position] = Result.fail(beginning.error as SendError)
+      else if (rests(registered, beginning)) {
+        resting.push({ position, state: beginning.state, commit: newInstanceCommit(registered, id, beginning, at) })
+      } else if (joined) started[position] = Result.fail(workInTransaction(registered, id))
+      else busy.push({ position, id, input })
+    }
+    for (const some of batchesOf(resting)) {
+      const outcomes = yield* joined ? core.journal.commit(some.map(({ commit }) => commit)) : storeSurely(core, some)
+      for (const [index, { position, state, commit }] of some.entries()) started[position] = resultOf(outcomes[index], state, commit)
+      yield* Metric.update(flushes, 1)
+      yield* Metric.update(commitsStored, outcomes.filter(({ _tag }) => _tag === "Stored").length)
+    }
+    yield* Effect.forEach(
+      busy,
+      ({ position, id, input }) =>
+        Effect.map(Effect.result(core.start(registered, id, input)), (result) => {
+          started[position] = Result.map(result, (cell) => cell.currentState)
+        }),
+      { concurrency, discard: true },
+    )
+    return started
+  })
+
+interface Resting {
+  readonly position: number
+  readonly state: Tagged
+  readonly commit: Commit
+}
+
+interface Position extends StartEntry<unknown> {
+  readonly position: number
+}
+
+/** Nothing follows from its start but what is stored with it. */
+const rests = ({ compiled }: Registered, { state, hooks, sends, requests, timers }: Beginning<Tagged, Tagged>): boolean => {
+  const node = compiled.nodes.get(state._tag) as Node
+  const isIdle = node.final || (node.works.length === 0 && timers.length === 0)
+  return isIdle && hooks.length === 0 && sends.length === 0 && requests.length === 0
+}
+
+/** No two of a statement are of the same instance: the second is told that there is one. */
+const batchesOf = (resting: ReadonlyArray<Resting>): ReadonlyArray<ReadonlyArray<Resting>> => {
+  const batches: Array<Array<Resting>> = []
+  let names = new Set<string>()
+  for (const one of resting) {
+    const name = instanceName(one.commit)
+    const last = batches.at(-1)
+    if (last === undefined || last.length === statementLimit || names.has(name)) {
+      batches.push([one])
+      names = new Set([name])
+    } else {
+      last.push(one)
+      names.add(name)
+    }
+  }
+  return batches
+}
+
+/** Where the store does not say whether it stored, it is asked. */
+const storeSurely = (core: EngineCore, some: ReadonlyArray<Resting>): Effect.Effect<ReadonlyArray<CommitOutcome>, PersistenceFailed> => {
+  const commits = some.map(({ commit }) => commit)
+  let doubted = false
+  const attempt = Effect.gen(function* () {
+    const outcomes = yield* Effect.tapError(core.journal.commit(commits), () =>
+      Effect.sync(() => {
+        doubted = true
+      }),
+    )
+    const conflicting = commits.filter((_, index) => outcomes[index]?._tag === "Conflict")
+    if (!doubted || conflicting.length === 0) return outcomes
+    // An attempt that the store failed at may have arrived before this one.
+    const opened = yield* core.journal.openAll(conflicting)
+    const found = new Map(opened.map((one) => [instanceName(one.record), one]))
+    return commits.map((commit, index): CommitOutcome => {
+      const one = found.get(instanceName(commit))
+      return one !== undefined && isOurs(commit, one) ? { _tag: "Stored" } : (outcomes[index] ?? { _tag: "Stored" })
+    })
+  })
+  return Effect.retry(attempt, { schedule: core.doubt })
+}
+
+const resultOf = (outcome: CommitOutcome | undefined, state: Tagged, { machine, id }: Commit): Started<Tagged> => {
+  if (outcome === undefined) {
+    return Result.fail(new PersistenceFailed({ machine, id, operation: "startAll", cause: new Error("the store gave no outcome") }))
+  }
+  if (outcome._tag === "Stored") return Result.succeed(state)
+  return Result.fail(outcome._tag === "PersistenceFailed" ? outcome : new ActorExists({ id }))
+}
+
+const workInTransaction = ({ name }: Registered, id: string): PersistenceFailed =>
+  new PersistenceFailed({
+    machine: name,
+    id,
+    operation: "startAll",
+    cause: new Error("it has something to do once it is stored, which cannot begin inside a transaction; start it after that"),
+  })

@@ -1,0 +1,146 @@
+/**
+ * Effect's `EventLog` on a journal in SQLite or PostgreSQL. Define events with `EventGroup`, handle every one of them with
+ * `EventLog.group` (one that is missing does not compile), write them with `EventLog.makeClient`; this layer runs them.
+ *
+ *     SqlEventLog.layer(PetLog, PetHandlers, {
+ *       keepLatest: ["PetWeighed"],
+ *       replay: { name: "pets", tables: ["pets"], create: createPets },
+ *     })
+ *
+ * What handlers write to tables of the same database is stored in the same transaction as the event and the position of the
+ * projection. Many writers share one such transaction.
+ */
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
+import type * as Event from "effect/unstable/eventlog/Event"
+import type * as EventGroup from "effect/unstable/eventlog/EventGroup"
+import { EventJournal } from "effect/unstable/eventlog/EventJournal"
+import { CurrentStoreId, EventLog, type EventLogSchema, Identity, Registry } from "effect/unstable/eventlog/EventLog"
+import type { SqlClient } from "effect/unstable/sql/SqlClient"
+import { makeCompaction } from "./domain/Compaction.ts"
+import { EntryRefused, failed, type ReplayFailed } from "./domain/DomainEventError.ts"
+import { checkEntry } from "./domain/EntryCheck.ts"
+import { HandledEvent, makeEventHandlers } from "./domain/EventHandlers.ts"
+import { layerOpen, newEntry } from "./domain/journal.ts"
+import { makeLogWriter } from "./domain/LogWriter.ts"
+import { OpenJournal } from "./domain/OpenJournal.ts"
+import { makeProjectionTables, type Projection, type ProjectionRefused } from "./domain/Projection.ts"
+import { layerReactiveRegistry } from "./domain/ReactiveRegistry.ts"
+import { makeReplaying, type Replaying, storedProgress, volatileProgress } from "./domain/Replaying.ts"
+import { replicate } from "./domain/Replication.ts"
+import type { EventFeed } from "./EventFeed.ts"
+import type * as SqlEventJournal from "./SqlEventJournal.ts"
+
+export { HandlerTimeout, ReplayFailed } from "./domain/DomainEventError.ts"
+export { type LogEvent, stream } from "./domain/LogStream.ts"
+export { type Projection, ProjectionRefused } from "./domain/Projection.ts"
+
+export interface LogOptions<Tag extends string> extends Omit<SqlEventJournal.JournalOptions, "keepLatest"> {
+  /** Events of which only the latest per primary key is kept, such as progress. */
+  readonly keepLatest?: ReadonlyArray<Tag>
+  /**
+   * Which events the handlers are given besides those that are written here:
+   * - a projection: those that are not in its tables yet, whoever wrote them, once in the whole system;
+   * - `everyStart`: all of them at each start, then those of other processes, for handlers that keep what they make in memory;
+   * - `none`: no others. That is so unless told.
+   */
+  readonly replay?: Projection | "everyStart" | "none"
+  /** How long a handler may take, since everybody who writes waits for it; 30 seconds unless told. */
+  readonly handlerTimeout?: Duration.Input
+}
+
+/** What can keep a log from being opened: the database, the tables, or an event that the handlers cannot take. */
+export type OpenError = SqlEventJournal.OpenError | ReplayFailed | ProjectionRefused
+
+/** Is ready when the handlers have been given all that they should have. */
+export const layer = <Groups extends EventGroup.Any, E, R>(
+  schema: EventLogSchema<Groups>,
+  handlers: Layer.Layer<EventGroup.ToService<Groups>, E, R>,
+  { keepLatest = [], replay = "none", handlerTimeout = "30 seconds", ...journal }: LogOptions<Event.Tag<EventGroup.Events<Groups>>> = {},
+): Layer.Layer<
+  EventLog | Registry | EventJournal | EventFeed,
+  E | OpenError,
+  Exclude<Exclude<R, Registry>, EventJournal | EventFeed | OpenJournal> | SqlClient
+> =>
+  Layer.effect(EventLog, makeLog(schema, replay, handlerTimeout)).pipe(
+    Layer.provideMerge(handlers),
+    Layer.provideMerge(layerReactiveRegistry),
+    Layer.provideMerge(layerOpen({ ...journal, keepLatest })),
+  )
+
+const makeLog = (schema: EventLogSchema<EventGroup.Any>, replay: Projection | "everyStart" | "none", timeout: Duration.Input) =>
+  Effect.gen(function* () {
+    const open = yield* OpenJournal
+    const registry = yield* Registry
+    const journal = yield* EventJournal
+    const storeId = yield* CurrentStoreId
+    const identity = Option.getOrUndefined(yield* Effect.serviceOption(Identity))
+    const { store } = open
+    yield* distinctTags(schema)
+
+    const handlers = yield* makeEventHandlers({ journal: store.journal, registry, identity, timeout })
+    const compaction = makeCompaction(store, registry.compactors)
+    const tables = typeof replay === "string" ? undefined : yield* makeProjectionTables(store, replay)
+    const progress =
+      tables !== undefined && typeof replay !== "string"
+        ? storedProgress(replay.name, tables)
+        : replay === "everyStart"
+          ? volatileProgress()
+          : undefined
+    const replaying = progress === undefined ? undefined : makeReplaying(store, handlers, progress)
+    if (tables !== undefined) yield* tables.prepare
+    if (replaying !== undefined) {
+      yield* replaying.catchUp
+      yield* Effect.forkScoped(keepingUp(replaying, open))
+    }
+    const writer = yield* makeLogWriter(open, handlers, replaying, compaction)
+    yield* registry.handleRemote(replicate({ open, handlers, replaying, compaction, identity, storeId }))
+
+    const write = ({ event, payload }: { readonly event: string; readonly payload: unknown }) =>
+      Effect.gen(function* () {
+        const handled = yield* HandledEvent
+        const refuse = (problem: string) => failed("write")(new EntryRefused({ journal: store.journal, event, problem }))
+        if (handled !== undefined)
+          return yield* refuse(
+            `the handler of ${handled} writes it, and would again at every replay; let whoever wrote ${handled} write it`,
+          )
+        if (!handlers.has(event)) return yield* refuse("no handler is registered for it")
+        const encoded = yield* Effect.mapError(handlers.encode(event, payload), failed("write"))
+        const entry = yield* newEntry(event, encoded.primaryKey, encoded.payload)
+        const refused = checkEntry(store.journal, entry)
+        if (refused !== undefined) return yield* failed("write")(refused)
+        return yield* writer.write({ entry, payload })
+      })
+
+    return EventLog.of({
+      // The schema gives it the types; here it is the same for every event.
+      write: write as EventLog["Service"]["write"],
+      entries: journal.entries,
+      destroy: tables === undefined ? journal.destroy : Effect.andThen(journal.destroy, Effect.mapError(tables.empty, failed("destroy"))),
+    })
+  })
+
+/** Two groups with the same tag would take each other's handlers. */
+const distinctTags = ({ groups }: EventLogSchema<EventGroup.Any>) => {
+  const tags = groups.flatMap((group) => Object.keys((group as EventGroup.AnyWithProps).events))
+  const repeated = tags.find((tag, index) => tags.indexOf(tag) !== index)
+  return repeated === undefined ? Effect.void : Effect.die(new Error(`event ${repeated} is in two groups of one log; rename one of them`))
+}
+
+/** Gives the handlers what others write. */
+const keepingUp = (replaying: Replaying, { store, tail, following }: OpenJournal["Service"]) =>
+  Effect.gen(function* () {
+    let known = 0
+    while (true) {
+      yield* following.passed(known)
+      known = tail.position
+      if (yield* replaying.progress.isBehind(known)) yield* replaying.catchUp
+    }
+  }).pipe(
+    Effect.tapError((error) => Effect.logError(`journal ${store.journal}: projection ${replaying.progress.name} does not go on`, error)),
+    Effect.retry(Schedule.min([Schedule.exponential("200 millis", 2), Schedule.spaced("30 seconds")])),
+    Effect.orDie,
+  )

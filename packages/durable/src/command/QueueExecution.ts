@@ -1,0 +1,63 @@
+/** Executes commands that were enqueued by hand. */
+import { RetryPolicy } from "@detent/machine"
+import { asEffect, failed, outcomeOf } from "@detent/machine/internal"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type { ClaimedCommand, Verdict } from "../Commands.ts"
+import type { QueueContext, QueueOptions } from "./CommandQueue.ts"
+import { cut, type Executable, type Failure, type FindExecutable, selfInterrupted, verdictOn } from "./Executable.ts"
+import { traced } from "./tracing.ts"
+import { millisOf, type WorkerConfig } from "./WorkerConfig.ts"
+
+export const queueExecution = <A>(
+  { retry, retryable, timeout }: QueueOptions<A>,
+  config: WorkerConfig,
+  context: Context.Context<never>,
+  decode: (json: string) => A,
+  handle: (payload: A, context: QueueContext) => Effect.Effect<unknown, unknown, unknown>,
+): FindExecutable => {
+  const policy = retry ?? config.retry
+  const timeoutMillis = timeout === undefined ? config.timeoutMillis : millisOf(timeout)
+  const maxAttempts = RetryPolicy.maxAttempts(policy)
+  const runFork = Effect.runForkWith(context)
+  const run = ((effect: Effect.Effect<unknown, never>) => runFork(effect)) as unknown as Executable["run"]
+  const judge = (failure: Failure, attempts: number) => {
+    const isHopeless = failure.retryable && retryable !== undefined && !retryable(failure.error)
+    return verdictOn(isHopeless ? { ...failure, retryable: false } : failure, {}, undefined, policy, attempts)
+  }
+
+  const execution = (command: ClaimedCommand): Effect.Effect<Verdict, never, unknown> =>
+    Effect.suspend(() => {
+      const { key, attempts, instance, enqueuedAt, queue, slot, parameters } = command
+      let payload: A
+      try {
+        payload = decode(parameters)
+      } catch (cause) {
+        return judge(failed(new Error("its payload does not fit the schema of its queue", { cause }), false), attempts)
+      }
+      const handled = Effect.suspend(() => asEffect(`queue ${queue}`, slot, handle(payload, { key, attempts, instance, enqueuedAt })))
+      return Effect.flatMap(Effect.exit(handled), (exit): Effect.Effect<Verdict> => {
+        const outcome = outcomeOf(exit, undefined)
+        switch (outcome._tag) {
+          case "Done":
+            return completed
+          case "AlreadyExecuted":
+            return Effect.succeed({ _tag: "Skipped", reason: cut(outcome.reason) })
+          case "Interrupted":
+            return judge(selfInterrupted, attempts)
+          case "Failed":
+            return judge(outcome, attempts)
+        }
+      })
+    })
+
+  return (command) => ({
+    timeoutMillis,
+    maxAttempts,
+    run,
+    execute: traced(context as Context.Context<unknown>, command, execution(command)),
+    conclude: (failure) => judge(failure, command.attempts),
+  })
+}
+
+const completed = Effect.succeed<Verdict>({ _tag: "Completed" })

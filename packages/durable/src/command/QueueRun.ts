@@ -1,0 +1,85 @@
+/** What a worker has of one queue: commands that wait to be executed, and those that are. */
+import type * as Fiber from "effect/Fiber"
+import type { Verdict } from "../Commands.ts"
+import { nextSize } from "./BatchSize.ts"
+import type { Executable, Held } from "./Executable.ts"
+import type { WorkerConfig } from "./WorkerConfig.ts"
+
+export interface Running {
+  readonly command: Held
+  readonly executable: Executable
+  /** Undefined for the moment in which it begins. */
+  fiber: Fiber.Fiber<Verdict, never> | undefined
+  /** When it has taken too long. */
+  deadline: number
+}
+
+/** What came of asking the store for commands. */
+interface Answer {
+  readonly wanted: number
+  readonly got: number
+  /** When the store has something in sight. */
+  readonly nextMillis: number | undefined
+  /** It had more, but for the limit on how many are executed at once. */
+  readonly isBusy: boolean
+}
+
+/** After commands were found, the next look comes soon; then less and less often. */
+const firstPollMillis = 100
+
+export class QueueRun {
+  readonly name: string
+  readonly waiting: Array<Held> = []
+  readonly running = new Map<number, Running>()
+  readonly #config: WorkerConfig
+  /** How many it should hold. */
+  size: number
+  /** There may be something to claim. */
+  isHot = true
+  /** When to look in any case. */
+  askAt = 0
+  #isBusy = false
+  #pollMillis = firstPollMillis
+  #finished = 0
+  #lookedAt: number
+
+  constructor(name: string, config: WorkerConfig, now: number) {
+    this.name = name
+    this.#config = config
+    this.size = config.concurrency
+    this.#lookedAt = now
+  }
+
+  get held(): number {
+    return this.waiting.length + this.running.size
+  }
+
+  /** How many to ask for. */
+  wants(now: number): number {
+    return this.isHot || this.askAt <= now ? Math.max(0, this.size - this.held) : 0
+  }
+
+  get hasRoom(): boolean {
+    return this.running.size < this.#config.concurrency
+  }
+
+  finished(verdict: Verdict, now: number) {
+    this.#finished++
+    // There is room for another, and the store need not be asked when this one is due again.
+    if (this.#isBusy) this.isHot = true
+    if (verdict._tag === "Retry") this.askAt = Math.min(this.askAt, now + verdict.delayMillis + 1)
+  }
+
+  answered({ wanted, got, nextMillis, isBusy }: Answer, now: number) {
+    const isFull = got >= wanted
+    const { concurrency, batchLimit, pollMillis } = this.#config
+    this.size = nextSize(this.size, { finished: this.#finished, millis: now - this.#lookedAt, isFull }, concurrency, batchLimit)
+    this.#finished = 0
+    this.#lookedAt = now
+    this.isHot = isFull
+    this.#isBusy = isBusy
+    this.#pollMillis = got > 0 ? firstPollMillis : Math.min(pollMillis, this.#pollMillis * 2)
+    const untilPoll = pollMillis === Number.POSITIVE_INFINITY ? pollMillis : this.#pollMillis
+    this.askAt = now + Math.min(untilPoll, Math.max(1, nextMillis ?? Number.POSITIVE_INFINITY))
+  }
+}

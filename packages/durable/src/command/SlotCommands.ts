@@ -1,0 +1,199 @@
+/**
+ * Executes what instances request: the handler that `build` was given for the slot, with the command's idempotency key, and
+ * then the event that the machine says follows from the result. Events go to the instance under ids made of that key, so
+ * that a command executed twice is heard once.
+ */
+import { ActionFailed, type Inspection, RetryPolicy } from "@detent/machine"
+import { asEffect, type CommandOutcome, eventOf, failed, outcomeOf, type Tagged } from "@detent/machine/internal"
+import * as Effect from "effect/Effect"
+import type { ClaimedCommand, Verdict } from "../Commands.ts"
+import type { InstanceKey } from "../Commit.ts"
+import type { EngineCore } from "../EngineCore.ts"
+import { InstanceHandle } from "../InstanceHandle.ts"
+import type { Registered } from "../Registered.ts"
+import { type Delivered, deliver, selfOfCommand } from "./CommandEvents.ts"
+import { cut, type Executable, type Failure, type Held, selfInterrupted, verdictOn } from "./Executable.ts"
+import { parametersDecoder } from "./SlotParameters.ts"
+import { traced } from "./tracing.ts"
+import type { Worker } from "./Worker.ts"
+import { millisOf, type WorkerConfig } from "./WorkerConfig.ts"
+
+type Handler = (parameters: object, context: unknown) => unknown
+
+interface Execution {
+  readonly command: Held
+  readonly key: InstanceKey
+  readonly registered: Registered
+  readonly handler: Handler
+  readonly parameters: object
+}
+
+export class SlotCommands {
+  readonly #core: EngineCore
+  readonly #worker: Worker
+  readonly #config: WorkerConfig
+  readonly #known = new WeakSet<Registered>()
+  readonly #served = new Set<string>()
+  readonly #decoders = new WeakMap<object, Map<string, (json: string) => object>>()
+
+  constructor(core: EngineCore, worker: Worker, config: WorkerConfig) {
+    this.#core = core
+    this.#worker = worker
+    this.#config = config
+  }
+
+  /** From now on the commands of a machine are executed here, if its slots are filled. */
+  serve(registered: Registered) {
+    if (this.#known.has(registered)) return
+    this.#known.add(registered)
+    const { name, compiled } = registered
+    const { effectSlots, handlers, commands } = compiled.declarations
+    if (handlers === undefined) return
+    for (const slot of Object.keys(effectSlots)) {
+      const queue = commands?.[slot]?.queue ?? name
+      if (this.#served.has(queue)) continue
+      this.#served.add(queue)
+      this.#worker.serve(queue, (command) => this.#find(command))
+    }
+  }
+
+  #find(command: Held): Executable | undefined {
+    const { slot, instance, attempts } = command
+    const registered = instance === undefined ? undefined : this.#core.registered(instance.machine)
+    if (instance === undefined || registered === undefined) return undefined
+    const { declarations } = registered.compiled
+    const handler = declarations.handlers?.[slot]
+    if (handler === undefined || declarations.effectSlots[slot] === undefined) return undefined
+    const { timeout, retry = this.#config.retry } = declarations.commands?.[slot] ?? {}
+    const common = {
+      timeoutMillis: timeout === undefined ? this.#config.timeoutMillis : millisOf(timeout),
+      maxAttempts: RetryPolicy.maxAttempts(retry),
+      run: <A>(effect: Effect.Effect<A, never, unknown>) => registered.environment.run(effect),
+    }
+    const judge = (parameters: object) => (outcome: CommandOutcome) =>
+      this.#judge({ command, key: instance, registered, handler, parameters }, retry, outcome)
+    try {
+      const parameters = this.#decode(registered, slot, command.parameters)
+      const execution = { command, key: instance, registered, handler, parameters }
+      const execute = this.#execute(execution, judge(parameters))
+      return { ...common, execute: traced(registered.environment.context, command, execute), conclude: judge(parameters) }
+    } catch (cause) {
+      const unreadable = failed(new Error("its parameters do not fit the schema of its slot", { cause }), false)
+      return { ...common, maxAttempts: Math.max(common.maxAttempts, attempts), execute: judge({})(unreadable), conclude: judge({}) }
+    }
+  }
+
+  #decode({ compiled }: Registered, slot: string, json: string): object {
+    const decoders = this.#decoders.get(compiled) ?? new Map<string, (json: string) => object>()
+    this.#decoders.set(compiled, decoders)
+    const decode = decoders.get(slot) ?? parametersDecoder(compiled.declarations.effectSlots[slot] ?? {})
+    decoders.set(slot, decode)
+    return decode(json)
+  }
+
+  #execute(
+    { command, key, registered, handler, parameters }: Execution,
+    judge: (outcome: CommandOutcome) => Effect.Effect<Verdict>,
+  ): Effect.Effect<Verdict, never, unknown> {
+    const { slot } = command
+    const { effectSlots } = registered.compiled.declarations
+    const call = (context: object) =>
+      Effect.suspend(() => {
+        // Whoever slept while the state was read may have lost it.
+        if (command.validUntil <= registered.environment.clock.currentTimeMillisUnsafe()) return Effect.succeed(handedBack)
+        this.#inspect(key, registered, { _tag: "CommandStarted", slot })
+        const run = Effect.suspend(() => asEffect(key.machine, slot, handler(parameters, context)))
+        return Effect.flatMap(Effect.exit(run), (exit) => {
+          const outcome = outcomeOf(exit, effectSlots[slot])
+          this.#inspect(key, registered, { _tag: "CommandEnded", slot, error: errorOf(key, slot, outcome) })
+          return judge(outcome)
+        })
+      })
+    return Effect.flatMap(Effect.exit(this.#context(command, key, registered, handler)), (exit) =>
+      exit._tag === "Success" ? call(exit.value) : judge(outcomeOf(exit, undefined)),
+    )
+  }
+
+  /** The state costs a look into the journal where the instance has moved on: only handlers that take a context get it. */
+  #context(command: ClaimedCommand, key: InstanceKey, registered: Registered, handler: Handler) {
+    const { id } = key
+    const context = { id, key: command.key, self: selfOfCommand(this.#core, key, command.key) }
+    if (handler.length < 2) return Effect.succeed(context)
+    return Effect.map(this.#stateAsRequested(command, key, registered), (state) => ({ ...context, state }))
+  }
+
+  #stateAsRequested({ sequence }: ClaimedCommand, key: InstanceKey, registered: Registered) {
+    const handle = new InstanceHandle(this.#core, registered, key.id)
+    const current = this.#core.isLive(key) || sequence < 0 ? handle.snapshot : Effect.undefined
+    return Effect.flatMap(current, (snapshot) =>
+      snapshot !== undefined && (snapshot.sequence === sequence || sequence < 0)
+        ? Effect.succeed(snapshot.state)
+        : // A journal that was pruned no longer knows: then the present has to do.
+          Effect.catch(handle.stateAt(sequence), () => handle.state),
+    )
+  }
+
+  #judge(execution: Execution, retry: RetryPolicy.RetryPolicy, outcome: CommandOutcome): Effect.Effect<Verdict> {
+    const { command, registered } = execution
+    const { commands, effectSlots } = registered.compiled.declarations
+    const again = (failure: Failure) =>
+      verdictOn(failure, commands?.[command.slot] ?? {}, effectSlots[command.slot], retry, command.attempts)
+    switch (outcome._tag) {
+      case "Done":
+        return this.#followUp(execution, outcome, { _tag: "Completed" }, again)
+      case "AlreadyExecuted":
+        return Effect.succeed({ _tag: "Skipped", reason: cut(outcome.reason) })
+      case "Interrupted":
+        return Effect.flatMap(again(selfInterrupted), (verdict) =>
+          verdict._tag === "Failed" ? this.#followUp(execution, selfInterrupted, verdict, again) : Effect.succeed(verdict),
+        )
+      case "Failed":
+        return Effect.flatMap(again(outcome), (verdict) =>
+          verdict._tag === "Failed" ? this.#followUp(execution, outcome, verdict, again) : Effect.succeed(verdict),
+        )
+    }
+  }
+
+  /** The event comes first: a command is over only when what follows from it is stored. */
+  #followUp(
+    { command, key, registered, parameters }: Execution,
+    outcome: CommandOutcome,
+    verdict: Verdict,
+    again: (failure: Failure) => Effect.Effect<Verdict>,
+  ): Effect.Effect<Verdict> {
+    const { slot, attempts } = command
+    return Effect.suspend(() => {
+      let event: Tagged | undefined
+      try {
+        event = eventOf(registered.compiled.declarations, { slot, id: key.id, key: command.key, parameters, attempts }, outcome)
+      } catch (cause) {
+        return again(failed(new Error("the event that follows from it could not be made", { cause }), false))
+      }
+      if (event === undefined) return Effect.succeed(verdict)
+      return Effect.flatMap(deliver(this.#core, key, event, `@command/${command.key}`), (delivered: Delivered) => {
+        if (delivered._tag === "Heard") return Effect.succeed(verdict)
+        if (this.#core.isClosed) return Effect.succeed<Verdict>({ _tag: "Released", delayMillis: 0 })
+        return again(failed(new Error(`it was executed, but its event could not be stored: ${delivered.problem}`), true))
+      })
+    })
+  }
+
+  #inspect({ machine, id }: InstanceKey, { environment }: Registered, what: Told) {
+    const { inspectors } = this.#core.host
+    if (inspectors.size === 0) return
+    const inspection = { machine, id, at: environment.clock.currentTimeMillisUnsafe(), ...what } as Inspection
+    for (const inspector of [...inspectors]) inspector(inspection)
+  }
+}
+
+const handedBack: Verdict = { _tag: "Released", delayMillis: 0 }
+
+type Told =
+  | { readonly _tag: "CommandStarted"; readonly slot: string }
+  | { readonly _tag: "CommandEnded"; readonly slot: string; readonly error: ActionFailed | undefined }
+
+const errorOf = (key: InstanceKey, slot: string, outcome: CommandOutcome): ActionFailed | undefined => {
+  if (outcome._tag !== "Failed") return undefined
+  const cause = new Error(`${slot}: ${outcome.problem}`, { cause: outcome.error })
+  return new ActionFailed({ ...key, phase: "effect", state: "(a command)", committed: true, cause })
+}

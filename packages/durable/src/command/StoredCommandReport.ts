@@ -1,0 +1,57 @@
+/** The report on stored commands: how many are in which status, which kinds end how, and what each instance asked for. */
+import type { PersistenceFailed } from "@detent/machine"
+import { CommandReport } from "@detent/machine/diagram"
+import * as Effect from "effect/Effect"
+import { type CommandFilter, type CommandStatus, Commands, type StoredCommand } from "../Commands.ts"
+
+export interface CommandReportOptions extends CommandFilter {
+  readonly title?: string
+  /** How many commands are listed at most, oldest first; 1,000 unless told. The counts are of all. */
+  readonly limit?: number
+}
+
+const pageSize = 500
+
+/** As Markdown. */
+export const commandReport = (options: CommandReportOptions = {}): Effect.Effect<string, PersistenceFailed, Commands> =>
+  Effect.gen(function* () {
+    const service = yield* Commands
+    const { title, limit = 1000, ...filter } = options
+    const commands: Array<StoredCommand> = []
+    let after: number | undefined = 0
+    while (after !== undefined && commands.length < limit) {
+      const page: { readonly commands: ReadonlyArray<StoredCommand>; readonly next: number | undefined } = yield* service.list(
+        filter,
+        Math.min(pageSize, limit - commands.length),
+        after,
+      )
+      commands.push(...page.commands)
+      after = page.next
+    }
+    const isAll = Object.keys(filter).length === 0
+    return CommandReport.report({
+      title,
+      commands: commands.map(reported),
+      // Of a part only what is listed can be counted, unless that is all of it.
+      counts: isAll ? yield* totals(service.counts) : undefined,
+    })
+  })
+
+/** A stored command as reports and diagrams take it. */
+export const reported = ({ key, queue, instance, slot, status, attempts, problem }: StoredCommand): CommandReport.CommandRecord => ({
+  id: key,
+  instance: instance === undefined ? queue : `${instance.machine} ${instance.id}`,
+  name: slot,
+  status,
+  attempts,
+  error: problem,
+})
+
+type Counts = ReadonlyArray<{ readonly status: CommandStatus; readonly count: number }>
+
+const totals = <E>(counts: Effect.Effect<Counts, E>): Effect.Effect<CommandReport.CommandCounts, E> =>
+  Effect.map(counts, (rows) => {
+    const sums: { [status in CommandStatus]?: number } = {}
+    for (const { status, count } of rows) sums[status] = (sums[status] ?? 0) + count
+    return sums
+  })

@@ -1,0 +1,256 @@
+/** What a worker has in hand: the queues it serves, the commands it holds, and what became of those that are over. */
+import * as Cause from "effect/Cause"
+import type * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type { Claim, ClaimedCommand, Exchange, Finished, Verdict, Want } from "../Commands.ts"
+import { cut, type Executable, type FindExecutable, type Held, neverEnded, tookTooLong } from "./Executable.ts"
+import { QueueRun, type Running } from "./QueueRun.ts"
+import type { WorkerConfig } from "./WorkerConfig.ts"
+
+/** So many are started before others in the process get their turn. */
+const turnLimit = 64
+
+/** How long a command nobody here knows is left to others; doubled each time, up to five minutes. */
+const unknownMillis = { first: 5_000, longest: 300_000 }
+
+interface Served {
+  readonly run: QueueRun
+  readonly finders: Set<FindExecutable>
+}
+
+export interface WorkloadEvents {
+  /** A command is over, and has to be stored. */
+  readonly finished: () => void
+  /** Something has to be looked at by then. */
+  readonly due: (at: number) => void
+}
+
+export class Workload {
+  readonly #config: WorkerConfig
+  readonly #clock: Clock.Clock
+  readonly #run: (effect: Effect.Effect<void>) => void
+  readonly #events: WorkloadEvents
+  readonly #queues = new Map<string, Served>()
+  readonly #unknown = new Set<string>()
+  /** Over, and not stored yet. */
+  finished: Array<Finished> = []
+  firstFinishedAt = 0
+  isStopping = false
+
+  constructor(config: WorkerConfig, clock: Clock.Clock, run: (effect: Effect.Effect<void>) => void, events: WorkloadEvents) {
+    this.#config = config
+    this.#clock = clock
+    this.#run = run
+    this.#events = events
+  }
+
+  /** Returns how to stop serving. */
+  serve(queue: string, find: FindExecutable): () => void {
+    let served = this.#queues.get(queue)
+    if (served === undefined) {
+      served = { run: new QueueRun(queue, this.#config, this.#now()), finders: new Set() }
+      this.#queues.set(queue, served)
+    }
+    const { run, finders } = served
+    finders.add(find)
+    run.isHot = true
+    return () => {
+      finders.delete(find)
+    }
+  }
+
+  #now(): number {
+    return this.#clock.currentTimeMillisUnsafe()
+  }
+
+  serves(queue: string): boolean {
+    return this.#queues.has(queue)
+  }
+
+  /** There may be something in these queues; without queues, in any. */
+  heat(queues: ReadonlySet<string> | undefined) {
+    for (const [name, { run }] of this.#queues) if (queues?.has(name) ?? true) run.isHot = true
+  }
+
+  wants(now: number): ReadonlyArray<Want> {
+    if (this.isStopping) return []
+    const wants: Array<Want> = []
+    for (const { run, finders } of this.#queues.values()) {
+      const limit = finders.size === 0 ? 0 : run.wants(now)
+      if (limit > 0) wants.push({ queue: run.name, limit })
+    }
+    return wants
+  }
+
+  /** Whether it is running out of commands of one of these queues. */
+  isShort(wants: ReadonlyArray<Want>): boolean {
+    return wants.some(({ queue, limit }) => limit >= (this.#queues.get(queue)?.run.size ?? 0) / 2)
+  }
+
+  /** When the store should be asked by itself. */
+  askAt(): number {
+    let next = Number.POSITIVE_INFINITY
+    for (const { run } of this.#queues.values()) if (run.size > run.held) next = Math.min(next, run.askAt)
+    return next
+  }
+
+  get heldCount(): number {
+    let held = 0
+    for (const { run } of this.#queues.values()) held += run.held
+    return held
+  }
+
+  get runningCount(): number {
+    let running = 0
+    for (const { run } of this.#queues.values()) running += run.running.size
+    return running
+  }
+
+  /** Everything this worker has claimed and not told the store the end of. */
+  *held(): Iterable<Held> {
+    for (const { run } of this.#queues.values()) {
+      yield* run.waiting
+      for (const { command } of run.running.values()) yield command
+    }
+  }
+
+  /** `validUntil` is reckoned from before the store was asked: by its clock the claims end no sooner. */
+  take(wants: ReadonlyArray<Want>, { claimed, next, busy }: Exchange, validUntil: number) {
+    const now = this.#now()
+    for (const command of claimed) this.#queues.get(command.queue)?.run.waiting.push({ ...command, validUntil })
+    for (const { queue, limit } of wants) {
+      const got = claimed.filter((command) => command.queue === queue).length
+      this.#queues.get(queue)?.run.answered({ wanted: limit, got, nextMillis: next.get(queue), isBusy: busy.has(queue) }, now)
+    }
+    this.#pumpAll()
+  }
+
+  #pumpAll() {
+    for (const { run } of this.#queues.values()) if (run.waiting.length > 0) this.#pump(run)
+  }
+
+  #pump(run: QueueRun): void {
+    for (let started = 0; run.hasRoom && !this.isStopping; started++) {
+      if (started === turnLimit) {
+        const later = Effect.sync(() => this.#pump(run))
+        this.#run(Effect.andThen(Effect.yieldNow, later))
+        return
+      }
+      const command = run.waiting.shift()
+      if (command === undefined) return
+      this.#start(run, command)
+    }
+  }
+
+  #start(run: QueueRun, command: Held) {
+    // This process may have slept: then others may have executed it.
+    if (command.validUntil <= this.#now()) return this.#finish(run, command, { _tag: "Released", delayMillis: 0 })
+    const executable = this.#find(command)
+    if (executable === undefined) return this.#leaveToOthers(run, command)
+    const { execute, conclude, timeoutMillis, maxAttempts } = executable
+    const running: Running = { command, executable, fiber: undefined, deadline: this.#now() + timeoutMillis }
+    // It may do a great deal before it first waits, a stop of this worker included.
+    run.running.set(command.number, running)
+    this.#events.due(running.deadline)
+    this.#watch(run, running, command.attempts > maxAttempts ? conclude(neverEnded(command.attempts - 1)) : execute)
+  }
+
+  #watch(run: QueueRun, running: Running, execution: Executable["execute"]) {
+    const { command, executable } = running
+    const fiber = executable.run(execution)
+    if (run.running.get(command.number) !== running) return fiber.interruptUnsafe()
+    running.fiber = fiber
+    this.#follow(run, running, fiber)
+  }
+
+  #find(command: Held): Executable | undefined {
+    for (const find of this.#queues.get(command.queue)?.finders ?? []) {
+      const executable = find(command)
+      if (executable !== undefined) return executable
+    }
+    return undefined
+  }
+
+  /** Whoever runs another version may know it. */
+  #leaveToOthers(run: QueueRun, command: ClaimedCommand) {
+    const { queue, slot, claim } = command
+    if (!this.#unknown.has(`${queue} ${slot}`)) {
+      this.#unknown.add(`${queue} ${slot}`)
+      this.#run(Effect.logWarning(`command ${slot} of queue ${queue} is not known here and left to other workers`))
+    }
+    const delayMillis = Math.min(unknownMillis.longest, unknownMillis.first * 2 ** Math.min(20, claim - 1))
+    this.#finish(run, command, { _tag: "Released", delayMillis })
+  }
+
+  #follow(run: QueueRun, running: Running, fiber: NonNullable<Running["fiber"]>) {
+    const { command } = running
+    fiber.addObserver((exit) => {
+      // Somebody else has it, or it has been judged already.
+      if (run.running.get(command.number) !== running || running.fiber !== fiber) return
+      run.running.delete(command.number)
+      if (exit._tag === "Success") this.#finish(run, command, exit.value)
+      else if (Cause.hasInterruptsOnly(exit.cause)) this.#finish(run, command, { _tag: "Released", delayMillis: 1000 })
+      else this.#finish(run, command, { _tag: "Failed", problem: cut(Cause.pretty(exit.cause)) })
+      if (run.waiting.length > 0) this.#pump(run)
+    })
+  }
+
+  #finish(run: QueueRun, { number, claim }: Claim, verdict: Verdict) {
+    run.finished(verdict, this.#now())
+    if (this.finished.length === 0) this.firstFinishedAt = this.#now()
+    this.finished.push({ number, claim, verdict })
+    this.#events.finished()
+  }
+
+  /** Others have these by now: whatever is still done here would not be stored. */
+  lose(numbers: ReadonlySet<number>) {
+    for (const { run } of this.#queues.values()) {
+      const kept = run.waiting.filter(({ number }) => !numbers.has(number))
+      run.waiting.splice(0, run.waiting.length, ...kept)
+      for (const number of numbers) {
+        const running = run.running.get(number)
+        run.running.delete(number)
+        running?.fiber?.interruptUnsafe()
+      }
+    }
+    this.#pumpAll()
+  }
+
+  /** Judges executions that have taken too long, whether or not they can be stopped. Returns when the next one will have. */
+  endOverdue(now: number): number {
+    let next = Number.POSITIVE_INFINITY
+    for (const { run } of this.#queues.values()) {
+      for (const running of run.running.values()) {
+        if (running.deadline <= now) this.#end(run, running)
+        next = Math.min(next, running.deadline)
+      }
+    }
+    return next
+  }
+
+  #end(run: QueueRun, running: Running) {
+    const { executable, fiber } = running
+    running.deadline = Number.POSITIVE_INFINITY
+    this.#watch(run, running, executable.conclude(tookTooLong(executable.timeoutMillis)))
+    fiber?.interruptUnsafe()
+  }
+
+  /** Hands back what has not begun. */
+  handBackWaiting() {
+    for (const { run } of this.#queues.values()) {
+      for (const command of run.waiting.splice(0)) this.#finish(run, command, { _tag: "Released", delayMillis: 0 })
+    }
+  }
+
+  /** Hands back what has not ended. */
+  handBackRunning() {
+    for (const { run } of this.#queues.values()) {
+      const late = [...run.running.values()]
+      run.running.clear()
+      for (const { command, fiber } of late) {
+        this.#finish(run, command, { _tag: "Released", delayMillis: 0 })
+        fiber?.interruptUnsafe()
+      }
+    }
+  }
+}

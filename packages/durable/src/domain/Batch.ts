@@ -1,0 +1,48 @@
+/**
+ * Many events as two parameters of one statement. Payloads go as one run of bytes that the database cuts into pieces: no
+ * base64, and no limit on how many there are.
+ */
+import * as Encoding from "effect/Encoding"
+import type { Batch } from "./EventDialect.ts"
+import type { NewEntry } from "./StoredEntry.ts"
+
+export const batchOf = (entries: ReadonlyArray<NewEntry>): Batch => {
+  // Never empty: what has no bytes at all is null for SQLite.
+  const payloads = new Uint8Array(1 + entries.reduce((sum, { entry }) => sum + entry.payload.length, 0))
+  let begin = 0
+  const rows = entries.map(({ entry, origin }) => {
+    const row = [
+      Encoding.encodeHex(entry.id),
+      entry.event,
+      entry.primaryKey,
+      entry.createdAtMillis,
+      origin === undefined ? null : Encoding.encodeHex(origin),
+      begin + 1,
+      entry.payload.length,
+    ]
+    payloads.set(entry.payload, begin)
+    begin += entry.payload.length
+    return row
+  })
+  return { count: entries.length, rows: JSON.stringify(rows), payloads }
+}
+
+/** More than this in one statement gains no throughput and costs latency and memory. */
+export const batchLimit = 500
+const batchBytes = 4 * 1024 * 1024
+
+/** As many at once as are not too much for one statement. */
+export const inBatches = <A>(all: ReadonlyArray<A>, entryOf: (one: A) => NewEntry): ReadonlyArray<ReadonlyArray<A>> => {
+  const batches: Array<Array<A>> = []
+  let bytes = Number.POSITIVE_INFINITY
+  for (const one of all) {
+    const size = entryOf(one).entry.payload.length
+    if (bytes + size > batchBytes || batches.at(-1)?.length === batchLimit) {
+      batches.push([])
+      bytes = 0
+    }
+    batches.at(-1)?.push(one)
+    bytes += size
+  }
+  return batches
+}

@@ -1,0 +1,120 @@
+/**
+ * The end of a journal as this process knows it: how far it has come, the last events, and who waits for more. A thousand
+ * readers that keep up are served from here and cost the database one read.
+ */
+import * as Effect from "effect/Effect"
+import { keyOf } from "./EventStore.ts"
+import type { StoredEntry } from "./StoredEntry.ts"
+
+/** Readers further behind read from the database. */
+const keptEntries = 1_000
+const keptBytes = 1024 * 1024
+
+export class Tail {
+  #position: number
+  /** Everything after `#keptAfter`, but for what compaction deleted. */
+  #kept: Array<StoredEntry> = []
+  #keptAfter: number
+  #bytes = 0
+  readonly #keepLatest: ReadonlySet<string>
+  readonly #waiting = new Set<() => void>()
+
+  constructor(position: number, keepLatest: ReadonlySet<string>) {
+    this.#position = position
+    this.#keptAfter = position
+    this.#keepLatest = keepLatest
+  }
+
+  /** The last position known to be stored. */
+  get position(): number {
+    return this.#position
+  }
+
+  /** Told by whoever stored something. False when others stored something before it that is not known here. */
+  stored(entries: ReadonlyArray<StoredEntry>): boolean {
+    const [first] = entries
+    if (first === undefined || first.position <= this.#position) return true
+    if (first.position !== this.#position + 1) return false
+    this.extend(entries[entries.length - 1]?.position ?? first.position, entries)
+    return true
+  }
+
+  /** These are all the events from the last known position to this one. */
+  extend(position: number, entries: ReadonlyArray<StoredEntry>) {
+    const fresh = entries.filter((stored) => stored.position > this.#position)
+    this.#dropObsolete(fresh)
+    for (const stored of fresh) {
+      this.#kept.push(stored)
+      this.#bytes += stored.entry.payload.length
+    }
+    this.#trim()
+    this.#position = Math.max(this.#position, position)
+    this.#wake()
+  }
+
+  /** Positions up to this one are stored, and nobody here wants to see them. */
+  reach(position: number) {
+    if (position <= this.#position) return
+    this.#position = position
+    this.forget()
+    this.#wake()
+  }
+
+  /** What is kept here is not what is stored any more. */
+  forget() {
+    this.#kept = []
+    this.#keptAfter = this.#position
+    this.#bytes = 0
+  }
+
+  get isAwaited(): boolean {
+    return this.#waiting.size > 0
+  }
+
+  /** Everything after a position; undefined when that is not known here. */
+  after(position: number): ReadonlyArray<StoredEntry> | undefined {
+    if (position < this.#keptAfter) return undefined
+    return this.#kept.slice(this.#kept.findLastIndex((stored) => stored.position <= position) + 1)
+  }
+
+  /** Waits until there is something after a position. */
+  passed(position: number): Effect.Effect<void> {
+    return Effect.callback((resume) => {
+      const look = () => {
+        if (this.#position <= position) return
+        this.#waiting.delete(look)
+        resume(Effect.void)
+      }
+      this.#waiting.add(look)
+      look()
+      return Effect.sync(() => this.#waiting.delete(look))
+    })
+  }
+
+  /** Whoever waits runs at once, before this returns: everything else has to be in its place. */
+  #wake() {
+    for (const look of [...this.#waiting]) look()
+  }
+
+  /** What a newer one has made obsolete is deleted in the database too. */
+  #dropObsolete(newer: ReadonlyArray<StoredEntry>) {
+    const keys = new Set(
+      newer.filter(({ entry }) => this.#keepLatest.has(entry.event)).map(({ entry }) => keyOf(entry.event, entry.primaryKey)),
+    )
+    if (keys.size === 0) return
+    this.#kept = this.#kept.filter(({ entry }) => !this.#keepLatest.has(entry.event) || !keys.has(keyOf(entry.event, entry.primaryKey)))
+    this.#bytes = this.#kept.reduce((sum, { entry }) => sum + entry.payload.length, 0)
+  }
+
+  #trim() {
+    let dropped = 0
+    while (this.#kept.length - dropped > keptEntries || this.#bytes > keptBytes) {
+      const oldest = this.#kept[dropped]
+      if (oldest === undefined) break
+      this.#bytes -= oldest.entry.payload.length
+      this.#keptAfter = oldest.position
+      dropped++
+    }
+    if (dropped > 0) this.#kept.splice(0, dropped)
+  }
+}

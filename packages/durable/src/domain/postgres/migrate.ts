@@ -1,0 +1,49 @@
+/** The tables of domain events on PostgreSQL. */
+import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { migrateTables } from "../../postgres/migrate.ts"
+
+const statements = (schema: string) => [
+  // One row per journal, changed by each batch: with room in its page no index has to be told.
+  `create table ${schema}.domain_journals (
+    position bigint not null,
+    emptied integer not null default 0,
+    journal text collate "C" primary key
+  ) with (fillfactor = 10)`,
+  `create table ${schema}.domain_events (
+    position bigint not null,
+    at bigint not null,
+    id uuid not null,
+    origin uuid,
+    journal text collate "C" not null,
+    event text collate "C" not null,
+    primary_key text collate "C" not null,
+    payload bytea not null,
+    primary key (journal, position),
+    unique (journal, id)
+  )`,
+  // What is in conflict with an event from elsewhere, and what a newer event makes obsolete.
+  `create index domain_events_key on ${schema}.domain_events (journal, event, primary_key, at)`,
+  `create table ${schema}.domain_remotes (
+    sequence bigint not null default 0,
+    sent bigint not null default 0,
+    remote uuid not null,
+    journal text collate "C" not null,
+    primary key (journal, remote)
+  )`,
+  `create table ${schema}.domain_projections (
+    position bigint not null,
+    version integer not null,
+    journal text collate "C" not null,
+    name text collate "C" not null,
+    primary key (journal, name)
+  ) with (fillfactor = 10)`,
+]
+
+const events = (schema: string) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    for (const statement of statements(schema)) yield* sql.unsafe(statement)
+  })
+
+export const migrate = (schema: string) => migrateTables(schema, "domain_migrations", { "0001_events": events(schema) })

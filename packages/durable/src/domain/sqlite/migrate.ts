@@ -1,0 +1,55 @@
+/** The tables of domain events on SQLite. */
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { migrateTables } from "../../sqlite/migrate.ts"
+
+const statements = [
+  `create table detent_domain_journals (
+    journal text primary key not null,
+    position integer not null,
+    emptied integer not null default 0
+  )`,
+  `create table detent_domain_events (
+    journal text not null,
+    position integer not null,
+    at integer not null,
+    id blob not null,
+    origin blob,
+    event text not null,
+    primary_key text not null,
+    payload blob not null,
+    unique (journal, position),
+    unique (journal, id)
+  )`,
+  // What is in conflict with an event from elsewhere, and what a newer event makes obsolete.
+  `create index detent_domain_events_key on detent_domain_events (journal, event, primary_key, at)`,
+  `create table detent_domain_remotes (
+    journal text not null,
+    remote blob not null,
+    sequence integer not null default 0,
+    sent integer not null default 0,
+    primary key (journal, remote)
+  )`,
+  `create table detent_domain_projections (
+    journal text not null,
+    name text not null,
+    version integer not null,
+    position integer not null,
+    primary key (journal, name)
+  )`,
+]
+
+const events = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  for (const statement of statements) yield* sql.unsafe(statement)
+})
+
+/** Who writes waits for other processes, and readers for nobody. Switching to WAL fails at once while another process does the same. */
+const configure = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  yield* sql`pragma busy_timeout = 5000`
+  yield* Effect.retry(sql`pragma journal_mode = wal`, { schedule: Schedule.spaced("50 millis"), times: 100 })
+})
+
+export const migrate = Effect.andThen(configure, migrateTables("detent_domain_migrations", { "0001_events": events }))

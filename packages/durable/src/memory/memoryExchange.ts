@@ -1,0 +1,137 @@
+/** Claiming and finishing commands in memory. */
+import type { Claim, ClaimedCommand, Finished, Verdict, Want } from "../Commands.ts"
+import { roomIn, unlimited } from "../command/QueueLimits.ts"
+import { begun } from "../command/RateWindow.ts"
+import type { MemoryCommand } from "./MemoryCommand.ts"
+import type { MemoryState } from "./MemoryState.ts"
+
+/** The command of a claim, while it is still this worker's. */
+export const held = (state: MemoryState, worker: string, { number, claim }: Claim): MemoryCommand | undefined => {
+  const command = state.openCommands.get(number)
+  return command?.claims === claim && command.worker === worker && command.status === "processing" ? command : undefined
+}
+
+/** False where it is no longer this worker's. */
+export const finish = (state: MemoryState, worker: string, finished: Finished, now: number): boolean => {
+  const command = held(state, worker, finished)
+  if (command === undefined) return wasFinished(state, worker, finished)
+  const { verdict } = finished
+  command.claimedUntil = undefined
+  switch (verdict._tag) {
+    case "Completed":
+      end(state, command, "completed", undefined, now)
+      break
+    case "Skipped":
+      end(state, command, "skipped", verdict.reason, now)
+      break
+    case "Failed":
+      end(state, command, "failed", verdict.problem, now)
+      break
+    case "Retry":
+      command.problem = verdict.problem
+      putBack(command, verdict.delayMillis, now)
+      break
+    case "Released":
+      command.attempts--
+      putBack(command, verdict.delayMillis, now)
+  }
+  return true
+}
+
+/** What was stored before, and told when nobody heard, is no refusal. */
+const wasFinished = (state: MemoryState, worker: string, { number, claim, verdict }: Finished): boolean => {
+  const status = ends[verdict._tag]
+  const isThat = (command: MemoryCommand) =>
+    command.number === number && command.claims === claim && command.worker === worker && command.status === status
+  return status !== undefined && [...state.commands.values()].some(isThat)
+}
+
+const ends: { readonly [tag in Verdict["_tag"]]?: MemoryCommand["status"] } = {
+  Completed: "completed",
+  Skipped: "skipped",
+  Failed: "failed",
+}
+
+const end = (state: MemoryState, command: MemoryCommand, status: MemoryCommand["status"], problem: string | undefined, now: number) => {
+  command.status = status
+  command.problem = problem
+  command.finishedAt = now
+  state.openCommands.delete(command.number)
+}
+
+const putBack = (command: MemoryCommand, delayMillis: number, now: number) => {
+  command.status = "pending"
+  command.worker = undefined
+  command.runAt = Math.ceil(now + delayMillis)
+  command.waits = delayMillis > 0
+}
+
+/** Its worker let its claim end. */
+export const expire = (command: MemoryCommand) => {
+  command.status = "pending"
+  command.worker = undefined
+  command.claimedUntil = undefined
+}
+
+export const claimFrom = (
+  state: MemoryState,
+  { queue, limit }: Want,
+  worker: string,
+  claimMillis: number,
+  now: number,
+): { readonly commands: ReadonlyArray<ClaimedCommand>; readonly nextMillis: number | undefined; readonly isBusy: boolean } => {
+  const known = state.queues.get(queue)
+  const open = [...state.openCommands.values()].filter((command) => command.queue === queue)
+  if (known?.settings.paused === true) return { commands: [], nextMillis: undefined, isBusy: false }
+  for (const command of open) {
+    if (command.waits && command.runAt <= now) command.waits = false
+    if (command.status === "processing" && (command.claimedUntil ?? 0) <= now) expire(command)
+  }
+  const processing = () => open.filter(({ status }) => status === "processing").length
+  const room = roomIn(known?.settings ?? unlimited, limit, processing, known?.starts ?? [], now)
+  const chosen = open
+    .filter((command) => command.status === "pending" && !command.waits && !isBehind(state, command))
+    .sort((left, right) => right.priority - left.priority || left.number - right.number)
+    .slice(0, room.limit)
+  for (const command of chosen) {
+    Object.assign(command, { status: "processing", worker, claimedUntil: Math.ceil(now + claimMillis) })
+    command.attempts++
+    command.claims++
+  }
+  if (known?.settings.rate !== undefined) known.starts = begun(known.starts, known.settings.rate, now, chosen.length)
+  return { commands: chosen.map(claimed), nextMillis: room.nextMillis ?? untilDue(open, now), isBusy: room.isBusy }
+}
+
+const isBehind = (state: MemoryState, { ordered, machine, id, number }: MemoryCommand): boolean => {
+  if (!ordered || machine === undefined) return false
+  const isAhead = (other: MemoryCommand) =>
+    other.ordered &&
+    other.machine === machine &&
+    other.id === id &&
+    other.number !== number &&
+    (other.number < number || other.status === "processing")
+  return [...state.openCommands.values()].some(isAhead)
+}
+
+const untilDue = (open: ReadonlyArray<MemoryCommand>, now: number): number | undefined => {
+  let first: number | undefined
+  for (const { waits, runAt, claimedUntil } of open) {
+    const free = waits ? runAt : claimedUntil
+    if (free !== undefined && (first === undefined || free < first)) first = free
+  }
+  return first === undefined ? undefined : Math.max(0, first - now)
+}
+
+const claimed = ({ machine, id, ...command }: MemoryCommand): ClaimedCommand => ({
+  number: command.number,
+  claim: command.claims,
+  key: command.key,
+  queue: command.queue,
+  slot: command.slot,
+  parameters: command.parameters,
+  instance: machine === undefined || id === undefined ? undefined : { machine, id },
+  sequence: command.sequence,
+  priority: command.priority,
+  attempts: command.attempts,
+  enqueuedAt: command.enqueuedAt,
+})

@@ -1,0 +1,53 @@
+/**
+ * What executing commands needs on PostgreSQL.
+ *
+ * - A command `waits` while its time has not come, because it was delayed or is to be tried again. Those that can be claimed,
+ *   or are, are one partial index, in the order they are claimed in; neither finished ones nor a million that are due next
+ *   week are in it.
+ * - Claiming changes no column that any index knows, and half of each page is left free: so a claimed command stays in its
+ *   page, and no index has to be told. A claim and its end cost 21 to 25 µs and 880 bytes of WAL, against 31 µs and 1,410
+ *   bytes where a claim leaves the index. What ended takes twice the space for it, until it is purged.
+ * - `claims` grows with every claim: whoever held a command before cannot finish it any more.
+ * - What ended is found by a BRIN index: it costs next to nothing to keep, and old ones lie together.
+ */
+import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { exchangeFunction } from "../exchangeFunction.ts"
+
+const statements = (schema: string) => [
+  `alter table ${schema}.commands
+    alter column instance drop not null,
+    alter column queue drop default,
+    alter column queue type text collate "C",
+    add column claims integer not null default 0,
+    add column waits boolean not null default false,
+    add column ordered boolean not null default false,
+    add column counted boolean not null default false,
+    add column dead boolean not null default false`,
+  `alter table ${schema}.commands set (fillfactor = 50)`,
+  `update ${schema}.commands c set queue = i.machine from ${schema}.instances i where i.instance = c.instance and c.queue = 'default'`,
+  `drop index ${schema}.commands_ready`,
+  `drop index ${schema}.commands_instance`,
+  `create index commands_open on ${schema}.commands (queue, priority desc, id) where finished_at is null and not waits`,
+  `create index commands_waiting on ${schema}.commands (queue, run_at) where waits`,
+  `create index commands_ordered on ${schema}.commands (instance, id) where ordered and finished_at is null`,
+  `create index commands_instance on ${schema}.commands (instance, id) where instance is not null`,
+  `create index commands_counted on ${schema}.commands (queue) where counted`,
+  `create index commands_dead on ${schema}.commands (id) where dead`,
+  `create index commands_finished on ${schema}.commands using brin (finished_at) with (autosummarize = on)`,
+  `create table ${schema}.queues (
+    name text collate "C" primary key,
+    paused boolean not null default false,
+    concurrency integer,
+    rate_limit integer,
+    rate_interval bigint,
+    starts jsonb not null default '[]'
+  )`,
+  exchangeFunction(schema),
+]
+
+export const commands = (schema: string) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    for (const statement of statements(schema)) yield* sql.unsafe(statement)
+  })

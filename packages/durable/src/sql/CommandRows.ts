@@ -1,0 +1,110 @@
+/** Rows of commands and queues as records; the column names are the same on SQLite and PostgreSQL. */
+import type { ClaimedCommand, CommandCount, CommandStatus, Finished, NewCommand, QueueRecord, StoredCommand } from "../Commands.ts"
+import type { InstanceKey } from "../Commit.ts"
+import { RowProblem } from "../StoreFailure.ts"
+import type { Row } from "./Row.ts"
+import { flagOf, optionalTextOf, textOf, wholeOf } from "./Row.ts"
+
+export const storedCommandOf = (row: Row): StoredCommand => ({
+  number: wholeOf(row, "number"),
+  key: textOf(row, "key"),
+  queue: textOf(row, "queue"),
+  slot: textOf(row, "slot"),
+  parameters: textOf(row, "parameters"),
+  instance: instanceOf(row),
+  sequence: wholeOf(row, "sequence"),
+  status: commandStatusOf(row),
+  priority: wholeOf(row, "priority"),
+  ordered: flagOf(row, "ordered"),
+  attempts: wholeOf(row, "attempts"),
+  runAt: wholeOf(row, "run_at"),
+  worker: optionalTextOf(row, "claimed_by"),
+  claimedUntil: optionalWholeOf(row, "claimed_until"),
+  problem: optionalTextOf(row, "last_error"),
+  enqueuedAt: wholeOf(row, "enqueued_at"),
+  finishedAt: optionalWholeOf(row, "finished_at"),
+})
+
+export const claimedCommandOf = (row: Row): ClaimedCommand => ({
+  number: wholeOf(row, "number"),
+  claim: wholeOf(row, "claim"),
+  key: textOf(row, "key"),
+  queue: textOf(row, "queue"),
+  slot: textOf(row, "slot"),
+  parameters: textOf(row, "parameters"),
+  instance: instanceOf(row),
+  sequence: wholeOf(row, "sequence"),
+  priority: wholeOf(row, "priority"),
+  attempts: wholeOf(row, "attempts"),
+  enqueuedAt: wholeOf(row, "enqueued_at"),
+})
+
+/** `returning` keeps no order. */
+export const byTurn = (left: ClaimedCommand, right: ClaimedCommand): number => right.priority - left.priority || left.number - right.number
+
+const instanceOf = (row: Row): InstanceKey | undefined => {
+  const machine = optionalTextOf(row, "machine")
+  return machine === undefined ? undefined : { machine, id: textOf(row, "instance_id") }
+}
+
+const optionalWholeOf = (row: Row, column: string): number | undefined => (row[column] === null ? undefined : wholeOf(row, column))
+
+const commandStatusOf = (row: Row): CommandStatus => {
+  const value = textOf(row, "status")
+  switch (value) {
+    case "pending":
+    case "processing":
+    case "completed":
+    case "failed":
+    case "skipped":
+      return value
+    default:
+      throw new RowProblem("column status should hold the status of a command")
+  }
+}
+
+export const commandCountOf = (row: Row): CommandCount => ({
+  queue: textOf(row, "queue"),
+  status: commandStatusOf(row),
+  count: wholeOf(row, "count"),
+})
+
+export const queueOf = (row: Row): QueueRecord => {
+  const limit = optionalWholeOf(row, "rate_limit")
+  return {
+    queue: textOf(row, "name"),
+    paused: flagOf(row, "paused"),
+    concurrency: optionalWholeOf(row, "concurrency"),
+    rate: limit === undefined ? undefined : { limit, intervalMillis: wholeOf(row, "rate_interval") },
+  }
+}
+
+/** Number, claim, status, problem, delay, attempts to take back. */
+export const finishedRow = ({ number, claim, verdict }: Finished): ReadonlyArray<string | number | null> => {
+  switch (verdict._tag) {
+    case "Completed":
+      return [number, claim, "completed", null, 0, 0]
+    case "Skipped":
+      return [number, claim, "skipped", verdict.reason, 0, 0]
+    case "Failed":
+      return [number, claim, "failed", verdict.problem, 0, 0]
+    case "Retry":
+      return [number, claim, "pending", verdict.problem, Math.ceil(verdict.delayMillis), 0]
+    case "Released":
+      return [number, claim, "pending", null, Math.ceil(verdict.delayMillis), 1]
+  }
+}
+
+/** Key, queue, slot, parameters, machine, id, priority, ordered, time it is not to run before, delay. */
+export const newCommandRow = (command: NewCommand): ReadonlyArray<string | number | null> => [
+  command.key,
+  command.queue,
+  command.slot,
+  command.parameters,
+  command.instance?.machine ?? null,
+  command.instance?.id ?? null,
+  command.priority,
+  command.ordered ? 1 : 0,
+  command.runAt === undefined ? null : Math.ceil(command.runAt),
+  Math.ceil(command.delayMillis),
+]

@@ -1,0 +1,160 @@
+/** What is the same SQL for commands on SQLite and PostgreSQL: looking at them, and what operators do with them. */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Fragment } from "effect/unstable/sql/Statement"
+import type { Claim, CommandFilter, CommandStatus, CommandsService, QueueSettings } from "../Commands.ts"
+import type { InstanceKey } from "../Commit.ts"
+import { unlimited } from "../command/QueueLimits.ts"
+import { anyMachine, persisting } from "../StoreFailure.ts"
+import { commandCountOf, queueOf, storedCommandOf } from "./CommandRows.ts"
+import type { Dialect } from "./Dialect.ts"
+import type { Row } from "./Row.ts"
+import { wholeOf } from "./Row.ts"
+
+type Retried = CommandFilter & { readonly key?: string }
+
+export const sqlCommands = (dialect: Dialect): Omit<CommandsService, "isShared" | "signal" | "enqueue" | "exchange"> => {
+  const { now } = dialect
+  const reading = persisting("read commands", anyMachine)
+  const changing = persisting("change commands", anyMachine)
+  return {
+    renew: (worker, claims, millis) =>
+      claims.length === 0
+        ? Effect.succeed([])
+        : persisting(
+            "renew",
+            anyMachine,
+          )(
+            Effect.flatMap(now, (time) =>
+              Effect.map(prolong(dialect, worker, claims, Math.ceil(millis), time), (rows) => {
+                const kept = new Set(rows.map((row) => wholeOf(row, "id")))
+                return claims.filter(({ number }) => !kept.has(number)).map(({ number }) => number)
+              }),
+            ),
+          ),
+    disown: (worker, held) => persisting("disown", anyMachine)(Effect.map(handBack(dialect, worker, held), (rows) => rows.length)),
+    releaseExpired: changing(Effect.flatMap(now, (time) => Effect.map(expire(dialect, time), (rows) => rows.length))),
+    get: (key) =>
+      reading(
+        Effect.map(select(dialect, dialect.sql`c.key = ${key}`, 1), ([row]) => Option.map(Option.fromNullishOr(row), storedCommandOf)),
+      ),
+    ofInstance: (key) =>
+      persisting("read commands", key)(Effect.map(select(dialect, ofInstance(dialect, key), 100_000), (rows) => rows.map(storedCommandOf))),
+    list: (filter, limit, after = 0) =>
+      reading(
+        Effect.map(select(dialect, dialect.sql`c.id > ${after} and ${matching(dialect, filter)}`, limit + 1), (rows) => {
+          const commands = rows.slice(0, limit).map(storedCommandOf)
+          return { commands, next: rows.length > limit ? commands.at(-1)?.number : undefined }
+        }),
+      ),
+    counts: reading(Effect.map(countRows(dialect), (rows) => rows.map(commandCountOf))),
+    retry: (filter) => changing(Effect.flatMap(now, (time) => Effect.map(revive(dialect, filter, time), (rows) => rows.length))),
+    countRetries: (filter) => reading(Effect.map(countFailed(dialect, filter), ([row]) => (row === undefined ? 0 : wholeOf(row, "count")))),
+    skip: (key, reason) =>
+      changing(Effect.flatMap(now, (time) => Effect.map(giveUp(dialect, key, reason, time), (rows) => rows.length > 0))),
+    purge: (statuses, finishedBefore, limit) =>
+      statuses.length === 0
+        ? Effect.succeed(0)
+        : persisting("purge", anyMachine)(Effect.map(remove(dialect, statuses, finishedBefore, limit), (rows) => rows.length)),
+    configure: (queue, settings) => {
+      const counted = settings.concurrency === undefined ? Effect.void : Effect.asVoid(countRunning(dialect, queue))
+      return changing(Effect.andThen(Effect.asVoid(configure(dialect, queue, settings)), counted))
+    },
+    queues: reading(Effect.map(queueRows(dialect), (rows) => rows.map(queueOf))),
+  }
+}
+
+const select = ({ sql, commands, instances }: Dialect, condition: Fragment, limit: number) => sql<Row>`
+  select c.id as number, c.key, c.queue, c.slot, c.parameters, c.sequence, c.status, c.priority, c.ordered, c.attempts, c.run_at,
+    c.claimed_by, c.claimed_until, c.last_error, c.enqueued_at, c.finished_at, i.machine, i.id as instance_id
+  from ${commands} c left join ${instances} i on i.instance = c.instance
+  where ${condition} order by c.id limit ${limit}`
+
+const ofInstance = ({ sql, instances }: Dialect, { machine, id }: InstanceKey): Fragment =>
+  sql`c.instance = (select instance from ${instances} where machine = ${machine} and id = ${id})`
+
+const matching = (dialect: Dialect, filter: CommandFilter): Fragment => {
+  const { sql, instances } = dialect
+  const conditions: Array<Fragment> = []
+  if (filter.queue !== undefined) conditions.push(sql`c.queue = ${filter.queue}`)
+  if (filter.status !== undefined) conditions.push(filter.status === "failed" ? sql`c.dead` : sql`c.status = ${filter.status}`)
+  if (filter.slot !== undefined) conditions.push(sql`c.slot = ${filter.slot}`)
+  if (filter.machine !== undefined && filter.id !== undefined)
+    conditions.push(ofInstance(dialect, { machine: filter.machine, id: filter.id }))
+  else if (filter.machine !== undefined)
+    conditions.push(sql`(select m.machine from ${instances} m where m.instance = c.instance) = ${filter.machine}`)
+  else if (filter.id !== undefined) conditions.push(sql`(select m.id from ${instances} m where m.instance = c.instance) = ${filter.id}`)
+  if (filter.enqueuedAfter !== undefined) conditions.push(sql`c.enqueued_at > ${filter.enqueuedAfter}`)
+  if (filter.enqueuedBefore !== undefined) conditions.push(sql`c.enqueued_at < ${filter.enqueuedBefore}`)
+  return sql.and(conditions)
+}
+
+const countRows = ({ sql, commands }: Dialect) =>
+  sql<Row>`select queue, status, count(*) as count from ${commands} group by queue, status order by queue, status`
+
+const prolong = ({ sql, commands, claims }: Dialect, worker: string, held: ReadonlyArray<Claim>, millis: number, now: Fragment) => sql<Row>`
+  update ${commands} set claimed_until = ${now} + ${millis}
+  from ${claims(JSON.stringify(held.map(({ number, claim }) => [number, claim])))} h
+  where ${commands}.id = h.number and claims = h.claim and claimed_by = ${worker} and status = 'processing'
+  returning ${commands}.id`
+
+const handBack = ({ sql, commands, claims }: Dialect, worker: string, held: ReadonlyArray<number>) => sql<Row>`
+  update ${commands} set status = 'pending', counted = false, claimed_by = null, claimed_until = null, attempts = attempts - 1
+  where finished_at is null and not waits and status = 'processing' and claimed_by = ${worker}
+  and id not in (select h.number from ${claims(JSON.stringify(held.map((number) => [number, 0])))} h)
+  returning id`
+
+const expire = ({ sql, commands }: Dialect, now: Fragment) => sql<Row>`
+  update ${commands} set status = 'pending', counted = false, claimed_by = null, claimed_until = null
+  where finished_at is null and not waits and status = 'processing' and claimed_until <= ${now}
+  returning id`
+
+const retryable = (dialect: Dialect, { key, ...filter }: Retried): Fragment => {
+  const { sql } = dialect
+  return sql`c.dead and ${key === undefined ? sql.literal("true") : sql`c.key = ${key}`} and ${matching(dialect, filter)}`
+}
+
+const revive = (dialect: Dialect, filter: Retried, now: Fragment) => {
+  const { sql, commands } = dialect
+  return sql<Row>`
+    update ${commands} set status = 'pending', dead = false, attempts = 0, run_at = ${now}, claimed_by = null, finished_at = null
+    where dead and id in (select c.id from ${commands} c where ${retryable(dialect, filter)})
+    returning id`
+}
+
+const countFailed = (dialect: Dialect, filter: Retried) => {
+  const { sql, commands } = dialect
+  return sql<Row>`select count(*) as count from ${commands} c where ${retryable(dialect, filter)}`
+}
+
+const giveUp = ({ sql, commands }: Dialect, key: string, reason: string, now: Fragment) => sql<Row>`
+  update ${commands} set status = 'skipped', waits = false, dead = false, last_error = ${reason}, finished_at = ${now}
+  where key = ${key} and status in ('failed', 'pending')
+  returning id`
+
+const remove = ({ sql, commands }: Dialect, statuses: ReadonlyArray<CommandStatus>, finishedBefore: number, limit: number) => sql<Row>`
+  delete from ${commands} where id in (
+    select id from ${commands} where finished_at < ${finishedBefore} and status in ${sql.in(statuses)} limit ${limit}
+  )
+  returning id`
+
+/** What is not given stays as it is. */
+const configure = ({ sql, queues }: Dialect, queue: string, settings: Partial<QueueSettings>) => {
+  const { paused, concurrency, rate } = { ...unlimited, ...settings }
+  const given = [
+    ...("paused" in settings ? [sql`paused = excluded.paused`] : []),
+    ...("concurrency" in settings ? [sql`concurrency = excluded.concurrency`] : []),
+    ...("rate" in settings ? [sql`rate_limit = excluded.rate_limit, rate_interval = excluded.rate_interval, starts = '[]'`] : []),
+  ]
+  return sql`
+    insert into ${queues} (name, paused, concurrency, rate_limit, rate_interval)
+    values (${queue}, ${sql.literal(String(paused))}, ${concurrency ?? null}, ${rate?.limit ?? null}, ${rate === undefined ? null : Math.ceil(rate.intervalMillis)})
+    on conflict (name) do ${given.length === 0 ? sql.literal("nothing") : sql`update set ${sql.csv(given)}`}`
+}
+
+/** From now on those count that are being executed already. */
+const countRunning = ({ sql, commands }: Dialect, queue: string) =>
+  sql`update ${commands} set counted = true where queue = ${queue} and finished_at is null and not waits and status = 'processing'`
+
+const queueRows = ({ sql, queues }: Dialect) =>
+  sql<Row>`select name, paused, concurrency, rate_limit, rate_interval from ${queues} order by name`

@@ -1,0 +1,81 @@
+/** Enqueues a batch of commands in SQL: one statement where all keys are new, and a second that finds out about the others. */
+import type { PersistenceFailed } from "@detent/machine"
+import * as Effect from "effect/Effect"
+import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { EnqueueOutcome, NewCommand } from "../Commands.ts"
+import { anyMachine, failingTyped, isContentProblem, isUndone, persistenceFailed } from "../StoreFailure.ts"
+import { newCommandRow } from "./CommandRows.ts"
+import type { Row } from "./Row.ts"
+import { textOf, wholeOf } from "./Row.ts"
+
+/** Both answer rows `(number, key)`. */
+export interface EnqueueStatements {
+  /** Rows as JSON: stores those whose key is free and whose instance exists. */
+  readonly insert: (rows: string) => Effect.Effect<ReadonlyArray<Row>, SqlError>
+  /** Keys as JSON. */
+  readonly find: (keys: string) => Effect.Effect<ReadonlyArray<Row>, SqlError>
+}
+
+/** How often a batch is tried that the database undid, or whose keys were freed while it looked. */
+const attemptLimit = 5
+
+/** The statements of one batch, all or nothing. */
+export const writeCommands = (
+  statements: EnqueueStatements,
+  commands: ReadonlyArray<NewCommand>,
+  attempts = 1,
+): Effect.Effect<ReadonlyArray<EnqueueOutcome>, SqlError> =>
+  Effect.flatMap(statements.insert(JSON.stringify([...firstOfKeys(commands).values()].map(newCommandRow))), (rows) => {
+    const inserted = numbersOf(rows)
+    const missing = commands.filter(({ key }) => !inserted.has(key))
+    if (missing.length === 0) return Effect.succeed(outcomes(commands, inserted, new Map()))
+    return Effect.flatMap(statements.find(JSON.stringify(missing.map(({ key }) => key))), (found) => {
+      const existing = numbersOf(found)
+      const isGone = missing.some(({ key, instance }) => !existing.has(key) && instance === undefined)
+      // Whoever had the key was removed in between: now it is free.
+      if (isGone && attempts < attemptLimit) return writeCommands(statements, commands, attempts + 1)
+      return Effect.succeed(outcomes(commands, inserted, existing))
+    })
+  })
+
+/** One command whose content the database cannot take does not fail the others. */
+export const enqueueBatch = (
+  statements: EnqueueStatements,
+  commands: ReadonlyArray<NewCommand>,
+  attempts = 1,
+): Effect.Effect<ReadonlyArray<EnqueueOutcome>, PersistenceFailed> =>
+  Effect.catch(failingTyped(writeCommands(statements, commands)), (error) => {
+    const failure = persistenceFailed("enqueue", anyMachine, error)
+    if (isUndone(error) && attempts < attemptLimit) return enqueueBatch(statements, commands, attempts + 1)
+    if (!isContentProblem(error)) return Effect.fail(failure)
+    if (commands.length === 1) return Effect.succeed([failure])
+    return Effect.map(
+      Effect.forEach(commands, (command) => enqueueBatch(statements, [command])),
+      (each) => each.flat(),
+    )
+  })
+
+const firstOfKeys = (commands: ReadonlyArray<NewCommand>): ReadonlyMap<string, NewCommand> => {
+  const first = new Map<string, NewCommand>()
+  for (const command of commands) if (!first.has(command.key)) first.set(command.key, command)
+  return first
+}
+
+const numbersOf = (rows: ReadonlyArray<Row>): Map<string, number> =>
+  new Map(rows.map((row) => [textOf(row, "key"), wholeOf(row, "number")]))
+
+const outcomes = (
+  commands: ReadonlyArray<NewCommand>,
+  inserted: ReadonlyMap<string, number>,
+  existing: ReadonlyMap<string, number>,
+): ReadonlyArray<EnqueueOutcome> => {
+  const told = new Set<string>()
+  return commands.map(({ key }): EnqueueOutcome => {
+    const number = inserted.get(key)
+    const isFirst = !told.has(key)
+    told.add(key)
+    if (number !== undefined) return { _tag: isFirst ? "Enqueued" : "Existing", number }
+    const known = existing.get(key)
+    return known === undefined ? { _tag: "NoInstance" } : { _tag: "Existing", number: known }
+  })
+}

@@ -1,0 +1,46 @@
+/** How commands are enqueued in SQL: a part of the caller's transaction where there is one, and together with others otherwise. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Metric from "effect/Metric"
+import type { SqlClient } from "effect/unstable/sql/SqlClient"
+import type { CommandsService, NewCommand } from "../Commands.ts"
+import { commandsEnqueued } from "../command/CommandMetrics.ts"
+import type { CommandSignal } from "../command/CommandSignal.ts"
+import { Enqueuer } from "../command/Enqueuer.ts"
+import { anyMachine, persisting } from "../StoreFailure.ts"
+import { type EnqueueStatements, enqueueBatch, writeCommands } from "./enqueueBatch.ts"
+
+export interface Enqueueing {
+  readonly sql: SqlClient
+  readonly statements: EnqueueStatements
+  readonly signal: CommandSignal
+  /** Tells workers of what the caller's transaction stored, once that is committed. */
+  readonly tellOnCommit: (queues: ReadonlySet<string>) => Effect.Effect<unknown, unknown>
+}
+
+export const enqueueing = ({ sql, statements, signal, tellOnCommit }: Enqueueing): Effect.Effect<CommandsService["enqueue"]> =>
+  Effect.contextWith((context: Context.Context<never>) => {
+    // Flushes serve many callers: they must not run in the transaction of the one who happens to begin it.
+    const outside = Context.omit(sql.transactionService)(context as Context.Context<unknown>) as Context.Context<never>
+    const enqueuer = new Enqueuer({
+      write: (commands) => enqueueBatch(statements, commands),
+      run: Effect.runForkWith(outside),
+      signal,
+    })
+    const within = (commands: ReadonlyArray<NewCommand>) =>
+      Effect.tap(persisting("enqueue", anyMachine)(writeCommands(statements, commands)), (outcomes) => {
+        const stored = commands.filter((_, index) => outcomes[index]?._tag === "Enqueued")
+        if (stored.length === 0) return Effect.void
+        return Effect.andThen(
+          Effect.ignore(tellOnCommit(new Set(stored.map(({ queue }) => queue)))),
+          Metric.update(commandsEnqueued, stored.length),
+        )
+      })
+    return Effect.succeed((commands) =>
+      Effect.contextWith((current: Context.Context<never>) =>
+        Context.getOption(current as Context.Context<unknown>, sql.transactionService)._tag === "None"
+          ? enqueuer.enqueue(commands)
+          : within(commands),
+      ),
+    )
+  })

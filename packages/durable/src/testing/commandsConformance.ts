@@ -1,0 +1,22 @@
+/**
+ * The rules of commands and their workers, as tests; the numbers are those of the conformance list.
+ *
+ *     commandsConformance("SQLite", sqliteLayer)
+ */
+import { layer } from "@effect/vitest"
+import type { CommandHooks, CommandStoreLayer, Topic } from "./command/CommandKit.ts"
+import { claiming } from "./command/claiming.ts"
+import { executing } from "./command/executing.ts"
+import { finishing } from "./command/finishing.ts"
+import { limiting } from "./command/limiting.ts"
+import { reporting } from "./command/reporting.ts"
+import { requested } from "./command/requested.ts"
+import { sharing } from "./command/sharing.ts"
+import { storing } from "./command/storing.ts"
+
+const topics: ReadonlyArray<Topic> = [storing, claiming, finishing, limiting, executing, sharing, requested, reporting]
+
+export const commandsConformance = <R = never>(name: string, store: CommandStoreLayer<R>, hooks: CommandHooks<R> = {}): void =>
+  layer(store, { excludeTestServices: true, timeout: "60 seconds" })(`${name}: commands`, (it) => {
+    for (const topic of topics) topic<R>(it as never, hooks)
+  })

@@ -1,0 +1,160 @@
+/** A store that is away for long: nothing that an instance does by itself ends with it. */
+import { Event, Machine, PersistenceFailed, State } from "@detent/machine"
+import { expect } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { TimedCall } from "./Machines.ts"
+import type { Kit } from "./Rig.ts"
+import { outage, type StoreProbe } from "./StoreProbe.ts"
+
+const S = State({ Idle: {}, Working: { n: Schema.Number }, Done: { n: Schema.Number } })
+const E = Event({ Begin: {}, Progress: {}, Finish: {}, Look: {} })
+
+const key = { machine: "worker", id: "w" }
+
+/** Works in three steps, each told by the work itself. Nobody supervises it. */
+const worker = (log: Array<string>, pause: Effect.Effect<void> = Effect.sleep("1 second")) =>
+  Machine.make({ name: "worker", state: S, event: E, initial: S.Idle() })
+    .on(S.Idle, E.Begin, S.Working, () => S.Working({ n: 0 }))
+    .on(S.Working, E.Progress, S.Working, ({ state }) => S.Working({ n: state.n + 1 }))
+    .on(S.Working, E.Finish, S.Done)
+    .on(S.Working, E.Look, S.Working, ({ state }) => S.Working(state))
+    .spawn(S.Working, ({ self }) =>
+      Effect.gen(function* () {
+        log.push("begins")
+        yield* pause
+        yield* self.send(E.Progress())
+        log.push("progressed")
+        yield* pause
+        yield* self.send(E.Finish())
+      }),
+    )
+
+const writesFail = (probe: StoreProbe) => {
+  probe.onCommit = () => Effect.fail(outage())
+}
+
+const allFails = (probe: StoreProbe) => {
+  writesFail(probe)
+  probe.onOpen = () => Effect.fail(outage("open"))
+}
+
+const heals = (probe: StoreProbe) => {
+  probe.onCommit = (_, commit) => commit
+  probe.onOpen = (open) => open
+}
+
+export const outages = ({ describe, test }: Kit) =>
+  describe("a store that is away for long", () => {
+    test("what the work of a state sends waits until it can be stored; the work is not started again", ({
+      open,
+      pass,
+      passFor,
+      passUntil,
+      events,
+      record,
+    }) =>
+      Effect.gen(function* () {
+        const log: Array<string> = []
+        const { engine, probe } = yield* open({ storeTimeout: "2 seconds" })
+        const instance = yield* engine.start(worker(log), "w")
+        yield* instance.send(E.Begin())
+        writesFail(probe)
+        for (let second = 0; second < 60; second++) yield* pass("1 second")
+        expect(log).toEqual(["begins"])
+        // Others are told that the store is away, not that the instance has ended.
+        const asking = yield* Effect.forkChild(Effect.flip(instance.send(E.Look())), { startImmediately: true })
+        expect(yield* passFor(asking)).toMatchObject({ _tag: "PersistenceFailed" })
+        expect(yield* instance.snapshot).toMatchObject({ status: "running", sequence: 1 })
+        expect(probe.batches.length).toBeLessThan(60)
+        heals(probe)
+        yield* passUntil("1 second", record(key), ({ tag }) => tag === "Done")
+        expect(log).toEqual(["begins", "progressed"])
+        expect((yield* events(key)).map(({ tag }) => tag)).toEqual(["Begin", "Progress", "Finish"])
+      }))
+
+    test("an instance with work that had to leave memory comes back by itself, and its work goes on", ({
+      open,
+      pass,
+      passUntil,
+      events,
+      record,
+    }) =>
+      Effect.gen(function* () {
+        const log: Array<string> = []
+        const { engine, probe } = yield* open({ storeTimeout: "2 seconds" })
+        const instance = yield* engine.start(worker(log), "w")
+        yield* instance.send(E.Begin())
+        allFails(probe)
+        yield* passUntil("1 second", engine.live, (live) => live === 0)
+        for (let second = 0; second < 60; second++) yield* pass("1 second")
+        heals(probe)
+        yield* passUntil("1 second", record(key), ({ tag }) => tag === "Done")
+        expect(log).toEqual(["begins", "begins", "progressed"])
+        expect((yield* events(key)).map(({ tag }) => tag)).toEqual(["Begin", "Progress", "Finish"])
+      }))
+
+    test("what a decision sent is handled when the store is back, though nobody asks", ({ open, pass, passUntil, events }) =>
+      Effect.gen(function* () {
+        for (const fail of [writesFail, allFails]) {
+          const id = fail === writesFail ? "writes" : "all"
+          const Sending = Machine.make({ name: "worker", state: S, event: E, initial: S.Idle() })
+            .on(S.Idle, E.Begin, S.Working, ({ self }) => {
+              self.send(E.Progress())
+              return S.Working({ n: 0 })
+            })
+            .on(S.Working, E.Progress, S.Working, ({ state }) => S.Working({ n: state.n + 1 }))
+            .enter(S.Working, () => Effect.void)
+          const { engine, probe } = yield* open({ storeTimeout: "2 seconds" })
+          const instance = yield* engine.start(Sending, id)
+          let commits = 0
+          probe.onCommit = (_, commit) => {
+            if (++commits === 2) fail(probe)
+            return commits === 2 ? Effect.fail(outage()) : commit
+          }
+          yield* instance.send(E.Begin())
+          for (let second = 0; second < 30; second++) yield* pass("1 second")
+          expect(yield* events({ machine: "worker", id })).toHaveLength(1)
+          heals(probe)
+          const stored = yield* passUntil("1 second", events({ machine: "worker", id }), ({ length }) => length > 1)
+          expect(stored.map(({ tag }) => tag)).toEqual(["Begin", "Progress"])
+        }
+      }))
+
+    test("work that itself fails because of a store is started again, without any supervision, until it succeeds", ({
+      open,
+      pass,
+      passUntil,
+      record,
+    }) =>
+      Effect.gen(function* () {
+        let away = true
+        const log: Array<string> = []
+        const asking = Effect.suspend(() =>
+          away ? Effect.fail(new PersistenceFailed({ machine: "other", operation: "commit", cause: new Error("away") })) : Effect.void,
+        )
+        const { engine } = yield* open()
+        const instance = yield* engine.start(worker(log, Effect.orDie(asking)), "w")
+        yield* instance.send(E.Begin())
+        for (let second = 0; second < 30; second++) yield* pass("1 second")
+        const starts = log.length
+        expect(starts).toBeGreaterThan(3)
+        expect(starts).toBeLessThan(15)
+        yield* instance.send(E.Look())
+        const before = log.length
+        away = false
+        yield* passUntil("1 second", record(key), ({ tag }) => tag === "Done")
+        expect(log.slice(before)).toEqual(["begins", "progressed"])
+      }))
+
+    test("a timer that is due waits without turning round and round", ({ open, pass, passUntil }) =>
+      Effect.gen(function* () {
+        const { engine, probe } = yield* open({ storeTimeout: "2 seconds", sweeper: { maxAttempts: 1000 } })
+        const call = yield* engine.start(TimedCall, "c")
+        writesFail(probe)
+        for (let second = 0; second < 180; second++) yield* pass("1 second")
+        expect(probe.batches.length).toBeLessThan(120)
+        heals(probe)
+        yield* passUntil("1 second", call.state, ({ _tag }) => _tag === "Late")
+      }))
+  })

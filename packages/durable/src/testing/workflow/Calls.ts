@@ -1,0 +1,29 @@
+/** What activities and compensations of a test did, in order: how often each of them ran can be told from it. */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Activity from "effect/unstable/workflow/Activity"
+
+export class Calls {
+  readonly all: Array<string> = []
+
+  /** Notes that something was done. */
+  note(what: string): Effect.Effect<void> {
+    return Effect.sync(() => {
+      this.all.push(what)
+    })
+  }
+
+  of(what: string): number {
+    return this.all.filter((call) => call === what).length
+  }
+
+  /** An activity that notes its name and returns a text. */
+  activity(name: string, result = name) {
+    return Activity.make({ name, success: Schema.String, execute: Effect.as(this.note(name), result) })
+  }
+
+  /** One that never ends by itself. */
+  stuck(name: string) {
+    return Activity.make({ name, execute: Effect.andThen(this.note(name), Effect.never) })
+  }
+}

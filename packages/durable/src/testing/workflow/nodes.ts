@@ -1,0 +1,212 @@
+/** Several processes on one store: an execution has one owner, who is replaced when it dies and refused when it comes back late. */
+import { expect } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as DurableDeferred from "effect/unstable/workflow/DurableDeferred"
+import * as Workflow from "effect/unstable/workflow/Workflow"
+import { StoreProbe } from "../engine/StoreProbe.ts"
+import { Calls } from "./Calls.ts"
+import type { Kit } from "./Rig.ts"
+
+const Job = Workflow.make("Job", { payload: { id: Schema.String }, success: Schema.String, error: Schema.String, idempotencyKey: ({ id }) => id })
+const Gate = DurableDeferred.make("gate", { success: Schema.String })
+const gateOf = (executionId: string) => DurableDeferred.tokenFromExecutionId(Gate, { workflow: Job, executionId })
+
+const fast = { lease: "900 millis", scanInterval: "200 millis" } as const
+const a = { ...fast, nodeId: "a" }
+const b = { ...fast, nodeId: "b" }
+
+export const nodes = ({ describe, nodesTest }: Kit) => {
+  describe("several nodes", () => {
+    nodesTest("each execution is run by the node that started it, while that is alive", ({ open, pass, eventually, journal }) =>
+      Effect.gen(function* () {
+        const [onA, onB] = [new Calls(), new Calls()]
+        const workflows = (calls: Calls) =>
+          Job.toLayer(({ id }) => Effect.andThen(calls.activity(`one ${id}`), Effect.andThen(Effect.sleep(500), calls.activity(`two ${id}`))))
+        const first = yield* open(workflows(onA), a)
+        yield* open(workflows(onB), b)
+        const ids = Array.from({ length: 30 }, (_, index) => `${index}`)
+        yield* first.run(Effect.forEach(ids, (id) => Job.execute({ id }, { discard: true }), { concurrency: "unbounded", discard: true }))
+        yield* eventually(
+          Effect.flatMap(pass("100 millis"), () => Effect.map(journal.count("workflow/Job"), (counts) => counts.get("Completed") ?? 0)),
+          (over) => over === 30,
+        )
+        expect(onA.all).toHaveLength(60)
+        expect(onB.all).toEqual([])
+      }))
+
+    nodesTest("of two that start the same execution at once, one runs it and both get its result", ({ open, pass }) =>
+      Effect.gen(function* () {
+        const calls = new Calls()
+        const workflows = Job.toLayer(() => calls.activity("work"))
+        const [first, second] = [yield* open(workflows, a), yield* open(workflows, b)]
+        const both = yield* Effect.forkChild(
+          Effect.all([first.run(Job.execute({ id: "same" })), second.run(Job.execute({ id: "same" }))], { concurrency: "unbounded" }),
+        )
+        for (let step = 0; step < 50 && both.pollUnsafe() === undefined; step++) yield* pass("200 millis")
+        expect(yield* Fiber.join(both)).toEqual(["work", "work"])
+        expect(calls.all).toEqual(["work"])
+      }))
+
+    nodesTest("a node that dies is taken over when its lease is over; nothing stored runs again", ({ open, until, comesTo, record }) =>
+      Effect.gen(function* () {
+        const calls = new Calls()
+        let isStuck = true
+        const workflows = Job.toLayer(() =>
+          Effect.gen(function* () {
+            yield* calls.activity("one")
+            if (isStuck) yield* calls.stuck("two")
+            return yield* calls.activity("three")
+          }),
+        )
+        const first = yield* open(workflows, a)
+        yield* open(workflows, b)
+        const id = yield* first.run(Job.execute({ id: "x" }, { discard: true }))
+        yield* until(() => calls.of("two") === 1)
+        expect((yield* record(Job, id)).reason).toMatch(/^a\//)
+        isStuck = false
+        yield* first.crash
+        yield* comesTo(Job, id, "Completed")
+        expect(calls.all).toEqual(["one", "two", "three"])
+      }))
+
+    nodesTest("a frozen node that wakes late is refused: nothing is doubled, and it compensates nothing", ({ open, until, comesTo, tags, pass }) =>
+      Effect.gen(function* () {
+        const [onA, onB] = [new Calls(), new Calls()]
+        const workflows = (calls: Calls) =>
+          Job.toLayer(() =>
+            Effect.gen(function* () {
+              yield* Job.withCompensation(calls.activity("one"), () => calls.note("undo one"))
+              yield* calls.activity("two")
+              return yield* calls.activity("three")
+            }),
+          )
+        const probe = new StoreProbe()
+        const thawed = yield* Deferred.make<void>()
+        let isFrozen = false
+        const whenThawed = <A, E>(effect: Effect.Effect<A, E>) => (isFrozen ? Effect.andThen(Deferred.await(thawed), effect) : effect)
+        probe.onCommit = (commits, commit) => {
+          // It freezes with the result of the second activity in its hands.
+          if (commits.some(({ events }) => events.some(({ tag }) => tag === "Activity/two"))) isFrozen = true
+          return whenThawed(commit)
+        }
+        probe.onOpen = whenThawed
+        probe.onLease = whenThawed
+        probe.onClaim = whenThawed
+        const first = yield* open(workflows(onA), { ...a, probe })
+        yield* open(workflows(onB), b)
+        const id = yield* first.run(Job.execute({ id: "x" }, { discard: true }))
+        yield* until(() => isFrozen)
+        yield* comesTo(Job, id, "Completed")
+        isFrozen = false
+        yield* Deferred.succeed(thawed, undefined)
+        yield* pass("2 seconds")
+        expect(onA.all).toEqual(["one", "two"])
+        expect(onB.all).toEqual(["two", "three"])
+        expect(yield* tags(Job, id)).toEqual(["Activity/one", "Resumed", "Activity/two", "Activity/three", "Completed"])
+        // It goes on with its life.
+        expect(yield* first.run(Job.execute({ id: "y" }))).toBe("three")
+      }))
+
+    nodesTest("a deferred that is completed on another node reaches an execution that sleeps, and one that runs", ({ open, until, reaches, comesTo }) =>
+      Effect.gen(function* () {
+        const calls = new Calls()
+        const busy = Promise.withResolvers<void>()
+        const workflows = Job.toLayer(({ id }) =>
+          id === "sleeps"
+            ? DurableDeferred.await(Gate)
+            : Effect.gen(function* () {
+                yield* calls.activity("before")
+                yield* Effect.promise(() => {
+                  calls.all.push("busy")
+                  return busy.promise
+                })
+                return yield* DurableDeferred.await(Gate)
+              }),
+        )
+        const first = yield* open(workflows, a)
+        const second = yield* open(workflows, b)
+        const sleeps = yield* first.run(Job.execute({ id: "sleeps" }, { discard: true }))
+        const runs = yield* first.run(Job.execute({ id: "runs" }, { discard: true }))
+        yield* reaches(Job, sleeps, "Suspended")
+        yield* until(() => calls.of("busy") === 1)
+        yield* second.run(DurableDeferred.succeed(Gate, { token: gateOf(sleeps), value: "from b" }))
+        yield* second.run(DurableDeferred.succeed(Gate, { token: gateOf(runs), value: "from b too" }))
+        busy.resolve()
+        yield* comesTo(Job, sleeps, "Completed")
+        yield* comesTo(Job, runs, "Completed")
+        expect(yield* first.run(Effect.forEach(["sleeps", "runs"], (id) => Job.execute({ id })))).toEqual(["from b", "from b too"])
+      }))
+
+    nodesTest("an interrupt from another node reaches an execution that runs", ({ open, until, comesTo }) =>
+      Effect.gen(function* () {
+        const calls = new Calls()
+        const slow = Promise.withResolvers<void>()
+        const workflows = Job.toLayer(() =>
+          Effect.gen(function* () {
+            yield* Job.withCompensation(calls.activity("one"), () => calls.note("undo one"))
+            yield* Effect.promise(() => {
+              calls.all.push("slow")
+              return slow.promise
+            })
+            return yield* calls.activity("two")
+          }),
+        )
+        const first = yield* open(workflows, a)
+        const second = yield* open(workflows, b)
+        const id = yield* first.run(Job.execute({ id: "x" }, { discard: true }))
+        yield* until(() => calls.of("slow") === 1)
+        yield* second.run(Job.interrupt(id))
+        yield* comesTo(Job, id, "Interrupted")
+        slow.resolve()
+        expect(calls.of("two")).toBe(0)
+        expect(calls.of("undo one")).toBe(1)
+      }))
+
+    nodesTest("a parent is woken by a child that another node ran", ({ open, comesTo, until }) =>
+      Effect.gen(function* () {
+        const Inner = Workflow.make("Inner", { payload: {}, success: Schema.String, idempotencyKey: () => "inner" })
+        const calls = new Calls()
+        const outer = Job.toLayer(() => Effect.andThen(calls.activity("before"), Inner.execute({})))
+        const inner = Inner.toLayer(() => DurableDeferred.await(Gate))
+        const first = yield* open(outer, a)
+        const second = yield* open(inner, b)
+        const id = yield* first.run(Job.execute({ id: "p" }, { discard: true }))
+        const child = yield* Inner.executionId({})
+        yield* until(() => calls.of("before") === 1)
+        yield* comesTo(Inner, child, "Suspended")
+        yield* comesTo(Job, id, "Suspended")
+        const token = DurableDeferred.tokenFromExecutionId(Gate, { workflow: Inner, executionId: child })
+        yield* second.run(DurableDeferred.succeed(Gate, { token, value: "woken" }))
+        yield* comesTo(Job, id, "Completed")
+        expect(yield* first.run(Job.execute({ id: "p" }))).toBe("woken")
+      }))
+
+    nodesTest("a node that is started again under its name goes on at once; its former life stops", ({ open, until, comesTo, pass }) =>
+      Effect.gen(function* () {
+        const calls = new Calls()
+        let isStuck = true
+        const workflows = Job.toLayer(({ id }) =>
+          Effect.gen(function* () {
+            if (isStuck) yield* calls.stuck(`stuck ${id}`)
+            return yield* calls.activity(`done ${id}`)
+          }),
+        )
+        const former = yield* open(workflows, { ...a, lease: "1 minute" })
+        const id = yield* former.run(Job.execute({ id: "x" }, { discard: true }))
+        yield* until(() => calls.of("stuck x") === 1)
+        isStuck = false
+        yield* open(workflows, { ...a, lease: "1 minute" })
+        yield* comesTo(Job, id, "Completed")
+        expect(calls.all).toEqual(["stuck x", "done x"])
+        yield* pass("1 second")
+        const other = yield* open(Layer.empty as never, b)
+        const late = yield* other.run(Job.execute({ id: "y" }, { discard: true }))
+        yield* comesTo(Job, late, "Completed")
+        expect(calls.of("done y")).toBe(1)
+      }))
+  })
+}

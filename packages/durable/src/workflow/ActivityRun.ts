@@ -1,0 +1,114 @@
+/**
+ * An activity at work, on a fiber of its own: a run that ends because something it waited for has come does not take along
+ * what is half done; the next run waits for it again.
+ */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Scope from "effect/Scope"
+import type * as Activity from "effect/unstable/workflow/Activity"
+import * as Workflow from "effect/unstable/workflow/Workflow"
+import { WorkflowInstance } from "effect/unstable/workflow/WorkflowEngine"
+import { clockDeferred } from "./ExecutionEvent.ts"
+import type { ExitCodec, StoredExit } from "./StoredExit.ts"
+
+/** An activity as the engine gets it; what its schemas and its body need is in the context of the fiber that calls it. */
+export interface AnyActivity extends Activity.AnyWithProps {
+  readonly execute: Effect.Effect<unknown, unknown, Scope.Scope>
+}
+
+export type ActivityOutcome =
+  | { readonly _tag: "Done"; readonly exit: StoredExit }
+  | { readonly _tag: "Suspended"; readonly cause: Cause.Cause<never> | undefined }
+  /** Nothing of it is kept. */
+  | { readonly _tag: "Interrupted" }
+  | { readonly _tag: "Died"; readonly cause: Cause.Cause<never> }
+
+export class ActivityRun {
+  readonly instance: WorkflowInstance["Service"]
+  /** Whether it is a durable clock that is slept in memory. */
+  readonly isSleep: boolean
+  readonly #codec: ExitCodec
+  readonly #context: Context.Context<never>
+  readonly #over: (outcome: ActivityOutcome) => void
+  #fiber: Fiber.Fiber<StoredExit, unknown> | undefined
+  #waiting = new Set<(outcome: ActivityOutcome) => void>()
+  #outcome: ActivityOutcome | undefined
+
+  /** `over` is told first, and passes the outcome on to those who wait once it is stored. */
+  constructor(
+    name: string,
+    parent: WorkflowInstance["Service"],
+    context: Context.Context<never>,
+    codec: ExitCodec,
+    over: (outcome: ActivityOutcome) => void,
+  ) {
+    this.isSleep = name.startsWith(clockDeferred(""))
+    this.instance = WorkflowInstance.initial(parent.workflow, parent.executionId)
+    this.instance.interrupted = parent.interrupted
+    this.#context = Context.add(context, WorkflowInstance, this.instance)
+    this.#codec = codec
+    this.#over = over
+  }
+
+  start(activity: AnyActivity) {
+    const encoded = Effect.flatMap(Effect.scoped(activity.execute), (value) => this.#codec.encode(Exit.succeed(value)))
+    const fiber = Effect.runForkWith(this.#context)(encoded)
+    this.#fiber = fiber
+    fiber.addObserver((exit) => this.#ended(exit))
+  }
+
+  /** Waits for it; whoever stops waiting ends it, unless it is to go on without them. */
+  wait(goesOn: () => boolean): Effect.Effect<ActivityOutcome> {
+    return Effect.callback<ActivityOutcome>((resume) => {
+      const told = (outcome: ActivityOutcome) => resume(Effect.succeed(outcome))
+      if (this.#outcome !== undefined) return told(this.#outcome)
+      this.#waiting.add(told)
+      return Effect.suspend(() => {
+        this.#waiting.delete(told)
+        return goesOn() || this.#waiting.size > 0 || this.#fiber === undefined ? Effect.void : Fiber.interrupt(this.#fiber)
+      })
+    })
+  }
+
+  tell(outcome: ActivityOutcome) {
+    this.#outcome = outcome
+    const waiting = this.#waiting
+    this.#waiting = new Set()
+    for (const told of waiting) told(outcome)
+  }
+
+  interrupt() {
+    this.#fiber?.interruptUnsafe()
+  }
+
+  #ended(exit: Exit.Exit<StoredExit, unknown>) {
+    const settled = Exit.isSuccess(exit) ? Effect.succeed<ActivityOutcome>({ _tag: "Done", exit: exit.value }) : this.#failure(exit.cause)
+    const { scope } = this.instance
+    const isKept = Exit.isFailure(exit) && this.#isSuspension(exit.cause)
+    const closed = scope.state._tag === "Empty" || isKept ? settled : Effect.andThen(Scope.close(scope, exit), settled)
+    Effect.runForkWith(this.#context)(closed).addObserver((outcome) =>
+      this.#over(Exit.isSuccess(outcome) ? outcome.value : { _tag: "Died", cause: outcome.cause }),
+    )
+  }
+
+  #isSuspension(cause: Cause.Cause<unknown>): boolean {
+    const suspendsOnFailure = Context.get(this.instance.workflow.annotations, Workflow.SuspendOnFailure)
+    return (this.instance.suspended && Cause.hasInterruptsOnly(cause)) || (suspendsOnFailure && !Cause.hasInterruptsOnly(cause))
+  }
+
+  #failure(cause: Cause.Cause<unknown>): Effect.Effect<ActivityOutcome> {
+    if (this.#isSuspension(cause)) {
+      const failed = Cause.hasInterruptsOnly(cause) ? this.instance.cause : Cause.die(Cause.squash(cause))
+      return Effect.succeed({ _tag: "Suspended", cause: failed })
+    }
+    if (Cause.hasInterruptsOnly(cause)) return Effect.succeed({ _tag: "Interrupted" })
+    const failure = Cause.fromReasons(cause.reasons.filter((reason) => reason._tag !== "Interrupt"))
+    if (Cause.hasDies(cause) && !Context.get(this.instance.workflow.annotations, Workflow.CaptureDefects)) {
+      return Effect.succeed({ _tag: "Died", cause: failure as Cause.Cause<never> })
+    }
+    return Effect.map(this.#codec.encode(Exit.failCause(failure)), (stored): ActivityOutcome => ({ _tag: "Done", exit: stored }))
+  }
+}

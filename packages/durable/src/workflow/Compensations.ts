@@ -1,0 +1,99 @@
+/**
+ * The scope of one run of a workflow. Its finalizers are the compensations, which Effect keeps in memory only: here each one
+ * that is over is journaled, so that a process that dies halfway does not compensate the same step twice.
+ *
+ * A compensation is known by the step it stands behind: the last activity, deferred or child that ended on the fiber that
+ * registers it. Where there is none the order could differ in the next run, and to skip the wrong one would be worse than to
+ * repeat one: such a compensation is not journaled, and may be repeated.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Scope from "effect/Scope"
+import type * as Workflow from "effect/unstable/workflow/Workflow"
+import { WorkflowInstance } from "effect/unstable/workflow/WorkflowEngine"
+import { compensationKey } from "./ExecutionState.ts"
+
+type Finalizer = (exit: Exit.Exit<unknown, unknown>) => Effect.Effect<unknown>
+
+/** Where it is kept which compensations are over. */
+export interface CompensationLog {
+  isCompensated(key: string): boolean
+  compensated(step: string, index: number): Effect.Effect<void>
+}
+
+export class Compensations {
+  readonly instance: WorkflowInstance["Service"]
+  readonly #log: CompensationLog
+  readonly #steps = new WeakMap<object, { readonly step: string; registered: number }>()
+  #abandoned = false
+  #asked = false
+
+  constructor(workflow: Workflow.Any, executionId: string, log: CompensationLog) {
+    this.#log = log
+    const scope = Scope.makeUnsafe()
+    const register = (finalizer: Finalizer) => this.#register(finalizer)
+    scope.state = { _tag: "Open", finalizerKey: undefined, finalizer: undefined, finalizers: new Finalizers(register) }
+    this.instance = WorkflowInstance.initial(workflow, executionId, scope)
+    // What `Workflow.addFinalizer` registers asks whether the run was abandoned before it does anything, and what belongs to
+    // this process alone, such as an open file, does not: so the two can be told apart.
+    Object.defineProperty(this.instance, "abandoned", {
+      enumerable: true,
+      get: () => {
+        this.#asked = true
+        return this.#abandoned
+      },
+      set: (abandoned: boolean) => {
+        this.#abandoned = abandoned
+      },
+    })
+  }
+
+  /** The run ends here without a result: nothing is compensated. */
+  abandon() {
+    this.#abandoned = true
+  }
+
+  /** A step has ended on this fiber. */
+  stepEnded(fiber: Fiber.Fiber<unknown, unknown>, step: string) {
+    this.#steps.set(fiber, { step, registered: 0 })
+  }
+
+  #register(finalizer: Finalizer): Finalizer {
+    const fiber = Fiber.getCurrent()
+    const behind = fiber === undefined ? undefined : this.#steps.get(fiber)
+    const index = behind === undefined ? 0 : behind.registered++
+    // `DurableDeferred.into` runs its effect with a copy of the instance, which never hears of an abandonment.
+    const isOfCopy = fiber !== undefined && Context.getOrUndefined(fiber.context, WorkflowInstance) !== this.instance
+    return (exit) =>
+      Effect.suspend(() => {
+        if (isOfCopy) return this.#abandoned ? Effect.void : this.#once(finalizer(exit), exit, behind?.step, index)
+        if (behind !== undefined && this.#log.isCompensated(compensationKey(behind.step, index))) return Effect.void
+        this.#asked = false
+        const effect = finalizer(exit)
+        return this.#asked && !this.#abandoned ? this.#once(effect, exit, behind?.step, index) : effect
+      })
+  }
+
+  /** Only failures compensate; what runs after a success is over with the execution. */
+  #once(effect: Effect.Effect<unknown>, exit: Exit.Exit<unknown, unknown>, step: string | undefined, index: number) {
+    if (Exit.isSuccess(exit) || step === undefined) return effect
+    if (this.#log.isCompensated(compensationKey(step, index))) return Effect.void
+    return Effect.andThen(effect, this.#log.compensated(step, index))
+  }
+}
+
+/** The table of a scope, which tells of every finalizer that is put into it. */
+class Finalizers extends Map<object, Finalizer> {
+  readonly #register: (finalizer: Finalizer) => Finalizer
+
+  constructor(register: (finalizer: Finalizer) => Finalizer) {
+    super()
+    this.#register = register
+  }
+
+  override set(key: object, finalizer: Finalizer): this {
+    return super.set(key, this.#register(finalizer))
+  }
+}

@@ -1,0 +1,8 @@
+/** An execution of an Effect workflow is an instance like any other: of the machine `workflow/NAME`, under its execution id. */
+import type * as Workflow from "effect/unstable/workflow/Workflow"
+import type { InstanceKey } from "../Commit.ts"
+
+/** The machine under which the executions of a workflow are listed. */
+export const machineOf = (workflowName: string): string => `workflow/${workflowName}`
+
+export const keyOf = (workflow: Workflow.Any, executionId: string): InstanceKey => ({ machine: machineOf(workflow._tag), id: executionId })

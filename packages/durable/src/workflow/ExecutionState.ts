@@ -1,0 +1,140 @@
+/** Where an execution stands, by its journal: what is done and need not be done again. Pure. */
+import type { InstanceKey, InstanceStatus } from "../Commit.ts"
+import { instanceName } from "../CommitCheck.ts"
+import type { OpenedInstance } from "../Journal.ts"
+import { clockDeferred, type Ending, type ExecutionEvent, readOrigin } from "./ExecutionEvent.ts"
+import { type StoredExit, storedVoid } from "./StoredExit.ts"
+
+/** The tag an execution is listed by. `Waiting`: something was completed for it, but it has not been started. */
+export type Phase = "Waiting" | "Running" | "Compensating" | "Suspended" | "Held" | Ending
+
+export const isEnded = (phase: Phase): phase is Ending => phase === "Completed" || phase === "Failed" || phase === "Interrupted"
+
+/** Whether somebody has to run it. */
+export const isAtWork = (phase: Phase): boolean => phase === "Running" || phase === "Compensating"
+
+export const statusOf = (phase: Phase): InstanceStatus => (isEnded(phase) ? "final" : phase === "Held" ? "held" : "running")
+
+/** Whether an execution that sleeps has to look at this. */
+export const isWake = ({ _tag }: ExecutionEvent): boolean =>
+  _tag === "Deferred" || _tag === "ClockFired" || _tag === "Interrupt" || _tag === "Resumed"
+
+export const phaseAfter = (phase: Phase, event: ExecutionEvent): Phase => {
+  if (isEnded(phase)) return phase
+  switch (event._tag) {
+    case "Started":
+      return "Running"
+    case "Ended":
+      return event.ending
+    case "Suspended":
+      return "Suspended"
+    case "Compensated":
+      return "Compensating"
+    case "Held":
+      return "Held"
+    case "Resumed":
+      return phase === "Suspended" || phase === "Held" ? "Running" : phase
+    case "Deferred":
+    case "ClockFired":
+    case "Interrupt":
+      return phase === "Suspended" ? "Running" : phase
+    default:
+      return phase
+  }
+}
+
+export const activityKey = (name: string, attempt: number): string => `${attempt}/${name}`
+
+export const compensationKey = (step: string, index: number): string => `${index}/${step}`
+
+export class ExecutionState {
+  /** The last event applied; -1 before the execution is stored at all. */
+  sequence = -1
+  phase: Phase = "Waiting"
+  payload: unknown = undefined
+  /** Executions that wait for the end of this one, by name. */
+  readonly parents = new Map<string, InstanceKey>()
+  readonly activities = new Map<string, StoredExit>()
+  readonly deferreds = new Map<string, StoredExit>()
+  /** Clocks that are set and have not fired. */
+  readonly clocks = new Set<string>()
+  readonly compensated = new Set<string>()
+  interruptRequested = false
+  /** Why it was suspended, where a failure suspended it. */
+  suspendedBy: unknown = undefined
+  problem: string | undefined = undefined
+  result: StoredExit | undefined = undefined
+
+  /** What it began with; none where only its completions are known. */
+  begin(origin: string | undefined) {
+    this.sequence = 0
+    if (origin === undefined) return
+    const { payload, parent } = readOrigin(origin)
+    this.phase = "Running"
+    this.payload = payload
+    if (parent !== undefined) this.parents.set(instanceName(parent), parent)
+  }
+
+  /** A journal that was pruned is that of an execution that has ended: its snapshot is the result. */
+  static restored({ record, snapshot, origin }: OpenedInstance): ExecutionState {
+    const state = new ExecutionState()
+    if (snapshot === undefined) {
+      state.begin(origin)
+      return state
+    }
+    state.sequence = record.sequence
+    state.phase = record.tag as Phase
+    state.result = readSnapshot(snapshot.body)
+    return state
+  }
+
+  apply(event: ExecutionEvent, sequence: number) {
+    this.sequence = sequence
+    this.phase = phaseAfter(this.phase, event)
+    switch (event._tag) {
+      case "Started":
+        this.payload = event.payload
+        if (event.parent !== undefined) this.parents.set(instanceName(event.parent), event.parent)
+        return
+      case "Activity":
+        this.activities.set(activityKey(event.name, event.attempt), event.exit)
+        return
+      case "Deferred":
+        this.deferreds.set(event.name, event.exit)
+        return
+      case "ClockSet":
+        this.clocks.add(event.name)
+        return
+      case "ClockFired":
+        this.clocks.delete(event.name)
+        this.deferreds.set(clockDeferred(event.name), storedVoid)
+        return
+      case "Awaited":
+        this.parents.set(instanceName(event.by), event.by)
+        return
+      case "Suspended":
+        this.suspendedBy = event.cause
+        return
+      case "Resumed":
+        this.suspendedBy = undefined
+        this.problem = undefined
+        return
+      case "Interrupt":
+        this.interruptRequested = true
+        return
+      case "Compensated":
+        this.compensated.add(compensationKey(event.step, event.index))
+        return
+      case "Held":
+        this.problem = event.problem
+        return
+      case "Ended":
+        this.result = event.exit
+        return
+    }
+  }
+}
+
+export const encodeSnapshot = (result: StoredExit): string => JSON.stringify({ exit: result })
+
+export const readSnapshot = (body: string): StoredExit => (JSON.parse(body) as { readonly exit: StoredExit }).exit

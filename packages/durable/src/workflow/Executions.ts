@@ -1,0 +1,240 @@
+/** The engine behind Effect's `WorkflowEngine`: which executions are in memory, how they get there, and who waits for them. */
+import type { Environment } from "@detent/machine/internal"
+import * as Effect from "effect/Effect"
+import type { WorkflowInstance } from "effect/unstable/workflow/WorkflowEngine"
+import type { InstanceKey } from "../Commit.ts"
+import { instanceName } from "../CommitCheck.ts"
+import { Committer } from "../Committer.ts"
+import type { JournalService, OpenedInstance } from "../Journal.ts"
+import type { AppendOutcome } from "./Appending.ts"
+import { Execution } from "./Execution.ts"
+import type { ExecutionEvent } from "./ExecutionEvent.ts"
+import { keyOf, machineOf } from "./ExecutionKey.ts"
+import type { ExecutionKeeper, RegisteredWorkflow } from "./ExecutionKeeper.ts"
+import { isEnded, type Phase } from "./ExecutionState.ts"
+import { Gathering } from "./Gathering.ts"
+import type { NodeLease } from "./NodeLease.ts"
+import { patiently, type ReadExecution, readExecutions, readResult, Unreadable } from "./Reading.ts"
+import { Codecs } from "./StoredExit.ts"
+import { type Waiter, Waiting, type WaitOutcome } from "./Waiting.ts"
+
+export class Executions implements ExecutionKeeper {
+  readonly journal: JournalService
+  readonly environment: Environment
+  readonly #committers: ReadonlyArray<Committer>
+  #next = 0
+  get committer(): Committer { return this.#committers[this.#next++ % this.#committers.length] as Committer }
+  readonly codecs = new Codecs()
+  readonly waiting = new Waiting()
+  readonly #node: NodeLease
+  readonly #workflows = new Map<string, RegisteredWorkflow>()
+  readonly #live = new Map<string, Execution>()
+  readonly #reads: Gathering<ReadExecution | Unreadable>
+  readonly #peeks: Gathering<OpenedInstance>
+  #closed = false
+
+  constructor(journal: JournalService, node: NodeLease, environment: Environment) {
+    this.journal = journal
+    this.environment = environment
+    this.#node = node
+    this.#committers = Array.from({ length: Number(process.env["K"] ?? 1) }, () => new Committer(journal, (effect) => environment.run(effect)))
+    this.#reads = new Gathering(environment, (keys) => readExecutions(this, keys))
+    this.#peeks = new Gathering(environment, (keys) =>
+      Effect.map(patiently(journal.openAll(keys)), (all) => new Map(all.map((opened) => [instanceName(opened.record), opened]))),
+    )
+  }
+
+  get owner(): string {
+    return this.#node.owner
+  }
+
+  get isClosed(): boolean {
+    return this.#closed
+  }
+
+  isAlive(owner: string): Effect.Effect<boolean> {
+    return this.#node.isAlive(owner)
+  }
+
+  // Workflows
+
+  get machines(): ReadonlyArray<string> {
+    return [...this.#workflows.keys()]
+  }
+
+  registered(machine: string): RegisteredWorkflow | undefined {
+    return this.#workflows.get(machine)
+  }
+
+  register(registered: RegisteredWorkflow) {
+    this.#workflows.set(machineOf(registered.workflow._tag), registered)
+  }
+
+  /** What it runs is left to others, or to the next who registers it. */
+  unregister(registered: RegisteredWorkflow): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const machine = machineOf(registered.workflow._tag)
+      if (this.#workflows.get(machine) !== registered) return Effect.void
+      this.#workflows.delete(machine)
+      return this.#leaveAll((execution) => execution.key.machine === machine)
+    })
+  }
+
+  // Executions in memory
+
+  live(name: string): Execution | undefined {
+    return this.#live.get(name)
+  }
+
+  get liveCount(): number {
+    return this.#live.size
+  }
+
+  /** The execution that a step belongs to. */
+  of({ workflow, executionId }: WorkflowInstance["Service"]): Execution | undefined {
+    return this.#live.get(instanceName(keyOf(workflow, executionId)))
+  }
+
+  left(execution: Execution) {
+    if (this.#live.get(execution.name) !== execution) return
+    this.#live.delete(execution.name)
+    for (const look of [...this.#leaving]) look()
+    if (this.waiting.has(execution.name) && !this.#closed) this.look(execution.key)
+  }
+
+  /** Uses an execution that is in memory or in the journal, at once when it is there. */
+  use(key: InstanceKey, use: (found: Execution | Unreadable | undefined) => void) {
+    const live = this.#live.get(instanceName(key))
+    if (live !== undefined) return use(live)
+    this.#reads.ask(key, (read) => {
+      const since = this.#live.get(instanceName(key))
+      if (since !== undefined) return use(since)
+      if (read === undefined || read instanceof Unreadable) return use(read)
+      use(this.#keep(new Execution(this, key, read)))
+    })
+  }
+
+  #keep(execution: Execution): Execution {
+    this.#live.set(execution.name, execution)
+    return execution
+  }
+
+  deliver(key: InstanceKey, event: ExecutionEvent): Effect.Effect<void> {
+    return Effect.callback((resume) => {
+      const done = (outcome: AppendOutcome) => resume(typeof outcome === "string" ? Effect.void : Effect.die(outcome))
+      this.use(key, (found) => {
+        if (found instanceof Unreadable) return resume(Effect.die(found.failure))
+        if (found !== undefined) return found.accept(event, done)
+        // What is completed before anybody has started the execution is kept for it.
+        if (event._tag !== "Deferred") return resume(Effect.void)
+        const early = this.#keep(Execution.create(this, key, undefined, () => undefined))
+        early.append(event, false, done)
+      })
+    })
+  }
+
+  // Starting and waiting
+
+  /** Sees that the execution exists; what it began with stays, whatever others bring later. */
+  ensure(key: InstanceKey, payload: unknown, parent: InstanceKey | undefined): Effect.Effect<void> {
+    return Effect.callback((resume) => {
+      const told = (outcome: AppendOutcome) => resume(typeof outcome === "string" ? Effect.void : Effect.die(outcome))
+      const live = this.#live.get(instanceName(key))
+      const execution =
+        live ?? this.#keep(Execution.create(this, key, JSON.stringify(parent === undefined ? { payload } : { payload, parent }), () => undefined))
+      if (execution.isStarted) {
+        execution.whenCreated((outcome) => {
+          if (typeof outcome !== "string" || execution.isStarted) told(outcome)
+          else execution.accept({ _tag: "Started", payload, parent }, told)
+        })
+      } else execution.accept({ _tag: "Started", payload, parent }, told)
+    })
+  }
+
+  /** Whether the execution is there, in memory or in the journal. */
+  exists(key: InstanceKey): Effect.Effect<boolean> {
+    return Effect.callback((resume) => {
+      if (this.#live.has(instanceName(key))) return resume(Effect.succeed(true))
+      this.#peeks.ask(key, (opened) => resume(Effect.succeed(opened !== undefined && opened.record.tag !== "Waiting")))
+    })
+  }
+
+  /** Waits for its end, or until it is suspended where the waiter takes that for an answer. */
+  wait(key: InstanceKey, by: InstanceKey | undefined, takesSuspended: boolean): Effect.Effect<WaitOutcome> {
+    return Effect.callback((resume) => {
+      const waiter: Waiter = { key, by, takesSuspended, tell: (outcome) => resume(Effect.succeed(outcome)) }
+      this.waiting.add(waiter)
+      const live = this.#live.get(instanceName(key))
+      if (live === undefined) this.look(key)
+      else if (live.state.result !== undefined) this.waiting.tellEnd(live.name, live.state.result)
+      return Effect.sync(() => this.waiting.remove(waiter))
+    })
+  }
+
+  /** Looks what has become of an execution that is not in memory, for those who wait for it. */
+  look(key: InstanceKey) {
+    this.#peeks.ask(key, (opened) => {
+      const name = instanceName(key)
+      if (opened === undefined || this.#live.has(name)) return
+      const { record } = opened
+      const held: WaitOutcome = { _tag: "Held", problem: record.reason ?? "unknown" }
+      if (record.status === "held") this.environment.run(this.#tellSleeping(key, held))
+      else if (isEnded(record.tag as Phase)) this.environment.run(this.#tellEnd(name, opened))
+      else if (record.tag === "Suspended") this.environment.run(this.#tellSleeping(key, { _tag: "Suspended", cause: undefined }))
+    })
+  }
+
+  #tellEnd(name: string, opened: OpenedInstance): Effect.Effect<void> {
+    return Effect.map(readResult(this.journal, opened), (exit) => this.waiting.tellEnd(name, exit))
+  }
+
+  /** Executions that go to sleep over this one have to be known to it first. */
+  #tellSleeping(key: InstanceKey, outcome: WaitOutcome): Effect.Effect<void> {
+    const name = instanceName(key)
+    const parents = this.waiting.parentsOf(name)
+    const known = new Set(parents.map(instanceName))
+    return Effect.andThen(
+      Effect.forEach(parents, (by) => this.deliver(key, { _tag: "Awaited", by }), { discard: true, concurrency: "unbounded" }),
+      Effect.sync(() => {
+        const phase = this.#live.get(name)?.state.phase ?? "Suspended"
+        if (phase === "Suspended" || phase === "Held") this.waiting.tellPause(name, outcome, (parent) => known.has(parent))
+      }),
+    )
+  }
+
+  // Clocks
+
+  #clockListener: ((due: number) => void) | undefined
+
+  clockSet(due: number) {
+    this.#clockListener?.(due)
+  }
+
+  whenClockSet(listener: (due: number) => void) {
+    this.#clockListener = listener
+  }
+
+  // Ending
+
+  readonly #leaving = new Set<() => void>()
+
+  /** Takes nothing more, ends all runs and stores what they did. */
+  readonly close: Effect.Effect<void> = Effect.suspend(() => {
+    this.#closed = true
+    return this.#leaveAll(() => true)
+  })
+
+  #leaveAll(leaves: (execution: Execution) => boolean): Effect.Effect<void> {
+    return Effect.callback((resume) => {
+      const leaving = [...this.#live.values()].filter(leaves)
+      const look = () => {
+        if (leaving.some((execution) => this.#live.get(execution.name) === execution)) return
+        this.#leaving.delete(look)
+        resume(Effect.void)
+      }
+      this.#leaving.add(look)
+      for (const execution of leaving) execution.leave()
+      look()
+    })
+  }
+}

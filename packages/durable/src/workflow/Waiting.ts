@@ -1,0 +1,92 @@
+/** Those who wait for executions to end: callers of `execute`, and executions that called others. */
+import type { InstanceKey } from "../Commit.ts"
+import { instanceName } from "../CommitCheck.ts"
+import type { StoredExit } from "./StoredExit.ts"
+
+/** What somebody who waits is told. */
+export type WaitOutcome =
+  | { readonly _tag: "Ended"; readonly exit: StoredExit }
+  | { readonly _tag: "Suspended"; readonly cause: unknown }
+  | { readonly _tag: "Held"; readonly problem: string }
+
+export interface Waiter {
+  readonly key: InstanceKey
+  /** The execution that waits, where it is one. */
+  readonly by: InstanceKey | undefined
+  /** Whether a suspension is an answer. Executions suspend themselves then; most other callers wait on. */
+  readonly takesSuspended: boolean
+  readonly tell: (outcome: WaitOutcome) => void
+}
+
+/** So many looks apart at most, where executions that others run are looked at in turns. */
+const longestPause = 16
+
+interface Waited {
+  readonly key: InstanceKey
+  readonly waiters: Set<Waiter>
+  pause: number
+  turnsLeft: number
+}
+
+export class Waiting {
+  readonly #waited = new Map<string, Waited>()
+
+  add(waiter: Waiter) {
+    const { key } = waiter
+    const name = instanceName(key)
+    const others = this.#waited.get(name)
+    if (others === undefined) this.#waited.set(name, { key, waiters: new Set([waiter]), pause: 1, turnsLeft: 1 })
+    else others.waiters.add(waiter)
+  }
+
+  remove(waiter: Waiter) {
+    const name = instanceName(waiter.key)
+    const waited = this.#waited.get(name)
+    if (waited?.waiters.delete(waiter) && waited.waiters.size === 0) this.#waited.delete(name)
+  }
+
+  has(name: string): boolean {
+    return this.#waited.has(name)
+  }
+
+  /** Executions of this process that wait for one. */
+  parentsOf(name: string): ReadonlyArray<InstanceKey> {
+    return this.#waitersOf(name).flatMap(({ by }) => by ?? [])
+  }
+
+  /** Tells the end to all who wait. */
+  tellEnd(name: string, exit: StoredExit) {
+    for (const waiter of this.#waitersOf(name)) this.#answer(waiter, { _tag: "Ended", exit })
+  }
+
+  /**
+   * Tells that it sleeps, or is held. An execution goes to sleep over that and has to be woken: only those are told whom the
+   * one that they wait for knows. Held is not the end: one day it goes on.
+   */
+  tellPause(name: string, outcome: WaitOutcome, isKnown: (parent: string) => boolean) {
+    for (const waiter of this.#waitersOf(name)) {
+      if (waiter.by !== undefined) {
+        if (isKnown(instanceName(waiter.by))) this.#answer(waiter, outcome._tag === "Held" ? { _tag: "Suspended", cause: undefined } : outcome)
+      } else if (outcome._tag === "Held" || waiter.takesSuspended) this.#answer(waiter, outcome)
+    }
+  }
+
+  #waitersOf(name: string): ReadonlyArray<Waiter> {
+    return [...(this.#waited.get(name)?.waiters ?? [])]
+  }
+
+  #answer(waiter: Waiter, outcome: WaitOutcome) {
+    this.remove(waiter)
+    waiter.tell(outcome)
+  }
+
+  /** What is to be looked at in this turn: the longer something has been waited for, the more rarely. */
+  get due(): ReadonlyArray<InstanceKey> {
+    return [...this.#waited.values()].flatMap((waited) => {
+      if (--waited.turnsLeft > 0) return []
+      waited.pause = Math.min(waited.pause * 2, longestPause)
+      waited.turnsLeft = waited.pause
+      return [waited.key]
+    })
+  }
+}

@@ -1,0 +1,27 @@
+/** What can go wrong with an Effect workflow besides its own errors. All of them are defects: no workflow is made to handle them. */
+import * as Schema from "effect/Schema"
+
+/** Two steps of one execution have the same name: the second would silently get what the first had stored. */
+export class DuplicateStep extends Schema.TaggedError<DuplicateStep>()("DuplicateStep", {
+  workflow: Schema.String,
+  executionId: Schema.String,
+  kind: Schema.Literals(["activity", "clock"]),
+  step: Schema.String,
+  attempt: Schema.Number,
+}) {
+  override get message() {
+    const retried = this.kind === "activity" ? `, or retry it with Activity.retry instead of Effect.retry` : ""
+    return `workflow ${this.workflow} ${this.executionId}: ${this.kind} ${this.step} is run twice (attempt ${this.attempt}); give each ${this.kind} of an execution a name of its own${retried}`
+  }
+}
+
+/** The execution cannot go on until what is wrong is put right; nothing of it is lost. */
+export class ExecutionHeld extends Schema.TaggedError<ExecutionHeld>()("ExecutionHeld", {
+  workflow: Schema.String,
+  executionId: Schema.String,
+  problem: Schema.String,
+}) {
+  override get message() {
+    return `workflow ${this.workflow} ${this.executionId} is held: ${this.problem}; put that right, then call ${this.workflow}.resume("${this.executionId}") or restart`
+  }
+}

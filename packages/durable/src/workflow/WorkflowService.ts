@@ -1,0 +1,154 @@
+/** Effect's `WorkflowEngine` over executions in the journal. */
+import * as Cause from "effect/Cause"
+import type { Context as ContextOf } from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type * as Activity from "effect/unstable/workflow/Activity"
+import type * as DurableDeferred from "effect/unstable/workflow/DurableDeferred"
+import * as Workflow from "effect/unstable/workflow/Workflow"
+import { type Encoded, makeUnsafe, WorkflowEngine, type WorkflowInstance } from "effect/unstable/workflow/WorkflowEngine"
+import type { InstanceKey } from "../Commit.ts"
+import { instanceName } from "../CommitCheck.ts"
+import type { AnyActivity } from "./ActivityRun.ts"
+import type { ClockSweep } from "./ClockSweep.ts"
+import type { Executions } from "./Executions.ts"
+import { keyOf, machineOf } from "./ExecutionKey.ts"
+import { isEnded, type Phase } from "./ExecutionState.ts"
+import { patiently, readEventAt, readResult } from "./Reading.ts"
+import { Steps } from "./Steps.ts"
+import type { StoredExit } from "./StoredExit.ts"
+import type { Takeover } from "./Takeover.ts"
+import { ExecutionHeld } from "./WorkflowError.ts"
+
+type Result = Workflow.Result<unknown, unknown>
+
+/**
+ * `makeUnsafe` brings what is the same for every engine: callers that wait, and interrupts that go from parents to children.
+ * Its ways to activities and deferreds are replaced, for they take a stored result that does not decode for a failure of the
+ * workflow, which would end it; here it holds it.
+ */
+export const makeEngine = (executions: Executions, takeover: Takeover, clocks: ClockSweep): WorkflowEngine["Service"] => {
+  const steps = new Steps(executions)
+  const activityExecute = (activity: Activity.Any, attempt: number) => steps.activity(activity as unknown as AnyActivity, attempt)
+  const deferredResult = (deferred: DurableDeferred.Any) => steps.deferred(deferred as DurableDeferred.AnyWithProps)
+  const deferredDone: Encoded["deferredDone"] = () => Effect.die("deferreds are completed through their schemas")
+  const engine = makeUnsafe({
+    register: (workflow, execute) =>
+      Effect.contextWith((context: ContextOf<never>) =>
+        Effect.gen(function* () {
+          const machine = machineOf(workflow._tag)
+          const registered = { workflow, execute, context }
+          const known = executions.registered(machine)?.workflow
+          if (known !== undefined && known !== workflow) {
+            yield* Effect.logWarning(`workflow ${workflow._tag} is registered twice with different definitions; the last one counts`)
+          }
+          executions.register(registered)
+          yield* Effect.addFinalizer(() => executions.unregister(registered))
+          takeover.workflowAdded(machine)
+          clocks.workflowAdded()
+        }),
+      ),
+    execute: ((workflow, options) => execute(executions, workflow, options)) as Encoded["execute"],
+    poll: (workflow, executionId) => poll(executions, workflow, keyOf(workflow, executionId)),
+    interrupt: (workflow, executionId) => executions.deliver(keyOf(workflow, executionId), { _tag: "Interrupt" }),
+    interruptUnsafe: (workflow, executionId) => {
+      const key = keyOf(workflow, executionId)
+      return Effect.andThen(
+        executions.deliver(key, { _tag: "Interrupt" }),
+        Effect.sync(() => executions.live(instanceName(key))?.interruptNow()),
+      )
+    },
+    resume: (workflow, executionId) => executions.deliver(keyOf(workflow, executionId), { _tag: "Resumed", on: executions.owner }),
+    activityExecute,
+    deferredResult,
+    deferredDone,
+    scheduleClock: (workflow, { executionId, clock }) => steps.clock(workflow, executionId, clock),
+  })
+  return WorkflowEngine.of({
+    ...engine,
+    activityExecute: activityExecute as WorkflowEngine["Service"]["activityExecute"],
+    deferredResult: deferredResult as WorkflowEngine["Service"]["deferredResult"],
+    deferredDone: (deferred, { workflowName, executionId, deferredName, exit }) =>
+      Effect.flatMap(executions.codecs.exit(deferred.successSchema as never, deferred.errorSchema as never).encode(exit), (stored) =>
+        executions.deliver({ machine: machineOf(workflowName), id: executionId }, { _tag: "Deferred", name: deferredName, exit: stored }),
+      ),
+  })
+}
+
+interface ExecuteOptions {
+  readonly executionId: string
+  readonly payload: object
+  readonly discard: boolean
+  readonly parent?: WorkflowInstance["Service"] | undefined
+}
+
+/** Callers wait for the end. An execution that calls another is told of its suspension too, for it goes to sleep itself then. */
+const execute = (
+  executions: Executions,
+  workflow: Workflow.Any,
+  { executionId, payload, discard, parent }: ExecuteOptions,
+): Effect.Effect<Result | undefined> =>
+  Effect.gen(function* () {
+    const key = keyOf(workflow, executionId)
+    const by = parent === undefined ? undefined : keyOf(parent.workflow, parent.executionId)
+    const run = parent === undefined ? undefined : executions.of(parent)?.run
+    if (run?.stopsHere && !discard) return new Workflow.Suspended({})
+    // A body that comes by again has most likely started it the first time.
+    const isThere = run?.isReplay && (yield* executions.exists(key))
+    if (!isThere) {
+      const encoded = yield* Effect.orDie(executions.codecs.value(workflow.payloadSchema).encode(payload))
+      yield* executions.ensure(key, encoded, discard ? undefined : by)
+    }
+    if (discard) return undefined
+    const outcome = yield* executions.wait(key, by, by !== undefined || workflow.suspendedRetrySchedule !== undefined)
+    switch (outcome._tag) {
+      case "Ended": {
+        const complete = yield* completed(executions, workflow, executionId, outcome.exit)
+        const step = `${workflow._tag} ${executionId}`
+        yield* Effect.withFiber((fiber) => Effect.sync(() => run?.compensations.stepEnded(fiber, step)))
+        return complete
+      }
+      case "Suspended":
+        return new Workflow.Suspended({ cause: yield* executions.codecs.decodeCause(outcome.cause) })
+      case "Held":
+        return yield* Effect.die(new ExecutionHeld({ workflow: workflow._tag, executionId, problem: outcome.problem }))
+    }
+  })
+
+/** None while it runs, or where there is no such execution. */
+const poll = (executions: Executions, workflow: Workflow.Any, key: InstanceKey): Effect.Effect<Option.Option<Result>> =>
+  Effect.gen(function* () {
+    const live = executions.live(instanceName(key))
+    if (live?.state.result !== undefined) return Option.some(yield* completed(executions, workflow, key.id, live.state.result))
+    const opened = yield* patiently(executions.journal.open(key))
+    if (Option.isNone(opened)) return Option.none()
+    const { record } = opened.value
+    if (record.status === "held") {
+      const held = new ExecutionHeld({ workflow: workflow._tag, executionId: key.id, problem: record.reason ?? "unknown" })
+      return Option.some(new Workflow.Suspended({ cause: Cause.die(held) }))
+    }
+    if (isEnded(record.tag as Phase)) {
+      return Option.some(yield* completed(executions, workflow, key.id, yield* readResult(executions.journal, opened.value)))
+    }
+    if (record.tag !== "Suspended") return Option.none()
+    const last = yield* readEventAt(executions.journal, record)
+    const cause = last?._tag === "Suspended" ? last.cause : undefined
+    return Option.some(new Workflow.Suspended({ cause: yield* executions.codecs.decodeCause(cause) }))
+  })
+
+const completed = (executions: Executions, workflow: Workflow.Any, executionId: string, stored: StoredExit): Effect.Effect<Result> =>
+  executions.codecs
+    .exit(workflow.successSchema, workflow.errorSchema)
+    .decode(stored)
+    .pipe(
+      Effect.mapError(
+        (problem) =>
+          new ExecutionHeld({
+            workflow: workflow._tag,
+            executionId,
+            problem: `its stored result does not fit the schema: ${problem.message}`,
+          }),
+      ),
+      Effect.orDie,
+      Effect.map((exit) => new Workflow.Complete({ exit })),
+    )

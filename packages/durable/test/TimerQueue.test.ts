@@ -1,0 +1,106 @@
+/** Deadlines in memory: told when they are due, each once, in the measure they can be taken. */
+import { Environment } from "@detent/machine/internal"
+import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as TestClock from "effect/testing/TestClock"
+import type { TimerRecord } from "../src/Commit.ts"
+import { type DueTimer, TimerQueue } from "../src/TimerQueue.ts"
+
+const whole = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
+
+const queueOf = (tell: (timers: ReadonlyArray<DueTimer>) => void, turn: Effect.Effect<void> = Effect.void) =>
+  Effect.map(Effect.context<never>(), (context) => new TimerQueue(new Environment(context as Context.Context<unknown>), tell, turn))
+
+const timersOf = (...timers: ReadonlyArray<TimerRecord>): ReadonlyMap<string, TimerRecord> =>
+  new Map(timers.map((timer) => [timer.name, timer]))
+
+const settle = Effect.forEach([1, 2, 3, 4, 5], () => Effect.yieldNow, { discard: true })
+
+describe("timer queue", () => {
+  it.effect.prop(
+    "whatever is armed, replaced and cancelled: what is due is told once, nothing early, the oldest first",
+    [Schema.Array(Schema.Struct({ instance: whole(0, 4), names: whole(0, 3), offset: whole(0, 30), pass: whole(0, 12) }))],
+    ([steps]) =>
+      Effect.gen(function* () {
+        const clock = yield* Clock.Clock
+        const armed = new Map<string, Map<string, TimerRecord>>()
+        const queue = yield* queueOf((due) => {
+          const now = clock.currentTimeMillisUnsafe()
+          due.forEach(({ name, timer }, index) => {
+            assert.strictEqual(armed.get(name)?.get(timer.name)?.entry, timer.entry)
+            assert.isAtMost(timer.due, now)
+            assert.isAtLeast(timer.due, due[index - 1]?.timer.due ?? 0)
+            armed.get(name)?.delete(timer.name)
+          })
+        })
+        for (const [entry, { instance, names, offset, pass }] of steps.entries()) {
+          const due = clock.currentTimeMillisUnsafe() + offset
+          const timers = new Map<string, TimerRecord>()
+          if (names & 1) timers.set("first", { name: "first", entry, due })
+          if (names & 2) timers.set("second", { name: "second", entry, due: due + 1 })
+          armed.set(`i-${instance}`, new Map(timers))
+          queue.sync(`i-${instance}`, { machine: "m", id: `i-${instance}` }, timers)
+          yield* TestClock.adjust(pass)
+          yield* settle
+          const left = [...armed.values()].flatMap((of) => [...of.values()])
+          assert.isTrue(left.every((timer) => timer.due > clock.currentTimeMillisUnsafe()))
+          assert.strictEqual(queue.size, left.length)
+        }
+      }),
+  )
+
+  it.effect("many that are due at once are told in portions, when there is room for the next", () =>
+    Effect.gen(function* () {
+      const told: Array<number> = []
+      const room = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()]
+      const turn = Effect.suspend(() => Deferred.await(room[told.length - 1] as Deferred.Deferred<void>))
+      const queue = yield* queueOf((due) => void told.push(due.length), turn)
+      for (let index = 0; index < 1200; index++) {
+        queue.sync(`i-${index}`, { machine: "m", id: `i-${index}` }, timersOf({ name: "t", entry: 0, due: 1000 }))
+      }
+      yield* TestClock.adjust(1000)
+      yield* settle
+      assert.deepStrictEqual(told, [500])
+      assert.isTrue(queue.isTelling)
+      // What is cancelled meanwhile is not told.
+      queue.sync("i-1199", { machine: "m", id: "i-1199" }, timersOf())
+      yield* Deferred.succeed(room[0] as Deferred.Deferred<void>, undefined)
+      yield* settle
+      assert.deepStrictEqual(told, [500, 500])
+      yield* Deferred.succeed(room[1] as Deferred.Deferred<void>, undefined)
+      yield* settle
+      assert.deepStrictEqual(told, [500, 500, 199])
+      assert.isFalse(queue.isTelling)
+      assert.strictEqual(queue.size, 0)
+    }),
+  )
+
+  it.effect("deadlines that are set and cancelled by the thousand leave nothing behind", () =>
+    Effect.gen(function* () {
+      const told: Array<string> = []
+      const queue = yield* queueOf((due) => void told.push(...due.map(({ timer }) => timer.name)))
+      const key = { machine: "m", id: "i" }
+      for (let entry = 0; entry < 5000; entry++) queue.sync("i", key, timersOf({ name: `t-${entry}`, entry, due: 1000 + entry }))
+      assert.strictEqual(queue.size, 1)
+      yield* TestClock.adjust(10_000)
+      yield* settle
+      assert.deepStrictEqual(told, ["t-4999"])
+    }),
+  )
+
+  it.effect("a queue that is closed tells nothing more", () =>
+    Effect.gen(function* () {
+      const told: Array<DueTimer> = []
+      const queue = yield* queueOf((due) => void told.push(...due))
+      queue.sync("i", { machine: "m", id: "i" }, timersOf({ name: "t", entry: 0, due: 1000 }))
+      queue.close()
+      yield* TestClock.adjust(2000)
+      yield* settle
+      assert.deepStrictEqual(told, [])
+    }),
+  )
+})

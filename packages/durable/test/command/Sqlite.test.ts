@@ -1,0 +1,8 @@
+import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { commandsConformance } from "../../src/testing/commandsConformance.ts"
+import { sqliteLayer } from "../support/Sqlite.ts"
+
+commandsConformance<SqlClient>("SQLite", sqliteLayer, {
+  inTransaction: (effect) => Effect.flatMap(SqlClient, (sql) => sql.withTransaction(effect)),
+})

@@ -1,0 +1,78 @@
+/** A long history does not slow the claim: what is read for it is the same with a million finished commands as without. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { openCommands as postgresCommands } from "../../src/postgres/exchangeFunction.ts"
+import { openCommands as sqliteCommands } from "../../src/sqlite/commandStatements.ts"
+import { claimNames, command, enqueue } from "../../src/testing/command/CommandKit.ts"
+import { postgresLayer } from "../support/Postgres.ts"
+import { sqliteLayer } from "../support/Sqlite.ts"
+
+const million = 1_000_000
+
+const ready = Effect.forEach([0, 1, 2, 3], (part) =>
+  enqueue(...Array.from({ length: 250 }, (_, index) => command("jobs", `${part}-${index}`))),
+)
+
+/** How many pages PostgreSQL looked at, and by which index. */
+const explained = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  yield* sql.unsafe("vacuum analyze detent.commands")
+  yield* sql.unsafe("set enable_seqscan = off")
+  const statement = postgresCommands("detent", "'jobs'", "0", "100")
+  const rows = yield* sql.unsafe<{ readonly "QUERY PLAN": string }>(`explain (analyze, buffers, timing off, summary off) ${statement}`)
+  const plan = rows.map((row) => row["QUERY PLAN"])
+  const buffers = plan.find((line) => line.includes("Buffers: shared")) ?? ""
+  const pages = [...buffers.matchAll(/(?:hit|read)=(\d+)/g)].reduce((sum, [, count]) => sum + Number(count), 0)
+  return { plan: plan.join("\n"), pages }
+})
+
+describe("a million finished commands", () => {
+  it.live(
+    "on PostgreSQL: the claim reads the index of what is open, and no more pages than without them",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        yield* ready
+        const before = yield* explained
+        yield* sql.unsafe(`
+          insert into detent.commands (key, queue, slot, parameters, sequence, status, run_at, enqueued_at, finished_at)
+          select 'old-' || lpad(n::text, 9, '0'), 'jobs', 'work', '{}', -1, 'completed', 0, 0, n from generate_series(1, ${million}) n`)
+        const after = yield* explained
+        for (const { plan } of [before, after]) {
+          assert.match(plan, /Index Scan using commands_open/)
+          assert.notMatch(plan, /Seq Scan|Bitmap/)
+        }
+        assert.isAtMost(after.pages, before.pages * 1.5 + 5, `${before.pages} pages before, ${after.pages} after`)
+        assert.deepStrictEqual(yield* claimNames("jobs", { limit: 2 }), ["0-0", "0-1"])
+        const finished = yield* sql.unsafe<{ readonly "QUERY PLAN": string }>(
+          "explain select id from detent.commands where finished_at < 10 and status in ('completed') limit 1000",
+        )
+        assert.match(finished.map((row) => row["QUERY PLAN"]).join("\n"), /commands_finished/)
+      }).pipe(Effect.provide(postgresLayer)),
+    120_000,
+  )
+
+  it.live(
+    "on SQLite: the claim reads the index of what is open",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        yield* ready
+        yield* sql.unsafe(`
+          with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${million})
+          insert into detent_commands (key, queue, slot, parameters, sequence, status, run_at, enqueued_at, finished_at)
+          select printf('old-%09d', n), 'jobs', 'work', '{}', -1, 'completed', 0, 0, n from numbers`)
+        yield* sql.unsafe("analyze")
+        const plan = yield* sql.unsafe<{ readonly detail: string }>(`explain query plan ${sqliteCommands}`, ["jobs", 0, 100])
+        const [first] = plan.map(({ detail }) => detail)
+        assert.match(first ?? "", /USING INDEX detent_commands_open \(queue=\?\)/)
+        assert.isTrue(
+          plan.every(({ detail }) => !/SCAN|TEMP B-TREE/.test(detail)),
+          plan.map(({ detail }) => detail).join("\n"),
+        )
+        assert.deepStrictEqual(yield* claimNames("jobs", { limit: 2 }), ["0-0", "0-1"])
+      }).pipe(Effect.provide(sqliteLayer)),
+    120_000,
+  )
+})

@@ -1,0 +1,137 @@
+/** What must hold of commands when the killing is over, proved from the tables and from what the handlers wrote down. */
+import { existsSync, readFileSync } from "node:fs"
+import { DatabaseSync } from "node:sqlite"
+import { setTimeout as sleep } from "node:timers/promises"
+import { RetryPolicy } from "@detent/machine"
+import * as PgClient from "@effect/sql-pg/PgClient"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import { type Execution, retry } from "./CommandMachine.ts"
+import type { StoreAddress } from "./Protocol.ts"
+
+const maxAttempts = RetryPolicy.maxAttempts(retry)
+
+type Row = Readonly<Record<string, unknown>>
+
+export interface CommandProof {
+  readonly problems: ReadonlyArray<string>
+  readonly statuses: Readonly<Record<string, number>>
+  readonly executions: number
+  /** How many commands were executed more than once. */
+  readonly repeated: number
+}
+
+const query = (store: StoreAddress, statement: string): Promise<ReadonlyArray<Row>> => {
+  if (store._tag === "Postgres")
+    return Effect.runPromise(
+      Effect.flatMap(PgClient.PgClient, (sql) => sql.unsafe<Row>(statement)).pipe(
+        Effect.provide(PgClient.layer({ url: Redacted.make(store.url), maxConnections: 1 })),
+      ),
+    )
+  const database = new DatabaseSync(store.filename)
+  try {
+    return Promise.resolve(database.prepare(statement.replaceAll("detent.", "detent_")).all() as ReadonlyArray<Row>)
+  } finally {
+    database.close()
+  }
+}
+
+/** Waits until every command has come to an end. */
+export const allOver = async (store: StoreAddress, millis = 30_000): Promise<void> => {
+  for (let waited = 0; waited < millis; waited += 100) {
+    const [row] = await query(store, "select count(*) as open from detent.commands where finished_at is null")
+    if (Number(row?.["open"]) === 0) return
+    await sleep(100)
+  }
+}
+
+export const proveCommands = async (
+  store: StoreAddress,
+  log: string,
+  accepted: ReadonlyArray<string>,
+  enqueued: ReadonlyArray<string>,
+): Promise<CommandProof> => {
+  const commands = await query(store, "select * from detent.commands")
+  const events = await query(
+    store,
+    "select e.*, i.machine, i.id as instance_id from detent.events e join detent.instances i on i.instance = e.instance",
+  )
+  const executions = readLog(log)
+  const byKey = new Map(commands.map((row) => [String(row["key"]), row]))
+  const begun = new Map<string, Array<Execution>>()
+  for (const one of executions) if (one.phase === "begins") begun.set(one.key, [...(begun.get(one.key) ?? []), one])
+  const problems = [
+    ...requestedOnce(events, byKey, accepted),
+    ...enqueued.filter((key) => !byKey.has(key)).map((key) => `${key} was enqueued and is not there`),
+    ...[...byKey.values()].flatMap(ended),
+    ...[...byKey.values()].flatMap((row) => executedRightly(row, begun.get(String(row["key"])) ?? [])),
+    ...heardOnce(events, byKey),
+  ]
+  const statuses: Record<string, number> = {}
+  for (const row of commands) statuses[String(row["status"])] = (statuses[String(row["status"])] ?? 0) + 1
+  return { problems, statuses, executions: executions.length, repeated: [...begun.values()].filter(({ length }) => length > 1).length }
+}
+
+const readLog = (log: string): ReadonlyArray<Execution> => {
+  if (!existsSync(log)) return []
+  // A process killed while it wrote leaves half a line.
+  return readFileSync(log, "utf8")
+    .split("\n")
+    .flatMap((line) => {
+      try {
+        return [JSON.parse(line) as Execution]
+      } catch {
+        return []
+      }
+    })
+}
+
+/** Every accepted event has its two commands, and there are no others. */
+const requestedOnce = (
+  events: ReadonlyArray<Row>,
+  byKey: ReadonlyMap<string, Row>,
+  accepted: ReadonlyArray<string>,
+): ReadonlyArray<string> => {
+  const asked = events.filter((row) => row["tag"] === "Ask")
+  const tokens = new Set(asked.map((row) => String(row["dedupe_id"])))
+  const expected = asked.flatMap((row) =>
+    [0, 1].map((index) => `errands/${String(row["instance_id"])}/${Number(row["sequence"])}/${index}`),
+  )
+  const found = [...byKey.values()].filter((row) => row["instance"] !== null).map((row) => String(row["key"]))
+  return [
+    ...accepted.filter((token) => !tokens.has(token)).map((token) => `${token} was accepted and is not journaled`),
+    ...expected.filter((key) => !byKey.has(key)).map((key) => `${key} was requested and is not there`),
+    ...found.filter((key) => !expected.includes(key)).map((key) => `${key} is there, and nobody requested it`),
+  ]
+}
+
+const ended = (row: Row): ReadonlyArray<string> =>
+  ["completed", "skipped", "failed"].includes(String(row["status"])) ? [] : [`${String(row["key"])} is left ${String(row["status"])}`]
+
+const executedRightly = (row: Row, begun: ReadonlyArray<Execution>): ReadonlyArray<string> => {
+  const key = String(row["key"])
+  const finishedAt = Number(row["finished_at"])
+  const attempts = Number(row["attempts"])
+  const late = begun.filter(({ at }) => at > finishedAt)
+  return [
+    ...late.map(({ at }) => `${key} began ${at - finishedAt} ms after its end was stored`),
+    ...(row["status"] !== "failed" && begun.length === 0 ? [`${key} is ${String(row["status"])} and was never executed`] : []),
+    ...(begun.length > attempts ? [`${key} was executed ${begun.length} times and counts ${attempts}`] : []),
+    ...(begun.length > maxAttempts ? [`${key} was executed ${begun.length} times of ${maxAttempts}`] : []),
+  ]
+}
+
+/** Of every piece of work that succeeded or failed for good, the instance heard once. */
+const heardOnce = (events: ReadonlyArray<Row>, byKey: ReadonlyMap<string, Row>): ReadonlyArray<string> => {
+  const heard = new Map<string, number>()
+  for (const { dedupe_id: id } of events)
+    if (typeof id === "string" && id.startsWith("@command/")) heard.set(id.slice(9), (heard.get(id.slice(9)) ?? 0) + 1)
+  const told = events.filter((row) => row["tag"] === "Done" || row["tag"] === "Failed").length
+  const work = [...byKey.values()].filter((row) => row["slot"] === "work")
+  return [
+    ...work
+      .filter((row) => heard.get(String(row["key"])) !== 1)
+      .map((row) => `of ${String(row["key"])} was heard ${heard.get(String(row["key"])) ?? 0} times`),
+    ...(told === work.length ? [] : [`${told} results were heard of ${work.length}`]),
+  ]
+}

@@ -1,0 +1,124 @@
+/**
+ * Processes that execute commands, killed with SIGKILL at any point. `DETENT_CRASH_KILLS=200 npm test -- crash/commands` kills
+ * as often on each store.
+ */
+import { dirname, join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { describe, expect, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { Chance } from "../simulation/Chance.ts"
+import { freshDatabase } from "../support/Postgres.ts"
+import { freshFile } from "../support/Sqlite.ts"
+import { CommandProcess } from "./CommandProcess.ts"
+import { allOver, type CommandProof, proveCommands } from "./CommandProof.ts"
+import type { StoreAddress } from "./Protocol.ts"
+
+const asked = process.env["DETENT_CRASH_KILLS"]
+const seed = Number(process.env["DETENT_CRASH_SEED"] ?? 1)
+const killsOn = (fallback: number) => Number(asked ?? fallback)
+
+const work = { slowness: 60, claimMillis: 500, clients: 3 }
+
+/** So many at once, one of which is killed at a time. */
+const killRepeatedly = async (store: StoreAddress, log: string, kills: number, atOnce: number): Promise<CommandProof> => {
+  const chance = new Chance(seed)
+  const all: Array<CommandProcess> = []
+  const start = () => {
+    const process = new CommandProcess()
+    all.push(process)
+    return process
+  }
+  const open = (process: CommandProcess, node: string, clients = work.clients) => process.open({ store, log, node, ...work, clients })
+  const running: Array<CommandProcess> = []
+  // The next one has loaded its modules by the time it is needed: most of a restart is that.
+  let next = start()
+  for (let kill = 0; kill < kills; kill++) {
+    running.push(await open(next, `p${kill}`))
+    next = start()
+    await sleep(chance.between(20, 250))
+    if (running.length >= atOnce) await running.shift()?.kill()
+  }
+  for (const one of running) await one.kill()
+  const last = await open(next, "last", 0)
+  await allOver(store)
+  await last.stop()
+  return proveCommands(
+    store,
+    log,
+    all.flatMap(({ accepted }) => accepted),
+    all.flatMap(({ enqueued }) => enqueued),
+  )
+}
+
+const check = ({ problems, statuses, executions, repeated }: CommandProof, kills: number) => {
+  expect(problems).toEqual([])
+  // Not that a run in which nothing happened is taken for a proof.
+  expect(executions).toBeGreaterThan(kills * 5)
+  expect(statuses["completed"]).toBeGreaterThan(kills)
+  expect(statuses["skipped"]).toBeGreaterThan(0)
+  expect(repeated).toBeGreaterThan(0)
+}
+
+describe("processes that execute commands, killed with -9", () => {
+  const sqlite = killsOn(12)
+  it.live(
+    `${sqlite} times on SQLite: every command is there once and comes to an end, none runs after that, results are heard once`,
+    () =>
+      Effect.gen(function* () {
+        const filename = yield* freshFile
+        const proof = yield* Effect.promise(() => killRepeatedly({ _tag: "Sqlite", filename }, join(dirname(filename), "log"), sqlite, 1))
+        check(proof, sqlite)
+      }),
+    60_000 + sqlite * 4000,
+  )
+
+  const postgres = killsOn(12)
+  it.live(
+    `${postgres} times on PostgreSQL, three at once: the same`,
+    () =>
+      Effect.gen(function* () {
+        const url = yield* freshDatabase
+        const folder = dirname(yield* freshFile)
+        const proof = yield* Effect.promise(() => killRepeatedly({ _tag: "Postgres", url }, join(folder, "log"), postgres, 3))
+        check(proof, postgres)
+      }),
+    60_000 + postgres * 4000,
+  )
+})
+
+describe("a process that sleeps through its claims", () => {
+  it.live(
+    "is refused when it wakes: what others did meanwhile stands, and results are heard once",
+    () =>
+      Effect.gen(function* () {
+        const url = yield* freshDatabase
+        const log = join(dirname(yield* freshFile), "log")
+        const store: StoreAddress = { _tag: "Postgres", url }
+        const opening = { store, log, slowness: 250, claimMillis: 400 }
+        const { proof, lost } = yield* Effect.promise(async () => {
+          const sleeper = new CommandProcess()
+          const other = new CommandProcess()
+          await sleeper.open({ ...opening, node: "sleeper", clients: 4 })
+          await other.open({ ...opening, node: "other", clients: 0 })
+          for (let round = 0; round < 4; round++) {
+            await sleep(300)
+            sleeper.freeze()
+            // Its claims end, and the other one executes what it had.
+            await sleep(900)
+            sleeper.thaw()
+          }
+          sleeper.quiet()
+          await sleep(200)
+          await allOver(store)
+          const lost = await sleeper.lost()
+          await sleeper.stop()
+          await other.stop()
+          return { lost, proof: await proveCommands(store, log, sleeper.accepted, sleeper.enqueued) }
+        })
+        expect(proof.problems).toEqual([])
+        expect(lost).toBeGreaterThan(0)
+        expect(proof.repeated).toBeGreaterThan(0)
+      }),
+    60_000,
+  )
+})

@@ -1,0 +1,62 @@
+/** The two engines, each on a SQLite file. */
+import { createHash, randomBytes } from "node:crypto"
+import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
+import * as Crypto from "effect/Crypto"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as ClusterWorkflowEngine from "effect/unstable/cluster/ClusterWorkflowEngine"
+import * as SingleRunner from "effect/unstable/cluster/SingleRunner"
+import * as PersistedQueue from "effect/unstable/persistence/PersistedQueue"
+import type { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
+import * as DurableWorkflow from "../../../src/DurableWorkflow.ts"
+import { Journal } from "../../../src/Journal.ts"
+import * as SqliteStore from "../../../src/SqliteStore.ts"
+import { Deeds } from "./Deeds.ts"
+import { type Program, programs } from "./Programs.ts"
+
+export type EngineName = "detent" | "effect"
+
+const nodeCrypto = Layer.succeed(
+  Crypto.Crypto,
+  Crypto.make({
+    randomBytes: (size) => randomBytes(size),
+    digest: (algorithm, data) => Effect.sync(() => createHash(algorithm.toLowerCase().replace("-", "")).update(data).digest()),
+  }),
+)
+
+const queues = PersistedQueue.layer.pipe(
+  Layer.provide(PersistedQueue.layerStoreSql({ pollInterval: 50, lockRefreshInterval: 200, lockExpiration: 1000 })),
+  Layer.orDie,
+)
+
+const workflows = (deeds: (program: Program) => Deeds) => {
+  const [first, ...others] = programs.map((program) => program.workflows(deeds(program)))
+  return Layer.mergeAll(first ?? Layer.empty, ...others)
+}
+
+/** Everything a process needs to run the programs. */
+export const engineOn = (name: EngineName, folder: string): Layer.Layer<WorkflowEngine> => {
+  const file = `${folder}/deeds`
+  if (name === "effect") {
+    const cluster = SingleRunner.layer({
+      // A process that was killed does not wait for its own locks to end.
+      runnerStorage: "memory",
+      shardingConfig: { entityMessagePollInterval: 50, entityReplyPollInterval: 50 },
+    })
+    return workflows(({ name: program }) => new Deeds(file, program)).pipe(
+      Layer.provideMerge(ClusterWorkflowEngine.layer),
+      Layer.provide(queues),
+      Layer.provide(cluster),
+      Layer.provide(nodeCrypto),
+      Layer.provide(SqliteClient.layer({ filename: `${folder}/effect.db` })),
+      Layer.orDie,
+    )
+  }
+  return Layer.unwrap(
+    Effect.map(Journal, (journal) => workflows(({ name: program }) => new Deeds(file, program, journal)).pipe(Layer.provide(queues))),
+  ).pipe(
+    Layer.provideMerge(DurableWorkflow.layer({ nodeId: "only" })),
+    Layer.provide(SqliteStore.layer({ filename: `${folder}/detent.db` })),
+    Layer.orDie,
+  )
+}

@@ -1,0 +1,32 @@
+/** A process that drives all programs on one engine until they are over, or until it is killed. */
+import { appendFileSync } from "node:fs"
+import { join } from "node:path"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as References from "effect/References"
+import { readDeeds } from "./Deeds.ts"
+import { type EngineName, engineOn } from "./Engines.ts"
+import { programs } from "./Programs.ts"
+
+const [, , engine = "detent", folder = ""] = process.argv
+const results = join(folder, "results")
+
+// A test that dies takes its workers along.
+process.on("disconnect", () => process.exit(0))
+
+const quiet = Layer.succeed(References.MinimumLogLevel, "None")
+const runtime = ManagedRuntime.make(engineOn(engine as EngineName, folder).pipe(Layer.provideMerge(quiet)))
+
+const drive = Effect.forEach(
+  programs.filter(({ name }) => readDeeds(results, name).length === 0),
+  ({ name, drive }) =>
+    Effect.flatMap(Effect.exit(drive), (exit) =>
+      Effect.sync(() => appendFileSync(results, `${JSON.stringify([name, JSON.stringify(exit)])}\n`)),
+    ),
+  { concurrency: "unbounded", discard: true },
+)
+
+await runtime.runPromise(Effect.sync(() => process.send?.("ready")))
+await runtime.runPromise(drive)
+process.send?.("over")
