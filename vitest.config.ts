@@ -11,14 +11,18 @@ export default defineConfig({
         test: {
           name: "detent",
           include: ["packages/*/test/**/*.test.ts", "examples/test/**/*.test.ts"],
-          exclude: ["packages/durable/test/**"],
+          exclude: ["packages/durable/test/**", "packages/uploads/test/**", "packages/knowledge/test/postgres/**"],
         },
       },
       {
         extends: true,
         test: {
           name: "durable",
-          include: ["packages/durable/test/**/*.test.ts"],
+          include: [
+            "packages/durable/test/**/*.test.ts",
+            "packages/uploads/test/**/*.test.ts",
+            "packages/knowledge/test/postgres/**/*.test.ts",
+          ],
           // A project of its own, so that runs of other tests do not wait for PostgreSQL to start.
           globalSetup: "packages/durable/test/support/globalSetup.ts",
         },

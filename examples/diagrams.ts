@@ -11,6 +11,7 @@ import { Dot, Mermaid, Svg } from "@detent/machine/diagram"
 import * as Effect from "effect/Effect"
 import { Batch } from "./batch/Batch.ts"
 import { Document } from "./document/Document.ts"
+import { Approval } from "./entity/Invoice.ts"
 import { Order } from "./order/Order.ts"
 import { Subscription } from "./readme/Subscription.ts"
 import { TrafficLight } from "./traffic-light/TrafficLight.ts"
@@ -18,6 +19,7 @@ import { TrafficLight } from "./traffic-light/TrafficLight.ts"
 const examples = {
   "batch/Batch": Batch,
   "document/Document": Document,
+  "entity/Invoice": Approval.machine,
   "order/Order": Order,
   "readme/Subscription": Subscription,
   "traffic-light/TrafficLight": TrafficLight,

@@ -1,19 +1,19 @@
 /**
- * `npm run demo`: six orders live in an actor system, in your terminal. One is cancelled by its timeout, one event is
+ * Six orders live in an actor system, in your terminal. One is cancelled by its timeout, one event is
  * refused, and every command is counted.
  *
- * This file shows them; what happens is in `demo/Scenario.ts`, the machine in `order/Order.ts`.
+ * This file shows them; what happens is in `Scenario.ts`, the machine in `../order/Order.ts`.
  */
 import { ActorSystem, type ActorSystemService } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
-import { Board } from "./demo/Board.ts"
-import { line } from "./demo/Line.ts"
-import { picture } from "./demo/Picture.ts"
-import { play } from "./demo/Scenario.ts"
-import { coloured, plain, type Style } from "./demo/Style.ts"
-import { summary } from "./demo/Summary.ts"
+import { Board } from "./Board.ts"
+import { line } from "./Line.ts"
+import { picture } from "./Picture.ts"
+import { play } from "./Scenario.ts"
+import { coloured, plain, type Style } from "./Style.ts"
+import { summary } from "./Summary.ts"
 
 const out = process.stdout
 const height = picture(new Board(), plain, 0, 80).length
@@ -78,7 +78,7 @@ const runMain = Runtime.makeRunMain(({ fiber, teardown }) => {
   const interrupt = () => fiber.interruptUnsafe()
   process.once("SIGINT", interrupt)
   process.once("SIGTERM", interrupt)
-  // Whoever read the output has seen enough, as in `npm run demo | head`.
+  // Whoever read the output has seen enough, as in `npx node examples/orders/run.ts | head`.
   out.once("error", interrupt)
   fiber.addObserver((exit) =>
     teardown(exit, (code) => {

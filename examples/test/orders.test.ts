@@ -6,12 +6,12 @@ import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
-import { Board } from "../demo/Board.ts"
-import { line } from "../demo/Line.ts"
-import { picture } from "../demo/Picture.ts"
-import { play } from "../demo/Scenario.ts"
-import { coloured, plain } from "../demo/Style.ts"
-import { summary } from "../demo/Summary.ts"
+import { Board } from "../orders/Board.ts"
+import { line } from "../orders/Line.ts"
+import { picture } from "../orders/Picture.ts"
+import { play } from "../orders/Scenario.ts"
+import { coloured, plain } from "../orders/Style.ts"
+import { summary } from "../orders/Summary.ts"
 
 /** The demo, up to a time, as seen by a board and as lines. */
 const playFor = (seconds: number) =>
@@ -30,7 +30,7 @@ const playFor = (seconds: number) =>
 
 const refusal = "order A-4: state Paid has no transition for event Cancel; it accepts Ship"
 
-describe("the demo", () => {
+describe("the live orders", () => {
   it.effect("delivers four orders and cancels two within ten seconds", () =>
     Effect.gen(function* () {
       const { board, playing } = yield* playFor(10)
@@ -71,7 +71,9 @@ describe("the demo", () => {
   )
 
   it("ends with 130 when it is interrupted", async () => {
-    const demo: ChildProcess = spawn(process.execPath, [join(import.meta.dirname, "../demo.ts")], { stdio: ["ignore", "pipe", "ignore"] })
+    const demo: ChildProcess = spawn(process.execPath, [join(import.meta.dirname, "../orders/run.ts")], {
+      stdio: ["ignore", "pipe", "ignore"],
+    })
     const closed = once(demo, "close")
     await once(demo.stdout as NodeJS.ReadableStream, "data")
     demo.kill("SIGINT")

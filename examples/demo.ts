@@ -1,0 +1,90 @@
+/**
+ * `npm run demo`: the shipped corpus goes through the whole pipeline, from documents to a validated graph, on an embedded
+ * database. Stop it with Ctrl-C or kill it, and start it again: it goes on where it was.
+ */
+import { mkdirSync, readFileSync } from "node:fs"
+import { join, relative, resolve } from "node:path"
+import { fileURLToPath } from "node:url"
+import { Batches, type BatchState, isTerminal, ManifestFileJson, ManifestJson, progressPercent, stageDisplayName } from "@detent/knowledge"
+import * as Effect from "effect/Effect"
+import * as Runtime from "effect/Runtime"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { corpus, corpusFolder, live, namespace } from "./knowledge/Corpus.ts"
+import { someFacts } from "./knowledge/Facts.ts"
+import { progressLine } from "./knowledge/ProgressLine.ts"
+import { coloured, plain, type Style } from "./orders/Style.ts"
+
+const out = process.stdout
+const folder = resolve(process.env["DETENT_DEMO_FOLDER"] ?? ".detent/demo")
+
+/** A line that is drawn over itself on a terminal; elsewhere one line for each stage. */
+const shown = (style: Style, isTerminal: boolean) => {
+  let stage = ""
+  return (state: BatchState) =>
+    Effect.sync(() => {
+      const line = progressLine(state, style, out.columns ?? 80)
+      if (isTerminal) out.write(`\r\x1b[2K${line}`)
+      else if (stage !== state._tag) out.write(`${stageDisplayName(state)}, ${progressPercent(state)}%\n`)
+      stage = state._tag
+    })
+}
+
+const unfinished = (batches: typeof Batches.Service) =>
+  Effect.gen(function* () {
+    const { instances } = yield* batches.list({ status: "running" })
+    return instances.find(({ tag }) => !["Failed", "Cancelled"].includes(tag))?.id as Parameters<typeof batches.watch>[0] | undefined
+  })
+
+const demo = Effect.gen(function* () {
+  const batches = yield* Batches
+  const isTerminalOut = out.isTTY === true && process.env["TERM"] !== "dumb"
+  const style = isTerminalOut && !process.env["NO_COLOR"] ? coloured : plain
+  const manifest = Schema.decodeSync(ManifestFileJson)(readFileSync(join(corpus, "manifest.json"), "utf8"))
+  const before = yield* unfinished(batches)
+  out.write(style.bold(`${manifest.documents.length} documents to one validated graph\n`))
+  if (before !== undefined) out.write(style.dim("An earlier run was stopped before its end: this one goes on with it.\n"))
+  const id = before ?? (yield* batches.start(corpusFolder, manifest))
+  yield* Stream.runForEach(batches.watch(id), shown(style, isTerminalOut))
+  if (isTerminalOut) out.write("\n")
+  const end = yield* batches.state(id)
+  if (end._tag !== "Completed" && end._tag !== "PartiallyCompleted") {
+    out.write(style.red(isTerminal(end) && end._tag === "Failed" ? `${end.error.message}\n` : `it ended ${end._tag}\n`))
+    process.exitCode = 1
+    return
+  }
+  const { stats } = end
+  out.write(
+    `\n${stats.documentsProcessed} documents gave ${style.bold(`${stats.relationsExtracted} facts`)} about ${style.bold(`${stats.clustersResolved} entities`)}` +
+      ` (${stats.entitiesExtracted} mentions); ${stats.violations} violations, ${stats.triplesIngested} triples in ${(stats.totalDurationMs / 1000).toFixed(1)} s\n\n`,
+  )
+  const { documents } = Schema.decodeSync(ManifestJson)(readFileSync(new URL(end.manifestUri), "utf8"))
+  for (const { subject, property, object, quote, source } of yield* someFacts(namespace, documents, 5))
+    out.write(
+      `  ${subject} ${style.cyan(property)} ${object}\n    ${style.dim(`"${quote.length > 90 ? `${quote.slice(0, 90)}…` : quote}" ${source}`)}\n`,
+    )
+  const path = (file: string) => relative(process.cwd(), file)
+  out.write(`\nThe graph       ${path(fileURLToPath(end.canonicalGraphUri))}\n`)
+  out.write(`The report      ${path(join(folder, "batches", id, "validation/report.json"))}\n`)
+  out.write(`Ask it          npx node examples/knowledge/ask.ts "SELECT * { ?s ?p ?o } LIMIT 3"\n`)
+  out.write(`Start over      rm -r ${path(folder)}\n`)
+}).pipe(Effect.provide(live(folder)))
+
+/** Ctrl-C interrupts the demo; what was done is stored. */
+const runMain = Runtime.makeRunMain(({ fiber, teardown }) => {
+  const interrupt = () => fiber.interruptUnsafe()
+  process.once("SIGINT", interrupt)
+  process.once("SIGTERM", interrupt)
+  out.once("error", interrupt)
+  fiber.addObserver((exit) =>
+    teardown(exit, (code) => {
+      process.exitCode ??= code
+      if (code === 130) out.write("\nStopped. Start it again to go on where it was: npm run demo\n")
+    }),
+  )
+})
+
+if (import.meta.main) {
+  mkdirSync(folder, { recursive: true })
+  runMain(demo)
+}

@@ -1,0 +1,53 @@
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtemp, readFile, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+
+const demo = join(import.meta.dirname, "../demo.ts")
+let folder = ""
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "detent-demo-"))
+})
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** Runs the demo to its end, or until it has written something. */
+const run = async (name: string, until?: string) => {
+  const env = { ...process.env, DETENT_DEMO_FOLDER: join(folder, name), NO_COLOR: "1" }
+  const child = spawn(process.execPath, [demo], { env, stdio: ["ignore", "pipe", "pipe"] })
+  let text = ""
+  const hear = (data: Buffer) => {
+    text += data.toString()
+    if (until !== undefined && text.includes(until)) child.kill("SIGKILL")
+  }
+  child.stdout.on("data", hear)
+  child.stderr.on("data", hear)
+  const [code] = await once(child, "close")
+  return { code, text }
+}
+
+const graphOf = (name: string) => readFile(join(folder, name, "canonical/coast/entities.ttl"), "utf8")
+/** Runs and batches have names of their own; everything else is the same. */
+const comparable = (turtle: string) => turtle.replace(/detent:run "[^"]+"/g, "")
+
+describe("the demo", () => {
+  it("turns the shipped corpus into a graph, and says where it is and what is in it", { timeout: 120_000 }, async () => {
+    const { code, text } = await run("whole")
+    expect(text).toMatch(/\d+ documents gave \d+ facts about \d+ entities/)
+    expect(text).toContain("entities.ttl")
+    expect(code).toBe(0)
+    expect(await graphOf("whole")).toContain("Harbour Lights")
+  })
+
+  it("goes on where it was when it is killed and started again", { timeout: 120_000 }, async () => {
+    await run("killed", "Extracting")
+    const { code, text } = await run("killed")
+    expect(text).toContain("An earlier run was stopped before its end")
+    expect(code).toBe(0)
+    expect(comparable(await graphOf("killed"))).toBe(comparable(await graphOf("whole")))
+  })
+})

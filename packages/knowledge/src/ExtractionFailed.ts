@@ -1,0 +1,16 @@
+/** An extractor could not answer. `retryable` says whether asking again can help. */
+import * as Schema from "effect/Schema"
+
+export class ExtractionFailed extends Schema.TaggedError<ExtractionFailed>()("ExtractionFailed", {
+  extractor: Schema.String,
+  reason: Schema.Literals(["RateLimited", "Overloaded", "Unavailable", "TimedOut", "Malformed", "Refused", "NotAllowed", "TooLong", "Bug"]),
+  retryable: Schema.Boolean,
+  /** What the service asked to wait before the next call. */
+  retryAfterMillis: Schema.optionalKey(Schema.Number),
+  detail: Schema.String,
+  cause: Schema.optionalKey(Schema.Defect()),
+}) {
+  override get message() {
+    return `${this.extractor} could not answer (${this.reason}): ${this.detail}`
+  }
+}

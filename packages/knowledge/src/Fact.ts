@@ -1,0 +1,45 @@
+/**
+ * What an extractor finds in a text: mentions of entities, and facts between them. Each one names the exact words it rests
+ * on, so that a reader can check it and a fact whose words are not in the text can be refused.
+ */
+
+/** A stretch of the document, in UTF-16 code units: `document.slice(start, end)` is the quote. */
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+/** An entity as one place of the text names it. */
+export interface Mention {
+  /** The IRI of its class in the ontology. */
+  readonly type: string
+  /** The words of the text. */
+  readonly text: string
+  readonly span: Span
+  /** From 0 to 1. */
+  readonly confidence: number
+}
+
+/** What a fact's object is: another mention, or a value with its datatype. */
+export type FactObject =
+  | { readonly _tag: "Entity"; readonly mention: Mention }
+  | {
+      readonly _tag: "Value"
+      readonly text: string
+      readonly span: Span
+      /** The IRI of the datatype, `xsd:string` where the ontology says none. */
+      readonly datatype: string
+      /** The value in the datatype's own form: `1984-05-02` for "2 May 1984". */
+      readonly lexical: string
+    }
+
+export interface Fact {
+  readonly subject: Mention
+  /** The IRI of the property in the ontology. */
+  readonly property: string
+  readonly object: FactObject
+  /** The words that say so: they contain, or stand around, subject and object. */
+  readonly quote: string
+  readonly span: Span
+  readonly confidence: number
+}

@@ -1,0 +1,33 @@
+/** How a batch behaves. Everything has a default. */
+import * as Schema from "effect/Schema"
+import { Count } from "../domain/Quantity.ts"
+import { defaultPipelineConfig, PipelineConfig } from "../domain/Run.ts"
+import { ValidationPolicy } from "../validate/Violation.ts"
+
+/**
+ * What becomes of a batch when documents fail: it goes on with the others, ends at the first, or tries those that failed once
+ * more at the end.
+ */
+export const FailurePolicy = Schema.Literals(["continue", "failFast", "retryFailed"])
+export type FailurePolicy = typeof FailurePolicy.Type
+
+export const BatchConfig = Schema.Struct({
+  failurePolicy: FailurePolicy,
+  /** How many documents are worked on at once. */
+  concurrency: Schema.Int.check(Schema.isGreaterThan(0)),
+  /** How often a failed batch may be started again. */
+  maxRetries: Count,
+  resolveEntities: Schema.Boolean,
+  validation: ValidationPolicy,
+  pipeline: PipelineConfig,
+})
+export type BatchConfig = typeof BatchConfig.Type
+
+export const defaultBatchConfig: BatchConfig = {
+  failurePolicy: "continue",
+  concurrency: 16,
+  maxRetries: 3,
+  resolveEntities: true,
+  validation: "quarantine",
+  pipeline: defaultPipelineConfig,
+}

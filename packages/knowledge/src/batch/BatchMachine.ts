@@ -1,0 +1,179 @@
+/**
+ * The batch: documents are extracted, what they name is resolved, the graph is validated and added to the canonical one. Each
+ * active state does its stage's work for as long as it lasts; leaving it, by a cancel for one, ends the work. A process that
+ * dies takes up the work of the state where it was.
+ */
+import { Event, Machine, refuse, Slot } from "@detent/machine"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { ContentHash, DocumentId } from "../domain/Identity.ts"
+import { Count } from "../domain/Quantity.ts"
+import { StorageUri } from "../domain/Uri.ts"
+import { BatchEvent } from "./BatchEvent.ts"
+import { BatchFault, type BatchState, type BatchStats, S, type Stage, StageGraph } from "./BatchState.ts"
+
+export { S } from "./BatchState.ts"
+
+const found = { entityCount: Count, relationCount: Count }
+
+export const E = Event({
+  StartExtraction: {},
+  DocumentCompleted: { documentId: DocumentId, ...found },
+  DocumentFailed: { documentId: DocumentId, error: Schema.String },
+  /** Documents that failed are to be tried once more, so they do not count as failed. */
+  DocumentsRetried: { count: Count, failuresSince: Schema.Int },
+  ExtractionComplete: {},
+  ResolutionComplete: { graph: StageGraph, entitiesTotal: Count, clustersFormed: Count },
+  ValidationComplete: { graph: StageGraph, violations: Count, quarantined: Count, reportUri: StorageUri },
+  IngestionComplete: { canonicalVersion: ContentHash, canonicalGraphUri: StorageUri },
+  Cancel: {},
+  /** Starts a failed batch again, as often as its configuration allows. */
+  Retry: {},
+  /** Goes on with a cancelled batch, or with a failed one whose cause somebody has removed. */
+  Resume: {},
+  Fail: { error: BatchFault },
+})
+
+/** What the stages do, and what the batch has to tell the world. A stage tells the batch by an event when it is done. */
+export const stages = Slot.Effects({
+  emitBatchEvent: { event: BatchEvent },
+  processDocuments: { state: S.Extracting.schema },
+  runResolution: { state: S.Resolving.schema },
+  runValidation: { state: S.Validating.schema },
+  runIngestion: { state: S.Ingesting.schema },
+  endWork: { state: S.Cancelled.schema },
+})
+
+const facts = BatchEvent.cases
+
+const active = [S.Pending, S.Extracting, S.Resolving, S.Validating, S.Ingesting] as const
+
+export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, event: E, effects: stages, initial: S.Pending })
+  .on(S.Pending, E.StartExtraction, S.Extracting, ({ state, at }) =>
+    S.Extracting.derive(state, { ...nothing, failuresSince: at, round: 0 }),
+  )
+
+  // A transition to the same state changes its data and nothing else: the extraction goes on.
+  .on(S.Extracting, E.DocumentCompleted, S.Extracting, ({ state, event }) =>
+    S.Extracting.derive(state, {
+      documentsCompleted: state.documentsCompleted + 1,
+      entityCount: state.entityCount + event.entityCount,
+      relationCount: state.relationCount + event.relationCount,
+    }),
+  )
+  .on(S.Extracting, E.DocumentFailed, S.Extracting, ({ state }) =>
+    S.Extracting.derive(state, { documentsFailed: state.documentsFailed + 1 }),
+  )
+  .on(S.Extracting, E.DocumentsRetried, S.Extracting, ({ state, event }) =>
+    S.Extracting.derive(state, {
+      documentsFailed: Math.max(0, state.documentsFailed - event.count),
+      failuresSince: event.failuresSince,
+      round: state.round + 1,
+    }),
+  )
+  .on(S.Extracting, E.ExtractionComplete, [S.Resolving, S.Failed], ({ state, at }) => {
+    if (state.documentsCompleted > 0) return S.Resolving.derive(state)
+    const message = "every document failed; see the documents for why, then retry"
+    return S.Failed.derive(state, { failedInStage: "extracting", failedAt: at, error: { code: "AllDocumentsFailed", message } })
+  })
+  .on(S.Resolving, E.ResolutionComplete, S.Validating, ({ state, event }) =>
+    S.Validating.derive(state, {
+      resolvedGraph: event.graph,
+      entitiesTotal: event.entitiesTotal,
+      clustersFormed: event.clustersFormed,
+    }),
+  )
+  .on(S.Validating, E.ValidationComplete, S.Ingesting, ({ state, event }) =>
+    S.Ingesting.derive(state, {
+      validatedGraph: event.graph,
+      violations: event.violations,
+      quarantined: event.quarantined,
+      reportUri: event.reportUri,
+    }),
+  )
+  .on(S.Ingesting, E.IngestionComplete, [S.Completed, S.PartiallyCompleted], ({ state, event, at }) => {
+    const outcome = {
+      canonicalVersion: event.canonicalVersion,
+      canonicalGraphUri: event.canonicalGraphUri,
+      stats: statsOf(state, at),
+      completedAt: at,
+    }
+    return state.documentsFailed > 0 ? S.PartiallyCompleted.derive(state, outcome) : S.Completed.derive(state, outcome)
+  })
+
+  .on(active, E.Cancel, S.Cancelled, ({ state, at }) =>
+    S.Cancelled.derive({ ...nothing, ...state }, { cancelledInStage: stageOf(state), cancelledAt: at }),
+  )
+  .on(active, E.Fail, S.Failed, ({ state, event, at }) =>
+    S.Failed.derive({ ...nothing, ...state }, { failedInStage: stageOf(state), failedAt: at, error: event.error }),
+  )
+  .on(S.Failed, E.Retry, S.Pending, ({ state }) =>
+    state.retryCount < state.config.maxRetries
+      ? S.Pending.derive(state, { retryCount: state.retryCount + 1, attempt: state.attempt + 1 })
+      : refuse(`retried ${state.retryCount} times, as often as allowed; resume it, or raise maxRetries in a new batch`),
+  )
+  .on([S.Failed, S.Cancelled], E.Resume, S.Pending, ({ state }) => S.Pending.derive(state, { attempt: state.attempt + 1 }))
+
+  // A batch that was started goes on by itself. That it was is told before anything is told of its documents.
+  .spawn(S.Pending, ({ state: { batchId, attempt, createdAt, documentsTotal }, effects, self }) =>
+    Effect.andThen(
+      attempt > 0
+        ? Effect.void
+        : effects.emitBatchEvent({ event: facts.BatchCreated.make({ batchId, at: createdAt, totalDocuments: documentsTotal }) }),
+      self.send(E.StartExtraction()),
+    ),
+  )
+  .spawn(S.Extracting, ({ state, effects }) => effects.processDocuments({ state }))
+  .spawn(S.Resolving, ({ state, effects }) => effects.runResolution({ state }))
+  .spawn(S.Validating, ({ state, effects }) => effects.runValidation({ state }))
+  .spawn(S.Ingesting, ({ state, effects }) => effects.runIngestion({ state }))
+  .spawn(S.Cancelled, ({ state, effects }) => effects.endWork({ state }))
+
+  // Called in `enter`, an effect is requested: it is carried out after the transition is stored, by whichever process has time.
+  .enter(S.Resolving, ({ state: { batchId }, effects, at }) =>
+    effects.emitBatchEvent({ event: facts.ResolutionStarted.make({ batchId, at }) }),
+  )
+  .enter(S.Validating, ({ state: { batchId, entitiesTotal, clustersFormed }, effects, at }) =>
+    effects.emitBatchEvent({
+      event: facts.ResolutionCompleted.make({ batchId, at, mergeCount: Math.max(0, entitiesTotal - clustersFormed) }),
+    }),
+  )
+  .enter([S.Completed, S.PartiallyCompleted], ({ state: { batchId, documentsTotal, entityCount, relationCount }, effects, at }) =>
+    effects.emitBatchEvent({
+      event: facts.BatchCompleted.make({ batchId, at, totalDocuments: documentsTotal, entityCount, relationCount }),
+    }),
+  )
+  .enter(S.Failed, ({ state: { batchId, documentsFailed, error }, effects, at }) =>
+    effects.emitBatchEvent({ event: facts.BatchFailed.make({ batchId, at, error: error.message, failedDocuments: documentsFailed }) }),
+  )
+  .enter(S.Cancelled, ({ state: { batchId, documentsFailed }, effects, at }) =>
+    effects.emitBatchEvent({ event: facts.BatchFailed.make({ batchId, at, error: "cancelled", failedDocuments: documentsFailed }) }),
+  )
+  .commands({ emitBatchEvent: { ordered: true } })
+  .final(S.Completed, S.PartiallyCompleted)
+
+const nothing = { documentsCompleted: 0, documentsFailed: 0, entityCount: 0, relationCount: 0 }
+
+type Active = Extract<BatchState, { readonly _tag: "Pending" | "Extracting" | "Resolving" | "Validating" | "Ingesting" }>
+
+const stageNames = {
+  Pending: "pending",
+  Extracting: "extracting",
+  Resolving: "resolving",
+  Validating: "validating",
+  Ingesting: "ingesting",
+} as const
+
+const stageOf = ({ _tag }: Active): Stage => stageNames[_tag]
+
+const statsOf = (state: typeof S.Ingesting.Type, at: number): BatchStats => ({
+  documentsProcessed: state.documentsCompleted,
+  documentsFailed: state.documentsFailed,
+  entitiesExtracted: state.entityCount,
+  relationsExtracted: state.relationCount,
+  clustersResolved: state.clustersFormed,
+  violations: state.violations,
+  quarantined: state.quarantined,
+  triplesIngested: state.validatedGraph.triples,
+  totalDurationMs: Math.max(0, at - state.createdAt),
+})

@@ -1,0 +1,145 @@
+/**
+ * Batches of documents, from a manifest to the canonical graph. What was started goes on, also when the process is killed: a
+ * program that opens the same database takes every unfinished batch up again.
+ *
+ * ```ts
+ * const batches = yield* Batches
+ * const id = yield* batches.start(folder, manifest)
+ * const end = yield* batches.awaitEnd(id)
+ * ```
+ */
+import { Engine, type Instance, type InstancePage, type ListOptions, type ReadError } from "@detent/durable"
+import type { PersistenceFailed, SendError } from "@detent/machine"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { type BatchId, newBatchId } from "../domain/Identity.ts"
+import { type ManifestFile, ManifestJson } from "../domain/Manifest.ts"
+import { pathsOfBatch } from "../domain/Paths.ts"
+import { blobIn, type StorageFolder } from "../domain/Uri.ts"
+import type { CanonicalGraph, GraphVersion } from "../graph/CanonicalGraph.ts"
+import type { Extractions } from "../run/Extractions.ts"
+import type { Extractors } from "../run/Extractors.ts"
+import type { RunStore } from "../run/RunStore.ts"
+import type { ArtifactStore } from "../storage/ArtifactStore.ts"
+import { Storage } from "../storage/Storage.ts"
+import type { StorageError } from "../storage/StorageError.ts"
+import { type BatchConfig, defaultBatchConfig } from "./BatchConfig.ts"
+import type { BatchEventLog } from "./BatchEventLog.ts"
+import { E, S } from "./BatchMachine.ts"
+import { isTerminal } from "./BatchProgress.ts"
+import type { BatchState } from "./BatchState.ts"
+import { batchMachine, endWork } from "./BatchWork.ts"
+import { withdrawGraph } from "./GraphStages.ts"
+import { type ManifestError, makeManifest } from "./ManifestMaking.ts"
+
+export class BatchNotFound extends Schema.TaggedError<BatchNotFound>()("BatchNotFound", { batchId: Schema.String }) {
+  override get message() {
+    return `there is no batch ${this.batchId}; list the batches to find it`
+  }
+}
+
+type Event = typeof E.Type
+
+/** What can keep work from being ended, or what was added from being taken back. It can be tried again. */
+export type UndoError = Effect.Error<ReturnType<typeof endWork>>
+
+export interface BatchesService {
+  /** Checks the manifest, stores it and starts the batch. References in it are beside `folder`. */
+  readonly start: (
+    folder: StorageFolder,
+    manifest: ManifestFile,
+    options?: { readonly batchId?: BatchId; readonly config?: Partial<BatchConfig> },
+  ) => Effect.Effect<BatchId, ManifestError | StorageError | SendError | ReadError>
+  readonly state: (id: BatchId) => Effect.Effect<BatchState, BatchNotFound | ReadError>
+  /** The state as it is, then every new one, until the batch ends. */
+  readonly watch: (id: BatchId) => Stream.Stream<BatchState, BatchNotFound | ReadError>
+  /** The state in which nothing more happens unless somebody asks. */
+  readonly awaitEnd: (id: BatchId) => Effect.Effect<BatchState, BatchNotFound | ReadError>
+  /** Ends the work that is under way. What was extracted is kept, and can be gone on with. */
+  readonly cancel: (id: BatchId) => Effect.Effect<void, BatchNotFound | ReadError | SendError | UndoError>
+  readonly retry: (id: BatchId) => Effect.Effect<void, BatchNotFound | ReadError | SendError>
+  readonly resume: (id: BatchId) => Effect.Effect<void, BatchNotFound | ReadError | SendError>
+  /** Takes what the batch added out of the canonical graph again. None when there is nothing of it. */
+  readonly withdraw: (id: BatchId) => Effect.Effect<Option.Option<GraphVersion>, BatchNotFound | ReadError | UndoError>
+  readonly list: (options?: ListOptions<BatchState["_tag"]>) => Effect.Effect<InstancePage, PersistenceFailed>
+}
+
+export class Batches extends Context.Service<Batches, BatchesService>()("@detent/knowledge/Batches") {
+  /** Files of batches and of the canonical graph are kept below the folder. */
+  static readonly layer = (folder: StorageFolder) => Layer.effect(Batches, make(folder))
+}
+
+const make = (folder: StorageFolder) =>
+  Effect.gen(function* () {
+    const engine = yield* Engine
+    const services = yield* Effect.context<Storage | ArtifactStore | RunStore | Extractors | Extractions | CanonicalGraph | BatchEventLog>()
+    const storage = yield* Storage
+    const machine = batchMachine(folder, (batch, event, id) => tell(batch, event, id))
+
+    const find = (id: BatchId): Effect.Effect<Instance<BatchState, Event>, BatchNotFound | PersistenceFailed> =>
+      Effect.flatMap(
+        Effect.provide(engine.get(machine, id), services),
+        Option.match({ onNone: () => Effect.fail(new BatchNotFound({ batchId: id })), onSome: (one) => Effect.succeed(one) }),
+      )
+
+    /** From the work of the batch itself, so it is there. */
+    const tell = (batch: BatchId, event: Event, id: string): Effect.Effect<void, SendError> =>
+      find(batch).pipe(
+        Effect.flatMap((one) => one.send(event, { id })),
+        Effect.catchTag(["BatchNotFound", "InstanceNotFound"], Effect.die),
+      )
+
+    const send = (id: BatchId, event: Event) => Effect.flatMap(find(id), (batch) => Effect.asVoid(batch.send(event)))
+    const watch = (id: BatchId): Stream.Stream<BatchState, BatchNotFound | ReadError> =>
+      Stream.unwrap(Effect.map(find(id), (batch) => Stream.takeUntil(batch.changes, isTerminal)))
+
+    // From now on unfinished batches of this database go on.
+    yield* Effect.provide(engine.register(machine), services)
+
+    const service: BatchesService = {
+      watch,
+      start: (beside, file, options = {}) =>
+        Effect.gen(function* () {
+          const batchId = options.batchId ?? (yield* newBatchId)
+          const manifest = yield* Effect.provide(makeManifest(batchId, beside, file), services)
+          const manifestUri = blobIn(folder, pathsOfBatch(batchId).manifest)
+          yield* storage.set(manifestUri, yield* Effect.orDie(Schema.encodeEffect(ManifestJson)(manifest)))
+          const pending = S.Pending({
+            batchId,
+            manifestUri,
+            ontologyVersion: manifest.ontologyVersion,
+            targetNamespace: manifest.targetNamespace,
+            config: { ...defaultBatchConfig, ...options.config },
+            documentsTotal: manifest.documents.length,
+            retryCount: 0,
+            attempt: 0,
+            createdAt: yield* Clock.currentTimeMillis,
+          })
+          yield* Effect.provide(engine.ensure(machine, batchId, pending), services)
+          return batchId
+        }),
+      state: (id) => Effect.flatMap(find(id), (batch) => batch.state),
+      awaitEnd: (id) => Effect.flatMap(Stream.runLast(watch(id)), (last) => Effect.orDie(Effect.fromOption(last))),
+      cancel: (id) =>
+        Effect.gen(function* () {
+          yield* send(id, E.Cancel())
+          const state = yield* Effect.flatMap(find(id), (batch) => batch.state)
+          // The batch does so by itself; here it is waited for.
+          if (state._tag === "Cancelled") yield* Effect.provide(endWork(folder, state), services)
+        }),
+      retry: (id) => send(id, E.Retry()),
+      resume: (id) => send(id, E.Resume()),
+      withdraw: (id) =>
+        Effect.gen(function* () {
+          const state = yield* Effect.flatMap(find(id), (batch) => batch.state)
+          return yield* Effect.provide(withdrawGraph(folder, state), services)
+        }),
+      list: (options) => engine.list(machine, options),
+    }
+    return service
+  })

@@ -1,0 +1,134 @@
+/** The three stages after extraction, each from one stored file of triples to the next. */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { pathsOfBatch } from "../domain/Paths.ts"
+import { blobIn, type StorageFolder } from "../domain/Uri.ts"
+import { CanonicalGraph } from "../graph/CanonicalGraph.ts"
+import { storedLines } from "../graph/StoredLines.ts"
+import { sortLines } from "../rdf/LineSort.ts"
+import { resolveGraphs } from "../resolve/ResolvedGraph.ts"
+import { Extractors } from "../run/Extractors.ts"
+import type { RunStore, RunStoreFailed } from "../run/RunStore.ts"
+import type { ArtifactDamaged, ArtifactStore } from "../storage/ArtifactStore.ts"
+import { getText, Storage } from "../storage/Storage.ts"
+import type { StorageError } from "../storage/StorageError.ts"
+import { derivedShapes } from "../validate/DerivedShapes.ts"
+import { onlyOffenders, withoutOffenders } from "../validate/Quarantine.ts"
+import { readShapes } from "../validate/Shapes.ts"
+import { type Found, validate } from "../validate/Validation.ts"
+import { type ValidationReport, ValidationReportJson } from "../validate/Violation.ts"
+import { E, type S } from "./BatchMachine.ts"
+import type { BatchState } from "./BatchState.ts"
+import { BatchStopped } from "./BatchStopped.ts"
+import type { Tell } from "./ExtractionStage.ts"
+import { publishGraph } from "./Publication.ts"
+import { documentGraphs, loadManifest, writeLines } from "./StageFiles.ts"
+
+type StageReadError = StorageError | ArtifactDamaged | RunStoreFailed
+
+/** What new entities of a namespace are called. */
+const entityBase = (namespace: string) => `urn:detent:graph:${namespace}/`
+
+const equipped = (state: { readonly manifestUri: Parameters<typeof loadManifest>[1] }) =>
+  Effect.gen(function* () {
+    const manifest = yield* loadManifest(yield* Storage, state.manifestUri)
+    const { ontology } = yield* Effect.flatMap(Extractors, (extractors) =>
+      extractors.equip({
+        ontologyUri: manifest.ontologyUri,
+        ...(manifest.examplesUri === undefined ? {} : { examplesUri: manifest.examplesUri }),
+      }),
+    )
+    return { manifest, ontology }
+  })
+
+export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving.Type, tell: Tell) =>
+  Effect.gen(function* () {
+    const canonical = yield* CanonicalGraph
+    const { ontology } = yield* equipped(state)
+    const current = yield* canonical.current(state.targetNamespace)
+    // What this batch contributed before, if it is ingested again, is no reason to keep an IRI.
+    const others = Option.map(current, (version) => ({
+      ...version,
+      contributions: version.contributions.filter(({ batchId }) => batchId !== state.batchId),
+    }))
+    const existing = Option.match(others, { onNone: () => Stream.empty, onSome: canonical.lines })
+    const graph = state.config.resolveEntities
+      ? yield* resolveGraphs<StageReadError, RunStore | ArtifactStore>({
+          documents: documentGraphs(state.batchId),
+          existing,
+          ontology,
+          base: entityBase(state.targetNamespace),
+        })
+      : { lines: Stream.flatten(documentGraphs(state.batchId)), mentions: state.entityCount, entities: state.entityCount, merges: [] }
+    const uri = blobIn(folder, pathsOfBatch(state.batchId).resolved)
+    const written = yield* writeLines(uri, sortLines(graph.lines))
+    yield* tell(
+      E.ResolutionComplete({ graph: written, entitiesTotal: graph.mentions, clustersFormed: graph.entities }),
+      `${state.attempt}/resolved`,
+    )
+  })
+
+export const validateGraph = (folder: StorageFolder, state: typeof S.Validating.Type, tell: Tell) =>
+  Effect.gen(function* () {
+    const storage = yield* Storage
+    const { manifest, ontology } = yield* equipped(state)
+    const shapesText = manifest.shaclUri === undefined ? derivedShapes(ontology) : yield* getText(storage, manifest.shaclUri)
+    const shapes = yield* readShapes(shapesText, manifest.shaclUri ?? "the ontology")
+    const lines = storedLines(storage, state.resolvedGraph)
+    const found = yield* validate(lines, shapes, ontology)
+    const quarantined = state.config.validation === "quarantine" ? [...found.offenders].sort() : []
+    const paths = pathsOfBatch(state.batchId)
+    const reportUri = blobIn(folder, paths.validation)
+    yield* storage.set(reportUri, yield* Effect.orDie(Schema.encodeEffect(ValidationReportJson)(reportOf(found, quarantined))))
+    if (found.violations > 0 && state.config.validation === "fail")
+      return yield* new BatchStopped({
+        code: "ValidationFailed",
+        problem: `${found.violations} violations, the first: ${found.listed[0]?.focus} ${found.listed[0]?.message}; see ${reportUri}`,
+      })
+    const graph =
+      quarantined.length === 0
+        ? state.resolvedGraph
+        : yield* writeLines(blobIn(folder, paths.validatedLines), withoutOffenders(lines, found.offenders))
+    if (quarantined.length > 0) yield* writeLines(blobIn(folder, paths.quarantine), onlyOffenders(lines, found.offenders))
+    yield* tell(
+      E.ValidationComplete({ graph, violations: found.violations, quarantined: quarantined.length, reportUri }),
+      `${state.attempt}/validated`,
+    )
+  })
+
+const reportOf = (found: Found, quarantined: ReadonlyArray<string>): ValidationReport => ({
+  conforms: found.violations === 0,
+  violations: found.violations,
+  warnings: found.warnings,
+  listed: found.listed,
+  quarantined,
+})
+
+/** Whatever keeps it from being finished, the canonical graph is then as it was before. */
+export const ingestGraph = (folder: StorageFolder, state: typeof S.Ingesting.Type, tell: Tell) =>
+  Effect.gen(function* () {
+    const canonical = yield* CanonicalGraph
+    const { targetNamespace, batchId, validatedGraph } = state
+    const { ontology } = yield* equipped(state)
+    const add = Effect.gen(function* () {
+      const { version: canonicalVersion } = yield* canonical.contribute(targetNamespace, { batchId, ...validatedGraph })
+      return { canonicalVersion, canonicalGraphUri: yield* publishGraph(folder, targetNamespace, ontology) }
+    })
+    const added = yield* Effect.onError(add, (cause) =>
+      // An interrupt is a cancel, whose state withdraws it, or the process ends and goes on later.
+      Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.orDie(canonical.withdraw(targetNamespace, batchId)),
+    )
+    yield* tell(E.IngestionComplete(added), `${state.attempt}/ingested`)
+  })
+
+/** Takes what a batch added out of the canonical graph. */
+export const withdrawGraph = (folder: StorageFolder, state: Pick<BatchState, "manifestUri" | "batchId" | "targetNamespace">) =>
+  Effect.gen(function* () {
+    const withdrawn = yield* Effect.flatMap(CanonicalGraph, (canonical) => canonical.withdraw(state.targetNamespace, state.batchId))
+    const { ontology } = yield* equipped(state)
+    yield* publishGraph(folder, state.targetNamespace, ontology)
+    return withdrawn
+  })

@@ -1,0 +1,30 @@
+/**
+ * The canonical graph of a namespace as one Turtle file, for whoever wants to open it with another tool. It follows the graph:
+ * whoever changes the graph writes the file.
+ */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import type { Namespace } from "../domain/Identity.ts"
+import { pathsOfNamespace } from "../domain/Paths.ts"
+import { blobIn, type StorageFolder } from "../domain/Uri.ts"
+import { CanonicalGraph } from "../graph/CanonicalGraph.ts"
+import { exportGraph } from "../graph/GraphExport.ts"
+import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
+import { Storage } from "../storage/Storage.ts"
+
+/** Of two who write at once the one that is late may write an older version, sees that, and writes again. */
+export const publishGraph = (folder: StorageFolder, namespace: Namespace, ontology: OntologyIndex) =>
+  Effect.gen(function* () {
+    const storage = yield* Storage
+    const canonical = yield* CanonicalGraph
+    const uri = blobIn(folder, pathsOfNamespace(namespace).entities)
+    const prefixes = ontology.namespace === "" ? {} : { [namespace]: ontology.namespace }
+    let current = yield* canonical.current(namespace)
+    while (Option.isSome(current)) {
+      const written = current.value
+      yield* storage.setStream(uri, Stream.encodeText(exportGraph(canonical.lines(written), "turtle", prefixes)))
+      current = Option.filter(yield* canonical.current(namespace), ({ version }) => version !== written.version)
+    }
+    return uri
+  })

@@ -1,0 +1,73 @@
+/** What stages read and write: the manifest, the graphs of a batch's documents, and files of sorted triples. */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import type { BatchId } from "../domain/Identity.ts"
+import { type Manifest, ManifestJson } from "../domain/Manifest.ts"
+import type { StorageUri } from "../domain/Uri.ts"
+import { mergedStreams } from "../graph/StoredLines.ts"
+import { contentOf } from "../run/RunArtifacts.ts"
+import { RunStore } from "../run/RunStore.ts"
+import { ArtifactStore } from "../storage/ArtifactStore.ts"
+import { getText, Storage, type StorageService } from "../storage/Storage.ts"
+import type { StorageError } from "../storage/StorageError.ts"
+import type { StageGraph } from "./BatchState.ts"
+
+export class ManifestRefused extends Schema.TaggedError<ManifestRefused>()("ManifestRefused", {
+  uri: Schema.String,
+  problem: Schema.String,
+}) {
+  override get message() {
+    return `${this.uri} is no manifest that can be worked on: ${this.problem}`
+  }
+}
+
+export const loadManifest = (storage: StorageService, uri: StorageUri): Effect.Effect<Manifest, StorageError | ManifestRefused> =>
+  Effect.flatMap(getText(storage, uri), (text) =>
+    Effect.mapError(Schema.decodeEffect(ManifestJson)(text), ({ message }) => new ManifestRefused({ uri, problem: message })),
+  )
+
+/** How many documents' graphs are fetched at once. */
+const pageSize = 200
+
+/** The graph of each document that was extracted, in the order of document ids, each as sorted lines. */
+export const documentGraphs = (batch: BatchId) =>
+  Stream.unwrap(
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const artifacts = yield* ArtifactStore
+      const pages = Stream.paginate("", (after) =>
+        Effect.map(runs.graphsOf(batch, after, pageSize), (page) => {
+          const last = page.length < pageSize ? undefined : page.at(-1)?.documentId
+          return [page, last === undefined ? Option.none<string>() : Option.some<string>(last)] as const
+        }),
+      )
+      return Stream.map(pages, ({ graphs }) =>
+        mergedStreams(
+          graphs.map((graph) =>
+            Stream.unwrap(
+              Effect.map(contentOf(artifacts, graph), (text) => Stream.fromIterable(text.split("\n").filter((line) => line !== ""))),
+            ),
+          ),
+        ),
+      )
+    }),
+  )
+
+/** Writes sorted lines to a file of their own. */
+export const writeLines = <E, R>(
+  uri: StorageUri,
+  lines: Stream.Stream<string, E, R>,
+): Effect.Effect<StageGraph, E | StorageError, R | Storage> =>
+  Effect.gen(function* () {
+    const storage = yield* Storage
+    let triples = 0
+    const encoder = new TextEncoder()
+    const bytes = Stream.mapArray(lines, (batch) => {
+      triples += batch.length
+      return [encoder.encode(`${batch.join("\n")}\n`)]
+    })
+    const { hash } = yield* storage.setStream(uri, bytes)
+    return { uri, hash, triples }
+  })

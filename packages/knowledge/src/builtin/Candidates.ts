@@ -1,0 +1,166 @@
+/**
+ * The stretches of a sentence that could be an entity or a value: names, quotations, the title a sentence begins with,
+ * dates, numbers, plain noun phrases, and whatever is known by name already. Generous on purpose: what is left out here can
+ * never be found.
+ */
+
+import type { Span } from "../Fact.ts"
+import type { FoundDate } from "../language/Dates.ts"
+import { auxiliaries, isFunctionWord, nameConnectors } from "../language/FunctionWords.ts"
+import { baseForm } from "../language/IrregularVerbs.ts"
+import type { Gazetteer } from "./Gazetteer.ts"
+import { type SentenceView, textBetween } from "./SentenceView.ts"
+
+export type CandidateKind = "name" | "quotation" | "title" | "date" | "number" | "phrase"
+
+export interface Candidate {
+  readonly kind: CandidateKind
+  /** The first and last token. */
+  readonly first: number
+  readonly last: number
+  readonly text: string
+  readonly date?: FoundDate
+}
+
+export const findCandidates = (
+  view: SentenceView,
+  known: Pick<Gazetteer, "occurrences">,
+  spans: ReadonlyArray<Span> = [],
+): ReadonlyArray<Candidate> => {
+  const found = new Map<number, Candidate>()
+  const add = (kind: CandidateKind, first: number, last: number, date?: FoundDate) => {
+    if (last < first || last - first >= longest) return
+    const key = first * 65_536 + last
+    if (found.has(key)) return
+    found.set(key, { kind, first, last, text: textBetween(view, first, last), ...(date === undefined ? {} : { date }) })
+  }
+  for (const date of view.dates) add("date", date.first, date.last, date)
+  for (const [first, last] of view.quotations) add("quotation", first, withoutClosingMark(view, last))
+  addTitles(view, add)
+  addNames(view, add)
+  addNumbers(view, add)
+  addPhrases(view, add)
+  for (const [first, last] of known.occurrences(view.words)) add(view.capital[first] ? "name" : "phrase", first, last)
+  for (const span of spans) {
+    const first = view.tokens.findIndex((token) => token.start === span.start)
+    const last = view.tokens.findIndex((token) => token.end === span.end)
+    if (first !== -1 && last !== -1) add(view.capital[first] ? "name" : "phrase", first, last)
+  }
+  return [...found.values()]
+}
+
+export const overlaps = (one: Candidate, other: Candidate): boolean => one.first <= other.last && other.first <= one.last
+
+type Add = (kind: CandidateKind, first: number, last: number, date?: FoundDate) => void
+
+const longest = 15
+const longestPhrase = 4
+
+/** A comma or point before the closing quotation mark belongs to the sentence. */
+const withoutClosingMark = (view: SentenceView, last: number): number => (/^[,.;]$/.test(view.words[last] ?? "") ? last - 1 : last)
+
+/** A sentence often begins with the name of what it is about, lower-case words and all: "Up in the Air was …". */
+const addTitles = (view: SentenceView, add: Add) => {
+  const { begin } = view
+  if (begin === -1 || view.quotations.some(([first]) => first === begin)) return
+  const addUpTo = (last: number) => {
+    if (!readsLikeTitle(view, begin, last)) return
+    add("title", begin, last)
+    if (view.words[begin] === "the") add("title", begin + 1, last)
+  }
+  for (let at = begin + 1; at < Math.min(view.tokens.length, begin + longest); at++) {
+    const word = view.words[at] ?? ""
+    if (endsTitle.has(word)) addUpTo(at - 1)
+    // "The national water polo team represents …": the verb is where the title ends, and only its ending gives it away.
+    else if (!view.capital[at] && view.content[at] && !view.capital[at - 1] && /(?:[^s']s|ed)$/.test(word)) addUpTo(at - 1)
+    if (endsTitle.has(word) && word !== ",") return
+  }
+}
+
+/** A verb or a pronoun says that the sentence has got further than its subject. */
+const readsLikeTitle = (view: SentenceView, first: number, last: number): boolean => {
+  if (auxiliaries.has(view.words[first] ?? "") || (isFunctionWord(view.words[last] ?? "") && !view.capital[last])) return false
+  if (view.text.slice(view.tokens[first]!.start - view.offset, view.tokens[last]!.end - view.offset).includes("\n")) return false
+  if (first === last && isFunctionWord(view.words[first] ?? "")) return false
+  for (let at = first + 1; at <= last; at++) {
+    if (view.content[at] && endsInVerb(view, at)) return false
+    if (view.words[at - 1] === ":" && !view.capital[at]) return false
+  }
+  return true
+}
+
+const endsTitle: ReadonlySet<string> = new Set(["is", "was", "are", "were", "(", ",", "has", "had", "'s", "[", "–", "-"])
+
+const addNames = (view: SentenceView, add: Add) => {
+  for (let first = 0; first < view.tokens.length; first++) {
+    if (!beginsName(view, first)) continue
+    const continues = first > 0 && isNamePart(view, first - 1)
+    for (const last of nameEnds(view, first)) {
+      // "It", "Our", "When": capitalised for standing first, but no name.
+      if (last === first && isFunctionWord(view.words[first] ?? "")) continue
+      if (!continues || last - first <= 5) add("name", first, last)
+    }
+  }
+}
+
+const isNamePart = (view: SentenceView, at: number): boolean => {
+  const token = view.tokens[at]
+  if (token === undefined || token.kind === "mark") return false
+  return view.capital[at] === true || /\d/.test(token.text)
+}
+
+const beginsName = (view: SentenceView, at: number): boolean => {
+  if (view.capital[at]) return true
+  // "2009 Paris Open", "iPhone"
+  return (isNamePart(view, at) && view.capital[at + 1] === true) || /^\p{Ll}+\p{Lu}/u.test(view.tokens[at]?.text ?? "")
+}
+
+/** Where a name that begins here can end: after every capitalised word reached directly, by an initial, or over connectors. */
+const nameEnds = (view: SentenceView, first: number): ReadonlyArray<number> => {
+  const ends: Array<number> = []
+  for (let at = first; ends.length < 10; ) {
+    ends.push(at)
+    let next = at + 1
+    const text = view.tokens[at]?.text ?? ""
+    if (view.words[next] === "." && (text.length <= 2 || abbreviation.test(text))) {
+      if (abbreviation.test(text)) ends.push(next)
+      next++
+    }
+    let over = next
+    while (over - next < 3 && (nameConnectors.has(view.words[over] ?? "") || /^[:&/–!-]$/.test(view.words[over] ?? ""))) over++
+    if (isNamePart(view, next)) at = next
+    // "Lumholm: 140 inhabitants" is no name of its own.
+    else if (over > next && isNamePart(view, over) && !(view.words[next] === ":" && !view.capital[over])) at = over
+    else break
+  }
+  return ends
+}
+
+const abbreviation = /^(?:Bros|Inc|Ltd|Co|Corp|Jr|Sr|Dr|Mr|Mrs|Ms|St|Mt|No|Vol|Prof|Gen|Col|Lt|Sgt|Capt|Rev|Hon)$/
+
+const addNumbers = (view: SentenceView, add: Add) => {
+  view.tokens.forEach((token, at) => {
+    if (token.kind !== "number") return
+    add("number", at, at)
+    if (view.content[at + 1]) add("number", at, at + 1)
+    if (/^(?:hundred|thousand|million|billion|trillion)$/.test(view.words[at + 1] ?? "") && view.content[at + 2]) add("number", at, at + 2)
+  })
+}
+
+/** "written", "played": what happened, not what there is. */
+const endsInVerb = (view: SentenceView, last: number): boolean => {
+  const word = view.words[last] ?? ""
+  return !view.capital[last] && (/[^e]ed$/.test(word) || baseForm(word) !== undefined)
+}
+
+const addPhrases = (view: SentenceView, add: Add) => {
+  for (let first = 0; first < view.tokens.length; first++) {
+    if (!view.content[first]) continue
+    for (let last = first; last < first + longestPhrase; last++) {
+      // "women's football" is one phrase.
+      if (view.words[last] === "'s") continue
+      if (!view.content[last]) break
+      if (!endsInVerb(view, last)) add("phrase", first, last)
+    }
+  }
+}

@@ -1,0 +1,266 @@
+/**
+ * The features by which a candidate is judged to be the object of a property: what examples say, whether words of the
+ * property's label stand near, whether the candidate looks like what the range asks for, and whether it is cut out whole.
+ */
+import { negations } from "../language/FunctionWords.ts"
+import { baseForm } from "../language/IrregularVerbs.ts"
+import type { Candidate } from "./Candidates.ts"
+import { beginOfList, tokenBefore } from "./Clues.ts"
+import { organisationWords, type PropertyView } from "./PropertyView.ts"
+import type { SentenceView } from "./SentenceView.ts"
+import type { Trigger } from "./Triggers.ts"
+import type { WorldNames } from "./WorldNames.ts"
+
+/**
+ * Where training begins, and what is used as it is when there are no examples. Rounded from fits to sentences of several
+ * unrelated ontologies; each was checked to hold on ontologies it was not fitted to.
+ */
+export const objectPrior = {
+  choice: 0,
+  "evidence before": 0.25,
+  "evidence trigger": 0.3,
+  "evidence after": 0.2,
+  "evidence shape": 0.5,
+  "evidence first": 0.2,
+  "evidence last": 0.5,
+  "evidence whole": 0.25,
+  "evidence sentence": 0.5,
+  "property is frequent": 1.5,
+  "label before": 0.75,
+  "label after": 0.5,
+  "label anywhere": 0.25,
+  "label just before": 1,
+  "related before": 1.25,
+  "related just before": 0.25,
+  "compound before": 1.5,
+  "label inside": 0.5,
+  "range near": 0.25,
+  "doer after by": 0.25,
+  "date for date": 0.75,
+  "date for other": -1,
+  "other for date": -1.25,
+  "number for number": 0.75,
+  "number for other": -1,
+  "person for person": 0.5,
+  "other for person": -1.25,
+  "country for country": 2,
+  "country mismatch": -1.75,
+  "language for language": 0.75,
+  "language mismatch": -1.75,
+  "place after in": 1,
+  "organisation for organisation": 1,
+  "organisation for person": -1,
+  "known as range": 1.5,
+  "known as other": -1.5,
+  "plain words": -1.5,
+  "plain words for name": -1,
+  "plain words with verb": -0.75,
+  "plain words with adverb": -0.5,
+  "plain words cut at left": -0.25,
+  "names and plain words": -1.75,
+  "begins sentence": -1.75,
+  "begins longer name": -1,
+  "ends longer name": -1,
+  "cut at right": -1,
+  "cut at left": -1.25,
+  "holds and": -1,
+  "holds preposition": -0.5,
+  "holds date": -1,
+  "begins with article": -0.25,
+  "begins with number": -1,
+  "after negation": -8,
+} as const satisfies Record<string, number>
+
+export type ObjectFeature = keyof typeof objectPrior
+export const objectFeatures = Object.keys(objectPrior) as ReadonlyArray<ObjectFeature>
+const position = Object.fromEntries(objectFeatures.map((name, at) => [name, at])) as Readonly<Record<ObjectFeature, number>>
+export const objectFeature = (name: ObjectFeature): number => position[name]
+
+/** What is true of a candidate whatever the property, computed once. */
+export interface ObjectTraits {
+  readonly row: Float64Array
+  readonly date: boolean
+  readonly number: boolean
+  readonly person: boolean
+  readonly organisation: boolean
+  readonly plain: boolean
+  readonly country: boolean
+  readonly language: boolean
+  /** Where the list begins that it is a member of; where it begins itself, if it is of none. */
+  readonly listBegin: number
+  /** The word before it, over articles and quotation marks. */
+  readonly before: string
+}
+
+/** The traits of each candidate of a sentence. */
+export const allTraits = (view: SentenceView, candidates: ReadonlyArray<Candidate>, world: WorldNames): ReadonlyArray<ObjectTraits> => {
+  const names = candidates.filter((candidate) => isOneName(view, candidate))
+  return candidates.map((candidate) => traitsOf(view, candidate, names, world))
+}
+
+const traitsOf = (view: SentenceView, candidate: Candidate, names: ReadonlyArray<Candidate>, world: WorldNames): ObjectTraits => {
+  const row = new Float64Array(objectFeatures.length)
+  const mark = (name: ObjectFeature, holds: boolean) => {
+    if (holds) row[position[name]] = 1
+  }
+  const { first, last, kind } = candidate
+  const capitalised = view.capital[first] === true || kind === "name"
+  const plain = kind === "phrase" && view.capital[first] !== true
+  const inner = view.words.slice(first + 1, last)
+  const isCapitalWord = (at: number) => view.capital[at] === true && view.tokens[at]?.kind === "word"
+  row[position.choice] = 1
+  mark("plain words", plain)
+  mark("plain words with verb", plain && [first, last].some((at) => isVerbLike(view.words[at] ?? "")))
+  mark("plain words with adverb", plain && [first, last].some((at) => /ly$/.test(view.words[at] ?? "")))
+  mark("plain words cut at left", plain && view.content[first - 1] === true && view.capital[first - 1] !== true)
+  mark("names and plain words", kind === "phrase" && view.capital[first] === true)
+  mark("begins sentence", first <= 1)
+  mark(
+    "begins longer name",
+    names.some((other) => other.first === first && other.last > last),
+  )
+  mark(
+    "ends longer name",
+    names.some((other) => other.first < first && other.last >= last),
+  )
+  const initial = view.words[last + 1] === "." && (view.tokens[last]?.text.length ?? 9) <= 2 && isCapitalWord(last + 2)
+  mark("cut at right", capitalised && (isCapitalWord(last + 1) || initial))
+  mark("cut at left", capitalised && first > 1 && isCapitalWord(first - 1) && view.content[first - 1] === true)
+  mark("holds and", capitalised && inner.some((word) => word === "and" || word === "or" || word === "&" || word === ","))
+  mark("holds preposition", capitalised && inner.some((word) => /^(?:in|for|at|from|by|with|on|to)$/.test(word)))
+  mark("holds date", kind !== "date" && view.dates.some((date) => date.first > first && date.last <= last))
+  mark("begins with article", view.words[first] === "the")
+  mark("after negation", isNegated(view, first))
+  mark("begins with number", kind === "name" && last > first && view.tokens[first]?.kind === "number")
+  const key = view.words.slice(view.words[first] === "the" ? first + 1 : first, last + 1).join(" ")
+  return {
+    row,
+    date: kind === "date",
+    number: kind === "number",
+    person: looksLikePerson(view, candidate),
+    organisation: capitalised && view.stems.slice(first, last + 1).some((one) => organisationWords.has(one)),
+    plain,
+    country: world.countries.has(key),
+    language: world.languages.has(key),
+    listBegin: beginOfList(view, candidate),
+    before: view.words[tokenBefore(view, candidate)] ?? "",
+  }
+}
+
+/** Whether a word of the same clause says that it is not so. */
+const isNegated = (view: SentenceView, first: number): boolean => {
+  for (let at = first - 1; at >= 0 && at > first - 10; at--) {
+    const word = view.words[at] ?? ""
+    if (/^[,;:]$/.test(word) || word === "but") return false
+    if (negations.has(word) || word.endsWith("n't")) return true
+  }
+  return false
+}
+
+/** Whether a candidate is a name that only a mistake would take apart: "Bank of England", but not "Marx and Engels in London". */
+export const isOneName = (view: SentenceView, { kind, first, last }: Candidate): boolean => {
+  if (kind === "quotation" || kind === "date") return true
+  return kind === "name" && !view.words.slice(first + 1, last).some((word) => looseConnectors.has(word))
+}
+
+const looseConnectors: ReadonlySet<string> = new Set(["and", "or", "&", ",", "for", "in", "on", "to", "at", "from", "with", "by", "'s"])
+
+export const isVerbLike = (word: string): boolean => /(?:ed|ing)$/.test(word) || baseForm(word) !== undefined
+
+const looksLikePerson = (view: SentenceView, { first, last, text }: Candidate): boolean => {
+  if (last === first || last - first > 4 || /\d/.test(text)) return false
+  for (let at = first; at <= last; at++) {
+    if (!view.capital[at] && view.words[at] !== "." && !/^(?:de|van|von|der|la|di|da|del|bin|ibn|al)$/.test(view.words[at] ?? ""))
+      return false
+  }
+  return true
+}
+
+/** Sets in the row what depends on the property; the row begins as a copy of the candidate's traits. */
+export const describeFor = (
+  row: Float64Array,
+  view: SentenceView,
+  candidate: Candidate,
+  traits: ObjectTraits,
+  property: PropertyView,
+  triggers: ReadonlyArray<Trigger>,
+) => {
+  const mark = (name: ObjectFeature, holds: boolean) => {
+    if (holds) row[position[name]] = 1
+  }
+  describeTriggers(row, view, candidate, traits.listBegin, triggers)
+  const { expects } = property
+  const ending = view.stems[candidate.last] ?? ""
+  mark("label inside", property.rangeStems.has(ending) || property.stems.has(ending))
+  mark("range near", isNear(view, candidate, property.rangeStems))
+  mark("doer after by", property.agentive && traits.before === "by")
+  mark("date for date", traits.date && expects.date)
+  mark("date for other", traits.date && !expects.date)
+  mark("other for date", !traits.date && expects.date)
+  mark("number for number", traits.number && expects.number)
+  mark("number for other", traits.number && !expects.number)
+  mark("person for person", traits.person && expects.person)
+  mark("other for person", !traits.person && expects.person)
+  mark("country for country", traits.country && expects.country)
+  mark("country mismatch", traits.country ? !expects.country && !expects.place : expects.country)
+  mark("language for language", traits.language && expects.language)
+  mark("language mismatch", traits.language !== expects.language)
+  mark("organisation for organisation", traits.organisation && expects.organisation)
+  mark("organisation for person", traits.organisation && expects.person)
+  mark("place after in", expects.place && /^(?:in|at|near|from|to)$/.test(traits.before))
+  mark("plain words for name", traits.plain && (expects.person || expects.country || expects.place))
+}
+
+const farthestBefore = 8
+const farthestAfter = 5
+
+const describeTriggers = (
+  row: Float64Array,
+  view: SentenceView,
+  candidate: Candidate,
+  listBegin: number,
+  triggers: ReadonlyArray<Trigger>,
+) => {
+  let nearest: Trigger | undefined
+  for (const trigger of triggers) {
+    const { at, strength } = trigger
+    if (at >= candidate.first && at <= candidate.last) continue
+    const before = at < candidate.first
+    // What leads up to a list leads up to each of its members.
+    const begin = at < listBegin ? listBegin : candidate.first
+    const distance = before ? begin - at : at - candidate.last
+    const closeness = distance > (before ? farthestBefore : farthestAfter) ? 0 : 1 / (1 + 0.25 * (distance - 1))
+    if (strength === "label") {
+      row[position["label anywhere"]] = 1
+      raise(row, before ? "label before" : "label after", closeness)
+    } else if (before) raise(row, strength === "related" ? "related before" : "compound before", closeness)
+    if (at < listBegin && listBegin - at <= farthestBefore + 1 && strength !== "compound" && !view.capital[at]) nearest = trigger
+  }
+  if (nearest === undefined || standsBetween(view, nearest.at, listBegin)) return
+  row[position[nearest.strength === "label" ? "label just before" : "related just before"]] = 1
+}
+
+const raise = (row: Float64Array, name: ObjectFeature, value: number) => {
+  if (value > (row[position[name]] ?? 0)) row[position[name]] = value
+}
+
+/** Whether another name or another verb stands between a word and a candidate: then the word speaks of something else. */
+const standsBetween = (view: SentenceView, word: number, first: number): boolean => {
+  for (let at = word + 1; at < first; at++) {
+    if (view.dates.some((date) => date.first <= at && at <= date.last)) continue
+    if (view.capital[at] && !(view.capital[first] && touches(view, at, first))) return true
+    if (view.content[at] && !view.capital[at] && isVerbLike(view.words[at] ?? "")) return true
+  }
+  return false
+}
+
+/** Whether only capitalised words lie between two places, so that both are of one name. */
+const touches = (view: SentenceView, from: number, to: number): boolean => {
+  for (let at = from; at < to; at++) if (!view.capital[at]) return false
+  return true
+}
+
+const isNear = (view: SentenceView, { first, last }: Candidate, stems: ReadonlySet<string>): boolean => {
+  for (const at of [first - 1, first - 2, first - 3, last + 1, last + 2]) if (stems.has(view.stems[at] ?? "")) return true
+  return false
+}

@@ -1,0 +1,134 @@
+/** From scored choices to facts: which candidate is the subject, which are the objects of which properties, and how sure that is. */
+import { findReversals } from "./ActiveVoice.ts"
+import { antecedentOf } from "./Antecedent.ts"
+import { overlaps } from "./Candidates.ts"
+import { subjectRows, visitObjectChoices } from "./Choices.ts"
+import type { Evidence } from "./Evidence.ts"
+import type { Gazetteer } from "./Gazetteer.ts"
+import type { OntologyView } from "./OntologyView.ts"
+import { chancesOf, score } from "./RankingModel.ts"
+import type { ReadSentence } from "./ReadSentence.ts"
+
+export interface Weights {
+  readonly object: Float64Array
+  readonly subject: Float64Array
+}
+
+export interface Judge {
+  readonly ontology: OntologyView
+  readonly objectEvidence: Evidence
+  readonly subjectEvidence: Evidence
+  readonly weights: Weights
+  readonly gazetteer: Gazetteer | undefined
+}
+
+export interface Prediction {
+  /** A candidate, or `earlier` for what an earlier sentence was about. */
+  readonly subject: number | "earlier"
+  readonly property: number
+  readonly object: number
+  /** How likely it is that the sentence states this; not yet calibrated. */
+  readonly chance: number
+}
+
+const mostPredictions = 24
+
+/**
+ * How much a choice has to hold its own in its place alone, as against the whole sentence. A sentence may state several
+ * facts, so its choices are no rivals as such; but examples seldom name all of them, and the best choice is the surest.
+ */
+const shareOfPlace = 0.85
+
+/** How much other properties of the same object count against a property. */
+const rivalry = 0.3
+
+export interface Judgement {
+  /** Best first. */
+  readonly predictions: ReadonlyArray<Prediction>
+  /** The likeliest subjects, best first. */
+  readonly subjects: ReadonlyArray<{ readonly subject: number | "earlier"; readonly chance: number }>
+}
+
+export const predict = (judge: Judge, read: ReadSentence, hasEarlier: boolean): Judgement => {
+  const choices: Array<{ readonly candidate: number; readonly property: number }> = []
+  const scores: Array<number> = []
+  visitObjectChoices(read, judge.ontology, judge.objectEvidence, judge.gazetteer, (candidate, property, row) => {
+    choices.push({ candidate, property })
+    scores.push(score(judge.weights.object, row))
+  })
+  const inSentence = chancesOf(scores)
+  const inPlace = chancesInPlace(read, choices, scores)
+  const subjects = rankSubjects(judge, read, hasEarlier)
+  const ranked = choices
+    .map(({ candidate, property }, at) => ({
+      candidate,
+      property,
+      chance: inPlace[at]! ** shareOfPlace * inSentence[at]! ** (1 - shareOfPlace),
+    }))
+    .filter(({ chance }) => chance > 1e-3)
+    .sort((one, other) => other.chance - one.chance)
+  const reversals = findReversals(read.view, read.candidates, judge.ontology.properties, read.triggers)
+  const taken: Array<Prediction> = reversals.map(({ property, doer, done }) => ({
+    subject: done,
+    property,
+    object: doer,
+    chance: activeVoice,
+  }))
+  for (const { candidate, property, chance } of ranked) {
+    if (taken.length >= mostPredictions) break
+    const object = read.candidates[candidate]!
+    const rival = taken.some((other) => other.property === property && overlaps(read.candidates[other.object]!, object))
+    const reversed = reversals.some((other) => other.property === property && overlaps(read.candidates[other.done]!, object))
+    if (rival || reversed) continue
+    const found = subjectFor(read, subjects, candidate)
+    if (found === undefined) continue
+    taken.push({ subject: found.subject, property, object: candidate, chance: chance * found.chance })
+  }
+  return { predictions: taken, subjects }
+}
+
+/** How sure it is that a doer before a verb and a name after it are what a property holds between. */
+const activeVoice = 0.6
+
+/** How sure it is that the clause of an object is about the name before it. */
+const clauseSubject = 0.75
+
+const subjectFor = (read: ReadSentence, subjects: Judgement["subjects"], candidate: number): Judgement["subjects"][number] | undefined => {
+  const object = read.candidates[candidate]!
+  const fits = (subject: number | "earlier") => subject === "earlier" || !overlaps(read.candidates[subject]!, object)
+  const antecedent = antecedentOf(read.view, read.candidates, read.traits[candidate]!.listBegin)
+  if (antecedent !== undefined && fits(antecedent)) return { subject: antecedent, chance: clauseSubject }
+  return subjects.find(({ subject }) => fits(subject))
+}
+
+/**
+ * The chance of each choice among those of its place: candidates that overlap exclude each other. Other properties of the
+ * same candidate are rivals only in part, for whoever writes a film may direct it too.
+ */
+const chancesInPlace = (
+  read: ReadSentence,
+  choices: ReadonlyArray<{ readonly candidate: number }>,
+  scores: ReadonlyArray<number>,
+): ReadonlyArray<number> => {
+  const powers = scores.map((one) => Math.exp(Math.min(one, 50)))
+  const own = new Float64Array(read.candidates.length)
+  choices.forEach(({ candidate }, at) => {
+    own[candidate] = own[candidate]! + powers[at]!
+  })
+  const others = read.candidates.map((one, index) =>
+    read.candidates.reduce((sum, other, at) => (at !== index && overlaps(one, other) ? sum + own[at]! : sum), 0),
+  )
+  return choices.map(({ candidate }, at) => {
+    const power = powers[at]!
+    return power / (1 + power + rivalry * (own[candidate]! - power) + others[candidate]!)
+  })
+}
+
+const rankSubjects = (judge: Judge, read: ReadSentence, hasEarlier: boolean): Judgement["subjects"] => {
+  const rows = subjectRows(read, judge.subjectEvidence, hasEarlier)
+  const chances = chancesOf(rows.map((row) => score(judge.weights.subject, row)))
+  return chances
+    .map((chance, at) => ({ subject: at < read.candidates.length ? at : ("earlier" as const), chance }))
+    .sort((one, other) => other.chance - one.chance)
+    .slice(0, 4)
+}

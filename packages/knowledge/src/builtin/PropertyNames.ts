@@ -1,0 +1,36 @@
+/** Finds the property or class that a key or a column heading means. */
+import { isFunctionWord } from "../language/FunctionWords.ts"
+import { stem } from "../language/Stem.ts"
+import { labelKey } from "../language/Words.ts"
+import type { OntologyView } from "./OntologyView.ts"
+
+export class PropertyNames {
+  private readonly view: OntologyView
+  private readonly usable: ReadonlySet<string>
+
+  constructor(view: OntologyView) {
+    this.view = view
+    this.usable = new Set(view.properties.map((property) => property.iri))
+  }
+
+  /** By its label; else by a label or label and like words that have all words of the key. */
+  find(key: string): { readonly property: string; readonly match: number } | undefined {
+    const exact = this.view.ontology.withLabel(key).properties.find((iri) => this.usable.has(iri))
+    if (exact !== undefined) return { property: exact, match: 0.95 }
+    const stems = labelKey(key)
+      .split(" ")
+      .filter((word) => word !== "" && !isFunctionWord(word))
+      .map(stem)
+    if (stems.length === 0) return undefined
+    const sameStems = this.view.properties.filter(
+      (property) => property.stems.size === stems.length && stems.every((one) => property.stems.has(one)),
+    )
+    if (sameStems.length === 1) return { property: sameStems[0]!.iri, match: 0.85 }
+    const within = this.view.properties.filter((property) => stems.every((one) => property.stems.has(one) || property.related.has(one)))
+    return within.length === 1 ? { property: within[0]!.iri, match: 0.6 } : undefined
+  }
+
+  classNamed(key: string): string | undefined {
+    return this.view.ontology.withLabel(key).classes[0]
+  }
+}

@@ -1,0 +1,78 @@
+/** A sentence as the extractor looks at it: its tokens, what each is compared by, and where brackets and quotations run. */
+import { type FoundDate, findDates } from "../language/Dates.ts"
+import { isFunctionWord } from "../language/FunctionWords.ts"
+import { stem } from "../language/Stem.ts"
+import { fold, type Token, tokenize } from "../language/Words.ts"
+
+export interface SentenceView {
+  readonly text: string
+  /** Where the sentence begins in the document; tokens count from the beginning of the document. */
+  readonly offset: number
+  readonly tokens: ReadonlyArray<Token>
+  /** The folded text of each token. */
+  readonly words: ReadonlyArray<string>
+  readonly stems: ReadonlyArray<string>
+  /** Whether each token begins with a capital letter. */
+  readonly capital: ReadonlyArray<boolean>
+  /** Whether each token is a word that names something rather than holds the sentence together. */
+  readonly content: ReadonlyArray<boolean>
+  /** How deep in brackets each token stands. */
+  readonly depth: ReadonlyArray<number>
+  readonly dates: ReadonlyArray<FoundDate>
+  /** The first and last token between quotation marks. */
+  readonly quotations: ReadonlyArray<readonly [number, number]>
+  /** The first token that is no mark; -1 when there is none. */
+  readonly begin: number
+}
+
+export const viewSentence = (text: string, offset = 0): SentenceView => {
+  const tokens = tokenize(text, offset)
+  const words = tokens.map((token) => fold(token.text))
+  return {
+    text,
+    offset,
+    tokens,
+    words,
+    stems: words.map(stem),
+    capital: capitalsOf(text, tokens),
+    content: tokens.map((token, at) => token.kind === "word" && !isFunctionWord(words[at] ?? "")),
+    depth: depths(tokens),
+    dates: findDates(tokens),
+    quotations: quotationsOf(tokens),
+    begin: tokens.findIndex((token) => token.kind !== "mark"),
+  }
+}
+
+/** The words from one token to another, exactly as they stand in the document. */
+export const textBetween = (view: SentenceView, first: number, last: number): string =>
+  view.text.slice((view.tokens[first]?.start ?? view.offset) - view.offset, (view.tokens[last]?.end ?? view.offset) - view.offset)
+
+/** A word of a script without capitals stands out in a sentence that has them: it is a name, then. "d'Or" is one, too. */
+const capitalsOf = (text: string, tokens: ReadonlyArray<Token>): ReadonlyArray<boolean> => {
+  const pattern = /\p{Ll}/u.test(text) ? /^(?:\p{Ll}['’])?[\p{Lu}\p{Lt}\p{Lo}]/u : /^[\p{Lu}\p{Lt}]/u
+  return tokens.map((token) => token.kind !== "mark" && pattern.test(token.text))
+}
+
+const depths = (tokens: ReadonlyArray<Token>): ReadonlyArray<number> => {
+  let depth = 0
+  return tokens.map(({ text }) => {
+    if (text === "(" || text === "[") return depth++
+    if (text === ")" || text === "]") depth = Math.max(0, depth - 1)
+    return depth
+  })
+}
+
+const closing: Readonly<Record<string, string>> = { '"': '"', "“": "”", "„": "“", "«": "»", "「": "」", "『": "』", "‘": "’" }
+
+const quotationsOf = (tokens: ReadonlyArray<Token>): ReadonlyArray<readonly [number, number]> => {
+  const found: Array<readonly [number, number]> = []
+  for (let at = 0; at < tokens.length; at++) {
+    const close = closing[tokens[at]?.text ?? ""]
+    if (close === undefined) continue
+    const end = tokens.findIndex((token, index) => index > at && token.text === close)
+    if (end <= at + 1) continue
+    found.push([at + 1, end - 1])
+    at = end
+  }
+  return found
+}

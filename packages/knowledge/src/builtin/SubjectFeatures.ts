@@ -1,0 +1,173 @@
+/** The features by which a candidate is judged to be what the sentence is about. */
+import { determiners, isFunctionWord, prepositions } from "../language/FunctionWords.ts"
+import { baseForm } from "../language/IrregularVerbs.ts"
+import type { Candidate } from "./Candidates.ts"
+import { isQuote } from "./Clues.ts"
+import { isVerbLike } from "./ObjectFeatures.ts"
+import { organisationWords } from "./PropertyView.ts"
+import type { SentenceView } from "./SentenceView.ts"
+
+/** Where training begins; see {@link objectPrior}. */
+export const subjectPrior = {
+  choice: 0,
+  "evidence shape": 0.25,
+  "evidence before": 0.1,
+  "evidence after": 0.15,
+  "evidence first": 0.25,
+  "evidence last": 0.15,
+  "evidence opening": 0.15,
+  "begins sentence": 1.25,
+  quotation: 0.75,
+  title: 0,
+  name: 0.25,
+  "plain words": -0.25,
+  date: -0.5,
+  number: -0.5,
+  "sentence begins with pronoun": -0.5,
+  "sentence begins with plain noun": -1,
+  "before is": 0.75,
+  "before verb": 1.25,
+  "occurs again": 0.25,
+  whole: 0.25,
+  "begins longer name": -0.75,
+  "in brackets": -1,
+  "one word": -1.25,
+  "share of plain words": -1.5,
+  "holds comma": -1.75,
+  "ends in plain word": -1.25,
+  "article before number": -0.5,
+  "article before one word": -1.25,
+  "article before organisation": -1.25,
+  "holds possessive": 0,
+  "begins with preposition": -1,
+  "begins with linking word": -0.75,
+  "begins with participle": -1,
+  "after preposition": 0.25,
+  "after comma": 1,
+  "cut at right": -1.25,
+  "cut at left": -0.75,
+  "begins with article": -1,
+  "stood before": -1.5,
+  "stood before pronoun": 3,
+  "stood before plain noun": 2,
+} as const satisfies Record<string, number>
+
+export type SubjectFeature = keyof typeof subjectPrior
+export const subjectFeatures = Object.keys(subjectPrior) as ReadonlyArray<SubjectFeature>
+const position = Object.fromEntries(subjectFeatures.map((name, at) => [name, at])) as Readonly<Record<SubjectFeature, number>>
+export const subjectFeature = (name: SubjectFeature): number => position[name]
+
+/** A row for each candidate of a sentence. */
+export const describeSubjects = (view: SentenceView, candidates: ReadonlyArray<Candidate>): ReadonlyArray<Float64Array> => {
+  const names = candidates.filter((candidate) => candidate.kind !== "phrase")
+  return candidates.map((candidate) => describeSubject(view, candidate, names))
+}
+
+const describeSubject = (view: SentenceView, candidate: Candidate, names: ReadonlyArray<Candidate>): Float64Array => {
+  const row = new Float64Array(subjectFeatures.length)
+  const mark = (name: SubjectFeature, holds: boolean) => {
+    if (holds) row[position[name]] = 1
+  }
+  const { first, last, kind, text } = candidate
+  const next = view.words[last + 1] ?? ""
+  const words = view.words.slice(first, last + 1)
+  row[position.choice] = 1
+  mark("begins sentence", beginsSentence(view, first))
+  mark("quotation", kind === "quotation")
+  mark("title", kind === "title")
+  mark("name", kind === "name")
+  mark("plain words", kind === "phrase" && !view.capital[first])
+  mark("date", kind === "date")
+  mark("number", kind === "number")
+  mark("sentence begins with pronoun", beginsWithPronoun(view))
+  mark("sentence begins with plain noun", beginsWithPlainNoun(view))
+  mark("before is", /^(?:is|was|are|were|has|had)$/.test(view.words[tokenAfterBrackets(view, last)] ?? ""))
+  mark("before verb", !view.capital[last + 1] && ((/(?:ed|s)$/.test(next) && next.length > 3) || baseForm(next) !== undefined))
+  mark("occurs again", view.text.indexOf(text) !== view.text.lastIndexOf(text))
+  mark("whole", !names.some((other) => other !== candidate && other.first <= first && other.last >= last))
+  mark(
+    "begins longer name",
+    names.some((other) => other.first === first && other.last > last),
+  )
+  mark("in brackets", (view.depth[first] ?? 0) > 0)
+  // "the ferry Nordlys": what kind of thing it is makes up for the shortness of its name.
+  mark("one word", first === last && !(view.content[first - 1] && !view.capital[first - 1]))
+  row[position["share of plain words"]] = shareOfPlainWords(view, first, last)
+  mark("holds comma", words.includes(","))
+  mark("ends in plain word", !view.capital[last] && !/\d/.test(view.words[last] ?? ""))
+  mark("article before number", view.words[first] === "the" && /\d/.test(view.words[first + 1] ?? ""))
+  mark("article before one word", view.words[first] === "the" && last === first + 1 && view.capital[last] === true)
+  mark(
+    "article before organisation",
+    view.words[first] === "the" &&
+      view.stems.slice(first + 1, last + 1).some((stem, at) => view.capital[first + 1 + at] && organisationWords.has(stem)),
+  )
+  mark("holds possessive", words.includes("'s"))
+  mark("begins with preposition", prepositions.has(view.words[first] ?? ""))
+  mark("begins with linking word", isLinkingWord(view.words[first] ?? ""))
+  mark("begins with participle", /(?:ed|ing|en)$/.test(view.words[first] ?? "") && prepositions.has(view.words[first + 1] ?? ""))
+  mark("after preposition", prepositions.has(view.words[first - 1] ?? ""))
+  mark("after comma", view.words[first - 1] === ",")
+  mark("cut at right", view.capital[last + 1] === true || (/^(?:of|for|and|the|in)$/.test(next) && view.capital[last + 2] === true))
+  mark("cut at left", first > 0 && view.capital[first - 1] === true && view.content[first - 1] === true)
+  mark("begins with article", view.words[first] === "the")
+  return row
+}
+
+/** "When", "Today", "So": they lead up to a subject more often than they are part of one. */
+const isLinkingWord = (word: string): boolean => isFunctionWord(word) && !determiners.has(word) && !prepositions.has(word)
+
+/** Whether only what leads up to a name stands before: "The French novelist Jules Verne …". */
+const beginsSentence = (view: SentenceView, first: number): boolean => {
+  if (first === view.begin) return true
+  const opening = view.words[view.begin] ?? ""
+  if (first > view.begin + 4 || !(determiners.has(opening) || isLinkingWord(opening))) return false
+  for (let at = view.begin + 1; at < first; at++) if (!view.content[at] || isVerbLike(view.words[at] ?? "")) return false
+  return true
+}
+
+const shareOfPlainWords = (view: SentenceView, first: number, last: number): number => {
+  let [content, plain] = [0, 0]
+  for (let at = first; at <= last; at++) {
+    if (!view.content[at]) continue
+    content++
+    if (!view.capital[at]) plain++
+  }
+  return content === 0 ? 0 : plain / content
+}
+
+/** What an earlier sentence was about can be what this one is about, if it begins as if that were known. */
+export const describeEarlierSubject = (view: SentenceView): Float64Array => {
+  const row = new Float64Array(subjectFeatures.length)
+  row[position["stood before"]] = 1
+  if (beginsWithPronoun(view)) row[position["stood before pronoun"]] = 1
+  if (beginsWithPlainNoun(view)) row[position["stood before plain noun"]] = 1
+  return row
+}
+
+const referring: ReadonlySet<string> = new Set(["he", "she", "it", "they", "his", "her", "its", "their", "this", "these"])
+
+/** "She was …", "In 2012 she was …" */
+const beginsWithPronoun = (view: SentenceView): boolean => {
+  const opening = view.words[view.begin] ?? ""
+  if (referring.has(opening)) return true
+  if (!prepositions.has(opening) && !isLinkingWord(opening)) return false
+  for (let at = view.begin + 1; at < view.begin + 8; at++) {
+    if (/^(?:he|she|it|they)$/.test(view.words[at] ?? "")) return true
+    if (view.capital[at] && !view.dates.some((date) => date.first <= at && at <= date.last)) return false
+  }
+  return false
+}
+
+/** "The company was …": known from before. */
+const beginsWithPlainNoun = (view: SentenceView): boolean =>
+  view.words[view.begin] === "the" && view.capital[view.begin + 1] === false && view.content[view.begin + 1] === true
+
+const tokenAfterBrackets = (view: SentenceView, last: number): number => {
+  let at = isQuote(view, last + 1) ? last + 2 : last + 1
+  if (view.words[at] !== "(") return at
+  const depth = view.depth[at] ?? 0
+  at++
+  while (at < view.words.length && ((view.depth[at] ?? 0) > depth || view.words[at] === ")")) at++
+  return at
+}

@@ -1,0 +1,66 @@
+/**
+ * The names by which batches, documents, runs and ontologies are known. Each is a string of one exact form, so that a name
+ * can stand in a path, an address or a database row without being checked again.
+ */
+import { createHash } from "node:crypto"
+import * as Effect from "effect/Effect"
+import * as Random from "effect/Random"
+import * as Schema from "effect/Schema"
+
+export const BatchId = Schema.String.check(Schema.isPattern(/^batch-[a-f0-9]{12}$/)).pipe(Schema.brand("BatchId"))
+export type BatchId = typeof BatchId.Type
+
+export const DocumentId = Schema.String.check(Schema.isPattern(/^doc-[a-f0-9]{12}$/)).pipe(Schema.brand("DocumentId"))
+export type DocumentId = typeof DocumentId.Type
+
+/** A run's id is a UUID. */
+export const RunId = Schema.String.check(Schema.isPattern(/^[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}$/)).pipe(
+  Schema.brand("RunId"),
+)
+export type RunId = typeof RunId.Type
+
+/** Under which name facts of one subject are gathered: `harbours`, `medical-devices`. */
+export const Namespace = Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9-]*$/)).pipe(Schema.brand("Namespace"))
+export type Namespace = typeof Namespace.Type
+
+export const OntologyName = Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9_-]*$/)).pipe(Schema.brand("OntologyName"))
+export type OntologyName = typeof OntologyName.Type
+
+/** The first 16 hex digits of a content's SHA-256. */
+export const ContentHash = Schema.String.check(Schema.isPattern(/^[a-f0-9]{16}$/)).pipe(Schema.brand("ContentHash"))
+export type ContentHash = typeof ContentHash.Type
+
+/** An ontology at one content: `football/ontology@a1b2c3d4e5f6a7b8`. */
+export const OntologyVersion = Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9-]*\/[a-z][a-z0-9_-]*@[a-f0-9]{16}$/)).pipe(
+  Schema.brand("OntologyVersion"),
+)
+export type OntologyVersion = typeof OntologyVersion.Type
+
+/** What an artifact of a run is called: `batch_0.ttl`, `entity_snapshot_3.json`. */
+export const ArtifactKey = Schema.String.check(
+  Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*$/),
+  Schema.isMaxLength(128),
+).pipe(Schema.brand("ArtifactKey"))
+export type ArtifactKey = typeof ArtifactKey.Type
+
+export const contentHashOf = (content: string | Uint8Array): ContentHash => ContentHash.make(sha256(content).slice(0, 16))
+
+/** The same source is the same document in every batch. */
+export const documentIdOf = (source: string): DocumentId => DocumentId.make(`doc-${sha256(source).slice(0, 12)}`)
+
+export const newBatchId: Effect.Effect<BatchId> = Effect.map(
+  Effect.all([Random.nextIntBetween(0, 0xffffff), Random.nextIntBetween(0, 0xffffff)]),
+  (halves) => BatchId.make(`batch-${halves.map((half) => half.toString(16).padStart(6, "0")).join("")}`),
+)
+
+/** One attempt at one document of one batch always has the same run id, so that asking twice starts one run. */
+export const runIdOf = (key: { readonly batchId: BatchId; readonly documentId: DocumentId; readonly attempt: number }): RunId => {
+  const hex = sha256(`${key.batchId}/${key.documentId}/${key.attempt}`)
+  // Version 8 is the UUID whose bits the application chooses.
+  return RunId.make(`${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`)
+}
+
+export const ontologyVersionOf = (namespace: Namespace, name: OntologyName, hash: ContentHash): OntologyVersion =>
+  OntologyVersion.make(`${namespace}/${name}@${hash}`)
+
+const sha256 = (content: string | Uint8Array): string => createHash("sha256").update(content).digest("hex")

@@ -1,0 +1,91 @@
+/**
+ * Where things are kept below the folder of a project. Every path is a template whose variable parts are checked ids: a path
+ * that fits its template cannot point anywhere else.
+ */
+import * as Schema from "effect/Schema"
+import { ArtifactKey, BatchId, ContentHash, DocumentId, Namespace, OntologyName, RunId } from "./Identity.ts"
+
+export const DocumentMetadataPath = Schema.TemplateLiteral(["documents/", DocumentId, "/metadata.json"])
+export type DocumentMetadataPath = typeof DocumentMetadataPath.Type
+
+export const DocumentInputPath = Schema.TemplateLiteral(["documents/", DocumentId, "/input/content.txt"])
+export type DocumentInputPath = typeof DocumentInputPath.Type
+
+export const DocumentGraphPath = Schema.TemplateLiteral(["documents/", DocumentId, "/extraction/graph.ttl"])
+export type DocumentGraphPath = typeof DocumentGraphPath.Type
+
+export const BatchManifestPath = Schema.TemplateLiteral(["batches/", BatchId, "/manifest.json"])
+export type BatchManifestPath = typeof BatchManifestPath.Type
+
+export const BatchStatusPath = Schema.TemplateLiteral(["batches/", BatchId, "/status.json"])
+export type BatchStatusPath = typeof BatchStatusPath.Type
+
+export const BatchResolutionPath = Schema.TemplateLiteral(["batches/", BatchId, "/resolution/merged.ttl"])
+export type BatchResolutionPath = typeof BatchResolutionPath.Type
+
+export const BatchValidationPath = Schema.TemplateLiteral(["batches/", BatchId, "/validation/report.json"])
+export type BatchValidationPath = typeof BatchValidationPath.Type
+
+export const BatchValidatedPath = Schema.TemplateLiteral(["batches/", BatchId, "/validation/validated.ttl"])
+export type BatchValidatedPath = typeof BatchValidatedPath.Type
+
+export const BatchCanonicalPath = Schema.TemplateLiteral(["batches/", BatchId, "/canonical/final.ttl"])
+export type BatchCanonicalPath = typeof BatchCanonicalPath.Type
+
+export const BatchLinesPath = Schema.TemplateLiteral([
+  "batches/",
+  BatchId,
+  "/",
+  Schema.Literals(["resolution/merged.nt", "validation/validated.nt", "validation/quarantine.nt"]),
+])
+export type BatchLinesPath = typeof BatchLinesPath.Type
+
+export const OntologyPath = Schema.TemplateLiteral(["ontologies/", Namespace, "/", OntologyName, "/", ContentHash, ".ttl"])
+export type OntologyPath = typeof OntologyPath.Type
+
+export const CanonicalPath = Schema.TemplateLiteral(["canonical/", Namespace, "/entities.ttl"])
+export type CanonicalPath = typeof CanonicalPath.Type
+
+/** Names the current version of a graph. */
+export const CanonicalPointerPath = Schema.TemplateLiteral(["canonical/", Namespace, "/current.json"])
+export type CanonicalPointerPath = typeof CanonicalPointerPath.Type
+
+export const CanonicalVersionPath = Schema.TemplateLiteral(["canonical/", Namespace, "/versions/", ContentHash, ".json"])
+export type CanonicalVersionPath = typeof CanonicalVersionPath.Type
+
+/** An artifact's path names its content, so that writing it twice is writing it once. */
+export const ArtifactPath = Schema.TemplateLiteral(["runs/", RunId, "/artifacts/", ContentHash, "/", ArtifactKey])
+export type ArtifactPath = typeof ArtifactPath.Type
+
+export const pathsOfDocument = (id: DocumentId) => ({
+  metadata: `documents/${id}/metadata.json` satisfies DocumentMetadataPath,
+  input: `documents/${id}/input/content.txt` satisfies DocumentInputPath,
+  graph: `documents/${id}/extraction/graph.ttl` satisfies DocumentGraphPath,
+})
+
+export const pathsOfBatch = (id: BatchId) => ({
+  manifest: `batches/${id}/manifest.json` satisfies BatchManifestPath,
+  status: `batches/${id}/status.json` satisfies BatchStatusPath,
+  resolution: `batches/${id}/resolution/merged.ttl` satisfies BatchResolutionPath,
+  validation: `batches/${id}/validation/report.json` satisfies BatchValidationPath,
+  validated: `batches/${id}/validation/validated.ttl` satisfies BatchValidatedPath,
+  canonical: `batches/${id}/canonical/final.ttl` satisfies BatchCanonicalPath,
+  /** Sorted N-Triples, which the stages hand on. */
+  resolved: `batches/${id}/resolution/merged.nt` satisfies BatchLinesPath,
+  validatedLines: `batches/${id}/validation/validated.nt` satisfies BatchLinesPath,
+  quarantine: `batches/${id}/validation/quarantine.nt` satisfies BatchLinesPath,
+})
+
+export const pathOfOntology = (namespace: Namespace, name: OntologyName, hash: ContentHash) =>
+  `ontologies/${namespace}/${name}/${hash}.ttl` satisfies OntologyPath
+
+export const pathsOfNamespace = (namespace: Namespace) => ({
+  entities: `canonical/${namespace}/entities.ttl` satisfies CanonicalPath,
+  pointer: `canonical/${namespace}/current.json` satisfies CanonicalPointerPath,
+})
+
+export const pathOfVersion = (namespace: Namespace, version: ContentHash) =>
+  `canonical/${namespace}/versions/${version}.json` satisfies CanonicalVersionPath
+
+export const pathOfArtifact = (run: RunId, hash: ContentHash, key: ArtifactKey) =>
+  `runs/${run}/artifacts/${hash}/${key}` satisfies ArtifactPath

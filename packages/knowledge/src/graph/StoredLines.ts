@@ -1,0 +1,65 @@
+/** Lines of stored files: read in pieces, checked against the hash of the whole, and merged where several are sorted alike. */
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import type { ContentHash } from "../domain/Identity.ts"
+import type { StorageUri } from "../domain/Uri.ts"
+import { mergeParts } from "../rdf/LineMerge.ts"
+import type { Part } from "../rdf/LinePart.ts"
+import { ArtifactDamaged } from "../storage/ArtifactStore.ts"
+import { type StorageService, startHash } from "../storage/Storage.ts"
+import type { StorageError } from "../storage/StorageError.ts"
+
+export interface StoredLines {
+  readonly uri: StorageUri
+  readonly hash: ContentHash
+}
+
+/** The lines of one file, without line breaks. Fails after the last line if the file is not what it was. */
+export const storedLines = (
+  storage: StorageService,
+  { uri, hash: expected }: StoredLines,
+): Stream.Stream<string, StorageError | ArtifactDamaged> =>
+  Stream.suspend(() => {
+    const hash = startHash()
+    const decoder = new TextDecoder()
+    let rest = ""
+    const body = Stream.mapArray(storage.getStream(uri), (pieces) => {
+      const lines: Array<string> = []
+      for (const piece of pieces) {
+        hash.update(piece)
+        const parts = (rest + decoder.decode(piece, { stream: true })).split("\n")
+        rest = parts.pop() ?? ""
+        for (const line of parts) lines.push(line)
+      }
+      return [lines]
+    }).pipe(Stream.flattenIterable)
+    const end = Stream.unwrap(
+      Effect.suspend(() => {
+        const actual = hash.end()
+        if (actual !== expected) return Effect.fail(new ArtifactDamaged({ path: uri, expected, actual }))
+        return Effect.succeed(rest === "" ? Stream.empty : Stream.succeed(rest))
+      }),
+    )
+    return Stream.concat(body, end)
+  })
+
+/** The lines of sorted files in one sorted sequence, each line once. */
+export const mergedLines = (
+  storage: StorageService,
+  files: ReadonlyArray<StoredLines>,
+): Stream.Stream<string, StorageError | ArtifactDamaged> => mergedStreams(files.map((file) => storedLines(storage, file)))
+
+/** Sorted streams as one, each line once. */
+export const mergedStreams = <E>(streams: ReadonlyArray<Stream.Stream<string, E>>): Stream.Stream<string, E> => {
+  const [first, ...others] = streams
+  if (first === undefined) return Stream.empty
+  if (others.length === 0) return first
+  // What an async iteration throws is what its stream failed with.
+  return Stream.flattenIterable(Stream.fromAsyncIterable(mergeParts(streams.map(partOf)), (thrown) => thrown as E))
+}
+
+const partOf = <E>(lines: Stream.Stream<string, E>): Pick<Part, "lines"> => ({
+  lines: async function* () {
+    yield* Stream.toAsyncIterable(Stream.chunks(lines))
+  },
+})

@@ -1,0 +1,122 @@
+/**
+ * Stops before too much is spent. Every call sets aside what it may cost at most before it is made, and says afterwards what it
+ * did cost. When the next call no longer fits, calls under way are waited for, since they mostly cost less than they set aside;
+ * if it still does not fit, nothing is started any more.
+ */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
+import * as Schema from "effect/Schema"
+import type { Usage } from "../Extractor.ts"
+import { addUsage, noUsage } from "./UsageCount.ts"
+
+export interface BudgetLimits {
+  /** In the currency of the price table. */
+  readonly cost?: number
+  /** Input and output together. */
+  readonly tokens?: number
+}
+
+/** The next call does not fit. What was found so far is kept. */
+export class BudgetExhausted extends Schema.TaggedError<BudgetExhausted>()("BudgetExhausted", {
+  of: Schema.Literals(["cost", "tokens"]),
+  limit: Schema.Finite,
+  spent: Schema.Finite,
+  /** What the next call might have needed. */
+  needed: Schema.Finite,
+}) {
+  override get message() {
+    const unit = this.of === "tokens" ? " tokens" : ""
+    return `the budget of ${this.limit}${unit} is used up: ${this.spent} spent, ${this.needed} needed for the next call; raise the budget and resume`
+  }
+}
+
+/** A budget of money cannot be kept for a model whose price is not known. */
+export class PriceUnknown extends Schema.TaggedError<PriceUnknown>()("PriceUnknown", {}) {
+  override get message() {
+    return "the model's price is not known, so a budget of money cannot be kept; add it to the price table, or set a budget of tokens"
+  }
+}
+
+export interface Budget {
+  /** Makes the call if what it may take at most still fits, waiting for others to end where that may help. */
+  readonly spend: <A, E, R>(
+    most: Usage,
+    call: Effect.Effect<A, E, R>,
+    /** What it did take. */
+    used: (exit: Exit.Exit<A, E>) => Usage,
+  ) => Effect.Effect<A, E | BudgetExhausted | PriceUnknown, R>
+  /** Of calls that have ended. */
+  readonly spent: Effect.Effect<Usage>
+}
+
+type Outcome =
+  | { readonly _tag: "Reserved"; readonly kept: Usage }
+  | { readonly _tag: "Wait"; readonly turn: Deferred.Deferred<void> }
+  | { readonly _tag: "Refused"; readonly error: BudgetExhausted | PriceUnknown }
+
+export const makeBudget = (limits: BudgetLimits): Effect.Effect<Budget> =>
+  Effect.sync(() => {
+    let spent = noUsage
+    let exhausted: BudgetExhausted | undefined
+    const reserved = new Set<Usage>()
+    const waiting: Array<Deferred.Deferred<void>> = []
+
+    const overrun = (most: Usage, before: Usage): BudgetExhausted | undefined => {
+      const needed = tokensOf(most)
+      if (limits.tokens !== undefined && tokensOf(before) + needed > limits.tokens) {
+        return new BudgetExhausted({ of: "tokens", limit: limits.tokens, spent: tokensOf(spent), needed })
+      }
+      if (limits.cost !== undefined && (before.cost ?? 0) + (most.cost ?? 0) > limits.cost) {
+        return new BudgetExhausted({ of: "cost", limit: limits.cost, spent: spent.cost ?? 0, needed: most.cost ?? 0 })
+      }
+      return undefined
+    }
+
+    /** What was set aside, why nothing can be, or what to wait for first. */
+    const reserve = (most: Usage): Outcome => {
+      if (limits.cost !== undefined && most.cost === undefined) return { _tag: "Refused", error: new PriceUnknown() }
+      exhausted ??= overrun(most, spent)
+      if (exhausted !== undefined) return { _tag: "Refused", error: exhausted }
+      if (overrun(most, [...reserved].reduce(addUsage, spent)) === undefined) {
+        // A copy, since two calls may be given the same estimate.
+        const kept = { ...most }
+        reserved.add(kept)
+        return { _tag: "Reserved", kept }
+      }
+      const turn = Deferred.makeUnsafe<void>()
+      waiting.push(turn)
+      return { _tag: "Wait", turn }
+    }
+
+    const settle = (kept: Usage, usage: Usage): void => {
+      reserved.delete(kept)
+      spent = addUsage(spent, usage)
+      for (const turn of waiting.splice(0)) Deferred.doneUnsafe(turn, Effect.void)
+    }
+
+    return {
+      spend: (most, call, used) =>
+        Effect.uninterruptibleMask((restore) =>
+          Effect.gen(function* () {
+            while (true) {
+              const outcome = reserve(most)
+              if (outcome._tag === "Refused") return yield* outcome.error
+              if (outcome._tag === "Wait") {
+                yield* restore(Deferred.await(outcome.turn))
+                continue
+              }
+              const exit = yield* Effect.exit(restore(call))
+              settle(outcome.kept, used(exit))
+              return yield* exit
+            }
+          }),
+        ),
+      spent: Effect.sync(() => spent),
+    }
+  })
+
+/** For those who set no limit: everything is still counted. */
+export const unlimited: Effect.Effect<Budget> = makeBudget({})
+
+const tokensOf = ({ inputTokens, outputTokens }: Usage): number => inputTokens + outputTokens

@@ -1,0 +1,114 @@
+/**
+ * Everything that stands around a call to a model: the budget, the limiter that makes it wait its turn, the breaker, a time-out,
+ * and trying again. Of these only the call itself knows the provider.
+ */
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import type * as Result from "effect/Result"
+import { ExtractionFailed } from "../ExtractionFailed.ts"
+import type { Usage } from "../Extractor.ts"
+import type { Budget } from "./Budget.ts"
+import { type CircuitBreaker, makeCircuitBreaker, type Verdict } from "./CircuitBreaker.ts"
+import type { ModelPrice, Tokens } from "./Prices.ts"
+import { makeRateLimiter, type RateLimiter, type RateLimits } from "./RateLimiter.ts"
+import { defaultRetryPolicy, type RetryPolicy, retried } from "./Retry.ts"
+import { addUsage, noUsage, usageOf } from "./UsageCount.ts"
+
+export interface GuardOptions {
+  /** What errors and provenance name: `anthropic/claude-…`. */
+  readonly extractor: string
+  readonly price: ModelPrice | undefined
+  readonly budget: Budget
+  readonly limits: RateLimits
+  /** How long one attempt may take. */
+  readonly timeout?: Duration.Input
+  readonly retry?: RetryPolicy
+}
+
+/** What a call came back with: tokens are billed also for an answer that cannot be used. */
+export interface Answered<A> {
+  readonly tokens: Tokens
+  readonly answer: Result.Result<A, ExtractionFailed>
+}
+
+export interface CallGuard {
+  /** `most` is what the call may take at most. The usage is that of all attempts. */
+  readonly call: <A, R>(
+    most: Tokens,
+    call: Effect.Effect<Answered<A>, ExtractionFailed, R>,
+  ) => Effect.Effect<{ readonly answer: A; readonly usage: Usage }, ExtractionFailed, R>
+  readonly breaker: CircuitBreaker
+}
+
+/** Generous for a long answer, and short enough for a connection that died unnoticed. */
+const defaultTimeout = "2 minutes"
+
+export const makeCallGuard = (options: GuardOptions): Effect.Effect<CallGuard> =>
+  Effect.gen(function* () {
+    const limiter = yield* makeRateLimiter(options.limits)
+    const breaker = yield* makeCircuitBreaker()
+    const failed = (fields: Omit<ConstructorParameters<typeof ExtractionFailed>[0], "extractor">) =>
+      new ExtractionFailed({ extractor: options.extractor, ...fields })
+
+    const timed = <A, R>(call: Effect.Effect<A, ExtractionFailed, R>) => {
+      const timeout = Duration.fromInputUnsafe(options.timeout ?? defaultTimeout)
+      return Effect.timeoutOrElse(call, {
+        duration: timeout,
+        orElse: () => Effect.fail(failed({ reason: "TimedOut", retryable: true, detail: `no answer within ${Duration.format(timeout)}` })),
+      })
+    }
+
+    const attempt = <A, R>(most: Tokens, call: Effect.Effect<Answered<A>, ExtractionFailed, R>) =>
+      Effect.gen(function* () {
+        // Before waiting for a turn, and again when it has come: the wait may be long.
+        yield* breaker.check
+        return yield* limiter.withPermit(most.inputTokens + most.outputTokens, (permit) =>
+          breaker.protect(timed(call), verdictOf).pipe(
+            Effect.tap(({ tokens }) => permit.settle(tokens.inputTokens + tokens.outputTokens)),
+            Effect.tapError((error) => (error._tag === "CircuitOpen" ? permit.refund : pauseFor(limiter, error))),
+          ),
+        )
+      }).pipe(
+        Effect.catchTags({
+          CircuitOpen: ({ retryAfterMillis, message }) =>
+            Effect.fail(failed({ reason: "Unavailable", retryable: true, retryAfterMillis, detail: message })),
+          CallTooLarge: ({ message }) => Effect.fail(failed({ reason: "TooLong", retryable: false, detail: message })),
+        }),
+      )
+
+    return {
+      breaker,
+      call: (most, call) =>
+        Effect.suspend(() => {
+          let total = noUsage
+          const used = (exit: Exit.Exit<Answered<unknown>, unknown>): Usage => {
+            // Without an answer there is no bill.
+            const usage = Exit.isSuccess(exit) ? usageOf(options.price, exit.value.tokens) : noUsage
+            total = addUsage(total, usage)
+            return usage
+          }
+          const paid = options.budget.spend(usageOf(options.price, most), attempt(most, call), used).pipe(
+            Effect.catchTag(["BudgetExhausted", "PriceUnknown"], (cause) =>
+              Effect.fail(failed({ reason: "NotAllowed", retryable: false, detail: cause.message, cause })),
+            ),
+            Effect.flatMap(({ answer }) => Effect.fromResult(answer)),
+          )
+          return Effect.map(retried(paid, options.retry ?? defaultRetryPolicy), (answer) => ({ answer, usage: total }))
+        }),
+    }
+  })
+
+/** What was asked of one call is asked of all of them. */
+const pauseFor = (limiter: RateLimiter, error: ExtractionFailed): Effect.Effect<void> =>
+  error.retryAfterMillis === undefined ? Effect.void : limiter.pause(error.retryAfterMillis)
+
+/** A service that says no, or says nonsense, works; one that says "not so fast" says nothing about itself. */
+const verdictOf = (exit: Exit.Exit<unknown, ExtractionFailed>): Verdict => {
+  if (Exit.isSuccess(exit)) return "works"
+  const error = Option.getOrUndefined(Cause.findErrorOption(exit.cause))
+  if (error === undefined || error.reason === "RateLimited") return "nothing"
+  return ["Overloaded", "Unavailable", "TimedOut"].includes(error.reason) ? "failing" : "works"
+}

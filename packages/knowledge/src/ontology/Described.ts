@@ -1,0 +1,36 @@
+/** The labels, comments and status that classes and properties are described with alike. */
+import type { Label } from "./Ontology.ts"
+import type { StatementGraph } from "./StatementGraph.ts"
+import { dc, owl, rdfs, skos } from "./Vocabulary.ts"
+
+export const describe = (graph: StatementGraph, iri: string) => {
+  const labels = graph.literals(iri, [skos.prefLabel, rdfs.label, ...dc.title])
+  return {
+    iri,
+    labels: labels.length > 0 ? labels : [labelFromIri(iri)],
+    alternativeLabels: graph.literals(iri, [skos.altLabel, skos.hiddenLabel]),
+    comments: graph.literals(iri, [rdfs.comment, skos.definition, ...dc.description]),
+    deprecated: graph.literals(iri, [owl.deprecated]).some(({ text }) => text === "true" || text === "1"),
+  }
+}
+
+/** `https://example.org/terms#hasHeadOffice` says "has head office". */
+const labelFromIri = (iri: string): Label => {
+  const last = decode(/[^#/:]+(?=[#/:]*$)/.exec(iri)?.[0] ?? iri)
+  const words = last
+    .replace(/[_\-+.]+/g, " ")
+    .replace(/(\p{Ll}|\d)(\p{Lu})/gu, "$1 $2")
+    .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, "$1 $2")
+    .trim()
+  const text = words.split(" ").map((word) => (/^\p{Lu}\p{Ll}/u.test(word) ? word.toLowerCase() : word))
+  return { text: text.join(" ") || iri, language: "" }
+}
+
+const decode = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    // A stray percent sign is part of the name, then.
+    return text
+  }
+}

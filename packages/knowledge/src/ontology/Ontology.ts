@@ -1,0 +1,90 @@
+/**
+ * An ontology as data: what classes and properties there are and what is said of them, without anything derived. It is
+ * plain JSON, so that it can be stored with a batch and handed to a worker thread.
+ */
+import * as Schema from "effect/Schema"
+
+export const Label = Schema.Struct({
+  text: Schema.String,
+  /** A language tag such as `en` or `pt-BR`, empty when none is given. */
+  language: Schema.String,
+})
+export type Label = typeof Label.Type
+
+/** All of these, where each is any of its members: `[["Person", "Company"]]` is a person or a company. */
+export const ClassExpression = Schema.Array(Schema.Array(Schema.String))
+export type ClassExpression = typeof ClassExpression.Type
+
+/** What a class demands of the values of one of its properties. */
+export const Restriction = Schema.Struct({
+  property: Schema.String,
+  kind: Schema.Literals(["some", "all", "value", "min", "max", "exactly"]),
+  /** The class or datatype the values are to be of; any of them where there are several. */
+  fillers: Schema.Array(Schema.String),
+  /** For `min`, `max` and `exactly`. */
+  count: Schema.optionalKey(Schema.Int),
+  /** For `value`: the IRI or the literal. */
+  value: Schema.optionalKey(Schema.String),
+})
+export type Restriction = typeof Restriction.Type
+
+const described = {
+  iri: Schema.String,
+  /** The preferred labels, at least one: without a label in the source, the words of the IRI's last part. */
+  labels: Schema.Array(Label),
+  alternativeLabels: Schema.Array(Label),
+  comments: Schema.Array(Label),
+  deprecated: Schema.Boolean,
+}
+
+export const OntologyClass = Schema.Struct({
+  ...described,
+  /** False for a class that is only referred to. */
+  declared: Schema.Boolean,
+  parents: Schema.Array(Schema.String),
+  equivalents: Schema.Array(Schema.String),
+  disjoint: Schema.Array(Schema.String),
+  restrictions: Schema.Array(Restriction),
+})
+export type OntologyClass = typeof OntologyClass.Type
+
+export const PropertyTrait = Schema.Literals(["functional", "inverseFunctional", "symmetric", "asymmetric", "transitive", "irreflexive"])
+export type PropertyTrait = typeof PropertyTrait.Type
+
+export const OntologyProperty = Schema.Struct({
+  ...described,
+  /** `any` when the source leaves open whether values are entities or literals. */
+  kind: Schema.Literals(["object", "datatype", "any"]),
+  parents: Schema.Array(Schema.String),
+  equivalents: Schema.Array(Schema.String),
+  inverses: Schema.Array(Schema.String),
+  traits: Schema.Array(PropertyTrait),
+  /** Empty when anything may be the subject. */
+  domain: ClassExpression,
+  /** Classes or datatypes; empty when anything may be the object. */
+  range: ClassExpression,
+})
+export type OntologyProperty = typeof OntologyProperty.Type
+
+/** Something in the source that was understood in one way out of several, or not at all. */
+export const OntologyNote = Schema.Struct({
+  kind: Schema.Literals(["cycle", "import", "undeclared", "unsupported"]),
+  subject: Schema.String,
+  detail: Schema.String,
+})
+export type OntologyNote = typeof OntologyNote.Type
+
+export const Ontology = Schema.Struct({
+  /** SHA-256 of the source, in hex. */
+  hash: Schema.String,
+  /** What most of the terms begin with. */
+  namespace: Schema.String,
+  versionIri: Schema.optionalKey(Schema.String),
+  title: Schema.optionalKey(Schema.String),
+  classes: Schema.Array(OntologyClass),
+  properties: Schema.Array(OntologyProperty),
+  /** Datatypes the ontology itself declares. */
+  datatypes: Schema.Array(Schema.String),
+  notes: Schema.Array(OntologyNote),
+})
+export type Ontology = typeof Ontology.Type

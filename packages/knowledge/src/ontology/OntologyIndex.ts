@@ -1,0 +1,207 @@
+/**
+ * The folded ontology: everything an extractor, a prompt or a validator asks of it, computed once. It turns into plain JSON
+ * and back, so that a worker thread can have one too.
+ */
+import * as Schema from "effect/Schema"
+import { labelKey } from "../language/Words.ts"
+import { Hierarchy } from "./Hierarchy.ts"
+import { type ClassExpression, Ontology, type OntologyClass, type OntologyProperty, type Restriction } from "./Ontology.ts"
+import { type RelevanceOptions, relevantTerms } from "./Relevance.ts"
+import { isStandardDatatype, rdfs } from "./Vocabulary.ts"
+
+/** What a label stands for. */
+export interface Labelled {
+  readonly classes: ReadonlyArray<string>
+  readonly properties: ReadonlyArray<string>
+}
+
+export class OntologyIndex {
+  readonly ontology: Ontology
+  readonly classes: ReadonlyMap<string, OntologyClass>
+  readonly properties: ReadonlyMap<string, OntologyProperty>
+  private readonly classHierarchy: Hierarchy
+  private readonly propertyHierarchy: Hierarchy
+  private readonly labelled = new Map<string, { classes: Array<string>; properties: Array<string> }>()
+  private readonly domains = new Map<string, ClassExpression>()
+  private readonly ranges = new Map<string, ClassExpression>()
+  private readonly datatypes: ReadonlySet<string>
+
+  constructor(ontology: Ontology) {
+    this.ontology = ontology
+    this.classes = new Map(ontology.classes.map((one) => [one.iri, one]))
+    this.properties = new Map(ontology.properties.map((one) => [one.iri, one]))
+    this.datatypes = new Set(ontology.datatypes)
+    this.classHierarchy = new Hierarchy(parentsOf(ontology.classes))
+    this.propertyHierarchy = new Hierarchy(parentsOf(ontology.properties))
+    for (const one of ontology.classes) this.addLabels(one, "classes")
+    for (const one of ontology.properties) this.addLabels(one, "properties")
+    for (const one of ontology.properties) {
+      this.domains.set(one.iri, this.inherited(one, "domain"))
+      this.ranges.set(one.iri, this.inherited(one, "range"))
+    }
+  }
+
+  static fromJSON(json: unknown): OntologyIndex {
+    return new OntologyIndex(Schema.decodeUnknownSync(Ontology)(json))
+  }
+
+  toJSON(): Ontology {
+    return this.ontology
+  }
+
+  /** SHA-256 of the source, in hex. */
+  get hash(): string {
+    return this.ontology.hash
+  }
+
+  get namespace(): string {
+    return this.ontology.namespace
+  }
+
+  /** The classes above, equivalent ones included, without the class itself. */
+  ancestors(iri: string): ReadonlySet<string> {
+    return this.classHierarchy.ancestors(iri)
+  }
+
+  descendants(iri: string): ReadonlySet<string> {
+    return this.classHierarchy.descendants(iri)
+  }
+
+  isA(iri: string, ancestor: string): boolean {
+    return this.classHierarchy.isA(iri, ancestor)
+  }
+
+  propertyAncestors(iri: string): ReadonlySet<string> {
+    return this.propertyHierarchy.ancestors(iri)
+  }
+
+  propertyDescendants(iri: string): ReadonlySet<string> {
+    return this.propertyHierarchy.descendants(iri)
+  }
+
+  /** Whether nothing can be of both classes, by their own statements or by those of classes above them. */
+  areDisjoint(one: string, other: string): boolean {
+    const others = new Set([other, ...this.ancestors(other)])
+    return [one, ...this.ancestors(one)].some((iri) => this.classes.get(iri)?.disjoint.some((apart) => others.has(apart)) ?? false)
+  }
+
+  /** What the subject has to be, with what the properties above demand. Empty: anything. */
+  domainOf(property: string): ClassExpression {
+    return this.domains.get(property) ?? []
+  }
+
+  /** What the object has to be: classes or datatypes. Empty: anything. */
+  rangeOf(property: string): ClassExpression {
+    return this.ranges.get(property) ?? []
+  }
+
+  isDatatype(iri: string): boolean {
+    return isStandardDatatype(iri) || this.datatypes.has(iri)
+  }
+
+  /** The datatypes of the property's values; empty when they are entities or the ontology does not say. */
+  datatypesOf(property: string): ReadonlyArray<string> {
+    return this.rangeOf(property)
+      .flat()
+      .filter((iri) => this.isDatatype(iri))
+  }
+
+  acceptsSubject(property: string, type: string): boolean {
+    return this.properties.has(property) && this.meets(type, this.domainOf(property))
+  }
+
+  /** Whether an entity of the type may be the object. */
+  acceptsObject(property: string, type: string): boolean {
+    const kind = this.properties.get(property)?.kind
+    return kind !== undefined && kind !== "datatype" && this.meets(type, this.rangeOf(property))
+  }
+
+  /**
+   * Whether a literal of the datatype may be the object. An object property without a range takes literals too: many
+   * ontologies declare so what they then use for dates and numbers.
+   */
+  acceptsValue(property: string, datatype: string): boolean {
+    const kind = this.properties.get(property)?.kind
+    if (kind === undefined || (kind === "object" && this.rangeOf(property).length > 0)) return false
+    return this.rangeOf(property).every((members) => members.includes(datatype) || members.some(acceptsEveryLiteral))
+  }
+
+  propertiesOf(subjectType: string): ReadonlyArray<OntologyProperty> {
+    return this.ontology.properties.filter(({ iri }) => this.acceptsSubject(iri, subjectType))
+  }
+
+  propertiesBetween(subjectType: string, objectType: string): ReadonlyArray<OntologyProperty> {
+    return this.propertiesOf(subjectType).filter(({ iri }) => this.acceptsObject(iri, objectType))
+  }
+
+  /** The class's own restrictions, then those of the classes above it. */
+  restrictionsOf(iri: string): ReadonlyArray<Restriction> {
+    return [iri, ...this.ancestors(iri)].flatMap((one) => this.classes.get(one)?.restrictions ?? [])
+  }
+
+  /** The label to show: in the language, else without one, else in English, else the first. */
+  label(iri: string, language = "en"): string {
+    const labels = (this.classes.get(iri) ?? this.properties.get(iri))?.labels ?? []
+    const inLanguage = labels.find((label) => label.language === language || label.language.startsWith(`${language}-`))
+    const found = inLanguage ?? labels.find((label) => label.language === "") ?? labels.find((label) => label.language.startsWith("en"))
+    return (found ?? labels[0])?.text ?? iri
+  }
+
+  /** Every word or phrase the term is known by, in all languages. */
+  names(iri: string): ReadonlyArray<string> {
+    const term = this.classes.get(iri) ?? this.properties.get(iri)
+    return term === undefined ? [] : [...new Set([...term.labels, ...term.alternativeLabels].map((label) => label.text))]
+  }
+
+  /** The terms known by this label; case, hyphens and spacing make no difference. */
+  withLabel(text: string): Labelled {
+    return this.labelled.get(labelKey(text)) ?? { classes: [], properties: [] }
+  }
+
+  /** The part of the ontology that a text could speak of, with everything above it; the whole where it is small. */
+  relevantTo(text: string, options: RelevanceOptions = {}): OntologyIndex {
+    const { classes, properties } = relevantTerms(this, text, options)
+    if (classes.size === this.classes.size && properties.size === this.properties.size) return this
+    return new OntologyIndex({
+      ...this.ontology,
+      classes: this.ontology.classes.filter(({ iri }) => classes.has(iri)),
+      properties: this.ontology.properties.filter(({ iri }) => properties.has(iri)),
+    })
+  }
+
+  private meets(type: string, expression: ClassExpression): boolean {
+    return expression.every((members) => members.some((member) => this.isA(type, member)))
+  }
+
+  private addLabels(term: OntologyClass | OntologyProperty, kind: "classes" | "properties") {
+    for (const key of new Set([...term.labels, ...term.alternativeLabels].map((label) => labelKey(label.text)))) {
+      const found = this.labelled.get(key) ?? { classes: [], properties: [] }
+      found[kind].push(term.iri)
+      this.labelled.set(key, found)
+    }
+  }
+
+  private inherited(property: OntologyProperty, side: "domain" | "range"): ClassExpression {
+    const above = [...this.propertyAncestors(property.iri)].flatMap((iri) => this.properties.get(iri)?.[side] ?? [])
+    const other = side === "domain" ? "range" : "domain"
+    const own = property[side]
+    // What the inverse demands of its objects, this one demands of its subjects.
+    const inverse = own.length > 0 ? [] : property.inverses.flatMap((iri) => this.properties.get(iri)?.[other] ?? [])
+    const seen = new Set<string>()
+    return [...own, ...inverse, ...above].filter((members) => {
+      const key = members.join(" ")
+      return seen.has(key) ? false : seen.add(key)
+    })
+  }
+}
+
+const acceptsEveryLiteral = (iri: string): boolean => iri === rdfs.literal
+
+/** Equivalents lie above each other. */
+const parentsOf = (
+  terms: ReadonlyArray<{ readonly iri: string; readonly parents: ReadonlyArray<string>; readonly equivalents: ReadonlyArray<string> }>,
+): ReadonlyMap<string, ReadonlyArray<string>> => {
+  const parents = new Map(terms.map((term) => [term.iri, [...term.parents, ...term.equivalents]]))
+  for (const term of terms) for (const other of term.equivalents) parents.get(other)?.push(term.iri)
+  return parents
+}

@@ -1,0 +1,118 @@
+/**
+ * Reads Turtle, RDF/XML and JSON-LD into statements. Nothing is fetched: contexts and imports that live elsewhere are
+ * refused or left alone, so that the same file means the same ontology everywhere and always.
+ */
+import * as Effect from "effect/Effect"
+import { findJsonFault } from "./JsonFault.ts"
+import { type OntologyFormat, OntologySyntaxError } from "./OntologyError.ts"
+import { type Statement, statementOf } from "./Statement.ts"
+
+export interface RdfSource {
+  readonly text: string
+  /** What error messages call it: a path or a URI. */
+  readonly name: string
+  readonly format: OntologyFormat
+  /** What relative IRIs are relative to. */
+  readonly base: string
+}
+
+export const parseRdf = (source: RdfSource): Effect.Effect<ReadonlyArray<Statement>, OntologySyntaxError> => parsers[source.format](source)
+
+/** The format by the name's ending, else by how the text begins. */
+export const formatOf = (name: string, text: string): OntologyFormat => {
+  const ending = /\.([a-z]+)$/.exec(name.toLowerCase())?.[1] ?? ""
+  const named = endings[ending]
+  if (named !== undefined) return named
+  const start = text.replace(/^\uFEFF/, "").trimStart()
+  if (/^<(?:\?xml|!--|!DOCTYPE|rdf:RDF)/i.test(start)) return "rdfxml"
+  // A Turtle file may begin with a bracket too, but not with one followed by what begins a JSON value.
+  if (/^[[{]\s*["{[\]}]/.test(start)) return "jsonld"
+  return "turtle"
+}
+
+const endings: Readonly<Record<string, OntologyFormat>> = {
+  ttl: "turtle",
+  n3: "turtle",
+  nt: "turtle",
+  rdf: "rdfxml",
+  owl: "rdfxml",
+  xml: "rdfxml",
+  jsonld: "jsonld",
+  json: "jsonld",
+}
+
+// Each parser is loaded when its format is first met: the three together take 50 ms.
+const parseTurtle = (source: RdfSource) =>
+  Effect.tryPromise({
+    try: async () => {
+      const { Parser } = await import("n3")
+      return new Parser({ baseIRI: source.base }).parse(source.text).flatMap(statementOf)
+    },
+    catch: (error) => syntaxError(source, messageOf(error)),
+  })
+
+const parseRdfXml = (source: RdfSource) =>
+  Effect.tryPromise({
+    try: async () => {
+      const { RdfXmlParser } = await import("rdfxml-streaming-parser")
+      return await collect(new RdfXmlParser({ baseIRI: source.base, trackPosition: true }), source.text)
+    },
+    catch: (error) => syntaxError(source, messageOf(error)),
+  })
+
+const parseJsonLd = (source: RdfSource) =>
+  Effect.suspend(() => {
+    const fault = findJsonFault(source.text)
+    if (fault !== undefined) return Effect.fail(syntaxError(source, fault.problem, fault.line))
+    return Effect.tryPromise({
+      try: async () => {
+        const { JsonLdParser } = await import("jsonld-streaming-parser")
+        return await collect(new JsonLdParser({ baseIRI: source.base, documentLoader: refuseToLoad }), source.text)
+      },
+      catch: (error) => syntaxError(source, messageOf(error)),
+    })
+  })
+
+const parsers: Readonly<Record<OntologyFormat, (source: RdfSource) => Effect.Effect<ReadonlyArray<Statement>, OntologySyntaxError>>> = {
+  turtle: parseTurtle,
+  rdfxml: parseRdfXml,
+  jsonld: parseJsonLd,
+}
+
+const refuseToLoad = {
+  load: (url: string) => Promise.reject(new Error(`${url} is not fetched; write the context into the file itself`)),
+}
+
+/** What a streaming parser has of a Node stream. */
+interface QuadStream {
+  on(event: "data", listener: (quad: Parameters<typeof statementOf>[0]) => void): unknown
+  on(event: "error", listener: (error: unknown) => void): unknown
+  on(event: "end", listener: () => void): unknown
+  end(text: string): unknown
+}
+
+const collect = (parser: QuadStream, text: string) =>
+  new Promise<ReadonlyArray<Statement>>((resolve, reject) => {
+    const statements: Array<Statement> = []
+    parser.on("data", (quad) => statements.push(...statementOf(quad)))
+    parser.on("error", reject)
+    parser.on("end", () => resolve(statements))
+    parser.end(text)
+  })
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+// The parsers tell the line only in their messages: "… on line 3.", "3:79: …", "Line 3 column 84: …".
+const linePatterns = [/^(\d+):\d+: /, /^Line (\d+) column \d+: /, / on line (\d+)\.?$/]
+
+const syntaxError = (source: RdfSource, message: string, line?: number): OntologySyntaxError => {
+  const pattern = line === undefined ? linePatterns.find((one) => one.test(message)) : undefined
+  const told = pattern === undefined ? line : Number(pattern.exec(message)?.[1])
+  const problem = (pattern === undefined ? message : message.replace(pattern, "")).replace(/\.$/, "")
+  return new OntologySyntaxError({
+    source: source.name,
+    format: source.format,
+    problem,
+    ...(told === undefined ? {} : { line: told }),
+  })
+}

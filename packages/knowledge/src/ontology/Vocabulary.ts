@@ -1,0 +1,108 @@
+/** The IRIs of RDF, RDFS, OWL, SKOS, XML Schema and schema.org that an ontology is written with. */
+
+const rdfBase = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+const rdfsBase = "http://www.w3.org/2000/01/rdf-schema#"
+const owlBase = "http://www.w3.org/2002/07/owl#"
+const skosBase = "http://www.w3.org/2004/02/skos/core#"
+const xsdBase = "http://www.w3.org/2001/XMLSchema#"
+
+export const rdf = {
+  type: `${rdfBase}type`,
+  first: `${rdfBase}first`,
+  rest: `${rdfBase}rest`,
+  nil: `${rdfBase}nil`,
+  property: `${rdfBase}Property`,
+  langString: `${rdfBase}langString`,
+}
+
+export const rdfs = {
+  class: `${rdfsBase}Class`,
+  datatype: `${rdfsBase}Datatype`,
+  literal: `${rdfsBase}Literal`,
+  resource: `${rdfsBase}Resource`,
+  subClassOf: `${rdfsBase}subClassOf`,
+  subPropertyOf: `${rdfsBase}subPropertyOf`,
+  domain: `${rdfsBase}domain`,
+  range: `${rdfsBase}range`,
+  label: `${rdfsBase}label`,
+  comment: `${rdfsBase}comment`,
+}
+
+export const owl = {
+  ontology: `${owlBase}Ontology`,
+  class: `${owlBase}Class`,
+  thing: `${owlBase}Thing`,
+  nothing: `${owlBase}Nothing`,
+  objectProperty: `${owlBase}ObjectProperty`,
+  datatypeProperty: `${owlBase}DatatypeProperty`,
+  annotationProperty: `${owlBase}AnnotationProperty`,
+  functionalProperty: `${owlBase}FunctionalProperty`,
+  inverseFunctionalProperty: `${owlBase}InverseFunctionalProperty`,
+  symmetricProperty: `${owlBase}SymmetricProperty`,
+  asymmetricProperty: `${owlBase}AsymmetricProperty`,
+  transitiveProperty: `${owlBase}TransitiveProperty`,
+  irreflexiveProperty: `${owlBase}IrreflexiveProperty`,
+  topObjectProperty: `${owlBase}topObjectProperty`,
+  topDataProperty: `${owlBase}topDataProperty`,
+  restriction: `${owlBase}Restriction`,
+  onProperty: `${owlBase}onProperty`,
+  onClass: `${owlBase}onClass`,
+  onDataRange: `${owlBase}onDataRange`,
+  someValuesFrom: `${owlBase}someValuesFrom`,
+  allValuesFrom: `${owlBase}allValuesFrom`,
+  hasValue: `${owlBase}hasValue`,
+  minCardinality: `${owlBase}minCardinality`,
+  maxCardinality: `${owlBase}maxCardinality`,
+  cardinality: `${owlBase}cardinality`,
+  minQualifiedCardinality: `${owlBase}minQualifiedCardinality`,
+  maxQualifiedCardinality: `${owlBase}maxQualifiedCardinality`,
+  qualifiedCardinality: `${owlBase}qualifiedCardinality`,
+  unionOf: `${owlBase}unionOf`,
+  intersectionOf: `${owlBase}intersectionOf`,
+  equivalentClass: `${owlBase}equivalentClass`,
+  equivalentProperty: `${owlBase}equivalentProperty`,
+  inverseOf: `${owlBase}inverseOf`,
+  disjointWith: `${owlBase}disjointWith`,
+  disjointUnionOf: `${owlBase}disjointUnionOf`,
+  allDisjointClasses: `${owlBase}AllDisjointClasses`,
+  members: `${owlBase}members`,
+  imports: `${owlBase}imports`,
+  versionIri: `${owlBase}versionIRI`,
+  deprecated: `${owlBase}deprecated`,
+}
+
+export const skos = {
+  prefLabel: `${skosBase}prefLabel`,
+  altLabel: `${skosBase}altLabel`,
+  hiddenLabel: `${skosBase}hiddenLabel`,
+  definition: `${skosBase}definition`,
+}
+
+export const dc = {
+  title: ["http://purl.org/dc/terms/title", "http://purl.org/dc/elements/1.1/title"],
+  description: ["http://purl.org/dc/terms/description", "http://purl.org/dc/elements/1.1/description"],
+}
+
+/** schema.org writes http and https for the same vocabulary. */
+export const schemaOrg = {
+  domainIncludes: ["http://schema.org/domainIncludes", "https://schema.org/domainIncludes"],
+  rangeIncludes: ["http://schema.org/rangeIncludes", "https://schema.org/rangeIncludes"],
+}
+
+export const xsd = {
+  base: xsdBase,
+  string: `${xsdBase}string`,
+  boolean: `${xsdBase}boolean`,
+  integer: `${xsdBase}integer`,
+  decimal: `${xsdBase}decimal`,
+  double: `${xsdBase}double`,
+  float: `${xsdBase}float`,
+  date: `${xsdBase}date`,
+  dateTime: `${xsdBase}dateTime`,
+  gYear: `${xsdBase}gYear`,
+  gYearMonth: `${xsdBase}gYearMonth`,
+  anyUri: `${xsdBase}anyURI`,
+}
+
+/** Whether an IRI names a datatype by its vocabulary alone; a custom `rdfs:Datatype` has to be declared. */
+export const isStandardDatatype = (iri: string): boolean => iri.startsWith(xsdBase) || iri === rdf.langString || iri === rdfs.literal

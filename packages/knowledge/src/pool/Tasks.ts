@@ -1,0 +1,58 @@
+/** The work of this package that threads can do. */
+import * as Effect from "effect/Effect"
+import type { BuiltInModel } from "../builtin/BuiltInModel.ts"
+import { BuiltInReader } from "../builtin/BuiltInReader.ts"
+import type { Example } from "../builtin/Example.ts"
+import type { KnownName } from "../builtin/Gazetteer.ts"
+import { trainBuiltIn } from "../builtin/Training.ts"
+import type { Chunk } from "../Extractor.ts"
+import type { Mention } from "../Fact.ts"
+import type { Ontology } from "../ontology/Ontology.ts"
+import { OntologyIndex } from "../ontology/OntologyIndex.ts"
+import { loadOntology, type OntologySource } from "../ontology/OntologyLoading.ts"
+import type { TaskHandler } from "./Serving.ts"
+
+/** What the built-in extractor needs for every chunk of a batch. */
+export interface SharedReader {
+  readonly ontology: Ontology
+  readonly model: BuiltInModel
+  readonly names: ReadonlyArray<KnownName>
+}
+
+export interface TrainInput {
+  readonly ontology: Ontology
+  readonly examples: ReadonlyArray<Example>
+  readonly names: ReadonlyArray<KnownName>
+}
+
+export interface EntitiesInput {
+  readonly chunk: Chunk
+  readonly leastConfidence: number
+}
+
+export interface FactsInput extends EntitiesInput {
+  readonly mentions: ReadonlyArray<Mention>
+}
+
+/** The tasks of one thread. What it prepares from shared data it keeps as long as it keeps the data. */
+export const makeTasks = () => {
+  // A reader takes longer to prepare than a chunk to read, and is the same for all chunks of a batch.
+  const readers = new WeakMap<SharedReader, BuiltInReader>()
+  const readerOf = (shared: SharedReader): BuiltInReader => {
+    const kept = readers.get(shared)
+    if (kept !== undefined) return kept
+    const reader = new BuiltInReader(new OntologyIndex(shared.ontology), shared.model, shared.names)
+    readers.set(shared, reader)
+    return reader
+  }
+  return {
+    "ontology.load": (source: OntologySource) => Effect.runPromise(Effect.map(loadOntology(source), (index) => index.toJSON())),
+    "built-in.train": ({ ontology, examples, names }: TrainInput) => trainBuiltIn(new OntologyIndex(ontology), examples, { names }),
+    "built-in.entities": ({ chunk, leastConfidence }: EntitiesInput, shared: SharedReader) =>
+      readerOf(shared).mentions(chunk, leastConfidence),
+    "built-in.facts": ({ chunk, leastConfidence, mentions }: FactsInput, shared: SharedReader) =>
+      readerOf(shared).factsBetween(chunk, leastConfidence, mentions),
+  } satisfies Record<string, TaskHandler>
+}
+
+export type TaskName = keyof ReturnType<typeof makeTasks>

@@ -1,0 +1,93 @@
+/**
+ * Writes triples as Turtle or N-Triples: checked, in order, each once, so that the same triples are the same bytes, in whatever
+ * order and however often they come. Memory is bounded: a graph may be larger than that.
+ */
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import { type LineSortOptions, type SortFailed, sortLines } from "./LineSort.ts"
+import { keepLabels, n3 } from "./N3Library.ts"
+import { lineOf } from "./NTriples.ts"
+import { checkIri, checkTriple, InvalidTerm, type Triple } from "./Term.ts"
+
+export interface TurtleOptions extends LineSortOptions {
+  /** Short names for the beginnings of IRIs. */
+  readonly prefixes?: Readonly<Record<string, string>>
+}
+
+/** The text, in pieces of many lines. */
+export const writeNTriples = <E, R>(
+  triples: Stream.Stream<Triple, E, R>,
+  options: LineSortOptions = {},
+): Stream.Stream<string, E | InvalidTerm | SortFailed, R> =>
+  Stream.mapArray(sortedLines(triples, checkTriple, options), (lines) => [`${lines.join("\n")}\n`])
+
+/** The text, in pieces of many lines. */
+export const writeTurtle = <E, R>(
+  triples: Stream.Stream<Triple, E, R>,
+  options: TurtleOptions = {},
+): Stream.Stream<string, E | InvalidTerm | SortFailed, R> =>
+  Stream.unwrap(
+    Effect.gen(function* () {
+      const prefixes = Object.entries(options.prefixes ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))
+      for (const [name, iri] of prefixes) {
+        const invalid = checkPrefix(name, iri)
+        if (invalid !== undefined) return yield* invalid
+      }
+      const { Parser, Writer } = yield* n3
+      let text = ""
+      const output = { write: (piece: string) => (text += piece), end: () => undefined }
+      const writer = new Writer(output, { format: "text/turtle", prefixes: Object.fromEntries(prefixes), end: false })
+      const taken = (): [string] => {
+        const piece = text
+        text = ""
+        return [piece]
+      }
+      const check = (triple: Triple) => checkTriple(triple) ?? checkExpanded(triple, prefixes)
+      const body = Stream.mapArray(sortedLines(triples, check, options), (lines) => {
+        for (const quad of new Parser({ format: "application/n-triples", ...keepLabels }).parse(lines.join("\n"))) writer.addQuad(quad)
+        return taken()
+      })
+      const end = Stream.sync(() => {
+        writer.end()
+        return taken()[0]
+      })
+      return Stream.concat(body, end)
+    }),
+  )
+
+const sortedLines = <E, R>(
+  triples: Stream.Stream<Triple, E, R>,
+  check: (triple: Triple) => InvalidTerm | undefined,
+  options: LineSortOptions,
+): Stream.Stream<string, E | InvalidTerm | SortFailed, R> => {
+  const lines = Stream.mapArrayEffect(triples, ([first, ...rest]) =>
+    Effect.gen(function* () {
+      for (const triple of [first, ...rest]) {
+        const invalid = check(triple)
+        if (invalid !== undefined) return yield* invalid
+      }
+      const lines: [string, ...Array<string>] = [lineOf(first)]
+      for (const triple of rest) lines.push(lineOf(triple))
+      return lines
+    }),
+  )
+  return sortLines(lines, options)
+}
+
+const checkPrefix = (name: string, iri: string): InvalidTerm | undefined =>
+  /^([A-Za-z][A-Za-z0-9_-]*)?$/.test(name) ? checkIri(iri) : new InvalidTerm({ term: name, problem: "is no name for a prefix" })
+
+/**
+ * An IRI that begins like a short name would be read back as one. In all likelihood it is a short name that somebody forgot to
+ * write out.
+ */
+const checkExpanded = (triple: Triple, prefixes: ReadonlyArray<readonly [string, string]>): InvalidTerm | undefined => {
+  const terms = [triple.subject, triple.predicate, triple.object.termType === "Literal" ? triple.object.datatype : triple.object]
+  for (const term of terms) {
+    if (term.termType !== "NamedNode") continue
+    const prefix = prefixes.find(([name]) => term.value.startsWith(`${name}:`))
+    if (prefix === undefined) continue
+    return new InvalidTerm({ term: term.value, problem: `is a short name where an IRI was wanted: write ${prefix[1]} for ${prefix[0]}:` })
+  }
+  return undefined
+}

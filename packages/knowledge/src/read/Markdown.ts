@@ -1,0 +1,96 @@
+/** Markdown as text: without its marks, tables as records. A line at a time, so that every piece keeps its place. */
+
+import { inlineParts } from "./MarkdownLine.ts"
+import type { DecodedText } from "./PlainText.ts"
+import { type Reading, TextBuilder } from "./Reading.ts"
+import { addRecord, type Cell, cellText } from "./Records.ts"
+
+interface Line {
+  readonly text: string
+  /** Where it begins in the source. */
+  readonly start: number
+}
+
+export const readMarkdown = ({ text, encoding }: DecodedText): Reading => {
+  const builder = new TextBuilder()
+  const all = linesOf(text)
+  for (let index = frontMatter(all, builder); index < all.length; ) index = addBlock(builder, all, index)
+  return builder.build(encoding)
+}
+
+const linesOf = (text: string): ReadonlyArray<Line> =>
+  [...text.matchAll(/[^\n]*\n|[^\n]+$/g)].map(({ 0: line, index }) => ({ text: line.replace(/\r?\n$/, ""), start: index }))
+
+/** What stands between lines of hyphens at the very beginning says something of the document, in lines `key: value`. */
+const frontMatter = (all: ReadonlyArray<Line>, builder: TextBuilder): number => {
+  if (all[0]?.text.trim() !== "---") return 0
+  const end = all.findIndex((line, index) => index > 0 && line.text.trim() === "---")
+  if (end === -1) return 0
+  for (const line of all.slice(1, end)) addVerbatim(builder, line)
+  builder.breakLine(2)
+  return end + 1
+}
+
+/** Adds the block that begins at a line; gives the line after it. */
+const addBlock = (builder: TextBuilder, all: ReadonlyArray<Line>, index: number): number => {
+  const line = all[index]!
+  const next = all[index + 1]
+  const fence = /^\s*(```+|~~~+)/.exec(line.text)?.[1]
+  if (fence !== undefined) return addFenced(builder, all, index, fence)
+  if (line.text.includes("|") && next !== undefined && isTableRule(next.text)) return addTable(builder, all, index)
+  if (line.text.trim() === "") builder.breakLine(2)
+  else if (!isRule(line.text)) addProse(builder, line)
+  return index + 1
+}
+
+/** A line of hyphens, stars or equals signs: it parts, or underlines the line before. */
+const isRule = (text: string): boolean => /^\s*([-*_=]\s*){3,}$/.test(text)
+
+const isTableRule = (text: string): boolean => /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/.test(text) && text.includes("-")
+
+const addFenced = (builder: TextBuilder, all: ReadonlyArray<Line>, index: number, fence: string): number => {
+  const end = all.findIndex((line, at) => at > index && line.text.trim().startsWith(fence))
+  builder.breakLine(2)
+  for (const line of all.slice(index + 1, end === -1 ? all.length : end)) addVerbatim(builder, line)
+  builder.breakLine(2)
+  return end === -1 ? all.length : end + 1
+}
+
+const addVerbatim = (builder: TextBuilder, { text, start }: Line): void => {
+  builder.add(text, { _tag: "Characters", start, end: start + text.length })
+  builder.breakLine()
+}
+
+const addProse = (builder: TextBuilder, { text, start }: Line): void => {
+  const marks = /^(?:\s*>)*\s*(?:(#{1,6})\s+|(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?)?/.exec(text)
+  const isHeading = marks?.[1] !== undefined
+  if (isHeading) builder.breakLine(2)
+  const from = marks?.[0].length ?? 0
+  const body = isHeading ? text.slice(from).replace(/\s+#+\s*$/, "") : text.slice(from).trimEnd()
+  addCellParts(builder, inlineParts(body, start + from))
+  builder.breakLine(isHeading ? 2 : 1)
+}
+
+const addCellParts = (builder: TextBuilder, parts: Cell): void => {
+  for (const { text, place } of parts) builder.add(text, place)
+}
+
+const addTable = (builder: TextBuilder, all: ReadonlyArray<Line>, index: number): number => {
+  const columns = cellsOf(all[index]!).map(cellText)
+  let end = index + 2
+  for (let row = all[end]; row?.text.includes("|") === true && row.text.trim() !== ""; row = all[++end])
+    addRecord(builder, columns, cellsOf(row))
+  return end
+}
+
+const cellsOf = ({ text, start }: Line): ReadonlyArray<Cell> => {
+  const from = /^\s*\|?/.exec(text)?.[0].length ?? 0
+  const inner = text.slice(from).replace(/(?<!\\)\|\s*$/, "")
+  let at = start + from
+  return inner.split(/(?<!\\)\|/).map((cell) => {
+    const lead = cell.length - cell.trimStart().length
+    const parts = inlineParts(cell.trim(), at + lead)
+    at += cell.length + 1
+    return parts
+  })
+}

@@ -1,0 +1,108 @@
+/**
+ * The graphs of many documents as one, in which what is the same entity has the same IRI. Each document is read twice: for its
+ * entities, and, when all are resolved, for its lines. What a document called an entity is kept as `owl:sameAs`.
+ */
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import { labelPredicate, type NodeOfLines, nodesOfLines, statementType, termOf } from "../graph/LineNodes.ts"
+import { lineParts, typePredicate } from "../graph/TurtleText.ts"
+import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
+import { canonicalIri } from "./CanonicalIri.ts"
+import type { Identifier } from "./Clusters.ts"
+import type { KnownEntity, Merge, NamedMention } from "./Resolution.ts"
+import { Resolver } from "./Resolver.ts"
+
+export interface ResolveOptions<E, R> {
+  /** The sorted lines of each document. Asked for twice, they come in the same order. */
+  readonly documents: Stream.Stream<Stream.Stream<string, E, R>, E, R>
+  /** The sorted lines of the graph as it is, whose entities keep their IRIs. */
+  readonly existing: Stream.Stream<string, E, R>
+  readonly ontology: OntologyIndex
+  /** What new IRIs begin with; it ends with a slash or a hash. */
+  readonly base: string
+}
+
+export interface ResolvedGraph<E, R> {
+  /** Not in order, and possibly repeated. */
+  readonly lines: Stream.Stream<string, E, R>
+  /** How many entities the documents named, each document counting its own. */
+  readonly mentions: number
+  /** How many they are. */
+  readonly entities: number
+  readonly merges: ReadonlyArray<Merge>
+}
+
+const sameAs = "<http://www.w3.org/2002/07/owl#sameAs>"
+
+export const resolveGraphs = <E, R>(options: ResolveOptions<E, R>): Effect.Effect<ResolvedGraph<E, R>, E, R> =>
+  Effect.gen(function* () {
+    const { documents, existing, ontology, base } = options
+    const identifying = new Set(
+      ontology.ontology.properties.filter(({ traits }) => traits.includes("inverseFunctional")).map(({ iri }) => `<${iri}>`),
+    )
+    const resolver = new Resolver((type) => ontology.ancestors(type))
+    yield* Stream.runForEach(nodesOfLines(existing), (node) =>
+      Effect.sync(() => {
+        for (const entity of knownOf(node, identifying)) resolver.know(entity)
+      }),
+    )
+    const offsets: Array<number> = []
+    yield* Stream.runForEach(documents, (lines) =>
+      Effect.map(Stream.runCollect(entitiesOf(lines)), (nodes) => {
+        offsets.push(resolver.mentionCount)
+        resolver.addDocument(nodes.map((node) => mentionOf(node, identifying)))
+      }),
+    )
+    const { clusters, clusterOf, merges } = resolver.resolve()
+    const iris = clusters.map((cluster) => `<${canonicalIri(base, cluster)}>`)
+    const rewritten = Stream.flatMap(Stream.zipWithIndex(documents), ([lines, position]) =>
+      rewrite(lines, (index) => iris[clusterOf[(offsets[position] ?? 0) + index] ?? -1]),
+    )
+    return { lines: rewritten, mentions: resolver.mentionCount, entities: new Set(clusterOf).size, merges }
+  })
+
+const isEntity = ({ values }: NodeOfLines): boolean =>
+  values.has(labelPredicate) && !(values.get(typePredicate)?.includes(statementType) ?? true)
+
+const entitiesOf = <E, R>(lines: Stream.Stream<string, E, R>): Stream.Stream<NodeOfLines, E, R> =>
+  Stream.filter(nodesOfLines(lines), isEntity)
+
+const valuesOf = ({ values }: NodeOfLines, predicate: string): ReadonlyArray<string> =>
+  (values.get(predicate) ?? []).map((object) => termOf(object).value)
+
+const identifiersOf = (node: NodeOfLines, identifying: ReadonlySet<string>): ReadonlyArray<Identifier> =>
+  [...identifying].flatMap((property) => {
+    const [value] = valuesOf(node, property)
+    return value === undefined ? [] : [[property, value] as const]
+  })
+
+const mentionOf = (node: NodeOfLines, identifying: ReadonlySet<string>): NamedMention => ({
+  type: valuesOf(node, typePredicate)[0] ?? "",
+  name: valuesOf(node, labelPredicate)[0] ?? "",
+  identifiers: identifiersOf(node, identifying),
+})
+
+const knownOf = (node: NodeOfLines, identifying: ReadonlySet<string>): ReadonlyArray<KnownEntity> => {
+  if (!isEntity(node)) return []
+  const names = valuesOf(node, labelPredicate)
+  return valuesOf(node, typePredicate).map((type) => ({
+    iri: termOf(node.subject).value,
+    type,
+    names,
+    identifiers: identifiersOf(node, identifying),
+  }))
+}
+
+/** The entities of a document come in the order of its lines, as they did when they were added. */
+const rewrite = <E, R>(lines: Stream.Stream<string, E, R>, iriOf: (index: number) => string | undefined): Stream.Stream<string, E, R> =>
+  Stream.unwrap(
+    Effect.map(Stream.runCollect(entitiesOf(lines)), (nodes) => {
+      const iris = new Map(nodes.map(({ subject }, index) => [subject, iriOf(index) ?? subject]))
+      const links = [...iris].map(([own, canonical]) => `${canonical} ${sameAs} ${own} .`)
+      const body = Stream.map(lines, (line) => {
+        const { subject, predicate, object } = lineParts(line)
+        return `${iris.get(subject) ?? subject} ${predicate} ${iris.get(object) ?? object} .`
+      })
+      return Stream.concat(body, Stream.fromIterable(links))
+    }),
+  )

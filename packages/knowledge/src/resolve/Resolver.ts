@@ -1,0 +1,278 @@
+/**
+ * Decides which mentions name the same entity. Only mentions of one type, or of one below it, in one script are joined: by a shared identifier,
+ * by the same words, by one slip of the pen in a long word, by initials and acronyms that fit exactly one, and within a
+ * document by a surname that fits exactly one. Whatever fits several stays apart: a wrong join spoils two entities, a
+ * missing one can be made later.
+ *
+ * The time is that of sorting; memory holds each distinct name once. The same mentions in the same order give the same
+ * result.
+ */
+import { eachBlock, eachShortening, hashOf } from "./Blocks.ts"
+import { Clusters, type Identifier } from "./Clusters.ts"
+import { fullNameInDocument } from "./DocumentNames.ts"
+import { type NameForm, nameForm } from "./NameForm.ts"
+import { firstLetters, initialsFit, isSlip, wordSlots } from "./NameRules.ts"
+import type { Cluster, KnownEntity, Merge, MergeReason, NamedMention, Resolution } from "./Resolution.ts"
+
+/** A distinct name of a type, of one identity where identifiers tell namesakes apart. */
+interface Node {
+  readonly type: string
+  readonly name: string
+  readonly form: NameForm
+  readonly known: string | undefined
+  mentions: number
+}
+
+const knownKind = "known"
+
+export class Resolver {
+  readonly #clusters = new Clusters()
+  readonly #nodes: Array<Node> = []
+  readonly #identities: Array<string> = []
+  /** By type, then by form and identity. */
+  readonly #byKey = new Map<string, Map<string, number>>()
+  /** Most mentions repeat a name. */
+  readonly #forms = new Map<string, NameForm>()
+  readonly #byIdentifier = new Map<string, number>()
+  readonly #merges: Array<Merge> = []
+  #mentions = new Int32Array(1024)
+  #mentionCount = 0
+  readonly #above: (type: string) => ReadonlySet<string>
+
+  /** `above` tells the classes above a class; without it, every class stands alone. */
+  constructor(above: (type: string) => ReadonlySet<string> = () => new Set()) {
+    this.#above = above
+  }
+
+  get mentionCount(): number {
+    return this.#mentionCount
+  }
+
+  /** Tells of an entity that exists already, before any document. */
+  know({ iri, type, names, identifiers = [] }: KnownEntity): void {
+    const own: ReadonlyArray<Identifier> = [[knownKind, iri], ...identifiers]
+    for (const name of names) this.#nodeOf(type, name, own, iri)
+  }
+
+  /** Adds the mentions of one document; they are numbered on from `mentionCount`. */
+  addDocument(mentions: ReadonlyArray<NamedMention>): void {
+    const forms = mentions.map(({ name }) => this.#formOf(name))
+    mentions.forEach((mention, index) => {
+      const full = fullNameInDocument(mentions, forms, index)
+      const node = this.#nodeOf(mention.type, full ?? mention.name, mention.identifiers ?? [], undefined)
+      const found = this.#nodes[node]
+      if (found !== undefined) found.mentions++
+      if (this.#mentionCount === this.#mentions.length) {
+        const larger = new Int32Array(this.#mentions.length * 2)
+        larger.set(this.#mentions)
+        this.#mentions = larger
+      }
+      this.#mentions[this.#mentionCount++] = node
+    })
+  }
+
+  resolve(): Resolution {
+    this.#joinSameWords()
+    this.#joinSlips()
+    this.#joinInitials()
+    this.#joinAcronyms()
+    return this.#collect()
+  }
+
+  #nodeOf(type: string, name: string, identifiers: ReadonlyArray<Identifier>, known: string | undefined): number {
+    const form = this.#formOf(name)
+    const identity = identifiers.length === 0 ? "" : JSON.stringify(identifiers)
+    const key = identity === "" ? form.key : `${form.key}\n${identity}`
+    const ofType = this.#byKey.get(type) ?? new Map<string, number>()
+    const existing = ofType.get(key)
+    if (existing !== undefined) return existing
+    const node = this.#clusters.add(identifiers)
+    this.#byKey.set(type, ofType.set(key, node))
+    this.#nodes.push({ type, name, form, known, mentions: 0 })
+    this.#identities.push(identity)
+    for (const [kind, value] of identifiers) {
+      const shared = `${type}\n${kind}\n${value}`
+      const other = this.#byIdentifier.get(shared)
+      if (other === undefined) this.#byIdentifier.set(shared, node)
+      else this.#join(other, node, "identifier")
+    }
+    return node
+  }
+
+  #formOf(name: string): NameForm {
+    const known = this.#forms.get(name)
+    if (known !== undefined) return known
+    const form = nameForm(name)
+    this.#forms.set(name, form)
+    return form
+  }
+
+  #join(left: number, right: number, reason: MergeReason): void {
+    if (!this.#clusters.join(left, right)) return
+    const [leftNode, rightNode] = [this.#nodes[left], this.#nodes[right]]
+    if (leftNode === undefined || rightNode === undefined || leftNode.form.key === rightNode.form.key) return
+    this.#merges.push({ type: leftNode.type, left: leftNode.name, right: rightNode.name, reason })
+  }
+
+  /** Joins all, unless identifiers tell some apart: then those without any belong to none of them, and only to each other. */
+  #joinAll(nodes: ReadonlyArray<number>, reason: MergeReason): void {
+    const identified = new Set(nodes.filter((node) => this.#clusters.isIdentified(node)).map((node) => this.#clusters.root(node)))
+    const joined = identified.size <= 1 ? nodes : nodes.filter((node) => !this.#clusters.isIdentified(node))
+    const [first, ...others] = joined
+    if (first !== undefined) for (const other of others) this.#join(first, other, reason)
+  }
+
+  /** Joins a node with the others when they are one entity already; with several it is not known which is meant. */
+  #joinIfOne(node: number, others: ReadonlyArray<number>, reason: MergeReason): void {
+    const [first] = others
+    if (first !== undefined && new Set(others.map((other) => this.#clusters.root(other))).size === 1) this.#join(first, node, reason)
+  }
+
+  #node(index: number): Node {
+    const node = this.#nodes[index]
+    if (node === undefined) throw new Error(`there is no name ${index}`)
+    return node
+  }
+
+  #joinSameWords(): void {
+    const keyOf = ({ form }: Node) => `${form.script}\n${[...form.core].sort().join(" ")}`
+    const emit = (node: Node, key: (hash: number) => void) => key(hashOf(keyOf(node), 1))
+    this.#eachEqual(1, emit, keyOf, (block) => {
+      for (const group of this.#ofOneType(block)) this.#joinByEnding(group)
+    })
+  }
+
+  /** One document may call a company what another calls an organisation: a class and the one below it are one type here. */
+  #ofOneType(block: ReadonlyArray<number>): ReadonlyArray<ReadonlyArray<number>> {
+    const byType = Map.groupBy(block, (index) => this.#node(index).type)
+    const types = [...byType.keys()]
+    const isBelow = (type: string, other: string) => this.#above(type).has(other)
+    // The class a mention is taken to be of: the only lowest one below its own.
+    const lowest = types.filter((type) => !types.some((other) => isBelow(other, type)))
+    const groups = Map.groupBy(types, (type) => {
+      const below = lowest.filter((low) => low === type || isBelow(low, type))
+      return below.length === 1 ? below[0] : type
+    })
+    return [...groups.values()].map((group) => group.flatMap((type) => byType.get(type) ?? []))
+  }
+
+  #joinByEnding(block: ReadonlyArray<number>): void {
+    const endings = new Set(block.map((index) => this.#node(index).form.ending).filter((ending) => ending !== undefined))
+    const groups =
+      endings.size <= 1
+        ? [block]
+        : [undefined, ...endings].map((ending) => block.filter((index) => this.#node(index).form.ending === ending))
+    for (const group of groups) this.#joinAll(group, "same words")
+  }
+
+  /** Words that are one letter apart meet under the same word with that letter left out. */
+  #joinSlips(): void {
+    const attested = this.#wordCounts()
+    eachBlock(
+      this.#nodes.length,
+      16,
+      (index, key) => {
+        const node = this.#node(index)
+        for (const slot of wordSlots(node.form)) eachShortening(slot.word, hashOf(slot.around, hashOf(node.type, 2)), key)
+      },
+      (block) => {
+        // Far more than a word has slips: a hash shared by chance, or letters too common to mean anything.
+        if (block.length > 64) return
+        for (const [position, left] of block.entries())
+          for (const right of block.slice(position + 1)) {
+            const [leftNode, rightNode] = [this.#node(left), this.#node(right)]
+            if (leftNode.type === rightNode.type && isSlip(leftNode.form, rightNode.form, attested)) this.#joinAll([left, right], "slip")
+          }
+      },
+    )
+  }
+
+  /** In how many distinct names a word occurs: two words that both occur in several are two words, not a slip. */
+  #wordCounts(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>()
+    for (const { form } of this.#nodes) for (const word of form.core) counts.set(word, (counts.get(word) ?? 0) + 1)
+    return counts
+  }
+
+  #joinInitials(): void {
+    const keyOf = ({ type, form }: Node) => `${type}\n${form.script}\n${form.core.at(-1)}\n${form.core[0]?.[0]}`
+    const emit = (node: Node, key: (hash: number) => void) => {
+      if (node.form.core.length > 1) key(hashOf(keyOf(node), 3))
+    }
+    this.#eachEqual(1, emit, keyOf, (block) => {
+      const isShort = (index: number) => this.#node(index).form.core.some((word) => word.length === 1)
+      const short = block.filter(isShort)
+      if (short.length === 0 || short.length === block.length || block.length > 1000) return
+      for (const index of short) {
+        const fitting = block.filter((other) => !isShort(other) && initialsFit(this.#node(index).form, this.#node(other).form))
+        this.#joinIfOne(index, fitting, "initials")
+      }
+    })
+  }
+
+  #joinAcronyms(): void {
+    const keyOf = ({ type, form }: Node) => `${type}\n${form.script}\n${firstLetters(form)}`
+    const emit = (node: Node, key: (hash: number) => void) => {
+      if (firstLetters(node.form) !== undefined) key(hashOf(keyOf(node), 4))
+    }
+    this.#eachEqual(1, emit, keyOf, (block) => {
+      const long = block.filter((index) => !this.#node(index).form.acronym)
+      if (long.length > 1000) return
+      for (const index of block) if (this.#node(index).form.acronym) this.#joinIfOne(index, long, "acronym")
+    })
+  }
+
+  /** Blocks in which the keys really are equal. */
+  #eachEqual(
+    keysPerNode: number,
+    emit: (node: Node, key: (hash: number) => void) => void,
+    keyOf: (node: Node) => string,
+    use: (block: ReadonlyArray<number>) => void,
+  ): void {
+    eachBlock(
+      this.#nodes.length,
+      keysPerNode,
+      (index, key) => emit(this.#node(index), key),
+      (block) => {
+        for (const group of Map.groupBy(block, (index) => keyOf(this.#node(index))).values()) if (group.length > 1) use(group)
+      },
+    )
+  }
+
+  #collect(): Resolution {
+    const positions = new Map<number, number>()
+    const members: Array<Array<number>> = []
+    this.#nodes.forEach((_, index) => {
+      const root = this.#clusters.root(index)
+      const position = positions.get(root)
+      if (position === undefined) {
+        positions.set(root, members.length)
+        members.push([index])
+      } else members[position]?.push(index)
+    })
+    const clusterOf = new Int32Array(this.#mentionCount)
+    for (let index = 0; index < this.#mentionCount; index++)
+      clusterOf[index] = positions.get(this.#clusters.root(this.#mentions[index] ?? 0)) ?? 0
+    return { clusters: members.map((indices) => this.#clusterOf(indices)), clusterOf, merges: this.#merges }
+  }
+
+  #clusterOf(indices: ReadonlyArray<number>): Cluster {
+    const nodes = indices.map((index) => this.#node(index))
+    const sorted = nodes.length === 1 ? nodes : nodes.toSorted((left, right) => right.mentions - left.mentions || byLength(left, right))
+    const [first = this.#node(indices[0] ?? 0)] = sorted
+    const identity =
+      indices
+        .map((index) => this.#identities[index] ?? "")
+        .toSorted()
+        .at(-1) ?? ""
+    return {
+      type: nodes.map(({ type }) => type).reduce((low, type) => (this.#above(type).has(low) ? type : low)),
+      known: nodes.find(({ known }) => known !== undefined)?.known,
+      names: [...new Set(sorted.map(({ name }) => name))],
+      identity: identity === "" ? first.form.key : `${first.form.key}\n${identity}`,
+    }
+  }
+}
+
+/** Of equally frequent names the longer says more. */
+const byLength = (left: Node, right: Node) => right.name.length - left.name.length || (left.name < right.name ? -1 : 1)

@@ -1,0 +1,203 @@
+/**
+ * Extracts documents, one run each, and keeps what they found through crashes.
+ *
+ * ```ts
+ * const extractions = yield* Extractions
+ * const result = yield* extractions.run({ sourceUri, ontologyUri })
+ * const lines = extractions.lines(result.runId)
+ * ```
+ */
+import * as Context from "effect/Context"
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
+import { type EntityRegistry, EntityRegistryJson, emptyRegistry, register } from "../domain/EntityRegistry.ts"
+import { type BatchId, type ContentHash, contentHashOf, documentIdOf, newBatchId, RunId, runIdOf } from "../domain/Identity.ts"
+import { defaultPipelineConfig, ExtractionRun, type PipelineConfig, type RunStatusConflict, type RunStatusRefused } from "../domain/Run.ts"
+import type { StorageUri } from "../domain/Uri.ts"
+import { mergedStreams } from "../graph/StoredLines.ts"
+import { type SortFailed, sortLines } from "../rdf/LineSort.ts"
+import type { ArtifactStore } from "../storage/ArtifactStore.ts"
+import { ExtractionWorkflow, type RunResult, resumptionOf } from "./ExtractionWorkflow.ts"
+import { type ExtractionSetting, Extractors } from "./Extractors.ts"
+import { entitiesKey, graphKey } from "./ExtractStep.ts"
+import { type ArtifactError, loadArtifact } from "./RunArtifacts.ts"
+import { type RunFailed, runFailed } from "./RunFailed.ts"
+import { RunStore, type RunStoreFailed } from "./RunStore.ts"
+
+export interface ExtractionRequest extends ExtractionSetting {
+  readonly sourceUri: StorageUri
+  readonly contentType?: string
+  readonly config?: Partial<PipelineConfig>
+  /** Which attempt at which document of which batch this is: asked for again, it is the same run. Without it, a run of its own. */
+  readonly part?: Part
+}
+
+interface Part {
+  readonly batchId: BatchId
+  readonly attempt: number
+}
+
+export class RunNotFound extends Schema.TaggedError<RunNotFound>()("RunNotFound", { runId: RunId }) {
+  override get message() {
+    return `there is no run ${this.runId}; list the runs to find it`
+  }
+}
+
+export interface ExtractionsService {
+  /** Starts a run and waits for its end. If it was started before, it is that run. */
+  readonly run: (request: ExtractionRequest) => Effect.Effect<RunResult, RunFailed>
+  /** Starts a run and gives its id. */
+  readonly start: (request: ExtractionRequest) => Effect.Effect<RunId, RunFailed>
+  /**
+   * Like `run`; and a run that failed or was cancelled before a time is resumed. One that failed since has failed: so a program
+   * that starts again does not try for ever.
+   */
+  readonly complete: (request: ExtractionRequest, failuresSince: number) => Effect.Effect<RunResult, RunFailed>
+  /** Goes on with a run that failed or was cancelled, after its last checkpoint. Of two who resume at once, one is told. */
+  readonly resume: (
+    id: RunId,
+    request: ExtractionRequest,
+  ) => Effect.Effect<RunResult, RunFailed | RunNotFound | RunStoreFailed | RunStatusConflict | RunStatusRefused>
+  readonly cancel: (id: RunId) => Effect.Effect<ExtractionRun, RunNotFound | RunStoreFailed | RunStatusConflict | RunStatusRefused>
+  readonly get: (id: RunId) => Effect.Effect<ExtractionRun, RunNotFound | RunStoreFailed>
+  /** What the run has found so far, as sorted lines of N-Triples, each once. */
+  readonly lines: (id: RunId) => Stream.Stream<string, ArtifactError | SortFailed>
+  /** The entities the run has met so far. */
+  readonly registry: (id: RunId) => Effect.Effect<EntityRegistry, ArtifactError>
+}
+
+export class Extractions extends Context.Service<Extractions, ExtractionsService>()("@detent/knowledge/Extractions") {
+  /** Needs the workflow itself registered too: see `ExtractionWorkflow.layer`. */
+  static readonly layer: Layer.Layer<Extractions, never, WorkflowEngine | RunStore | ArtifactStore | Extractors> = Layer.effect(
+    Extractions,
+    Effect.suspend(() => make),
+  )
+}
+
+const schemaVersion = "1.0.0"
+
+/** Merging holds all of its batches in memory; those of a longer document are sorted anew, which takes little of it. */
+const mergedAtOnce = 32
+
+const make = Effect.gen(function* () {
+  const runs = yield* RunStore
+  const engine = yield* WorkflowEngine
+  const context = yield* Effect.context<WorkflowEngine | RunStore | ArtifactStore>()
+  const extractors = yield* Extractors
+  const provided = <A, E>(effect: Effect.Effect<A, E, WorkflowEngine | RunStore | ArtifactStore>) => Effect.provide(effect, context)
+
+  /** As running, since it starts at once: that spares a write for each document. */
+  const newRun = (request: ExtractionRequest, runId: RunId, part: Part, ontologyHash: ContentHash) =>
+    Effect.gen(function* () {
+      const now = yield* DateTime.now
+      return new ExtractionRun({
+        runId,
+        status: "running",
+        statusVersion: 1,
+        documentId: documentIdOf(request.sourceUri),
+        batchId: request.part === undefined ? Option.none() : Option.some(part.batchId),
+        attempt: part.attempt,
+        ontologyHash,
+        schemaVersion,
+        inputUri: request.sourceUri,
+        inputHash: Option.none(),
+        config: { ...defaultPipelineConfig, ...request.config },
+        createdAt: now,
+        startedAt: Option.some(now),
+        completedAt: Option.none(),
+        errorMessage: Option.none(),
+      })
+    })
+
+  const created = (request: ExtractionRequest) =>
+    Effect.gen(function* () {
+      const part = request.part ?? { batchId: yield* newBatchId, attempt: 0 }
+      const runId = runIdOf({ ...part, documentId: documentIdOf(request.sourceUri) })
+      const { ontology } = yield* Effect.mapError(extractors.equip(request), runFailed(runId))
+      const run = yield* newRun(request, runId, part, contentHashOf(ontology.hash))
+      return yield* Effect.mapError(runs.create(run), runFailed(runId))
+    })
+
+  const payloadOf = (run: ExtractionRun, { ontologyUri, examplesUri, contentType }: ExtractionRequest) => ({
+    runId: run.runId,
+    resumption: resumptionOf(run),
+    ontologyUri,
+    ...(examplesUri === undefined ? {} : { examplesUri }),
+    ...(contentType === undefined ? {} : { contentType }),
+  })
+
+  const get = (id: RunId) =>
+    Effect.flatMap(runs.get(id), Option.match({ onNone: () => Effect.fail(new RunNotFound({ runId: id })), onSome: Effect.succeed }))
+
+  const batchesOf = (id: RunId) =>
+    Effect.map(runs.lastCheckpoint(id), Option.match({ onNone: () => 0, onSome: ({ batch_index }) => batch_index + 1 }))
+
+  const linesOfBatch = (id: RunId, index: number): Stream.Stream<string, ArtifactError> =>
+    Stream.unwrap(
+      Effect.map(provided(loadArtifact(id, graphKey(index))), (text) =>
+        Stream.fromIterable(text.split("\n").filter((line) => line !== "")),
+      ),
+    )
+
+  const execute = (run: ExtractionRun, request: ExtractionRequest) => provided(ExtractionWorkflow.execute(payloadOf(run, request)))
+
+  const service: ExtractionsService = {
+    get,
+    start: (request) =>
+      Effect.gen(function* () {
+        const run = yield* created(request)
+        yield* provided(ExtractionWorkflow.execute(payloadOf(run, request), { discard: true }))
+        return run.runId
+      }),
+    run: (request) => Effect.flatMap(created(request), (run) => execute(run, request)),
+    complete: (request, failuresSince) =>
+      Effect.gen(function* () {
+        const run = yield* created(request)
+        const endedAt = Option.match(run.completedAt, { onNone: () => 0, onSome: ({ epochMilliseconds }) => epochMilliseconds })
+        const isToResume =
+          // A batch is cancelled and resumed within a millisecond.
+          (run.status === "cancelled" && endedAt <= failuresSince) || (run.status === "failed" && endedAt < failuresSince)
+        if (!isToResume) return yield* execute(run, request)
+        const change = { expectedVersion: run.statusVersion, status: "running", at: yield* DateTime.now } as const
+        return yield* execute(yield* Effect.mapError(runs.changeStatus(run, change), runFailed(run.runId)), request)
+      }),
+    resume: (id, request) =>
+      Effect.gen(function* () {
+        const run = yield* get(id)
+        const change = { expectedVersion: run.statusVersion, status: "running", at: yield* DateTime.now } as const
+        return yield* execute(yield* runs.changeStatus(run, change), request)
+      }),
+    cancel: (id) =>
+      Effect.gen(function* () {
+        const run = yield* get(id)
+        const change = { expectedVersion: run.statusVersion, status: "cancelled", at: yield* DateTime.now } as const
+        const cancelled = yield* runs.changeStatus(run, change)
+        const executionId = yield* ExtractionWorkflow.executionId(payloadOf(run, { sourceUri: run.inputUri, ontologyUri: run.inputUri }))
+        // At once, in the middle of a call: it has nothing to compensate, and what it has stored stays.
+        yield* engine.interruptUnsafe(ExtractionWorkflow, executionId)
+        return cancelled
+      }),
+    lines: (id) =>
+      Stream.unwrap(
+        Effect.map(batchesOf(id), (count) => {
+          if (count <= mergedAtOnce) return mergedStreams(Array.from({ length: count }, (_, index) => linesOfBatch(id, index)))
+          return sortLines(Stream.flatMap(Stream.range(0, count - 1), (index) => linesOfBatch(id, index)))
+        }),
+      ),
+    registry: (id) =>
+      Effect.gen(function* () {
+        let registry = emptyRegistry
+        for (let index = 0; index < (yield* batchesOf(id)); index++) {
+          const text = yield* provided(loadArtifact(id, entitiesKey(index)))
+          registry = register(registry, Schema.decodeSync(EntityRegistryJson)(text).entities)
+        }
+        return registry
+      }),
+  }
+  return service
+})

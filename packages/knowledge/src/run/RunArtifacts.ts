@@ -1,0 +1,72 @@
+/**
+ * What runs leave behind, wherever it is kept: small contents in their row, written with the checkpoint they belong to, large
+ * ones as files under paths that name their content. Either way a content is checked against its hash when it is read.
+ */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { ArtifactKey, type ContentHash, contentHashOf, type RunId } from "../domain/Identity.ts"
+import { type ArtifactPath, pathOfArtifact } from "../domain/Paths.ts"
+import { ArtifactDamaged, ArtifactStore, type ArtifactStoreService } from "../storage/ArtifactStore.ts"
+import type { StorageError } from "../storage/StorageError.ts"
+import type { ArtifactRow, StoredArtifact } from "./RunRows.ts"
+import { RunStore, type RunStoreFailed } from "./RunStore.ts"
+
+/** In characters. A page of the database holds a few of these; a file of its own takes a sync of the disk. */
+const largestInRow = 32_768
+
+/** A checkpoint names an artifact that is not there. */
+export class ArtifactMissing extends Schema.TaggedError<ArtifactMissing>()("ArtifactMissing", { run: Schema.String, key: Schema.String }) {
+  override get message() {
+    return `run ${this.run} has no artifact ${this.key}; restore it from a backup, or start the run anew`
+  }
+}
+
+export type ArtifactError = StorageError | ArtifactDamaged | ArtifactMissing | RunStoreFailed
+
+export interface Prepared {
+  readonly row: ArtifactRow
+  readonly path: ArtifactPath
+  readonly hash: ContentHash
+}
+
+/** The row of an artifact, which the caller stores. A large content is in its file when this returns. */
+export const prepareArtifact = (
+  run: RunId,
+  key: string,
+  content: string,
+  at: number,
+): Effect.Effect<Prepared, StorageError, ArtifactStore> =>
+  Effect.gen(function* () {
+    const name = ArtifactKey.make(key)
+    const hash = contentHashOf(content)
+    const path = pathOfArtifact(run, hash, name)
+    const isLarge = content.length > largestInRow
+    if (isLarge) yield* Effect.flatMap(ArtifactStore, (store) => store.save(run, name, content))
+    const row = {
+      run_id: run,
+      artifact_key: name,
+      content_path: path,
+      content_hash: hash,
+      content: isLarge ? null : content,
+      created_at: at,
+    }
+    return { row, path, hash }
+  })
+
+export const loadArtifact = (run: RunId, key: string): Effect.Effect<string, ArtifactError, ArtifactStore | RunStore> =>
+  Effect.gen(function* () {
+    const found = yield* Effect.flatMap(RunStore, (store) => store.artifact(run, key))
+    if (Option.isNone(found)) return yield* new ArtifactMissing({ run, key })
+    return yield* contentOf(yield* ArtifactStore, found.value)
+  })
+
+/** What a row stands for: its own content, or that of the file it names. */
+export const contentOf = (
+  store: ArtifactStoreService,
+  { content, content_path: path, content_hash: expected }: StoredArtifact,
+): Effect.Effect<string, StorageError | ArtifactDamaged> => {
+  if (content === null) return store.loadText(path)
+  const actual = contentHashOf(content)
+  return actual === expected ? Effect.succeed(content) : Effect.fail(new ArtifactDamaged({ path, expected, actual }))
+}

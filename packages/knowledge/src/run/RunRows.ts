@@ -1,0 +1,119 @@
+/** Rows of the run tables, as written and as read. A row that cannot be read is a defect: nobody else writes these tables. */
+import * as DateTime from "effect/DateTime"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { ArtifactKey, BatchId, ContentHash, DocumentId, RunId } from "../domain/Identity.ts"
+import { ArtifactPath } from "../domain/Paths.ts"
+import { Count } from "../domain/Quantity.ts"
+import { ExtractionRun, PipelineConfig, RunStatus } from "../domain/Run.ts"
+import { StorageUri } from "../domain/Uri.ts"
+
+const RunRow = Schema.Struct({
+  run_id: RunId,
+  status: RunStatus,
+  status_version: Count,
+  batch_id: Schema.NullOr(BatchId),
+  document_id: DocumentId,
+  attempt: Count,
+  ontology_hash: ContentHash,
+  schema_version: Schema.String,
+  input_uri: StorageUri,
+  input_hash: Schema.NullOr(ContentHash),
+  config_json: Schema.fromJsonString(PipelineConfig),
+  created_at: Schema.Int,
+  started_at: Schema.NullOr(Schema.Int),
+  completed_at: Schema.NullOr(Schema.Int),
+  error_message: Schema.NullOr(Schema.String),
+})
+
+export const rowOfRun = (run: ExtractionRun) => ({
+  run_id: run.runId,
+  status: run.status,
+  status_version: run.statusVersion,
+  batch_id: Option.getOrNull(run.batchId),
+  document_id: run.documentId,
+  attempt: run.attempt,
+  ontology_hash: run.ontologyHash,
+  schema_version: run.schemaVersion,
+  input_uri: run.inputUri,
+  input_hash: Option.getOrNull(run.inputHash),
+  config_json: JSON.stringify(run.config),
+  created_at: run.createdAt.epochMilliseconds,
+  started_at: millis(run.startedAt),
+  completed_at: millis(run.completedAt),
+  error_message: Option.getOrNull(run.errorMessage),
+})
+
+export const runOf = (row: object): ExtractionRun => {
+  const found = Schema.decodeUnknownSync(RunRow)(withNumbers(row))
+  return new ExtractionRun({
+    runId: found.run_id,
+    status: found.status,
+    statusVersion: found.status_version,
+    batchId: Option.fromNullOr(found.batch_id),
+    documentId: found.document_id,
+    attempt: found.attempt,
+    ontologyHash: found.ontology_hash,
+    schemaVersion: found.schema_version,
+    inputUri: found.input_uri,
+    inputHash: Option.fromNullOr(found.input_hash),
+    config: found.config_json,
+    createdAt: DateTime.makeUnsafe(found.created_at),
+    startedAt: time(found.started_at),
+    completedAt: time(found.completed_at),
+    errorMessage: Option.fromNullOr(found.error_message),
+  })
+}
+
+/** What a finished batch of chunks amounted to. */
+export const StepResult = Schema.Struct({
+  /** How many chunks it had, and the hash of their text: a document that was changed since gives another. */
+  chunks: Count,
+  textHash: Schema.String,
+  entities: Count,
+  facts: Count,
+  /** Facts too unsure for the graph. */
+  forReview: Count,
+  calls: Count,
+  inputTokens: Count,
+  outputTokens: Count,
+  /** Absent when the price is not known. */
+  cost: Schema.optionalKey(Schema.Finite),
+})
+export type StepResult = typeof StepResult.Type
+
+const CheckpointRow = Schema.Struct({
+  run_id: RunId,
+  batch_index: Count,
+  result_json: Schema.fromJsonString(StepResult),
+  entity_snapshot_path: ArtifactPath,
+  entity_snapshot_hash: ContentHash,
+  created_at: Schema.Int,
+})
+export type CheckpointRow = typeof CheckpointRow.Encoded
+export type StoredCheckpoint = typeof CheckpointRow.Type
+
+export const checkpointOf = (row: object): StoredCheckpoint => Schema.decodeUnknownSync(CheckpointRow)(withNumbers(row))
+
+const ArtifactRow = Schema.Struct({
+  run_id: RunId,
+  artifact_key: ArtifactKey,
+  content_path: ArtifactPath,
+  content_hash: ContentHash,
+  /** Null where it is a file. */
+  content: Schema.NullOr(Schema.String),
+  created_at: Schema.Int,
+})
+export type ArtifactRow = typeof ArtifactRow.Encoded
+export type StoredArtifact = typeof ArtifactRow.Type
+
+export const artifactOf = (row: object): StoredArtifact => Schema.decodeUnknownSync(ArtifactRow)(withNumbers(row))
+
+/** PostgreSQL's client gives a bigint for a bigint, SQLite's a number. */
+const withNumbers = (row: object): object =>
+  Object.fromEntries(Object.entries(row).map(([name, value]) => [name, typeof value === "bigint" ? Number(value) : value]))
+
+const millis = (at: Option.Option<DateTime.Utc>): number | null =>
+  Option.match(at, { onNone: () => null, onSome: ({ epochMilliseconds }) => epochMilliseconds })
+
+const time = (at: number | null): Option.Option<DateTime.Utc> => Option.map(Option.fromNullOr(at), (millis) => DateTime.makeUnsafe(millis))

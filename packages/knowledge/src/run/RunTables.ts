@@ -1,0 +1,79 @@
+/** The tables of runs, on SQLite and PostgreSQL. Made when they are first needed; forward only. */
+import * as Effect from "effect/Effect"
+import * as Migrator from "effect/unstable/sql/Migrator"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
+
+/** Small artifacts stand in their row; a file each would take a sync of the disk each. */
+const initial = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  yield* sql`create table extraction_runs (
+    run_id text primary key,
+    status text not null,
+    status_version integer not null,
+    batch_id text,
+    document_id text not null,
+    attempt integer not null,
+    ontology_hash text not null,
+    schema_version text not null,
+    input_uri text not null,
+    input_hash text,
+    config_json text not null,
+    created_at bigint not null,
+    started_at bigint,
+    completed_at bigint,
+    error_message text
+  )`
+  yield* sql`create index extraction_runs_batch on extraction_runs (batch_id, document_id)`
+  yield* sql`create table run_checkpoints (
+    run_id text not null,
+    batch_index integer not null,
+    result_json text not null,
+    entity_snapshot_path text not null,
+    entity_snapshot_hash text not null,
+    created_at bigint not null,
+    primary key (run_id, batch_index)
+  )`
+  yield* sql`create table run_artifacts (
+    run_id text not null,
+    artifact_key text not null,
+    content_path text not null,
+    content_hash text not null,
+    content text,
+    created_at bigint not null,
+    primary key (run_id, artifact_key)
+  )`
+  yield* sql`create table batch_artifacts (
+    run_id text not null,
+    batch_index integer not null,
+    turtle_path text not null,
+    turtle_hash text not null,
+    chunk_count integer not null,
+    created_at bigint not null,
+    primary key (run_id, batch_index)
+  )`
+})
+
+const table = "knowledge_migrations"
+
+/** Two processes may start at once: the migrator locks its table, which has to be there first. */
+export const migrateRuns: Effect.Effect<void, Migrator.MigrationError | SqlError, SqlClient> = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  yield* sql`create table if not exists knowledge_migrations (
+    migration_id integer primary key not null,
+    created_at timestamp not null default current_timestamp,
+    name varchar(255) not null
+  )`.pipe(
+    // `if not exists` does not keep two from creating the same at once; the one who lost finds it there.
+    Effect.retry({ times: 5 }),
+  )
+  const lock = sql.onDialectOrElse({
+    pg: () => sql`lock table knowledge_migrations in access exclusive mode`,
+    orElse: () => sql`delete from knowledge_migrations where migration_id < 0`,
+  })
+  yield* sql.withTransaction(Effect.andThen(lock, Migrator.make({})({ loader: Migrator.fromRecord({ "0001_runs": initial }), table })))
+}).pipe(
+  Effect.catchDefect((defect) =>
+    isSqlError(defect) || defect instanceof Migrator.MigrationError ? Effect.fail(defect) : Effect.die(defect),
+  ),
+)

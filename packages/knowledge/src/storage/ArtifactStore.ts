@@ -1,0 +1,77 @@
+/**
+ * What runs leave behind, kept under paths that name the content: saving the same twice is saving it once, and what is read is
+ * checked against its name. Only paths and hashes go into the database.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { type ArtifactKey, ContentHash, contentHashOf, type RunId } from "../domain/Identity.ts"
+import { type ArtifactPath, pathOfArtifact } from "../domain/Paths.ts"
+import { blobIn, folderIn, type StorageFolder } from "../domain/Uri.ts"
+import { ifAbsent, ifGeneration, Storage } from "./Storage.ts"
+import type { StorageError } from "./StorageError.ts"
+
+/** An artifact's content is no longer what its path says. */
+export class ArtifactDamaged extends Schema.TaggedError<ArtifactDamaged>()("ArtifactDamaged", {
+  path: Schema.String,
+  expected: ContentHash,
+  actual: ContentHash,
+}) {
+  override get message() {
+    return `artifact ${this.path} has the hash ${this.actual}, not ${this.expected}: it was changed or damaged; restore it from a backup, or start the run anew`
+  }
+}
+
+export interface SavedArtifact {
+  readonly path: ArtifactPath
+  readonly hash: ContentHash
+}
+
+export interface ArtifactStoreService {
+  readonly save: (run: RunId, key: ArtifactKey, content: string | Uint8Array) => Effect.Effect<SavedArtifact, StorageError>
+  readonly load: (path: ArtifactPath) => Effect.Effect<Uint8Array, StorageError | ArtifactDamaged>
+  readonly loadText: (path: ArtifactPath) => Effect.Effect<string, StorageError | ArtifactDamaged>
+  /** Everything the run left. */
+  readonly remove: (run: RunId) => Effect.Effect<void, StorageError>
+}
+
+export class ArtifactStore extends Context.Service<ArtifactStore, ArtifactStoreService>()("@detent/knowledge/ArtifactStore") {}
+
+export const make = (folder: StorageFolder): Effect.Effect<ArtifactStoreService, never, Storage> =>
+  Effect.map(Storage, (storage) => {
+    const load = (path: ArtifactPath) =>
+      Effect.gen(function* () {
+        const { bytes, hash } = yield* storage.get(blobIn(folder, path))
+        const expected = hashIn(path)
+        return hash === expected ? bytes : yield* new ArtifactDamaged({ path, expected, actual: hash })
+      })
+
+    return {
+      load,
+      loadText: (path) => Effect.map(load(path), (bytes) => new TextDecoder().decode(bytes)),
+      save: (run, key, content) => {
+        const hash = contentHashOf(content)
+        const path = pathOfArtifact(run, hash, key)
+        const uri = blobIn(folder, path)
+        return storage.set(uri, content, ifAbsent).pipe(
+          Effect.catchTag("PreconditionFailed", () =>
+            // It is there already; only if it was damaged since does it have to be written again.
+            Effect.filterOrElse(
+              storage.get(uri),
+              (kept) => kept.hash === hash,
+              (kept) => storage.set(uri, content, ifGeneration(kept.generation)),
+            ),
+          ),
+          Effect.as({ path, hash }),
+        )
+      },
+      remove: (run) => Stream.runForEach(storage.list(folderIn(folder, `runs/${run}`)), ({ uri }) => storage.remove(uri)),
+    }
+  })
+
+/** Artifacts in a folder of the storage. */
+export const layer = (folder: StorageFolder): Layer.Layer<ArtifactStore, never, Storage> => Layer.effect(ArtifactStore, make(folder))
+
+const hashIn = (path: ArtifactPath): ContentHash => ContentHash.make(path.split("/")[3] ?? "")

@@ -1,0 +1,54 @@
+/**
+ * Blobs as plain files in a folder, under `file:///` addresses. Safe among any number of processes on one machine; not made
+ * for folders that several machines share over a network.
+ */
+import { mkdir, realpath } from "node:fs/promises"
+import { join } from "node:path"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { folderOf, ownFolder, pathIn } from "./file/FileAddress.ts"
+import { openLock } from "./file/FileLock.ts"
+import { infoOfFile, listFolder, readFile, streamFile } from "./file/FileReading.ts"
+import { removeFile, writeFile } from "./file/FileWriting.ts"
+import { openTemporaryFiles } from "./file/TemporaryFiles.ts"
+import { Storage, type StorageService } from "./Storage.ts"
+import { StorageFailed } from "./StorageError.ts"
+
+export interface FileStorageOptions {
+  /** The folder that is written to, made when it does not exist. */
+  readonly root: string
+  /** Further folders whose files may be read: where the documents lie. */
+  readonly readable?: ReadonlyArray<string>
+}
+
+export const make = (options: FileStorageOptions): Effect.Effect<StorageService, StorageFailed, Scope.Scope> =>
+  Effect.gen(function* () {
+    const fault = (cause: unknown) => new StorageFailed({ uri: folderOf(options.root), operation: "open", retryable: false, cause })
+    const [root, ...others] = yield* Effect.tryPromise({ try: () => openFolders(options), catch: fault })
+    const readable = [root, ...others]
+    const lock = yield* openLock(join(root, ownFolder, "lock"), fault)
+    const temporary = yield* openTemporaryFiles(join(root, ownFolder, "temporary"), lock, fault)
+
+    const service: StorageService = {
+      get: (uri) => Effect.flatMap(pathIn(readable, uri), (path) => readFile(uri, path)),
+      getStream: (uri) => Stream.unwrap(Effect.map(pathIn(readable, uri), (path) => streamFile(uri, path))),
+      info: (uri) => Effect.flatMap(pathIn(readable, uri), (path) => infoOfFile(uri, path)),
+      set: (uri, content, precondition) =>
+        service.setStream(uri, Stream.succeed(typeof content === "string" ? new TextEncoder().encode(content) : content), precondition),
+      setStream: (uri, content, precondition) =>
+        Effect.flatMap(pathIn([root], uri), (path) => writeFile(lock, temporary, { uri, path, precondition }, content)),
+      list: (folder) => Stream.unwrap(Effect.map(pathIn(readable, folder), (path) => listFolder(folder, path))),
+      remove: (uri, precondition) => Effect.flatMap(pathIn([root], uri), (path) => removeFile(lock, { uri, path, precondition })),
+    }
+    return service
+  })
+
+/** Their paths with all links followed, the root first. */
+const openFolders = async ({ root, readable = [] }: FileStorageOptions): Promise<[string, ...Array<string>]> => {
+  await mkdir(join(root, ownFolder), { recursive: true })
+  return [await realpath(root), ...(await Promise.all(readable.map((folder) => realpath(folder))))]
+}
+
+export const layer = (options: FileStorageOptions): Layer.Layer<Storage, StorageFailed> => Layer.effect(Storage, make(options))

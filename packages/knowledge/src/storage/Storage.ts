@@ -1,0 +1,78 @@
+/**
+ * Blobs by address, whether they lie in memory, in a folder or in a cloud. A blob is written whole or not at all; every
+ * writing gives it a new generation, and a writer may ask that the blob be absent or at the generation he read.
+ */
+import { createHash } from "node:crypto"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type * as Stream from "effect/Stream"
+import { ContentHash } from "../domain/Identity.ts"
+import type { StorageFolder, StorageUri } from "../domain/Uri.ts"
+import type { StorageError } from "./StorageError.ts"
+
+/** Which writing of a blob this is. Two writings never have the same, and nothing else can be told from it. */
+export const Generation = Schema.String.pipe(Schema.brand("Generation"))
+export type Generation = typeof Generation.Type
+
+export interface BlobInfo {
+  readonly uri: StorageUri
+  readonly generation: Generation
+  /** In bytes. */
+  readonly size: number
+}
+
+/** What was written. */
+export interface Written extends BlobInfo {
+  readonly hash: ContentHash
+}
+
+export interface Blob extends Written {
+  readonly bytes: Uint8Array
+}
+
+/** What must hold of a blob for a change to happen. */
+export type Precondition = { readonly _tag: "Absent" } | { readonly _tag: "AtGeneration"; readonly generation: Generation }
+
+/** Only if there is no such blob yet. */
+export const ifAbsent: Precondition = { _tag: "Absent" }
+
+/** Only if nobody wrote the blob since. */
+export const ifGeneration = (generation: Generation): Precondition => ({ _tag: "AtGeneration", generation })
+
+export interface StorageService {
+  readonly get: (uri: StorageUri) => Effect.Effect<Blob, StorageError>
+  /** The bytes as they lay when the stream began: a later writing does not mix in. */
+  readonly getStream: (uri: StorageUri) => Stream.Stream<Uint8Array, StorageError>
+  /** None when there is no such blob. */
+  readonly info: (uri: StorageUri) => Effect.Effect<Option.Option<BlobInfo>, StorageError>
+  readonly set: (uri: StorageUri, content: string | Uint8Array, precondition?: Precondition) => Effect.Effect<Written, StorageError>
+  /** If the stream fails or the fiber is interrupted, nothing is written. */
+  readonly setStream: <E, R>(
+    uri: StorageUri,
+    content: Stream.Stream<Uint8Array, E, R>,
+    precondition?: Precondition,
+  ) => Effect.Effect<Written, StorageError | E, R>
+  /** Everything below the folder, by name in the order of code points. */
+  readonly list: (folder: StorageFolder) => Stream.Stream<BlobInfo, StorageError>
+  /** Whether there was one. */
+  readonly remove: (uri: StorageUri, precondition?: Precondition) => Effect.Effect<boolean, StorageError>
+}
+
+export class Storage extends Context.Service<Storage, StorageService>()("@detent/knowledge/Storage") {}
+
+/** A blob that holds text in UTF-8. */
+export const getText = (storage: StorageService, uri: StorageUri): Effect.Effect<string, StorageError> =>
+  Effect.map(storage.get(uri), ({ bytes }) => new TextDecoder().decode(bytes))
+
+/** The hash of what passes by, piece after piece. */
+export const startHash = () => {
+  const hash = createHash("sha256")
+  return {
+    update: (piece: Uint8Array): void => {
+      hash.update(piece)
+    },
+    end: (): ContentHash => ContentHash.make(hash.digest("hex").slice(0, 16)),
+  }
+}

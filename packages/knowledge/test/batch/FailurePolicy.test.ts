@@ -1,0 +1,145 @@
+import { describe, expect, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import { BatchEventLog } from "../../src/batch/BatchEventLog.ts"
+import { Batches } from "../../src/batch/Batches.ts"
+import { ExtractionFailed } from "../../src/ExtractionFailed.ts"
+import { canonical, harbour, lookout, manifest } from "./sea.ts"
+
+const files = {
+  "one.txt": "ShipAlba passed ShipBoreas.",
+  "two.txt": "ShipCetus passed ShipDorado.",
+  "empty.txt": "",
+}
+const names = Object.keys(files)
+
+const away = new ExtractionFailed({ extractor: "lookout", reason: "Unavailable", retryable: true, detail: "away" })
+
+/** Fails a number of times for texts that name something. */
+const failing = (asked: Array<string>, word: string, times: number) => {
+  let left = times
+  return lookout(asked, ({ text }) => (text.includes(word) && left-- > 0 ? Effect.fail(away) : Effect.void))
+}
+
+describe("a batch with a document that fails", () => {
+  it.live("goes on with the others under `continue`, and is partially completed", () =>
+    Effect.gen(function* () {
+      const { layer, folder, data } = yield* harbour({ files })
+      yield* Effect.gen(function* () {
+        const batches = yield* Batches
+        const id = yield* batches.start(folder, manifest(names), { config: { validation: "warn" } })
+        const end = yield* batches.awaitEnd(id)
+        expect(end).toMatchObject({ _tag: "PartiallyCompleted", documentsCompleted: 2, documentsFailed: 1, stats: { documentsFailed: 1 } })
+        expect((yield* canonical(data)).passings).toBe(2)
+        const failed = yield* Effect.flatMap(BatchEventLog, (log) => log.documents(id, { status: "failed" }))
+        expect(failed).toHaveLength(1)
+        expect(failed[0]?.error).toMatch(/empty/)
+      }).pipe(Effect.provide(layer))
+    }),
+  )
+
+  it.live("fails at the first under `failFast`, names it, and leaves the canonical graph alone", () =>
+    Effect.gen(function* () {
+      const { layer, folder, data } = yield* harbour({ files })
+      yield* Effect.gen(function* () {
+        const batches = yield* Batches
+        const id = yield* batches.start(folder, manifest(names), { config: { failurePolicy: "failFast" } })
+        const end = yield* batches.awaitEnd(id)
+        expect(end).toMatchObject({ _tag: "Failed", failedInStage: "extracting" })
+        expect(end._tag === "Failed" ? end.error.message : "").toMatch(/empty\.txt/)
+        expect((yield* canonical(data)).lines).toEqual([])
+      }).pipe(Effect.provide(layer))
+    }),
+  )
+
+  it.live("tries it once more at the end under `retryFailed`, and is completed when that helps", () =>
+    Effect.gen(function* () {
+      const asked: Array<string> = []
+      const { layer, folder, data } = yield* harbour({ files, extractor: failing(asked, "Cetus", 1) })
+      yield* Effect.gen(function* () {
+        const batches = yield* Batches
+        const id = yield* batches.start(folder, manifest(["one.txt", "two.txt"]), {
+          config: { failurePolicy: "retryFailed", validation: "warn" },
+        })
+        expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "Completed", documentsCompleted: 2, documentsFailed: 0 })
+        expect((yield* canonical(data)).passings).toBe(2)
+        expect(asked.filter((text) => text.includes("Alba"))).toHaveLength(1)
+        expect(asked.filter((text) => text.includes("Cetus"))).toHaveLength(2)
+      }).pipe(Effect.provide(layer))
+    }),
+  )
+
+  it.live("tries it once more and no oftener, and is partially completed when that does not help", () =>
+    Effect.gen(function* () {
+      const asked: Array<string> = []
+      const { layer, folder } = yield* harbour({ files, extractor: failing(asked, "Cetus", 100) })
+      yield* Effect.gen(function* () {
+        const batches = yield* Batches
+        const id = yield* batches.start(folder, manifest(["one.txt", "two.txt"]), {
+          config: { failurePolicy: "retryFailed", validation: "warn" },
+        })
+        expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "PartiallyCompleted", documentsCompleted: 1, documentsFailed: 1 })
+        expect(asked.filter((text) => text.includes("Cetus"))).toHaveLength(2)
+      }).pipe(Effect.provide(layer))
+    }),
+  )
+
+  it.live("goes on with the second try after a restart, and counts every document once", () =>
+    Effect.gen(function* () {
+      const asked: Array<string> = []
+      const again = Deferred.makeUnsafe<void>()
+      const tries = () => asked.filter((text) => text.includes("Cetus")).length
+      const extractor = lookout(asked, ({ text }) => {
+        if (!text.includes("Cetus") || tries() > 2) return Effect.void
+        if (tries() === 1) return Effect.fail(away)
+        Deferred.doneUnsafe(again, Effect.void)
+        return Effect.never
+      })
+      const { layer, folder, data } = yield* harbour({ files, extractor })
+      const id = yield* Effect.gen(function* () {
+        const batches = yield* Batches
+        const config = { failurePolicy: "retryFailed", validation: "warn" } as const
+        const id = yield* batches.start(folder, manifest(names), { config })
+        yield* Deferred.await(again)
+        return id
+      }).pipe(Effect.provide(layer))
+      yield* Effect.gen(function* () {
+        const batches = yield* Batches
+        const end = yield* batches.awaitEnd(id)
+        expect(end).toMatchObject({
+          _tag: "PartiallyCompleted",
+          documentsCompleted: 2,
+          documentsFailed: 1,
+          entityCount: 4,
+          relationCount: 2,
+        })
+        expect(tries()).toBe(3)
+        expect(asked.filter((text) => text.includes("Alba"))).toHaveLength(1)
+        expect((yield* canonical(data)).passings).toBe(2)
+      }).pipe(Effect.provide(layer))
+    }),
+  )
+
+  it.live("fails when every document does, can be retried as often as allowed, and then no more", () =>
+    Effect.gen(function* () {
+      const asked: Array<string> = []
+      const { layer, folder, data } = yield* harbour({ files, extractor: failing(asked, "Ship", 3) })
+      yield* Effect.gen(function* () {
+        const batches = yield* Batches
+        const id = yield* batches.start(folder, manifest(["one.txt"]), { config: { maxRetries: 1, validation: "warn" } })
+        expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "Failed", error: { code: "AllDocumentsFailed" }, retryCount: 0 })
+        yield* batches.retry(id)
+        expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "Failed", retryCount: 1 })
+        expect((yield* Effect.flip(batches.retry(id))).message).toMatch(/retried 1 times, as often as allowed/)
+        expect(yield* batches.state(id)).toMatchObject({ _tag: "Failed", retryCount: 1 })
+        // Whoever has removed the cause may still go on with it.
+        yield* batches.resume(id)
+        expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "Failed", retryCount: 1 })
+        yield* batches.resume(id)
+        expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "Completed", documentsCompleted: 1 })
+        expect(asked).toHaveLength(4)
+        expect((yield* canonical(data)).passings).toBe(1)
+      }).pipe(Effect.provide(layer))
+    }),
+  )
+})

@@ -1,0 +1,161 @@
+import { readFile } from "node:fs/promises"
+import { describe, expect, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { Batches } from "../../src/batch/Batches.ts"
+import { RelativePath } from "../../src/domain/Uri.ts"
+import type { StorageService } from "../../src/storage/Storage.ts"
+import { StorageFailed } from "../../src/storage/StorageError.ts"
+import { base, canonical, documentsOf, harbour, manifest, shapes } from "./sea.ts"
+
+const files = {
+  "before.txt": "ShipAlba passed ShipBoreas.",
+  "one.txt": "ShipCetus passed ShipDorado.",
+  // Passed two others: one too many for the shapes.
+  "two.txt": "ShipElektra passed ShipFjord. ShipElektra passed ShipGanymed.",
+}
+const shaped = { shapes: RelativePath.make("shapes.ttl") }
+
+describe("a graph that violates its shapes", () => {
+  const ended = (validation: "fail" | "quarantine" | "warn") =>
+    Effect.gen(function* () {
+      const { layer, folder, data } = yield* harbour({ files })
+      return yield* Effect.gen(function* () {
+        const batches = yield* Batches
+        const id = yield* batches.start(folder, manifest(["one.txt", "two.txt"], shaped), { config: { validation } })
+        const end = yield* batches.awaitEnd(id)
+        const report = yield* Effect.promise(() => readFile(`${data}/batches/${id}/validation/report.json`, "utf8"))
+        return { end, report: JSON.parse(report), graph: yield* canonical(data) }
+      }).pipe(Effect.provide(layer))
+    })
+
+  it.live("fails the batch under `fail`, with a report, and nothing is added", () =>
+    Effect.gen(function* () {
+      const { end, report, graph } = yield* ended("fail")
+      expect(end).toMatchObject({ _tag: "Failed", failedInStage: "validating", error: { code: "ValidationFailed" } })
+      expect(report).toMatchObject({ conforms: false, violations: 1 })
+      expect(graph.lines).toEqual([])
+    }),
+  )
+
+  it.live("loses the offending entities under `quarantine`, and the rest is added", () =>
+    Effect.gen(function* () {
+      const { end, report, graph } = yield* ended("quarantine")
+      expect(end).toMatchObject({ _tag: "Completed", stats: { violations: 1, quarantined: 1 } })
+      expect(report.quarantined).toHaveLength(1)
+      expect(graph.passings).toBe(1)
+      expect(graph.published).not.toContain("ShipElektra")
+    }),
+  )
+
+  it.live("is added whole under `warn`, with a report", () =>
+    Effect.gen(function* () {
+      const { end, report, graph } = yield* ended("warn")
+      expect(end).toMatchObject({ _tag: "Completed", stats: { violations: 1, quarantined: 0 } })
+      expect(report).toMatchObject({ conforms: false, violations: 1 })
+      expect(graph.passings).toBe(3)
+    }),
+  )
+
+  it.live("shapes that no longer parse when they are needed fail the batch, not the process", () =>
+    Effect.gen(function* () {
+      let broken = false
+      const storage = (one: StorageService): StorageService => ({
+        ...one,
+        get: (uri) =>
+          Effect.map(one.get(uri), (blob) =>
+            broken && uri.endsWith("shapes.ttl") ? { ...blob, bytes: Buffer.from(shapes.slice(0, -9)) } : blob,
+          ),
+        setStream: (uri, content, precondition) =>
+          Effect.tap(one.setStream(uri, content, precondition), () =>
+            Effect.sync(() => {
+              broken = true
+            }),
+          ),
+      })
+      const { layer, folder } = yield* harbour({ files, storage })
+      yield* Effect.gen(function* () {
+        const batches = yield* Batches
+        const id = yield* batches.start(folder, manifest(["one.txt"], shaped))
+        const end = yield* batches.awaitEnd(id)
+        expect(end).toMatchObject({ _tag: "Failed", failedInStage: "validating" })
+        expect(end._tag === "Failed" ? end.error.message : "").toMatch(/shapes\.ttl/)
+      }).pipe(Effect.provide(layer))
+    }),
+  )
+})
+
+describe("ingestion", () => {
+  const config = { validation: "warn" } as const
+
+  it.live("of two batches into one namespace at once adds both", () =>
+    Effect.gen(function* () {
+      const many = documentsOf(24)
+      const names = Object.keys(many)
+      const { layer, folder, data } = yield* harbour({ files: many })
+      yield* Effect.gen(function* () {
+        const batches = yield* Batches
+        const parts = [0, 1, 2, 3].map((part) => names.filter((_, index) => index % 4 === part))
+        const ends = yield* Effect.forEach(
+          parts,
+          (part) => Effect.flatMap(batches.start(folder, manifest(part), { config }), batches.awaitEnd),
+          { concurrency: 4 },
+        )
+        expect(ends.map(({ _tag }) => _tag)).toEqual(["Completed", "Completed", "Completed", "Completed"])
+        const { passings, published } = yield* canonical(data)
+        expect(passings).toBe(24)
+        // The file shows what the graph holds, whoever wrote it last.
+        expect(published.match(/rdf:predicate sea:passed/g)).toHaveLength(24)
+      }).pipe(Effect.provide(layer))
+    }),
+  )
+
+  it.live("that fails leaves the canonical graph as before, and can be retried", () =>
+    Effect.gen(function* () {
+      let broken = false
+      const fault = (uri: string) => new StorageFailed({ uri, operation: "write", retryable: false, cause: new Error("the disk is gone") })
+      const storage = (one: StorageService): StorageService => ({
+        ...one,
+        setStream: (uri, content, precondition) =>
+          broken && uri.endsWith("entities.ttl") ? Effect.fail(fault(uri)) : one.setStream(uri, content, precondition),
+      })
+      const { layer, folder, data } = yield* harbour({ files, storage })
+      yield* Effect.gen(function* () {
+        const batches = yield* Batches
+        yield* Effect.flatMap(batches.start(folder, manifest(["before.txt"]), { config }), batches.awaitEnd)
+        const before = yield* canonical(data)
+        broken = true
+        const id = yield* batches.start(folder, manifest(["one.txt"]), { config })
+        const end = yield* batches.awaitEnd(id)
+        expect(end).toMatchObject({ _tag: "Failed", failedInStage: "ingesting", error: { code: "StorageFailed" } })
+        expect(end._tag === "Failed" ? end.error.message : "").toMatch(/the disk is gone/)
+        expect(yield* canonical(data)).toEqual(before)
+        broken = false
+        yield* batches.retry(id)
+        expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "Completed", retryCount: 1 })
+        expect((yield* canonical(data)).passings).toBe(2)
+      }).pipe(Effect.provide(layer))
+    }),
+  )
+
+  it.live("can be withdrawn, and what others added stays", () =>
+    Effect.gen(function* () {
+      const { layer, folder, data } = yield* harbour({ files })
+      yield* Effect.gen(function* () {
+        const batches = yield* Batches
+        const first = yield* batches.start(folder, manifest(["before.txt"]), { config })
+        yield* batches.awaitEnd(first)
+        const second = yield* batches.start(folder, manifest(["one.txt"]), { config })
+        yield* batches.awaitEnd(second)
+        expect((yield* canonical(data)).passings).toBe(2)
+        expect(Option.isSome(yield* batches.withdraw(first))).toBe(true)
+        const { lines, published, passings } = yield* canonical(data)
+        expect(passings).toBe(1)
+        expect(published).toContain("ShipCetus")
+        expect(published).not.toContain("ShipAlba")
+        expect(lines.some((line) => line.includes(`<${base}Ship>`))).toBe(true)
+        expect(Option.isNone(yield* batches.withdraw(first))).toBe(true)
+      }).pipe(Effect.provide(layer))
+    }),
+  )
+})

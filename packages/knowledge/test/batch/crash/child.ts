@@ -1,0 +1,85 @@
+/** A process that runs one batch, or goes on with it, until it is killed or the batch has ended. */
+import { appendFileSync } from "node:fs"
+import { pathToFileURL } from "node:url"
+import * as SqliteStore from "@detent/durable/SqliteStore"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as References from "effect/References"
+import * as Stream from "effect/Stream"
+import { Batches } from "../../../src/batch/Batches.ts"
+import { BatchId, Namespace } from "../../../src/domain/Identity.ts"
+import { RelativePath, StorageFolder } from "../../../src/domain/Uri.ts"
+import * as Knowledge from "../../../src/Knowledge.ts"
+import { Extractors } from "../../../src/run/Extractors.ts"
+import { textHashOf } from "../../../src/run/ExtractStep.ts"
+import * as FileStorage from "../../../src/storage/FileStorage.ts"
+import { Storage } from "../../../src/storage/Storage.ts"
+import type { Told, Work } from "./Work.ts"
+
+const tell = (told: Told) => process.send?.(told)
+
+/** The built-in extractor, which notes what it is asked about before it answers. */
+const noting = (calls: string) =>
+  Layer.effect(
+    Extractors,
+    Effect.map(Extractors, ({ equip }) => ({
+      equip: (setting) =>
+        Effect.map(equip(setting), ({ ontology, extractor }) => ({
+          ontology,
+          extractor: {
+            ...extractor,
+            entities: (chunk, index) =>
+              Effect.gen(function* () {
+                appendFileSync(calls, `${textHashOf([chunk])}\n`)
+                yield* Effect.sleep("5 millis")
+                return yield* extractor.entities(chunk, index)
+              }),
+          },
+        })),
+    })),
+  ).pipe(Layer.provide(Extractors.layerBuiltIn))
+
+/** Files that take a while before and after they are written: time to be killed in. */
+const slowFiles = (data: string, input: string) =>
+  Layer.effect(
+    Storage,
+    Effect.map(FileStorage.make({ root: data, readable: [input] }), (files) => ({
+      ...files,
+      set: (uri, content, precondition) => slowly(files.set(uri, content, precondition)),
+      setStream: (uri, content, precondition) => slowly(files.setStream(uri, content, precondition)),
+    })),
+  )
+
+const slowly = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.delay(Effect.tap(effect, Effect.sleep("10 millis")), "10 millis")
+
+const run = ({ node, database, data, input, names, batchId, calls }: Work) =>
+  Effect.gen(function* () {
+    const batches = yield* Batches
+    const id = BatchId.make(batchId)
+    const [first = { source: RelativePath.make("none") }, ...others] = names.map((name) => ({ source: RelativePath.make(name) }))
+    const manifest = {
+      targetNamespace: Namespace.make("generated"),
+      ontology: RelativePath.make("ontology.ttl"),
+      documents: [first, ...others] as const,
+    }
+    yield* batches.start(StorageFolder.make(`${pathToFileURL(input)}/`), manifest, { batchId: id, config: { concurrency: 4 } })
+    yield* Stream.runForEach(batches.watch(id), (state) => Effect.sync(() => tell({ _tag: "State", state })))
+  }).pipe(
+    Effect.provide(
+      Knowledge.layer({ folder: data, nodeId: node, extractors: noting(calls), storage: slowFiles(data, input) }).pipe(
+        Layer.provide(SqliteStore.layer({ filename: database })),
+      ),
+    ),
+    Effect.provideService(References.MinimumLogLevel, "Error"),
+  )
+
+process.on("message", (work: Work) => {
+  Effect.runPromise(run(work)).then(
+    () => process.disconnect(),
+    (problem: unknown) => {
+      tell({ _tag: "Problem", problem: String(problem) })
+      process.disconnect()
+    },
+  )
+})
+tell({ _tag: "Ready" })

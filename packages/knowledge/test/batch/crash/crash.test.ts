@@ -1,0 +1,152 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { setTimeout as sleep } from "node:timers/promises"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { Chance } from "../../../src/generate/Chance.ts"
+import { generateCorpus } from "../../../src/generate/GeneratedCorpus.ts"
+import { generatedOntology } from "../../../src/generate/GeneratedOntology.ts"
+import { BatchProcess } from "./BatchProcess.ts"
+import type { Work } from "./Work.ts"
+
+const documents = 60
+
+let root = ""
+let names: ReadonlyArray<string> = []
+let undisturbed: Outcome
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), "detent-crash-"))
+  await mkdir(join(root, "input"))
+  const corpus = [...generateCorpus({ documents, seed: 3 })]
+  names = corpus.map(({ name }) => name)
+  await writeFile(join(root, "input", "ontology.ttl"), generatedOntology)
+  for (const { name, text } of corpus) await writeFile(join(root, "input", name), text)
+  const work = await workIn("undisturbed")
+  const process = new BatchProcess()
+  await process.begin(work)
+  await process.ended()
+  undisturbed = await outcomeOf(work)
+}, 120_000)
+
+afterAll(() => rm(root, { recursive: true, force: true }))
+
+const workIn = async (place: string): Promise<Work> => {
+  const folder = join(root, place)
+  await mkdir(folder)
+  await writeFile(join(folder, "calls"), "")
+  return {
+    node: "worker",
+    database: join(folder, "batch.db"),
+    data: join(folder, "data"),
+    input: join(root, "input"),
+    names,
+    batchId: "batch-0123456789ab",
+    calls: join(folder, "calls"),
+  }
+}
+
+interface Outcome {
+  readonly graph: string
+  readonly calls: ReadonlyArray<string>
+  /** Of what the extractor was asked about, what is stored. */
+  readonly stored: ReadonlySet<string>
+  readonly completed: number
+}
+
+const callsOf = async ({ calls }: Work) => (await readFile(calls, "utf8")).split("\n").filter((line) => line !== "")
+
+const select = ({ database }: Work, statement: string): ReadonlyArray<Record<string, unknown>> => {
+  const opened = new DatabaseSync(database)
+  try {
+    return opened.prepare(statement).all()
+  } catch (error) {
+    // Killed before the tables were made.
+    if (String(error).includes("no such table")) return []
+    throw error
+  } finally {
+    opened.close()
+  }
+}
+
+const storedBy = (work: Work) =>
+  new Set(select(work, "select result_json from run_checkpoints").map((row) => String(JSON.parse(String(row["result_json"])).textHash)))
+
+const outcomeOf = async (work: Work): Promise<Outcome> => ({
+  graph: await readFile(join(work.data, "canonical", "generated", "entities.ttl"), "utf8"),
+  calls: await callsOf(work),
+  stored: storedBy(work),
+  completed: select(work, "select document_id from batch_documents where status = 'completed'").length,
+})
+
+/** In which stage a process is killed, and how long after it was reached at most. */
+const plan = [
+  ["Pending", 20],
+  ["Extracting", 150],
+  ["Extracting", 300],
+  ["Extracting", 150],
+  ["Resolving", 40],
+  ["Validating", 40],
+  ["Ingesting", 60],
+  ["Ingesting", 60],
+] as const
+
+describe("a batch whose process is killed", () => {
+  it("extracts every document once when nothing disturbs it", () => {
+    expect(undisturbed.calls).toHaveLength(documents)
+    expect(undisturbed.stored.size).toBe(documents)
+    expect(undisturbed.graph).toMatch(/rdf:Statement/)
+  })
+
+  let kills = 0
+  for (const seed of [1, 2, 3])
+    it(`at random points of every stage completes, repeats nothing that was stored, and gives the same bytes (${seed})`, {
+      timeout: 180_000,
+    }, async () => {
+      const chance = new Chance(seed, "kills")
+      const work = await workIn(`killed-${seed}`)
+      let next = new BatchProcess()
+      for (const [stage, within] of plan) {
+        const process = next
+        next = new BatchProcess()
+        await process.begin(work)
+        const isReached = await process.reaches([stage, ...later(stage)])
+        if (isReached) await sleep(chance.below(within))
+        await process.kill()
+        if (process.state?._tag !== "Completed") kills++
+        const [stored, calls] = [storedBy(work), (await callsOf(work)).length]
+        checks.push({ work, stored, calls })
+      }
+      await next.begin(work)
+      await next.ended()
+      expect(next.state).toMatchObject({ _tag: "Completed", documentsCompleted: documents, documentsFailed: 0 })
+      const outcome = await outcomeOf(work)
+      for (const { stored, calls } of checks.filter((check) => check.work === work))
+        expect(outcome.calls.slice(calls).filter((call) => stored.has(call))).toEqual([])
+      expect(new Set(outcome.calls)).toEqual(new Set(undisturbed.calls))
+      expect(outcome.completed).toBe(documents)
+      expect(outcome.graph).toBe(undisturbed.graph)
+    })
+
+  it("was killed often enough to tell", () => {
+    expect(kills).toBeGreaterThanOrEqual(15)
+  })
+
+  it("and is taken up by two processes at once loses nothing and doubles nothing", { timeout: 120_000 }, async () => {
+    const work = await workIn("shared")
+    const processes = [new BatchProcess(), new BatchProcess()]
+    await Promise.all(processes.map((process, index) => process.begin({ ...work, node: `worker-${index}` })))
+    await Promise.all(processes.map((process) => process.ended()))
+    const outcome = await outcomeOf(work)
+    expect(outcome.graph).toBe(undisturbed.graph)
+    expect(outcome.completed).toBe(documents)
+    expect([...outcome.calls].sort()).toEqual([...undisturbed.calls].sort())
+  })
+})
+
+const checks: Array<{ readonly work: Work; readonly stored: ReadonlySet<string>; readonly calls: number }> = []
+
+const order = ["Pending", "Extracting", "Resolving", "Validating", "Ingesting", "Completed"]
+
+const later = (stage: string): ReadonlyArray<string> => order.slice(order.indexOf(stage) + 1)

@@ -1,0 +1,197 @@
+/**
+ * A server that speaks the wire formats of Anthropic's Messages and OpenAI's Chat Completions and Responses, and is as strict
+ * about requests as they are. What it answers is scripted, faults included.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+
+export type Api = "anthropic" | "chat" | "responses"
+
+/** What the server does with one request. */
+export type Turn =
+  /** The model says this. */
+  | { readonly says: unknown; readonly stop?: string; readonly omit?: ReadonlyArray<string> }
+  | { readonly refuses: string }
+  | { readonly status: number; readonly error?: string; readonly code?: string; readonly headers?: Readonly<Record<string, string>> }
+  /** A body that is no JSON. */
+  | { readonly body: string }
+  /** The connection is cut after so many characters of a good answer. */
+  | { readonly cutAfter: number }
+  | "hang"
+  | "reset"
+
+export interface Heard {
+  readonly path: string
+  readonly headers: Readonly<Record<string, string | Array<string> | undefined>>
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+export interface ProviderServer {
+  readonly url: string
+  readonly heard: Array<Heard>
+  /** Connections that the other side has given up. */
+  readonly abandoned: () => number
+}
+
+export const key = "sk-test-0123456789-secret"
+
+export const startProvider = (api: Api, script: ReadonlyArray<Turn>): Effect.Effect<ProviderServer, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const heard: Array<Heard> = []
+    let abandoned = 0
+    const server = createServer((request, response) => {
+      response.on("close", () => {
+        if (!response.writableFinished) abandoned++
+      })
+      void answer(api, request, response, heard, () => script[heard.length - 1] ?? { status: 500, error: "the script is over" })
+    })
+    yield* Effect.acquireRelease(
+      Effect.promise(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))),
+      () => Effect.promise(() => close(server)),
+    )
+    const { port } = server.address() as AddressInfo
+    return { url: `http://127.0.0.1:${port}${api === "anthropic" ? "" : "/v1"}`, heard, abandoned: () => abandoned }
+  })
+
+const close = (server: Server): Promise<void> =>
+  new Promise((resolve) => {
+    server.close(() => resolve())
+    server.closeAllConnections()
+  })
+
+const paths: Readonly<Record<Api, string>> = { anthropic: "/v1/messages", chat: "/v1/chat/completions", responses: "/v1/responses" }
+
+const answer = async (api: Api, request: IncomingMessage, response: ServerResponse, heard: Array<Heard>, turnOf: () => Turn) => {
+  let text = ""
+  for await (const piece of request) text += piece
+  const body = JSON.parse(text) as Record<string, unknown>
+  heard.push({ path: request.url ?? "", headers: request.headers, body })
+  const problem = problemWith(api, request, body)
+  if (problem !== undefined) return send(response, problem.status, errorBody(api, problem.status, problem.error))
+  const turn = turnOf()
+  if (turn === "hang") return
+  if (turn === "reset") return void request.socket.destroy()
+  if ("status" in turn) return send(response, turn.status, errorBody(api, turn.status, turn.error ?? "error", turn.code), turn.headers)
+  if ("body" in turn) return void response.writeHead(200, { "content-type": "application/json" }).end(turn.body)
+  if ("cutAfter" in turn) {
+    const whole = JSON.stringify(reply(api, body, { says: { entities: [] } }))
+    response.writeHead(200, { "content-type": "application/json", "content-length": String(whole.length) })
+    response.write(whole.slice(0, turn.cutAfter))
+    return void setTimeout(() => request.socket.destroy(), 20)
+  }
+  return send(response, 200, reply(api, body, turn))
+}
+
+const send = (response: ServerResponse, status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void => {
+  response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body))
+}
+
+/** What the real servers would not accept. */
+const problemWith = (api: Api, request: IncomingMessage, body: Record<string, unknown>) => {
+  if (request.method !== "POST" || request.url !== paths[api]) return { status: 404, error: `no such path: ${request.url}` }
+  const authorized = request.headers.authorization === `Bearer ${key}` || request.headers["x-api-key"] === key
+  if (!authorized) return { status: 401, error: `Incorrect API key provided: ${request.headers.authorization?.replace("Bearer ", "")}` }
+  if (api === "anthropic" && request.headers["anthropic-version"] === undefined) return { status: 400, error: "anthropic-version: missing" }
+  if (typeof body["model"] !== "string") return { status: 400, error: "model: required" }
+  const limit = body[api === "anthropic" ? "max_tokens" : api === "chat" ? "max_tokens" : "max_output_tokens"]
+  if (typeof limit !== "number") return { status: 400, error: "a limit of tokens is required here" }
+  const wrong = schemaProblem(schemaIn(api, body))
+  return wrong === undefined ? undefined : { status: 400, error: wrong }
+}
+
+const at = (value: unknown, ...path: ReadonlyArray<string>): unknown =>
+  path.reduce<unknown>(
+    (inner, name) => (typeof inner === "object" && inner !== null ? (inner as Record<string, unknown>)[name] : undefined),
+    value,
+  )
+
+export const schemaIn = (api: Api, body: unknown): unknown => {
+  if (api === "anthropic") return at(body, "output_config", "format", "schema")
+  return api === "chat" ? at(body, "response_format", "json_schema", "schema") : at(body, "text", "format", "schema")
+}
+
+/** In strict mode every object names all its fields as required and forbids others. */
+const schemaProblem = (schema: unknown): string | undefined => {
+  if (schema === undefined) return "a schema is required here"
+  const fields = at(schema, "properties")
+  if (at(schema, "type") === "object") {
+    if (at(schema, "additionalProperties") !== false) return "additionalProperties must be false"
+    const names = Object.keys((fields ?? {}) as object)
+    if (JSON.stringify(at(schema, "required")) !== JSON.stringify(names)) return "every property must be required"
+  }
+  const inner = [...Object.values((fields ?? {}) as object), at(schema, "items")].filter((part) => part !== undefined)
+  return inner.map(schemaProblem).find((problem) => problem !== undefined)
+}
+
+const errorBody = (api: Api, status: number, message: string, code?: string): unknown =>
+  api === "anthropic"
+    ? {
+        type: "error",
+        error: { type: status === 529 ? "overloaded_error" : status === 429 ? "rate_limit_error" : "api_error", message },
+        request_id: "req_1",
+      }
+    : { error: { message, type: "error", param: null, code: code ?? null } }
+
+type Says = Extract<Turn, { readonly says: unknown } | { readonly refuses: string }>
+
+const reply = (api: Api, body: Record<string, unknown>, turn: Says): unknown => {
+  const text = "refuses" in turn ? turn.refuses : typeof turn.says === "string" ? turn.says : JSON.stringify(turn.says)
+  const whole = wholeReply(api, body, turn, text)
+  for (const field of "omit" in turn ? (turn.omit ?? []) : []) delete whole[field]
+  return whole
+}
+
+const wholeReply = (api: Api, body: Record<string, unknown>, turn: Says, text: string): Record<string, unknown> => {
+  const isRefusal = "refuses" in turn
+  const stop = "stop" in turn ? turn.stop : undefined
+  if (api === "anthropic") {
+    return {
+      id: "msg_1",
+      type: "message",
+      role: "assistant",
+      model: body["model"],
+      content: [{ type: "text", text }],
+      stop_reason: isRefusal ? "refusal" : (stop ?? "end_turn"),
+      stop_sequence: null,
+      usage: { input_tokens: 100, output_tokens: 20, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, service_tier: "standard" },
+    }
+  }
+  if (api === "chat") {
+    return {
+      id: "chatcmpl-1",
+      object: "chat.completion",
+      created: 1_700_000_000,
+      model: body["model"],
+      choices: [
+        {
+          index: 0,
+          message: { role: "assistant", content: isRefusal ? null : text, refusal: isRefusal ? text : null },
+          logprobs: null,
+          finish_reason: stop ?? "stop",
+        },
+      ],
+      usage: { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 },
+    }
+  }
+  return {
+    id: "resp_1",
+    object: "response",
+    created_at: 1_700_000_000,
+    status: stop === undefined ? "completed" : "incomplete",
+    incomplete_details: stop === undefined ? null : { reason: stop },
+    model: body["model"],
+    output: [
+      { type: "reasoning", id: "rs_1", summary: [] },
+      {
+        type: "message",
+        id: "msg_1",
+        role: "assistant",
+        status: "completed",
+        content: [isRefusal ? { type: "refusal", refusal: text } : { type: "output_text", text, annotations: [] }],
+      },
+    ],
+    usage: { input_tokens: 100, output_tokens: 20, total_tokens: 120 },
+  }
+}

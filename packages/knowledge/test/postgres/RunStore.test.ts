@@ -1,0 +1,20 @@
+import * as PgClient from "@effect/sql-pg/PgClient"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
+import { StorageFolder } from "../../src/domain/Uri.ts"
+import { RunStore } from "../../src/run/RunStore.ts"
+import * as ArtifactStore from "../../src/storage/ArtifactStore.ts"
+import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
+import { runStoreConformance } from "../run/runStoreConformance.ts"
+
+const client = Layer.unwrap(Effect.map(freshDatabase, (url) => PgClient.layer({ url: Redacted.make(url) })))
+
+runStoreConformance(
+  "PostgreSQL",
+  Layer.mergeAll(
+    RunStore.layer.pipe(Layer.provide(client)),
+    ArtifactStore.layer(StorageFolder.make("mem://artifacts/")).pipe(Layer.provide(MemoryStorage.layer)),
+  ),
+)

@@ -1,0 +1,158 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import { Writer } from "n3"
+import { lineOf } from "../../src/rdf/NTriples.ts"
+import { readTurtle } from "../../src/rdf/RdfReading.ts"
+import { type TurtleOptions, writeNTriples, writeTurtle } from "../../src/rdf/RdfWriting.ts"
+import { blankNode, languageLiteral, literal, namedNode, type Triple, triple } from "../../src/rdf/Term.ts"
+import { triples } from "./triples.ts"
+
+const prefixes = { ex: "http://example.org/", hash: "https://a.b/c#", xsd: "http://www.w3.org/2001/XMLSchema#" }
+
+const turtle = (triples: Iterable<Triple>, options: TurtleOptions = { prefixes }) =>
+  Stream.mkString(writeTurtle(Stream.fromIterable(triples), options))
+const lines = (triples: Iterable<Triple>) => Stream.mkString(writeNTriples(Stream.fromIterable(triples)))
+const read = (text: string) => Effect.map(Stream.runCollect(readTurtle(Stream.succeed(text), "test")), (triples) => triples.map(lineOf))
+
+const distinct = (triples: ReadonlyArray<Triple>) => [...new Set(triples.map(lineOf))].sort()
+
+const ex = (name: string) => namedNode(`http://example.org/${name}`)
+
+describe("Turtle", () => {
+  it.effect("is sorted, grouped and short", () =>
+    Effect.gen(function* () {
+      const text = yield* turtle([
+        triple(ex("b"), "http://example.org/p", literal("2", "http://www.w3.org/2001/XMLSchema#integer")),
+        triple(ex("a"), "http://example.org/p", ex("c")),
+        triple(ex("a"), "http://example.org/p", literal("Ærø 東京 👩‍🚀")),
+        triple(ex("a"), "http://www.w3.org/1999/02/22-rdf-syntax-ns#type", ex("T")),
+        triple(ex("a"), "http://example.org/p", ex("c")),
+        triple(blankNode("x"), "http://example.org/p", languageLiteral("olá", "pt-BR")),
+      ])
+      assert.strictEqual(
+        text,
+        `@prefix ex: <http://example.org/>.
+@prefix hash: <https://a.b/c#>.
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#>.
+
+ex:a ex:p "Ærø 東京 \\U0001f469‍\\U0001f680", ex:c;
+    a ex:T.
+ex:b ex:p 2.
+_:x ex:p "olá"@pt-br.
+`,
+      )
+    }),
+  )
+
+  it.effect("of nothing is nothing but its prefixes", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* turtle([], {}), "")
+      assert.strictEqual(yield* lines([]), "")
+    }),
+  )
+
+  it.effect.prop("reads back as the same triples", [triples], ([some]) =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual((yield* read(yield* turtle(some))).sort(), distinct(some))
+      assert.deepStrictEqual((yield* read(yield* turtle(some, {}))).sort(), distinct(some))
+    }),
+  )
+
+  it.effect.prop("is the same bytes in whatever order and however often triples come", [triples, triples], ([some, others]) =>
+    Effect.gen(function* () {
+      const text = yield* turtle([...some, ...others])
+      assert.strictEqual(yield* turtle([...others, ...some, ...others]), text)
+      assert.strictEqual(yield* turtle([...others, ...some].reverse(), { prefixes, memory: 2000, width: 2 }), text)
+    }),
+  )
+
+  it.effect.prop("is read the same however it is cut into pieces", [triples], ([some]) =>
+    Effect.gen(function* () {
+      const text = yield* turtle(some)
+      const pieces = Stream.fromIterable(text.match(/[\s\S]{1,3}/g) ?? [])
+      assert.deepStrictEqual((yield* Stream.runCollect(readTurtle(pieces, "test"))).map(lineOf), yield* read(text))
+    }),
+  )
+
+  it.effect("holds nothing that would end an IRI early or change a term", () =>
+    Effect.gen(function* () {
+      const hostile = [
+        "http://example.org/a> <http://evil/p> <http://evil/o> . <http://x",
+        "http://example.org/a\u0000",
+        "http://example.org/a b",
+        'http://example.org/"',
+        "http://example.org/\\u003e",
+        "http://example.org/{x}",
+        "http://example.org/\ud800",
+        "http://example.org/\n",
+        "relative/path",
+        "",
+        "//example.org/a",
+      ]
+      for (const iri of hostile) {
+        const places: ReadonlyArray<Triple> = [
+          triple(namedNode(iri), "urn:p", ex("o")),
+          triple(ex("s"), iri, ex("o")),
+          triple(ex("s"), "urn:p", namedNode(iri)),
+          triple(ex("s"), "urn:p", literal("x", iri)),
+        ]
+        for (const place of places) {
+          assert.strictEqual((yield* Effect.flip(turtle([place])))._tag, "InvalidTerm", iri)
+          assert.strictEqual((yield* Effect.flip(lines([place])))._tag, "InvalidTerm", iri)
+        }
+      }
+      for (const label of ["", "a b", "a>", "-a", "a.", "a\n", "ø"]) {
+        assert.strictEqual((yield* Effect.flip(turtle([triple(blankNode(label), "urn:p", ex("o"))])))._tag, "InvalidTerm", label)
+      }
+      for (const language of ["en us", "en\n", "1", "EN", 'en"']) {
+        const object = { ...languageLiteral("x", "en"), language }
+        assert.strictEqual((yield* Effect.flip(turtle([triple(ex("s"), "urn:p", object)])))._tag, "InvalidTerm", language)
+      }
+      assert.strictEqual((yield* Effect.flip(turtle([triple(ex("s"), "urn:p", literal("\udc00"))])))._tag, "InvalidTerm")
+    }),
+  )
+
+  it.effect("does not take an IRI that looks like a short name", () =>
+    Effect.gen(function* () {
+      const invalid = yield* Effect.flip(turtle([triple(namedNode("ex:a"), "urn:p", literal("x"))]))
+      assert.include(invalid.message, "is a short name where an IRI was wanted: write http://example.org/ for ex:")
+    }),
+  )
+
+  it.effect("does not take prefixes that would spoil the file", () =>
+    Effect.gen(function* () {
+      for (const bad of [{ "a b": "urn:x" }, { "a:": "urn:x" }, { a: "urn:x> ." }, { a: "relative" }]) {
+        assert.strictEqual((yield* Effect.flip(turtle([], { prefixes: bad as Record<string, string> })))._tag, "InvalidTerm")
+      }
+    }),
+  )
+
+  it.effect("that is broken is told by line", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(read("<urn:a> <urn:b> <urn:c> .\n<urn:a> <urn:b .\n"))
+      assert.strictEqual(error.line, 2)
+      assert.match(error.message, /^test, line 2: no valid Turtle: .*; correct the file$/)
+      assert.strictEqual((yield* Effect.flip(read("<urn:a> <urn:b> <urn:c>")))._tag, "RdfSyntaxError")
+    }),
+  )
+})
+
+describe("N-Triples", () => {
+  it.effect.prop("are canonical and read back as the same triples", [triples], ([some]) =>
+    Effect.gen(function* () {
+      const text = yield* lines(some)
+      assert.deepStrictEqual(yield* read(text), text === "" ? [] : text.trimEnd().split("\n"))
+      assert.deepStrictEqual((yield* read(text)).sort(), distinct(some))
+    }),
+  )
+
+  it.prop("are written as the library writes them", [triples], ([some]) => {
+    const writer = new Writer({ format: "N-Triples" })
+    for (const triple of some)
+      assert.strictEqual(
+        `${lineOf(triple)}\n`,
+        writer.quadToString(triple.subject as never, triple.predicate as never, triple.object as never),
+      )
+  })
+})

@@ -1,0 +1,24 @@
+/** Reads a large document as a stream and says how much text there was, and how much memory it took at most. */
+import { dirname } from "node:path"
+import { pathToFileURL } from "node:url"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { StorageUri } from "../../src/domain/Uri.ts"
+import { streamStored } from "../../src/read/DocumentReader.ts"
+import * as FileStorage from "../../src/storage/FileStorage.ts"
+
+const path = process.argv[2] ?? ""
+const uri = Schema.decodeUnknownSync(StorageUri)(pathToFileURL(path).href)
+
+const program = Effect.gen(function* () {
+  const storage = yield* FileStorage.make({ root: dirname(path) })
+  const characters = yield* Stream.runFold(
+    streamStored(storage, uri),
+    () => 0,
+    (sum, piece) => sum + piece.length,
+  )
+  console.log(JSON.stringify({ characters, megabytes: process.resourceUsage().maxRSS / 1000 }))
+}).pipe(Effect.scoped)
+
+Effect.runPromise(program).catch((error: unknown) => console.error(error))

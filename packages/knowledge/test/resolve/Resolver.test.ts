@@ -1,0 +1,154 @@
+import { describe, expect, it } from "vitest"
+import { canonicalIri } from "../../src/resolve/CanonicalIri.ts"
+import type { Identifier } from "../../src/resolve/Clusters.ts"
+import type { NamedMention } from "../../src/resolve/Resolution.ts"
+import { Resolver } from "../../src/resolve/Resolver.ts"
+
+const person = "https://example.org/Person"
+const company = "https://example.org/Company"
+
+/** The names of each entity that came out, one document per name unless documents are given. */
+const entities = (documents: ReadonlyArray<ReadonlyArray<NamedMention>>): ReadonlyArray<ReadonlyArray<string>> => {
+  const resolver = new Resolver()
+  for (const document of documents) resolver.addDocument(document)
+  const { clusters, clusterOf } = resolver.resolve()
+  const names = documents.flat().map(({ name }) => name)
+  return clusters.map((_, cluster) => names.filter((_, index) => clusterOf[index] === cluster)).filter((group) => group.length > 0)
+}
+
+const people = (...names: ReadonlyArray<string>) => names.map((name) => [{ type: person, name }])
+const companies = (...names: ReadonlyArray<string>) => names.map((name) => [{ type: company, name }])
+const identified = (name: string, ...identifiers: ReadonlyArray<Identifier>) => [{ type: person, name, identifiers }]
+
+describe("what becomes one entity", () => {
+  it.each([
+    ["case and accents", ["Maria López", "MARIA LOPEZ"]],
+    ["a title", ["Maria Lopez", "Dr. Maria Lopez"]],
+    ["the surname first", ["Maria Lopez", "Lopez, Maria"]],
+    ["an initial", ["Maria Lopez", "M. Lopez"]],
+    ["a middle initial", ["Maria Elena Lopez", "Maria E. Lopez"]],
+    ["an apostrophe", ["Sean O'Neill", "Sean O’Neill"]],
+    ["an article", ["Museum of the Sea", "The Museum of the Sea"]],
+    ["a slip", ["Katharina Brandmeier", "Katharina Brandmeyer"]],
+    ["swapped letters", ["Katharina Brandmeier", "Katharina Brandmieer"]],
+    ["Cyrillic case", ["Анна Каренина", "АННА КАРЕНИНА"]],
+    ["a letter without an accent to take off", ["Søren Kierkegaard", "Soren Kierkegaard"]],
+  ])("%s", (_, names) => {
+    expect(entities(people(...names))).toEqual([names])
+  })
+
+  it.each([
+    ["a legal ending", ["Harbour Light Inc.", "Harbour Light"]],
+    ["an acronym", ["Northern Tidal Energy", "NTE"]],
+    ["an acronym that leaves out small words", ["Bureau of Coastal Affairs", "BCA"]],
+  ])("%s", (_, names) => {
+    expect(entities(companies(...names))).toEqual([names])
+  })
+
+  it("a surname in the document of its only bearer", () => {
+    const documents = [["Maria Lopez", "Lopez"], ["Lopez"]].map((names) => names.map((name) => ({ type: person, name })))
+    expect(entities(documents)).toEqual([["Maria Lopez", "Lopez"], ["Lopez"]])
+  })
+
+  it("different names with one identifier", () => {
+    const documents = [identified("Maria Lopez", ["orcid", "7"]), identified("M. E. Lopez-Garcia", ["orcid", "7"])]
+    expect(entities(documents)).toEqual([["Maria Lopez", "M. E. Lopez-Garcia"]])
+  })
+})
+
+describe("what stays apart", () => {
+  it.each([
+    ["a short word that differs in a letter", ["Maria Lopez", "Mario Lopez"]],
+    ["numbers", ["Apollo Mission 11", "Apollo Mission 13"]],
+    ["a surname alone, elsewhere", ["Maria Lopez", "Lopez"]],
+    ["an initial that fits two", ["Maria Lopez", "Martin Lopez", "M. Lopez"]],
+    ["Han names that differ in a character", ["王小明", "王小红"]],
+    ["names in unfamiliar scripts", ["ສົມພອນ", "ບຸນມີ"]],
+    ["one name in two scripts", ["Анна", "Anna"]],
+    ["letters that look alike in two scripts", ["Aнна Kapeнинa", "Анна Каренина"]],
+    ["names of symbols", ["!!!", "???"]],
+  ])("%s", (_, names) => {
+    expect(entities(people(...names))).toEqual(names.map((name) => [name]))
+  })
+
+  it("two spellings that are both in use", () => {
+    const names = ["Hansen", "Hanson"].flatMap((surname) => ["Ida", "Per", "Liv"].map((given) => `${given} ${surname}`))
+    expect(entities(people(...names))).toHaveLength(names.length)
+  })
+
+  it("companies with different legal endings, and the one that names none", () => {
+    const names = ["Harbour Light Inc.", "Harbour Light GmbH", "Harbour Light"]
+    expect(entities(companies(...names))).toHaveLength(3)
+  })
+
+  it("an acronym that fits two", () => {
+    expect(entities(companies("Northern Tidal Energy", "National Timber Exchange", "NTE"))).toHaveLength(3)
+  })
+
+  it("one name with two identifiers, and the mention that tells none", () => {
+    const documents = [identified("Maria Lopez", ["orcid", "7"]), identified("Maria Lopez", ["orcid", "8"]), identified("Maria Lopez")]
+    expect(entities(documents)).toHaveLength(3)
+  })
+
+  it("one name of two types", () => {
+    expect(entities([...people("Jordan"), ...companies("Jordan")])).toHaveLength(2)
+  })
+})
+
+describe("classes above one another", () => {
+  const above = (type: string) => new Set(type === company || type === person ? ["urn:Agent"] : [])
+  const counted = (...mentions: ReadonlyArray<NamedMention>) => {
+    const resolver = new Resolver(above)
+    for (const mention of mentions) resolver.addDocument([mention])
+    return resolver.resolve().clusters.map(({ type }) => type)
+  }
+
+  it("are one type, and the entity is of the lower one", () => {
+    expect(counted({ type: "urn:Agent", name: "Harbour Light" }, { type: company, name: "Harbour Light" })).toEqual([company])
+  })
+
+  it("leave it open where two lower ones fit", () => {
+    const name = "Jordan Marsh"
+    expect(counted({ type: "urn:Agent", name }, { type: company, name }, { type: person, name })).toHaveLength(3)
+  })
+})
+
+describe("known entities", () => {
+  it("keep their IRI and take up what fits", () => {
+    const resolver = new Resolver()
+    resolver.know({ iri: "urn:known:1", type: person, names: ["Maria Lopez"] })
+    resolver.addDocument([{ type: person, name: "Dr. Maria López" }])
+    const { clusters, clusterOf } = resolver.resolve()
+    const cluster = clusters[clusterOf[0] ?? -1]
+    expect(cluster && canonicalIri("urn:base/", cluster)).toBe("urn:known:1")
+  })
+
+  it("are never joined with each other by name", () => {
+    const resolver = new Resolver()
+    resolver.know({ iri: "urn:known:1", type: person, names: ["Maria Lopez"] })
+    resolver.know({ iri: "urn:known:2", type: person, names: ["María López"] })
+    resolver.addDocument([{ type: person, name: "Maria Lopez" }])
+    expect(resolver.resolve().clusters).toHaveLength(3)
+  })
+})
+
+it("says what was joined and why", () => {
+  const resolver = new Resolver()
+  for (const name of ["Maria Lopez", "Lopez, Maria", "M. Lopez"]) resolver.addDocument([{ type: person, name }])
+  expect(resolver.resolve().merges.map(({ left, right, reason }) => `${left} = ${right} (${reason})`)).toEqual([
+    "Maria Lopez = M. Lopez (initials)",
+  ])
+})
+
+it("gives one name one IRI, whatever else was resolved", () => {
+  const iriOf = (...names: ReadonlyArray<string>) => {
+    const resolver = new Resolver()
+    for (const name of names) resolver.addDocument([{ type: person, name }])
+    const { clusters, clusterOf } = resolver.resolve()
+    const cluster = clusters[clusterOf[0] ?? -1]
+    return cluster && canonicalIri("https://example.org/id/", cluster)
+  }
+  expect(iriOf("Maria Lopez")).toBe(iriOf("Maria Lopez", "Per Hansen"))
+  expect(iriOf("Maria Lopez")).toMatch(/^https:\/\/example\.org\/id\/Person\/Maria-Lopez-[0-9a-f]{16}$/)
+  expect(iriOf("王小明")).toContain("王小明")
+})

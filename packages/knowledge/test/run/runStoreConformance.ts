@@ -1,0 +1,149 @@
+/** What a store of runs must do, on whichever database. */
+import { describe, expect, it } from "@effect/vitest"
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { ContentHash, contentHashOf, documentIdOf, runIdOf } from "../../src/domain/Identity.ts"
+import { defaultPipelineConfig, ExtractionRun } from "../../src/domain/Run.ts"
+import { MemUri } from "../../src/domain/Uri.ts"
+import { prepareArtifact } from "../../src/run/RunArtifacts.ts"
+import { RunStore } from "../../src/run/RunStore.ts"
+import type { ArtifactStore } from "../../src/storage/ArtifactStore.ts"
+import { partOf } from "./Sea.ts"
+
+/** Beyond what 32 bits hold, as all times are. */
+const at = DateTime.makeUnsafe(1_800_000_000_123)
+
+const runOf = (name: string, attempt = 0) => {
+  const inputUri = MemUri.make(`mem://log/${name}.txt`)
+  const part = { ...partOf(7), attempt }
+  return new ExtractionRun({
+    runId: runIdOf({ ...part, documentId: documentIdOf(inputUri) }),
+    status: "running",
+    statusVersion: 1,
+    documentId: documentIdOf(inputUri),
+    batchId: Option.some(part.batchId),
+    attempt,
+    ontologyHash: ContentHash.make("0123456789abcdef"),
+    schemaVersion: "1.0.0",
+    inputUri,
+    inputHash: Option.none(),
+    config: defaultPipelineConfig,
+    createdAt: at,
+    startedAt: Option.some(at),
+    completedAt: Option.none(),
+    errorMessage: Option.none(),
+  })
+}
+
+const stepOf = (run: ExtractionRun, batchIndex: number, text: string) =>
+  Effect.gen(function* () {
+    const graph = yield* prepareArtifact(run.runId, `batch_${batchIndex}.nt`, text, at.epochMilliseconds)
+    const counts = { chunks: 1, entities: 0, facts: 0, forReview: 0, calls: 0, inputTokens: 0, outputTokens: 0 }
+    return {
+      artifacts: [graph.row],
+      checkpoint: {
+        run_id: run.runId,
+        batch_index: batchIndex,
+        result_json: JSON.stringify({ ...counts, textHash: contentHashOf(text) }),
+        entity_snapshot_path: graph.path,
+        entity_snapshot_hash: graph.hash,
+        created_at: at.epochMilliseconds,
+      },
+      graph: { path: graph.path, hash: graph.hash, chunks: 1 },
+    }
+  })
+
+export const runStoreConformance = (database: string, layer: Layer.Layer<RunStore | ArtifactStore, unknown>) => {
+  describe(`runs on ${database}`, () => {
+    it.layer(layer, { timeout: 60_000 })((it) => {
+      it.effect("are read as they were written, and created once", () =>
+        Effect.gen(function* () {
+          const runs = yield* RunStore
+          const run = runOf("once")
+          expect(yield* runs.create(run)).toEqual(run)
+          const changed = yield* runs.changeStatus(run, { expectedVersion: 1, status: "failed", at, error: "away" })
+          expect(yield* runs.create(run)).toEqual(changed)
+          expect(Option.getOrThrow(yield* runs.get(run.runId))).toEqual(changed)
+          expect(Option.isNone(yield* runs.get(runOf("never").runId))).toBe(true)
+        }),
+      )
+
+      it.effect("change their status for one of many who ask at once, and tell the others", () =>
+        Effect.gen(function* () {
+          const runs = yield* RunStore
+          const run = yield* runs.create(runOf("many"))
+          const exits = yield* Effect.all(
+            Array.from({ length: 10 }, () => Effect.exit(runs.changeStatus(run, { expectedVersion: 1, status: "cancelled", at }))),
+            { concurrency: "unbounded" },
+          )
+          expect(exits.filter(Exit.isSuccess)).toHaveLength(1)
+          for (const exit of exits.filter(Exit.isFailure)) expect(String(exit.cause)).toContain("RunStatusConflict")
+          expect(Option.getOrThrow(yield* runs.get(run.runId))).toMatchObject({ status: "cancelled", statusVersion: 2 })
+        }),
+      )
+
+      it.effect("keep the first checkpoint of a batch, and know the last batch", () =>
+        Effect.gen(function* () {
+          const runs = yield* RunStore
+          const run = yield* runs.create(runOf("steps"))
+          expect(Option.isNone(yield* runs.lastCheckpoint(run.runId))).toBe(true)
+          for (const index of [0, 1, 2]) yield* runs.saveStep(yield* stepOf(run, index, `first ${index}`))
+          yield* runs.saveStep(yield* stepOf(run, 1, "second"))
+          const kept = Option.getOrThrow(yield* runs.checkpoint(run.runId, 1))
+          expect(kept.result_json.textHash).toBe(contentHashOf("first 1"))
+          expect(kept.created_at).toBe(at.epochMilliseconds)
+          expect(Option.getOrThrow(yield* runs.lastCheckpoint(run.runId)).batch_index).toBe(2)
+          expect(Option.isNone(yield* runs.checkpoint(run.runId, 3))).toBe(true)
+        }),
+      )
+
+      it.effect("store the steps of many at once, whole texts in any script included", () =>
+        Effect.gen(function* () {
+          const runs = yield* RunStore
+          const text = 'Åse "of" Port\\Verran, 東京 👩‍🚀\n'.repeat(500)
+          const names = Array.from({ length: 60 }, (_, index) => `crowd-${index}`)
+          yield* Effect.forEach(
+            names,
+            (name) =>
+              Effect.gen(function* () {
+                const run = yield* runs.create(runOf(name))
+                yield* runs.saveStep(yield* stepOf(run, 0, `${name} ${text}`))
+                yield* runs.changeStatus(run, { expectedVersion: 1, status: "succeeded", at })
+              }),
+            { concurrency: "unbounded", discard: true },
+          )
+          const { batchId } = partOf(7)
+          const pages: Array<string> = []
+          for (let after = ""; ; ) {
+            const page = yield* runs.graphsOf(batchId, after, 25)
+            const last = page.at(-1)
+            if (last === undefined) break
+            for (const { graphs } of page) pages.push(...graphs.map(({ content }) => content ?? ""))
+            after = last.documentId
+          }
+          expect(pages.toSorted()).toEqual(names.map((name) => `${name} ${text}`).toSorted())
+        }),
+      )
+
+      it.effect("are listed by batch, and those under way apart", () =>
+        Effect.gen(function* () {
+          const runs = yield* RunStore
+          const { batchId } = partOf(7)
+          const [first, second] = [yield* runs.create(runOf("listed", 0)), yield* runs.create(runOf("listed", 1))]
+          yield* runs.changeStatus(first, { expectedVersion: 1, status: "failed", at })
+          const mine = (yield* runs.ofBatch(batchId)).filter(({ documentId }) => documentId === first.documentId)
+          expect(mine.map(({ attempt, status }) => [attempt, status])).toEqual([
+            [0, "failed"],
+            [1, "running"],
+          ])
+          const running = yield* runs.runningOf(batchId)
+          expect(running).toContain(second.runId)
+          expect(running).not.toContain(first.runId)
+        }),
+      )
+    })
+  })
+}

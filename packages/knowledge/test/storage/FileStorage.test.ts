@@ -1,0 +1,218 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtempSync, rmSync } from "node:fs"
+import { mkdir, readdir, stat, symlink, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setTimeout as delay } from "node:timers/promises"
+import { afterAll, assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import { contentHashOf } from "../../src/domain/Identity.ts"
+import { blobIn } from "../../src/domain/Uri.ts"
+import * as FileStorage from "../../src/storage/FileStorage.ts"
+import { folderOf } from "../../src/storage/file/FileAddress.ts"
+import { faultOf } from "../../src/storage/file/FileFault.ts"
+import { getText, ifGeneration } from "../../src/storage/Storage.ts"
+import { storageConformance } from "../../src/storage/testing/index.ts"
+
+const home = mkdtempSync(join(tmpdir(), "detent-storage-"))
+afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+let roots = 0
+const newRoot = () => join(home, `root-${roots++}`)
+
+const kit = newRoot()
+storageConformance("folder", FileStorage.layer({ root: kit }), { folder: folderOf(kit) })
+
+const leftovers = (root: string) =>
+  Effect.promise(async () => (await readdir(join(root, ".detent", "temporary"))).filter((name) => !name.endsWith(".lock")))
+
+const start = (task: string, root: string): ChildProcess =>
+  spawn(process.execPath, [join(import.meta.dirname, "worker.ts"), task, root], { stdio: ["ignore", "pipe", "pipe"] })
+
+const outputOf = async (child: ChildProcess): Promise<string> => {
+  let output = ""
+  child.stdout?.on("data", (data) => (output += data))
+  child.stderr?.on("data", (data) => (output += data))
+  await once(child, "close")
+  return output
+}
+
+describe("a folder as storage", () => {
+  it.live(
+    "loses no change among several processes",
+    () =>
+      Effect.gen(function* () {
+        const root = newRoot()
+        const storage = yield* FileStorage.make({ root })
+        const uri = blobIn(folderOf(root), "count")
+        yield* storage.set(uri, "0")
+        const outputs = yield* Effect.promise(() => Promise.all([1, 2, 3].map(() => outputOf(start("count", root)))))
+        assert.strictEqual(yield* getText(storage, uri), "150", outputs.join(""))
+      }).pipe(Effect.scoped),
+    60_000,
+  )
+
+  it.live(
+    "has no torn blob and no leftovers after its writers were killed",
+    () =>
+      Effect.gen(function* () {
+        const root = newRoot()
+        let torn = 0
+        let seen = 0
+        let leftBehind = 0
+        for (let round = 0; round < 8; round++) {
+          const child = start("hammer", root)
+          yield* Effect.promise(async () => {
+            await once(child.stdout!, "data")
+            await delay(20 + round * 13)
+            child.kill("SIGKILL")
+            await once(child, "close")
+          })
+          leftBehind += (yield* leftovers(root)).length
+          yield* Effect.scoped(
+            Effect.gen(function* () {
+              const storage = yield* FileStorage.make({ root })
+              assert.deepStrictEqual(yield* leftovers(root), [])
+              for (const { uri } of yield* Stream.runCollect(storage.list(folderOf(root)))) {
+                const text = yield* getText(storage, uri)
+                const line = text.indexOf("\n")
+                seen++
+                if (contentHashOf(text.slice(line + 1)) !== text.slice(0, line)) torn++
+              }
+            }),
+          )
+        }
+        assert.strictEqual(torn, 0)
+        assert.isAbove(seen, 0)
+        assert.isAbove(leftBehind, 0, "at least one kill must have come in the middle of a writing")
+        assert.deepStrictEqual(yield* Effect.promise(() => readdir(join(root, ".detent", "temporary"))), [])
+      }),
+    60_000,
+  )
+
+  it.live("leaves the files of living writers alone when another store opens", () =>
+    Effect.gen(function* () {
+      const root = newRoot()
+      const uri = blobIn(folderOf(root), "slow")
+      const storage = yield* FileStorage.make({ root })
+      const opening = Stream.fromEffect(Effect.scoped(Effect.as(FileStorage.make({ root }), new Uint8Array(3).fill(50))))
+      yield* storage.setStream(uri, Stream.concat(Stream.succeed(new Uint8Array(3).fill(49)), opening))
+      assert.strictEqual(yield* getText(storage, uri), "111222")
+    }).pipe(Effect.scoped),
+  )
+
+  it.live(
+    "says so when there is no room, and harms nothing",
+    () =>
+      Effect.gen(function* () {
+        const root = newRoot()
+        const storage = yield* FileStorage.make({ root })
+        const uri = blobIn(folderOf(root), "big")
+        yield* storage.set(uri, "before")
+        // The shell's limit on a file's size is the one way to run out of room that needs no disk of its own.
+        const limited = spawn(
+          "sh",
+          ["-c", `ulimit -f 1000; exec "$0" "$@"`, process.execPath, join(import.meta.dirname, "worker.ts"), "fill", root],
+          {
+            stdio: ["ignore", "pipe", "pipe"],
+          },
+        )
+        const output = yield* Effect.promise(() => outputOf(limited))
+        assert.include(output, "StorageFull: no room to write file://")
+        assert.include(output, "free some space or raise the quota")
+        assert.strictEqual(yield* getText(storage, uri), "before")
+        assert.deepStrictEqual(yield* leftovers(root), [])
+      }).pipe(Effect.scoped),
+    30_000,
+  )
+
+  it("takes a full disk and an exceeded quota for the same", () => {
+    const uri = blobIn(folderOf(home), "a")
+    for (const code of ["ENOSPC", "EDQUOT", "EFBIG"]) {
+      assert.strictEqual(faultOf(uri, "write")(Object.assign(new Error(code), { code }))._tag, "StorageFull")
+    }
+    const denied = faultOf(uri, "read")(Object.assign(new Error("EACCES: permission denied"), { code: "EACCES" }))
+    assert.deepInclude(denied, { _tag: "StorageFailed", retryable: false })
+  })
+
+  it.live("knows by the generation that somebody edited the file", () =>
+    Effect.gen(function* () {
+      const root = newRoot()
+      const storage = yield* FileStorage.make({ root })
+      const uri = blobIn(folderOf(root), "a.txt")
+      const { generation } = yield* storage.set(uri, "ours")
+      yield* Effect.promise(() => writeFile(join(root, "a.txt"), "theirs"))
+      assert.strictEqual((yield* Effect.flip(storage.set(uri, "ours again", ifGeneration(generation))))._tag, "PreconditionFailed")
+      assert.strictEqual(yield* getText(storage, uri), "theirs")
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("is only read where it was opened for reading, and only written in its root", () =>
+    Effect.gen(function* () {
+      const [root, documents, secrets] = [newRoot(), newRoot(), newRoot()]
+      yield* Effect.promise(async () => {
+        for (const folder of [documents, secrets]) await mkdir(folder)
+        await writeFile(join(documents, "a.txt"), "a document")
+        await writeFile(join(secrets, "key.txt"), "a secret")
+      })
+      const storage = yield* FileStorage.make({ root, readable: [documents] })
+      const document = blobIn(folderOf(documents), "a.txt")
+      assert.strictEqual(yield* getText(storage, document), "a document")
+      assert.strictEqual((yield* Stream.runCollect(storage.list(folderOf(documents)))).length, 1)
+      const refusals = [
+        storage.set(document, "changed"),
+        storage.remove(document),
+        storage.get(blobIn(folderOf(secrets), "key.txt")),
+        storage.info(blobIn(folderOf(secrets), "key.txt")),
+        Stream.runDrain(storage.list(folderOf(secrets))),
+        storage.get(blobIn(folderOf(root), ".detent/lock")),
+        storage.set(blobIn(folderOf(root), ".detent/lock"), "x"),
+      ]
+      for (const refusal of refusals) assert.strictEqual((yield* Effect.flip(Effect.asVoid(refusal)))._tag, "AddressRefused")
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("does not follow a link out of its folders", () =>
+    Effect.gen(function* () {
+      const [root, secrets] = [newRoot(), newRoot()]
+      const storage = yield* FileStorage.make({ root })
+      yield* Effect.promise(async () => {
+        await mkdir(secrets)
+        await writeFile(join(secrets, "key.txt"), "a secret")
+        await symlink(secrets, join(root, "out"))
+        await symlink(join(secrets, "key.txt"), join(root, "key.txt"))
+      })
+      const folder = folderOf(root)
+      const link = yield* Effect.flip(storage.get(blobIn(folder, "key.txt")))
+      assert.include(link.message, "is a link that leads out of its folder")
+      assert.strictEqual((yield* Effect.flip(storage.get(blobIn(folder, "out/key.txt"))))._tag, "AddressRefused")
+      assert.strictEqual((yield* Effect.flip(storage.set(blobIn(folder, "out/new/a.txt"), "x")))._tag, "AddressRefused")
+      assert.deepStrictEqual(yield* Stream.runCollect(storage.list(folder)), [])
+      assert.deepStrictEqual(yield* Effect.promise(() => readdir(secrets)), ["key.txt"])
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("keeps what it holds when it is opened again", () =>
+    Effect.gen(function* () {
+      const root = newRoot()
+      const uri = blobIn(folderOf(root), "deep/down/a.txt")
+      const written = yield* Effect.scoped(Effect.flatMap(FileStorage.make({ root }), (storage) => storage.set(uri, "kept")))
+      const storage = yield* FileStorage.make({ root })
+      assert.deepStrictEqual(yield* storage.info(uri), Option.some({ uri, generation: written.generation, size: 4 }))
+      assert.isTrue((yield* Effect.promise(() => stat(join(root, "deep/down/a.txt")))).isFile())
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("says what is wrong with a root that is no folder", () =>
+    Effect.gen(function* () {
+      const root = newRoot()
+      yield* Effect.promise(() => writeFile(root, "a file"))
+      const failed = yield* Effect.flip(Effect.scoped(FileStorage.make({ root })))
+      assert.include(failed.message, "cannot open file://")
+      assert.include(failed.message, "see to the cause first")
+    }),
+  )
+})
