@@ -36,4 +36,18 @@ export const groups = {
       large: "one text of 100 MB (10 MB when quick) through a run: peak memory and time",
     },
   },
+  uploads: {
+    about: "packages/uploads: a file of items, one durable instance each, on SQLite",
+    parts: {
+      items: "1,000,000 items (50,000 when quick) from start to completed, beside a plain loop of batched INSERTs; peak memory",
+    },
+  },
+  batch: {
+    about: "packages/knowledge from documents to the canonical graph, beside itself without durability and n3's parser",
+    parts: {
+      small: "small documents end to end, with and without durability; 100,000 of them unless quick",
+      resolution: "mentions of generated documents: how right, and how time grows with ten times as many",
+      ingest: "sorted triples merged into a canonical graph and published, beside n3 reading them",
+    },
+  },
 }

@@ -6,7 +6,7 @@ import { expect, it } from "vitest"
 const root = join(import.meta.dirname, "..", "..")
 const read = (file: string) => readFileSync(join(root, file), "utf8")
 
-it.each(["README.md", "packages/machine/README.md", "packages/entity/README.md"])(
+it.each(["README.md", "packages/machine/README.md", "packages/entity/README.md", "packages/knowledge/README.md"])(
   "the snippets of %s are the files they name",
   (readme) => {
     const snippets = [...read(readme).matchAll(/<!-- (\S+\.ts) -->\n```ts\n([\s\S]*?)\n```/g)]
@@ -15,13 +15,16 @@ it.each(["README.md", "packages/machine/README.md", "packages/entity/README.md"]
   },
 )
 
-it.each(["README.md", "packages/machine/README.md", "packages/durable/README.md", "packages/entity/README.md"])(
-  "the links and pictures of %s exist",
-  (readme) => {
-    const text = read(readme)
-    const links = [...text.matchAll(/\]\(([^)#\s]+)\)|src="([^"]+)"/g)].map(([, link, source]) => link ?? source ?? "")
-    const local = links.filter((link) => !link.startsWith("http"))
-    expect(local.length).toBeGreaterThan(0)
-    for (const link of local) expect(() => readFileSync(join(root, readme, "..", link)), link).not.toThrow()
-  },
-)
+it.each([
+  "README.md",
+  "packages/machine/README.md",
+  "packages/durable/README.md",
+  "packages/entity/README.md",
+  "packages/knowledge/README.md",
+])("the links and pictures of %s exist", (readme) => {
+  const text = read(readme)
+  const links = [...text.matchAll(/\]\(([^)#\s]+)\)|src="([^"]+)"/g)].map(([, link, source]) => link ?? source ?? "")
+  const local = links.filter((link) => !link.startsWith("http"))
+  expect(local.length).toBeGreaterThan(0)
+  for (const link of local) expect(() => readFileSync(join(root, readme, "..", link)), link).not.toThrow()
+})

@@ -44,7 +44,11 @@ const group: Group = {
     { key: "latencyP99.vsGraphile", atMost: 1, about: "p99 of the same" },
     { key: "events.sqlite.vsEffect", atLeast: 3, about: "domain events on SQLite FULL, against the journal that comes with Effect" },
     { key: "events.sqlite.logVsEffect", atLeast: 3, about: "the same through a log whose handler fills a table" },
-    { key: "workflow.pg.vsEffect", atLeast: 10, about: "Effect workflows on PostgreSQL, 10 activities, 50 at once, against Effect's engine" },
+    {
+      key: "workflow.pg.vsEffect",
+      atLeast: 10,
+      about: "Effect workflows on PostgreSQL, 10 activities, 50 at once, against Effect's engine",
+    },
     { key: "workflow.pg.vsDbos", atLeast: 8, about: "the same, against DBOS with 10 steps" },
     { key: "workflow.sqlite.vsEffect", atLeast: 10, about: "the same on SQLite FULL, against Effect's engine" },
     { key: "workflow.sleepingBytes", atMost: 300, about: "heap of a workflow that sleeps on a durable clock, bytes" },

@@ -16,7 +16,8 @@ interface Result {
   readonly cpuMicros: number
 }
 
-const lengthOf = (quick: boolean) => (quick ? { turns: 3, turnMillis: 500, sleepers: 5000 } : { turns: 9, turnMillis: 2000, sleepers: 20_000 })
+const lengthOf = (quick: boolean) =>
+  quick ? { turns: 3, turnMillis: 500, sleepers: 5000 } : { turns: 9, turnMillis: 2000, sleepers: 20_000 }
 
 const module = (file: string) => new URL(`./workflow/${file}`, import.meta.url).href
 

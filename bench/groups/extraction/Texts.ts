@@ -11,21 +11,24 @@ export const examplesFile = join(corpus, "examples.jsonl")
 
 /** Texts of at least so many characters. */
 export const texts = function* (leastLength: number): Generator<string> {
-  // A company takes about 550 characters.
-  const companiesPerDocument = Math.ceil(leastLength / 400)
+  // A company takes about 345 characters.
+  const companiesPerDocument = Math.ceil(leastLength / 300)
   for (let index = 0; ; index++) {
     const { format, text } = documentAt({ documents: 100_000, companiesPerDocument }, index)
     if (format === "txt" && text.length >= leastLength) yield text
   }
 }
 
-/** One text of so many bytes, in a file. */
+const calm = " Nothing was seen that night but rain and the light of the cape."
+
+/** One text of so many bytes, in a file. One sentence in ten names something, as in most long texts. */
 export const writeText = async (file: string, bytes: number): Promise<void> => {
   const out = createWriteStream(file)
   let written = 0
   for (const text of texts(100_000)) {
-    if (!out.write(text)) await once(out, "drain")
-    written += Buffer.byteLength(text)
+    const sparse = text.replaceAll(/\.(?=\s)/g, `.${calm.repeat(9)}`)
+    if (!out.write(sparse)) await once(out, "drain")
+    written += Buffer.byteLength(sparse)
     if (written >= bytes) break
   }
   out.end()

@@ -12,7 +12,7 @@ import { examplesFile, ontologyFile } from "./Texts.ts"
 const uriOf = (file: string) => FileUri.make(String(pathToFileURL(file)))
 
 /** Safe at a power failure, as it comes. */
-export const durableLayer = (folder: string) =>
+export const durableLayer = (folder: string, extractors = Extractors.layerBuiltIn) =>
   ExtractionWorkflow.layer.pipe(
     Layer.provideMerge(Extractions.layer),
     Layer.provideMerge(
@@ -20,7 +20,7 @@ export const durableLayer = (folder: string) =>
         DurableWorkflow.layer({ nodeId: "bench" }),
         RunStore.layer,
         ArtifactStore.layer(StorageFolder.make(`${pathToFileURL(join(folder, "artifacts"))}/`)),
-        Extractors.layerBuiltIn,
+        extractors,
       ),
     ),
     Layer.provideMerge(

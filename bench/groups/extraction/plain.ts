@@ -7,8 +7,8 @@ import { chunkText } from "../../../packages/knowledge/src/chunk/Chunking.ts"
 import { documentIdOf, RunId } from "../../../packages/knowledge/src/domain/Identity.ts"
 import { defaultPipelineConfig } from "../../../packages/knowledge/src/domain/Run.ts"
 import type { Chunk, ExtractorService } from "../../../packages/knowledge/src/Extractor.ts"
-import { loadOntology } from "../../../packages/knowledge/src/ontology/OntologyLoading.ts"
 import type { OntologyIndex } from "../../../packages/knowledge/src/ontology/OntologyIndex.ts"
+import { loadOntology } from "../../../packages/knowledge/src/ontology/OntologyLoading.ts"
 import { factTriples, mentionTriples } from "../../../packages/knowledge/src/rdf/FactGraph.ts"
 import { writeNTriples } from "../../../packages/knowledge/src/rdf/RdfWriting.ts"
 import { readExamples } from "../../../packages/knowledge/src/run/Extractors.ts"
@@ -37,7 +37,7 @@ export const extractChunk = ({ extractor, ontology }: Plain, chunk: Chunk) =>
   })
 
 /** The graph of a file, as the text a run would store. */
-export const extractPlainly = (own: Plain, file: string) =>
+export const extractPlainly = (own: Plain, file: string): Effect.Effect<string> =>
   Effect.gen(function* () {
     const text = yield* Effect.promise(() => readFile(file, "utf8"))
     const source = {
@@ -50,7 +50,12 @@ export const extractPlainly = (own: Plain, file: string) =>
     for (const chunk of chunkText(text, { size: windowSize, overlap })) {
       const { mentions, facts } = yield* extractChunk(own, chunk)
       for (const mention of mentions) triples.push(...mentionTriples(mention, source))
-      triples.push(...factTriples(facts.filter(({ confidence }) => confidence >= reviewBelow), source))
+      triples.push(
+        ...factTriples(
+          facts.filter(({ confidence }) => confidence >= reviewBelow),
+          source,
+        ),
+      )
     }
     return yield* Stream.mkString(writeNTriples(Stream.fromIterable(triples)))
-  })
+  }).pipe(Effect.orDie)

@@ -105,13 +105,13 @@ export class Committer {
       const thrown: Array<unknown> = []
       let stored = 0
       let events = 0
-      for (const [index, commit] of commits.entries()) {
+      commits.forEach((commit, index) => {
         const outcome = outcomeOf(exit, index, commit)
         tell(ready[index] as Committing, outcome, thrown)
-        if (outcome._tag !== "Stored") continue
+        if (outcome._tag !== "Stored") return
         stored++
         events += commit.events.length
-      }
+      })
       if (thrown.length > 0) return Effect.logError("an instance could not go on after its commit", ...thrown)
       if (Exit.isFailure(exit)) return Metric.update(commitFailures, 1)
       const counted = Effect.andThen(

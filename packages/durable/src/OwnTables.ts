@@ -21,7 +21,12 @@ export interface OwnTables {
   readonly schema?: string
 }
 
-export const migrate = ({ name, sqlite, postgres, schema = "detent" }: OwnTables): Effect.Effect<void, MigrationError | SqlError, SqlClient> =>
+export const migrate = ({
+  name,
+  sqlite,
+  postgres,
+  schema = "detent",
+}: OwnTables): Effect.Effect<void, MigrationError | SqlError, SqlClient> =>
   Effect.flatMap(SqlClient, (sql) =>
     sql.onDialectOrElse({
       sqlite: () => migrateSqlite(`detent_${name}_migrations`, migrationsOf(sqlite)),

@@ -4,8 +4,8 @@
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
-import type { Fact, Mention } from "./Fact.ts"
 import type { ExtractionFailed } from "./ExtractionFailed.ts"
+import type { Fact, Mention } from "./Fact.ts"
 import type { OntologyIndex } from "./ontology/OntologyIndex.ts"
 
 /** A piece of a document. Spans in answers count from the beginning of the document, not of the chunk. */

@@ -14,9 +14,14 @@ export interface Running {
   deadline: number
 }
 
-/** What came of asking the store for commands. */
+/** A question to the store that is on its way. */
+export interface Asking {
+  readonly limit: number
+  readonly announcements: number
+}
+
+/** What came of it. */
 interface Answer {
-  readonly wanted: number
   readonly got: number
   /** When the store has something in sight. */
   readonly nextMillis: number | undefined
@@ -35,7 +40,11 @@ export class QueueRun {
   /** How many it should hold. */
   size: number
   /** There may be something to claim. */
-  isHot = true
+  #isHot = true
+  /** How often it was told so. */
+  #announcements = 0
+  /** How many are being asked for. */
+  #asked = 0
   /** When to look in any case. */
   askAt = 0
   #isBusy = false
@@ -54,9 +63,26 @@ export class QueueRun {
     return this.waiting.length + this.running.size
   }
 
+  /** Somebody says that there is something to claim. */
+  heat() {
+    this.#isHot = true
+    this.#announcements++
+  }
+
   /** How many to ask for. */
   wants(now: number): number {
-    return this.isHot || this.askAt <= now ? Math.max(0, this.size - this.held) : 0
+    return this.#isHot || this.askAt <= now ? Math.max(0, this.size - this.held - this.#asked) : 0
+  }
+
+  /** So many are asked for from now on. */
+  ask(limit: number): Asking {
+    this.#asked += limit
+    return { limit, announcements: this.#announcements }
+  }
+
+  /** There was no answer. */
+  unask({ limit }: Asking) {
+    this.#asked -= limit
   }
 
   get hasRoom(): boolean {
@@ -66,17 +92,19 @@ export class QueueRun {
   finished(verdict: Verdict, now: number) {
     this.#finished++
     // There is room for another, and the store need not be asked when this one is due again.
-    if (this.#isBusy) this.isHot = true
+    if (this.#isBusy) this.#isHot = true
     if (verdict._tag === "Retry") this.askAt = Math.min(this.askAt, now + verdict.delayMillis + 1)
   }
 
-  answered({ wanted, got, nextMillis, isBusy }: Answer, now: number) {
-    const isFull = got >= wanted
+  answered(asking: Asking, { got, nextMillis, isBusy }: Answer, now: number) {
+    this.unask(asking)
+    const isFull = got >= asking.limit
     const { concurrency, batchLimit, pollMillis } = this.#config
     this.size = nextSize(this.size, { finished: this.#finished, millis: now - this.#lookedAt, isFull }, concurrency, batchLimit)
     this.#finished = 0
     this.#lookedAt = now
-    this.isHot = isFull
+    // What was announced since may have been stored after the store looked.
+    this.#isHot = isFull || this.#announcements !== asking.announcements
     this.#isBusy = isBusy
     this.#pollMillis = got > 0 ? firstPollMillis : Math.min(pollMillis, this.#pollMillis * 2)
     const untilPoll = pollMillis === Number.POSITIVE_INFINITY ? pollMillis : this.#pollMillis

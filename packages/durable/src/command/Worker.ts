@@ -2,6 +2,7 @@
  * Executes commands: claims them in batches, stores what became of one batch together with the claim of the next, and hands
  * back what it cannot finish. Told of new commands at once; looking by itself is only the safety net.
  */
+import type { PersistenceFailed } from "@detent/machine"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
@@ -27,10 +28,11 @@ export class Worker {
   readonly #load: Workload
   readonly #upkeep: Upkeep
   readonly #woken = Latch.makeUnsafe(false)
-  /** On their way to the store. */
-  #storing: ReadonlyArray<Finished> = []
-  /** Told of while something was on its way. */
-  #announced: Set<string> | "all" | undefined
+  /** The store is being asked. One question at a time: with two, each command took 17% more of PostgreSQL's CPU and WAL. */
+  #isUnderway = false
+  #failures = 0
+  /** After a failure the store is left alone until then. */
+  #restUntil = 0
   #isDoubtful = false
   #settled: (() => void) | undefined
 
@@ -68,14 +70,10 @@ export class Worker {
   #announce(queues: ReadonlySet<string> | undefined) {
     if (queues !== undefined && ![...queues].some((queue) => this.#load.serves(queue))) return
     this.#load.heat(queues)
-    // What is on its way may have looked before this was stored.
-    if (queues === undefined) this.#announced = "all"
-    else if (this.#announced !== "all") this.#announced = new Set([...(this.#announced ?? []), ...queues])
     this.#woken.openUnsafe()
   }
 
   readonly #exchangeForever: Effect.Effect<never> = Effect.gen({ self: this }, function* () {
-    let failures = 0
     for (;;) {
       const now = this.#clock.currentTimeMillisUnsafe()
       const wants = this.#load.wants(now)
@@ -83,17 +81,15 @@ export class Worker {
       if (wait > 0) {
         this.#woken.closeUnsafe()
         yield* wait === Number.POSITIVE_INFINITY ? this.#woken.await : Effect.raceFirst(Effect.sleep(wait), this.#woken.await)
-        continue
-      }
-      failures = (yield* this.#exchange(wants)) ? 0 : failures + 1
-      if (failures > 0) yield* Effect.sleep(Math.min(100 * 2 ** (failures - 1), 5_000))
+      } else yield* this.#isDoubtful ? this.#disown : this.#exchange(wants, this.#takeFinished())
     }
   })
 
   /** Milliseconds until the store should be asked, or 0. Small batches are given a moment to grow. */
   #wait(wants: ReadonlyArray<Want>, now: number): number {
     const { finished, firstFinishedAt, isStopping } = this.#load
-    if (this.#load.isShort(wants) || this.#isFlushUrgent()) return 0
+    if (now < this.#restUntil) return this.#restUntil - now
+    if (this.#isDoubtful || this.#load.isShort(wants) || this.#isFlushUrgent()) return 0
     if (finished.length > 0) return Math.max(0, firstFinishedAt + flushMillis - now)
     if (wants.length > 0) return 0
     return isStopping ? Number.POSITIVE_INFINITY : Math.max(1, this.#load.askAt() - now)
@@ -104,41 +100,56 @@ export class Worker {
     return finished.length > 0 && (isStopping || finished.length >= heldCount)
   }
 
-  /** Whether the store answered. */
-  #exchange(wants: ReadonlyArray<Want>): Effect.Effect<boolean> {
-    return Effect.gen({ self: this }, function* () {
-      if (this.#isDoubtful) yield* this.#disown
-      const { name, claimMillis } = this.#config
-      const finished = this.#load.finished
-      this.#load.finished = []
-      this.#storing = finished
-      this.#announced = undefined
-      const validUntil = this.#clock.currentTimeMillisUnsafe() + claimMillis
-      const exchanged = yield* this.#commands.exchange({ worker: name, finished, wants, claimMillis })
-      this.#storing = []
-      this.#load.take(wants, exchanged, validUntil)
-      if (this.#announced !== undefined) this.#load.heat(this.#announced === "all" ? undefined : this.#announced)
-      if (exchanged.claimed.length > 0) this.#upkeep.renewBy(this.#clock.currentTimeMillisUnsafe() + claimMillis / 3)
-      this.#settled?.()
-      yield* countFinished(finished, exchanged.refused)
-      yield* Metric.update(commandsRunning, this.#load.runningCount)
-      return true
-    }).pipe(
-      Effect.catch((error) => {
-        this.#load.finished = [...this.#storing, ...this.#load.finished]
-        this.#storing = []
+  #takeFinished(): ReadonlyArray<Finished> {
+    const { finished } = this.#load
+    this.#load.finished = []
+    return finished
+  }
+
+  #exchange(wants: ReadonlyArray<Want>, finished: ReadonlyArray<Finished>): Effect.Effect<void> {
+    const { name, claimMillis } = this.#config
+    this.#isUnderway = true
+    const asking = this.#load.ask(wants)
+    const validUntil = this.#clock.currentTimeMillisUnsafe() + claimMillis
+    return Effect.matchEffect(this.#commands.exchange({ worker: name, finished, wants, claimMillis }), {
+      onSuccess: (exchanged) => {
+        this.#failures = 0
+        this.#load.take(asking, exchanged, validUntil)
+        if (exchanged.claimed.length > 0) this.#upkeep.renewBy(validUntil - (claimMillis * 2) / 3)
+        this.#answered()
+        return Effect.andThen(countFinished(finished, exchanged.refused), Metric.update(commandsRunning, this.#load.runningCount))
+      },
+      onFailure: (error) => {
+        for (const [run, asked] of asking) run.unask(asked)
+        this.#load.finished = [...finished, ...this.#load.finished]
         this.#isDoubtful = true
-        const told = Effect.logWarning("a worker could not reach the store", error.message)
-        return Effect.as(Effect.andThen(Metric.update(commandStoreFailures, 1), told), false)
-      }),
-    )
+        return this.#failed(error)
+      },
+    })
+  }
+
+  #answered() {
+    this.#isUnderway = false
+    this.#settled?.()
+  }
+
+  #failed(error: PersistenceFailed): Effect.Effect<void> {
+    this.#restUntil = this.#clock.currentTimeMillisUnsafe() + Math.min(100 * 2 ** this.#failures++, 5_000)
+    this.#answered()
+    return Effect.andThen(Metric.update(commandStoreFailures, 1), Effect.logWarning("a worker could not reach the store", error.message))
   }
 
   /** The store may have given it commands in an answer that never came. */
-  get #disown() {
+  get #disown(): Effect.Effect<void> {
+    this.#isUnderway = true
     const known = [...this.#load.held(), ...this.#load.finished].map(({ number }) => number)
-    return Effect.map(this.#commands.disown(this.#config.name, known), () => {
-      this.#isDoubtful = false
+    return Effect.matchEffect(this.#commands.disown(this.#config.name, known), {
+      onSuccess: () => {
+        this.#isDoubtful = false
+        this.#answered()
+        return Effect.void
+      },
+      onFailure: (error) => this.#failed(error),
     })
   }
 
@@ -154,7 +165,7 @@ export class Worker {
     this.#woken.openUnsafe()
     // What cannot be stored now is free again when its claims are over.
     yield* Effect.timeoutOption(
-      this.#once(() => this.#load.finished.length === 0 && this.#storing.length === 0),
+      this.#once(() => this.#load.finished.length === 0 && !this.#isUnderway),
       lastStoreTimeout,
     )
   })

@@ -4,7 +4,7 @@ import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { Claim, ClaimedCommand, Exchange, Finished, Verdict, Want } from "../Commands.ts"
 import { cut, type Executable, type FindExecutable, type Held, neverEnded, tookTooLong } from "./Executable.ts"
-import { QueueRun, type Running } from "./QueueRun.ts"
+import { type Asking, QueueRun, type Running } from "./QueueRun.ts"
 import type { WorkerConfig } from "./WorkerConfig.ts"
 
 /** So many are started before others in the process get their turn. */
@@ -53,7 +53,7 @@ export class Workload {
     }
     const { run, finders } = served
     finders.add(find)
-    run.isHot = true
+    run.heat()
     return () => {
       finders.delete(find)
     }
@@ -69,7 +69,7 @@ export class Workload {
 
   /** There may be something in these queues; without queues, in any. */
   heat(queues: ReadonlySet<string> | undefined) {
-    for (const [name, { run }] of this.#queues) if (queues?.has(name) ?? true) run.isHot = true
+    for (const [name, { run }] of this.#queues) if (queues?.has(name) ?? true) run.heat()
   }
 
   wants(now: number): ReadonlyArray<Want> {
@@ -114,15 +114,27 @@ export class Workload {
     }
   }
 
-  /** `validUntil` is reckoned from before the store was asked: by its clock the claims end no sooner. */
-  take(wants: ReadonlyArray<Want>, { claimed, next, busy }: Exchange, validUntil: number) {
+  /** These are being asked for. */
+  ask(wants: ReadonlyArray<Want>): ReadonlyMap<QueueRun, Asking> {
+    const asking = new Map<QueueRun, Asking>()
+    for (const { queue, limit } of wants) {
+      const run = this.#queues.get(queue)?.run
+      if (run !== undefined) asking.set(run, run.ask(limit))
+    }
+    return asking
+  }
+
+  /** The store answered; `validUntil` is reckoned from before it was asked: by its clock the claims end no sooner. */
+  take(asking: ReadonlyMap<QueueRun, Asking>, { claimed, next, busy }: Exchange, validUntil: number) {
     const now = this.#now()
     for (const command of claimed) this.#queues.get(command.queue)?.run.waiting.push({ ...command, validUntil })
-    for (const { queue, limit } of wants) {
-      const got = claimed.filter((command) => command.queue === queue).length
-      this.#queues.get(queue)?.run.answered({ wanted: limit, got, nextMillis: next.get(queue), isBusy: busy.has(queue) }, now)
+    for (const [run, asked] of asking) {
+      const { name } = run
+      const got = claimed.filter(({ queue }) => queue === name).length
+      run.answered(asked, { got, nextMillis: next.get(name), isBusy: busy.has(name) }, now)
     }
-    this.#pumpAll()
+    if (this.isStopping) this.handBackWaiting()
+    else this.#pumpAll()
   }
 
   #pumpAll() {

@@ -49,7 +49,7 @@ export const writeOnePlain = (schema: string): string => `
   select instance, $5::bigint, $6::bigint, $12::text, $13::text from updated
   returning 1 as stored, $1::text as positions`
 
-export const plainValues = ([position, commit]: Positioned): Array<unknown> => {
+export const plainValues = ([position, commit]: Positioned): ReadonlyArray<unknown> => {
   const { machine, id, expected, sequence, at, summary, events } = commit
   const { tag, status, reason = null, version, resident } = summary
   return [position, machine, id, expected, sequence, at, tag, status, reason, version, resident, events[0]?.tag, events[0]?.body]

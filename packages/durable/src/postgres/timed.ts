@@ -42,9 +42,7 @@ export const timedValues = (positioned: Positioned): ReadonlyArray<unknown> => {
   const { clearTimers, setTimers } = positioned[1]
   const [ended] = clearTimers
   const [timer] = setTimers
-  const values = plainValues(positioned)
   // One that is set anew is replaced: no two parts of the statement may touch the same row.
-  if (timer === undefined) values.push(ended)
-  else values.push(timer.name === ended ? null : ended, timer.name, timer.entry, Math.ceil(timer.due))
-  return values
+  if (timer === undefined) return [...plainValues(positioned), ended]
+  return [...plainValues(positioned), timer.name === ended ? null : ended, timer.name, timer.entry, Math.ceil(timer.due)]
 }

@@ -1,6 +1,6 @@
 /**
- * Many new instances with nothing else to write, as `startAll` brings them: many rows in one statement. One costs 6 µs of CPU
- * through Effect SQL in statements of 250, against 22 µs in a statement of its own.
+ * Many new instances with nothing else to write, as `startAll` brings them: many rows in one statement. One costs 5 µs of
+ * SQLite's CPU in statements of 250, against 13 µs in a statement of its own.
  */
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/unstable/sql/SqlError"
@@ -26,23 +26,26 @@ export const writeNew = (
     let from = 0
     for (const size of statementSizes) {
       for (; from + size <= commits.length; from += size) {
-        const rows = yield* run(insertInstances(size), commits.slice(from, from + size).flatMap(valuesOf))
+        const rows = yield* run(insertInstances.get(size) ?? "", commits.slice(from, from + size).flatMap(valuesOf))
         for (const row of rows) written.add(instanceName({ machine: textOf(row, "machine"), id: textOf(row, "id") }))
       }
     }
-    return yield* Effect.forEach(commits, (commit) =>
-      written.size === commits.length || written.has(instanceName(commit)) ? Effect.succeed(stored) : conflict(commit),
-    )
+    if (written.size === commits.length) return commits.map(() => stored)
+    return yield* Effect.forEach(commits, (commit) => (written.has(instanceName(commit)) ? Effect.succeed(stored) : conflict(commit)))
   })
 
 const stored: CommitOutcome = { _tag: "Stored" }
 
 const columns = "machine, id, sequence, started_at, updated_at, tag, status, reason, version, resident, origin"
 
-const insertInstances = (rows: number): string => `
-  insert into detent_instances (${columns}) values ${Array.from({ length: rows }, () => "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").join(", ")}
-  on conflict (machine, id) do nothing
-  returning machine, id`
+const rows = (count: number): string => Array.from({ length: count }, () => "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").join(", ")
+
+const insertInstances = new Map(
+  statementSizes.map((size) => [
+    size,
+    `insert into detent_instances (${columns}) values ${rows(size)} on conflict (machine, id) do nothing returning machine, id`,
+  ]),
+)
 
 const valuesOf = ({ machine, id, sequence, at, summary, origin }: Commit): ReadonlyArray<string | number | null> => {
   const { tag, status, reason = null, version, resident } = summary

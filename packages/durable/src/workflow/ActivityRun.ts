@@ -34,7 +34,7 @@ export class ActivityRun {
   readonly #context: Context.Context<never>
   readonly #over: (outcome: ActivityOutcome) => void
   #fiber: Fiber.Fiber<StoredExit, unknown> | undefined
-  #waiting = new Set<(outcome: ActivityOutcome) => void>()
+  #waiting: Array<(outcome: ActivityOutcome) => void> = []
   #outcome: ActivityOutcome | undefined
 
   /** `over` is told first, and passes the outcome on to those who wait once it is stored. */
@@ -65,19 +65,17 @@ export class ActivityRun {
     return Effect.callback<ActivityOutcome>((resume) => {
       const told = (outcome: ActivityOutcome) => resume(Effect.succeed(outcome))
       if (this.#outcome !== undefined) return told(this.#outcome)
-      this.#waiting.add(told)
+      this.#waiting.push(told)
       return Effect.suspend(() => {
-        this.#waiting.delete(told)
-        return goesOn() || this.#waiting.size > 0 || this.#fiber === undefined ? Effect.void : Fiber.interrupt(this.#fiber)
+        this.#waiting = this.#waiting.filter((one) => one !== told)
+        return goesOn() || this.#waiting.length > 0 || this.#fiber === undefined ? Effect.void : Fiber.interrupt(this.#fiber)
       })
     })
   }
 
   tell(outcome: ActivityOutcome) {
     this.#outcome = outcome
-    const waiting = this.#waiting
-    this.#waiting = new Set()
-    for (const told of waiting) told(outcome)
+    for (const told of this.#waiting.splice(0)) told(outcome)
   }
 
   interrupt() {
@@ -85,10 +83,11 @@ export class ActivityRun {
   }
 
   #ended(exit: Exit.Exit<StoredExit, unknown>) {
-    const settled = Exit.isSuccess(exit) ? Effect.succeed<ActivityOutcome>({ _tag: "Done", exit: exit.value }) : this.#failure(exit.cause)
     const { scope } = this.instance
+    if (Exit.isSuccess(exit) && scope.state._tag === "Empty") return this.#over({ _tag: "Done", exit: exit.value })
+    const settled = Exit.isSuccess(exit) ? Effect.succeed<ActivityOutcome>({ _tag: "Done", exit: exit.value }) : this.#failure(exit.cause)
     const isKept = Exit.isFailure(exit) && this.#isSuspension(exit.cause)
-    const closed = scope.state._tag === "Empty" || isKept ? settled : Effect.andThen(Scope.close(scope, exit), settled)
+    const closed = isKept ? settled : Effect.andThen(Scope.close(scope, exit), settled)
     Effect.runForkWith(this.#context)(closed).addObserver((outcome) =>
       this.#over(Exit.isSuccess(outcome) ? outcome.value : { _tag: "Died", cause: outcome.cause }),
     )

@@ -11,29 +11,38 @@ export class Appended {
   readonly at: number
   /** From the execution's own run; all others are from somebody who wants them stored whoever runs it. */
   readonly own: boolean
-  readonly #waiting: Array<(outcome: AppendOutcome) => void> = []
+  #first: ((outcome: AppendOutcome) => void) | undefined
+  #others: Array<(outcome: AppendOutcome) => void> | undefined
 
-  constructor(event: ExecutionEvent, at: number, own: boolean) {
+  constructor(event: ExecutionEvent, at: number, own: boolean, done: ((outcome: AppendOutcome) => void) | undefined) {
     this.event = event
     this.at = at
     this.own = own
+    this.#first = done
   }
 
   /** Tells one more what becomes of it. */
-  tell(waiting: ((outcome: AppendOutcome) => void) | undefined) {
-    if (waiting !== undefined) this.#waiting.push(waiting)
+  tell(waiting: (outcome: AppendOutcome) => void) {
+    this.#others ??= []
+    this.#others.push(waiting)
   }
 
   done(outcome: AppendOutcome) {
-    for (const tell of this.#waiting.splice(0)) tell(outcome)
+    const first = this.#first
+    this.#first = undefined
+    first?.(outcome)
+    for (const tell of this.#others?.splice(0) ?? none) tell(outcome)
   }
 }
+
+const none: ReadonlyArray<never> = []
 
 export const phaseAfterAll = (phase: Phase, appended: ReadonlyArray<Appended>): Phase =>
   appended.reduce((before, { event }) => phaseAfter(before, event), phase)
 
 /** Nothing follows the end: what was delivered after it stays behind. */
 export const takeBatch = (pending: Array<Appended>, limit: number): ReadonlyArray<Appended> => {
+  if (pending.length <= 1) return pending.splice(0, limit)
   const end = pending.findIndex(({ event }) => event._tag === "Ended")
   return pending.splice(0, Math.min(limit, end < 0 ? pending.length : end + 1))
 }

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import type { Commit, CommitOutcome, EventRecord, InstanceKey } from "../Commit.ts"
 import { instanceName } from "../CommitCheck.ts"
-import type { Committer, Committing, Doubtful } from "../Committer.ts"
+import type { Committing, Doubtful } from "../Committer.ts"
 import { conflicts } from "../EngineMetrics.ts"
 import { Appended, type AppendOutcome, isFromOutside, phaseAfterAll, takeBatch } from "./Appending.ts"
 import { bodyOf, type ExecutionEvent, tagOf } from "./ExecutionEvent.ts"
@@ -41,7 +41,6 @@ export abstract class ExecutionStoring implements Committing {
   protected foreign: string | undefined
   /** Whether executions that wait for its end may not know of it. */
   protected owes = false
-  readonly #committer: Committer
   #first: First | undefined
   #pending: Array<Appended> = []
   #flight: Flight | undefined
@@ -54,7 +53,6 @@ export abstract class ExecutionStoring implements Committing {
 
   constructor(keeper: ExecutionKeeper, key: InstanceKey, read: ReadExecution | undefined) {
     this.keeper = keeper
-    this.#committer = keeper.committer
     this.key = key
     this.name = instanceName(key)
     this.state = read === undefined ? new ExecutionState() : stateOf(read)
@@ -102,9 +100,7 @@ export abstract class ExecutionStoring implements Committing {
   }
 
   append(event: ExecutionEvent, own: boolean, done?: (outcome: AppendOutcome) => void) {
-    const appended = new Appended(event, this.#now, own)
-    appended.tell(done)
-    this.#pending.push(appended)
+    this.#pending.push(new Appended(event, this.#now, own, done))
     this.#getInLine()
   }
 
@@ -132,7 +128,7 @@ export abstract class ExecutionStoring implements Committing {
   #getInLine() {
     if (this.#inLine || this.#flight !== undefined) return
     this.#inLine = true
-    this.#committer.enqueue(this)
+    this.keeper.committer.enqueue(this)
   }
 
   takeCommit(): Commit | undefined {
@@ -167,13 +163,9 @@ export abstract class ExecutionStoring implements Committing {
       origin: this.#first?.origin,
       events: batch.map(({ event, at }, index) => recordOf(event, base + index + 1, at)),
       snapshot: undefined,
-      clearTimers: ended && state.clocks.size > 0 ? "all" : batch.flatMap(({ event }) => (event._tag === "ClockFired" ? [event.name] : [])),
-      setTimers: ended
-        ? []
-        : batch.flatMap(({ event }, index) =>
-            event._tag === "ClockSet" ? [{ name: event.name, entry: base + index + 1, due: event.due }] : [],
-          ),
-      commands: [],
+      clearTimers: ended && state.clocks.size > 0 ? "all" : clearedTimers(batch),
+      setTimers: ended ? none : setTimers(batch, base),
+      commands: none,
       fence: undefined,
     }
   }
@@ -307,6 +299,20 @@ export abstract class ExecutionStoring implements Committing {
     this.owes = isEnded(record.tag as Phase) && record.resident
   }
 }
+
+const none: ReadonlyArray<never> = []
+
+const clearedTimers = (batch: ReadonlyArray<Appended>): ReadonlyArray<string> =>
+  batch.some(({ event }) => event._tag === "ClockFired")
+    ? batch.flatMap(({ event }) => (event._tag === "ClockFired" ? [event.name] : []))
+    : none
+
+const setTimers = (batch: ReadonlyArray<Appended>, base: number): Commit["setTimers"] =>
+  batch.some(({ event }) => event._tag === "ClockSet")
+    ? batch.flatMap(({ event }, index) =>
+        event._tag === "ClockSet" ? [{ name: event.name, entry: base + index + 1, due: event.due }] : [],
+      )
+    : none
 
 const created = (first: First | undefined, outcome: AppendOutcome) => {
   for (const done of first?.waiting ?? []) done(outcome)

@@ -9,8 +9,8 @@ import type { JournalService, OpenedInstance } from "../Journal.ts"
 import type { AppendOutcome } from "./Appending.ts"
 import { Execution } from "./Execution.ts"
 import type { ExecutionEvent } from "./ExecutionEvent.ts"
-import { keyOf, machineOf } from "./ExecutionKey.ts"
 import type { ExecutionKeeper, RegisteredWorkflow } from "./ExecutionKeeper.ts"
+import { keyOf, machineOf } from "./ExecutionKey.ts"
 import { isEnded, type Phase } from "./ExecutionState.ts"
 import { Gathering } from "./Gathering.ts"
 import type { NodeLease } from "./NodeLease.ts"
@@ -21,9 +21,7 @@ import { type Waiter, Waiting, type WaitOutcome } from "./Waiting.ts"
 export class Executions implements ExecutionKeeper {
   readonly journal: JournalService
   readonly environment: Environment
-  readonly #committers: ReadonlyArray<Committer>
-  #next = 0
-  get committer(): Committer { return this.#committers[this.#next++ % this.#committers.length] as Committer }
+  readonly committer: Committer
   readonly codecs = new Codecs()
   readonly waiting = new Waiting()
   readonly #node: NodeLease
@@ -37,7 +35,7 @@ export class Executions implements ExecutionKeeper {
     this.journal = journal
     this.environment = environment
     this.#node = node
-    this.#committers = Array.from({ length: Number(process.env["K"] ?? 1) }, () => new Committer(journal, (effect) => environment.run(effect)))
+    this.committer = new Committer(journal, (effect) => environment.run(effect))
     this.#reads = new Gathering(environment, (keys) => readExecutions(this, keys))
     this.#peeks = new Gathering(environment, (keys) =>
       Effect.map(patiently(journal.openAll(keys)), (all) => new Map(all.map((opened) => [instanceName(opened.record), opened]))),
@@ -141,7 +139,8 @@ export class Executions implements ExecutionKeeper {
       const told = (outcome: AppendOutcome) => resume(typeof outcome === "string" ? Effect.void : Effect.die(outcome))
       const live = this.#live.get(instanceName(key))
       const execution =
-        live ?? this.#keep(Execution.create(this, key, JSON.stringify(parent === undefined ? { payload } : { payload, parent }), () => undefined))
+        live ??
+        this.#keep(Execution.create(this, key, JSON.stringify(parent === undefined ? { payload } : { payload, parent }), () => undefined))
       if (execution.isStarted) {
         execution.whenCreated((outcome) => {
           if (typeof outcome !== "string" || execution.isStarted) told(outcome)

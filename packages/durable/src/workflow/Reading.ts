@@ -40,15 +40,10 @@ const pageSize = 1000
 /** A store that fails is asked again for as long as it takes. */
 export const patience = Schedule.min([Schedule.exponential("50 millis", 1.5), Schedule.spaced("2 seconds")])
 
-export const patiently = <A>(effect: Effect.Effect<A, PersistenceFailed>): Effect.Effect<A> =>
-  Effect.orDie(Effect.retry(effect, patience))
+export const patiently = <A>(effect: Effect.Effect<A, PersistenceFailed>): Effect.Effect<A> => Effect.orDie(Effect.retry(effect, patience))
 
 /** What was written to an execution since a sequence number; undefined where there is none. */
-export const readExecution = (
-  from: ReadingFrom,
-  key: InstanceKey,
-  after: number,
-): Effect.Effect<ReadExecution | Unreadable | undefined> =>
+export const readExecution = (from: ReadingFrom, key: InstanceKey, after: number): Effect.Effect<ReadExecution | Unreadable | undefined> =>
   patiently(
     Effect.gen(function* () {
       const opened = yield* from.journal.open(key)

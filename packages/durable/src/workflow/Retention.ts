@@ -46,10 +46,7 @@ const pruneOld = (journal: JournalService, machine: string, retentionMillis: num
 
 /** Removes the journal of one execution that has ended and keeps its result; how many events went. */
 export const pruneExecution = (journal: JournalService, key: InstanceKey): Effect.Effect<number, PersistenceFailed> =>
-  Effect.flatMap(
-    journal.open(key),
-    Option.match({ onNone: () => Effect.succeed(0), onSome: (opened) => pruneOpened(journal, opened) }),
-  )
+  Effect.flatMap(journal.open(key), Option.match({ onNone: () => Effect.succeed(0), onSome: (opened) => pruneOpened(journal, opened) }))
 
 const pruneOpened = (journal: JournalService, opened: OpenedInstance): Effect.Effect<number, PersistenceFailed> =>
   Effect.gen(function* () {

@@ -12,10 +12,10 @@ import * as Workflow from "effect/unstable/workflow/Workflow"
 import { WorkflowInstance } from "effect/unstable/workflow/WorkflowEngine"
 import { ActivityRun, type AnyActivity } from "./ActivityRun.ts"
 import type { Execution } from "./Execution.ts"
-import type { Executions } from "./Executions.ts"
 import { activityKey } from "./ExecutionState.ts"
+import type { Executions } from "./Executions.ts"
 import type { Run } from "./Run.ts"
-import type { ExitCodec, StoredExit } from "./StoredExit.ts"
+import { type ExitCodec, reread, type StoredExit } from "./StoredExit.ts"
 import { DuplicateStep } from "./WorkflowError.ts"
 
 type Result = Workflow.Result<unknown, unknown>
@@ -81,8 +81,7 @@ export class Steps {
         started.tell(told)
       }
       if (outcome._tag !== "Done") return over(outcome)
-      // As it is read after a restart.
-      const exit: StoredExit = JSON.parse(JSON.stringify(outcome.exit))
+      const exit = reread(outcome.exit)
       execution.append({ _tag: "Activity", name, attempt, exit }, true, (appended) =>
         over(appended === "stored" ? { _tag: "Done", exit } : { _tag: "Interrupted" }),
       )
@@ -108,12 +107,9 @@ export class Steps {
     what: string,
     use: (exit: Exit.Exit<unknown, unknown>) => A,
   ): Effect.Effect<A> {
-    return Effect.matchEffect(codec.decode(stored), {
-      onSuccess: (exit) => Effect.sync(() => use(exit)),
-      onFailure: (problem) => {
-        execution.hold(`the stored result of ${what} does not fit its schema: ${problem.message}`)
-        return Effect.interrupt
-      },
+    return Effect.catchEager(Effect.mapEager(codec.decode(stored), use), (problem) => {
+      execution.hold(`the stored result of ${what} does not fit its schema: ${problem.message}`)
+      return Effect.interrupt
     })
   }
 

@@ -74,23 +74,25 @@ const valueCodec = (schema: Schema.Top): ValueCodec => {
   return { encode: Schema.encodeUnknownEffect(json), decode: Schema.decodeUnknownEffect(json) }
 }
 
+/** Most schemas answer at once: with eager steps their answer is used at once too, without the way through the interpreter. */
 const exitCodec = (value: ValueCodec, cause: ValueCodec): ExitCodec => {
-  const failed = (reasons: unknown) => Effect.map(Effect.orDie(cause.encode(reasons)), (failure): StoredExit => ({ failure }))
+  const encodeCause = (reasons: unknown) => Effect.mapEager(cause.encode(reasons), (failure): StoredExit => ({ failure }))
+  const asDefect = (problem: unknown) => Effect.orDie(encodeCause(Cause.die(problem)))
   return {
     encode: (exit) =>
       Exit.isFailure(exit)
-        ? Effect.catch(
-            Effect.map(cause.encode(exit.cause), (failure): StoredExit => ({ failure })),
-            (problem) => failed(Cause.die(problem)),
-          )
-        : Effect.catch(
-            // JSON knows no undefined.
-            Effect.map(value.encode(exit.value), (success): StoredExit => ({ success: success ?? null })),
-            (problem) => failed(Cause.die(problem)),
-          ),
+        ? Effect.catchEager(encodeCause(exit.cause), asDefect)
+        : Effect.catchEager(Effect.mapEager(value.encode(exit.value), storedSuccess), asDefect),
     decode: (stored) =>
       "success" in stored
-        ? Effect.map(value.decode(stored.success), Exit.succeed)
-        : Effect.map(cause.decode(stored.failure), (reasons) => Exit.failCause(reasons as never)),
+        ? Effect.mapEager(value.decode(stored.success), Exit.succeed)
+        : Effect.mapEager(cause.decode(stored.failure), (reasons) => Exit.failCause(reasons as never)),
   }
 }
+
+/** JSON knows no undefined. */
+const storedSuccess = (success: unknown): StoredExit => ({ success: success ?? null })
+
+/** As it is read after a restart. What is no object comes back from JSON as it went in. */
+export const reread = (stored: StoredExit): StoredExit =>
+  "success" in stored && (typeof stored.success !== "object" || stored.success === null) ? stored : JSON.parse(JSON.stringify(stored))

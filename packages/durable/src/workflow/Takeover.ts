@@ -69,7 +69,9 @@ export class Takeover {
     const executions = this.#executions
     const owners = new Set(records.flatMap(({ reason, status }) => (status === "running" ? (reason ?? []) : [])))
     return Effect.map(
-      Effect.filter(owners, (owner) => (owner === executions.owner ? Effect.succeed(true) : Effect.map(executions.isAlive(owner), (is) => !is))),
+      Effect.filter(owners, (owner) =>
+        owner === executions.owner ? Effect.succeed(true) : Effect.map(executions.isAlive(owner), (is) => !is),
+      ),
       (dead) => new Set([undefined, ...dead]),
     )
   }

@@ -66,7 +66,8 @@ export class Waiting {
   tellPause(name: string, outcome: WaitOutcome, isKnown: (parent: string) => boolean) {
     for (const waiter of this.#waitersOf(name)) {
       if (waiter.by !== undefined) {
-        if (isKnown(instanceName(waiter.by))) this.#answer(waiter, outcome._tag === "Held" ? { _tag: "Suspended", cause: undefined } : outcome)
+        if (isKnown(instanceName(waiter.by)))
+          this.#answer(waiter, outcome._tag === "Held" ? { _tag: "Suspended", cause: undefined } : outcome)
       } else if (outcome._tag === "Held" || waiter.takesSuspended) this.#answer(waiter, outcome)
     }
   }

@@ -57,7 +57,9 @@ describe.each(Object.entries(stores))("%s: starting many inside a transaction", 
         const sql = yield* SqlClient
         const [one] = yield* sql.withTransaction(engine.startAll(Note, [{ id: "w-1", input: S.Working() }]))
         expect(one).toMatchObject({ _tag: "Failure", failure: { _tag: "PersistenceFailed", id: "w-1" } })
-        expect(Result.isFailure(one as never) && String((one as never as { failure: Error }).failure.message)).toContain("inside a transaction")
+        expect(Result.isFailure(one as never) && String((one as never as { failure: Error }).failure.message)).toContain(
+          "inside a transaction",
+        )
         const [outside] = yield* engine.startAll(Note, [{ id: "w-1", input: S.Working() }])
         expect(outside).toMatchObject({ _tag: "Success" })
         expect(yield* engine.live).toBe(1)

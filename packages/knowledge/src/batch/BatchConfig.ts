@@ -13,7 +13,7 @@ export type FailurePolicy = typeof FailurePolicy.Type
 
 export const BatchConfig = Schema.Struct({
   failurePolicy: FailurePolicy,
-  /** How many documents are worked on at once. */
+  /** How many documents are worked on at once. Those that are ready together are stored together. */
   concurrency: Schema.Int.check(Schema.isGreaterThan(0)),
   /** How often a failed batch may be started again. */
   maxRetries: Count,
@@ -25,7 +25,7 @@ export type BatchConfig = typeof BatchConfig.Type
 
 export const defaultBatchConfig: BatchConfig = {
   failurePolicy: "continue",
-  concurrency: 16,
+  concurrency: 64,
   maxRetries: 3,
   resolveEntities: true,
   validation: "quarantine",

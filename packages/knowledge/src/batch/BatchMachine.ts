@@ -6,7 +6,7 @@
 import { Event, Machine, refuse, Slot } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { ContentHash, DocumentId } from "../domain/Identity.ts"
+import { ContentHash } from "../domain/Identity.ts"
 import { Count } from "../domain/Quantity.ts"
 import { StorageUri } from "../domain/Uri.ts"
 import { BatchEvent } from "./BatchEvent.ts"
@@ -14,14 +14,12 @@ import { BatchFault, type BatchState, type BatchStats, S, type Stage, StageGraph
 
 export { S } from "./BatchState.ts"
 
-const found = { entityCount: Count, relationCount: Count }
-
 export const E = Event({
   StartExtraction: {},
-  DocumentCompleted: { documentId: DocumentId, ...found },
-  DocumentFailed: { documentId: DocumentId, error: Schema.String },
-  /** Documents that failed are to be tried once more, so they do not count as failed. */
-  DocumentsRetried: { count: Count, failuresSince: Schema.Int },
+  /** How far it is, in all: told now and then, so that a batch of many documents does not keep an event of each. */
+  DocumentsCounted: { documentsCompleted: Count, documentsFailed: Count, entityCount: Count, relationCount: Count },
+  /** Documents that failed are tried once more. */
+  DocumentsRetried: { failuresSince: Schema.Int },
   ExtractionComplete: {},
   ResolutionComplete: { graph: StageGraph, entitiesTotal: Count, clustersFormed: Count },
   ValidationComplete: { graph: StageGraph, violations: Count, quarantined: Count, reportUri: StorageUri },
@@ -54,22 +52,17 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
   )
 
   // A transition to the same state changes its data and nothing else: the extraction goes on.
-  .on(S.Extracting, E.DocumentCompleted, S.Extracting, ({ state, event }) =>
+  // After a restart the work counts from the beginning again: what is completed stays so.
+  .on(S.Extracting, E.DocumentsCounted, S.Extracting, ({ state, event }) =>
     S.Extracting.derive(state, {
-      documentsCompleted: state.documentsCompleted + 1,
-      entityCount: state.entityCount + event.entityCount,
-      relationCount: state.relationCount + event.relationCount,
+      documentsCompleted: Math.max(state.documentsCompleted, event.documentsCompleted),
+      documentsFailed: event.documentsFailed,
+      entityCount: Math.max(state.entityCount, event.entityCount),
+      relationCount: Math.max(state.relationCount, event.relationCount),
     }),
-  )
-  .on(S.Extracting, E.DocumentFailed, S.Extracting, ({ state }) =>
-    S.Extracting.derive(state, { documentsFailed: state.documentsFailed + 1 }),
   )
   .on(S.Extracting, E.DocumentsRetried, S.Extracting, ({ state, event }) =>
-    S.Extracting.derive(state, {
-      documentsFailed: Math.max(0, state.documentsFailed - event.count),
-      failuresSince: event.failuresSince,
-      round: state.round + 1,
-    }),
+    S.Extracting.derive(state, { failuresSince: event.failuresSince, round: state.round + 1 }),
   )
   .on(S.Extracting, E.ExtractionComplete, [S.Resolving, S.Failed], ({ state, at }) => {
     if (state.documentsCompleted > 0) return S.Resolving.derive(state)

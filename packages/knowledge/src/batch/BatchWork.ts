@@ -12,7 +12,7 @@ import { endRuns, extractDocuments, type Tell } from "./ExtractionStage.ts"
 import { ingestGraph, resolveEntities, validateGraph, withdrawGraph } from "./GraphStages.ts"
 
 /** Sends an event to a batch under an id of the sender's own. */
-export type TellBatch = (batch: BatchId, event: typeof E.Type, id: string) => Effect.Effect<void, SendError>
+export type TellBatch = (batch: BatchId, event: typeof E.Type, id?: string) => Effect.Effect<void, SendError>
 
 /** Files of batches go below the folder. */
 export const batchMachine = (folder: StorageFolder, tellBatch: TellBatch) => {

@@ -88,9 +88,9 @@ const make = (folder: StorageFolder) =>
       )
 
     /** From the work of the batch itself, so it is there. */
-    const tell = (batch: BatchId, event: Event, id: string): Effect.Effect<void, SendError> =>
+    const tell = (batch: BatchId, event: Event, id?: string): Effect.Effect<void, SendError> =>
       find(batch).pipe(
-        Effect.flatMap((one) => one.send(event, { id })),
+        Effect.flatMap((one) => one.send(event, id === undefined ? {} : { id })),
         Effect.catchTag(["BatchNotFound", "InstanceNotFound"], Effect.die),
       )
 

@@ -5,39 +5,38 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { type DocumentId, runIdOf } from "../domain/Identity.ts"
+import { runIdOf } from "../domain/Identity.ts"
 import type { Manifest, ManifestDocument } from "../domain/Manifest.ts"
 import { Extractions } from "../run/Extractions.ts"
-import type { RunResult } from "../run/ExtractionWorkflow.ts"
 import { RunFailed } from "../run/RunFailed.ts"
 import { RunStore } from "../run/RunStore.ts"
 import { Storage } from "../storage/Storage.ts"
-import { BatchEvent } from "./BatchEvent.ts"
-import { BatchEventLog } from "./BatchEventLog.ts"
 import { E, type S } from "./BatchMachine.ts"
-import { progressPercent } from "./BatchProgress.ts"
 import { BatchStopped } from "./BatchStopped.ts"
+import { type ExtractionReport, startReport } from "./ExtractionReport.ts"
 import { loadManifest } from "./StageFiles.ts"
 
 type Extracting = typeof S.Extracting.Type
 
 /** How a stage speaks to its batch. The same id again is answered, not repeated: a stage that starts over counts nothing twice. */
-export type Tell = (event: typeof E.Type, id: string) => Effect.Effect<void, SendError>
-
-const facts = BatchEvent.cases
-
-/** How often progress is told at most, in milliseconds. */
-const progressInterval = 1000
+export type Tell = (event: typeof E.Type, id?: string) => Effect.Effect<void, SendError>
 
 export const extractDocuments = (state: Extracting, tell: Tell) =>
   Effect.gen(function* () {
     const manifest = yield* loadManifest(yield* Storage, state.manifestUri)
-    const failed = yield* extractAll(state, manifest, manifest.documents, tell)
-    if (failed.length > 0 && state.config.failurePolicy === "retryFailed" && state.round === 0) {
-      const again = { failuresSince: (yield* Clock.currentTimeMillis) + 1, round: 1 }
-      yield* tell(E.DocumentsRetried({ count: failed.length, failuresSince: again.failuresSince }), `${state.attempt}/retried`)
-      yield* extractAll({ ...state, ...again }, manifest, failed, tell)
-    }
+    const report = yield* startReport(state, tell)
+    const extract = (round: Pick<Extracting, "failuresSince">, documents: ReadonlyArray<ManifestDocument>) =>
+      extractAll({ ...state, ...round }, manifest, documents, report)
+    const rounds = Effect.gen(function* () {
+      const failed = yield* extract(state, manifest.documents)
+      if (failed.length > 0 && state.config.failurePolicy === "retryFailed" && state.round === 0) {
+        const again = { failuresSince: (yield* Clock.currentTimeMillis) + 1 }
+        yield* tell(E.DocumentsRetried(again), `${state.attempt}/retried`)
+        yield* extract(again, failed)
+      }
+      yield* report.end
+    })
+    yield* Effect.raceFirst(rounds, report.telling)
     yield* tell(E.ExtractionComplete(), `${state.attempt}/extracted`)
   }).pipe(
     // Documents beside the one that ended the batch are still being worked on. An interrupt leaves that to who interrupts.
@@ -59,47 +58,30 @@ export const endRuns = ({ batchId }: Pick<Extracting, "batchId">) =>
   })
 
 /** The documents that failed. */
-const extractAll = (state: Extracting, manifest: Manifest, documents: ReadonlyArray<ManifestDocument>, tell: Tell) =>
+const extractAll = (state: Extracting, manifest: Manifest, documents: ReadonlyArray<ManifestDocument>, report: ExtractionReport) =>
   Effect.gen(function* () {
-    const log = yield* BatchEventLog
     const extractions = yield* Extractions
-    const { batchId, attempt, round, config } = state
     const failed: Array<ManifestDocument> = []
-    // What was told of a document before is not told again.
-    const told = yield* log.completed(batchId)
-    const progress = yield* progressOf(state, documents.length)
 
     const failure = (document: ManifestDocument, { code, detail }: RunFailed) =>
       Effect.gen(function* () {
-        const { documentId } = document
         failed.push(document)
-        yield* tell(E.DocumentFailed({ documentId, error: detail }), `${attempt}/${round}/failed/${documentId}`)
-        yield* log.emit(facts.DocumentFailed.make({ batchId, at: yield* Clock.currentTimeMillis, documentId, error: detail }))
-        if (config.failurePolicy === "failFast")
-          return yield* new BatchStopped({ code, problem: `document ${document.sourceUri}: ${detail}` })
-        yield* progress("documentsFailed")
-      })
-
-    const success = (documentId: DocumentId, { entities: entityCount, facts: relationCount }: RunResult) =>
-      Effect.gen(function* () {
-        yield* tell(E.DocumentCompleted({ documentId, entityCount, relationCount }), `${attempt}/completed/${documentId}`)
-        if (told.has(documentId)) return yield* progress("documentsCompleted")
-        const at = yield* Clock.currentTimeMillis
-        yield* log.emit(facts.DocumentCompleted.make({ batchId, at, documentId, entityCount, relationCount }))
-        yield* progress("documentsCompleted")
+        yield* report.failed(document.documentId, detail)
+        if (state.config.failurePolicy !== "failFast") return
+        yield* report.end
+        return yield* new BatchStopped({ code, problem: `document ${document.sourceUri}: ${detail}` })
       })
 
     const extract = (document: ManifestDocument) =>
       Effect.gen(function* () {
-        const { documentId } = document
-        if (!told.has(documentId)) yield* log.emit(facts.DocumentStarted.make({ batchId, at: yield* Clock.currentTimeMillis, documentId }))
+        yield* report.started(document.documentId)
         const exit = yield* Effect.exit(extractions.complete(requestOf(state, manifest, document), state.failuresSince))
-        if (Exit.isSuccess(exit)) return yield* success(documentId, exit.value)
+        if (Exit.isSuccess(exit)) return yield* report.completed(document.documentId, exit.value)
         const reason = exit.cause.reasons.find(Cause.isFailReason)
         return yield* failure(document, reason === undefined ? yield* cancelled(state, document, exit.cause) : reason.error)
       })
 
-    yield* Effect.forEach(documents, extract, { concurrency: config.concurrency, discard: true })
+    yield* Effect.forEach(documents, extract, { concurrency: state.config.concurrency, discard: true })
     return failed
   })
 
@@ -111,27 +93,6 @@ const cancelled = ({ batchId }: Extracting, { documentId }: ManifestDocument, ca
     const run = yield* Effect.flatMap(Extractions, (extractions) => extractions.get(runId))
     if (run.status !== "cancelled") return yield* Effect.interrupt
     return new RunFailed({ runId, code: "Cancelled", detail: "its run was cancelled; resume the batch to go on", retryable: true })
-  })
-
-/** Counts documents, and tells of it now and then. */
-const progressOf = (state: Extracting, count: number) =>
-  Effect.gen(function* () {
-    const log = yield* BatchEventLog
-    // In the second round only those that failed are passed again.
-    const reached = { documentsCompleted: state.documentsTotal - count, documentsFailed: 0 }
-    let toldAt = yield* Clock.currentTimeMillis
-    return (counted: keyof typeof reached) =>
-      Effect.gen(function* () {
-        reached[counted]++
-        const completedDocuments = reached.documentsCompleted
-        const at = yield* Clock.currentTimeMillis
-        const isLast = completedDocuments + reached.documentsFailed === state.documentsTotal
-        if (!isLast && at - toldAt < progressInterval) return
-        toldAt = at
-        const { batchId, documentsTotal: totalDocuments } = state
-        const progress = progressPercent({ ...state, ...reached })
-        yield* log.emit(facts.StageProgress.make({ batchId, at, completedDocuments, totalDocuments, progress }))
-      })
   })
 
 const requestOf = (state: Extracting, manifest: Manifest, document: ManifestDocument) => ({

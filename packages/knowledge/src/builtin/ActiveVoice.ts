@@ -4,7 +4,7 @@
  */
 import { determiners, isFunctionWord } from "../language/FunctionWords.ts"
 import type { Candidate } from "./Candidates.ts"
-import { isOneName, isVerbLike } from "./ObjectFeatures.ts"
+import { isNegated, isOneName, isVerbLike } from "./ObjectFeatures.ts"
 import type { PropertyView } from "./PropertyView.ts"
 import type { SentenceView } from "./SentenceView.ts"
 import type { Trigger } from "./Triggers.ts"
@@ -27,7 +27,7 @@ export const findReversals = (
     properties[property]?.agentive !== true
       ? []
       : found.flatMap(({ at, strength }) => {
-          if (strength !== "label" || !isActive(view, at)) return []
+          if (strength !== "label" || !isActive(view, at) || isNegated(view, at)) return []
           const doer = nameEndingBefore(view, candidates, at)
           const done = nameBeginningAfter(view, candidates, at)
           return doer === undefined || done === undefined ? [] : [{ property, doer, done }]

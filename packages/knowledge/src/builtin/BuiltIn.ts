@@ -33,7 +33,7 @@ export const builtInName = "built-in"
  * Where one more wrong fact does more harm than one more right one does good, going by the mean of precision and recall.
  * That is at half of that mean, which was a third on examples held back; a little lower, for examples seldom name all facts.
  */
-export const defaultLeastConfidence = 0.1
+export const defaultLeastConfidence = 0.08
 
 /** From here on at least three facts in five hold; what goes into a graph without being looked at should be as sure as this. */
 export const highPrecisionConfidence = 0.6

@@ -55,18 +55,7 @@ export class BuiltInReader {
 
   /** Everything the chunk states, surest first. `spans` are places to look at in any case. */
   facts(chunk: Chunk, leastConfidence: number, spans: ReadonlyArray<Span> = []): ReadonlyArray<Fact> {
-    const structure = readStructure(chunk.text, chunk.offset, this.names)
-    const statements = [
-      ...structure.statements.flatMap((statement) => this.structural(statement)),
-      ...structure.prose.flatMap(({ piece, topic }) =>
-        this.prose(piece, topic?.name, spans).map((statement) => withoutArticle(statement, chunk.text)),
-      ),
-    ]
-    const facts = statements.flatMap((statement) => {
-      const fact = statement.confidence < leastConfidence ? undefined : factOf(this.ontology, this.labels, chunk, statement)
-      return fact === undefined ? [] : [fact]
-    })
-    return compatible(this.ontology, facts)
+    return this.read(chunk, leastConfidence, spans).facts
   }
 
   /** The facts between given mentions. Those that came from here were found among places that are looked at anyway. */
@@ -92,17 +81,30 @@ export class BuiltInReader {
       const known = found.get(key)
       if (known === undefined || known.confidence < mention.confidence) found.set(key, mention)
     }
-    const facts = this.facts(chunk, leastConfidence)
+    const { facts, sentences } = this.read(chunk, leastConfidence, [])
     for (const fact of facts) {
       add(fact.subject)
       if (fact.object._tag === "Entity") add(fact.object.mention)
     }
-    for (const { piece } of readStructure(chunk.text, chunk.offset, this.names).prose) {
-      for (const read of this.sentences(piece, [])) for (const mention of this.named(read, found)) add(mention)
-    }
+    for (const sentence of sentences) for (const mention of this.named(sentence, found)) add(mention)
     const mentions = [...found.values()].sort((one, other) => one.span.start - other.span.start || other.span.end - one.span.end)
     this.last = { chunk, leastConfidence, facts, spans: new Set(mentions.map(({ span }) => spanKey(span))) }
     return mentions
+  }
+
+  /** What the chunk states, and its sentences as they were read for it. */
+  private read(chunk: Chunk, leastConfidence: number, spans: ReadonlyArray<Span>) {
+    const structure = readStructure(chunk.text, chunk.offset, this.names)
+    const prose = structure.prose.map(({ piece, topic }) => ({ sentences: this.sentences(piece, spans), heading: topic?.name }))
+    const statements = [
+      ...structure.statements.flatMap((statement) => this.structural(statement)),
+      ...prose.flatMap(({ sentences, heading }) => this.prose(sentences, heading).map((one) => withoutArticle(one, chunk.text))),
+    ]
+    const facts = statements.flatMap((statement) => {
+      const fact = statement.confidence < leastConfidence ? undefined : factOf(this.ontology, this.labels, chunk, statement)
+      return fact === undefined ? [] : [fact]
+    })
+    return { facts: compatible(this.ontology, facts), sentences: prose.flatMap(({ sentences }) => sentences) }
   }
 
   private sentences(piece: Piece, spans: ReadonlyArray<Span>): ReadonlyArray<ReadSentence> {
@@ -112,9 +114,9 @@ export class BuiltInReader {
     })
   }
 
-  private prose(piece: Piece, heading: Piece | undefined, spans: ReadonlyArray<Span>): ReadonlyArray<Statement> {
+  private prose(sentences: ReadonlyArray<ReadSentence>, heading: Piece | undefined): ReadonlyArray<Statement> {
     let earlier: Place | undefined = heading === undefined ? undefined : { ...heading, kind: "name", said: [], known: [] }
-    return this.sentences(piece, spans).flatMap((read) => {
+    return sentences.flatMap((read) => {
       const found = this.labels.find(read.view)
       const placeOf = (at: number): Place => this.place(read, at, found)
       const before = earlier

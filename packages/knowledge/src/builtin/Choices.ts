@@ -16,7 +16,7 @@ const knownAsOther = objectFeature("known as other")
 
 /**
  * Calls `visit` for each candidate as the object of each property. The row of features is the same array every time, with
- * other content: making a new one each time took two thirds of the time of reading a sentence.
+ * other content: a sentence has hundreds of choices, and an array for each would be garbage at once.
  */
 export const visitObjectChoices = (
   read: ReadSentence,
@@ -77,12 +77,18 @@ const sentenceEvidence = (read: ReadSentence, evidence: Evidence, properties: nu
   })
 }
 
-const subjectEvidence = subjectClues.map((clue) => [clue, subjectFeature(`evidence ${clue}`)] as const)
+const subjectEvidence = subjectClues
+  .filter((clue) => clue !== "article")
+  .map((clue) => [clue, subjectFeature(`evidence ${clue}`)] as const)
+const articleFeature = subjectFeature("article as in examples")
 
 /** One row for each candidate and, with an earlier subject to go back to, one more. */
 export const subjectRows = (read: ReadSentence, evidence: Evidence, hasEarlier: boolean): ReadonlyArray<Float64Array> => {
   const rows = describeSubjects(read.view, read.candidates)
+  const custom = (evidence.odds("article", "with")[0] ?? 0) - (evidence.odds("article", "without")[0] ?? 0)
   rows.forEach((row, at) => {
+    const { article } = read.subjectClues[at]!
+    row[articleFeature] = article === "with" ? custom : article === "without" ? -custom : 0
     for (const [clue, feature] of subjectEvidence) row[feature] = evidence.odds(clue, read.subjectClues[at]![clue])[0] ?? 0
   })
   return hasEarlier ? [...rows, describeEarlierSubject(read.view)] : rows

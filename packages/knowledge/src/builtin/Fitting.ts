@@ -21,7 +21,10 @@ export const priorWeights = (): Weights => ({
   subject: Float64Array.from(subjectFeatures, (name) => subjectPrior[name]),
 })
 
-/** Forty examples move weights held like this by a tenth or two; that was best on examples held back. */
+/**
+ * Held like this, forty examples move a weight only a little; on examples held back that was a hair better than not at all
+ * (F1 .325 against .320) and better than letting them loose (.309).
+ */
 const objectHold = 64
 const subjectHold = 200
 const rounds = 40

@@ -32,7 +32,7 @@ export const factOf = (ontology: OntologyIndex, labels: ClassLabels, source: Sou
   if (nameKey(subject.text) === nameKey(object.text)) return undefined
   const type = labels.meeting(ontology.domainOf(property), subject.said, subject.known)
   const end = type === undefined ? undefined : objectOf(ontology, labels, statement)
-  if (type === undefined || end === undefined) return undefined
+  if (type === undefined || end === undefined || excludes(ontology, subject, type)) return undefined
   const span = { start: Math.min(subject.start, object.start), end: Math.max(subject.end, object.end) }
   return {
     subject: mentionOf(subject, type, confidence),
@@ -62,8 +62,13 @@ const objectOf = (ontology: OntologyIndex, labels: ClassLabels, { property, obje
     object.said,
     object.known,
   )
-  return type === undefined ? undefined : { _tag: "Entity", mention: mentionOf(object, type, confidence) }
+  if (type === undefined || excludes(ontology, object, type)) return undefined
+  return { _tag: "Entity", mention: mentionOf(object, type, confidence) }
 }
+
+/** Whether the text says that something is of a class which the other class excludes. */
+const excludes = (ontology: OntologyIndex, { said, known }: Place, type: string): boolean =>
+  [...said, ...known].some((iri) => ontology.areDisjoint(iri, type))
 
 const isValue = (ontology: OntologyIndex, property: string, object: Place): boolean => {
   const kind = ontology.properties.get(property)?.kind

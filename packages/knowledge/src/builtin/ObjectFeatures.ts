@@ -13,7 +13,7 @@ import type { WorldNames } from "./WorldNames.ts"
 
 /**
  * Where training begins, and what is used as it is when there are no examples. Rounded from fits to sentences of several
- * unrelated ontologies; each was checked to hold on ontologies it was not fitted to.
+ * unrelated ontologies; fitted without one of them, they served that one nearly as well (F1 .278 against .297).
  */
 export const objectPrior = {
   choice: 0,
@@ -147,8 +147,8 @@ const traitsOf = (view: SentenceView, candidate: Candidate, names: ReadonlyArray
   }
 }
 
-/** Whether a word of the same clause says that it is not so. */
-const isNegated = (view: SentenceView, first: number): boolean => {
+/** Whether a word of the same clause before a place says that it is not so. */
+export const isNegated = (view: SentenceView, first: number): boolean => {
   for (let at = first - 1; at >= 0 && at > first - 10; at--) {
     const word = view.words[at] ?? ""
     if (/^[,;:]$/.test(word) || word === "but") return false

@@ -38,7 +38,7 @@ export const trainRanking = (examples: ReadonlyArray<Choices>, { begin, hold, ro
   return weights
 }
 
-/** Choices with the features that are not zero written one after the other; about two thirds of them are zero. */
+/** Choices with the features that are not zero written one after the other; most are zero. */
 interface Packed {
   readonly features: Uint16Array
   readonly values: Float64Array

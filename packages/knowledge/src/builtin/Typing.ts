@@ -2,12 +2,13 @@
  * Which class an entity is of: what the property asks for, made more special where the text says so ("Emma is a novel",
  * "the novelist Jane Austen"), or what is known of the name beforehand.
  */
-import { stem } from "../language/Stem.ts"
+import { withoutPlural } from "../language/Stem.ts"
 import { labelKey } from "../language/Words.ts"
 import type { ClassExpression } from "../ontology/Ontology.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import type { Candidate } from "./Candidates.ts"
 import type { Gazetteer } from "./Gazetteer.ts"
+import { isVerbLike } from "./ObjectFeatures.ts"
 import { classesMeeting } from "./OntologyView.ts"
 import type { SentenceView } from "./SentenceView.ts"
 
@@ -19,39 +20,43 @@ interface NamedClass {
 }
 
 export class ClassLabels {
-  private readonly byFirstStem = new Map<string, Array<{ readonly stems: ReadonlyArray<string>; readonly iri: string }>>()
+  private readonly byFirstWord = new Map<string, Array<{ readonly words: ReadonlyArray<string>; readonly iri: string }>>()
   private readonly ontology: OntologyIndex
 
   constructor(ontology: OntologyIndex) {
     this.ontology = ontology
     for (const iri of ontology.classes.keys()) {
       for (const name of ontology.names(iri)) {
-        const stems = labelKey(name).split(" ").map(stem)
-        const [first] = stems
+        const words = labelKey(name).split(" ").map(withoutPlural)
+        const [first] = words
         if (first === undefined || first === "") continue
-        this.byFirstStem.set(first, [...(this.byFirstStem.get(first) ?? []), { stems, iri }])
+        this.byFirstWord.set(first, [...(this.byFirstWord.get(first) ?? []), { words, iri }])
       }
     }
   }
 
   find(view: SentenceView): ReadonlyArray<NamedClass> {
-    return view.stems.flatMap((first, at) =>
-      (this.byFirstStem.get(first) ?? []).flatMap(({ stems, iri }) =>
-        stems.every((one, index) => view.stems[at + index] === one) ? [{ iri, first: at, last: at + stems.length - 1 }] : [],
+    const singular = view.words.map(withoutPlural)
+    return singular.flatMap((first, at) =>
+      (this.byFirstWord.get(first) ?? []).flatMap(({ words, iri }) =>
+        words.every((one, index) => singular[at + index] === one) ? [{ iri, first: at, last: at + words.length - 1 }] : [],
       ),
     )
   }
 
-  /** The classes the text itself names for a candidate, the most telling first. */
+  /** The classes the text itself names for a candidate, the most telling first, and last those its own name names. */
   saidOf(view: SentenceView, candidate: Candidate, found: ReadonlyArray<NamedClass>): ReadonlyArray<string> {
-    const outside = found.filter(({ first, last }) => last < candidate.first || first > candidate.last)
     const predicate = predicateOf(view, candidate.last)
-    const said = outside.filter(
+    const said = found.filter(
       ({ first, last }) =>
-        isApposition(view, candidate, first, last) || (predicate !== undefined && first >= predicate[0] && last <= predicate[1]),
+        isApposition(view, candidate, first, last) ||
+        (predicate !== undefined && first >= predicate[0] && last <= predicate[1] && isHead(view, last)),
     )
-    // "comedy film": the longer label says more, and of equally long ones the later is the head.
-    return [...said].sort((one, other) => other.last - other.first - (one.last - one.first) || other.last - one.last).map(({ iri }) => iri)
+    const inName = found.filter(
+      ({ first, last }) =>
+        view.capital[first] && (first === candidate.first || last === candidate.last) && first >= candidate.first && last <= candidate.last,
+    )
+    return [...said.toSorted(moreTelling), ...inName.toSorted(moreTelling)].map(({ iri }) => iri)
   }
 
   /** The class for an entity that has to meet an expression. */
@@ -60,6 +65,13 @@ export class ClassLabels {
     return [...said, ...known].find((iri) => this.ontology.classes.has(iri) && meets(iri)) ?? classesMeeting(this.ontology, expression)[0]
   }
 }
+
+/** In "a film director" the film is not what is spoken of. */
+const isHead = (view: SentenceView, last: number): boolean => !view.content[last + 1] || isVerbLike(view.words[last + 1] ?? "")
+
+/** "comedy film": the longer label says more, and of equally long ones the later is the head. */
+const moreTelling = (one: NamedClass, other: NamedClass): number =>
+  other.last - other.first - (one.last - one.first) || other.last - one.last
 
 export const knownTypes = (gazetteer: Gazetteer | undefined, view: SentenceView, { first, last }: Candidate): ReadonlyArray<string> =>
   gazetteer?.typesOf(view.words.slice(first, last + 1)) ?? []

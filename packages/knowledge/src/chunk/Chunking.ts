@@ -34,6 +34,8 @@ export const chunkStream =
   (options: ChunkingOptions = {}) =>
   <E, R>(pieces: Stream.Stream<string, E, R>): Stream.Stream<Chunk, E, R> =>
     pieces.pipe(
+      // Piece by piece: what came together would be chunked together, and all of it held at once.
+      Stream.rechunk(1),
       Stream.mapAccumArray(
         () => new Chunker(options),
         (chunker, arrived) => [chunker, arrived.flatMap((piece) => [...chunker.push(piece)])] as const,
@@ -51,7 +53,7 @@ export class Chunker {
   /** Where the next sentence begins, in `text`. */
   private next = 0
   /** The sentences of the window that is being filled, in the document. */
-  private window: ReadonlyArray<Span> = []
+  private window: Array<Span> = []
   /** How many sentences of the window were already in the one before. */
   private repeated = 0
   private index = 0
@@ -89,7 +91,7 @@ export class Chunker {
         chunks.push(this.emit())
         this.slide(sentence)
       }
-      this.window = [...this.window, sentence]
+      this.window.push(sentence)
       this.next = end
     }
     this.forget()

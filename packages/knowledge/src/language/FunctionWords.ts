@@ -28,10 +28,6 @@ export const negations = set("not never no nobody none neither nor without hardl
 export const nameConnectors = set(`of the and for in on to de del della di da do dos das du des la le les el los las von van der den und y e
   et al bin ibn ben zu zum zur am im a an at from with by or 's n o' & vs v`)
 
-export const isFunctionWord = (word: string): boolean =>
-  determiners.has(word) ||
-  pronouns.has(word) ||
-  prepositions.has(word) ||
-  conjunctions.has(word) ||
-  auxiliaries.has(word) ||
-  others.has(word)
+const all: ReadonlySet<string> = new Set([...determiners, ...pronouns, ...prepositions, ...conjunctions, ...auxiliaries, ...others])
+
+export const isFunctionWord = (word: string): boolean => all.has(word)

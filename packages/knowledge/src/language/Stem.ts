@@ -29,7 +29,8 @@ const withoutInflection = (word: string): string => {
   return single
 }
 
-const withoutPlural = (word: string): string => {
+/** "cities" is the same word as "city"; "citizen" is another, though it may share a root. */
+export const withoutPlural = (word: string): string => {
   if (word.endsWith("ies")) return `${word.slice(0, -3)}y`
   return /(?:s|x|z|ch|sh)es$/.test(word) ? word.slice(0, -2) : word.replace(/([^su])s$/, "$1")
 }

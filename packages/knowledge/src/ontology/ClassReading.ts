@@ -30,6 +30,8 @@ export const readClasses = (
   const referred = [
     ...properties.flatMap((property) => [...property.domain.flat(), ...(property.kind === "datatype" ? [] : property.range.flat())]),
     ...[...graph.subjects()].filter((key) => graph.has(key, rdfs.subClassOf)),
+    ...unions.keys(),
+    ...disjoint.keys(),
   ].filter(isClass)
   // A class may be named only by its subclasses or in a domain; those in turn may have superclasses that are named nowhere else.
   const waiting = [...referred, ...[...classes.values()].flatMap(mentionedBy)]

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { type EntityRef, EntityRegistryJson, emptyRegistry, register } from "../domain/EntityRegistry.ts"
+import { type EntityRef, type EntityRegistry, EntityRegistryJson, emptyRegistry, register } from "../domain/EntityRegistry.ts"
 import { contentHashOf } from "../domain/Identity.ts"
 import type { ExtractionRun } from "../domain/Run.ts"
 import type { ExtractionFailed } from "../ExtractionFailed.ts"
@@ -30,6 +30,8 @@ export interface StepInput {
   readonly run: ExtractionRun
   readonly batchIndex: number
   readonly chunks: ReadonlyArray<Chunk>
+  /** Of the chunks: see `textHashOf`. */
+  readonly textHash: string
   readonly extractor: ExtractorService
   readonly ontology: OntologyIndex
 }
@@ -57,12 +59,13 @@ export const extractStep = (input: StepInput): Effect.Effect<StepResult, StepErr
     const usage = found.reduce((sum, one) => addUsage(sum, one.usage), noUsage)
     const at = yield* Clock.currentTimeMillis
     const graph = yield* prepareArtifact(run.runId, graphKey(batchIndex), yield* graphText(input, mentions, accepted), at)
-    const entities = yield* prepareArtifact(run.runId, entitiesKey(batchIndex), registryText(input, found), at)
+    const registry = registryOf(input, found)
+    const entities = yield* prepareArtifact(run.runId, entitiesKey(batchIndex), Schema.encodeSync(EntityRegistryJson)(registry), at)
     const forReview = review.length === 0 ? [] : [yield* prepareArtifact(run.runId, reviewKey(batchIndex), JSON.stringify(review), at)]
     const result: StepResult = {
       chunks: chunks.length,
-      textHash: textHashOf(chunks),
-      entities: new Set(mentions.map((mention) => entityIri(run.documentId, mention))).size,
+      textHash: input.textHash,
+      entities: registry.entities.length,
       facts: accepted.length,
       forReview: review.length,
       calls: usage.calls,
@@ -118,7 +121,7 @@ const graphText = ({ run, extractor }: StepInput, mentions: ReadonlyArray<Mentio
 }
 
 /** Only what this batch met: the registry is the union of all batches. */
-const registryText = ({ run }: StepInput, found: ReadonlyArray<Found>): string => {
+const registryOf = ({ run }: StepInput, found: ReadonlyArray<Found>): EntityRegistry => {
   const refs = found.flatMap(({ chunk, mentions }) =>
     mentions.map(
       (mention): EntityRef => ({
@@ -130,5 +133,5 @@ const registryText = ({ run }: StepInput, found: ReadonlyArray<Found>): string =
       }),
     ),
   )
-  return Schema.encodeSync(EntityRegistryJson)(register(emptyRegistry, refs))
+  return register(emptyRegistry, refs)
 }

@@ -97,16 +97,17 @@ const extraction = (payload: Payload) =>
       Stream.runForEach((chunks) =>
         Effect.gen(function* () {
           const index = batchIndex++
+          const textHash = textHashOf(chunks)
           const result = yield* Activity.make({
             name: `extract-${index}`,
             success: StepResult,
             error: RunFailed,
             execute: Effect.suspend(() => {
               lastExecuted = index
-              return Effect.mapError(extractStep({ run, batchIndex: index, chunks, extractor, ontology }), failed)
+              return Effect.mapError(extractStep({ run, batchIndex: index, chunks, textHash, extractor, ontology }), failed)
             }),
           })
-          if (result.textHash !== textHashOf(chunks)) return yield* failed(new DocumentChanged({ uri: run.inputUri, batchIndex: index }))
+          if (result.textHash !== textHash) return yield* failed(new DocumentChanged({ uri: run.inputUri, batchIndex: index }))
           total = withStep(total, result)
         }),
       ),

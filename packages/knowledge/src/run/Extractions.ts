@@ -165,7 +165,7 @@ const make = Effect.gen(function* () {
         if (!isToResume) return yield* execute(run, request)
         const change = { expectedVersion: run.statusVersion, status: "running", at: yield* DateTime.now } as const
         return yield* execute(yield* Effect.mapError(runs.changeStatus(run, change), runFailed(run.runId)), request)
-      }),
+      }).pipe(runs.working),
     resume: (id, request) =>
       Effect.gen(function* () {
         const run = yield* get(id)

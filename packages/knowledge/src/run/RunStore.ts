@@ -68,6 +68,8 @@ export interface RunStoreService {
   ) => Effect.Effect<ExtractionRun, RunStoreFailed | RunStatusConflict | RunStatusRefused>
   /** Stores a finished batch of chunks. The same again changes nothing. */
   readonly saveStep: (step: RunStep) => Effect.Effect<void, RunStoreFailed>
+  /** Counts who is at work: their writes wait a moment for each other. */
+  readonly working: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   readonly saveArtifact: (artifact: ArtifactRow) => Effect.Effect<void, RunStoreFailed>
   readonly checkpoint: (run: RunId, batchIndex: number) => Effect.Effect<Option.Option<StoredCheckpoint>, RunStoreFailed>
   readonly lastCheckpoint: (run: RunId) => Effect.Effect<Option.Option<StoredCheckpoint>, RunStoreFailed>
@@ -141,22 +143,29 @@ const make = Effect.gen(function* () {
     )
   }
 
+  let underWay = 0
+
   /** True for every write that was made; false for a status that somebody else had changed. */
-  const write = yield* gathered<Write, boolean, RunStoreFailed>(writesAtOnce, (writes) =>
-    Effect.gen(function* () {
-      const latest = new Map(writes.flatMap((one) => artifactsOf(one)).map((row) => [`${row.run_id}\n${row.artifact_key}`, row]))
-      const steps = new Map(
-        writes.flatMap((one) =>
-          one._tag === "Step" ? [[`${one.step.checkpoint.run_id}\n${one.step.checkpoint.batch_index}`, one.step] as const] : [],
-        ),
-      )
-      yield* insertRuns([...new Map(writes.flatMap((one) => (one._tag === "Create" ? [[one.run.runId, one.run] as const] : []))).values()])
-      yield* upsertArtifacts([...latest.values()])
-      yield* insertSteps([...steps.values()])
-      return yield* Effect.forEach(writes, (one) =>
-        Effect.map(one._tag === "Status" ? updateStatus(one) : Effect.succeed(true), Exit.succeed),
-      )
-    }).pipe(sql.withTransaction, failing("write")),
+  const write = yield* gathered<Write, boolean, RunStoreFailed>(
+    writesAtOnce,
+    () => underWay,
+    (writes) =>
+      Effect.gen(function* () {
+        const latest = new Map(writes.flatMap((one) => artifactsOf(one)).map((row) => [`${row.run_id}\n${row.artifact_key}`, row]))
+        const steps = new Map(
+          writes.flatMap((one) =>
+            one._tag === "Step" ? [[`${one.step.checkpoint.run_id}\n${one.step.checkpoint.batch_index}`, one.step] as const] : [],
+          ),
+        )
+        yield* insertRuns([
+          ...new Map(writes.flatMap((one) => (one._tag === "Create" ? [[one.run.runId, one.run] as const] : []))).values(),
+        ])
+        yield* upsertArtifacts([...latest.values()])
+        yield* insertSteps([...steps.values()])
+        return yield* Effect.forEach(writes, (one) =>
+          Effect.map(one._tag === "Status" ? updateStatus(one) : Effect.succeed(true), Exit.succeed),
+        )
+      }).pipe(sql.withTransaction, failing("write")),
   )
 
   const get = (id: RunId) =>
@@ -200,6 +209,16 @@ const make = Effect.gen(function* () {
         return yield* new RunStatusConflict({ runId: run.runId, expectedVersion: change.expectedVersion, actualVersion })
       }),
     saveStep: (step) => Effect.asVoid(write({ _tag: "Step", step })),
+    working: (work) =>
+      Effect.suspend(() => {
+        underWay++
+        return Effect.ensuring(
+          work,
+          Effect.sync(() => {
+            underWay--
+          }),
+        )
+      }),
     saveArtifact: (artifact) => Effect.asVoid(write({ _tag: "Artifact", artifact })),
     checkpoint: (run, batchIndex) =>
       sql`select * from run_checkpoints where run_id = ${run} and batch_index = ${batchIndex}`.pipe(

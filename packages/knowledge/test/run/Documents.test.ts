@@ -50,7 +50,7 @@ describe("a run of a document that", () => {
           const { runId, facts } = yield* extractions.run(request(name))
           expect([name, facts]).toEqual([name, 2])
           const lines = yield* Stream.runCollect(extractions.lines(runId))
-          expect(lines.filter((line) => line.includes("#label> \"Ship"))).toHaveLength(4)
+          expect(lines.filter((line) => line.includes('#label> "Ship'))).toHaveLength(4)
         }
       }).pipe(Effect.provide(layer))
     }),

@@ -10,8 +10,8 @@ import { chunkText } from "../../src/chunk/Chunking.ts"
 import { ExtractionFailed } from "../../src/ExtractionFailed.ts"
 import type { Chunk } from "../../src/Extractor.ts"
 import { Extractions } from "../../src/run/Extractions.ts"
-import { StorageFull } from "../../src/storage/StorageError.ts"
 import type { StorageService } from "../../src/storage/Storage.ts"
+import { StorageFull } from "../../src/storage/StorageError.ts"
 import { folderWith, longText, opened, partOf, passing, port, requestIn } from "./Sea.ts"
 
 const away = new ExtractionFailed({ extractor: "test", reason: "Unavailable", retryable: true, detail: "away" })
@@ -23,7 +23,9 @@ const failingAt = (index: number) => {
 }
 
 const files = async (folder: string): Promise<ReadonlyArray<string>> =>
-  (await readdir(folder, { recursive: true, withFileTypes: true })).filter((one) => one.isFile()).map((one) => join(one.parentPath, one.name))
+  (await readdir(folder, { recursive: true, withFileTypes: true }))
+    .filter((one) => one.isFile())
+    .map((one) => join(one.parentPath, one.name))
 
 describe("a failed run", () => {
   it.live("that two resume at once is resumed by one, and the other is told", () =>
@@ -143,8 +145,8 @@ describe("a failed run", () => {
         // Only the batch whose graph found no room was asked about again.
         expect(asked.length - new Set(asked).size).toBe(2)
         expect(askedBefore.size).toBeGreaterThan(2)
-        const after = yield* Stream.runCollect(extractions.lines(full.runId))
-        expect(new Set(before).isSubsetOf(new Set(after))).toBe(true)
+        const after = new Set(yield* Stream.runCollect(extractions.lines(full.runId)))
+        expect(before.filter((line) => !after.has(line))).toEqual([])
       }).pipe(Effect.provide(port({ root, extractor: passing(asked), storage: small })))
     }),
   )

@@ -10,7 +10,10 @@ import { folderWith, partOf, port, requestIn } from "./Sea.ts"
 
 /** One sentence fills a chunk, so that each chunk names ships of its own. */
 const chunkCount = 6
-const text = Array.from({ length: chunkCount }, (_, index) => `Ship${index}1 passed Ship${index}2 ${"in the thick fog ".repeat(100)}off the cape.`).join(" ")
+const text = Array.from(
+  { length: chunkCount },
+  (_, index) => `Ship${index}1 passed Ship${index}2 ${"in the thick fog ".repeat(100)}off the cape.`,
+).join(" ")
 
 const ships = (index: number) => ({
   says: { entities: [1, 2].map((one) => ({ quote: `Ship${index}${one}`, class: "Ship", confidence: 0.9 })) },
@@ -18,7 +21,15 @@ const ships = (index: number) => ({
 const passed = (index: number) => ({
   says: {
     facts: [
-      { subject: 1, property: "passed", object: 2, value: null, normalized: null, confidence: 0.9, quote: `Ship${index}1 passed Ship${index}2` },
+      {
+        subject: 1,
+        property: "passed",
+        object: 2,
+        value: null,
+        normalized: null,
+        confidence: 0.9,
+        quote: `Ship${index}1 passed Ship${index}2`,
+      },
     ],
   },
 })
@@ -70,7 +81,9 @@ describe("a run that asks a model", () => {
         port({ root, extractor: yield* extractorOn(second, { budget: ample }) }),
       )
       expect(result.facts).toBe(chunkCount)
-      expect(second.heard.map(chunkOf)).toEqual(Array.from({ length: chunkCount - stored }, (_, index) => [stored + index, stored + index]).flat())
+      expect(second.heard.map(chunkOf)).toEqual(
+        Array.from({ length: chunkCount - stored }, (_, index) => [stored + index, stored + index]).flat(),
+      )
       // What the stored batches used counts in the end too.
       expect(result).toMatchObject({ calls: 2 * chunkCount, inputTokens: 200 * chunkCount, outputTokens: 40 * chunkCount })
     }),

@@ -24,14 +24,13 @@ export const base = "https://example.org/sea#"
 export const ontologyText = `@prefix : <${base}> . @prefix owl: <http://www.w3.org/2002/07/owl#> . :Ship a owl:Class . :passed a owl:ObjectProperty .`
 
 /** 600 facts in about twenty chunks of 2000 characters. */
-export const longText = Array.from(
-  { length: 600 },
-  (_, number) => `Ship${number} passed Ship${number + 1} in the fog off the coast.`,
-).join(" ")
+export const longText = Array.from({ length: 600 }, (_, number) => `Ship${number} passed Ship${number + 1} in the fog off the coast.`).join(
+  " ",
+)
 
 /** Finds "X passed Y", and tells of every chunk it was asked about. */
 export const passing = (
-  asked: { readonly push: (index: number) => unknown },
+  asked: { push(index: number): unknown },
   before: (chunk: Chunk) => Effect.Effect<void, ExtractionFailed> = () => Effect.void,
 ): ExtractorService => {
   const shipsIn = (chunk: Chunk) =>

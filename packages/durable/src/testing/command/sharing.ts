@@ -104,6 +104,31 @@ export const sharing: Topic = (it) => {
     }),
   )
 
+  it.effect("122 what the store gives a worker that is stopping is handed back at once", () =>
+    Effect.gen(function* () {
+      const name = yield* freshName
+      const queue = jobs(name)
+      let runs = 0
+      yield* queue.enqueueAll(numbered(5))
+      const { stop } = yield* onStore(
+        (commands) => ({ exchange: (request) => Effect.tap(commands.exchange(request), () => Effect.sleep(100)) }),
+        startWorker(queue, () =>
+          Effect.sync(() => {
+            runs++
+          }),
+        ),
+      )
+      yield* eventually(countsOf(name), (counts) => counts["processing"] === 5)
+      yield* stop
+      assert.strictEqual(runs, 0)
+      assert.deepStrictEqual(yield* countsOf(name), { pending: 5 })
+      assert.deepStrictEqual(
+        (yield* claim(name)).map(({ attempts }) => attempts),
+        [1, 1, 1, 1, 1],
+      )
+    }),
+  )
+
   it.effect("ten workers on one queue execute each command once", () =>
     Effect.gen(function* () {
       const name = yield* freshName

@@ -2,13 +2,13 @@
 import { PersistenceFailed } from "@detent/machine"
 import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import { Job, S, T, TimedCall } from "./Machines.ts"
 import type { Kit } from "./Rig.ts"
 import { outage } from "./StoreProbe.ts"
 
-const entries = (count: number, n = 0) => Array.from({ length: count }, (_, index) => ({ id: `j-${index}`, input: S.Busy({ n: n + index }) }))
+const entries = (count: number, n = 0) =>
+  Array.from({ length: count }, (_, index) => ({ id: `j-${index}`, input: S.Busy({ n: n + index }) }))
 
 export const bulk = ({ describe, test }: Kit) =>
   describe("starting many", () => {
@@ -30,12 +30,9 @@ export const bulk = ({ describe, test }: Kit) =>
         const { engine } = yield* open()
         yield* engine.start(Job, "j-1", S.Busy({ n: 99 }))
         const started = yield* engine.startAll(Job, [...entries(3), { id: "j-2", input: S.Busy({ n: 5 }) }])
-        expect(started.map((one) => (Result.isSuccess(one) ? one.success._tag : [one.failure._tag, one.failure.message.includes("j-")]))).toEqual([
-          "Busy",
-          ["ActorExists", true],
-          "Busy",
-          ["ActorExists", true],
-        ])
+        expect(
+          started.map((one) => (Result.isSuccess(one) ? one.success._tag : [one.failure._tag, one.failure.message.includes("j-")])),
+        ).toEqual(["Busy", ["ActorExists", true], "Busy", ["ActorExists", true]])
         expect(yield* journal.count("job")).toEqual(new Map([["Busy", 3]]))
         expect(yield* (yield* engine.ensure(Job, "j-2", S.Idle({ n: 0 }))).state).toEqual(S.Busy({ n: 2 }))
       }))
@@ -51,31 +48,32 @@ export const bulk = ({ describe, test }: Kit) =>
     test("one that has a deadline is in memory to keep it", ({ open, pass, record }) =>
       Effect.gen(function* () {
         const { engine } = yield* open()
-        yield* engine.startAll(TimedCall, [{ id: "c-1", input: T.Waiting({ minutes: 1 }) }, { id: "c-2", input: T.Quiet() }])
+        yield* engine.startAll(TimedCall, [
+          { id: "c-1", input: T.Waiting({ minutes: 1 }) },
+          { id: "c-2", input: T.Quiet() },
+        ])
         expect(yield* engine.live).toBe(1)
         yield* pass("1 minute")
         expect(yield* record({ machine: "call", id: "c-1" })).toMatchObject({ tag: "Late" })
       }))
 
-    test("a store that stored and did not say so is asked: nothing is told to exist that was just started", ({ open, journal, pass }) =>
+    test("a store that stored and did not say so is asked: nothing is told to exist that was just started", ({ open, journal, passFor }) =>
       Effect.gen(function* () {
         const { engine, probe } = yield* open()
         let failures = 1
         probe.onCommit = (_, commit) => (failures-- > 0 ? Effect.andThen(commit, Effect.fail(outage())) : commit)
         const fiber = yield* Effect.forkChild(engine.startAll(Job, entries(10)), { startImmediately: true })
-        yield* pass("1 second")
-        const started = yield* Fiber.join(fiber)
+        const started = yield* passFor(fiber)
         expect(started.every(Result.isSuccess)).toBe(true)
         expect(yield* journal.count("job")).toEqual(new Map([["Busy", 10]]))
       }))
 
-    test("a store that stays away fails it as a whole", ({ open, pass }) =>
+    test("a store that stays away fails it as a whole", ({ open, passFor }) =>
       Effect.gen(function* () {
         const { engine, probe } = yield* open({ storeTimeout: "2 seconds" })
         probe.onCommit = () => Effect.fail(outage())
         const fiber = yield* Effect.forkChild(Effect.flip(engine.startAll(Job, entries(2))), { startImmediately: true })
-        for (let second = 0; second < 6; second++) yield* pass("1 second")
-        expect(yield* Fiber.join(fiber)).toBeInstanceOf(PersistenceFailed)
+        expect(yield* passFor(fiber)).toBeInstanceOf(PersistenceFailed)
       }))
 
     test("an engine that has stopped starts nothing", ({ open, journal }) =>

@@ -10,7 +10,7 @@ import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import type * as Workflow from "effect/unstable/workflow/Workflow"
-import { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
+import type { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
 import type { TimerRecord } from "../../Commit.ts"
 import * as DurableWorkflow from "../../DurableWorkflow.ts"
 import { type InstanceRecord, Journal, type JournalService } from "../../Journal.ts"
@@ -54,11 +54,7 @@ export interface Rig {
   /** Lets time pass until an execution is in a phase. */
   readonly comesTo: (workflow: Workflow.Any, executionId: string, phase: DurableWorkflow.Phase) => Effect.Effect<void>
   /** Lets time pass until what is read is as wanted. */
-  readonly inTime: <A, E, R>(
-    read: Effect.Effect<A, E, R>,
-    holds: (value: A) => boolean,
-    step?: Duration.Input,
-  ) => Effect.Effect<A, E, R>
+  readonly inTime: <A, E, R>(read: Effect.Effect<A, E, R>, holds: (value: A) => boolean, step?: Duration.Input) => Effect.Effect<A, E, R>
   /** Lets time pass, and what it set off happen. */
   readonly pass: (duration: Duration.Input) => Effect.Effect<void>
   /** Lets everything happen that needs no time. */

@@ -59,7 +59,9 @@ export const children = ({ describe, test }: Kit) => {
           Layer.merge(
             Child.toLayer(({ id }) => Effect.fail(`${id} is ill`)),
             Parent.toLayer(({ id }) =>
-              id === "handles" ? Effect.catch(Child.execute({ id: "c" }), (error) => Effect.succeed(`so: ${error}`)) : Child.execute({ id: "c" }),
+              id === "handles"
+                ? Effect.catch(Child.execute({ id: "c" }), (error) => Effect.succeed(`so: ${error}`))
+                : Child.execute({ id: "c" }),
             ),
           ),
         )
@@ -87,7 +89,13 @@ export const children = ({ describe, test }: Kit) => {
         expect(yield* record(Child, yield* Child.executionId({ id: "c" }))).toMatchObject({ tag: "Completed", resident: false })
       }))
 
-    test("a process that dies between a child's end and its parent's waking wakes the parent when it is back", ({ open, reaches, pass, record, comesTo }) =>
+    test("a process that dies between a child's end and its parent's waking wakes the parent when it is back", ({
+      open,
+      reaches,
+      pass,
+      record,
+      comesTo,
+    }) =>
       Effect.gen(function* () {
         const calls = new Calls()
         const workflows = Layer.merge(
@@ -135,7 +143,12 @@ export const children = ({ describe, test }: Kit) => {
         ])
       }))
 
-    test("a parent of 2,000 children that all sleep is gone through a few times, not once for each of them", ({ open, reaches, pass, comesTo }) =>
+    test("a parent of 2,000 children that all sleep is gone through a few times, not once for each of them", ({
+      open,
+      reaches,
+      pass,
+      comesTo,
+    }) =>
       Effect.gen(function* () {
         let runs = 0
         const calls = new Calls()
@@ -161,7 +174,13 @@ export const children = ({ describe, test }: Kit) => {
         expect(runs).toBeLessThan(30)
       }))
 
-    test("executions are nested a hundred deep, and the sleep of the last one puts all of them to sleep", ({ open, pass, eventually, inTime, journal }) =>
+    test("executions are nested a hundred deep, and the sleep of the last one puts all of them to sleep", ({
+      open,
+      pass,
+      eventually,
+      inTime,
+      journal,
+    }) =>
       Effect.gen(function* () {
         const { run } = yield* open(
           Nested.toLayer(({ depth }) =>

@@ -138,7 +138,10 @@ export const compensating = ({ describe, test }: Kit) => {
         const calls = new Calls()
         const names = ["a", "b", "c", "d", "e"]
         const body = () =>
-          Effect.andThen(Effect.forEach(names, (name) => step(calls, name), { concurrency: "unbounded" }), Effect.fail("no"))
+          Effect.andThen(
+            Effect.forEach(names, (name) => step(calls, name), { concurrency: "unbounded" }),
+            Effect.fail("no"),
+          )
         const probe = new StoreProbe()
         let compensated = 0
         probe.onCommit = (commits, commit) =>

@@ -25,9 +25,7 @@ export const completing = ({ describe, test }: Kit) => {
     test("one that is completed from outside is an event, and wakes the execution", ({ open, reaches, tags }) =>
       Effect.gen(function* () {
         const calls = new Calls()
-        const { run } = yield* open(
-          Approval.toLayer(() => Effect.andThen(calls.activity("ask"), DurableDeferred.await(Answer))),
-        )
+        const { run } = yield* open(Approval.toLayer(() => Effect.andThen(calls.activity("ask"), DurableDeferred.await(Answer))))
         const id = yield* run(Approval.execute({ id: "a" }, { discard: true }))
         yield* reaches(Approval, id, "Suspended")
         yield* run(DurableDeferred.succeed(Answer, { token: tokenOf(id), value: "granted" }))
@@ -94,7 +92,13 @@ export const completing = ({ describe, test }: Kit) => {
                   Activity.make({
                     name: "slow",
                     success: Schema.String,
-                    execute: Effect.andThen(calls.note("slow"), Effect.as(Effect.promise(() => slow.promise), "done")),
+                    execute: Effect.andThen(
+                      calls.note("slow"),
+                      Effect.as(
+                        Effect.promise(() => slow.promise),
+                        "done",
+                      ),
+                    ),
                   }),
                 ],
                 { concurrency: "unbounded" },

@@ -47,9 +47,7 @@ export const failures = ({ describe, test }: Kit) => {
           }
           const { run } = yield* rig.open(layerOf(calls), { probe })
           const ids = ["a", "b", "c"]
-          const waiting = yield* Effect.forkChild(
-            run(Effect.forEach(ids, (id) => Job.execute({ id }), { concurrency: "unbounded" })),
-          )
+          const waiting = yield* Effect.forkChild(run(Effect.forEach(ids, (id) => Job.execute({ id }), { concurrency: "unbounded" })))
           yield* rig.inTime(rig.journal.count("workflow/Job"), (counts) => counts.get("Suspended") === 3, "500 millis")
           yield* rig.pass("10 minutes")
           yield* passUntil(rig, () => ids.every((id) => calls.of(`two ${id}`) === 1))

@@ -25,11 +25,16 @@ const isInterrupted = (result: Option.Option<Workflow.Result<unknown, unknown>>)
   Cause.hasInterruptsOnly(result.value.exit.cause)
 
 export const interrupting = ({ describe, test }: Kit) => {
-  const booked = (calls: Calls, what: string) =>
-    Trip.withCompensation(calls.activity(`book ${what}`), () => calls.note(`cancel ${what}`))
+  const booked = (calls: Calls, what: string) => Trip.withCompensation(calls.activity(`book ${what}`), () => calls.note(`cancel ${what}`))
 
   describe("interrupting", () => {
-    test("a sleeping execution is compensated, last step first, once, and ends as interrupted", ({ open, reaches, record, tags, deadlines }) =>
+    test("a sleeping execution is compensated, last step first, once, and ends as interrupted", ({
+      open,
+      reaches,
+      record,
+      tags,
+      deadlines,
+    }) =>
       Effect.gen(function* () {
         const calls = new Calls()
         const { run } = yield* open(
@@ -50,12 +55,7 @@ export const interrupting = ({ describe, test }: Kit) => {
         expect(isInterrupted(yield* run(Trip.poll(id)))).toBe(true)
         expect(yield* record(Trip, id)).toMatchObject({ status: "final", resident: false })
         expect(yield* deadlines(Trip, id)).toEqual([])
-        expect((yield* tags(Trip, id)).slice(4)).toEqual([
-          "Interrupt",
-          "Compensated/book hotel",
-          "Compensated/book flight",
-          "Interrupted",
-        ])
+        expect((yield* tags(Trip, id)).slice(4)).toEqual(["Interrupt", "Compensated/book hotel", "Compensated/book flight", "Interrupted"])
       }))
 
     test("an activity under way is let finish, and compensated; the next step is not taken", ({ open, reaches, until }) =>
@@ -147,9 +147,7 @@ export const interrupting = ({ describe, test }: Kit) => {
     test("that was asked for before a crash is carried out after it", ({ open, reaches, until }) =>
       Effect.gen(function* () {
         const calls = new Calls()
-        const first = yield* open(
-          Trip.toLayer(() => Effect.andThen(booked(calls, "flight"), Effect.as(calls.stuck("forever"), ""))),
-        )
+        const first = yield* open(Trip.toLayer(() => Effect.andThen(booked(calls, "flight"), Effect.as(calls.stuck("forever"), ""))))
         const id = yield* first.run(Trip.execute({ id: "a" }, { discard: true }))
         yield* until(() => calls.of("forever") === 1)
         yield* first.run(Trip.interrupt(id))

@@ -31,7 +31,11 @@ const layerOf = (calls: Calls) =>
 
 export const keeping = ({ describe, test }: Kit) => {
   describe("ended executions", () => {
-    test("a pruned one has no events, and its result is still polled, executed and listed, also after a restart", ({ open, tags, record }) =>
+    test("a pruned one has no events, and its result is still polled, executed and listed, also after a restart", ({
+      open,
+      tags,
+      record,
+    }) =>
       Effect.gen(function* () {
         const calls = new Calls()
         const first = yield* open(layerOf(calls))

@@ -11,7 +11,12 @@ import { StoreProbe } from "../engine/StoreProbe.ts"
 import { Calls } from "./Calls.ts"
 import type { Kit } from "./Rig.ts"
 
-const Job = Workflow.make("Job", { payload: { id: Schema.String }, success: Schema.String, error: Schema.String, idempotencyKey: ({ id }) => id })
+const Job = Workflow.make("Job", {
+  payload: { id: Schema.String },
+  success: Schema.String,
+  error: Schema.String,
+  idempotencyKey: ({ id }) => id,
+})
 const Gate = DurableDeferred.make("gate", { success: Schema.String })
 const gateOf = (executionId: string) => DurableDeferred.tokenFromExecutionId(Gate, { workflow: Job, executionId })
 
@@ -25,7 +30,9 @@ export const nodes = ({ describe, nodesTest }: Kit) => {
       Effect.gen(function* () {
         const [onA, onB] = [new Calls(), new Calls()]
         const workflows = (calls: Calls) =>
-          Job.toLayer(({ id }) => Effect.andThen(calls.activity(`one ${id}`), Effect.andThen(Effect.sleep(500), calls.activity(`two ${id}`))))
+          Job.toLayer(({ id }) =>
+            Effect.andThen(calls.activity(`one ${id}`), Effect.andThen(Effect.sleep(500), calls.activity(`two ${id}`))),
+          )
         const first = yield* open(workflows(onA), a)
         yield* open(workflows(onB), b)
         const ids = Array.from({ length: 30 }, (_, index) => `${index}`)
@@ -36,7 +43,8 @@ export const nodes = ({ describe, nodesTest }: Kit) => {
         )
         expect(onA.all).toHaveLength(60)
         expect(onB.all).toEqual([])
-      }))
+      }),
+    )
 
     nodesTest("of two that start the same execution at once, one runs it and both get its result", ({ open, pass }) =>
       Effect.gen(function* () {
@@ -49,7 +57,8 @@ export const nodes = ({ describe, nodesTest }: Kit) => {
         for (let step = 0; step < 50 && both.pollUnsafe() === undefined; step++) yield* pass("200 millis")
         expect(yield* Fiber.join(both)).toEqual(["work", "work"])
         expect(calls.all).toEqual(["work"])
-      }))
+      }),
+    )
 
     nodesTest("a node that dies is taken over when its lease is over; nothing stored runs again", ({ open, until, comesTo, record }) =>
       Effect.gen(function* () {
@@ -71,75 +80,82 @@ export const nodes = ({ describe, nodesTest }: Kit) => {
         yield* first.crash
         yield* comesTo(Job, id, "Completed")
         expect(calls.all).toEqual(["one", "two", "three"])
-      }))
+      }),
+    )
 
-    nodesTest("a frozen node that wakes late is refused: nothing is doubled, and it compensates nothing", ({ open, until, comesTo, tags, pass }) =>
-      Effect.gen(function* () {
-        const [onA, onB] = [new Calls(), new Calls()]
-        const workflows = (calls: Calls) =>
-          Job.toLayer(() =>
-            Effect.gen(function* () {
-              yield* Job.withCompensation(calls.activity("one"), () => calls.note("undo one"))
-              yield* calls.activity("two")
-              return yield* calls.activity("three")
-            }),
-          )
-        const probe = new StoreProbe()
-        const thawed = yield* Deferred.make<void>()
-        let isFrozen = false
-        const whenThawed = <A, E>(effect: Effect.Effect<A, E>) => (isFrozen ? Effect.andThen(Deferred.await(thawed), effect) : effect)
-        probe.onCommit = (commits, commit) => {
-          // It freezes with the result of the second activity in its hands.
-          if (commits.some(({ events }) => events.some(({ tag }) => tag === "Activity/two"))) isFrozen = true
-          return whenThawed(commit)
-        }
-        probe.onOpen = whenThawed
-        probe.onLease = whenThawed
-        probe.onClaim = whenThawed
-        const first = yield* open(workflows(onA), { ...a, probe })
-        yield* open(workflows(onB), b)
-        const id = yield* first.run(Job.execute({ id: "x" }, { discard: true }))
-        yield* until(() => isFrozen)
-        yield* comesTo(Job, id, "Completed")
-        isFrozen = false
-        yield* Deferred.succeed(thawed, undefined)
-        yield* pass("2 seconds")
-        expect(onA.all).toEqual(["one", "two"])
-        expect(onB.all).toEqual(["two", "three"])
-        expect(yield* tags(Job, id)).toEqual(["Activity/one", "Resumed", "Activity/two", "Activity/three", "Completed"])
-        // It goes on with its life.
-        expect(yield* first.run(Job.execute({ id: "y" }))).toBe("three")
-      }))
-
-    nodesTest("a deferred that is completed on another node reaches an execution that sleeps, and one that runs", ({ open, until, reaches, comesTo }) =>
-      Effect.gen(function* () {
-        const calls = new Calls()
-        const busy = Promise.withResolvers<void>()
-        const workflows = Job.toLayer(({ id }) =>
-          id === "sleeps"
-            ? DurableDeferred.await(Gate)
-            : Effect.gen(function* () {
-                yield* calls.activity("before")
-                yield* Effect.promise(() => {
-                  calls.all.push("busy")
-                  return busy.promise
-                })
-                return yield* DurableDeferred.await(Gate)
+    nodesTest(
+      "a frozen node that wakes late is refused: nothing is doubled, and it compensates nothing",
+      ({ open, until, comesTo, tags, pass }) =>
+        Effect.gen(function* () {
+          const [onA, onB] = [new Calls(), new Calls()]
+          const workflows = (calls: Calls) =>
+            Job.toLayer(() =>
+              Effect.gen(function* () {
+                yield* Job.withCompensation(calls.activity("one"), () => calls.note("undo one"))
+                yield* calls.activity("two")
+                return yield* calls.activity("three")
               }),
-        )
-        const first = yield* open(workflows, a)
-        const second = yield* open(workflows, b)
-        const sleeps = yield* first.run(Job.execute({ id: "sleeps" }, { discard: true }))
-        const runs = yield* first.run(Job.execute({ id: "runs" }, { discard: true }))
-        yield* reaches(Job, sleeps, "Suspended")
-        yield* until(() => calls.of("busy") === 1)
-        yield* second.run(DurableDeferred.succeed(Gate, { token: gateOf(sleeps), value: "from b" }))
-        yield* second.run(DurableDeferred.succeed(Gate, { token: gateOf(runs), value: "from b too" }))
-        busy.resolve()
-        yield* comesTo(Job, sleeps, "Completed")
-        yield* comesTo(Job, runs, "Completed")
-        expect(yield* first.run(Effect.forEach(["sleeps", "runs"], (id) => Job.execute({ id })))).toEqual(["from b", "from b too"])
-      }))
+            )
+          const probe = new StoreProbe()
+          const thawed = yield* Deferred.make<void>()
+          let isFrozen = false
+          const whenThawed = <A, E>(effect: Effect.Effect<A, E>) => (isFrozen ? Effect.andThen(Deferred.await(thawed), effect) : effect)
+          probe.onCommit = (commits, commit) => {
+            // It freezes with the result of the second activity in its hands.
+            if (commits.some(({ events }) => events.some(({ tag }) => tag === "Activity/two"))) isFrozen = true
+            return whenThawed(commit)
+          }
+          probe.onOpen = whenThawed
+          probe.onLease = whenThawed
+          probe.onClaim = whenThawed
+          const first = yield* open(workflows(onA), { ...a, probe })
+          yield* open(workflows(onB), b)
+          const id = yield* first.run(Job.execute({ id: "x" }, { discard: true }))
+          yield* until(() => isFrozen)
+          yield* comesTo(Job, id, "Completed")
+          isFrozen = false
+          yield* Deferred.succeed(thawed, undefined)
+          yield* pass("2 seconds")
+          expect(onA.all).toEqual(["one", "two"])
+          expect(onB.all).toEqual(["two", "three"])
+          expect(yield* tags(Job, id)).toEqual(["Activity/one", "Resumed", "Activity/two", "Activity/three", "Completed"])
+          // It goes on with its life.
+          expect(yield* first.run(Job.execute({ id: "y" }))).toBe("three")
+        }),
+    )
+
+    nodesTest(
+      "a deferred that is completed on another node reaches an execution that sleeps, and one that runs",
+      ({ open, until, reaches, comesTo }) =>
+        Effect.gen(function* () {
+          const calls = new Calls()
+          const busy = Promise.withResolvers<void>()
+          const workflows = Job.toLayer(({ id }) =>
+            id === "sleeps"
+              ? DurableDeferred.await(Gate)
+              : Effect.gen(function* () {
+                  yield* calls.activity("before")
+                  yield* Effect.promise(() => {
+                    calls.all.push("busy")
+                    return busy.promise
+                  })
+                  return yield* DurableDeferred.await(Gate)
+                }),
+          )
+          const first = yield* open(workflows, a)
+          const second = yield* open(workflows, b)
+          const sleeps = yield* first.run(Job.execute({ id: "sleeps" }, { discard: true }))
+          const runs = yield* first.run(Job.execute({ id: "runs" }, { discard: true }))
+          yield* reaches(Job, sleeps, "Suspended")
+          yield* until(() => calls.of("busy") === 1)
+          yield* second.run(DurableDeferred.succeed(Gate, { token: gateOf(sleeps), value: "from b" }))
+          yield* second.run(DurableDeferred.succeed(Gate, { token: gateOf(runs), value: "from b too" }))
+          busy.resolve()
+          yield* comesTo(Job, sleeps, "Completed")
+          yield* comesTo(Job, runs, "Completed")
+          expect(yield* first.run(Effect.forEach(["sleeps", "runs"], (id) => Job.execute({ id })))).toEqual(["from b", "from b too"])
+        }),
+    )
 
     nodesTest("an interrupt from another node reaches an execution that runs", ({ open, until, comesTo }) =>
       Effect.gen(function* () {
@@ -164,7 +180,8 @@ export const nodes = ({ describe, nodesTest }: Kit) => {
         slow.resolve()
         expect(calls.of("two")).toBe(0)
         expect(calls.of("undo one")).toBe(1)
-      }))
+      }),
+    )
 
     nodesTest("a parent is woken by a child that another node ran", ({ open, comesTo, until }) =>
       Effect.gen(function* () {
@@ -183,7 +200,8 @@ export const nodes = ({ describe, nodesTest }: Kit) => {
         yield* second.run(DurableDeferred.succeed(Gate, { token, value: "woken" }))
         yield* comesTo(Job, id, "Completed")
         expect(yield* first.run(Job.execute({ id: "p" }))).toBe("woken")
-      }))
+      }),
+    )
 
     nodesTest("a node that is started again under its name goes on at once; its former life stops", ({ open, until, comesTo, pass }) =>
       Effect.gen(function* () {
@@ -207,6 +225,7 @@ export const nodes = ({ describe, nodesTest }: Kit) => {
         const late = yield* other.run(Job.execute({ id: "y" }, { discard: true }))
         yield* comesTo(Job, late, "Completed")
         expect(calls.of("done y")).toBe(1)
-      }))
+      }),
+    )
   })
 }

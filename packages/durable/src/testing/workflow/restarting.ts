@@ -14,7 +14,12 @@ const Gate = DurableDeferred.make("gate")
 
 export const restarting = ({ describe, test }: Kit) => {
   describe("restarting", () => {
-    test("every unfinished execution goes on without being asked, in bulk, and no stored activity runs again", ({ open, until, eventually, journal }) =>
+    test("every unfinished execution goes on without being asked, in bulk, and no stored activity runs again", ({
+      open,
+      until,
+      eventually,
+      journal,
+    }) =>
       Effect.gen(function* () {
         const calls = new Calls()
         let isStuck = true
@@ -44,7 +49,12 @@ export const restarting = ({ describe, test }: Kit) => {
           (over) => over === 200,
         )
         for (const id of ids) {
-          for (const [name, times] of [["first", 1], ["second", 1], ["fourth", 1]] as const) expect(calls.of(`${name} ${id}`)).toBe(times)
+          for (const [name, times] of [
+            ["first", 1],
+            ["second", 1],
+            ["fourth", 1],
+          ] as const)
+            expect(calls.of(`${name} ${id}`)).toBe(times)
         }
         expect(reads).toBeLessThan(20)
       }))
@@ -72,7 +82,9 @@ export const restarting = ({ describe, test }: Kit) => {
     test("an activity that had run but was not stored runs again: that is the only one", ({ open, reaches, until }) =>
       Effect.gen(function* () {
         const calls = new Calls()
-        const workflows = Job.toLayer(() => Effect.andThen(calls.activity("one"), Effect.andThen(calls.activity("two"), calls.activity("three"))))
+        const workflows = Job.toLayer(() =>
+          Effect.andThen(calls.activity("one"), Effect.andThen(calls.activity("two"), calls.activity("three"))),
+        )
         const probe = new StoreProbe()
         probe.onCommit = (commits, commit) => {
           if (commits.some(({ events }) => events.some(({ tag }) => tag === "Activity/two"))) probe.isCut = true
@@ -98,7 +110,12 @@ export const restarting = ({ describe, test }: Kit) => {
         yield* pass("1 minute")
         expect(yield* record(Job, id)).toMatchObject({ tag: "Running" })
         yield* second.close
-        yield* open(Layer.merge(Other.toLayer(() => Effect.void), Job.toLayer(() => calls.activity("stuck"))))
+        yield* open(
+          Layer.merge(
+            Other.toLayer(() => Effect.void),
+            Job.toLayer(() => calls.activity("stuck")),
+          ),
+        )
         yield* reaches(Job, id, "Completed")
       }))
 

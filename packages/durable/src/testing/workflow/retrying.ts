@@ -121,7 +121,9 @@ export const retrying = ({ describe, test }: Kit) => {
           const executionId = yield* run(Fetch.execute({ id }, { discard: true }))
           yield* pass("1 second")
           yield* reaches(Fetch, executionId, "Failed")
-          expect(defectOf(yield* Effect.exit(run(Fetch.execute({ id }))))).toMatchObject({ message: expect.stringContaining("nap is run twice") })
+          expect(defectOf(yield* Effect.exit(run(Fetch.execute({ id }))))).toMatchObject({
+            message: expect.stringContaining("nap is run twice"),
+          })
         }
       }))
 

@@ -100,7 +100,11 @@ export const running = ({ describe, test }: Kit) => {
       Effect.gen(function* () {
         const Kept = Workflow.make("Kept", {
           payload: { at: Schema.DateTimeUtc, sizes: Schema.ReadonlyMap(Schema.String, Schema.BigInt) },
-          success: Schema.Struct({ at: Schema.DateTimeUtc, sizes: Schema.ReadonlyMap(Schema.String, Schema.BigInt), none: Schema.Option(Schema.Int) }),
+          success: Schema.Struct({
+            at: Schema.DateTimeUtc,
+            sizes: Schema.ReadonlyMap(Schema.String, Schema.BigInt),
+            none: Schema.Option(Schema.Int),
+          }),
           idempotencyKey: () => "only",
         })
         const { run } = yield* open(
@@ -108,7 +112,11 @@ export const running = ({ describe, test }: Kit) => {
             Activity.make({
               name: "turn",
               success: Kept.successSchema,
-              execute: Effect.sync(() => ({ at: DateTime.add(at, { hours: 1 }), sizes: new Map([...sizes, ["more", 2n ** 70n]]), none: Option.none() })),
+              execute: Effect.sync(() => ({
+                at: DateTime.add(at, { hours: 1 }),
+                sizes: new Map([...sizes, ["more", 2n ** 70n]]),
+                none: Option.none(),
+              })),
             }),
           ),
         )
@@ -125,7 +133,7 @@ export const running = ({ describe, test }: Kit) => {
     test("huge payloads and results are stored whole", ({ open }) =>
       Effect.gen(function* () {
         const Big = Workflow.make("Big", { payload: { text: Schema.String }, success: Schema.String, idempotencyKey: () => "big" })
-        const text = "änd\u0000er\n\"\\".repeat(400_000)
+        const text = 'änd\u0000er\n"\\'.repeat(400_000)
         const { run } = yield* open(
           Big.toLayer((payload) =>
             Activity.make({ name: "double", success: Schema.String, execute: Effect.succeed(payload.text + payload.text) }),
@@ -166,12 +174,18 @@ export const running = ({ describe, test }: Kit) => {
       Effect.gen(function* () {
         const calls = new Calls()
         const Other = Workflow.make("Other", { payload: {}, idempotencyKey: () => "x" })
-        const asking = yield* open(Other.toLayer(() => Effect.void), { nodeId: "asking" })
+        const asking = yield* open(
+          Other.toLayer(() => Effect.void),
+          { nodeId: "asking" },
+        )
         const caller = yield* Effect.forkChild(asking.run(Order.execute({ id: "later", amount: 1 })))
         const id = yield* Order.executionId({ id: "later", amount: 1 })
         yield* reaches(Order, id, "Running")
         expect(yield* record(Order, id)).toMatchObject({ status: "running", resident: true, reason: undefined })
-        yield* open(Order.toLayer(() => calls.activity("done")), { nodeId: "knowing" })
+        yield* open(
+          Order.toLayer(() => calls.activity("done")),
+          { nodeId: "knowing" },
+        )
         yield* reaches(Order, id, "Completed")
         yield* inTime(
           Effect.sync(() => caller.pollUnsafe()),

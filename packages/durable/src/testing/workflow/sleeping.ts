@@ -26,7 +26,14 @@ const layerOf = (calls: Calls) =>
 
 export const sleeping = ({ describe, test }: Kit) => {
   describe("sleeping", () => {
-    test("a durable clock is a timer of the execution, and what was done before it is not done again", ({ open, pass, reaches, deadlines, tags, comesTo }) =>
+    test("a durable clock is a timer of the execution, and what was done before it is not done again", ({
+      open,
+      pass,
+      reaches,
+      deadlines,
+      tags,
+      comesTo,
+    }) =>
       Effect.gen(function* () {
         const calls = new Calls()
         const { run } = yield* open(layerOf(calls))
@@ -80,7 +87,15 @@ export const sleeping = ({ describe, test }: Kit) => {
         yield* comesTo(Reminder, id, "Completed")
       }))
 
-    test("a short one is slept in memory, as an activity that is not slept again", ({ open, pass, reaches, tags, deadlines, eventually, comesTo }) =>
+    test("a short one is slept in memory, as an activity that is not slept again", ({
+      open,
+      pass,
+      reaches,
+      tags,
+      deadlines,
+      eventually,
+      comesTo,
+    }) =>
       Effect.gen(function* () {
         const calls = new Calls()
         const { run } = yield* open(
@@ -115,7 +130,10 @@ export const sleeping = ({ describe, test }: Kit) => {
         const { run } = yield* open(layerOf(calls))
         const ids = Array.from({ length: 300 }, (_, index) => `${index}`)
         yield* run(
-          Effect.forEach(ids, (id) => Reminder.execute({ id, minutes: 30 }, { discard: true }), { concurrency: "unbounded", discard: true }),
+          Effect.forEach(ids, (id) => Reminder.execute({ id, minutes: 30 }, { discard: true }), {
+            concurrency: "unbounded",
+            discard: true,
+          }),
         )
         const inPhase = (phase: string) => Effect.map(journal.count("workflow/Reminder"), (counts) => counts.get(phase) ?? 0)
         yield* eventually(inPhase("Suspended"), (asleep) => asleep === 300)

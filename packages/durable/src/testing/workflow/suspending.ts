@@ -62,7 +62,9 @@ export const suspending = ({ describe, test }: Kit) => {
     test("resume of one that waits for something else goes through it once and lets it sleep on", ({ open, reaches, quiet, tags }) =>
       Effect.gen(function* () {
         const calls = new Calls()
-        const { run } = yield* open(Import.toLayer(() => Effect.as(Effect.andThen(calls.activity("read"), DurableDeferred.await(Gate)), "")))
+        const { run } = yield* open(
+          Import.toLayer(() => Effect.as(Effect.andThen(calls.activity("read"), DurableDeferred.await(Gate)), "")),
+        )
         const id = yield* run(Import.execute({ id: "a" }, { discard: true }))
         yield* reaches(Import, id, "Suspended")
         yield* run(Import.resume(id))
@@ -163,9 +165,7 @@ export const suspending = ({ describe, test }: Kit) => {
         let isBroken = true
         const Outer = Workflow.make("Outer", { payload: {}, success: Schema.String, error: Schema.String, idempotencyKey: () => "o" })
         const Inner = Import.annotate(Workflow.CaptureDefects, false)
-        const { run } = yield* open(
-          Outer.toLayer(() => Inner.execute({ id: "inner" })),
-        )
+        const { run } = yield* open(Outer.toLayer(() => Inner.execute({ id: "inner" })))
         const inner = yield* open(
           Inner.toLayer(() => Effect.suspend(() => (isBroken ? Effect.die(new Error("cable cut")) : Effect.succeed("through")))),
           { nodeId: "inner" },

@@ -1,4 +1,4 @@
-/** The two engines, each on a SQLite file. */
+/** The two engines, each on a SQLite file; ours on PostgreSQL too. */
 import { createHash, randomBytes } from "node:crypto"
 import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
 import * as Crypto from "effect/Crypto"
@@ -10,6 +10,7 @@ import * as PersistedQueue from "effect/unstable/persistence/PersistedQueue"
 import type { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
 import * as DurableWorkflow from "../../../src/DurableWorkflow.ts"
 import { Journal } from "../../../src/Journal.ts"
+import * as PostgresStore from "../../../src/PostgresStore.ts"
 import * as SqliteStore from "../../../src/SqliteStore.ts"
 import { Deeds } from "./Deeds.ts"
 import { type Program, programs } from "./Programs.ts"
@@ -34,8 +35,8 @@ const workflows = (deeds: (program: Program) => Deeds) => {
   return Layer.mergeAll(first ?? Layer.empty, ...others)
 }
 
-/** Everything a process needs to run the programs. */
-export const engineOn = (name: EngineName, folder: string): Layer.Layer<WorkflowEngine> => {
+/** Everything a process needs to run the programs. With the address of a PostgreSQL, ours keeps them there. */
+export const engineOn = (name: EngineName, folder: string, url?: string): Layer.Layer<WorkflowEngine> => {
   const file = `${folder}/deeds`
   if (name === "effect") {
     const cluster = SingleRunner.layer({
@@ -56,7 +57,7 @@ export const engineOn = (name: EngineName, folder: string): Layer.Layer<Workflow
     Effect.map(Journal, (journal) => workflows(({ name: program }) => new Deeds(file, program, journal)).pipe(Layer.provide(queues))),
   ).pipe(
     Layer.provideMerge(DurableWorkflow.layer({ nodeId: "only" })),
-    Layer.provide(SqliteStore.layer({ filename: `${folder}/detent.db` })),
+    Layer.provide(url === undefined ? SqliteStore.layer({ filename: `${folder}/detent.db` }) : PostgresStore.layer({ url })),
     Layer.orDie,
   )
 }

@@ -47,7 +47,12 @@ const isSuspended = (result: Workflow.Result<unknown, unknown>) => result._tag =
 const isInterrupted = (result: Workflow.Result<unknown, unknown>) =>
   result._tag === "Complete" && Exit.isFailure(result.exit) && Cause.hasInterruptsOnly(result.exit.cause)
 
-const text = { payload: { id: Schema.String }, success: Schema.String, error: Schema.String, idempotencyKey: ({ id }: { id: string }) => id }
+const text = {
+  payload: { id: Schema.String },
+  success: Schema.String,
+  error: Schema.String,
+  idempotencyKey: ({ id }: { id: string }) => id,
+}
 
 // Steps
 

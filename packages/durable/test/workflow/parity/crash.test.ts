@@ -8,8 +8,10 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
+import * as Effect from "effect/Effect"
 import { describe, expect, it } from "vitest"
 import { Chance } from "../../simulation/Chance.ts"
+import { freshDatabase } from "../../support/Postgres.ts"
 import { readDeeds } from "./Deeds.ts"
 import type { EngineName } from "./Engines.ts"
 import { programs } from "./Programs.ts"
@@ -17,8 +19,8 @@ import { programs } from "./Programs.ts"
 const asked = process.env["DETENT_CRASH_KILLS"]
 const chance = new Chance(Number(process.env["DETENT_CRASH_SEED"] ?? 1))
 
-const start = (engine: EngineName, folder: string): ChildProcess =>
-  fork(join(import.meta.dirname, "worker.ts"), [engine, folder], { stdio: ["ignore", "ignore", "inherit", "ipc"], execArgv: [] })
+const start = (engine: EngineName, folder: string, url: string | undefined): ChildProcess =>
+  fork(join(import.meta.dirname, "worker.ts"), [engine, folder, ...(url === undefined ? [] : [url])], { stdio: ["ignore", "ignore", "inherit", "ipc"], execArgv: [] })
 
 const hears = (worker: ChildProcess, wanted: string): Promise<void> =>
   new Promise((resolve, reject) => {
@@ -26,16 +28,16 @@ const hears = (worker: ChildProcess, wanted: string): Promise<void> =>
     worker.on("exit", (code) => reject(new Error(`a worker ended with ${code} before it was ${wanted}`)))
   })
 
-const killRepeatedly = async (engine: EngineName, folder: string, kills: number) => {
+const killRepeatedly = async (engine: EngineName, folder: string, kills: number, url?: string) => {
   for (let kill = 0; kill < kills; kill++) {
-    const worker = start(engine, folder)
+    const worker = start(engine, folder, url)
     await hears(worker, "ready")
     await sleep(chance.between(1, 60))
     const gone = once(worker, "exit")
     worker.kill("SIGKILL")
     await gone
   }
-  const last = start(engine, folder)
+  const last = start(engine, folder, url)
   const gone = once(last, "exit")
   await hears(last, "over")
   last.kill("SIGKILL")
@@ -51,33 +53,54 @@ const inFolder = async (use: (folder: string) => Promise<void>) => {
   }
 }
 
+/** What the programs came to, and what was done on the way. */
+const expectSame = (folder: string) => {
+  for (const { name, result, deeds } of programs) {
+    const done = readDeeds(join(folder, "deeds"), name)
+    const [told = "null"] = readDeeds(join(folder, "results"), name)
+    expect([name, JSON.parse(told)]).toMatchObject([name, { _tag: "Success", value: result }])
+    expect([name, [...new Set(done)].toSorted()]).toEqual([name, [...new Set(deeds)].toSorted()])
+  }
+}
+
 describe("programs whose process is killed with -9", () => {
-  const ours = Number(asked ?? 12)
+  const onSqlite = Number(asked ?? 12)
   it(
-    `${ours} times on our engine: the results are the same; no stored activity and no stored compensation is done again`,
+    `${onSqlite} times on our engine, SQLite: the results are the same; no stored activity and no stored compensation is done again`,
     () =>
       inFolder(async (folder) => {
-        await killRepeatedly("detent", folder, ours)
-        for (const { name, result, deeds } of programs) {
-          const done = readDeeds(join(folder, "deeds"), name)
-          expect([name, JSON.parse(readDeeds(join(folder, "results"), name)[0] ?? "null")]).toMatchObject([name, { _tag: "Success", value: result }])
-          expect([name, done.filter((deed) => deed.startsWith("WRONG"))]).toEqual([name, []])
-          expect([name, [...new Set(done)].toSorted()]).toEqual([name, [...new Set(deeds)].toSorted()])
-        }
+        await killRepeatedly("detent", folder, onSqlite)
+        expectSame(folder)
       }),
-    60_000 + ours * 5000,
+    60_000 + onSqlite * 5000,
+  )
+
+  const onPostgres = Number(asked ?? 8)
+  it(
+    `${onPostgres} times on our engine, PostgreSQL: the results are the same; no stored activity and no stored compensation is done again`,
+    () =>
+      inFolder((folder) =>
+        Effect.runPromise(
+          Effect.scoped(
+            Effect.flatMap(freshDatabase, (url) =>
+              Effect.promise(async () => {
+                await killRepeatedly("detent", folder, onPostgres, url)
+                expectSame(folder)
+              }),
+            ),
+          ),
+        ),
+      ),
+    60_000 + onPostgres * 5000,
   )
 
   const theirs = Number(asked ?? 4)
   it(
-    `${theirs} times on Effect's: the results are the same; activities and compensations may be repeated`,
+    `${theirs} times on Effect's, SQLite: the results are the same; what is stored may be done again`,
     () =>
       inFolder(async (folder) => {
         await killRepeatedly("effect", folder, theirs)
-        for (const { name, result, deeds } of programs) {
-          expect([name, JSON.parse(readDeeds(join(folder, "results"), name)[0] ?? "null")]).toMatchObject([name, { _tag: "Success", value: result }])
-          expect([name, [...new Set(readDeeds(join(folder, "deeds"), name))].toSorted()]).toEqual([name, [...new Set(deeds)].toSorted()])
-        }
+        expectSame(folder)
       }),
     120_000 + theirs * 10_000,
   )

@@ -9,14 +9,14 @@ import { readDeeds } from "./Deeds.ts"
 import { type EngineName, engineOn } from "./Engines.ts"
 import { programs } from "./Programs.ts"
 
-const [, , engine = "detent", folder = ""] = process.argv
+const [, , engine = "detent", folder = "", url] = process.argv
 const results = join(folder, "results")
 
 // A test that dies takes its workers along.
 process.on("disconnect", () => process.exit(0))
 
 const quiet = Layer.succeed(References.MinimumLogLevel, "None")
-const runtime = ManagedRuntime.make(engineOn(engine as EngineName, folder).pipe(Layer.provideMerge(quiet)))
+const runtime = ManagedRuntime.make(engineOn(engine as EngineName, folder, url).pipe(Layer.provideMerge(quiet)))
 
 const drive = Effect.forEach(
   programs.filter(({ name }) => readDeeds(results, name).length === 0),

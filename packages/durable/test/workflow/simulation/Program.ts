@@ -16,13 +16,16 @@ export type Step =
   | { readonly _tag: "Fail"; readonly name: string }
 
 /** What a step comes to. */
-export type Outcome =
-  { readonly _tag: "Value"; readonly value: string } | { readonly _tag: "Failure"; readonly error: string }
+export type Outcome = { readonly _tag: "Value"; readonly value: string } | { readonly _tag: "Failure"; readonly error: string }
 
 export const makeProgram = (chance: Chance): Step => {
   let names = 0
   const name = (kind: string) => `${kind}-${names++}`
-  const activity = (): Step & { readonly name: string } => ({ _tag: "Activity", name: name("act"), millis: chance.between(0, 3) === 0 ? chance.between(1, 5000) : 0 })
+  const activity = (): Step & { readonly name: string } => ({
+    _tag: "Activity",
+    name: name("act"),
+    millis: chance.between(0, 3) === 0 ? chance.between(1, 5000) : 0,
+  })
   const make = (depth: number): Step => {
     const kind = chance.between(0, depth <= 0 ? 5 : 11)
     switch (kind) {
@@ -45,14 +48,21 @@ export const makeProgram = (chance: Chance): Step => {
       case 9:
         return { _tag: "Child", name: name("child"), step: make(depth - 1) }
       case 10:
-        return { _tag: "Caught", name: name("caught"), step: { _tag: "Sequence", steps: [make(depth - 1), { _tag: "Fail", name: name("fail") }] } }
+        return {
+          _tag: "Caught",
+          name: name("caught"),
+          step: { _tag: "Sequence", steps: [make(depth - 1), { _tag: "Fail", name: name("fail") }] },
+        }
       default:
         return { _tag: "Sequence", steps: [{ _tag: "Compensated", step: activity() }, make(depth - 1)] }
     }
   }
   const many = (depth: number) => Array.from({ length: chance.between(1, 4) }, () => make(depth - 1))
   const steps = Array.from({ length: chance.between(2, 4) }, () => make(3))
-  return { _tag: "Sequence", steps: chance.between(0, 3) === 0 ? [...steps, { _tag: "Fail", name: name("fail") }] : steps }
+  if (chance.happens(0.6)) return { _tag: "Sequence", steps }
+  // A saga that has much to undo.
+  const undone = Array.from({ length: chance.between(2, 4) }, (): Step => ({ _tag: "Compensated", step: activity() }))
+  return { _tag: "Sequence", steps: [...undone, ...steps, { _tag: "Compensated", step: activity() }, { _tag: "Fail", name: name("fail") }] }
 }
 
 /** The value, or the failure, that a program ends with whatever happens to the process that runs it. */
@@ -125,6 +135,22 @@ export const childrenOf = (step: Step): ReadonlyArray<readonly [name: string, st
       return [[step.name, step.step], ...childrenOf(step.step)]
     case "Caught":
       return childrenOf(step.step)
+    default:
+      return []
+  }
+}
+
+/** Names of the activities that are undone if their execution fails. */
+export const compensatedOf = (step: Step): ReadonlyArray<string> => {
+  switch (step._tag) {
+    case "Compensated":
+      return [step.step.name]
+    case "Sequence":
+    case "Parallel":
+      return step.steps.flatMap(compensatedOf)
+    case "Child":
+    case "Caught":
+      return compensatedOf(step.step)
     default:
       return []
   }

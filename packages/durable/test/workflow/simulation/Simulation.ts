@@ -21,7 +21,7 @@ import { Journal } from "../../../src/Journal.ts"
 import * as MemoryStore from "../../../src/MemoryStore.ts"
 import { outage, type Store, StoreProbe } from "../../../src/testing/engine/StoreProbe.ts"
 import { Chance } from "../../simulation/Chance.ts"
-import { childrenOf, isAmbiguous, makeProgram, outcomeOf, type Step, signalsOf } from "./Program.ts"
+import { childrenOf, compensatedOf, isAmbiguous, makeProgram, outcomeOf, type Step, signalsOf } from "./Program.ts"
 
 const Path = Workflow.make("Path", {
   payload: { path: Schema.String },
@@ -47,6 +47,10 @@ class World {
   readonly store: Store
   readonly program: Step
   readonly bodies: ReadonlyMap<string, Step>
+  /** Activities that are undone when their execution fails. */
+  readonly compensated: ReadonlySet<string>
+  /** Whether steps run side by side: one that fails ends the others wherever they are. */
+  readonly isParallel: boolean
   /** How often something was done. */
   readonly done = new Map<string, number>()
   isOver = false
@@ -58,6 +62,8 @@ class World {
     while (isAmbiguous(program)) program = makeProgram(this.chance)
     this.program = program
     this.bodies = new Map([["root", program], ...childrenOf(program)])
+    this.compensated = new Set(compensatedOf(program))
+    this.isParallel = JSON.stringify(program).includes('"Parallel"')
   }
 
   get layer() {
@@ -73,7 +79,9 @@ class World {
           this.activity(
             step.name,
             id,
-            Effect.flatMap(Activity.CurrentAttempt, (attempt) => (attempt <= step.failures ? Effect.fail("flaky") : Effect.succeed(step.name))),
+            Effect.flatMap(Activity.CurrentAttempt, (attempt) =>
+              attempt <= step.failures ? Effect.fail("flaky") : Effect.succeed(step.name),
+            ),
           ),
           { times: 5 },
         )
@@ -112,10 +120,12 @@ class World {
     return Activity.make({ name, success: Schema.String, error: Schema.String, execute: checked })
   }
 
+  /** It takes a while, so that many a process dies in the middle of compensating. */
   undo(name: string, id: string): Effect.Effect<void> {
-    return Effect.sync(() => {
+    return Effect.suspend(() => {
       if (this.isStored(id, (tag) => tag === `Compensated/${name}`)) this.problems.push(`${name} was undone again after that was stored`)
       this.note(`undo ${name}`)
+      return Effect.sleep(this.chance.between(0, 3000))
     })
   }
 
@@ -182,7 +192,8 @@ export const simulate = (seed: number): Effect.Effect<Simulated, unknown> =>
       yield* settle
       const tag = yield* tagOf
       if ((tag === "Completed" || tag === "Failed") && (yield* isOver)) break
-      if (chance.happens(0.02) && crashes < 6) {
+      const { instances: compensating } = yield* journal.list({ machine, tag: "Compensating" }, 1)
+      if (chance.happens(compensating.length > 0 ? 0.25 : 0.04) && crashes < 8) {
         crashes++
         const index = chance.between(0, 1)
         const node = nodes[index] as Node
@@ -246,6 +257,13 @@ const verdict = (world: World, root: string) =>
       const once = tags.filter((one) => /^(Activity|Deferred|ClockSet|ClockFired|Compensated)/.test(one))
       if (new Set(once).size !== once.length) world.problems.push(`${id} has something twice: ${once.join(", ")}`)
       if (status === "held") world.problems.push(`${id} is held`)
-      if (tag === "Completed" && tags.some((one) => one.startsWith("Compensated"))) world.problems.push(`${id} succeeded and was compensated`)
+      const compensable = tags.filter(
+        (one) => one.startsWith("Activity/") && world.compensated.has(one.slice("Activity/".length).split(" ")[0] ?? ""),
+      )
+      const undone = tags.filter((one) => one.startsWith("Compensated/"))
+      if (tag === "Failed" && !world.isParallel && undone.length !== compensable.length)
+        world.problems.push(`${id} failed: of ${compensable.join()} only ${undone.join()} was undone`)
+      if (tag === "Completed" && tags.some((one) => one.startsWith("Compensated")))
+        world.problems.push(`${id} succeeded and was compensated`)
     }
   })

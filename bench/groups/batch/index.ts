@@ -1,0 +1,17 @@
+import type { Group } from "../../measure/Group.ts"
+import { ingest } from "./ingest.ts"
+import { resolution } from "./resolution.ts"
+import { small } from "./small.ts"
+
+const group: Group = {
+  parts: { small, resolution, ingest },
+  goals: [
+    { key: "durability.overhead", atMost: 0.1, about: "time lost to durability, of the time without it" },
+    { key: "small.peakRssMb", atMost: 1024, about: "peak memory of a batch of 100,000 small documents, MB" },
+    { key: "resolution.f1", atLeast: 0.95, about: "pairwise F1 of resolution" },
+    { key: "resolution.growth", atMost: 12, about: "time of ten times as many mentions, of that of one" },
+    { key: "ingest.vsN3", atLeast: 1 / 3, about: "triples merged, added and published, of those n3 reads in the same time" },
+  ],
+}
+
+export default group

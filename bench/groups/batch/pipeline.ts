@@ -1,0 +1,74 @@
+/** Runs one batch of generated documents from end to end, and prints what it took. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { pathToFileURL } from "node:url"
+import { MemoryStore } from "@detent/durable"
+import * as SqliteStore from "@detent/durable/SqliteStore"
+import { Batches } from "@detent/knowledge"
+import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Namespace } from "../../../packages/knowledge/src/domain/Identity.ts"
+import { RelativePath, StorageFolder } from "../../../packages/knowledge/src/domain/Uri.ts"
+import { documentAt } from "../../../packages/knowledge/src/generate/GeneratedCorpus.ts"
+import { generatedOntology } from "../../../packages/knowledge/src/generate/GeneratedOntology.ts"
+import * as Knowledge from "../../../packages/knowledge/src/Knowledge.ts"
+
+export interface PipelineChoice {
+  readonly documents: number
+  readonly store: "sqlite" | "memory"
+}
+
+const { documents, store }: PipelineChoice = JSON.parse(process.argv[2] ?? "{}")
+const root = mkdtempSync(join(tmpdir(), "detent-bench-batch-"))
+const input = join(root, "input")
+
+/** A thousand documents to a folder: file systems are slow with more. */
+const folderOf = (index: number) => `part-${Math.floor(index / 1000)}`
+
+const writeDocuments = (): ReadonlyArray<RelativePath> => {
+  mkdirSync(input)
+  writeFileSync(join(input, "ontology.ttl"), generatedOntology)
+  return Array.from({ length: documents }, (_, index) => {
+    const { name, text } = documentAt({ documents, seed: 11 }, index)
+    if (index % 1000 === 0) mkdirSync(join(input, folderOf(index)))
+    writeFileSync(join(input, folderOf(index), name), text)
+    return RelativePath.make(`${folderOf(index)}/${name}`)
+  })
+}
+
+/** Without durability nothing outlives the process but files. */
+const stores = {
+  sqlite: SqliteStore.layer({ filename: join(root, "batch.db") }),
+  memory: Layer.mergeAll(MemoryStore.layer, SqliteClient.layer({ filename: ":memory:" })),
+}
+
+const run = (names: ReadonlyArray<RelativePath>) =>
+  Effect.gen(function* () {
+    const batches = yield* Batches
+    const [first, ...others] = names.map((source) => ({ source }))
+    if (first === undefined) return yield* Effect.die("there are no documents")
+    const folder = StorageFolder.make(`${pathToFileURL(input)}/`)
+    const before = { wall: performance.now(), cpu: process.cpuUsage() }
+    const id = yield* batches.start(folder, {
+      targetNamespace: Namespace.make("generated"),
+      ontology: RelativePath.make("ontology.ttl"),
+      documents: [first, ...others],
+    })
+    const end = yield* batches.awaitEnd(id)
+    if (end._tag !== "Completed") return yield* Effect.die(`the batch ended ${JSON.stringify(end)}`)
+    const { user, system } = process.cpuUsage(before.cpu)
+    return {
+      seconds: (performance.now() - before.wall) / 1000,
+      cpuSeconds: (user + system) / 1e6,
+      peakRssMb: process.resourceUsage().maxRSS / 1024,
+      triples: end.stats.triplesIngested,
+    }
+  }).pipe(Effect.provide(Knowledge.layer({ folder: join(root, "data"), readable: [input] }).pipe(Layer.provide(stores[store]))))
+
+try {
+  console.log(JSON.stringify(await Effect.runPromise(run(writeDocuments()))))
+} finally {
+  rmSync(root, { recursive: true, force: true })
+}

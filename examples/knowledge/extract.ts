@@ -1,0 +1,32 @@
+import { mkdirSync } from "node:fs"
+import { pathToFileURL } from "node:url"
+import * as SqliteStore from "@detent/durable/SqliteStore"
+import { Extractions, FileUri, Knowledge } from "@detent/knowledge"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+
+const corpus = "packages/knowledge/corpus"
+const uri = (file: string) => FileUri.make(pathToFileURL(`${corpus}/${file}`).href)
+
+const program = Effect.gen(function* () {
+  const extractions = yield* Extractions
+  const { runId, facts } = yield* extractions.run({
+    sourceUri: uri("documents/ada-sol.txt"),
+    ontologyUri: uri("ontology.ttl"),
+    examplesUri: uri("examples.jsonl"),
+  })
+  console.log(`${facts} facts, and the words they rest on:`)
+  yield* extractions.lines(runId).pipe(
+    Stream.filter((line) => line.includes("<urn:detent:vocabulary:quote>")),
+    Stream.runForEach((line) => Effect.sync(() => console.log(line))),
+  )
+})
+
+const folder = process.argv[2] ?? "data"
+mkdirSync(folder, { recursive: true })
+const live = Knowledge.layer({ folder, readable: [corpus], nodeId: "reader" }).pipe(
+  Layer.provideMerge(SqliteStore.layer({ filename: `${folder}/detent.db` })),
+)
+
+await Effect.runPromise(Effect.provide(program, live))

@@ -1,0 +1,66 @@
+/** Where a batch stands: its state, its items by what became of them, how fast it goes and when it will be done. */
+import type { EntityError, EntityState } from "@detent/entity"
+import * as Duration from "effect/Duration"
+import { maxRetries, retryWindow } from "./batch/criteria.ts"
+import type { UploadBatch } from "./batch/UploadBatch.ts"
+import type { BatchRow } from "./store/Rows.ts"
+
+export interface ItemCounts {
+  /** As many as validation counted in the file; 0 before that. */
+  readonly total: number
+  /** Still in the file. */
+  readonly waiting: number
+  readonly stored: number
+  readonly failed: number
+}
+
+export interface BatchStatus {
+  readonly batchId: string
+  readonly state: string
+  /** The transition whose processors are at work. */
+  readonly step: string | undefined
+  /** Nothing is under way: it is completed, partially completed or failed, or a criterion that does not hold keeps it where it is. */
+  readonly isResting: boolean
+  readonly items: ItemCounts
+  /** Since extraction began or went on. */
+  readonly itemsPerSecond: number | undefined
+  /** In milliseconds since 1970, while items are being extracted. */
+  readonly estimatedCompletionAt: number | undefined
+  /** Whether `retryBatch` would be accepted. */
+  readonly canRetry: boolean
+  /** Why the last transition that was tried came to nothing: which processor failed, or which criterion did not hold. */
+  readonly problem: EntityError | undefined
+  readonly batch: UploadBatch
+}
+
+const resting = new Set(["completed", "partially_completed", "failed"])
+
+export const isResting = ({ _tag, pending, error }: EntityState<string, UploadBatch>): boolean =>
+  pending === undefined && (resting.has(_tag) || error !== undefined)
+
+export const statusOf = (state: EntityState<string, UploadBatch>, row: BatchRow, now: number): BatchStatus => {
+  const { entity: batch } = state
+  const { totalItemsInFile: total, retryCount, lastRetryAt = 0 } = batch
+  const rate = isExtracting(state) ? rateOf(row) : undefined
+  const waiting = Math.max(0, total - row.stored - row.failed)
+  return {
+    batchId: batch.batchId,
+    state: state._tag,
+    step: state.pending?.transition,
+    isResting: isResting(state),
+    items: { total, waiting, stored: row.stored, failed: row.failed },
+    itemsPerSecond: rate === undefined ? batch.resultSummary?.itemsPerSecond : Math.round(rate * 1000),
+    estimatedCompletionAt: rate === undefined ? undefined : Math.round(now + waiting / rate),
+    canRetry: state._tag === "failed" && retryCount < maxRetries && now - lastRetryAt < Duration.toMillis(retryWindow),
+    problem: state.error,
+    batch,
+  }
+}
+
+const isExtracting = ({ pending }: EntityState<string, UploadBatch>): boolean => pending?.transition === "start_extraction"
+
+/** Items in a millisecond; unknown until some have been stored. */
+const rateOf = ({ next_index, run_start_index, run_started_at, updated_at }: BatchRow): number | undefined => {
+  if (run_started_at === null || next_index <= run_start_index || updated_at <= run_started_at) return undefined
+  return (next_index - run_start_index) / (updated_at - run_started_at)
+}

@@ -1,0 +1,48 @@
+/** Keeps bytes that come over the wire as a file, with the size limit and the MD5 on the way. */
+import { createHash } from "node:crypto"
+import { type FileHandle, mkdir, open, rename, rm } from "node:fs/promises"
+import { dirname } from "node:path"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import { FileTooLarge, FileUnreadable } from "./file/FileProblem.ts"
+
+export interface Received {
+  readonly path: string
+  readonly md5: string
+}
+
+/** The file is there as a whole or not at all. */
+export const receive = <E, R>(
+  bytes: Stream.Stream<Uint8Array, E, R>,
+  path: string,
+  name: string,
+  maxFileBytes: number,
+): Effect.Effect<Received, E | FileTooLarge | FileUnreadable, R> => {
+  const partial = `${path}.part`
+  const failing = <A>(run: () => Promise<A>): Effect.Effect<A, FileUnreadable> =>
+    Effect.tryPromise({ try: run, catch: (cause) => new FileUnreadable({ file: name, problem: `it cannot be kept: ${String(cause)}` }) })
+  const hash = createHash("md5")
+  let size = 0
+  const write = (file: FileHandle, chunk: Uint8Array): Effect.Effect<void, FileTooLarge | FileUnreadable> => {
+    size += chunk.length
+    if (size > maxFileBytes) return Effect.fail(new FileTooLarge({ file: name, bytes: size, limit: maxFileBytes, what: "file" }))
+    hash.update(chunk)
+    return failing(async () => {
+      await file.write(chunk)
+    })
+  }
+  return Effect.gen(function* () {
+    yield* failing(() => mkdir(dirname(path), { recursive: true }))
+    yield* Effect.acquireUseRelease(
+      failing(() => open(partial, "w")),
+      (file) =>
+        Effect.andThen(
+          Stream.runForEach(bytes, (chunk) => write(file, chunk)),
+          failing(() => file.sync()),
+        ),
+      (file) => Effect.promise(() => file.close()),
+    )
+    yield* failing(() => rename(partial, path))
+    return { path, md5: hash.digest("hex") }
+  }).pipe(Effect.onError(() => Effect.promise(() => rm(partial, { force: true }))))
+}

@@ -1,0 +1,96 @@
+/** Batches and their items in pages. */
+import type { PersistenceFailed } from "@detent/machine"
+import * as Effect from "effect/Effect"
+import { itemInstanceId } from "./item/HNItemEntity.ts"
+import type { ItemProblem } from "./item/ItemProblem.ts"
+import { listBatches } from "./store/Batches.ts"
+import { listEntries } from "./store/Entries.ts"
+import type { BatchRow, EntryRow, EntryState } from "./store/Rows.ts"
+import type { UploadStore } from "./store/UploadStore.ts"
+
+export interface BatchListing {
+  readonly batchId: string
+  readonly fileName: string
+  readonly md5: string
+  readonly createdAt: number
+  readonly stored: number
+  readonly failed: number
+}
+
+export interface BatchPage {
+  readonly batches: ReadonlyArray<BatchListing>
+  /** Pass it as `after` for the next page. */
+  readonly next: number | undefined
+}
+
+export interface EntryQuery {
+  /** `processing`: those that are being tried again. */
+  readonly state?: EntryState
+  /** At most 1000; 100 unless told. */
+  readonly limit?: number
+  /** `next` of the page before. */
+  readonly after?: number
+}
+
+/** An item of a file, and what became of it. */
+export interface Entry {
+  /** Its place among the items of the file, counted from 0. */
+  readonly index: number
+  readonly line: number
+  /** In bytes from the start of the text. */
+  readonly offset: number
+  readonly state: EntryState
+  readonly hnId: number | undefined
+  readonly problem: ItemProblem | undefined
+  readonly attempts: number
+  /** The instance that holds its history. */
+  readonly instanceId: string
+}
+
+export interface EntryPage {
+  readonly items: ReadonlyArray<Entry>
+  readonly next: number | undefined
+}
+
+const limited = (limit: number | undefined): number => Math.max(1, Math.min(limit ?? 100, 1000))
+
+export const batchPage = (
+  store: UploadStore,
+  { limit, after }: { readonly limit?: number; readonly after?: number },
+): Effect.Effect<BatchPage, PersistenceFailed> => {
+  const most = limited(limit)
+  return Effect.map(listBatches(store, most + 1, after), (rows) => ({
+    batches: rows.slice(0, most).map(({ batch_id: batchId, file_name: fileName, md5, created_at: createdAt, stored, failed }) => ({
+      batchId,
+      fileName,
+      md5,
+      createdAt,
+      stored,
+      failed,
+    })),
+    next: rows.length > most ? rows[most - 1]?.batch : undefined,
+  }))
+}
+
+export const entryPage = (
+  store: UploadStore,
+  { batch, batch_id: batchId }: BatchRow,
+  { limit, ...query }: EntryQuery,
+): Effect.Effect<EntryPage, PersistenceFailed> => {
+  const most = limited(limit)
+  return Effect.map(listEntries(store, batch, { ...query, limit: most + 1 }), (rows) => ({
+    items: rows.slice(0, most).map((row) => entryOf(row, batchId)),
+    next: rows.length > most ? rows[most - 1]?.item_index : undefined,
+  }))
+}
+
+const entryOf = (row: EntryRow, batchId: string): Entry => ({
+  index: row.item_index,
+  line: row.line,
+  offset: row.byte_offset,
+  state: row.state,
+  hnId: row.hn_id ?? undefined,
+  problem: row.reason === null ? undefined : { reason: row.reason, message: row.message ?? "" },
+  attempts: row.attempts,
+  instanceId: itemInstanceId(batchId, row.item_index),
+})

@@ -1,0 +1,61 @@
+/** Why a batch could not go on, or a request about one could not be met. */
+import * as DateTime from "effect/DateTime"
+import * as Schema from "effect/Schema"
+import { ErrorSummary } from "./UploadBatch.ts"
+
+/** Every item of a batch failed. */
+export class NothingStored extends Schema.TaggedError<NothingStored>()("NothingStored", { batchId: Schema.String, summary: ErrorSummary }) {
+  override get message() {
+    const { total, groups } = this.summary
+    const reasons = groups.map(
+      ({ reason, count, examples: [first] }) => `${count} ${reason}, such as item ${first?.index}: ${first?.message}`,
+    )
+    return `none of ${total} items could be stored: ${reasons.join("; ")}`
+  }
+}
+
+/** There is no batch of this id. */
+export class BatchNotFound extends Schema.TaggedError<BatchNotFound>()("BatchNotFound", { batchId: Schema.String }) {
+  override get message() {
+    return `there is no batch ${this.batchId}`
+  }
+}
+
+/** The same file was uploaded before. */
+export class AlreadyUploaded extends Schema.TaggedError<AlreadyUploaded>()("AlreadyUploaded", {
+  file: Schema.String,
+  md5: Schema.String,
+  /** The batch it was uploaded as. */
+  batchId: Schema.String,
+  state: Schema.String,
+}) {
+  override get message() {
+    return `${this.file} was uploaded before, as batch ${this.batchId}, which is ${this.state}; upload it with force to do it again`
+  }
+}
+
+/** A batch id that somebody chose is taken. */
+export class BatchExists extends Schema.TaggedError<BatchExists>()("BatchExists", { batchId: Schema.String }) {
+  override get message() {
+    return `there is a batch ${this.batchId} already; choose another id`
+  }
+}
+
+/** A batch has failed too often or too long ago. */
+export class BatchNotRetryable extends Schema.TaggedError<BatchNotRetryable>()("BatchNotRetryable", {
+  batchId: Schema.String,
+  retryCount: Schema.Int,
+  lastRetryAt: Schema.Finite,
+}) {
+  override get message() {
+    const { batchId, retryCount, lastRetryAt } = this
+    return `batch ${batchId} has failed ${retryCount} times, last at ${DateTime.formatIso(DateTime.makeUnsafe(lastRetryAt))}; a batch can be retried within 24 hours until it has failed three times; upload its file again with force`
+  }
+}
+
+/** An item that was to be corrected is not a failed item of the batch. */
+export class ItemNotFailed extends Schema.TaggedError<ItemNotFailed>()("ItemNotFailed", { batchId: Schema.String, index: Schema.Int }) {
+  override get message() {
+    return `item ${this.index} of batch ${this.batchId} is not there or has not failed; list the failed items to see which have`
+  }
+}

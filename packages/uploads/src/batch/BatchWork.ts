@@ -1,0 +1,50 @@
+/** What the processors of a batch have done for them: reading its file, storing its items, counting and telling. */
+import type * as Effect from "effect/Effect"
+import type { ErrorSummary, UploadBatch } from "./UploadBatch.ts"
+
+export interface Counts {
+  readonly stored: number
+  readonly failed: number
+}
+
+export interface Notice {
+  readonly batchId: string
+  readonly outcome: "completed" | "partially_completed" | "failed"
+  readonly batch: UploadBatch
+  /** The same for the same outcome, also when it is told again after a crash. */
+  readonly key: string
+}
+
+type Fields<K extends keyof UploadBatch> = Required<Pick<UploadBatch, K>>
+
+export interface BatchWork {
+  /** Looks at the file, and computes its hash. */
+  readonly inspect: (
+    batch: UploadBatch,
+  ) => Effect.Effect<Fields<"fileSize" | "fileModifiedAt" | "fileMd5Hash" | "contentType" | "contentEncoding">, Error>
+  /** Reads the file once, to its end. */
+  readonly validate: (
+    batch: UploadBatch,
+  ) => Effect.Effect<
+    Fields<
+      | "fileSize"
+      | "fileModifiedAt"
+      | "fileMd5Hash"
+      | "contentType"
+      | "contentEncoding"
+      | "layout"
+      | "totalItemsInFile"
+      | "invalidItemsInFile"
+    > &
+      Pick<UploadBatch, "validationErrors">,
+    Error
+  >
+  /** Makes an instance of every item, from where an earlier try got to. */
+  readonly extract: (batch: UploadBatch, key: string) => Effect.Effect<Counts, Error>
+  /** Tries the failed items again. */
+  readonly retryFailed: (batch: UploadBatch, key: string) => Effect.Effect<Counts, Error>
+  readonly count: (batch: UploadBatch) => Effect.Effect<Counts, Error>
+  readonly summarizeErrors: (batch: UploadBatch) => Effect.Effect<ErrorSummary, Error>
+  /** Tells whoever wants to know; returns why it could not. */
+  readonly notify: (notice: Notice) => Effect.Effect<string | undefined>
+}

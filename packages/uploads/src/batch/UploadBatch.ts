@@ -1,0 +1,85 @@
+/** What a batch knows of itself: the entity of its workflow. Times are milliseconds since 1970. */
+import * as Schema from "effect/Schema"
+import { ProblemReason } from "../item/ItemProblem.ts"
+
+/** Items that failed for the same reason. */
+export const ErrorGroup = Schema.Struct({
+  reason: ProblemReason,
+  count: Schema.Int,
+  /** The first of them, by their place in the file. */
+  examples: Schema.Array(
+    Schema.Struct({ index: Schema.Int, line: Schema.Int, hnId: Schema.optionalKey(Schema.Int), message: Schema.String }),
+  ),
+})
+export type ErrorGroup = typeof ErrorGroup.Type
+
+/** Failures by reason, the most frequent first. */
+export const ErrorSummary = Schema.Struct({ total: Schema.Int, groups: Schema.Array(ErrorGroup) })
+export type ErrorSummary = typeof ErrorSummary.Type
+
+/** What came of a batch. */
+export const ResultSummary = Schema.Struct({
+  items: Schema.Int,
+  stored: Schema.Int,
+  failed: Schema.Int,
+  bytes: Schema.Finite,
+  millis: Schema.Finite,
+  itemsPerSecond: Schema.Finite,
+})
+export type ResultSummary = typeof ResultSummary.Type
+
+/** Why a batch failed. */
+export const FailureReport = Schema.Struct({
+  message: Schema.String,
+  /** The transition and the processor that failed; absent where somebody marked the batch. */
+  transition: Schema.optionalKey(Schema.String),
+  processor: Schema.optionalKey(Schema.String),
+  attempts: Schema.optionalKey(Schema.Int),
+  at: Schema.Finite,
+  /** How far it had got. */
+  stored: Schema.Int,
+  failed: Schema.Int,
+})
+export type FailureReport = typeof FailureReport.Type
+
+export const UploadBatch = Schema.Struct({
+  batchId: Schema.String,
+  fileName: Schema.String,
+  filePath: Schema.String,
+  fileSize: Schema.optionalKey(Schema.Finite),
+  /** When the file was last written to: a file that changes while it is read is noticed. */
+  fileModifiedAt: Schema.optionalKey(Schema.Finite),
+  fileMd5Hash: Schema.optionalKey(Schema.String),
+  contentType: Schema.optionalKey(Schema.String),
+  contentEncoding: Schema.optionalKey(Schema.Literals(["identity", "gzip"])),
+  layout: Schema.optionalKey(Schema.Literals(["array", "lines"])),
+  uploadedAt: Schema.optionalKey(Schema.Finite),
+  processingStartedAt: Schema.optionalKey(Schema.Finite),
+  processingCompletedAt: Schema.optionalKey(Schema.Finite),
+  totalItemsInFile: Schema.Int,
+  /** How many of them validation found wanting, with what is wrong. */
+  invalidItemsInFile: Schema.Int,
+  validationErrors: Schema.optionalKey(ErrorSummary),
+  itemsProcessed: Schema.Int,
+  itemsErrored: Schema.Int,
+  /** How often the batch has failed. */
+  retryCount: Schema.Int,
+  /** When it last failed. */
+  lastRetryAt: Schema.optionalKey(Schema.Finite),
+  failure: Schema.optionalKey(FailureReport),
+  resultSummary: Schema.optionalKey(ResultSummary),
+  errorSummary: Schema.optionalKey(ErrorSummary),
+  /** Why nobody could be told of the outcome. */
+  notificationError: Schema.optionalKey(Schema.String),
+})
+export type UploadBatch = typeof UploadBatch.Type
+
+/** A batch as it begins. */
+export const newBatch = (file: { readonly batchId: string; readonly fileName: string; readonly filePath: string }): UploadBatch => ({
+  ...file,
+  totalItemsInFile: 0,
+  invalidItemsInFile: 0,
+  itemsProcessed: 0,
+  itemsErrored: 0,
+  retryCount: 0,
+})

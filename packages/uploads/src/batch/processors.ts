@@ -1,0 +1,151 @@
+/** The work on a batch during its transitions, under the names that upload-batch.json uses. */
+import { Processor } from "@detent/entity"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { NothingStored } from "./BatchProblem.ts"
+import type { BatchWork, Notice } from "./BatchWork.ts"
+import type { FailureReport, UploadBatch } from "./UploadBatch.ts"
+
+export const processors = (work: BatchWork) => ({
+  UploadBatchInitProcessor: Processor.effect((batch: UploadBatch) =>
+    Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      const found = batch.fileMd5Hash === undefined ? yield* work.inspect(batch) : {}
+      yield* Effect.logInfo(`batch ${batch.batchId}: ${batch.fileName} was uploaded`)
+      return { ...batch, ...found, uploadedAt: now, processingStartedAt: now, itemsProcessed: 0, itemsErrored: 0 }
+    }),
+  ),
+
+  UploadBatchValidationProcessor: Processor.effect((batch: UploadBatch) =>
+    Effect.gen(function* () {
+      const found = yield* work.validate(batch)
+      yield* Effect.logInfo(`batch ${batch.batchId}: ${found.totalItemsInFile} items, ${found.invalidItemsInFile} of them invalid`)
+      return { ...without(batch, "validationErrors"), ...found }
+    }),
+  ),
+
+  UploadBatchExtractionProcessor: Processor.effect((batch: UploadBatch, { key }) =>
+    Effect.gen(function* () {
+      const { stored, failed } = yield* work.extract(batch, key)
+      yield* Effect.logInfo(`batch ${batch.batchId}: extracted ${stored + failed} items`)
+      return { ...batch, itemsProcessed: stored + failed, processingCompletedAt: yield* Clock.currentTimeMillis }
+    }),
+  ),
+
+  UploadBatchProcessingProcessor: Processor.effect((batch: UploadBatch) =>
+    Effect.gen(function* () {
+      const { stored, failed } = yield* work.count(batch)
+      yield* Effect.logInfo(`batch ${batch.batchId}: ${stored} items stored, ${failed} failed of ${batch.totalItemsInFile}`)
+      // Neither completed nor partially completed: there is nothing to keep.
+      if (stored === 0 && failed >= batch.totalItemsInFile) {
+        return yield* Effect.fail(new NothingStored({ batchId: batch.batchId, summary: yield* work.summarizeErrors(batch) }))
+      }
+      return { ...batch, itemsProcessed: stored, itemsErrored: failed }
+    }),
+  ),
+
+  UploadBatchCompletionProcessor: Processor.effect((batch: UploadBatch, { key }) =>
+    Effect.gen(function* () {
+      const done = concluded(without(batch, "errorSummary"), yield* Clock.currentTimeMillis)
+      yield* Effect.logInfo(`batch ${batch.batchId} is complete: ${batch.itemsProcessed} items`)
+      return yield* told(work, { batchId: batch.batchId, outcome: "completed", batch: done, key })
+    }),
+  ),
+
+  UploadBatchPartialCompletionProcessor: Processor.effect((batch: UploadBatch, { key }) =>
+    Effect.gen(function* () {
+      const errorSummary = yield* work.summarizeErrors(batch)
+      const done = { ...concluded(batch, yield* Clock.currentTimeMillis), errorSummary }
+      const reasons = errorSummary.groups.map(({ reason, count }) => `${count} ${reason}`).join(", ")
+      yield* Effect.logWarning(`batch ${batch.batchId} is partially complete: ${batch.itemsErrored} items failed (${reasons})`)
+      return yield* told(work, { batchId: batch.batchId, outcome: "partially_completed", batch: done, key })
+    }),
+  ),
+
+  UploadBatchFailureProcessor: Processor.effect((batch: UploadBatch, { key, argument, error }) =>
+    Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      const failure = yield* failureReport(work, batch, error, argument, now)
+      yield* Effect.logWarning(`batch ${batch.batchId} has failed: ${failure.message}`)
+      // Marking what has failed already says why anew; it is no further try.
+      const failed =
+        batch.failure === undefined ? { ...batch, failure, retryCount: batch.retryCount + 1, lastRetryAt: now } : { ...batch, failure }
+      return yield* told(work, { batchId: batch.batchId, outcome: "failed", batch: failed, key })
+    }),
+  ),
+
+  UploadBatchRetryProcessor: Processor.pure(
+    (batch: UploadBatch, { at }): UploadBatch => ({
+      ...without(batch, "processingCompletedAt", "failure", "errorSummary", "resultSummary", "validationErrors", "notificationError"),
+      totalItemsInFile: 0,
+      invalidItemsInFile: 0,
+      itemsProcessed: 0,
+      itemsErrored: 0,
+      processingStartedAt: at,
+    }),
+  ),
+
+  UploadBatchRetryFailedItemsProcessor: Processor.effect((batch: UploadBatch, { key }) =>
+    Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      const { stored, failed } = yield* work.retryFailed(batch, key)
+      yield* Effect.logInfo(`batch ${batch.batchId}: failed items were tried again, ${failed} are left`)
+      return {
+        ...without(batch, "errorSummary", "resultSummary", "notificationError"),
+        itemsProcessed: stored,
+        itemsErrored: failed,
+        processingStartedAt: now,
+      }
+    }),
+  ),
+})
+
+const concluded = (batch: UploadBatch, now: number): UploadBatch => {
+  const { processingStartedAt = now, itemsProcessed, itemsErrored, fileSize = 0 } = batch
+  const millis = now - processingStartedAt
+  const items = itemsProcessed + itemsErrored
+  return {
+    ...batch,
+    processingCompletedAt: now,
+    resultSummary: {
+      items,
+      stored: itemsProcessed,
+      failed: itemsErrored,
+      bytes: fileSize,
+      millis,
+      itemsPerSecond: millis === 0 ? 0 : Math.round((items * 1000) / millis),
+    },
+  }
+}
+
+/** That somebody could not be told is recorded; the outcome stands. */
+const told = (work: BatchWork, notice: Notice): Effect.Effect<UploadBatch> =>
+  Effect.map(work.notify(notice), (problem) =>
+    problem === undefined ? without(notice.batch, "notificationError") : { ...notice.batch, notificationError: problem },
+  )
+
+const isReason = Schema.is(Schema.Struct({ reason: Schema.String }))
+
+const failureReport = (
+  work: BatchWork,
+  batch: UploadBatch,
+  error: { readonly transition: string; readonly processor?: string; readonly message: string; readonly attempts: number } | undefined,
+  argument: unknown,
+  at: number,
+): Effect.Effect<FailureReport> =>
+  Effect.map(
+    // The report must not fail because counting does.
+    Effect.catch(work.count(batch), () => Effect.succeed({ stored: batch.itemsProcessed, failed: batch.itemsErrored })),
+    (counts) => {
+      if (error === undefined) return { message: isReason(argument) ? argument.reason : "it was marked as failed", at, ...counts }
+      const { message, transition, processor, attempts } = error
+      return { message, transition, ...(processor === undefined ? {} : { processor }), attempts, at, ...counts }
+    },
+  )
+
+const without = <K extends keyof UploadBatch>(batch: UploadBatch, ...names: ReadonlyArray<K>): UploadBatch => {
+  const left: { -readonly [N in keyof UploadBatch]?: UploadBatch[N] } = { ...batch }
+  for (const name of names) delete left[name]
+  return left as UploadBatch
+}

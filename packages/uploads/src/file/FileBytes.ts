@@ -1,0 +1,107 @@
+/**
+ * The bytes of a file as they are asked for, unpacked where it is gzip, with its MD5 on the way. Nothing is read that
+ * nobody waits for: whoever stores slowly reads slowly.
+ */
+import { createHash, type Hash } from "node:crypto"
+import { createReadStream } from "node:fs"
+import { Readable } from "node:stream"
+import { createGunzip } from "node:zlib"
+import { FileInvalid, type FileProblem, FileTooLarge, FileUnreadable } from "./FileProblem.ts"
+import type { UploadLimits } from "./UploadLimits.ts"
+
+/** So much is read at a time. */
+const chunkBytes = 256 * 1024
+
+/** Before so much is unpacked, the ratio says nothing. */
+const ratioFrom = 10_000_000
+
+export interface BytesOptions {
+  readonly path: string
+  readonly name: string
+  readonly packed: boolean
+  readonly limits: UploadLimits
+  /** The text before this is passed over. A gzip file has to be unpacked from its start for that. */
+  readonly offset?: number
+}
+
+export class FileBytes {
+  readonly #options: BytesOptions
+  readonly #hash: Hash | undefined
+  readonly #chunks: AsyncIterator<Buffer>
+  /** Bytes of the file itself that have been read. */
+  readBytes = 0
+
+  constructor(options: BytesOptions) {
+    this.#options = options
+    const { packed, offset = 0 } = options
+    this.#hash = offset === 0 ? createHash("md5") : undefined
+    this.#chunks = packed ? this.#unpacked(offset) : this.#raw(offset)
+  }
+
+  /** The next bytes; undefined at the end. Rejects with a {@link FileProblem}. */
+  async next(): Promise<Buffer | undefined> {
+    try {
+      const { value, done } = await this.#chunks.next()
+      return done === true ? undefined : value
+    } catch (cause) {
+      throw this.#problemOf(cause)
+    }
+  }
+
+  /** The MD5 of the file, once it has been read from its start to its end. */
+  md5(): string {
+    return this.#hash?.copy().digest("hex") ?? ""
+  }
+
+  async close(): Promise<void> {
+    await this.#chunks.return?.()
+  }
+
+  async *#raw(offset: number): AsyncGenerator<Buffer, undefined> {
+    const { path, name, limits } = this.#options
+    for await (const chunk of createReadStream(path, { start: offset, highWaterMark: chunkBytes }) as AsyncIterable<Buffer>) {
+      this.readBytes += chunk.length
+      if (this.readBytes + offset > limits.maxFileBytes)
+        throw new FileTooLarge({ file: name, what: "file", bytes: this.readBytes + offset, limit: limits.maxFileBytes })
+      this.#hash?.update(chunk)
+      yield chunk
+    }
+    return undefined
+  }
+
+  async *#unpacked(offset: number): AsyncGenerator<Buffer, undefined> {
+    const source = Readable.from(this.#raw(0), { objectMode: false })
+    const unpacking = createGunzip({ chunkSize: chunkBytes })
+    source.on("error", (error) => unpacking.destroy(error))
+    let bytes = 0
+    try {
+      for await (const chunk of source.pipe(unpacking) as AsyncIterable<Buffer>) {
+        this.#checkUnpacked(bytes + chunk.length)
+        const passedOver = Math.max(0, Math.min(offset - bytes, chunk.length))
+        bytes += chunk.length
+        if (passedOver < chunk.length) yield passedOver === 0 ? chunk : chunk.subarray(passedOver)
+      }
+    } finally {
+      source.destroy()
+      unpacking.destroy()
+    }
+    return undefined
+  }
+
+  /** A small file that unpacks without end would fill the disk, and the time of everybody else. */
+  #checkUnpacked(bytes: number) {
+    const { name: file, limits } = this.#options
+    if (bytes > limits.maxUnpackedBytes) throw new FileTooLarge({ file, what: "unpacked", bytes, limit: limits.maxUnpackedBytes })
+    if (bytes > ratioFrom && bytes > this.readBytes * limits.maxUnpackRatio)
+      throw new FileTooLarge({ file, what: "ratio", bytes, limit: limits.maxUnpackRatio })
+  }
+
+  #problemOf(cause: unknown): FileProblem {
+    if (cause instanceof FileTooLarge) return cause
+    const { name: file } = this.#options
+    const { code, message } = cause as { readonly code?: string; readonly message?: string }
+    const isGzip = typeof code === "string" && (code.startsWith("Z_") || code.startsWith("ERR_ZLIB"))
+    if (isGzip) return new FileInvalid({ file, problem: `it is gzip and cannot be unpacked: ${message}` })
+    return new FileUnreadable({ file, problem: code === "ENOENT" ? "there is no such file" : (message ?? String(cause)) })
+  }
+}

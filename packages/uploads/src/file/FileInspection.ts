@@ -1,0 +1,110 @@
+/** What can be told of a file before its items are read: that it is there, how large it is, and how it is written. */
+import { open, stat } from "node:fs/promises"
+import { createGunzip } from "node:zlib"
+import * as Effect from "effect/Effect"
+import { FileBytes } from "./FileBytes.ts"
+import { FileInvalid, type FileProblem, FileTooLarge, FileUnreadable, UnsupportedContentType } from "./FileProblem.ts"
+import type { UploadLimits } from "./UploadLimits.ts"
+
+export interface FileInspection {
+  readonly fileSize: number
+  /** In milliseconds since 1970: tells a file that was written to since. */
+  readonly modifiedAt: number
+  readonly packed: boolean
+  readonly contentType: string
+}
+
+/** Looks at a file, and at its first bytes. */
+export const inspect = (
+  path: string,
+  name: string,
+  limits: UploadLimits,
+  contentType?: string,
+): Effect.Effect<FileInspection, FileProblem> =>
+  Effect.gen(function* () {
+    if (contentType !== undefined && !isAccepted(contentType)) {
+      return yield* Effect.fail(new UnsupportedContentType({ file: name, contentType }))
+    }
+    const { size, mtimeMs } = yield* reading(name, () => stat(path))
+    if (size > limits.maxFileBytes) {
+      return yield* Effect.fail(new FileTooLarge({ file: name, bytes: size, limit: limits.maxFileBytes, what: "file" }))
+    }
+    if (size === 0) return yield* Effect.fail(new FileInvalid({ file: name, problem: "it is empty" }))
+    const head = yield* reading(name, () => firstBytes(path))
+    const packed = head[0] === 0x1f && head[1] === 0x8b
+    const text = packed ? yield* unpackedHead(name, head) : head
+    const layout = layoutOf(text)
+    if (layout === undefined) {
+      const shown = contentType !== undefined && !isJson(contentType) ? contentType : "neither an array nor lines of JSON"
+      return yield* Effect.fail(new UnsupportedContentType({ file: name, contentType: shown }))
+    }
+    const found = layout === "array" ? "application/json" : "application/x-ndjson"
+    return { fileSize: size, modifiedAt: Math.floor(mtimeMs), packed, contentType: isJson(contentType) ? contentType : found }
+  })
+
+/** The MD5 of a file. */
+export const md5Of = (path: string, name: string, limits: UploadLimits): Effect.Effect<string, FileProblem> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const bytes = yield* Effect.acquireRelease(
+        Effect.sync(() => new FileBytes({ path, name, packed: false, limits })),
+        (one) => Effect.promise(() => one.close()),
+      )
+      yield* Effect.tryPromise({
+        try: async () => {
+          while ((await bytes.next()) !== undefined);
+        },
+        catch: (cause) => cause as FileProblem,
+      })
+      return bytes.md5()
+    }),
+  )
+
+const isJson = (contentType: string | undefined): contentType is string => contentType?.toLowerCase().includes("json") === true
+
+const isAccepted = (contentType: string): boolean =>
+  isJson(contentType) || /^(application\/(x-)?gzip|application\/octet-stream)\s*(;|$)/i.test(contentType)
+
+const reading = <A>(file: string, read: () => Promise<A>): Effect.Effect<A, FileUnreadable> =>
+  Effect.tryPromise({
+    try: read,
+    catch: (cause) => {
+      const { code, message } = cause as { readonly code?: string; readonly message?: string }
+      return new FileUnreadable({ file, problem: code === "ENOENT" ? "there is no such file" : String(message) })
+    },
+  })
+
+const headBytes = 64 * 1024
+
+const firstBytes = async (path: string): Promise<Buffer> => {
+  const handle = await open(path, "r")
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(headBytes), 0, headBytes, 0)
+    return buffer.subarray(0, bytesRead)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** What the start of a gzip file unpacks to: as far as the bytes at hand go, and no further than needed. */
+const unpackedHead = (file: string, head: Buffer): Effect.Effect<Buffer, FileInvalid> =>
+  Effect.callback((resume) => {
+    const unpacking = createGunzip()
+    unpacking.once("data", (chunk: Buffer) => resume(Effect.succeed(chunk)))
+    unpacking.once("end", () => resume(Effect.succeed(Buffer.alloc(0))))
+    unpacking.once("error", (error) =>
+      resume(Effect.fail(new FileInvalid({ file, problem: `it is gzip and cannot be unpacked: ${error.message}` }))),
+    )
+    unpacking.end(head)
+    return Effect.sync(() => unpacking.destroy())
+  })
+
+const layoutOf = (text: Buffer): "array" | "lines" | undefined => {
+  const start = text
+    .toString("latin1")
+    .replace(/^\u00ef\u00bb\u00bf/, "")
+    .trimStart()
+  // Nothing but white space so far: reading will tell.
+  if (start === "" || start.startsWith("[")) return "array"
+  return start.startsWith("{") ? "lines" : undefined
+}

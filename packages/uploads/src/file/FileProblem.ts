@@ -1,0 +1,79 @@
+/** Why a file cannot be processed as a whole, with the place in it. What is wrong with one item fails that item only. */
+import * as Schema from "effect/Schema"
+
+/** Where in a file: the item it is about, counted from 0, and its line, counted from 1. */
+export const Place = Schema.Struct({
+  index: Schema.optionalKey(Schema.Int),
+  line: Schema.optionalKey(Schema.Int),
+  /** Bytes from the start of the text, after unpacking. */
+  offset: Schema.optionalKey(Schema.Int),
+})
+export type Place = typeof Place.Type
+
+/** A place in words, such as `item 7, line 9, byte 1204`. */
+export const placeText = ({ index, line, offset }: Place): string =>
+  [
+    ...(index === undefined ? [] : [`item ${index}`]),
+    ...(line === undefined ? [] : [`line ${line}`]),
+    ...(offset === undefined ? [] : [`byte ${offset}`]),
+  ].join(", ")
+
+/** The content of a file is no array of items and no lines of items. */
+export class FileInvalid extends Schema.TaggedError<FileInvalid>()("FileInvalid", {
+  file: Schema.String,
+  problem: Schema.String,
+  place: Schema.optionalKey(Place),
+}) {
+  override get message() {
+    const at = this.place === undefined ? "" : ` (${placeText(this.place)})`
+    return `${this.file}: ${this.problem}${at}; correct the file and upload it again`
+  }
+}
+
+/** A file is larger than it may be, packed or unpacked. */
+export class FileTooLarge extends Schema.TaggedError<FileTooLarge>()("FileTooLarge", {
+  file: Schema.String,
+  /** As far as it was read. */
+  bytes: Schema.Number,
+  limit: Schema.Number,
+  what: Schema.Literals(["file", "unpacked", "ratio"]),
+}) {
+  override get message() {
+    const { file, bytes, limit } = this
+    if (this.what === "file") return `${file} has ${bytes} bytes, ${limit} are allowed; split it, or raise maxFileBytes`
+    if (this.what === "unpacked") return `${file} unpacks to more than ${limit} bytes; split it, or raise maxUnpackedBytes`
+    return `${file} unpacks to more than ${limit} times its size, ${bytes} bytes so far, as no real items do; upload it unpacked, or raise maxUnpackRatio`
+  }
+}
+
+/** A file is there no more, or cannot be read. */
+export class FileUnreadable extends Schema.TaggedError<FileUnreadable>()("FileUnreadable", {
+  file: Schema.String,
+  problem: Schema.String,
+}) {
+  override get message() {
+    return `${this.file} cannot be read: ${this.problem}; put it back and retry the batch`
+  }
+}
+
+/** A file is not the one that was validated. */
+export class FileChanged extends Schema.TaggedError<FileChanged>()("FileChanged", {
+  file: Schema.String,
+  problem: Schema.String,
+}) {
+  override get message() {
+    return `${this.file} has changed: ${this.problem}; put the original back and retry the batch, or upload the new file as a batch of its own`
+  }
+}
+
+/** What was said to be uploaded is no JSON. */
+export class UnsupportedContentType extends Schema.TaggedError<UnsupportedContentType>()("UnsupportedContentType", {
+  file: Schema.String,
+  contentType: Schema.String,
+}) {
+  override get message() {
+    return `${this.file} is ${this.contentType}; upload JSON (application/json) or lines of JSON (application/x-ndjson), plain or gzip`
+  }
+}
+
+export type FileProblem = FileInvalid | FileTooLarge | FileUnreadable | FileChanged | UnsupportedContentType

@@ -1,0 +1,75 @@
+/** The items of a file, a few at a time, from its start or from behind an item. */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { FileBytes } from "./FileBytes.ts"
+import { FileInvalid, type FileProblem } from "./FileProblem.ts"
+import { ItemSplitter, type Layout, type Position, type RawItem } from "./ItemSplitter.ts"
+import type { UploadLimits } from "./UploadLimits.ts"
+
+export interface ItemFileOptions {
+  readonly path: string
+  /** What it is called in errors. */
+  readonly name: string
+  readonly packed: boolean
+  readonly limits: UploadLimits
+  readonly from?: { readonly layout: Layout; readonly position: Position }
+}
+
+/** However few items it is: so much is held in memory at a time, and one item more. */
+const pageBytes = 4_000_000
+
+export interface ItemFile {
+  /** At least one item and about `limit`, fewer if they are large, or none at the end of the file. */
+  readonly take: (limit: number) => Effect.Effect<ReadonlyArray<RawItem>, FileProblem>
+  /** Bytes of the file itself, read so far. */
+  readonly readBytes: () => number
+  readonly layout: () => Layout | undefined
+  /** The MD5 of the file, once it has been read from its start to its end. */
+  readonly md5: () => string
+}
+
+/** Opens a file; it is closed with the scope. */
+export const openItems = ({ path, name, packed, limits, from }: ItemFileOptions): Effect.Effect<ItemFile, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const resumed = from !== undefined && from.position.index > 0 ? from : undefined
+    const offset = resumed?.position.offset ?? 0
+    const bytes = yield* Effect.acquireRelease(
+      Effect.sync(() => new FileBytes({ path, name, packed, limits, offset })),
+      (open) => Effect.promise(() => open.close()),
+    )
+    const splitter = new ItemSplitter({
+      file: name,
+      maxItemBytes: limits.maxItemBytes,
+      ...(resumed === undefined ? {} : { from: resumed }),
+    })
+    let ended = false
+    const take = async (limit: number): Promise<ReadonlyArray<RawItem>> => {
+      let taken: ReadonlyArray<RawItem> = []
+      let length = 0
+      while (!ended && (taken.length === 0 || (taken.length < limit && length < pageBytes))) {
+        const chunk = await bytes.next()
+        ended = chunk === undefined
+        length += chunk?.length ?? 0
+        const more = chunk === undefined ? splitter.end() : splitter.push(chunk)
+        taken = taken.length === 0 ? more : [...taken, ...more]
+      }
+      return taken
+    }
+    return {
+      // What FileBytes and ItemSplitter throw are file problems; anything else is a mistake of this program.
+      take: (limit) =>
+        Effect.catchDefect(
+          Effect.promise(() => take(limit)),
+          (defect) => (isFileProblem(defect) ? Effect.fail(defect) : Effect.die(defect)),
+        ),
+      readBytes: () => bytes.readBytes,
+      layout: () => splitter.layout,
+      md5: () => bytes.md5(),
+    }
+  })
+
+const isFileProblem = (defect: unknown): defect is FileProblem => {
+  if (defect instanceof FileInvalid) return true
+  const tag = (defect as { readonly _tag?: unknown } | null | undefined)?._tag
+  return tag === "FileTooLarge" || tag === "FileUnreadable"
+}

@@ -1,0 +1,18 @@
+/** What a file may be at most. All of it has a default. */
+export interface UploadLimits {
+  /** Bytes of the file as it is; 1 GB unless told. */
+  readonly maxFileBytes: number
+  /** Bytes of a gzip file unpacked; 10 GB unless told. */
+  readonly maxUnpackedBytes: number
+  /** How many times its size a gzip file may unpack to; 100 unless told. JSON of items packs to a tenth at best. */
+  readonly maxUnpackRatio: number
+  /** Bytes of one item; 1 MB unless told. A larger one fails alone. */
+  readonly maxItemBytes: number
+}
+
+export const defaultLimits: UploadLimits = {
+  maxFileBytes: 1_000_000_000,
+  maxUnpackedBytes: 10_000_000_000,
+  maxUnpackRatio: 100,
+  maxItemBytes: 1_000_000,
+}

@@ -1,0 +1,114 @@
+/** Items that look like those of the site, and broken ones of every kind, for files of any size. */
+import type { ProblemReason } from "../item/ItemProblem.ts"
+import { Chance } from "./Chance.ts"
+import { author, comment, title, url } from "./Prose.ts"
+
+/** What can be wrong with an item of a file. `rejected` is up to a check of your own. */
+export type BadKind = Exclude<ProblemReason, "rejected">
+
+export interface GenerateOptions {
+  readonly items: number
+  readonly seed?: number
+  /** The id of the first item; later ones have larger ids. */
+  readonly firstId?: number
+  /** The share of each kind of bad items, of 1. */
+  readonly bad?: Partial<Readonly<Record<BadKind, number>>>
+  /** How long an item is that is too large. */
+  readonly largeItemBytes?: number
+}
+
+export interface GeneratedItem {
+  readonly text: string
+  /** What is wrong with it. */
+  readonly bad: BadKind | undefined
+}
+
+/** 2006, when the site began. */
+const firstSecond = 1_160_418_111
+
+/** The items one after the other; nothing is kept of those that were taken. */
+export function* generateItems(options: GenerateOptions): Generator<GeneratedItem, void> {
+  const { items, seed = 1, firstId = 1, bad = {}, largeItemBytes = 1_100_000 } = options
+  const chance = new Chance(seed)
+  const kinds = Object.entries(bad) as ReadonlyArray<readonly [BadKind, number]>
+  const good: Array<number> = []
+  let id = firstId
+  for (let index = 0; index < items; index++) {
+    id += chance.happens(0.3) ? chance.between(1, 3) : 1
+    const kind = badKind(chance, kinds)
+    const item = goodItem(chance, id, firstId)
+    if (kind === undefined || (kind === "duplicate" && good.length === 0)) {
+      if (good.length < 1000 || chance.happens(0.001)) good[good.length < 1000 ? good.length : chance.between(0, 999)] = id
+      yield { text: JSON.stringify(item), bad: undefined }
+    } else yield { text: spoiled(kind, item, chance, good, largeItemBytes), bad: kind }
+  }
+}
+
+const badKind = (chance: Chance, kinds: ReadonlyArray<readonly [BadKind, number]>): BadKind | undefined => {
+  if (kinds.length === 0) return undefined
+  let left = chance.next()
+  for (const [kind, share] of kinds) {
+    left -= share
+    if (left < 0) return kind
+  }
+  return undefined
+}
+
+type Fields = Record<string, unknown>
+
+const goodItem = (chance: Chance, id: number, firstId: number): Fields => {
+  const time = firstSecond + Math.floor((id - firstId) * 14.7) + chance.between(0, 10)
+  const kind = chance.next()
+  const parent = Math.max(1, id - chance.between(1, 5000))
+  // What was deleted has neither author nor text any more.
+  if (chance.happens(0.025)) return { deleted: true, id, parent, time, type: "comment" }
+  const by = author(chance)
+  if (kind < 0.82) return withDeath(chance, { by, id, ...kidsOf(chance, id, 3), parent, text: comment(chance), time, type: "comment" })
+  if (kind < 0.985) return withDeath(chance, story(chance, by, id, time))
+  if (kind < 0.992) return { by, id, score: 1, text: comment(chance), time, title: title(chance), type: "job", url: url(chance) }
+  const poll = { by, descendants: chance.between(0, 80), id, score: chance.between(1, 300), time, title: title(chance) }
+  return kind < 0.994
+    ? { ...poll, parts: [id + 1, id + 2, id + 3], text: comment(chance), type: "poll" }
+    : { by, id, poll: parent, score: chance.between(0, 120), text: title(chance), time, type: "pollopt" }
+}
+
+const story = (chance: Chance, by: string, id: number, time: number): Fields => {
+  const kids = kidsOf(chance, id, 30)
+  const counts = { descendants: chance.rank(200), score: 1 + chance.rank(600) }
+  const content = chance.happens(0.9) ? { url: url(chance) } : { text: comment(chance) }
+  return { by, id, ...kids, ...counts, time, title: title(chance), type: "story", ...content }
+}
+
+const withDeath = (chance: Chance, item: Fields): Fields => (chance.happens(0.03) ? { dead: true, ...item } : item)
+
+const kidsOf = (chance: Chance, id: number, most: number): Fields => {
+  const count = chance.rank(most + 1)
+  return count === 0 ? {} : { kids: Array.from({ length: count }, (_, index) => id + index + chance.between(1, 900)) }
+}
+
+const spoiled = (kind: BadKind, item: Fields, chance: Chance, good: ReadonlyArray<number>, largeItemBytes: number): string => {
+  const { id, type, ...others } = item
+  switch (kind) {
+    case "not_json":
+      // What surrounds it is still in balance, as after a slip of somebody's script.
+      return `{"id":${id},"type":${type},"by":undefined}`
+    case "not_an_object":
+      return chance.pick(["42", "null", '"comment"', "[1,2,3]", "true"])
+    case "not_text":
+      return JSON.stringify({ ...item, text: "a zero \u0000 in it" })
+    case "too_large":
+      return JSON.stringify({ ...item, text: "large ".repeat(Math.ceil(largeItemBytes / 6)) })
+    case "missing_id":
+      return JSON.stringify({ type, ...others })
+    case "invalid_id":
+      return JSON.stringify({ ...item, id: chance.pick([-7, 1.5, "abc", 0, true]) })
+    case "missing_type":
+      return JSON.stringify({ id, ...others })
+    case "unknown_type":
+      return JSON.stringify({ ...item, type: chance.pick(["stroy", "Comment", "link", ""]) })
+    case "invalid_field":
+      return JSON.stringify({ ...item, ...chance.pick([{ time: "yesterday" }, { by: 12 }, { kids: [1, "two"] }, { deleted: "yes" }]) })
+    case "duplicate":
+      return JSON.stringify({ ...item, id: chance.pick(good) })
+  }
+}

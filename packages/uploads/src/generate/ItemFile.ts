@@ -1,0 +1,55 @@
+/** Writes files of generated items, of any size, without ever holding one in memory. */
+import { createWriteStream } from "node:fs"
+import { Readable } from "node:stream"
+import { pipeline } from "node:stream/promises"
+import { createGzip } from "node:zlib"
+import type { Layout } from "../file/ItemSplitter.ts"
+import { type BadKind, type GenerateOptions, generateItems } from "./GeneratedItem.ts"
+
+export interface ItemFileOptions extends GenerateOptions {
+  /** One array, or lines; an array unless told. */
+  readonly layout?: Layout
+  readonly gzip?: boolean
+}
+
+/** What a file was written with. */
+export interface Written {
+  readonly items: number
+  readonly good: number
+  /** Bad items by what is wrong with them. */
+  readonly bad: ReadonlyMap<BadKind, number>
+  /** The places of the bad items. */
+  readonly badIndices: ReadonlyMap<number, BadKind>
+}
+
+const chunkLength = 128 * 1024
+
+/** The text of a file in pieces; `tell` hears of every item. */
+export function* generateText(options: ItemFileOptions, tell?: (index: number, bad: BadKind | undefined) => void): Generator<string, void> {
+  const lines = options.layout === "lines"
+  let chunk = lines ? "" : "["
+  let index = 0
+  for (const { text, bad } of generateItems(options)) {
+    tell?.(index, bad)
+    chunk += lines ? `${text}\n` : index === 0 ? `\n${text}` : `,\n${text}`
+    index++
+    if (chunk.length < chunkLength) continue
+    yield chunk
+    chunk = ""
+  }
+  yield lines ? chunk : `${chunk}\n]\n`
+}
+
+export const writeItemFile = async (path: string, options: ItemFileOptions): Promise<Written> => {
+  const bad = new Map<BadKind, number>()
+  const badIndices = new Map<number, BadKind>()
+  const tell = (index: number, kind: BadKind | undefined) => {
+    if (kind === undefined) return
+    bad.set(kind, (bad.get(kind) ?? 0) + 1)
+    badIndices.set(index, kind)
+  }
+  const text = Readable.from(generateText(options, tell), { objectMode: false, encoding: "utf8" })
+  const target = createWriteStream(path)
+  await (options.gzip === true ? pipeline(text, createGzip(), target) : pipeline(text, target))
+  return { items: options.items, good: options.items - badIndices.size, bad, badIndices }
+}

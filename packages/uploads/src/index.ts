@@ -1,0 +1,27 @@
+/** Bulk upload of Hacker News items: one durable instance per item. */
+export type { BatchStatus, ItemCounts } from "./BatchStatus.ts"
+export { AlreadyUploaded, BatchExists, BatchNotFound, BatchNotRetryable, ItemNotFailed, NothingStored } from "./batch/BatchProblem.ts"
+export type { BatchWork, Counts, Notice } from "./batch/BatchWork.ts"
+export { criteria, maxRetries, retryWindow } from "./batch/criteria.ts"
+export { type ErrorGroup, type ErrorSummary, type FailureReport, newBatch, type ResultSummary, UploadBatch } from "./batch/UploadBatch.ts"
+export { loadBatchWorkflow } from "./batch/UploadBatchWorkflow.ts"
+export {
+  FileChanged,
+  FileInvalid,
+  type FileProblem,
+  FileTooLarge,
+  FileUnreadable,
+  type Place,
+  UnsupportedContentType,
+} from "./file/FileProblem.ts"
+export { behind, ItemSplitter, type Layout, type Position, type RawItem, type SplitterOptions } from "./file/ItemSplitter.ts"
+export { defaultLimits, type UploadLimits } from "./file/UploadLimits.ts"
+export { HNItem, ItemType } from "./item/HNItem.ts"
+export { HNItemEntity } from "./item/HNItemEntity.ts"
+export { loadItemWorkflow } from "./item/HNItemWorkflow.ts"
+export { ItemProblem, ProblemReason } from "./item/ItemProblem.ts"
+export { type ItemCheck, type ReadItem, readItem } from "./item/ReadItem.ts"
+export type { ItemCursor, ItemPage, ItemQuery, StoredItem } from "./store/Items.ts"
+export type { EntryState } from "./store/Rows.ts"
+export type { BatchListing, BatchPage, Entry, EntryPage, EntryQuery } from "./UploadLists.ts"
+export { readDefinition, type StartError, type StartOptions, Uploads, type UploadsOptions, type UploadsService } from "./Uploads.ts"

@@ -1,0 +1,27 @@
+/** Why one item was not stored. The reason is for counting and grouping, the message for whoever corrects it. */
+import * as Schema from "effect/Schema"
+
+export const ProblemReason = Schema.Literals([
+  /** It is no JSON. */
+  "not_json",
+  /** It is JSON, but no object. */
+  "not_an_object",
+  /** Its bytes are no UTF-8, or its text has characters that no database can keep. */
+  "not_text",
+  /** It has more bytes than an item may have. */
+  "too_large",
+  "missing_id",
+  "invalid_id",
+  "missing_type",
+  "unknown_type",
+  /** A field has a value of another kind. */
+  "invalid_field",
+  /** An earlier item of the batch has the same id. */
+  "duplicate",
+  /** A check of your own refused it. */
+  "rejected",
+])
+export type ProblemReason = typeof ProblemReason.Type
+
+export const ItemProblem = Schema.Struct({ reason: ProblemReason, message: Schema.String })
+export type ItemProblem = typeof ItemProblem.Type

@@ -1,0 +1,96 @@
+/** The table of batches: whose file each is, and how far it has got. */
+import type { PersistenceFailed } from "@detent/machine"
+import * as Effect from "effect/Effect"
+import type { Position } from "../file/ItemSplitter.ts"
+import { BatchRow } from "./Rows.ts"
+import type { UploadStore } from "./UploadStore.ts"
+
+type Found = Effect.Effect<BatchRow | undefined, PersistenceFailed>
+
+export interface Claim {
+  readonly batchId: string
+  readonly fileName: string
+  readonly md5: string
+  /** Whether it is the batch that its file is known by. */
+  readonly original: boolean
+  readonly at: number
+}
+
+/** Enters a new batch; false where its id or, for an original, its file is there already. */
+export const claimBatch = (
+  store: UploadStore,
+  { batchId, fileName, md5, original, at }: Claim,
+): Effect.Effect<boolean, PersistenceFailed> => {
+  const { sql, batches, flag } = store.dialect
+  const inserted = sql`
+    insert into ${batches} (batch_id, file_name, md5, original, created_at, updated_at)
+    values (${batchId}, ${fileName}, ${md5}, ${flag(original)}, ${at}, ${at})
+    on conflict do nothing
+    returning *`
+  return Effect.map(store.rows("claimBatch", BatchRow, inserted), (rows) => rows.length > 0)
+}
+
+export const findBatch = (store: UploadStore, batchId: string): Found => {
+  const { sql, batches } = store.dialect
+  return Effect.map(store.rows("findBatch", BatchRow, sql`select * from ${batches} where batch_id = ${batchId}`), ([row]) => row)
+}
+
+/** The batch a file is known by. */
+export const findByHash = (store: UploadStore, md5: string): Found => {
+  const { sql, batches } = store.dialect
+  return Effect.map(store.rows("findByHash", BatchRow, sql`select * from ${batches} where md5 = ${md5} and original`), ([row]) => row)
+}
+
+/** The newest first; `after` is the number of the last one of the page before. */
+export const listBatches = (
+  store: UploadStore,
+  limit: number,
+  after: number | undefined,
+): Effect.Effect<ReadonlyArray<BatchRow>, PersistenceFailed> => {
+  const { sql, batches } = store.dialect
+  const older = after === undefined ? sql`` : sql`where batch < ${after}`
+  return store.rows("listBatches", BatchRow, sql`select * from ${batches} ${older} order by batch desc limit ${limit}`)
+}
+
+/** The file of a batch has been corrected. Where another batch has that file, it stays the one the file is known by. */
+export const setHash = (store: UploadStore, batch: number, md5: string): Effect.Effect<void, PersistenceFailed> => {
+  const { sql, batches, flag } = store.dialect
+  return store.run(
+    "setHash",
+    sql`
+      update ${batches} set md5 = ${md5},
+        original = case when exists (select 1 from ${batches} where md5 = ${md5} and original and batch <> ${batch}) then ${flag(false)} else original end
+      where batch = ${batch}`,
+  )
+}
+
+/** Extraction begins, or goes on: the rate is measured from here. */
+export const beginRun = (store: UploadStore, batch: number, at: number): Effect.Effect<void, PersistenceFailed> => {
+  const { sql, batches } = store.dialect
+  return store.run("beginRun", sql`update ${batches} set run_started_at = ${at}, run_start_index = next_index where batch = ${batch}`)
+}
+
+/** Moves a batch on from an item; false where somebody else has done so. */
+export const advance = (
+  store: UploadStore,
+  batch: number,
+  from: number,
+  to: Position,
+  at: number,
+): Effect.Effect<boolean, PersistenceFailed> => {
+  const { sql, batches } = store.dialect
+  const moved = sql`
+    update ${batches} set next_index = ${to.index}, next_offset = ${to.offset}, next_line = ${to.line}, updated_at = ${at}
+    where batch = ${batch} and next_index = ${from}
+    returning *`
+  return Effect.map(store.rows("advance", BatchRow, moved), (rows) => rows.length > 0)
+}
+
+export const addCounts = (
+  store: UploadStore,
+  batch: number,
+  { stored, failed }: { readonly stored: number; readonly failed: number },
+): Effect.Effect<void, PersistenceFailed> => {
+  const { sql, batches } = store.dialect
+  return store.run("addCounts", sql`update ${batches} set stored = stored + ${stored}, failed = failed + ${failed} where batch = ${batch}`)
+}

@@ -1,0 +1,77 @@
+/** Where SQLite and PostgreSQL differ in what is otherwise the same SQL. */
+import type * as Effect from "effect/Effect"
+import type { SqlClient } from "effect/unstable/sql/SqlClient"
+import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { Fragment } from "effect/unstable/sql/Statement"
+import type { HNItem } from "../item/HNItem.ts"
+import type { SearchTerm } from "./SearchText.ts"
+
+/** An item to be written, and where it came from. */
+export interface ItemOfBatch {
+  readonly batch: number
+  readonly index: number
+  readonly item: HNItem
+}
+
+export interface Dialect {
+  /** Without the transformations of names a user may have configured. */
+  readonly sql: SqlClient
+  readonly batches: Fragment
+  readonly entries: Fragment
+  readonly items: Fragment
+  /** A JSON array as rows `(value)`. */
+  readonly rows: (json: string) => Fragment
+  /** Writes items; those that are there already are replaced. */
+  readonly writeItems: (items: ReadonlyArray<ItemOfBatch>) => Effect.Effect<void, SqlError>
+  /** Whether the item `i` has all of the terms. */
+  readonly matches: (terms: ReadonlyArray<SearchTerm>) => Fragment
+  /** Whether the item `i` is by an author. */
+  readonly isBy: (author: string) => Fragment
+  readonly flag: (value: boolean) => Fragment
+}
+
+/** The columns of the table of items, in the order of {@link itemValues}. */
+export const itemColumns = [
+  "hn_id",
+  "type",
+  "author",
+  "time",
+  "text",
+  "url",
+  "title",
+  "score",
+  "kids",
+  "parent",
+  "descendants",
+  "deleted",
+  "dead",
+  "parts",
+  "poll",
+  "batch",
+  "item_index",
+] as const
+
+export type Value = string | number | null
+
+export const itemValues = ({ batch, index, item }: ItemOfBatch): ReadonlyArray<Value> => [
+  item.hnId,
+  item.type,
+  item.by ?? null,
+  item.time ?? 0,
+  item.text ?? null,
+  item.url ?? null,
+  item.title ?? null,
+  item.score ?? null,
+  item.kids === undefined ? null : JSON.stringify(item.kids),
+  item.parent ?? null,
+  item.descendants ?? null,
+  item.deleted === undefined ? null : Number(item.deleted),
+  item.dead === undefined ? null : Number(item.dead),
+  item.parts === undefined ? null : JSON.stringify(item.parts),
+  item.poll ?? null,
+  batch,
+  index,
+]
+
+/** What replaces the columns of an item that is there already. */
+export const replacedColumns = itemColumns.slice(1).map((column) => `${column} = excluded.${column}`)

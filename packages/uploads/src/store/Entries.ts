@@ -1,0 +1,205 @@
+/** The table of entries: every item of every file, and what became of it. */
+import type { PersistenceFailed } from "@detent/machine"
+import * as Effect from "effect/Effect"
+import type { ErrorSummary } from "../batch/UploadBatch.ts"
+import type { ItemProblem } from "../item/ItemProblem.ts"
+import { CountRow, DuplicateRow, EntryRow, ExampleRow, FailedRow, IndexRow, ReasonRow } from "./Rows.ts"
+import type { UploadStore } from "./UploadStore.ts"
+
+/** An item of a file, to be entered. */
+export interface NewEntry {
+  readonly index: number
+  readonly hnId: number | undefined
+  readonly line: number
+  readonly offset: number
+  /** Why it was not stored. */
+  readonly problem: ItemProblem | undefined
+  /** Its JSON, kept for a retry. */
+  readonly content: string | undefined
+}
+
+export const insertEntries = (
+  store: UploadStore,
+  batch: number,
+  entries: ReadonlyArray<NewEntry>,
+): Effect.Effect<void, PersistenceFailed> => {
+  const { sql, entries: table, rows } = store.dialect
+  const json = JSON.stringify(
+    entries.map(({ index, hnId, line, offset, problem, content }) =>
+      problem === undefined
+        ? [index, "stored", hnId, line, offset]
+        : [index, "failed", hnId, line, offset, problem.reason, problem.message, content?.replaceAll("\u0000", "\ufffd")],
+    ),
+  )
+  return store.run(
+    "insertEntries",
+    sql`
+      insert into ${table} (batch, item_index, state, hn_id, line, byte_offset, attempts, reason, message, content)
+      select ${batch}, cast(value ->> 0 as bigint), value ->> 1, cast(value ->> 2 as bigint), cast(value ->> 3 as bigint),
+        cast(value ->> 4 as bigint), 1, value ->> 5, value ->> 6, value ->> 7
+      from ${rows(json)}`,
+  )
+}
+
+/** Which of these ids the batch has stored already, and as which of its items. */
+export const findStored = (
+  store: UploadStore,
+  batch: number,
+  hnIds: ReadonlyArray<number>,
+): Effect.Effect<ReadonlyMap<number, number>, PersistenceFailed> => {
+  const { sql, entries, rows } = store.dialect
+  const found = sql`
+    select hn_id, item_index from ${entries}
+    where batch = ${batch} and state = 'stored' and hn_id in (select cast(value as bigint) from ${rows(JSON.stringify(hnIds))})`
+  return Effect.map(store.rows("findStored", DuplicateRow, found), (all) => new Map(all.map((row) => [row.hn_id, row.item_index])))
+}
+
+/** Failed items are about to be tried again. */
+export const beginRetry = (store: UploadStore, batch: number, indices: ReadonlyArray<number>): Effect.Effect<void, PersistenceFailed> => {
+  const { sql, entries, rows } = store.dialect
+  return store.run(
+    "beginRetry",
+    sql`
+      update ${entries} set state = 'processing'
+      where batch = ${batch} and state = 'failed' and item_index in (select cast(value as bigint) from ${rows(JSON.stringify(indices))})`,
+  )
+}
+
+/** What became of a failed item that was tried again. */
+export interface Retried {
+  readonly index: number
+  readonly hnId: number | undefined
+  readonly problem: ItemProblem | undefined
+  /** How often it has been tried. */
+  readonly attempts: number
+}
+
+/** Enters what became of failed items, and returns those that no other run had entered as stored. */
+export const updateEntries = (
+  store: UploadStore,
+  batch: number,
+  retried: ReadonlyArray<Retried>,
+): Effect.Effect<ReadonlySet<number>, PersistenceFailed> => {
+  const { sql, entries, rows } = store.dialect
+  const json = JSON.stringify(
+    retried.map(({ index, hnId, problem, attempts }) => [
+      index,
+      problem === undefined ? "stored" : "failed",
+      hnId,
+      problem?.reason,
+      problem?.message,
+      attempts,
+    ]),
+  )
+  const updated = sql`
+    update ${entries} as e
+    set state = value ->> 1, hn_id = cast(value ->> 2 as bigint), reason = value ->> 3, message = value ->> 4,
+      attempts = cast(value ->> 5 as integer), content = case when value ->> 1 = 'stored' then null else e.content end
+    from ${rows(json)}
+    where e.batch = ${batch} and e.item_index = cast(value ->> 0 as bigint) and e.state <> 'stored'
+    returning item_index`
+  return Effect.map(store.rows("updateEntries", IndexRow, updated), (all) => new Set(all.map((row) => row.item_index)))
+}
+
+/** Items of a batch in a state, in the order of the file. */
+export const listEntries = (
+  store: UploadStore,
+  batch: number,
+  { state, after, limit }: { readonly state?: string; readonly after?: number; readonly limit: number },
+): Effect.Effect<ReadonlyArray<EntryRow>, PersistenceFailed> => {
+  const { sql, entries } = store.dialect
+  const conditions = [
+    sql`batch = ${batch}`,
+    sql`item_index > ${after ?? -1}`,
+    // Spelled out, so that the index of those that are not stored can be used.
+    ...(state === undefined ? [] : [state === "stored" ? sql`state = 'stored'` : sql`state = ${state} and state <> 'stored'`]),
+  ]
+  return store.rows(
+    "listEntries",
+    EntryRow,
+    sql`
+      select item_index, state, hn_id, line, byte_offset, attempts, reason, message from ${entries}
+      where ${sql.and(conditions)} order by item_index limit ${limit}`,
+  )
+}
+
+/** Failed items with their JSON, in the order of the file; those too whose retry was cut off. */
+export const failedEntries = (
+  store: UploadStore,
+  batch: number,
+  after: number,
+  limit: number,
+): Effect.Effect<ReadonlyArray<FailedRow>, PersistenceFailed> => {
+  const { sql, entries } = store.dialect
+  return store.rows(
+    "failedEntries",
+    FailedRow,
+    sql`
+      select item_index, state, hn_id, line, byte_offset, attempts, reason, message, content from ${entries}
+      where batch = ${batch} and state <> 'stored' and item_index > ${after}
+      order by item_index limit ${limit}`,
+  )
+}
+
+/** Gives a failed item other content; false where it is no failed item. */
+export const replaceContent = (
+  store: UploadStore,
+  batch: number,
+  index: number,
+  content: string,
+): Effect.Effect<boolean, PersistenceFailed> => {
+  const { sql, entries } = store.dialect
+  const replaced = sql`
+    update ${entries} set content = ${content}
+    where batch = ${batch} and item_index = ${index} and state <> 'stored'
+    returning item_index`
+  return Effect.map(store.rows("replaceContent", IndexRow, replaced), (rows) => rows.length > 0)
+}
+
+export const countEntries = (
+  store: UploadStore,
+  batch: number,
+): Effect.Effect<{ readonly stored: number; readonly failed: number }, PersistenceFailed> => {
+  const { sql, entries } = store.dialect
+  const counted = sql`select state, count(*) as entries from ${entries} where batch = ${batch} group by state`
+  return Effect.map(store.rows("countEntries", CountRow, counted), (rows) => {
+    const of = (state: string) => rows.find((row) => row.state === state)?.entries ?? 0
+    return { stored: of("stored"), failed: of("failed") + of("processing") }
+  })
+}
+
+/** How many examples of a reason are told. */
+const exampleLimit = 5
+
+/** Failures by reason, the most frequent first. */
+export const summarizeErrors = (store: UploadStore, batch: number): Effect.Effect<ErrorSummary, PersistenceFailed> =>
+  Effect.gen(function* () {
+    const { sql, entries } = store.dialect
+    const reasons = yield* store.rows(
+      "summarizeErrors",
+      ReasonRow,
+      sql`
+        select reason, count(*) as entries from ${entries}
+        where batch = ${batch} and state <> 'stored' group by reason order by count(*) desc, reason`,
+    )
+    const examples = yield* store.rows(
+      "summarizeErrors",
+      ExampleRow,
+      sql`
+        select reason, item_index, line, hn_id, message from (
+          select reason, item_index, line, hn_id, message, row_number() over (partition by reason order by item_index) as place
+          from ${entries} where batch = ${batch} and state <> 'stored'
+        ) as numbered
+        where place <= ${exampleLimit} order by reason, item_index`,
+    )
+    return {
+      total: reasons.reduce((sum, row) => sum + row.entries, 0),
+      groups: reasons.map(({ reason, entries: count }) => ({
+        reason,
+        count,
+        examples: examples
+          .filter((example) => example.reason === reason)
+          .map(({ item_index: index, line, hn_id, message }) => ({ index, line, ...(hn_id === null ? {} : { hnId: hn_id }), message })),
+      })),
+    }
+  })

@@ -1,0 +1,101 @@
+/** The table of items, asked for items: by id, by type, author and time, and by words. */
+import type { PersistenceFailed } from "@detent/machine"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Fragment } from "effect/unstable/sql/Statement"
+import type { HNItem, ItemType } from "../item/HNItem.ts"
+import { ItemRow } from "./Rows.ts"
+import { parseSearch } from "./SearchText.ts"
+import type { UploadStore } from "./UploadStore.ts"
+
+/** An item, and where it came from. */
+export interface StoredItem {
+  readonly item: HNItem
+  readonly batchId: string
+  readonly index: number
+}
+
+/** Which items to find. All that is given must hold. */
+export interface ItemQuery {
+  /** Words that must all occur in title or text; "phrases", begin* and -not are understood. */
+  readonly text?: string
+  readonly type?: ItemType
+  readonly by?: string
+  /** Seconds since 1970, inclusive. */
+  readonly from?: number
+  /** Seconds since 1970, exclusive. */
+  readonly until?: number
+  /** Those that a batch wrote last. */
+  readonly batchId?: string
+  /** At most 1000; 50 unless told. */
+  readonly limit?: number
+  /** `next` of the page before. */
+  readonly after?: ItemCursor
+}
+
+/** Where a page ended. */
+export interface ItemCursor {
+  readonly time: number
+  readonly hnId: number
+}
+
+/** The newest items first: by their id where words were asked for, by their time otherwise. */
+export interface ItemPage {
+  readonly items: ReadonlyArray<StoredItem>
+  readonly next: ItemCursor | undefined
+}
+
+export const findItem = (store: UploadStore, hnId: number): Effect.Effect<Option.Option<StoredItem>, PersistenceFailed> => {
+  const { sql } = store.dialect
+  return Effect.map(select(store, sql`i.hn_id = ${hnId}`, sql``), ([item]) => Option.fromNullishOr(item))
+}
+
+export const searchItems = (store: UploadStore, query: ItemQuery): Effect.Effect<ItemPage, PersistenceFailed> => {
+  const { sql } = store.dialect
+  const limit = Math.max(1, Math.min(query.limit ?? 50, 1000))
+  const byWords = query.text !== undefined
+  const order = byWords ? sql`order by i.hn_id desc` : sql`order by i.time desc, i.hn_id desc`
+  return Effect.map(select(store, conditionOf(store, query, byWords), sql`${order} limit ${limit + 1}`), (found) => {
+    const items = found.slice(0, limit)
+    const last = items.at(-1)?.item
+    return { items, next: found.length > limit && last !== undefined ? { time: last.time ?? 0, hnId: last.hnId } : undefined }
+  })
+}
+
+const conditionOf = (store: UploadStore, query: ItemQuery, byWords: boolean): Fragment => {
+  const { sql, matches, isBy, batches } = store.dialect
+  const { text, type, by, from, until, batchId, after } = query
+  const conditions: Array<Fragment> = []
+  if (text !== undefined) {
+    const terms = parseSearch(text)
+    conditions.push(terms.length === 0 ? sql`1 = 0` : matches(terms))
+  }
+  if (type !== undefined) conditions.push(sql`i.type = ${type}`)
+  if (by !== undefined) conditions.push(isBy(by))
+  if (from !== undefined) conditions.push(sql`i.time >= ${from}`)
+  // Those without a time have 0.
+  if (until !== undefined) conditions.push(sql`i.time > 0 and i.time < ${until}`)
+  if (batchId !== undefined) conditions.push(sql`i.batch = (select batch from ${batches} where batch_id = ${batchId})`)
+  if (after !== undefined) {
+    conditions.push(byWords ? sql`i.hn_id < ${after.hnId}` : sql`(i.time, i.hn_id) < (${after.time}, ${after.hnId})`)
+  }
+  return conditions.length === 0 ? sql`1 = 1` : sql.and(conditions)
+}
+
+const select = (store: UploadStore, condition: Fragment, order: Fragment): Effect.Effect<ReadonlyArray<StoredItem>, PersistenceFailed> => {
+  const { sql, items, batches } = store.dialect
+  const found = sql`
+    select i.hn_id, i.type, i.author, i.time, i.text, i.url, i.title, i.score, i.kids, i.parent, i.descendants, i.deleted, i.dead,
+      i.parts, i.poll, i.item_index, b.batch_id
+    from ${items} i join ${batches} b on b.batch = i.batch
+    where ${condition} ${order}`
+  return Effect.map(store.rows("searchItems", ItemRow, found), (rows) => rows.map(storedItemOf))
+}
+
+const storedItemOf = (row: ItemRow): StoredItem => {
+  const { hn_id: hnId, type, author: by, item_index: index, batch_id: batchId } = row
+  const { time, text, url, title, score, kids, parent, descendants, deleted, dead, parts, poll } = row
+  const optional = { by, time: time === 0 ? null : time, text, url, title, score, kids, parent, descendants, deleted, dead, parts, poll }
+  const item = { hnId, type, ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== null)) } as HNItem
+  return { item, batchId, index }
+}

@@ -1,0 +1,89 @@
+/** Rows of the tables, read back. */
+import * as Schema from "effect/Schema"
+import * as SchemaTransformation from "effect/SchemaTransformation"
+import { ItemType } from "../item/HNItem.ts"
+import { ProblemReason } from "../item/ItemProblem.ts"
+
+/** PostgreSQL gives a bigint where SQLite gives a number. */
+const Whole = Schema.Union([Schema.Int, Schema.BigInt]).pipe(
+  Schema.decodeTo(Schema.Int, SchemaTransformation.transform<number, number | bigint>({ decode: Number, encode: (whole) => whole })),
+)
+
+/** SQLite has no booleans but 0 and 1. */
+const Flag = Schema.Union([Schema.Boolean, Schema.Int]).pipe(
+  Schema.decodeTo(Schema.Boolean, SchemaTransformation.transform<boolean, boolean | number>({ decode: Boolean, encode: (flag) => flag })),
+)
+
+const Ids = Schema.fromJsonString(Schema.Array(Schema.Int))
+
+export const BatchRow = Schema.Struct({
+  batch: Whole,
+  batch_id: Schema.String,
+  file_name: Schema.String,
+  md5: Schema.String,
+  created_at: Whole,
+  next_index: Whole,
+  next_offset: Whole,
+  next_line: Whole,
+  stored: Whole,
+  failed: Whole,
+  run_started_at: Schema.NullOr(Whole),
+  run_start_index: Whole,
+  updated_at: Whole,
+})
+export type BatchRow = typeof BatchRow.Type
+
+export const EntryState = Schema.Literals(["stored", "failed", "processing"])
+export type EntryState = typeof EntryState.Type
+
+export const EntryRow = Schema.Struct({
+  item_index: Whole,
+  state: EntryState,
+  hn_id: Schema.NullOr(Whole),
+  line: Whole,
+  byte_offset: Whole,
+  attempts: Whole,
+  reason: Schema.NullOr(ProblemReason),
+  message: Schema.NullOr(Schema.String),
+})
+export type EntryRow = typeof EntryRow.Type
+
+export const FailedRow = Schema.Struct({ ...EntryRow.fields, content: Schema.NullOr(Schema.String) })
+export type FailedRow = typeof FailedRow.Type
+
+export const CountRow = Schema.Struct({ state: EntryState, entries: Whole })
+
+export const ReasonRow = Schema.Struct({ reason: ProblemReason, entries: Whole })
+
+export const ExampleRow = Schema.Struct({
+  reason: ProblemReason,
+  item_index: Whole,
+  line: Whole,
+  hn_id: Schema.NullOr(Whole),
+  message: Schema.String,
+})
+
+export const DuplicateRow = Schema.Struct({ hn_id: Whole, item_index: Whole })
+
+export const IndexRow = Schema.Struct({ item_index: Whole })
+
+export const ItemRow = Schema.Struct({
+  hn_id: Whole,
+  type: ItemType,
+  author: Schema.NullOr(Schema.String),
+  time: Whole,
+  text: Schema.NullOr(Schema.String),
+  url: Schema.NullOr(Schema.String),
+  title: Schema.NullOr(Schema.String),
+  score: Schema.NullOr(Whole),
+  kids: Schema.NullOr(Ids),
+  parent: Schema.NullOr(Whole),
+  descendants: Schema.NullOr(Whole),
+  deleted: Schema.NullOr(Flag),
+  dead: Schema.NullOr(Flag),
+  parts: Schema.NullOr(Ids),
+  poll: Schema.NullOr(Whole),
+  item_index: Whole,
+  batch_id: Schema.String,
+})
+export type ItemRow = typeof ItemRow.Type

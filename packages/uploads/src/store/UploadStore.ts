@@ -1,0 +1,82 @@
+/**
+ * What uploads keep in the database beside the instances: batches and how far they are, the items of their files, and the
+ * items themselves. Every operation can be part of one transaction with the engine's `startAll`.
+ */
+import { OwnTables } from "@detent/durable"
+import { PersistenceFailed } from "@detent/machine"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { MigrationError } from "effect/unstable/sql/Migrator"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
+import type { Statement } from "effect/unstable/sql/Statement"
+import type { Dialect } from "./Dialect.ts"
+import { postgresDialect } from "./postgres/PostgresDialect.ts"
+import { postgresSteps } from "./postgres/steps.ts"
+import { sqliteDialect } from "./sqlite/SqliteDialect.ts"
+import { sqliteSteps } from "./sqlite/steps.ts"
+
+export class UploadStore {
+  readonly dialect: Dialect
+
+  constructor(dialect: Dialect) {
+    this.dialect = dialect
+  }
+
+  /** Makes or upgrades the tables. */
+  static readonly open = (schema: string): Effect.Effect<UploadStore, MigrationError | SqlError, SqlClient> =>
+    Effect.gen(function* () {
+      const sql = (yield* SqlClient).withoutTransforms()
+      const dialect = sql.onDialectOrElse({
+        sqlite: () => sqliteDialect(sql),
+        pg: () => postgresDialect(sql, schema),
+        orElse: () => undefined,
+      })
+      if (dialect === undefined) return yield* Effect.die(new Error("uploads are kept on SQLite and PostgreSQL"))
+      if (process.env["CS"]) yield* sql.unsafe(`pragma cache_size = ${process.env["CS"]}`)
+      yield* OwnTables.migrate({ name: "uploads", sqlite: sqliteSteps, postgres: postgresSteps, schema })
+      return new UploadStore(dialect)
+    })
+
+  /** All or nothing. The first statement should be one that writes: SQLite then waits for other processes. */
+  transact<A, E>(operation: string, effect: Effect.Effect<A, E>): Effect.Effect<A, E | PersistenceFailed> {
+    return persisting(operation, this.dialect.sql.withTransaction(effect))
+  }
+
+  /** The rows of a statement, decoded. */
+  rows<S extends Schema.Top & { readonly DecodingServices: never }>(
+    operation: string,
+    schema: S,
+    statement: Statement<unknown & object>,
+  ): Effect.Effect<ReadonlyArray<S["Type"]>, PersistenceFailed> {
+    const decode = Schema.decodeUnknownSync(Schema.Array(schema) as unknown as Schema.Codec<ReadonlyArray<S["Type"]>, unknown>)
+    return Effect.flatMap(persisting(operation, statement), (rows) =>
+      Effect.try({ try: () => decode(rows), catch: (cause) => failed(operation, cause) }),
+    )
+  }
+
+  /** A statement whose rows nobody wants. */
+  run(operation: string, statement: Effect.Effect<unknown, SqlError>): Effect.Effect<void, PersistenceFailed> {
+    return Effect.asVoid(persisting(operation, statement))
+  }
+}
+
+const failed = (operation: string, cause: unknown): PersistenceFailed =>
+  new PersistenceFailed({ machine: "UploadBatch", operation, cause: describe(cause) })
+
+/** Effect SQL reports a COMMIT that failed as a defect. */
+const persisting = <A, E>(
+  operation: string,
+  effect: Effect.Effect<A, E | SqlError>,
+): Effect.Effect<A, Exclude<E, SqlError> | PersistenceFailed> =>
+  Effect.mapError(
+    Effect.catchDefect(effect, (defect) => (isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect))),
+    (error) => (isSqlError(error) ? failed(operation, error) : (error as Exclude<E, SqlError>)),
+  )
+
+/** The words of the database, which the layers above would hide behind "failed to execute statement". */
+const describe = (cause: unknown): unknown => {
+  if (!isSqlError(cause)) return cause
+  const inner = cause.reason.cause
+  return inner instanceof Error ? new Error(`${cause.message}: ${inner.message}`, { cause }) : cause
+}

@@ -1,0 +1,67 @@
+/** The tables of uploads on PostgreSQL, in a schema. */
+import type { OwnTables } from "@detent/durable"
+
+const statements = (schema: string): ReadonlyArray<string> => [
+  // One row per batch: whose file it is, how far its extraction has got, and what came of its items.
+  `create table ${schema}.upload_batches (
+    batch integer generated always as identity primary key,
+    batch_id text not null unique,
+    file_name text not null,
+    md5 text not null,
+    original boolean not null,
+    created_at bigint not null,
+    next_index bigint not null default 0,
+    next_offset bigint not null default 0,
+    next_line bigint not null default 1,
+    stored bigint not null default 0,
+    failed bigint not null default 0,
+    run_started_at bigint,
+    run_start_index bigint not null default 0,
+    updated_at bigint not null
+  )`,
+  // A file is recognised by its hash. Those uploaded again on purpose do not count.
+  `create unique index upload_batches_md5 on ${schema}.upload_batches (md5) where original`,
+  // One row per item of a file, whether it could be stored or not.
+  `create table ${schema}.upload_entries (
+    batch integer not null,
+    item_index bigint not null,
+    state text not null,
+    hn_id bigint,
+    line bigint not null,
+    byte_offset bigint not null,
+    attempts integer not null,
+    reason text,
+    message text,
+    content text,
+    primary key (batch, item_index)
+  )`,
+  `create unique index upload_entries_stored on ${schema}.upload_entries (batch, hn_id) where state = 'stored'`,
+  `create index upload_entries_open on ${schema}.upload_entries (batch, state, item_index) where state <> 'stored'`,
+  // An item without a time has 0 there, so that pages in the order of time can begin behind it.
+  `create table ${schema}.items (
+    hn_id bigint primary key,
+    type text not null,
+    author text,
+    time bigint not null,
+    text text,
+    url text,
+    title text,
+    score bigint,
+    kids text,
+    parent bigint,
+    descendants bigint,
+    deleted boolean,
+    dead boolean,
+    parts text,
+    poll bigint,
+    batch integer not null,
+    item_index bigint not null,
+    search tsvector not null
+  )`,
+  `create index items_time on ${schema}.items (time, hn_id)`,
+  `create index items_author on ${schema}.items (author, time, hn_id)`,
+  `create index items_type on ${schema}.items (type, time, hn_id)`,
+  `create index items_search on ${schema}.items using gin (search)`,
+]
+
+export const postgresSteps = (schema: string): OwnTables.Steps => ({ "0001_uploads": statements(schema) })

@@ -1,0 +1,89 @@
+/** Uploads on SQLite. */
+import * as Effect from "effect/Effect"
+import type { SqlClient } from "effect/unstable/sql/SqlClient"
+import type { SqlError } from "effect/unstable/sql/SqlError"
+import { searchText } from "../../item/PlainText.ts"
+import { type Dialect, type ItemOfBatch, itemColumns, itemValues, replacedColumns, type Value } from "../Dialect.ts"
+import { type SearchTerm, wordsOf } from "../SearchText.ts"
+
+export const sqliteDialect = (sql: SqlClient): Dialect => ({
+  sql,
+  batches: sql.literal("detent_upload_batches"),
+  entries: sql.literal("detent_upload_entries"),
+  items: sql.literal("detent_items"),
+  rows: (json) => sql`json_each(${json})`,
+  writeItems: (items) => writeItems(sql, items),
+  matches: (terms) => {
+    const { positive, match } = matchOf(terms)
+    const found = sql`(select rowid from detent_items_search where detent_items_search match ${match})`
+    return positive ? sql`i.hn_id in ${found}` : sql`i.hn_id not in ${found}`
+  },
+  isBy: (author) => {
+    const words = wordsOf(author)
+    // Those words narrow it down; who it really is by tells the row.
+    if (words.length === 0) return sql`i.author = ${author}`
+    const match = `author : "${words.join(" ")}"`
+    return sql`i.author = ${author} and i.hn_id in (select rowid from detent_items_search where detent_items_search match ${match})`
+  },
+  flag: (value) => sql`${value ? 1 : 0}`,
+})
+
+/**
+ * So many rows in one statement, as values: 2.6 µs of CPU for an item of 450 bytes, against 9.8 µs with all of them as one
+ * JSON parameter. A few sizes, so that each is prepared once.
+ */
+const statementSizes = [250, 25, 1] as const
+
+const writeItems = (sql: SqlClient, items: ReadonlyArray<ItemOfBatch>): Effect.Effect<void, SqlError> =>
+  Effect.gen(function* () {
+    const ids = JSON.stringify(items.map(({ item }) => item.hnId))
+    const known = yield* sql<{ readonly known: number }>`
+      select exists (select 1 from detent_items where hn_id in (select value from json_each(${ids}))) as known`
+    for (const some of inStatements(items)) {
+      yield* sql.unsafe(insertItems.get(some.length) ?? "", some.flatMap(itemValues))
+      // Only where there may be something to replace: 2.4 µs more for each item.
+      const words = some.flatMap(
+        ({ item }): ReadonlyArray<Value> => [item.hnId, indexedWords(searchText(item)), indexedWords(item.by ?? "")],
+      )
+      const insert = known[0]?.known === 1 ? replaceWords : insertWords
+      yield* sql.unsafe(insert.get(some.length) ?? "", words)
+    }
+  })
+
+const inStatements = <A>(all: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> => {
+  const parts: Array<ReadonlyArray<A>> = []
+  let from = 0
+  for (const size of statementSizes) {
+    for (; from + size <= all.length; from += size) parts.push(all.slice(from, from + size))
+  }
+  return parts
+}
+
+/** A statement for each of the sizes. */
+const bySize = (statement: (rows: (row: string) => string) => string): ReadonlyMap<number, string> =>
+  new Map(statementSizes.map((size) => [size, statement((row) => Array.from({ length: size }, () => row).join(", "))]))
+
+const insertItems = bySize(
+  (rows) => `
+    insert into detent_items (${itemColumns.join(", ")}) values ${rows(`(${itemColumns.map(() => "?").join(", ")})`)}
+    on conflict (hn_id) do update set ${replacedColumns.join(", ")}`,
+)
+
+const insertWords = bySize((rows) => `insert into detent_items_search (rowid, words, author) values ${rows("(?, ?, ?)")}`)
+
+const replaceWords = bySize((rows) => `insert or replace into detent_items_search (rowid, words, author) values ${rows("(?, ?, ?)")}`)
+
+/** SQLite takes plain letters apart as `wordsOf` does; for all others that is done here. */
+const indexedWords = (text: string): string => (isAscii(text) ? text : wordsOf(text).join(" "))
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the range of ASCII begins with them.
+const isAscii = (text: string): boolean => /^[\u0000-\u007f]*$/.test(text)
+
+/** Every word is quoted, so that nothing a user types is taken for an operator. */
+const matchOf = (terms: ReadonlyArray<SearchTerm>): { readonly positive: boolean; readonly match: string } => {
+  const text = ({ words, prefix }: SearchTerm) => `words : "${words.join(" ")}"${prefix ? " *" : ""}`
+  const included = terms.filter((term) => !term.excluded).map(text)
+  const excluded = terms.filter((term) => term.excluded).map(text)
+  if (included.length === 0) return { positive: false, match: excluded.join(" OR ") }
+  return { positive: true, match: [`(${included.join(" AND ")})`, ...excluded].join(" NOT ") }
+}

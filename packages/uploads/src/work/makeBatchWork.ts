@@ -1,0 +1,72 @@
+/** The work on batches, put together for the processors of their workflow. */
+import type { PersistenceFailed } from "@detent/machine"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import { BatchNotFound } from "../batch/BatchProblem.ts"
+import type { BatchWork, Notice } from "../batch/BatchWork.ts"
+import type { UploadBatch } from "../batch/UploadBatch.ts"
+import { inspect, md5Of } from "../file/FileInspection.ts"
+import { findBatch } from "../store/Batches.ts"
+import { countEntries, summarizeErrors } from "../store/Entries.ts"
+import type { BatchRow } from "../store/Rows.ts"
+import { extractItems, insisting } from "./ExtractItems.ts"
+import { retryItems } from "./RetryItems.ts"
+import type { Uploading } from "./Uploading.ts"
+import { validateFile } from "./ValidateFile.ts"
+
+export const makeBatchWork = (uploading: Uploading): BatchWork => {
+  const { store, limits } = uploading
+  const withRow = <A>(
+    { batchId }: UploadBatch,
+    use: (row: BatchRow) => Effect.Effect<A, PersistenceFailed>,
+  ): Effect.Effect<A, PersistenceFailed | BatchNotFound> =>
+    Effect.flatMap(
+      insisting(uploading, findBatch(store, batchId)),
+      (row): Effect.Effect<A, PersistenceFailed | BatchNotFound> =>
+        row === undefined ? Effect.fail(new BatchNotFound({ batchId })) : use(row),
+    )
+  const count = (batch: UploadBatch) => withRow(batch, (row) => insisting(uploading, countEntries(store, row.batch)))
+  const retryFailed = (batch: UploadBatch, key: string) => withRow(batch, (row) => retryItems(uploading, row, key))
+  return {
+    inspect: (batch) =>
+      Effect.gen(function* () {
+        const { filePath, fileName } = batch
+        const { fileSize, modifiedAt, contentType, packed } = yield* inspect(filePath, fileName, limits, batch.contentType)
+        const fileMd5Hash = yield* md5Of(filePath, fileName, limits)
+        return { fileSize, fileModifiedAt: modifiedAt, fileMd5Hash, contentType, contentEncoding: packed ? "gzip" : "identity" }
+      }),
+    validate: (batch) => validateFile(uploading, batch),
+    extract: (batch, key) =>
+      Effect.gen(function* () {
+        // Those that failed in an earlier try of the batch get another chance, too.
+        if (batch.retryCount > 0) yield* retryFailed(batch, key)
+        yield* extractItems(uploading, batch)
+        return yield* count(batch)
+      }),
+    retryFailed: (batch, key) => Effect.andThen(retryFailed(batch, key), count(batch)),
+    count,
+    summarizeErrors: (batch) => withRow(batch, (row) => insisting(uploading, summarizeErrors(store, row.batch))),
+    notify: (notice) => notifying(uploading, notice),
+  }
+}
+
+const notifyTimeout = "30 seconds"
+
+/** Whoever is told must not hold up the batch. */
+const notifying = ({ notify }: Uploading, notice: Notice): Effect.Effect<string | undefined> => {
+  if (notify === undefined) return Effect.succeed(undefined)
+  const attempt = Effect.timeout(
+    Effect.suspend(() => notify(notice)),
+    notifyTimeout,
+  )
+  return Effect.matchCauseEffect(Effect.retry(attempt, { schedule: Schedule.spaced("1 second"), times: 2 }), {
+    onSuccess: () => Effect.succeed(undefined),
+    onFailure: (cause) => {
+      if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
+      const problem = Cause.squash(cause)
+      const message = problem instanceof Error ? problem.message : String(problem)
+      return Effect.as(Effect.logWarning(`nobody could be told of batch ${notice.batchId}: ${message}`), message)
+    },
+  })
+}

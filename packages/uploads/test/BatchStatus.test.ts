@@ -1,0 +1,60 @@
+import { describe, expect, it } from "@effect/vitest"
+import { isResting, statusOf } from "../src/BatchStatus.ts"
+import { newBatch, type UploadBatch } from "../src/index.ts"
+
+const batch = (fields: Partial<UploadBatch> = {}): UploadBatch => ({
+  ...newBatch({ batchId: "b", fileName: "f.json", filePath: "/f.json" }),
+  totalItemsInFile: 1000,
+  ...fields,
+})
+
+const row = {
+  batch: 1,
+  batch_id: "b",
+  file_name: "f.json",
+  md5: "",
+  created_at: 0,
+  next_index: 400,
+  next_offset: 0,
+  next_line: 1,
+  stored: 390,
+  failed: 10,
+  run_started_at: 10_000,
+  run_start_index: 200,
+  updated_at: 12_000,
+}
+
+const pending = (transition: string) => ({ transition, run: 1 })
+
+describe("the status of a batch", () => {
+  it("tells the rate since extraction began or went on, and when it will be done", () => {
+    const status = statusOf({ _tag: "validated", entity: batch(), pending: pending("start_extraction") }, row, 12_500)
+    expect(status).toMatchObject({
+      state: "validated",
+      step: "start_extraction",
+      isResting: false,
+      items: { total: 1000, waiting: 600, stored: 390, failed: 10 },
+      // 200 items in two seconds; 600 are left.
+      itemsPerSecond: 100,
+      estimatedCompletionAt: 18_500,
+    })
+  })
+
+  it("knows no rate before anything is stored, nor when nothing is extracted", () => {
+    const fresh = { ...row, next_index: 200 }
+    const extracting = { _tag: "validated", entity: batch(), pending: pending("start_extraction") } as const
+    expect(statusOf(extracting, fresh, 12_500)).toMatchObject({ itemsPerSecond: undefined, estimatedCompletionAt: undefined })
+    expect(statusOf({ _tag: "processing", entity: batch() }, row, 12_500)).toMatchObject({ estimatedCompletionAt: undefined })
+  })
+
+  it("rests at its ends, and where a criterion keeps it", () => {
+    const entity = batch()
+    const error = { transition: "validate_file", criterion: "x", message: "", attempts: 0, at: 0 }
+    expect(isResting({ _tag: "completed", entity })).toBe(true)
+    expect(isResting({ _tag: "partially_completed", entity })).toBe(true)
+    expect(isResting({ _tag: "partially_completed", entity, pending: pending("retry_failed_items") })).toBe(false)
+    expect(isResting({ _tag: "uploaded", entity })).toBe(false)
+    expect(isResting({ _tag: "uploaded", entity, error, pending: pending("validate_file") })).toBe(false)
+    expect(isResting({ _tag: "uploaded", entity, error })).toBe(true)
+  })
+})

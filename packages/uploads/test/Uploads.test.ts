@@ -1,0 +1,346 @@
+/** Uploads as their users see them, on SQLite and on PostgreSQL. */
+import { createHash } from "node:crypto"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { gunzipSync, gzipSync } from "node:zlib"
+import { Engine } from "@detent/durable"
+import { describe, expect, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { writeItemFile } from "../src/generate/index.ts"
+import { loadItemWorkflow, type Notice, readDefinition, Uploads } from "../src/index.ts"
+import { databases } from "./support/Databases.ts"
+import { makeDesk, story } from "./support/Desk.ts"
+
+const bad = {
+  not_json: 0.01,
+  not_an_object: 0.01,
+  missing_id: 0.01,
+  missing_type: 0.02,
+  unknown_type: 0.01,
+  invalid_field: 0.01,
+  duplicate: 0.02,
+}
+
+describe.each(databases)("$name", (database) => {
+  it.effect("a file of good items is completed, each an instance and a row, with its counts and its hash", () =>
+    Effect.gen(function* () {
+      const { file, run } = yield* makeDesk(database)
+      const path = file("items.json", [story(1), story(2, { type: "comment", text: "yes" }), { hnId: 3, type: "job" }])
+      yield* run(
+        Effect.gen(function* () {
+          const uploads = yield* Uploads
+          const started = yield* uploads.start(path)
+          expect(started).toMatchObject({ isResting: false, batch: { fileName: "items.json", filePath: path } })
+          const status = yield* uploads.finished(started.batchId)
+          expect(status).toMatchObject({
+            state: "completed",
+            isResting: true,
+            items: { total: 3, waiting: 0, stored: 3, failed: 0 },
+            problem: undefined,
+            batch: {
+              fileMd5Hash: createHash("md5").update(readFileSync(path)).digest("hex"),
+              fileSize: readFileSync(path).length,
+              contentType: "application/json",
+              contentEncoding: "identity",
+              totalItemsInFile: 3,
+              invalidItemsInFile: 0,
+              itemsProcessed: 3,
+              itemsErrored: 0,
+              retryCount: 0,
+              resultSummary: { items: 3, stored: 3, failed: 0 },
+            },
+          })
+          const engine = yield* Engine
+          const { machine } = yield* loadItemWorkflow(readDefinition("hn-item.json"))
+          expect(yield* engine.count(machine)).toEqual(new Map([["stored", 3]]))
+          const { items } = yield* uploads.items(started.batchId)
+          const instance = Option.getOrThrow(yield* engine.get(machine, items[2]?.instanceId ?? ""))
+          expect(yield* instance.state).toMatchObject({
+            _tag: "stored",
+            entity: { hnId: 3, type: "job", batchId: started.batchId, itemIndex: 2, sourceType: "BULK_UPLOAD", attempts: 1 },
+          })
+          expect(Option.getOrThrow(yield* uploads.item(2))).toEqual({
+            item: { hnId: 2, type: "comment", by: "ada", time: 1_700_000_002, title: "Story 2", text: "yes" },
+            batchId: started.batchId,
+            index: 1,
+          })
+          expect(yield* uploads.item(99)).toEqual(Option.none())
+        }),
+      )
+    }),
+  )
+
+  it.effect.each([
+    ["an array", "array", false],
+    ["lines", "lines", false],
+    ["a packed array", "array", true],
+    ["packed lines", "lines", true],
+  ] as const)("%s with bad items of every kind: the good ones are kept, the others told by reason and place", ([, layout, gzip]) =>
+    Effect.gen(function* () {
+      const { folder, run } = yield* makeDesk(database)
+      const path = `${folder}/items`
+      const written = yield* Effect.promise(() => writeItemFile(path, { items: 3000, layout, gzip, bad, seed: 7 }))
+      yield* run(
+        Effect.gen(function* () {
+          const uploads = yield* Uploads
+          const { batchId } = yield* uploads.start(path)
+          const { state, items, batch } = yield* uploads.finished(batchId)
+          expect(state).toBe("partially_completed")
+          expect(items).toEqual({ total: 3000, waiting: 0, stored: written.good, failed: 3000 - written.good })
+          const summary = new Map(batch.errorSummary?.groups.map(({ reason, count }) => [reason, count]))
+          expect(summary).toEqual(written.bad)
+          // A duplicate is only found when it is stored.
+          expect(batch.invalidItemsInFile).toBe(3000 - written.good - (written.bad.get("duplicate") ?? 0))
+          const failed = yield* all((after) =>
+            uploads.items(batchId, { state: "failed", limit: 50, ...(after === undefined ? {} : { after }) }),
+          )
+          expect(failed.map(({ index, problem }) => [index, problem?.reason])).toEqual([...written.badIndices])
+          const text = (gzip ? gunzipSync(readFileSync(path)) : readFileSync(path)).toString()
+          for (const { index, line, offset } of failed.slice(0, 20)) {
+            expect(line).toBe(layout === "array" ? index + 2 : index + 1)
+            expect(Buffer.from(text).subarray(0, offset).toString().split("\n").length).toBe(line)
+          }
+          const stored = yield* all((after) =>
+            uploads.items(batchId, { state: "stored", limit: 999, ...(after === undefined ? {} : { after }) }),
+          )
+          expect(stored).toHaveLength(written.good)
+          expect((yield* uploads.items(batchId, { state: "processing" })).items).toEqual([])
+        }),
+      )
+    }),
+  )
+
+  it.effect("the same file again is recognised by its hash, whatever it is called, and uploaded with force", () =>
+    Effect.gen(function* () {
+      const { file, run } = yield* makeDesk(database)
+      const first = file("a.json", [story(1), story(2)])
+      const second = file("b.json", [story(1), story(2)])
+      yield* run(
+        Effect.gen(function* () {
+          const uploads = yield* Uploads
+          const { batchId } = yield* uploads.start(first)
+          yield* uploads.finished(batchId)
+          const refused = yield* Effect.flip(uploads.start(second))
+          expect(refused).toMatchObject({ _tag: "AlreadyUploaded", batchId, state: "completed", file: "b.json" })
+          expect(refused.message).toContain(`was uploaded before, as batch ${batchId}, which is completed; upload it with force`)
+          const again = yield* uploads.start(second, { force: true })
+          expect((yield* uploads.finished(again.batchId)).items).toMatchObject({ stored: 2 })
+          // Uploaded again, an item is replaced; it is there once.
+          expect((yield* uploads.search({})).items.map(({ batchId, item }) => [batchId, item.hnId])).toEqual([
+            [again.batchId, 2],
+            [again.batchId, 1],
+          ])
+          expect(yield* Effect.flip(uploads.start(first))).toMatchObject({ _tag: "AlreadyUploaded", batchId })
+          const { batches, next } = yield* uploads.batches({ limit: 1 })
+          expect(batches).toMatchObject([{ batchId: again.batchId, fileName: "b.json", stored: 2, failed: 0 }])
+          expect((yield* uploads.batches({ after: next ?? 0 })).batches).toMatchObject([{ batchId }])
+        }),
+      )
+    }),
+  )
+
+  it.effect("two uploads of the same file at once are one batch", () =>
+    Effect.gen(function* () {
+      const { file, run } = yield* makeDesk(database)
+      const path = file("a.json", [story(1)])
+      yield* run(
+        Effect.gen(function* () {
+          const uploads = yield* Uploads
+          const outcomes = yield* Effect.all(
+            [1, 2, 3].map(() => Effect.result(uploads.start(path))),
+            { concurrency: "unbounded" },
+          )
+          const ids = outcomes.map((one) =>
+            one._tag === "Success" ? one.success.batchId : one.failure._tag === "AlreadyUploaded" ? one.failure.batchId : "",
+          )
+          expect(new Set(ids).size).toBe(1)
+          expect((yield* uploads.finished(ids[0] ?? "")).state).toBe("completed")
+        }),
+      )
+    }),
+  )
+
+  it.effect("a batch that a process entered and died before it began is begun by whoever uploads the file next", () =>
+    Effect.gen(function* () {
+      const { file, run } = yield* makeDesk(database)
+      const path = file("a.json", [story(1)])
+      const other = file("b.json", [story(2)])
+      const md5 = (one: string) => createHash("md5").update(readFileSync(one)).digest("hex")
+      yield* run(
+        Effect.gen(function* () {
+          const uploads = yield* Uploads
+          const sql = yield* SqlClient
+          const table = sql.literal(database.name === "SQLite" ? "detent_upload_batches" : "detent.upload_batches")
+          const original = database.name === "SQLite" ? 1 : true
+          for (const [batchId, hash] of [
+            ["died-1", md5(path)],
+            ["died-2", md5(other)],
+          ]) {
+            yield* sql`insert into ${table} (batch_id, file_name, md5, original, created_at, updated_at) values (${batchId}, 'x', ${hash}, ${original}, 0, 0)`
+          }
+          const taken = yield* uploads.start(path)
+          expect(taken.batchId).toBe("died-1")
+          expect((yield* uploads.finished("died-1")).state).toBe("completed")
+          expect(yield* Effect.flip(uploads.start(path, { batchId: "died-2" }))).toMatchObject({ _tag: "BatchExists" })
+          expect((yield* uploads.start(other, { batchId: "died-2" })).batchId).toBe("died-2")
+          expect((yield* uploads.finished("died-2")).state).toBe("completed")
+        }),
+      )
+    }),
+  )
+
+  it.effect("failed items are corrected and tried again, and only those", () =>
+    Effect.gen(function* () {
+      const { file, run } = yield* makeDesk(database)
+      const path = file("items.json", [story(1), { id: 2 }, { type: "story" }, story(1, { title: "again" }), story(5)])
+      yield* run(
+        Effect.gen(function* () {
+          const uploads = yield* Uploads
+          const { batchId } = yield* uploads.start(path)
+          expect(yield* uploads.finished(batchId)).toMatchObject({ state: "partially_completed", items: { stored: 2, failed: 3 } })
+          yield* uploads.correct(batchId, 1, story(2, { title: "corrected" }))
+          yield* uploads.correct(batchId, 3, story(4))
+          yield* uploads.retryFailed(batchId)
+          const second = yield* uploads.finished(batchId)
+          expect(second).toMatchObject({
+            state: "partially_completed",
+            items: { stored: 4, failed: 1 },
+            batch: { itemsProcessed: 4, itemsErrored: 1 },
+          })
+          expect(second.batch.errorSummary).toMatchObject({ total: 1, groups: [{ reason: "missing_id", examples: [{ index: 2 }] }] })
+          const { items } = yield* uploads.items(batchId)
+          expect(items.map(({ state, attempts }) => [state, attempts])).toEqual([
+            ["stored", 1],
+            ["stored", 2],
+            ["failed", 2],
+            ["stored", 2],
+            ["stored", 1],
+          ])
+          expect(Option.getOrThrow(yield* uploads.item(2)).item.title).toBe("corrected")
+          yield* uploads.correct(batchId, 2, story(3))
+          yield* uploads.retryFailed(batchId)
+          expect(yield* uploads.finished(batchId)).toMatchObject({ state: "completed", items: { stored: 5, failed: 0 } })
+          expect(yield* Effect.flip(uploads.correct(batchId, 2, story(3)))).toMatchObject({ _tag: "ItemNotFailed", index: 2 })
+          expect(yield* Effect.flip(uploads.retryFailed(batchId))).toMatchObject({ _tag: "MachineStopped", state: "completed" })
+        }),
+      )
+    }),
+  )
+
+  it.effect("watching tells of the way to the end, and ends there", () =>
+    Effect.gen(function* () {
+      const { folder, run } = yield* makeDesk(database)
+      const path = `${folder}/items.json`
+      yield* Effect.promise(() => writeItemFile(path, { items: 6000 }))
+      yield* run(
+        Effect.gen(function* () {
+          const uploads = yield* Uploads
+          const { batchId } = yield* uploads.start(path)
+          const seen = yield* Stream.runCollect(uploads.watch(batchId))
+          expect(seen.at(-1)).toMatchObject({ state: "completed", isResting: true, items: { stored: 6000, waiting: 0 } })
+          expect(seen.slice(0, -1).every((status) => !status.isResting)).toBe(true)
+          const counts = seen.map((status) => status.items.stored)
+          expect(counts).toEqual(counts.toSorted((left, right) => left - right))
+          expect(yield* Stream.runCollect(uploads.watch(batchId))).toHaveLength(1)
+        }),
+      )
+    }),
+  )
+
+  it.effect("whoever wants to know is told of every outcome, and cannot hold it up", () =>
+    Effect.gen(function* () {
+      const { file, run } = yield* makeDesk(database)
+      const notices: Array<Notice> = []
+      const notify = (notice: Notice) => Effect.sync(() => notices.push(notice)).pipe(Effect.asVoid)
+      const good = file("good.json", [story(1)])
+      const mixed = file("mixed.json", [story(2), {}])
+      const poor = file("poor.json", [{}, {}])
+      yield* run(
+        Effect.gen(function* () {
+          const uploads = yield* Uploads
+          for (const path of [good, mixed, poor]) yield* uploads.finished((yield* uploads.start(path)).batchId)
+          expect(notices.map(({ outcome, batch }) => [outcome, batch.itemsProcessed])).toEqual([
+            ["completed", 1],
+            ["partially_completed", 1],
+            ["failed", 2],
+          ])
+          expect(new Set(notices.map(({ key }) => key)).size).toBe(3)
+        }),
+        { notify },
+      )
+    }),
+  )
+
+  it.effect("bytes that are sent are kept as a file and uploaded; what becomes no batch leaves no file", () =>
+    Effect.gen(function* () {
+      const { folder, run } = yield* makeDesk(database)
+      const bytes = (text: string) => Stream.fromIterable([Buffer.from(text.slice(0, 9)), Buffer.from(text.slice(9))])
+      const inbox = `${folder}/inbox`
+      yield* run(
+        Effect.gen(function* () {
+          const uploads = yield* Uploads
+          const text = JSON.stringify([story(1), story(2)])
+          const { batchId, batch } = yield* uploads.receive(bytes(text), {
+            fileName: "sent.json",
+            contentType: "application/json; charset=utf-8",
+          })
+          expect(yield* uploads.finished(batchId)).toMatchObject({
+            state: "completed",
+            items: { stored: 2 },
+            batch: { fileName: "sent.json" },
+          })
+          expect(existsSync(batch.filePath)).toBe(true)
+          expect(yield* Effect.flip(uploads.receive(bytes(text), { fileName: "again.json" }))).toMatchObject({
+            _tag: "AlreadyUploaded",
+            batchId,
+          })
+          expect(yield* Effect.flip(uploads.receive(bytes("x".repeat(600)), { fileName: "large.json" }))).toMatchObject({
+            _tag: "FileTooLarge",
+            limit: 500,
+          })
+          expect(
+            yield* Effect.flip(uploads.receive(bytes("id,type\n1,story"), { fileName: "a.csv", contentType: "text/csv" })),
+          ).toMatchObject({
+            _tag: "UnsupportedContentType",
+          })
+          expect(readdirSync(inbox)).toEqual([batchId])
+        }),
+        { folder: inbox, maxFileBytes: 500 },
+      )
+    }),
+  )
+
+  it.effect("a packed file tells its kind by itself", () =>
+    Effect.gen(function* () {
+      const { file, run } = yield* makeDesk(database)
+      const path = file("items.data", gzipSync(JSON.stringify([story(1)])))
+      yield* run(
+        Effect.gen(function* () {
+          const uploads = yield* Uploads
+          const { batchId } = yield* uploads.start(path, { contentType: "application/gzip" })
+          expect(yield* uploads.finished(batchId)).toMatchObject({
+            state: "completed",
+            batch: { contentType: "application/json", contentEncoding: "gzip" },
+          })
+        }),
+      )
+    }),
+  )
+})
+
+/** All pages of a list. */
+const all = <A, E>(
+  page: (after: number | undefined) => Effect.Effect<{ readonly items: ReadonlyArray<A>; readonly next: number | undefined }, E>,
+) =>
+  Effect.gen(function* () {
+    const found: Array<A> = []
+    let after: number | undefined
+    do {
+      const { items, next } = yield* page(after)
+      found.push(...items)
+      after = next
+    } while (after !== undefined)
+    return found
+  })

@@ -1,0 +1,40 @@
+/** A process that uploads or resumes as it is told, until it is killed. */
+import { Engine } from "@detent/durable"
+import * as PostgresStore from "@detent/durable/PostgresStore"
+import * as SqliteStore from "@detent/durable/SqliteStore"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import { Uploads } from "../../src/index.ts"
+import type { Told, Work } from "./WorkerProcess.ts"
+
+const tell = (told: Told) => process.send?.(told)
+
+const doWork = ({ batchId, ask }: Work) =>
+  Effect.gen(function* () {
+    const uploads = yield* Uploads
+    tell({ _tag: "Open" })
+    // Whoever was killed may have got as far as asking.
+    if (ask._tag === "Upload") yield* Effect.catchTags(uploads.start(ask.path, { batchId }), { BatchExists: () => Effect.void })
+    const { state, items, problem } = yield* uploads.finished(batchId)
+    tell({ _tag: "Finished", state, items, problem: problem?.message })
+  })
+
+process.on("message", (work: Work) => {
+  const { address } = work
+  const store = address._tag === "Sqlite" ? SqliteStore.layer({ filename: address.filename }) : PostgresStore.layer({ url: address.url })
+  const layer = Uploads.layer().pipe(
+    Layer.provideMerge(Engine.layer({ worker: false })),
+    Layer.provide(store),
+    Layer.provide(Logger.layer([])),
+  )
+  Effect.runPromise(Effect.provide(doWork(work), layer)).then(
+    () => process.disconnect(),
+    (cause: unknown) => {
+      tell({ _tag: "Broken", problem: String(cause) })
+      process.disconnect()
+    },
+  )
+})
+
+tell({ _tag: "Ready" })

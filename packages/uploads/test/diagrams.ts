@@ -1,0 +1,42 @@
+/**
+ * Draws the workflows of this package into its folder `diagrams`: checked in, they can be looked at without running anything.
+ *
+ *     npx node packages/uploads/test/diagrams.ts
+ */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { Mermaid, Svg } from "@detent/machine/diagram"
+import * as Effect from "effect/Effect"
+import { type BatchWork, loadBatchWorkflow, loadItemWorkflow, readDefinition } from "../src/index.ts"
+
+const folder = join(import.meta.dirname, "..", "diagrams")
+
+const nobody = () => Effect.die("a diagram does nothing")
+const noWork: BatchWork = {
+  inspect: nobody,
+  validate: nobody,
+  extract: nobody,
+  retryFailed: nobody,
+  count: nobody,
+  summarizeErrors: nobody,
+  notify: nobody,
+}
+
+/** The diagrams by file name, as they should be. */
+export const draw = Effect.gen(function* () {
+  const { machine: batch } = yield* loadBatchWorkflow(readDefinition("upload-batch.json"), noWork)
+  const { machine: item } = yield* loadItemWorkflow(readDefinition("hn-item.json"))
+  return new Map([
+    ["UploadBatch.mmd", Mermaid.stateDiagram(batch)],
+    ["UploadBatch.svg", yield* Svg.render(batch)],
+    ["HNItem.mmd", Mermaid.stateDiagram(item)],
+    ["HNItem.svg", yield* Svg.render(item)],
+  ])
+})
+
+export const readDiagram = (name: string): string => readFileSync(join(folder, name), "utf8")
+
+if (import.meta.main) {
+  mkdirSync(folder, { recursive: true })
+  for (const [name, content] of await Effect.runPromise(draw)) writeFileSync(join(folder, name), content)
+}

@@ -1,0 +1,72 @@
+/** The databases uploads are kept in, each with an address that several processes can open. */
+import { randomBytes } from "node:crypto"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Engine } from "@detent/durable"
+import * as PostgresStore from "@detent/durable/PostgresStore"
+import * as SqliteStore from "@detent/durable/SqliteStore"
+import * as PgClient from "@effect/sql-pg/PgClient"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
+import { inject } from "vitest"
+import { Uploads, type UploadsOptions } from "../../src/index.ts"
+
+export type Address = { readonly _tag: "Sqlite"; readonly filename: string } | { readonly _tag: "Postgres"; readonly url: string }
+
+export interface Database {
+  readonly name: string
+  /** A database of its own, gone with the scope. */
+  readonly fresh: Effect.Effect<Address, never, Scope.Scope>
+}
+
+/** A folder that goes with the scope. */
+export const freshFolder = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "detent-uploads-"))),
+  (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true })),
+)
+
+const sqlite: Database = {
+  name: "SQLite",
+  fresh: Effect.map(freshFolder, (folder): Address => ({ _tag: "Sqlite", filename: join(folder, "uploads.db") })),
+}
+
+const asAdmin = (statement: string) =>
+  Effect.orDie(
+    Effect.flatMap(PgClient.PgClient, (sql) => sql.unsafe(statement)).pipe(
+      Effect.provide(Layer.fresh(Layer.suspend(() => PgClient.layer({ url: Redacted.make(inject("postgresUrl")), maxConnections: 1 })))),
+    ),
+  )
+
+const postgres: Database = {
+  name: "PostgreSQL",
+  fresh: Effect.map(
+    Effect.acquireRelease(
+      Effect.gen(function* () {
+        const name = `uploads_${randomBytes(8).toString("hex")}`
+        yield* asAdmin(`create database ${name}`)
+        return name
+      }),
+      (name) => asAdmin(`drop database ${name} with (force)`),
+    ),
+    (name): Address => {
+      const url = new URL(inject("postgresUrl"))
+      url.pathname = `/${name}`
+      return { _tag: "Postgres", url: url.href }
+    },
+  ),
+}
+
+export const databases: ReadonlyArray<Database> = [sqlite, postgres]
+
+export const storeLayer = (address: Address) =>
+  address._tag === "Sqlite" ? SqliteStore.layer({ filename: address.filename }) : PostgresStore.layer({ url: address.url })
+
+/** Uploads have no timers and no commands: where a test lets days pass, nobody has to look for any. */
+const quietEngine = { sweeper: { interval: "1 day" }, worker: false } as const
+
+/** Everything a process that uploads has, made anew wherever it is used. */
+export const uploadsLayer = (address: Address, options: UploadsOptions = {}) =>
+  Layer.fresh(Uploads.layer(options).pipe(Layer.provideMerge(Engine.layer(quietEngine)), Layer.provideMerge(storeLayer(address))))
