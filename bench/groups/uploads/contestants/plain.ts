@@ -59,11 +59,9 @@ const prepared = { items: insertItems(rowsPerStatement), words: insertWords(rows
 const write = (items: ReadonlyArray<Item>, first: number) => {
   const full = items.length === rowsPerStatement
   const values = items.flatMap((item, index) => valuesOf(item, first + index))
-  const words = items.flatMap((item): ReadonlyArray<SQLInputValue> => [
-    item["id"] ?? null,
-    `${item["title"] ?? ""} ${item["text"] ?? ""}`,
-    item["by"] ?? "",
-  ])
+  const words = items.flatMap(
+    (item): ReadonlyArray<SQLInputValue> => [item["id"] ?? null, `${item["title"] ?? ""} ${item["text"] ?? ""}`, item["by"] ?? ""],
+  )
   ;(full ? prepared.items : insertItems(items.length)).run(...values)
   ;(full ? prepared.words : insertWords(items.length)).run(...words)
 }

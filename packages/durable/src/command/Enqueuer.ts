@@ -25,8 +25,7 @@ export class Enqueuer {
   readonly #run: (effect: Effect.Effect<void>) => void
   readonly #signal: CommandSignal
   #waiting: Array<Waiting> = []
-  #flushing = 0
-  #lanes = (globalThis as any).__lanes ?? 1
+  #flushing = false
 
   constructor(options: {
     readonly write: (commands: ReadonlyArray<NewCommand>) => Effect.Effect<Outcomes, PersistenceFailed>
@@ -43,8 +42,8 @@ export class Enqueuer {
     if (commands.length === 0) return Effect.succeed([])
     return Effect.callback((resume) => {
       this.#waiting.push({ commands, told: resume })
-      if (this.#flushing >= this.#lanes) return
-      this.#flushing++
+      if (this.#flushing) return
+      this.#flushing = true
       this.#run(this.#flushAll)
     })
   }
@@ -56,13 +55,12 @@ export class Enqueuer {
       const taken = this.#take()
       if (taken.length > 0) yield* this.#flush(taken)
     }
-    this.#flushing--
+    this.#flushing = false
   })
 
   #take(): ReadonlyArray<Waiting> {
     let count = 0
-    const share = Math.max((globalThis as any).__least ?? 4, Math.ceil(this.#waiting.length / this.#lanes))
-    for (let size = 0; count < this.#waiting.length && count < share && size < flushLimit; count++) size += this.#waiting[count]?.commands.length ?? 0
+    for (let size = 0; count < this.#waiting.length && size < flushLimit; count++) size += this.#waiting[count]?.commands.length ?? 0
     return this.#waiting.splice(0, count)
   }
 

@@ -77,9 +77,7 @@ const sentenceEvidence = (read: ReadSentence, evidence: Evidence, properties: nu
   })
 }
 
-const subjectEvidence = subjectClues
-  .filter((clue) => clue !== "article")
-  .map((clue) => [clue, subjectFeature(`evidence ${clue}`)] as const)
+const subjectEvidence = subjectClues.filter((clue) => clue !== "article").map((clue) => [clue, subjectFeature(`evidence ${clue}`)] as const)
 const articleFeature = subjectFeature("article as in examples")
 
 /** One row for each candidate and, with an earlier subject to go back to, one more. */

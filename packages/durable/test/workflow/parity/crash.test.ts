@@ -20,7 +20,10 @@ const asked = process.env["DETENT_CRASH_KILLS"]
 const chance = new Chance(Number(process.env["DETENT_CRASH_SEED"] ?? 1))
 
 const start = (engine: EngineName, folder: string, url: string | undefined): ChildProcess =>
-  fork(join(import.meta.dirname, "worker.ts"), [engine, folder, ...(url === undefined ? [] : [url])], { stdio: ["ignore", "ignore", "inherit", "ipc"], execArgv: [] })
+  fork(join(import.meta.dirname, "worker.ts"), [engine, folder, ...(url === undefined ? [] : [url])], {
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+    execArgv: [],
+  })
 
 const hears = (worker: ChildProcess, wanted: string): Promise<void> =>
   new Promise((resolve, reject) => {

@@ -29,10 +29,7 @@ const ours = DurableWorkflow.layer().pipe(Layer.provide(MemoryStore.layer))
 
 type Body = Effect.Effect<string, string, WorkflowEngine | WorkflowInstance | Scope.Scope | Workflow.Execution<"Job">>
 
-const runOn = <X>(
-  engine: Layer.Layer<WorkflowEngine, X>,
-  body: Body,
-): Effect.Effect<Exit.Exit<string, string>, X> =>
+const runOn = <X>(engine: Layer.Layer<WorkflowEngine, X>, body: Body): Effect.Effect<Exit.Exit<string, string>, X> =>
   Effect.exit(Job.execute({ id: "one" })).pipe(
     Effect.provide(Job.toLayer(() => body).pipe(Layer.provideMerge(engine))),
     Effect.provideService(References.MinimumLogLevel, "None"),
@@ -58,7 +55,7 @@ describe("where Effect's engines differ", () => {
 
   it.live("WorkflowEngine.layerMemory compensates a step once per replay; Effect's cluster engine and ours once", () =>
     Effect.gen(function* () {
-      const undone = { memory: new Array<string>(), cluster: new Array<string>(), ours: new Array<string>() }
+      const undone = { memory: [] as string[], cluster: [] as string[], ours: [] as string[] }
       yield* runOn(layerMemory, saga(undone.memory))
       yield* inFolder("effect", (engine) => Effect.asVoid(runOn(engine, saga(undone.cluster))))
       yield* runOn(ours, saga(undone.ours))
@@ -78,7 +75,7 @@ describe("where Effect's engines differ", () => {
 
   it.live("Effect's cluster engine merges two activities of one name and never runs the second; ours tells", () =>
     Effect.gen(function* () {
-      const sent = { cluster: new Array<string>(), ours: new Array<string>() }
+      const sent = { cluster: [] as string[], ours: [] as string[] }
       yield* inFolder("effect", (engine) =>
         Effect.gen(function* () {
           expect(yield* runOn(engine, twice(sent.cluster))).toEqual(Exit.succeed("sent"))
