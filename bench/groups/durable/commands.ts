@@ -14,7 +14,7 @@ const effect = "Effect's PersistedQueue"
 
 const lengthOf = (quick: boolean) =>
   quick
-    ? { enqueue: { turns: 5, warmUpMillis: 500, turnMillis: 500 }, backlog: 20_000, works: 3, starts: 4, startsEach: 50 }
+    ? { enqueue: { turns: 5, warmUpMillis: 500, turnMillis: 400 }, backlog: 20_000, works: 4, starts: 4, startsEach: 40 }
     : { enqueue: { turns: 25, warmUpMillis: 2000, turnMillis: 800 }, backlog: 20_000, works: 9, starts: 10, startsEach: 100 }
 
 export const commands: Part = ({ quick }) =>

@@ -1,6 +1,6 @@
 /** The report on stored commands: how many are in which status, which kinds end how, and what each instance asked for. */
 import type { PersistenceFailed } from "@detent/machine"
-import { CommandReport } from "@detent/machine/diagram"
+import type { CommandReport } from "@detent/machine/diagram"
 import * as Effect from "effect/Effect"
 import { type CommandFilter, type CommandStatus, Commands, type StoredCommand } from "../Commands.ts"
 
@@ -29,6 +29,8 @@ export const commandReport = (options: CommandReportOptions = {}): Effect.Effect
       after = page.next
     }
     const isAll = Object.keys(filter).length === 0
+    // Loaded when it is wanted: whoever only runs machines does not draw.
+    const { CommandReport } = yield* Effect.promise(() => import("@detent/machine/diagram"))
     return CommandReport.report({
       title,
       commands: commands.map(reported),
