@@ -28,7 +28,7 @@ export const author = (chance: Chance): string => {
 const word = (chance: Chance): string => {
   const kind = chance.next()
   if (kind < 0.62) return common[chance.rank(common.length)] as string
-  if (kind < 0.99) return topics[chance.rank(topics.length)] as string
+  if (kind < 0.997) return topics[chance.rank(topics.length)] as string
   return chance.pick(foreign)
 }
 

@@ -33,7 +33,6 @@ export class UploadStore {
         orElse: () => undefined,
       })
       if (dialect === undefined) return yield* Effect.die(new Error("uploads are kept on SQLite and PostgreSQL"))
-      if (process.env["CS"]) yield* sql.unsafe(`pragma cache_size = ${process.env["CS"]}`)
       yield* OwnTables.migrate({ name: "uploads", sqlite: sqliteSteps, postgres: postgresSteps, schema })
       return new UploadStore(dialect)
     })
