@@ -26,7 +26,7 @@ const readBig = (path: string) =>
   Effect.promise(async () => {
     const worker = [join(import.meta.dirname, "bigWorker.ts"), path]
     const { stdout, stderr } = await promisify(execFile)(process.execPath, ["--max-old-space-size=64", ...worker])
-    assert.strictEqual(stderr.replace(/.*(ExperimentalWarning|trace-warnings).*\n/g, ""), "")
+    assert.strictEqual(stderr.replace(/.*(Warning:|trace-warnings).*\n/g, ""), "")
     return JSON.parse(stdout) as { readonly characters: number; readonly megabytes: number }
   })
 
