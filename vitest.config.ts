@@ -3,6 +3,8 @@ import { defineConfig } from "vitest/config"
 export default defineConfig({
   test: {
     pool: "threads",
+    // Many tests wait, for processes that are killed and for databases: a worker for every core, none kept for the terminal.
+    maxWorkers: "100%",
     testTimeout: 30_000,
     hookTimeout: 30_000,
     projects: [

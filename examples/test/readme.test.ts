@@ -6,14 +6,17 @@ import { expect, it } from "vitest"
 const root = join(import.meta.dirname, "..", "..")
 const read = (file: string) => readFileSync(join(root, file), "utf8")
 
-it.each(["README.md", "packages/machine/README.md", "packages/entity/README.md", "packages/knowledge/README.md"])(
-  "the snippets of %s are the files they name",
-  (readme) => {
-    const snippets = [...read(readme).matchAll(/<!-- (\S+\.ts) -->\n```ts\n([\s\S]*?)\n```/g)]
-    expect(snippets.length).toBeGreaterThan(0)
-    for (const [, file, snippet] of snippets) expect(snippet).toBe(read(file as string).trim())
-  },
-)
+it.each([
+  "README.md",
+  "packages/machine/README.md",
+  "packages/entity/README.md",
+  "packages/knowledge/README.md",
+  "packages/uploads/README.md",
+])("the snippets of %s are the files they name", (readme) => {
+  const snippets = [...read(readme).matchAll(/<!-- (\S+\.ts) -->\n```ts\n([\s\S]*?)\n```/g)]
+  expect(snippets.length).toBeGreaterThan(0)
+  for (const [, file, snippet] of snippets) expect(snippet).toBe(read(file as string).trim())
+})
 
 it.each([
   "README.md",
@@ -21,6 +24,7 @@ it.each([
   "packages/durable/README.md",
   "packages/entity/README.md",
   "packages/knowledge/README.md",
+  "packages/uploads/README.md",
 ])("the links and pictures of %s exist", (readme) => {
   const text = read(readme)
   const links = [...text.matchAll(/\]\(([^)#\s]+)\)|src="([^"]+)"/g)].map(([, link, source]) => link ?? source ?? "")

@@ -5,6 +5,7 @@ import { withPostgres } from "../../measure/Postgres.ts"
 import { median } from "../../measure/Statistics.ts"
 import { type Table, times } from "../../measure/Table.ts"
 import { temporaryFolder } from "../../measure/TemporaryFolder.ts"
+import type { Turns } from "./contest.ts"
 import type { Sleepers } from "./workflow/sleepers.ts"
 import type { Workflows } from "./workflow/Workload.ts"
 
@@ -17,14 +18,16 @@ interface Result {
 }
 
 const lengthOf = (quick: boolean) =>
-  quick ? { turns: 3, turnMillis: 500, sleepers: 5000 } : { turns: 9, turnMillis: 2000, sleepers: 20_000 }
+  quick
+    ? { turns: 3, warmUpMillis: 1500, turnMillis: 500, sleepers: 5000 }
+    : { turns: 9, warmUpMillis: 3000, turnMillis: 2000, sleepers: 20_000 }
 
 const module = (file: string) => new URL(`./workflow/${file}`, import.meta.url).href
 
 export const workflow: Part = ({ quick }) =>
   withPostgres(async (server) => {
     const folder = temporaryFolder()
-    const { turns, turnMillis, sleepers } = lengthOf(quick)
+    const { sleepers, ...turns } = lengthOf(quick)
     const start = (name: string, file: string, exported: string, database: string) =>
       startPlayer<Workflows>(name, module(file), exported, { database })
     const results = await contest(
@@ -36,7 +39,6 @@ export const workflow: Part = ({ quick }) =>
         start("Effect on SQLite", "effect.ts", "sqlite", folder.file("effect.db")),
       ],
       turns,
-      turnMillis,
     )
     const sleepingBytes = await withPlayers(
       [startPlayer<Sleepers>("sleepers", module("sleepers.ts"), "sleepers", { database: folder.file("sleepers.db") })],
@@ -60,11 +62,10 @@ export const workflow: Part = ({ quick }) =>
 /** In turns; the medians. A few callers are enough to get everybody's code compiled. */
 const contest = (
   starting: ReadonlyArray<Promise<Player<Workflows>>>,
-  turns: number,
-  turnMillis: number,
+  { turns, warmUpMillis, turnMillis }: Turns,
 ): Promise<ReadonlyMap<string, Result>> =>
   withPlayers(starting, async (players) => {
-    for (const player of players) await player.tell("play", 10, turnMillis)
+    for (const player of players) await player.tell("play", 10, warmUpMillis)
     const results = new Map(players.map((player) => [player.name, [] as Array<Result>]))
     for (let turn = 0; turn < turns; turn++) {
       for (const player of players) {

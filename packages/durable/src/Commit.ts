@@ -65,7 +65,7 @@ export type InstanceStatus = "running" | "final" | "stopped" | "held"
 export interface InstanceSummary {
   readonly tag: string
   readonly status: InstanceStatus
-  /** Why it was stopped or is held. */
+  /** Why it was stopped or is held. Of an Effect workflow that is being run: by which node. */
   readonly reason: string | undefined
   readonly version: number
   /** Whether its state has work that must go on after a restart without anybody asking. */

@@ -15,8 +15,11 @@ import type { JournalService } from "./Journal.ts"
 /** More than this in one statement gains no throughput and costs latency. */
 const flushLimit = 500
 
-/** While the store works on one flush, the next is made. */
-const flightLimit = 2
+/**
+ * While the store works on a full flush, more of them are made. Medians of p99 on a busy machine: 1,000 timers due at once
+ * were stored in 80 ms with one at a time and 53 ms with two; 20,000 in 638 ms with two and 577 ms with four.
+ */
+const flightLimit = 4
 
 /** Someone with something to commit. It is asked what only when its flush begins, so that it can bring all it has by then. */
 export interface Committing {

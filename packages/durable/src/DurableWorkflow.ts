@@ -60,8 +60,10 @@ const make = (options: WorkflowOptions) =>
       leaseMillis: millis(options.lease ?? "10 seconds"),
       superseded: Effect.suspend(() => executions.close),
     })
-    const executions: Executions = new Executions(journal, node, new Environment(context as Context.Context<unknown>))
-    yield* Effect.addFinalizer(() => Effect.timeoutOption(executions.close, options.drainTimeout ?? "30 seconds"))
+    const drainTimeout = Duration.fromInputUnsafe(options.drainTimeout ?? "30 seconds")
+    const environment = new Environment(context as Context.Context<unknown>)
+    const executions: Executions = new Executions(journal, node, environment, drainTimeout)
+    yield* Effect.addFinalizer(() => executions.close)
     const takeover = new Takeover(executions)
     const clocks = new ClockSweep(executions, timers)
     yield* Effect.forkScoped(takeover.forever(millis(options.scanInterval ?? "2 seconds")))

@@ -52,6 +52,8 @@ export interface InstancePage {
 }
 
 export interface JournalService {
+  /** How many groups of commits it can well write side by side; 1 unless told. */
+  readonly writers?: number
   /** Stores many commits in one transaction; outcomes in the order given. No two may be of the same instance. */
   readonly commit: (commits: ReadonlyArray<Commit>) => Effect.Effect<ReadonlyArray<CommitOutcome>, PersistenceFailed>
   readonly open: (key: InstanceKey) => Effect.Effect<Option.Option<OpenedInstance>, PersistenceFailed>

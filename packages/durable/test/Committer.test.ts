@@ -60,7 +60,7 @@ describe("group commit", () => {
     }),
   )
 
-  it.effect("a second flush leaves beside the first when it is full, a third does not", () =>
+  it.effect("up to four flushes are on their way at once, but only full ones leave beside others", () =>
     Effect.gen(function* () {
       const { bring, sizes, answer, told, committer } = yield* held
       bring(1)
@@ -71,19 +71,18 @@ describe("group commit", () => {
       bring(1)
       yield* settle
       assert.deepStrictEqual(sizes(), [1, 500])
-      bring(700)
+      bring(1700)
       yield* settle
-      assert.deepStrictEqual(sizes(), [1, 500])
+      assert.deepStrictEqual(sizes(), [1, 500, 500, 500])
       yield* answer(1)
       yield* settle
-      assert.deepStrictEqual(sizes(), [1, 500, 500])
-      yield* answer(0)
-      yield* answer(2)
+      assert.deepStrictEqual(sizes(), [1, 500, 500, 500, 500])
+      for (const index of [0, 2, 3, 4]) yield* answer(index)
       yield* settle
-      assert.deepStrictEqual(sizes(), [1, 500, 500, 200])
-      yield* answer(3)
+      assert.deepStrictEqual(sizes(), [1, 500, 500, 500, 500, 200])
+      yield* answer(5)
       yield* settle
-      assert.strictEqual(told.length, 1201)
+      assert.strictEqual(told.length, 2201)
       assert.isTrue(committer.isIdle)
     }),
   )

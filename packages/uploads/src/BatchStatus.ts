@@ -33,10 +33,8 @@ export interface BatchStatus {
   readonly batch: UploadBatch
 }
 
-const resting = new Set(["completed", "partially_completed", "failed"])
-
-export const isResting = ({ _tag, pending, error }: EntityState<string, UploadBatch>): boolean =>
-  pending === undefined && (resting.has(_tag) || error !== undefined)
+/** Whatever a batch does by itself is the work of processors: without any, it waits for somebody. */
+export const isResting = ({ pending }: EntityState<string, UploadBatch>): boolean => pending === undefined
 
 export const statusOf = (state: EntityState<string, UploadBatch>, row: BatchRow, now: number): BatchStatus => {
   const { entity: batch } = state

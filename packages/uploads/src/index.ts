@@ -14,7 +14,8 @@ export {
   type Place,
   UnsupportedContentType,
 } from "./file/FileProblem.ts"
-export { behind, ItemSplitter, type Layout, type Position, type RawItem, type SplitterOptions } from "./file/ItemSplitter.ts"
+export { ItemSplitter, type SplitterOptions } from "./file/ItemSplitter.ts"
+export { behind, type Layout, type Position, type RawItem } from "./file/RawItem.ts"
 export { defaultLimits, type UploadLimits } from "./file/UploadLimits.ts"
 export { HNItem, ItemType } from "./item/HNItem.ts"
 export { HNItemEntity } from "./item/HNItemEntity.ts"

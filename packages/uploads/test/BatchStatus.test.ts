@@ -47,14 +47,11 @@ describe("the status of a batch", () => {
     expect(statusOf({ _tag: "processing", entity: batch() }, row, 12_500)).toMatchObject({ estimatedCompletionAt: undefined })
   })
 
-  it("rests at its ends, and where a criterion keeps it", () => {
+  it("rests when no processors are at work: at its ends, and where a criterion keeps it", () => {
     const entity = batch()
-    const error = { transition: "validate_file", criterion: "x", message: "", attempts: 0, at: 0 }
     expect(isResting({ _tag: "completed", entity })).toBe(true)
-    expect(isResting({ _tag: "partially_completed", entity })).toBe(true)
     expect(isResting({ _tag: "partially_completed", entity, pending: pending("retry_failed_items") })).toBe(false)
-    expect(isResting({ _tag: "uploaded", entity })).toBe(false)
-    expect(isResting({ _tag: "uploaded", entity, error, pending: pending("validate_file") })).toBe(false)
-    expect(isResting({ _tag: "uploaded", entity, error })).toBe(true)
+    expect(isResting({ _tag: "uploaded", entity, pending: pending("validate_file") })).toBe(false)
+    expect(isResting({ _tag: "processing", entity })).toBe(true)
   })
 })

@@ -10,7 +10,10 @@ import { onPostgres, onSqlite } from "./detent.ts"
 export interface Replaying extends Abilities {
   /** Makes two instances with so many events; the second has a snapshot at its end. */
   readonly prepare: (events: number) => Promise<void>
-  /** Milliseconds that a fresh engine takes to have an instance at hand, in its last state. Connecting is not included. */
+  /**
+   * Milliseconds that a fresh engine takes to have an instance at hand, in its last state. What an engine does once, connecting
+   * and learning of the machine, is not included.
+   */
   readonly open: (id: "whole" | "snapshot", events: number) => Promise<number>
 }
 
@@ -42,6 +45,7 @@ const replaying = <X>(engine: () => Layer.Layer<Engine, X>): Replaying => {
     open: (id, events) =>
       withEngine((engine) =>
         Effect.gen(function* () {
+          yield* engine.restore("nobody", Toggle)
           globalThis.gc?.()
           const start = performance.now()
           yield* engine.restore(id, Toggle)

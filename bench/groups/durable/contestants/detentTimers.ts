@@ -1,4 +1,7 @@
-/** Instances of Detent whose state has a timeout. What can be seen of a transition is told when it is stored. */
+/**
+ * Instances of Detent whose state has a timeout. What can be seen of a transition is told when it is stored. Until then it may
+ * be decided again: one that fired twice would have two events, which the journal is asked for.
+ */
 import { Engine } from "@detent/durable"
 import { Event, Machine, State } from "@detent/machine"
 import * as Effect from "effect/Effect"
@@ -28,7 +31,10 @@ export const timers = async ({ database }: { readonly database: string }): Promi
   const engine = await runtime.runPromise(Effect.map(Engine, (engine) => engine))
   let firings = new Firings(0, 0)
   let waiters = 0
-  const Waiter = waiter((number) => firings.called(number))
+  const decided = new Set<number>()
+  const Waiter = waiter((number) => {
+    if (decided.size < decided.add(number).size) firings.called(number)
+  })
   engine.inspectUnsafe((inspection) => {
     if (inspection._tag === "Decided") firings.stored((inspection.decision.state as ReturnType<typeof S.Over>).number)
   })
@@ -36,6 +42,7 @@ export const timers = async ({ database }: { readonly database: string }): Promi
     fire: async (count, leadMillis) => {
       const due = Date.now() + leadMillis
       firings = new Firings(count, due)
+      decided.clear()
       const start = (number: number) =>
         Effect.suspend(() =>
           // The engine reads the clock a moment later: no deadline is before the one that lateness is counted from.

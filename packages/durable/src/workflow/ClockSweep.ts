@@ -50,7 +50,7 @@ export class ClockSweep {
       )
       if (pause === 0) continue
       this.#wakesAt = (yield* Clock.currentTimeMillis) + pause
-      yield* Effect.raceFirst(Effect.sleep(pause), this.#earlier.await)
+      yield* Effect.timeoutOption(this.#earlier.await, pause)
       this.#wakesAt = Number.NEGATIVE_INFINITY
     }
   })

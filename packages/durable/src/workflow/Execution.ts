@@ -62,7 +62,8 @@ export class Execution extends ExecutionStoring implements CompensationLog {
       case "ClockFired":
         return state.deferreds.has(clockDeferred(event.name))
       case "Interrupt":
-        return state.interruptRequested
+        // What has not been started cannot be interrupted.
+        return state.interruptRequested || (state.phase === "Waiting" && state.sequence >= 0)
       case "Awaited":
         return state.parents.has(instanceName(event.by))
       case "Started":

@@ -22,6 +22,7 @@ export interface RegisteredWorkflow {
 
 export interface ExecutionKeeper {
   readonly journal: JournalService
+  /** For an execution that comes into memory now. */
   readonly committer: Committer
   readonly environment: Environment
   readonly codecs: Codecs

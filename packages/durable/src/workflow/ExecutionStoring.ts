@@ -5,14 +5,15 @@
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
-import type { Commit, CommitOutcome, EventRecord, InstanceKey } from "../Commit.ts"
+import type { Commit, CommitOutcome, InstanceKey } from "../Commit.ts"
 import { instanceName } from "../CommitCheck.ts"
-import type { Committing, Doubtful } from "../Committer.ts"
+import type { Committer, Committing, Doubtful } from "../Committer.ts"
 import { conflicts } from "../EngineMetrics.ts"
 import { Appended, type AppendOutcome, isFromOutside, phaseAfterAll, takeBatch } from "./Appending.ts"
-import { bodyOf, type ExecutionEvent, tagOf } from "./ExecutionEvent.ts"
+import { commitOf, countJournaled, isThatCommit } from "./ExecutionCommit.ts"
+import type { ExecutionEvent } from "./ExecutionEvent.ts"
 import type { ExecutionKeeper } from "./ExecutionKeeper.ts"
-import { ExecutionState, isAtWork, isEnded, isWake, type Phase, statusOf } from "./ExecutionState.ts"
+import { ExecutionState, isAtWork, isEnded, isWake, type Phase } from "./ExecutionState.ts"
 import { type ReadExecution, readExecution, stateOf, Unreadable } from "./Reading.ts"
 
 /** The first commit of an execution. */
@@ -41,6 +42,7 @@ export abstract class ExecutionStoring implements Committing {
   protected foreign: string | undefined
   /** Whether executions that wait for its end may not know of it. */
   protected owes = false
+  readonly #committer: Committer
   #first: First | undefined
   #pending: Array<Appended> = []
   #flight: Flight | undefined
@@ -53,6 +55,7 @@ export abstract class ExecutionStoring implements Committing {
 
   constructor(keeper: ExecutionKeeper, key: InstanceKey, read: ReadExecution | undefined) {
     this.keeper = keeper
+    this.#committer = keeper.committer
     this.key = key
     this.name = instanceName(key)
     this.state = read === undefined ? new ExecutionState() : stateOf(read)
@@ -128,7 +131,7 @@ export abstract class ExecutionStoring implements Committing {
   #getInLine() {
     if (this.#inLine || this.#flight !== undefined) return
     this.#inLine = true
-    this.keeper.committer.enqueue(this)
+    this.#committer.enqueue(this)
   }
 
   takeCommit(): Commit | undefined {
@@ -142,32 +145,19 @@ export abstract class ExecutionStoring implements Committing {
   }
 
   #commitOf(batch: ReadonlyArray<Appended>): Commit {
-    const { state, keeper } = this
-    const base = Math.max(0, state.sequence)
-    const phase = phaseAfterAll(this.#basePhase, batch)
-    const ended = isEnded(phase)
-    const owes = ended && !this.#clearing && (isEnded(state.phase) ? this.owes : this.owesParents())
+    const { keeper, state } = this
     const here = keeper.registered(this.key.machine) === undefined || keeper.isClosed ? undefined : keeper.owner
-    return {
-      ...this.key,
-      expected: state.sequence,
-      sequence: base + batch.length,
+    const owes = () => !this.#clearing && (isEnded(state.phase) ? this.owes : this.owesParents())
+    return commitOf({
+      key: this.key,
+      state,
+      batch,
+      phase: phaseAfterAll(this.#basePhase, batch),
       at: batch.at(-1)?.at ?? this.#first?.at ?? this.#now,
-      summary: {
-        tag: phase,
-        status: statusOf(phase),
-        reason: isAtWork(phase) ? (this.foreign ?? here) : phase === "Held" ? (problemIn(batch) ?? state.problem) : undefined,
-        version: 1,
-        resident: isAtWork(phase) || owes,
-      },
       origin: this.#first?.origin,
-      events: batch.map(({ event, at }, index) => recordOf(event, base + index + 1, at)),
-      snapshot: undefined,
-      clearTimers: ended && state.clocks.size > 0 ? "all" : clearedTimers(batch),
-      setTimers: ended ? none : setTimers(batch, base),
-      commands: none,
-      fence: undefined,
-    }
+      owner: this.foreign ?? here,
+      owes,
+    })
   }
 
   committed(outcome: CommitOutcome | Doubtful) {
@@ -246,6 +236,8 @@ export abstract class ExecutionStoring implements Committing {
     this.#isThinking = true
     this.#flight = undefined
     if (read instanceof Unreadable) {
+      this.owner = undefined
+      this.owes = false
       this.forsake()
       created(this.#first, read.failure)
       this.#first = undefined
@@ -260,14 +252,14 @@ export abstract class ExecutionStoring implements Committing {
     this.#first = undefined
     const isOurs = first === undefined || (this.#doubts > 0 && isThatCommit(commit, read))
     if (first !== undefined && isOurs) this.state.begin(first.origin)
-    const arrived = isOurs && areJournaled(commit.events, read.records) ? batch : []
+    const arrived = isOurs ? batch.slice(0, countJournaled(commit.events, read.records)) : []
     this.#apply(arrived)
     const foreign = read.events.slice(arrived.length)
     if (!isOurs) this.state = stateOf(read)
     else for (const event of foreign) this.state.apply(event, this.state.sequence + 1)
     this.#clearing = false
     this.#stand(read)
-    this.#rethink(foreign, arrived.length > 0 ? [] : batch)
+    this.#rethink(foreign, batch.slice(arrived.length))
     created(first, "stored")
     for (const appended of arrived) appended.done("stored")
     this.#goOn()
@@ -300,44 +292,6 @@ export abstract class ExecutionStoring implements Committing {
   }
 }
 
-const none: ReadonlyArray<never> = []
-
-const clearedTimers = (batch: ReadonlyArray<Appended>): ReadonlyArray<string> =>
-  batch.some(({ event }) => event._tag === "ClockFired")
-    ? batch.flatMap(({ event }) => (event._tag === "ClockFired" ? [event.name] : []))
-    : none
-
-const setTimers = (batch: ReadonlyArray<Appended>, base: number): Commit["setTimers"] =>
-  batch.some(({ event }) => event._tag === "ClockSet")
-    ? batch.flatMap(({ event }, index) =>
-        event._tag === "ClockSet" ? [{ name: event.name, entry: base + index + 1, due: event.due }] : [],
-      )
-    : none
-
 const created = (first: First | undefined, outcome: AppendOutcome) => {
   for (const done of first?.waiting ?? []) done(outcome)
 }
-
-const recordOf = (event: ExecutionEvent, sequence: number, at: number): EventRecord => ({
-  sequence,
-  at,
-  tag: tagOf(event),
-  body: bodyOf(event),
-  dedupeId: undefined,
-})
-
-/** Whether it was this very commit that made the execution. Two processes may start the same one in the same millisecond. */
-const isThatCommit = ({ at, origin, summary }: Commit, found: ReadExecution): boolean =>
-  found.record.startedAt === at && found.origin === origin && found.record.reason === summary.reason
-
-const problemIn = (batch: ReadonlyArray<Appended>): string | undefined => {
-  const held = batch.findLast(({ event }) => event._tag === "Held")?.event
-  return held?._tag === "Held" ? held.problem : undefined
-}
-
-const areJournaled = (events: ReadonlyArray<EventRecord>, found: ReadonlyArray<EventRecord>): boolean =>
-  events.length > 0 &&
-  events.every(({ sequence, at, tag, body }, index) => {
-    const event = found[index]
-    return event?.sequence === sequence && event.at === at && event.tag === tag && event.body === body
-  })

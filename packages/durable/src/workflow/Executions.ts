@@ -1,7 +1,7 @@
 /** The engine behind Effect's `WorkflowEngine`: which executions are in memory, how they get there, and who waits for them. */
 import type { Environment } from "@detent/machine/internal"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type { WorkflowInstance } from "effect/unstable/workflow/WorkflowEngine"
 import type { InstanceKey } from "../Commit.ts"
 import { instanceName } from "../CommitCheck.ts"
 import { Committer } from "../Committer.ts"
@@ -10,7 +10,7 @@ import type { AppendOutcome } from "./Appending.ts"
 import { Execution } from "./Execution.ts"
 import type { ExecutionEvent } from "./ExecutionEvent.ts"
 import type { ExecutionKeeper, RegisteredWorkflow } from "./ExecutionKeeper.ts"
-import { keyOf, machineOf } from "./ExecutionKey.ts"
+import { machineOf } from "./ExecutionKey.ts"
 import { isEnded, type Phase } from "./ExecutionState.ts"
 import { Gathering } from "./Gathering.ts"
 import type { NodeLease } from "./NodeLease.ts"
@@ -21,25 +21,39 @@ import { type Waiter, Waiting, type WaitOutcome } from "./Waiting.ts"
 export class Executions implements ExecutionKeeper {
   readonly journal: JournalService
   readonly environment: Environment
-  readonly committer: Committer
+  /**
+   * While the store writes for some executions, the process goes on with the others. Fifty executions that all wait for one
+   * flush leave the process idle meanwhile: on PostgreSQL 1,030 to 1,150 workflows of ten activities per second with one lane,
+   * 1,330 to 1,490 with two, 1,150 to 1,240 with three.
+   */
+  readonly #lanes: [Committer, ...Array<Committer>]
+  #created = 0
   readonly codecs = new Codecs()
   readonly waiting = new Waiting()
   readonly #node: NodeLease
+  readonly #drainTimeout: Duration.Duration
   readonly #workflows = new Map<string, RegisteredWorkflow>()
   readonly #live = new Map<string, Execution>()
   readonly #reads: Gathering<ReadExecution | Unreadable>
   readonly #peeks: Gathering<OpenedInstance>
   #closed = false
 
-  constructor(journal: JournalService, node: NodeLease, environment: Environment) {
+  constructor(journal: JournalService, node: NodeLease, environment: Environment, drainTimeout: Duration.Duration) {
+    this.#drainTimeout = drainTimeout
     this.journal = journal
     this.environment = environment
     this.#node = node
-    this.committer = new Committer(journal, (effect) => environment.run(effect))
+    const lanes = Array.from({ length: journal.writers ?? 1 }, () => new Committer(journal, (effect) => environment.run(effect)))
+    this.#lanes = lanes as [Committer, ...Array<Committer>]
     this.#reads = new Gathering(environment, (keys) => readExecutions(this, keys))
     this.#peeks = new Gathering(environment, (keys) =>
       Effect.map(patiently(journal.openAll(keys)), (all) => new Map(all.map((opened) => [instanceName(opened.record), opened]))),
     )
+  }
+
+  /** Each execution stays in its lane: the store must not get two commits of one at once. */
+  get committer(): Committer {
+    return this.#lanes[this.#created++ % this.#lanes.length] ?? this.#lanes[0]
   }
 
   get owner(): string {
@@ -86,11 +100,6 @@ export class Executions implements ExecutionKeeper {
 
   get liveCount(): number {
     return this.#live.size
-  }
-
-  /** The execution that a step belongs to. */
-  of({ workflow, executionId }: WorkflowInstance["Service"]): Execution | undefined {
-    return this.#live.get(instanceName(keyOf(workflow, executionId)))
   }
 
   left(execution: Execution) {
@@ -223,8 +232,9 @@ export class Executions implements ExecutionKeeper {
     return this.#leaveAll(() => true)
   })
 
+  /** Whatever does not end in time, or has not been stored by then, is left as it is: the journal knows how far it got. */
   #leaveAll(leaves: (execution: Execution) => boolean): Effect.Effect<void> {
-    return Effect.callback((resume) => {
+    const left = Effect.callback<void>((resume) => {
       const leaving = [...this.#live.values()].filter(leaves)
       const look = () => {
         if (leaving.some((execution) => this.#live.get(execution.name) === execution)) return
@@ -235,5 +245,6 @@ export class Executions implements ExecutionKeeper {
       for (const execution of leaving) execution.leave()
       look()
     })
+    return Effect.asVoid(Effect.timeoutOption(left, this.#drainTimeout))
   }
 }

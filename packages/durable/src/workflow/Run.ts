@@ -13,6 +13,7 @@ import { Compensations } from "./Compensations.ts"
 import type { Execution } from "./Execution.ts"
 import type { Ending } from "./ExecutionEvent.ts"
 import type { RegisteredWorkflow } from "./ExecutionKeeper.ts"
+import { noteExecution } from "./ExecutionOf.ts"
 import { type StoredExit, storedInterrupt } from "./StoredExit.ts"
 import { ExecutionHeld } from "./WorkflowError.ts"
 
@@ -45,6 +46,7 @@ export class Run {
     this.wakes = execution.wakes
     this.isReplay = execution.state.sequence > 0
     this.compensations = new Compensations(registered.workflow, execution.key.id, execution)
+    noteExecution(this.instance, execution)
   }
 
   get instance(): WorkflowInstance["Service"] {
@@ -75,7 +77,9 @@ export class Run {
     this.#fiber = fiber
     fiber.addObserver((exit) => {
       this.#isOver = true
-      over(Exit.isSuccess(exit) ? exit.value : this.#failed(exit.cause))
+      // Whatever it came to: one that was given up in the middle of compensating has not compensated the rest.
+      if (this.#isAbandoned) over({ _tag: "Abandoned" })
+      else over(Exit.isSuccess(exit) ? exit.value : this.#failed(exit.cause))
     })
   }
 
@@ -140,7 +144,6 @@ export class Run {
   }
 
   #failed(cause: Cause.Cause<unknown>): RunOutcome {
-    if (this.#isAbandoned) return { _tag: "Abandoned" }
     // The body interrupted itself.
     if (Cause.hasInterruptsOnly(cause)) return { _tag: "Ended", ending: "Interrupted", exit: storedInterrupt }
     const failure = Cause.squash(cause)

@@ -12,6 +12,7 @@ import * as Workflow from "effect/unstable/workflow/Workflow"
 import { WorkflowInstance } from "effect/unstable/workflow/WorkflowEngine"
 import { ActivityRun, type AnyActivity } from "./ActivityRun.ts"
 import type { Execution } from "./Execution.ts"
+import { executionOf, noteExecution } from "./ExecutionOf.ts"
 import { activityKey } from "./ExecutionState.ts"
 import type { Executions } from "./Executions.ts"
 import type { Run } from "./Run.ts"
@@ -33,7 +34,7 @@ export class Steps {
   activity(activity: AnyActivity, attempt: number): Effect.Effect<Result, never, WorkflowInstance> {
     return Effect.withFiber((fiber) => {
       const instance = Context.get(fiber.context as Context.Context<WorkflowInstance>, WorkflowInstance)
-      const execution = this.#executions.of(instance)
+      const execution = executionOf(instance)
       const run = execution?.run
       // It was taken away from this process while its body went on.
       if (execution === undefined || run === undefined) return Effect.interrupt
@@ -87,6 +88,7 @@ export class Steps {
       )
     })
     execution.activities.set(key, started)
+    noteExecution(started.instance, execution)
     this.#inActivities.add(started.instance)
     started.start(activity)
     return started
@@ -116,7 +118,7 @@ export class Steps {
   deferred(deferred: DurableDeferred.AnyWithProps): Effect.Effect<Option.Option<Exit.Exit<unknown, unknown>>, never, WorkflowInstance> {
     return Effect.withFiber((fiber) => {
       const instance = Context.get(fiber.context as Context.Context<WorkflowInstance>, WorkflowInstance)
-      const execution = this.#executions.of(instance)
+      const execution = executionOf(instance)
       const run = execution?.run
       if (execution === undefined || run === undefined) return Effect.interrupt
       const stored = execution.state.deferreds.get(deferred.name)
@@ -131,12 +133,12 @@ export class Steps {
   }
 
   /** The deadline is that of the first time, however often the body comes by. */
-  clock(workflow: Workflow.Any, executionId: string, { name, duration }: DurableClock): Effect.Effect<void> {
+  clock({ name, duration }: DurableClock): Effect.Effect<void> {
     return Effect.withFiber((fiber) => {
-      const execution = this.#executions.of({ workflow, executionId } as WorkflowInstance["Service"])
+      const instance = Context.get(fiber.context as Context.Context<WorkflowInstance>, WorkflowInstance)
+      const execution = executionOf(instance)
       const run = execution?.run
       if (execution === undefined || run === undefined) return Effect.interrupt
-      const instance = Context.getOrUndefined(fiber.context, WorkflowInstance) ?? run.instance
       if (!this.#inActivities.has(instance) && !run.use(`clock/${name}`)) return duplicate(instance, "clock", name, 1)
       if (run.stopsHere) return Effect.void
       return Effect.map(Clock.currentTimeMillis, (now) => execution.setClock(name, Math.ceil(now + Duration.toMillis(duration))))

@@ -36,7 +36,7 @@ export class Takeover {
         this.#workflowAdded.closeUnsafe()
         yield* Effect.catch(this.scan, (error) => Effect.logWarning("unfinished executions could not be looked for", error.message))
         const pause = Math.ceil(intervalMillis * (1 + 0.2 * (yield* Random.next)))
-        yield* Effect.raceFirst(Effect.sleep(pause), this.#workflowAdded.await)
+        yield* Effect.timeoutOption(this.#workflowAdded.await, pause)
         for (const key of this.#executions.waiting.due) {
           if (this.#executions.live(instanceName(key)) === undefined) this.#executions.look(key)
         }

@@ -7,7 +7,7 @@ export class DuplicateStep extends Schema.TaggedError<DuplicateStep>()("Duplicat
   executionId: Schema.String,
   kind: Schema.Literals(["activity", "clock"]),
   step: Schema.String,
-  attempt: Schema.Number,
+  attempt: Schema.Int,
 }) {
   override get message() {
     const retried = this.kind === "activity" ? `, or retry it with Activity.retry instead of Effect.retry` : ""

@@ -12,6 +12,7 @@ import { instanceName } from "../CommitCheck.ts"
 import type { AnyActivity } from "./ActivityRun.ts"
 import type { ClockSweep } from "./ClockSweep.ts"
 import { keyOf, machineOf } from "./ExecutionKey.ts"
+import { executionOf } from "./ExecutionOf.ts"
 import { isEnded, type Phase } from "./ExecutionState.ts"
 import type { Executions } from "./Executions.ts"
 import { patiently, readEventAt, readResult } from "./Reading.ts"
@@ -62,7 +63,7 @@ export const makeEngine = (executions: Executions, takeover: Takeover, clocks: C
     activityExecute,
     deferredResult,
     deferredDone,
-    scheduleClock: (workflow, { executionId, clock }) => steps.clock(workflow, executionId, clock),
+    scheduleClock: (_, { clock }) => steps.clock(clock),
   })
   return WorkflowEngine.of({
     ...engine,
@@ -91,7 +92,7 @@ const execute = (
   Effect.gen(function* () {
     const key = keyOf(workflow, executionId)
     const by = parent === undefined ? undefined : keyOf(parent.workflow, parent.executionId)
-    const run = parent === undefined ? undefined : executions.of(parent)?.run
+    const run = parent === undefined ? undefined : executionOf(parent)?.run
     if (run?.stopsHere && !discard) return new Workflow.Suspended({})
     // A body that comes by again has most likely started it the first time.
     const isThere = run?.isReplay && (yield* executions.exists(key))

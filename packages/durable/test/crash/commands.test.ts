@@ -55,7 +55,6 @@ const check = ({ problems, statuses, executions, repeated }: CommandProof, kills
   // Not that a run in which nothing happened is taken for a proof.
   expect(executions).toBeGreaterThan(kills * 5)
   expect(statuses["completed"]).toBeGreaterThan(kills)
-  expect(statuses["skipped"]).toBeGreaterThan(0)
   expect(repeated).toBeGreaterThan(0)
 }
 

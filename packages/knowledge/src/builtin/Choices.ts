@@ -77,16 +77,20 @@ const sentenceEvidence = (read: ReadSentence, evidence: Evidence, properties: nu
   })
 }
 
-const subjectEvidence = subjectClues.filter((clue) => clue !== "article").map((clue) => [clue, subjectFeature(`evidence ${clue}`)] as const)
-const articleFeature = subjectFeature("article as in examples")
+const subjectEvidence = subjectClues.map((clue) => [clue, subjectFeature(`evidence ${clue}`)] as const)
+const knownByName = subjectFeature("known by name")
 
 /** One row for each candidate and, with an earlier subject to go back to, one more. */
-export const subjectRows = (read: ReadSentence, evidence: Evidence, hasEarlier: boolean): ReadonlyArray<Float64Array> => {
+export const subjectRows = (
+  read: ReadSentence,
+  evidence: Evidence,
+  gazetteer: Gazetteer | undefined,
+  hasEarlier: boolean,
+): ReadonlyArray<Float64Array> => {
   const rows = describeSubjects(read.view, read.candidates)
-  const custom = (evidence.odds("article", "with")[0] ?? 0) - (evidence.odds("article", "without")[0] ?? 0)
   rows.forEach((row, at) => {
-    const { article } = read.subjectClues[at]!
-    row[articleFeature] = article === "with" ? custom : article === "without" ? -custom : 0
+    const { first, last } = read.candidates[at]!
+    if (gazetteer?.typesOf(read.view.words.slice(first, last + 1)) !== undefined) row[knownByName] = 1
     for (const [clue, feature] of subjectEvidence) row[feature] = evidence.odds(clue, read.subjectClues[at]![clue])[0] ?? 0
   })
   return hasEarlier ? [...rows, describeEarlierSubject(read.view)] : rows

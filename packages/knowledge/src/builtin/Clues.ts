@@ -29,7 +29,7 @@ export const sentenceStems = (view: SentenceView): ReadonlyArray<string> => [
 ]
 
 /** The clues to a candidate's being what the sentence is about. */
-export const subjectClues = ["shape", "before", "after", "first", "last", "opening", "article"] as const
+export const subjectClues = ["shape", "before", "after", "first", "last", "opening"] as const
 export type SubjectClue = (typeof subjectClues)[number]
 
 export const subjectCluesOf = (view: SentenceView, candidate: Candidate): Readonly<Record<SubjectClue, string>> => {
@@ -43,14 +43,7 @@ export const subjectCluesOf = (view: SentenceView, candidate: Candidate): Readon
     first: view.stems[candidate.first] ?? "",
     last: view.stems[candidate.last] ?? "",
     opening: `${place} ${isFunctionWord(opening) ? opening : "other"}`,
-    article: articleOf(view, candidate),
   }
-}
-
-/** Whether a name is given with the article that the sentence begins it with. */
-const articleOf = ({ words, begin, capital }: SentenceView, { first }: Candidate): string => {
-  if (words[begin] !== "the" || !(capital[begin + 1] || /^\d/.test(words[begin + 1] ?? ""))) return "none"
-  return first === begin ? "with" : first === begin + 1 ? "without" : "none"
 }
 
 export const isQuote = (view: SentenceView, at: number): boolean => /^["“”„«»]$/.test(view.words[at] ?? "")

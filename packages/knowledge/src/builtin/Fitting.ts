@@ -68,7 +68,7 @@ export const choicesOf = (
       choices.right.push(facts.some((fact) => fact.property === property && fact.objects.includes(candidate)))
     })
     objects.push(choices)
-    const rows = subjectRows(read, subjectEvidence, subjectStoodBefore)
+    const rows = subjectRows(read, subjectEvidence, undefined, subjectStoodBefore)
     subjects.push({
       rows,
       right: rows.map((_, at) => (at < read.candidates.length ? facts.some((fact) => fact.subjects.includes(at)) : true)),

@@ -125,7 +125,7 @@ const chancesInPlace = (
 }
 
 const rankSubjects = (judge: Judge, read: ReadSentence, hasEarlier: boolean): Judgement["subjects"] => {
-  const rows = subjectRows(read, judge.subjectEvidence, hasEarlier)
+  const rows = subjectRows(read, judge.subjectEvidence, judge.gazetteer, hasEarlier)
   const chances = chancesOf(rows.map((row) => score(judge.weights.subject, row)))
   return chances
     .map((chance, at) => ({ subject: at < read.candidates.length ? at : ("earlier" as const), chance }))

@@ -30,7 +30,9 @@ export class ClassLabels {
         const words = labelKey(name).split(" ").map(withoutPlural)
         const [first] = words
         if (first === undefined || first === "") continue
-        this.byFirstWord.set(first, [...(this.byFirstWord.get(first) ?? []), { words, iri }])
+        const known = this.byFirstWord.get(first)
+        if (known === undefined) this.byFirstWord.set(first, [{ words, iri }])
+        else known.push({ words, iri })
       }
     }
   }

@@ -35,7 +35,8 @@ export const readClasses = (
   ].filter(isClass)
   // A class may be named only by its subclasses or in a domain; those in turn may have superclasses that are named nowhere else.
   const waiting = [...referred, ...[...classes.values()].flatMap(mentionedBy)]
-  for (let iri = waiting.shift(); iri !== undefined; iri = waiting.shift()) {
+  for (let at = 0; at < waiting.length; at++) {
+    const iri = waiting[at] ?? ""
     if (!isClass(iri) || classes.has(iri)) continue
     const found = read(iri)
     classes.set(iri, found)

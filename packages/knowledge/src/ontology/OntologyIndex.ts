@@ -3,6 +3,8 @@
  * and back, so that a worker thread can have one too.
  */
 import * as Schema from "effect/Schema"
+import { isFunctionWord } from "../language/FunctionWords.ts"
+import { stem } from "../language/Stem.ts"
 import { labelKey } from "../language/Words.ts"
 import { Hierarchy } from "./Hierarchy.ts"
 import { type ClassExpression, Ontology, type OntologyClass, type OntologyProperty, type Restriction } from "./Ontology.ts"
@@ -25,6 +27,7 @@ export class OntologyIndex {
   private readonly domains = new Map<string, ClassExpression>()
   private readonly ranges = new Map<string, ClassExpression>()
   private readonly datatypes: ReadonlySet<string>
+  private readonly stems = new Map<string, ReadonlyArray<ReadonlyArray<string>>>()
 
   constructor(ontology: Ontology) {
     this.ontology = ontology
@@ -153,6 +156,15 @@ export class OntologyIndex {
     return term === undefined ? [] : [...new Set([...term.labels, ...term.alternativeLabels].map((label) => label.text))]
   }
 
+  /** The stems of the content words of each of a term's names. Kept, since a large ontology is asked for them chunk by chunk. */
+  nameStems(iri: string): ReadonlyArray<ReadonlyArray<string>> {
+    const kept = this.stems.get(iri)
+    if (kept !== undefined) return kept
+    const stems = this.names(iri).map(contentStems)
+    this.stems.set(iri, stems)
+    return stems
+  }
+
   /** The terms known by this label; case, hyphens and spacing make no difference. */
   withLabel(text: string): Labelled {
     return this.labelled.get(labelKey(text)) ?? { classes: [], properties: [] }
@@ -194,6 +206,12 @@ export class OntologyIndex {
     })
   }
 }
+
+const contentStems = (name: string): ReadonlyArray<string> =>
+  labelKey(name)
+    .split(" ")
+    .filter((word) => word !== "" && !isFunctionWord(word))
+    .map(stem)
 
 const acceptsEveryLiteral = (iri: string): boolean => iri === rdfs.literal
 

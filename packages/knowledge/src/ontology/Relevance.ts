@@ -5,7 +5,7 @@
 import { isFunctionWord } from "../language/FunctionWords.ts"
 import { stem } from "../language/Stem.ts"
 import { relatedStems } from "../language/VerbLexicon.ts"
-import { fold, labelKey, tokenize } from "../language/Words.ts"
+import { fold, tokenize } from "../language/Words.ts"
 import type { OntologyIndex } from "./OntologyIndex.ts"
 import { xsd } from "./Vocabulary.ts"
 
@@ -58,11 +58,7 @@ const stemsOf = (text: string): ReadonlySet<string> =>
 
 /** How much of the best of a term's names stands in the text; a word of like meaning is half the word. */
 const named = (index: OntologyIndex, iri: string, said: ReadonlySet<string>): number =>
-  index.names(iri).reduce((highest, name) => {
-    const stems = labelKey(name)
-      .split(" ")
-      .filter((word) => word !== "" && !isFunctionWord(word))
-      .map(stem)
+  index.nameStems(iri).reduce((highest, stems) => {
     const found = stems.reduce(
       (sum, one) => sum + (said.has(one) ? 1 : [...relatedStems(one)].some((other) => said.has(other)) ? 0.5 : 0),
       0,

@@ -13,6 +13,7 @@ export const rdf = {
   nil: `${rdfBase}nil`,
   property: `${rdfBase}Property`,
   langString: `${rdfBase}langString`,
+  statement: `${rdfBase}Statement`,
 }
 
 export const rdfs = {

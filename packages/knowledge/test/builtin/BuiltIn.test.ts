@@ -5,10 +5,12 @@ import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import * as BuiltIn from "../../src/builtin/BuiltIn.ts"
 import { BuiltInModel } from "../../src/builtin/BuiltInModel.ts"
 import { objectText } from "../../src/builtin/FoundFact.ts"
+import { namesOfGraph } from "../../src/builtin/GraphNames.ts"
 import { trainBuiltIn } from "../../src/builtin/Training.ts"
 import type { Chunk, ExtractorService } from "../../src/Extractor.ts"
 import type { Fact } from "../../src/Fact.ts"
 import type { OntologyIndex } from "../../src/ontology/OntologyIndex.ts"
+import { literal, namedNode, rdfType, triple } from "../../src/rdf/Term.ts"
 import { examples, ontology, sky } from "./observatory.ts"
 
 const chunkOf = (text: string, offset = 0): Chunk => ({ index: 0, text, offset })
@@ -134,6 +136,28 @@ describe("the built-in extractor", () => {
       assert.deepStrictEqual(
         mentions.map(({ text, type }) => [text, type]),
         [["The Blue House", sky("Observatory")]],
+      )
+    }),
+  )
+
+  it.effect("finds again what a graph already knows", () =>
+    Effect.gen(function* () {
+      const index = yield* ontology
+      const house = namedNode("https://example.org/1")
+      const statement = namedNode("https://example.org/2")
+      const label = "http://www.w3.org/2000/01/rdf-schema#label"
+      const names = namesOfGraph([
+        triple(house, rdfType, namedNode(sky("Observatory"))),
+        triple(house, label, literal("the Blue House")),
+        triple(statement, rdfType, namedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#Statement")),
+        triple(statement, label, literal("no entity")),
+        triple(house, "https://example.org/note", literal("no name")),
+      ])
+      assert.deepStrictEqual(names, [{ name: "the Blue House", types: [sky("Observatory")] }])
+      const facts = yield* factsOf(BuiltIn.make({ examples, names }), index, "The Blue House is located in Lisbon.")
+      assert.deepStrictEqual(
+        facts.map(({ subject, property }) => [subject.text, subject.type, property]),
+        [["The Blue House", sky("Observatory"), sky("locatedIn")]],
       )
     }),
   )

@@ -51,8 +51,8 @@ export const md5Of = (path: string, name: string, limits: UploadLimits): Effect.
         (one) => Effect.promise(() => one.close()),
       )
       yield* Effect.tryPromise({
-        try: async () => {
-          while ((await bytes.next()) !== undefined);
+        try: async (signal) => {
+          while (!signal.aborted && (await bytes.next()) !== undefined);
         },
         catch: (cause) => cause as FileProblem,
       })

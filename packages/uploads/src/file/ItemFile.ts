@@ -3,7 +3,8 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { FileBytes } from "./FileBytes.ts"
 import { FileInvalid, type FileProblem } from "./FileProblem.ts"
-import { ItemSplitter, type Layout, type Position, type RawItem } from "./ItemSplitter.ts"
+import { ItemSplitter } from "./ItemSplitter.ts"
+import type { Layout, Position, RawItem } from "./RawItem.ts"
 import type { UploadLimits } from "./UploadLimits.ts"
 
 export interface ItemFileOptions {

@@ -7,30 +7,7 @@
  */
 import { isUtf8 } from "node:buffer"
 import { FileInvalid, type Place } from "./FileProblem.ts"
-
-/** How the items of a file are held together. */
-export type Layout = "array" | "lines"
-
-/** Where reading may go on: behind an item. */
-export interface Position {
-  /** How many items are before it. */
-  readonly index: number
-  readonly offset: number
-  readonly line: number
-}
-
-/** An item as it is in the file. */
-export interface RawItem {
-  readonly index: number
-  readonly offset: number
-  readonly line: number
-  /** Where the next one can be looked for. */
-  readonly endOffset: number
-  readonly endLine: number
-  /** Its JSON, unless it is longer than an item may be or no UTF-8. */
-  readonly text: string | undefined
-  readonly problem: "too_large" | "not_utf8" | undefined
-}
+import type { Layout, Position, RawItem } from "./RawItem.ts"
 
 export interface SplitterOptions {
   readonly file: string
@@ -54,9 +31,6 @@ const byteOrderMark = [0xef, 0xbb, 0xbf]
 
 /** Items of this site are two levels deep. A file that nests like this is meant to do harm. */
 const deepest = 500
-
-/** Where reading goes on behind an item. */
-export const behind = ({ index, endOffset, endLine }: RawItem): Position => ({ index: index + 1, offset: endOffset, line: endLine })
 
 const isSpace = (byte: number): boolean => byte === 0x20 || byte === newline || byte === 0x0d || byte === 0x09
 

@@ -1,7 +1,7 @@
 /** The table of batches: whose file each is, and how far it has got. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
-import type { Position } from "../file/ItemSplitter.ts"
+import type { Position } from "../file/RawItem.ts"
 import { BatchRow } from "./Rows.ts"
 import type { UploadStore } from "./UploadStore.ts"
 

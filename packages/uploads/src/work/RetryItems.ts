@@ -15,7 +15,7 @@ import { insisting } from "./ExtractItems.ts"
 import type { Uploading } from "./Uploading.ts"
 
 /** So many at a time. */
-const pageSize = 200
+const pageSize = 100
 
 interface Tried {
   readonly row: FailedRow

@@ -5,7 +5,7 @@ import type { ErrorGroup, ErrorSummary, UploadBatch } from "../batch/UploadBatch
 import { inspect } from "../file/FileInspection.ts"
 import { FileChanged, FileInvalid, type FileProblem } from "../file/FileProblem.ts"
 import { openItems } from "../file/ItemFile.ts"
-import type { RawItem } from "../file/ItemSplitter.ts"
+import type { RawItem } from "../file/RawItem.ts"
 import type { ItemProblem } from "../item/ItemProblem.ts"
 import { type ItemCheck, type ReadItem, readItem } from "../item/ReadItem.ts"
 import { findBatch, setHash } from "../store/Batches.ts"

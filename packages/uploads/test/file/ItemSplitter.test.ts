@@ -1,7 +1,8 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import { FileInvalid } from "../../src/file/FileProblem.ts"
-import { behind, ItemSplitter, type Layout, type Position, type RawItem } from "../../src/file/ItemSplitter.ts"
+import { ItemSplitter } from "../../src/file/ItemSplitter.ts"
+import { behind, type Layout, type Position, type RawItem } from "../../src/file/RawItem.ts"
 
 interface Splitting {
   readonly chunk?: (length: number) => number

@@ -27,7 +27,7 @@ export const finishing: Topic = (it) => {
       yield* enqueue(command(queue, "a"), command(queue, "b"))
       const [a, b] = yield* claim(queue)
       if (a === undefined || b === undefined) return assert.fail("two were to be claimed")
-      assert.deepStrictEqual(yield* finish({ _tag: "Retry", problem: "busy", delayMillis: 50 }, [a]), [true])
+      assert.deepStrictEqual(yield* finish({ _tag: "Retry", problem: "busy", delayMillis: 800 }, [a]), [true])
       assert.deepStrictEqual(yield* finish({ _tag: "Failed", problem: "no such account" }, [b]), [true])
       const [retried, failed] = [yield* stored(a.key), yield* stored(b.key)]
       assert.deepStrictEqual([retried.status, retried.problem, retried.attempts, retried.worker], ["pending", "busy", 1, undefined])

@@ -36,6 +36,7 @@ export class StoreProbe {
     const timers = Context.get(store, Timers)
     const leases = Context.get(store, Leases)
     return Context.make(Journal, {
+      ...(journal.writers === undefined ? {} : { writers: journal.writers }),
       commit: (commits) =>
         this.#whileAlive(
           Effect.suspend(() => {

@@ -3,7 +3,9 @@ import { expect } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
+import * as TestClock from "effect/testing/TestClock"
 import * as DurableDeferred from "effect/unstable/workflow/DurableDeferred"
 import * as Workflow from "effect/unstable/workflow/Workflow"
 import { StoreProbe } from "../engine/StoreProbe.ts"
@@ -110,6 +112,38 @@ export const compensating = ({ describe, test }: Kit) => {
         yield* reaches(Saga, id, "Failed")
         expect(calls.all.slice(0, 5)).toEqual(["one", "two", "three", "undo three", "undo two"])
         expect([calls.of("undo three"), calls.of("undo two"), calls.of("undo one")]).toEqual([1, 1, 1])
+      }))
+
+    test("a process that is stopped halfway leaves the rest to the next", ({ open, reaches, until }) =>
+      Effect.gen(function* () {
+        const calls = new Calls()
+        let isSlow = true
+        const workflows = Saga.toLayer(() =>
+          Effect.gen(function* () {
+            yield* step(calls, "one")
+            yield* step(
+              calls,
+              "two",
+              Effect.andThen(
+                calls.note("undo two"),
+                Effect.suspend(() => (isSlow ? Effect.sleep("1 minute") : Effect.void)),
+              ),
+            )
+            yield* step(calls, "three")
+            return yield* Effect.fail("no four")
+          }),
+        )
+        const first = yield* open(workflows, { drainTimeout: "1 second" })
+        const id = yield* first.run(Saga.execute({ id: "a" }, { discard: true }))
+        yield* until(() => calls.of("undo two") === 1)
+        const closing = yield* Effect.forkChild(first.close)
+        yield* TestClock.adjust("2 minutes")
+        yield* Fiber.join(closing)
+        isSlow = false
+        yield* open(workflows)
+        yield* reaches(Saga, id, "Failed")
+        expect([calls.of("undo three"), calls.of("undo one")]).toEqual([1, 1])
+        expect(calls.all.at(-1)).toBe("undo one")
       }))
 
     test("compensations may be activities, and are then stored as such too", ({ open, tags }) =>

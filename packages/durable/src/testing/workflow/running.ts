@@ -221,7 +221,7 @@ export const running = ({ describe, test }: Kit) => {
             Effect.gen(function* () {
               yield* calls.activity("check")
               if (id === "asleep") yield* DurableDeferred.await(Gate)
-              return amount < 0 ? yield* Effect.fail(new Refused({ amount })) : "fine"
+              return amount < 0 ? yield* new Refused({ amount }) : "fine"
             }),
           ),
         )

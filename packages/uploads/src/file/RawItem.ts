@@ -1,0 +1,28 @@
+/** An item of a file before anybody has looked into it, and places between items. */
+
+/** How the items of a file are held together. */
+export type Layout = "array" | "lines"
+
+/** Where reading may go on: behind an item. */
+export interface Position {
+  /** How many items are before it. */
+  readonly index: number
+  readonly offset: number
+  readonly line: number
+}
+
+/** An item as it is in the file. */
+export interface RawItem {
+  readonly index: number
+  readonly offset: number
+  readonly line: number
+  /** Where the next one can be looked for. */
+  readonly endOffset: number
+  readonly endLine: number
+  /** Its JSON, unless it is longer than an item may be or no UTF-8. */
+  readonly text: string | undefined
+  readonly problem: "too_large" | "not_utf8" | undefined
+}
+
+/** Where reading goes on behind an item. */
+export const behind = ({ index, endOffset, endLine }: RawItem): Position => ({ index: index + 1, offset: endOffset, line: endLine })
