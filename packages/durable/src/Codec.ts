@@ -13,7 +13,8 @@ import {
 } from "@detent/machine/internal"
 import * as Schema from "effect/Schema"
 import type { Json } from "./Commit.ts"
-import { Undecodable } from "./Undecodable.ts"
+import { checkStorable, unstorableField } from "./Storable.ts"
+import { Undecodable, WrittenByNewer } from "./Undecodable.ts"
 import { type Upcasters, upcast } from "./Upcasters.ts"
 
 /** A journaled event with what its replay needs. */
@@ -79,6 +80,20 @@ export class Codec {
     return JSON.stringify(this.#states.get(state._tag)?.encode(state))
   }
 
+  /** The state an instance begins with: what JSON would lose of it is told by its field. */
+  encodeFirst(state: Tagged): Json {
+    const variant = this.#compiled.declarations.state.$variants.get(state._tag)
+    if (variant === undefined || isPlain(variant)) return this.encodeState(state)
+    let encoded: unknown
+    try {
+      encoded = this.#states.get(state._tag)?.encode(state)
+    } catch (cause) {
+      throw unstorableField(variant, state) ?? cause
+    }
+    checkStorable(encoded as object)
+    return JSON.stringify(encoded)
+  }
+
   decodeState(body: Json, version: number): Tagged {
     return this.stateOf(parse(body, "state"), version)
   }
@@ -106,6 +121,8 @@ export class Codec {
     const stored = parse(body, "event") as Partial<StoredBody>
     if (typeof stored.v !== "number" || stored.e === undefined) throw new Undecodable("the journaled event has no version or no content")
     const event = stored.e as Tagged
+    // A timeout has no content that a version could change; what it leads to is another matter.
+    if (stored.v > this.#version) throw new WrittenByNewer(stored.v, this.#version)
     return {
       event: event?._tag === timeoutTag ? event : this.#event(upcast(this.#upcasters, "event", event, stored.v, this.#version)),
       guardAnswers: stored.g ?? [],

@@ -28,8 +28,10 @@ export interface StoredCommand {
   readonly status: CommandStatus
   readonly priority: number
   readonly ordered: boolean
-  /** How often it was claimed to be executed. */
+  /** How often it was claimed to be executed, since it was retried by hand last. */
   readonly attempts: number
+  /** How often it was retried by hand after it had failed for good. */
+  readonly round: number
   /** Not before this time. */
   readonly runAt: number
   /** Who executes it, or did so last. */
@@ -81,8 +83,10 @@ export interface ClaimedCommand extends Claim {
   readonly instance: InstanceKey | undefined
   readonly sequence: number
   readonly priority: number
-  /** How often it was executed, this time included. */
+  /** How often it was executed in this round, this time included. */
   readonly attempts: number
+  /** How often it was retried by hand: what follows from it is heard once in every round. */
+  readonly round: number
   readonly enqueuedAt: number
 }
 
@@ -185,7 +189,7 @@ export interface CommandsService {
   readonly list: (filter: CommandFilter, limit: number, after?: number) => Stored<CommandPage>
   readonly counts: Stored<ReadonlyArray<CommandCount>>
 
-  /** Lets failed commands that match be executed again, with all their attempts. Returns how many. */
+  /** Lets failed commands that match be executed again, in a new round, with all their attempts. Returns how many. */
   readonly retry: (filter: CommandFilter & { readonly key?: string }) => Stored<number>
   /** How many {@link retry} would affect. */
   readonly countRetries: (filter: CommandFilter & { readonly key?: string }) => Stored<number>

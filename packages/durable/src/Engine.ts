@@ -7,8 +7,8 @@
  * yield* order.send(E.Pay({ transactionId: "t-9" }), { id: "webhook-77" })
  * ```
  */
-import type { ActorExists, Inspection, Machine, PersistenceFailed, SendError } from "@detent/machine"
-import { Environment } from "@detent/machine/internal"
+import type { Inspection, InvalidEvent, InvalidState, Machine, PersistenceFailed, SendError } from "@detent/machine"
+import { Environment, type Tagged } from "@detent/machine/internal"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -17,25 +17,30 @@ import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import * as Schedule from "effect/Schedule"
 import { type CheckReport, checkAll } from "./Check.ts"
-import type { InstanceStatus } from "./Commit.ts"
+import { Commands } from "./Commands.ts"
+import type { InstanceKey, InstanceStatus } from "./Commit.ts"
 import { slotCommands } from "./command/engineWorker.ts"
 import type { SlotCommands } from "./command/SlotCommands.ts"
-import { type StartEntry, type Started, startAll, transactionWatch } from "./EngineBulk.ts"
+import { type StartEntry, type Started, startAll } from "./EngineBulk.ts"
 import { type EngineOptions, engineConfig } from "./EngineConfig.ts"
 import { EngineCore } from "./EngineCore.ts"
+import type { StartError } from "./EngineInstances.ts"
 import { forkInstance } from "./Fork.ts"
 import type { Instance, ReadError } from "./Instance.ts"
 import { InstanceHandle } from "./InstanceHandle.ts"
 import { InstanceLock } from "./InstanceLock.ts"
-import type { InstanceNotFound } from "./InstanceNotFound.ts"
 import { type InstanceCursor, type InstancePage, Journal } from "./Journal.ts"
 import { type Leader, makeLeader } from "./Leader.ts"
 import type { Leases } from "./Leases.ts"
+import { notInTransaction } from "./Outside.ts"
 import type { Registered } from "./Registered.ts"
+import { repairInstance } from "./Repair.ts"
+import type { RepairRefused } from "./RepairRefused.ts"
 import { resumeResidents } from "./Resume.ts"
 import type { SequenceNotReached } from "./SequenceNotReached.ts"
-import { type Sweep, sweep, sweepForever } from "./Sweeper.ts"
+import { nothing, type Sweep, sweep, sweepForever } from "./Sweeper.ts"
 import { Timers } from "./Timers.ts"
+import { warnOfUnserved } from "./Unserved.ts"
 import type { Upcasters } from "./Upcasters.ts"
 
 type Definition<S, E, I, R> = Machine.Definition<S, E, I, R>
@@ -58,6 +63,9 @@ export interface ListOptions<Tag extends string> {
   readonly after?: InstanceCursor
 }
 
+/** A machine of which only is known that it is one. The services of its work are those it was registered with. */
+export type KnownMachine = Definition<unknown, unknown, never, never>
+
 type TagOf<S> = S extends { readonly _tag: infer Tag extends string } ? Tag : never
 
 export interface EngineService {
@@ -66,12 +74,12 @@ export interface EngineService {
    * Other calls register too; this one is for the start of a process.
    */
   register<S, E, I, R>(machine: Definition<S, E, I, R>, options?: RegisterOptions): Effect.Effect<void, PersistenceFailed, R>
-  /** Starts a new instance. It is stored when this returns. */
+  /** Starts a new instance. It is stored when this returns; inside `sql.withTransaction` that is refused, as sending is. */
   start<S, E, I, R>(
     machine: Definition<S, E, I, R>,
     id: string,
     ...input: InputArguments<S, I>
-  ): Effect.Effect<Instance<S, E>, ActorExists | SendError, R>
+  ): Effect.Effect<Instance<S, E>, StartError, R>
   /**
    * Starts many instances; those that rest in their first state are stored in few statements and do not enter memory. The
    * outcomes are in the order given. Inside `sql.withTransaction` it is part of that transaction.
@@ -85,7 +93,7 @@ export interface EngineService {
     machine: Definition<S, E, I, R>,
     id: string,
     ...input: InputArguments<S, I>
-  ): Effect.Effect<Instance<S, E>, ReadError | SendError, R>
+  ): Effect.Effect<Instance<S, E>, ReadError | InvalidState | SendError, R>
   /** The instance of an id, if there is one. */
   get<S, E, I, R>(machine: Definition<S, E, I, R>, id: string): Effect.Effect<Option.Option<Instance<S, E>>, PersistenceFailed, R>
   /** Instances of a machine, oldest change first, in pages. */
@@ -97,7 +105,7 @@ export interface EngineService {
     id: string,
     machine: Definition<S, E, I, R>,
     ...input: InputArguments<S, I>
-  ): Effect.Effect<Instance<S, E>, ActorExists | SendError, R>
+  ): Effect.Effect<Instance<S, E>, StartError, R>
   /** Brings an instance back into memory, if there is one. */
   restore<S, E, I, R>(id: string, machine: Definition<S, E, I, R>): Effect.Effect<Option.Option<Instance<S, E>>, ReadError, R>
   /** Brings all running instances of a machine back into memory. */
@@ -108,18 +116,32 @@ export interface EngineService {
     id: string,
     through: number,
     newId: string,
-  ): Effect.Effect<Instance<S, E>, ActorExists | ReadError | SequenceNotReached | SendError, R>
+  ): Effect.Effect<Instance<S, E>, ReadError | SequenceNotReached | StartError, R>
   /** Runs every stored instance through a definition without touching any: what would fail if it were deployed. */
   check<S, E, I, R>(machine: Definition<S, E, I, R>, options?: RegisterOptions): Effect.Effect<CheckReport, PersistenceFailed>
-  /** Replaces a journaled event that no longer fits, and lets the instance go on if that repairs it. */
+  /** Replaces the journaled event that holds an instance, if that lets it go on. Otherwise the journal stays as it is. */
   repair<S, E, I, R>(
     machine: Definition<S, E, I, R>,
     id: string,
     sequence: number,
     event: NoInfer<E>,
-  ): Effect.Effect<Instance<S, E>, ReadError | InstanceNotFound, R>
+  ): Effect.Effect<Instance<S, E>, ReadError | InvalidEvent | RepairRefused, R>
+  /** The machines that are known, in the order they became so. */
+  readonly machines: Effect.Effect<ReadonlyArray<KnownMachine>>
+  /** The machine that is known by this name. */
+  machine(name: string): Option.Option<KnownMachine>
+  /**
+   * An instance of a machine that is known by this name: for programs that work with whatever machines there are. Whether the
+   * instance exists is told when it is asked something.
+   */
+  find(key: InstanceKey): Option.Option<Instance<Tagged, Tagged>>
   /** Fires due timers now instead of waiting for the sweeper. */
   readonly sweep: Effect.Effect<Sweep>
+  /**
+   * Lets instances leave memory that nobody uses at the moment, without waiting until they have been idle for long: for whoever
+   * has asked something of very many, once. The journal keeps them, and whoever asks one again finds it.
+   */
+  release<S, E, I, R>(machine: Definition<S, E, I, R>, ids: Iterable<string>): Effect.Effect<void>
   /** How many instances are in memory. */
   readonly live: Effect.Effect<number>
   /** Tells of everything that happens in this engine; returns how to unsubscribe. */
@@ -136,17 +158,22 @@ const make = (options: EngineOptions) =>
     const config = engineConfig(options, nodeId)
     const core = new EngineCore(journal, timers, Option.getOrUndefined(locks), config, new Environment(context as Context.Context<unknown>))
     yield* Effect.addFinalizer(() => core.drain)
+    if (options.observe === true) {
+      core.observe()
+      return makeService(core, undefined)
+    }
     const leader: Leader | undefined =
       config.sweeper.leader === undefined ? undefined : yield* makeLeader({ ...config.sweeper.leader, nodeId: config.nodeId })
     yield* Effect.forkScoped(sweepForever(core, leader))
+    yield* Effect.forkScoped(warnOfUnserved(core, options.worker === false ? Option.none() : yield* Effect.serviceOption(Commands)))
     yield* Effect.forkScoped(
       Effect.repeat(core.passivate, Schedule.spaced(Duration.millis(Math.max(100, config.passivateAfterMillis / 4)))),
     )
     const slots = yield* slotCommands(core, options.worker ?? {})
-    return makeService(core, slots, yield* transactionWatch)
+    return makeService(core, slots)
   })
 
-const makeService = (core: EngineCore, slots: SlotCommands | undefined, inTransaction: Effect.Effect<boolean>): EngineService => {
+const makeService = (core: EngineCore, slots: SlotCommands | undefined): EngineService => {
   const registering = <A, E, R>(
     machine: unknown,
     upcasters: Upcasters | undefined,
@@ -159,17 +186,31 @@ const makeService = (core: EngineCore, slots: SlotCommands | undefined, inTransa
     })
   const handle = (registered: Registered, id: string) => new InstanceHandle(core, registered, id) as never
 
-  const start = <R>(machine: unknown, id: string, input: unknown): Effect.Effect<never, ActorExists | SendError, R> =>
-    registering(machine, undefined, (registered) => Effect.as(core.start(registered, id, input), handle(registered, id)))
+  /** What brings an instance into memory is no part of a transaction of the caller's. */
+  const outside = <A, E, R>(
+    operation: string,
+    machine: { readonly name: string },
+    id: string | undefined,
+    use: (registered: Registered) => Effect.Effect<A, E>,
+  ): Effect.Effect<A, E | PersistenceFailed, R> =>
+    Effect.withFiber((fiber): Effect.Effect<A, E | PersistenceFailed, R> => {
+      if (!core.isInTransaction(fiber)) return registering(machine, undefined, use)
+      return Effect.fail(notInTransaction({ machine: machine.name, ...(id === undefined ? {} : { id }) }, operation))
+    })
+
+  const start = <R>(machine: { readonly name: string }, id: string, input: unknown): Effect.Effect<never, StartError, R> =>
+    outside("start", machine, id, (registered) => Effect.as(core.start(registered, id, input), handle(registered, id)))
 
   return {
-    register: (machine, options) => registering(machine, options?.upcasters, (registered) => resumeResidents(core, registered)),
+    register: (machine, options) =>
+      registering(machine, options?.upcasters, (registered) =>
+        core.isClosed || !core.config.resume ? Effect.void : resumeResidents(core, registered),
+      ),
     start: (machine, id, ...input) => start(machine, id, input[0]),
-    startAll: (machine, entries) =>
-      registering(machine, undefined, (registered) => startAll(core, registered, entries, inTransaction) as never),
+    startAll: (machine, entries) => registering(machine, undefined, (registered) => startAll(core, registered, entries) as never),
     spawn: (id, machine, ...input) => start(machine, id, input[0]),
     ensure: (machine, id, ...input) =>
-      registering(machine, undefined, (registered) =>
+      outside("ensure", machine, id, (registered) =>
         Effect.as(
           Effect.catchTag(core.open({ machine: registered.name, id }), "InstanceNotFound", () =>
             Effect.catchTag(core.start(registered, id, input[0]), "ActorExists", () => core.open({ machine: registered.name, id })),
@@ -191,7 +232,7 @@ const makeService = (core: EngineCore, slots: SlotCommands | undefined, inTransa
     },
     count: (machine) => core.journal.count(machine.name),
     restore: (id, machine) =>
-      registering(machine, undefined, (registered) =>
+      outside("restore", machine, id, (registered) =>
         Effect.catchTag(
           Effect.map(core.open({ machine: registered.name, id }), () => Option.some(handle(registered, id))),
           "InstanceNotFound",
@@ -199,17 +240,23 @@ const makeService = (core: EngineCore, slots: SlotCommands | undefined, inTransa
         ),
       ),
     restoreAll: (machine) =>
-      registering(machine, undefined, (registered) =>
+      outside("restoreAll", machine, undefined, (registered) =>
         Effect.map(resumeResidents(core, registered, {}), (ids) => ids.map((id) => handle(registered, id))),
       ),
     fork: (machine, id, through, newId) =>
-      registering(machine, undefined, (registered) =>
+      outside("fork", machine, newId, (registered) =>
         Effect.as(forkInstance(core, registered, id, through, newId), handle(registered, newId)),
       ),
     check: (machine, options) => checkAll(core.journal, machine, options?.upcasters ?? {}),
     repair: (machine, id, sequence, event) =>
-      registering(machine, undefined, (registered) => Effect.as(core.repair(registered, id, sequence, event), handle(registered, id))),
-    sweep: sweep(core, 0),
+      outside("repair", machine, id, (registered) =>
+        Effect.as(repairInstance(core, registered, id, sequence, event), handle(registered, id)),
+      ),
+    machines: Effect.sync(() => core.machines as ReadonlyArray<KnownMachine>),
+    machine: (name) => Option.map(Option.fromNullishOr(core.registered(name)), ({ machine }) => machine as KnownMachine),
+    find: (key) => Option.map(Option.fromNullishOr(core.registered(key.machine)), (registered) => handle(registered, key.id)),
+    sweep: core.isClosed ? Effect.succeed(nothing) : sweep(core, 0),
+    release: (machine, ids) => Effect.suspend(() => core.release([...ids].map((id) => ({ machine: machine.name, id })))),
     live: Effect.sync(() => core.live),
     inspectUnsafe: (inspector) => {
       core.host.inspectors.add(inspector)

@@ -5,18 +5,18 @@
  * They are stored by whoever asks, not by the engine's own flushes. Inside `sql.withTransaction` they are part of that
  * transaction, so that rows of your own are there with them or not at all.
  */
-import { ActorExists, type Beginning, PersistenceFailed, type SendError } from "@detent/machine"
-import { begin, initialState, type Node, type Tagged } from "@detent/machine/internal"
+import { type Beginning, InvalidState, PersistenceFailed } from "@detent/machine"
+import { begin, hasWork, identified, initialState, type Node, type Tagged } from "@detent/machine/internal"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
-import * as Option from "effect/Option"
 import * as Result from "effect/Result"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { Commit, CommitOutcome } from "./Commit.ts"
 import { instanceName } from "./CommitCheck.ts"
 import type { EngineCore } from "./EngineCore.ts"
+import type { StartError } from "./EngineInstances.ts"
 import { commitsStored, flushes } from "./EngineMetrics.ts"
+import { InstanceExists } from "./InstanceExists.ts"
 import { isOurs, newInstanceCommit } from "./NewInstance.ts"
 import type { Registered } from "./Registered.ts"
 
@@ -27,7 +27,7 @@ export interface StartEntry<out Input> {
 }
 
 /** The state an instance began in, or why it was not started. */
-export type Started<S> = Result.Result<S, ActorExists | SendError>
+export type Started<S> = Result.Result<S, StartError>
 
 /** More than this in one statement gains no throughput. */
 const statementLimit = 1000
@@ -35,24 +35,14 @@ const statementLimit = 1000
 /** Those that have something to do are started one by one, so many at a time. */
 const concurrency = 100
 
-/** Whether the caller is inside a transaction of the store's database. */
-export const transactionWatch: Effect.Effect<Effect.Effect<boolean>> = Effect.map(
-  Effect.serviceOption(SqlClient),
-  Option.match({
-    onNone: () => Effect.succeed(false),
-    onSome: (sql) => Effect.map(Effect.serviceOption(sql.transactionService), Option.isSome),
-  }),
-)
-
 export const startAll = (
   core: EngineCore,
   registered: Registered,
   entries: Iterable<StartEntry<unknown>>,
-  inTransaction: Effect.Effect<boolean>,
 ): Effect.Effect<ReadonlyArray<Started<Tagged>>, PersistenceFailed> =>
   Effect.gen(function* () {
     const at = Math.floor(yield* Clock.currentTimeMillis)
-    const joined = yield* inTransaction
+    const joined = yield* Effect.withFiber((fiber) => Effect.succeed(core.isInTransaction(fiber)))
     const given = [...entries]
     const started: Array<Started<Tagged>> = []
     const resting: Array<Resting> = []
@@ -63,9 +53,11 @@ export const startAll = (
         continue
       }
       const beginning = begin(registered.compiled, initialState(registered.compiled, input), at)
-      if (beginning._tag === "Refused") started[position] = Result.fail(beginning.error as SendError)
+      if (beginning._tag === "Refused") started[position] = Result.fail(identified(beginning.error, id))
       else if (rests(registered, beginning)) {
-        resting.push({ position, state: beginning.state, commit: newInstanceCommit(registered, id, beginning, at) })
+        const commit = newInstanceCommit(registered, id, beginning, at)
+        if (commit instanceof InvalidState) started[position] = Result.fail(commit)
+        else resting.push({ position, state: beginning.state, commit })
       } else if (joined) started[position] = Result.fail(workInTransaction(registered, id))
       else busy.push({ position, id, input })
     }
@@ -99,7 +91,7 @@ interface Position extends StartEntry<unknown> {
 /** Nothing follows from its start but what is stored with it. */
 const rests = ({ compiled }: Registered, { state, hooks, sends, requests, timers }: Beginning<Tagged, Tagged>): boolean => {
   const node = compiled.nodes.get(state._tag) as Node
-  const isIdle = node.final || (node.works.length === 0 && timers.length === 0)
+  const isIdle = node.final || (!hasWork(node, state) && timers.length === 0)
   return isIdle && hooks.length === 0 && sends.length === 0 && requests.length === 0
 }
 
@@ -149,7 +141,7 @@ const resultOf = (outcome: CommitOutcome | undefined, state: Tagged, { machine, 
     return Result.fail(new PersistenceFailed({ machine, id, operation: "startAll", cause: new Error("the store gave no outcome") }))
   }
   if (outcome._tag === "Stored") return Result.succeed(state)
-  return Result.fail(outcome._tag === "PersistenceFailed" ? outcome : new ActorExists({ id }))
+  return Result.fail(outcome._tag === "PersistenceFailed" ? outcome : new InstanceExists({ machine, id }))
 }
 
 const workInTransaction = ({ name }: Registered, id: string): PersistenceFailed =>

@@ -1,26 +1,31 @@
 /** The engine behind the {@link Engine} service: the machines it knows, and its parts put together. */
-import type { ActorExists, EventReplayError, MachineStopped, PersistenceFailed, SendError } from "@detent/machine"
-import { compiledOf, type Environment, Host, type Tagged } from "@detent/machine/internal"
-import type * as Context from "effect/Context"
+import { DefinitionError, type EventReplayError, type MachineStopped, type PersistenceFailed, type SendError } from "@detent/machine"
+import { type Compiled, compiledOf, type Environment, Host, unbuilt } from "@detent/machine/internal"
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
 import * as Schedule from "effect/Schedule"
+import type * as Scope from "effect/Scope"
+import type { TransactionConnection } from "effect/unstable/sql/SqlClient"
 import type { InstanceKey, TimerRecord } from "./Commit.ts"
 import { Committer } from "./Committer.ts"
 import type { EngineConfig } from "./EngineConfig.ts"
-import { EngineInstances, engineStopped, type OpenError } from "./EngineInstances.ts"
+import { EngineFollowing } from "./EngineFollowing.ts"
+import { EngineInstances, type OpenError, type StartError } from "./EngineInstances.ts"
 import { observed } from "./EngineJournal.ts"
 import { EngineReading } from "./EngineReading.ts"
 import { EngineReturns } from "./EngineReturns.ts"
 import { EngineTimers } from "./EngineTimers.ts"
+import { fingerprint } from "./Fingerprint.ts"
 import type { InstanceCell } from "./InstanceCell.ts"
 import type { InstanceLife } from "./InstanceLife.ts"
 import type { InstanceLockService } from "./InstanceLock.ts"
-import { InstanceNotFound } from "./InstanceNotFound.ts"
-import type { JournalService } from "./Journal.ts"
+import type { InstanceNotFound } from "./InstanceNotFound.ts"
+import type { InstanceStanding, JournalService } from "./Journal.ts"
 import type { FirstOutcome, Keeper, Reloaded } from "./Keeper.ts"
 import { Registered } from "./Registered.ts"
-import type { TimersService } from "./Timers.ts"
+import type { MachineVersions, TimersService } from "./Timers.ts"
 import { outsideSpans, type Tracing, tracingIn } from "./Tracing.ts"
 import type { Upcasters } from "./Upcasters.ts"
 
@@ -40,6 +45,7 @@ export class EngineCore implements Keeper {
   readonly #machines = new Map<string, Registered>()
   readonly #reading: EngineReading
   readonly #instances: EngineInstances
+  readonly #following: EngineFollowing
   readonly #returns: EngineReturns
   readonly #deadlines: EngineTimers
 
@@ -63,6 +69,7 @@ export class EngineCore implements Keeper {
     this.committer = new Committer(observed(journal, environment, this.tracing !== undefined), (effect) => environment.run(effect))
     this.#reading = new EngineReading(journal)
     this.#instances = new EngineInstances(this, this.#reading, environment, (name) => this.#machines.get(name))
+    this.#following = new EngineFollowing(journal, this.#reading, environment, config.followMillis)
     this.#returns = new EngineReturns(this.#instances, environment)
     this.#deadlines = new EngineTimers(timers, this.#instances, environment, this.committer.turn)
   }
@@ -72,12 +79,25 @@ export class EngineCore implements Keeper {
   /** Without upcasters it leaves those alone that were given before. */
   register(machine: unknown, upcasters: Upcasters | undefined, environment: Environment): Registered {
     const compiled = compiledOf(machine)
+    if (compiled.openSlot !== undefined) throw unbuilt(compiled.name, compiled.openSlot)
     const known = this.#machines.get(compiled.name)
     if (known?.compiled === compiled && (upcasters === undefined || upcasters === known.upcasters)) return known
-    const registered = new Registered(compiled, upcasters ?? known?.upcasters ?? {}, outsideSpans(environment))
+    if (known !== undefined && known.compiled !== compiled) this.#refuseAnother(known, compiled)
+    const registered = new Registered(machine, compiled, upcasters ?? known?.upcasters ?? {}, outsideSpans(environment))
     this.#machines.set(registered.name, registered)
     if (known === undefined) this.#machineAdded?.()
     return registered
+  }
+
+  /** A newer version may replace one of which nothing is in memory. Otherwise one name is one machine. */
+  #refuseAnother(known: Registered, compiled: Compiled) {
+    const isSame = fingerprint(known.compiled) === fingerprint(compiled)
+    const isReplaced = known.version !== compiled.declarations.version && !this.#instances.hasAny(known.name)
+    if (isSame || isReplaced) return
+    throw new DefinitionError({
+      problem: `machine ${known.name} is registered with another definition`,
+      nextStep: "give one of them another name, or a newer version that is registered before instances are used",
+    })
   }
 
   #machineAdded: (() => void) | undefined
@@ -91,12 +111,29 @@ export class EngineCore implements Keeper {
     return [...this.#machines.keys()]
   }
 
+  /** What a process of an older version cannot read it must not touch either. */
+  get machineVersions(): MachineVersions {
+    return Object.fromEntries([...this.#machines.values()].map(({ name, version }) => [name, version]))
+  }
+
+  get machines(): ReadonlyArray<unknown> {
+    return [...this.#machines.values()].map(({ machine }) => machine)
+  }
+
   registered(name: string): Registered | undefined {
     return this.#machines.get(name)
   }
 
+  /** What is started inside a transaction outlives it. */
   environmentFor(context: Context.Context<unknown>): Environment {
-    return this.host.environment(context)
+    const { transaction } = this.journal
+    if (transaction === undefined || !isIn(context as Context.Context<never>, transaction)) return this.host.environment(context)
+    return this.host.environment(Context.omit(transaction)(context as Context.Context<TransactionConnection>) as Context.Context<unknown>)
+  }
+
+  /** Whether a fiber is inside a transaction of the store's database. */
+  isInTransaction({ context }: Fiber.Fiber<unknown, unknown>): boolean {
+    return this.journal.transaction !== undefined && isIn(context, this.journal.transaction)
   }
 
   // Instances
@@ -105,16 +142,50 @@ export class EngineCore implements Keeper {
     return this.#instances.find(key) !== undefined
   }
 
+  find(key: InstanceKey): InstanceCell | undefined {
+    return this.#instances.find(key)
+  }
+
   get live(): number {
     return this.#instances.count
   }
 
-  start(registered: Registered, id: string, input: unknown): Effect.Effect<InstanceCell, ActorExists | SendError> {
+  start(registered: Registered, id: string, input: unknown): Effect.Effect<InstanceCell, StartError> {
     return this.#instances.start(registered, id, input)
   }
 
   open(key: InstanceKey): Effect.Effect<InstanceCell, OpenError> {
     return this.#instances.open(key)
+  }
+
+  /** Whether what memory has of an instance is what the store has, as far as that is known without asking. */
+  isCurrent(cell: InstanceCell): boolean {
+    return this.#following.isCurrent(cell)
+  }
+
+  /** An instance in memory, as far as the store has it; and what was read of the journal where memory was behind. */
+  openCurrent(key: InstanceKey): Effect.Effect<{ readonly cell: InstanceCell; readonly reloaded: Reloaded | undefined }, OpenError> {
+    return Effect.suspend(() => {
+      const isNew = !this.#instances.knows(key)
+      return Effect.flatMap(this.open(key), (cell) =>
+        isNew || !cell.isRunning || this.isCurrent(cell)
+          ? Effect.succeed({ cell, reloaded: undefined })
+          : Effect.flatMap(this.#following.catchUp(cell), (reloaded) =>
+              // It may have left memory while the store was asked.
+              reloaded === undefined && !cell.isRunning ? this.openCurrent(key) : Effect.succeed({ cell, reloaded }),
+            ),
+      )
+    })
+  }
+
+  /** How far the store has an instance. */
+  standing(key: InstanceKey): Effect.Effect<InstanceStanding | undefined, PersistenceFailed> {
+    return this.#following.standing(key)
+  }
+
+  /** Whoever waits for an instance hears of what other processes do with it. */
+  follow(cell: InstanceCell): Effect.Effect<void, never, Scope.Scope> {
+    return this.#following.follow(cell)
   }
 
   openAll(registered: Registered, keys: ReadonlyArray<InstanceKey>): Effect.Effect<ReadonlyArray<InstanceCell>, PersistenceFailed> {
@@ -123,18 +194,6 @@ export class EngineCore implements Keeper {
 
   openEach(keys: ReadonlyArray<InstanceKey>): Effect.Effect<void, PersistenceFailed> {
     return this.#instances.openEach(keys)
-  }
-
-  /** Rewrites an event in the journal and opens the instance again, whatever held it. */
-  repair(registered: Registered, id: string, sequence: number, event: unknown): Effect.Effect<void, OpenError> {
-    const key = { machine: registered.name, id }
-    return Effect.gen({ self: this }, function* () {
-      const [stored] = yield* this.journal.events(key, sequence - 1, 1)
-      if (stored === undefined || stored.sequence !== sequence) return yield* Effect.fail(new InstanceNotFound(key))
-      const body = registered.codec.encodeEvent({ event: event as Tagged, guardAnswers: [], settled: undefined, answer: undefined })
-      yield* this.journal.rewrite(key, { ...stored, tag: (event as Tagged)._tag, body })
-      yield* this.open(key)
-    })
   }
 
   /** Timers of this node that are due are being told to their instances. */
@@ -198,11 +257,22 @@ export class EngineCore implements Keeper {
   /** Forgets instances that nobody has used for a while. */
   readonly passivate: Effect.Effect<void> = Effect.suspend(() => this.#instances.passivate(this.config.passivateAfterMillis))
 
+  /** Forgets these instances, as far as nobody needs them. */
+  release(keys: ReadonlyArray<InstanceKey>): Effect.Effect<void> {
+    return this.#instances.release(keys)
+  }
+
+  /** From the beginning, nothing is taken. */
+  observe() {
+    this.#instances.close("this process only observes; send to the one that works")
+  }
+
   /** Takes nothing more, stores what was accepted, and ends the work of all instances. */
   readonly drain: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
-    this.#instances.close()
+    this.#instances.close("the engine was stopped")
     this.#deadlines.queue.close()
     this.#returns.close()
+    this.#following.close()
     yield* Effect.timeoutOption(this.#instances.allSettled, this.config.drainTimeout)
     yield* this.#instances.leaveAll("the engine was stopped")
     yield* this.host.close
@@ -213,6 +283,9 @@ export class EngineCore implements Keeper {
   }
 
   stoppedError(key: InstanceKey): MachineStopped {
-    return engineStopped(key)
+    return this.#instances.stoppedError(key)
   }
 }
+
+const isIn = (context: Context.Context<never>, key: NonNullable<JournalService["transaction"]>): boolean =>
+  Context.getOrUndefined(context, key) !== undefined

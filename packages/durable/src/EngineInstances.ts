@@ -1,6 +1,14 @@
 /** Which instances are in memory, how they get there and how they leave again. */
-import { ActorExists, type Beginning, type EventReplayError, MachineStopped, type PersistenceFailed, type SendError } from "@detent/machine"
-import { begin, type Environment, initialState, type Tagged } from "@detent/machine/internal"
+import {
+  type ActorExists,
+  type Beginning,
+  type EventReplayError,
+  InvalidState,
+  MachineStopped,
+  type PersistenceFailed,
+  type SendError,
+} from "@detent/machine"
+import { begin, type Environment, identified, initialState, type Tagged } from "@detent/machine/internal"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -10,6 +18,7 @@ import { instancesLive, record } from "./EngineMetrics.ts"
 import type { EngineReading } from "./EngineReading.ts"
 import { Envelope } from "./Envelope.ts"
 import { InstanceCell } from "./InstanceCell.ts"
+import { InstanceExists, instanceExists } from "./InstanceExists.ts"
 import type { InstanceLife } from "./InstanceLife.ts"
 import { InstanceNotFound } from "./InstanceNotFound.ts"
 import type { OpenedInstance } from "./Journal.ts"
@@ -22,6 +31,9 @@ import { askedBy, type EventTrace, instanceAttributes, isTraced, traced } from "
 
 export type OpenError = InstanceNotFound | EventReplayError | PersistenceFailed
 
+/** Why an instance was not started. */
+export type StartError = ActorExists | InvalidState | SendError
+
 export class EngineInstances {
   readonly #keeper: Keeper
   readonly #reading: EngineReading
@@ -31,7 +43,8 @@ export class EngineInstances {
   readonly #opening = new Map<string, Deferred.Deferred<InstanceCell, OpenError>>()
   /** Instances whose first commit is on its way: whoever wants them waits for it. */
   readonly #starting = new Map<string, Deferred.Deferred<void>>()
-  #closed = false
+  /** Why nothing new is started. */
+  #closed: string | undefined
 
   constructor(keeper: Keeper, reading: EngineReading, environment: Environment, machine: (name: string) => Registered | undefined) {
     this.#keeper = keeper
@@ -48,23 +61,38 @@ export class EngineInstances {
     return this.#cells.get(name)
   }
 
+  /** In memory, or on its way there: it may have been read before now. */
+  knows(key: InstanceKey): boolean {
+    const name = instanceName(key)
+    return this.#cells.has(name) || this.#opening.has(name)
+  }
+
+  /** Whether anything of a machine is in memory. */
+  hasAny(machine: string): boolean {
+    return [...this.#cells.values()].some(({ key }) => key.machine === machine)
+  }
+
   get count(): number {
     return this.#cells.size
   }
 
   get isClosed(): boolean {
-    return this.#closed
+    return this.#closed !== undefined
   }
 
   /** From now on nothing new is started. */
-  close() {
-    this.#closed = true
+  close(reason: string) {
+    this.#closed = reason
+  }
+
+  stoppedError(key: InstanceKey): MachineStopped {
+    return new MachineStopped({ ...key, state: "(unknown)", reason: this.#closed ?? "the engine was stopped" })
   }
 
   // Getting into memory
 
   /** Stores a new instance. Nothing of it can be seen before. */
-  start(registered: Registered, id: string, input: unknown): Effect.Effect<InstanceCell, ActorExists | SendError> {
+  start(registered: Registered, id: string, input: unknown): Effect.Effect<InstanceCell, StartError> {
     return Effect.withFiber((fiber) => {
       if (!isTraced(fiber)) return this.#start(registered, id, input, undefined)
       const attributes = instanceAttributes({ machine: registered.name, id })
@@ -72,34 +100,28 @@ export class EngineInstances {
     })
   }
 
-  #start(
-    registered: Registered,
-    id: string,
-    input: unknown,
-    trace: EventTrace | undefined,
-  ): Effect.Effect<InstanceCell, ActorExists | SendError> {
-    return Effect.suspend((): Effect.Effect<InstanceCell, ActorExists | SendError> => {
+  #start(registered: Registered, id: string, input: unknown, trace: EventTrace | undefined): Effect.Effect<InstanceCell, StartError> {
+    return Effect.suspend((): Effect.Effect<InstanceCell, StartError> => {
       const key = { machine: registered.name, id }
       const name = instanceName(key)
-      if (this.#closed) return Effect.fail(engineStopped(key))
-      if (this.#cells.has(name)) return Effect.fail(new ActorExists({ id }))
+      if (this.isClosed) return Effect.fail(this.stoppedError(key))
+      const live = this.#cells.get(name)
+      if (live !== undefined) return Effect.fail(new InstanceExists({ ...key, state: live.currentState._tag, status: "running" }))
       const starting = this.#starting.get(name)
       if (starting !== undefined) return Effect.flatMap(Deferred.await(starting), () => this.#start(registered, id, input, trace))
       const at = Math.floor(this.#environment.clock.currentTimeMillisUnsafe())
       const beginning = begin(registered.compiled, initialState(registered.compiled, input), at)
-      if (beginning._tag === "Refused") return Effect.fail(beginning.error as SendError)
+      if (beginning._tag === "Refused") return Effect.fail(identified(beginning.error, id))
       const commit = newInstanceCommit(registered, id, beginning, at)
+      if (commit instanceof InvalidState) return Effect.fail(commit)
       const over = Deferred.makeUnsafe<void>()
       this.#starting.set(name, over)
-      const started = Effect.flatMap(
-        storeNew(this.#keeper, commit),
-        (outcome): Effect.Effect<InstanceCell, ActorExists | PersistenceFailed> => {
-          if (outcome._tag === "PersistenceFailed") return Effect.fail(outcome)
-          if (outcome._tag !== "Stored") return Effect.fail(new ActorExists({ id }))
-          trace?.stored(0, commit.commands)
-          return Effect.sync(() => this.#begin(registered, beginning, commit))
-        },
-      )
+      const started = Effect.flatMap(storeNew(this.#keeper, commit), (outcome): Effect.Effect<InstanceCell, StartError> => {
+        if (outcome._tag === "PersistenceFailed") return Effect.fail(outcome)
+        if (outcome._tag !== "Stored") return Effect.flip(instanceExists(this.#keeper.journal, key))
+        trace?.stored(0, commit.commands)
+        return Effect.sync(() => this.#begin(registered, beginning, commit))
+      })
       const fiber = this.#environment.run(
         Effect.ensuring(
           started,
@@ -205,7 +227,7 @@ export class EngineInstances {
     const cell = new InstanceCell(this.#keeper, registered, reloaded)
     if (reloaded.opened.record.status !== "running") cell.conclude(reloaded.opened)
     // An engine that has stopped still reads, but starts nothing.
-    else if (!this.#closed) {
+    else if (!this.isClosed) {
       this.#keep(cell)
       cell.resume(reloaded.recovered.owed)
     }
@@ -229,9 +251,13 @@ export class EngineInstances {
   passivate(afterMillis: number): Effect.Effect<void> {
     return Effect.suspend(() => {
       const before = this.#environment.clock.currentTimeMillisUnsafe() - afterMillis
-      const idle = [...this.#cells.values()].filter((cell) => cell.lastUsedAt <= before && cell.isIdle && !cell.isNeeded)
-      return Effect.forEach(idle, (cell) => cell.leave("it was idle"), { discard: true })
+      return leaving([...this.#cells.values()].filter((cell) => cell.lastUsedAt <= before))
     })
+  }
+
+  /** Forgets these now, as far as nobody needs them. */
+  release(keys: ReadonlyArray<InstanceKey>): Effect.Effect<void> {
+    return Effect.suspend(() => leaving(keys.flatMap((key) => this.find(key) ?? [])))
   }
 
   /** Ends the work of all of them. The journal keeps them. */
@@ -257,5 +283,9 @@ export class EngineInstances {
   })
 }
 
-export const engineStopped = (key: InstanceKey): MachineStopped =>
-  new MachineStopped({ ...key, state: "(unknown)", reason: "the engine was stopped" })
+const leaving = (cells: ReadonlyArray<InstanceCell>): Effect.Effect<void> =>
+  Effect.forEach(
+    cells.filter((cell) => cell.isIdle && !cell.isNeeded),
+    (cell) => cell.leave("it was idle"),
+    { discard: true },
+  )

@@ -8,6 +8,7 @@ import type { EventRecord, InstanceKey } from "./Commit.ts"
 import { instancesHeld, recoveries } from "./EngineMetrics.ts"
 import type { JournalService, OpenedInstance } from "./Journal.ts"
 import type { FirstOutcome, Reloaded } from "./Keeper.ts"
+import { NewerVersion } from "./NewerVersion.ts"
 import { type ReplayedEvent, readEvent, recover } from "./Recovery.ts"
 import type { Registered } from "./Registered.ts"
 import { reopening } from "./Reopening.ts"
@@ -36,7 +37,10 @@ export class EngineReading {
     })
   }
 
-  /** An event that no longer fits holds the instance: it is listed, and nothing is skipped. */
+  /**
+   * An event that no longer fits holds the instance: it is listed, and nothing is skipped. What a newer version wrote fits there:
+   * only this reading fails.
+   */
   recover(
     registered: Registered,
     found: OpenedInstance,
@@ -53,7 +57,7 @@ export class EngineReading {
     return reading.pipe(
       Effect.tap(() => Metric.update(recoveries, 1)),
       Effect.tapError((error) =>
-        error._tag !== "EventReplayError"
+        error._tag !== "EventReplayError" || error instanceof NewerVersion
           ? Effect.void
           : Effect.andThen(
               // One that has ended stays ended: there is nothing to go on with.

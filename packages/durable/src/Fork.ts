@@ -1,13 +1,15 @@
 /** A new instance from the past of another: to try again differently, or to reproduce a fault. */
-import { ActorExists } from "@detent/machine"
-import type { Node } from "@detent/machine/internal"
+import { type ActorExists, InvalidState } from "@detent/machine"
+import { hasWork, type Node } from "@detent/machine/internal"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Commit } from "./Commit.ts"
 import type { EngineCore } from "./EngineCore.ts"
 import type { OpenError } from "./EngineInstances.ts"
+import { instanceExists } from "./InstanceExists.ts"
 import { InstanceNotFound } from "./InstanceNotFound.ts"
+import { isId, noId } from "./NewInstance.ts"
 import { recover } from "./Recovery.ts"
 import type { Registered } from "./Registered.ts"
 import { reopening } from "./Reopening.ts"
@@ -21,7 +23,7 @@ export const forkInstance = (
   id: string,
   through: number,
   newId: string,
-): Effect.Effect<void, ActorExists | OpenError | SequenceNotReached> =>
+): Effect.Effect<void, ActorExists | InvalidState | OpenError | SequenceNotReached> =>
   Effect.gen(function* () {
     const from = { machine: registered.name, id }
     const found = yield* core.journal.open(from)
@@ -30,6 +32,8 @@ export const forkInstance = (
     const { opened, recovered } = yield* reopening(core.journal, found.value, (opened) =>
       Effect.map(recover(registered, core.journal, opened, through), (recovered) => ({ opened, recovered })),
     )
+    const { _tag: state } = recovered.state
+    if (!isId(newId)) return yield* Effect.fail(new InvalidState({ machine: registered.name, state, problem: noId }))
     const at = Math.floor(yield* Clock.currentTimeMillis)
     const node = registered.compiled.nodes.get(recovered.state._tag) as Node
     const running = recovered.stopped === undefined && !node.final
@@ -44,7 +48,7 @@ export const forkInstance = (
         status: recovered.stopped !== undefined ? "stopped" : node.final ? "final" : "running",
         reason: recovered.stopped,
         version: registered.version,
-        resident: running && node.works.length > 0,
+        resident: running && hasWork(node, recovered.state),
       },
       origin: opened.origin,
       events: [],
@@ -66,6 +70,6 @@ export const forkInstance = (
       fence: undefined,
     }
     const outcome = yield* core.journal.fork(from, recovered.sequence, commit)
-    if (outcome._tag !== "Stored") return yield* Effect.fail(new ActorExists({ id: newId }))
+    if (outcome._tag !== "Stored") return yield* Effect.flip(instanceExists(core.journal, { machine: registered.name, id: newId }))
     yield* core.open({ machine: registered.name, id: newId })
   })

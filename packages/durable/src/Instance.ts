@@ -47,14 +47,21 @@ export interface Instance<out S, in out E> {
   call(event: E, options?: SendOptions): Effect.Effect<Taken<S, E | TimeoutEvent>, SendError | InstanceNotFound>
   /** Sends an event made with `Event.reply` and returns the answer. */
   ask<V extends E>(event: V, options?: SendOptions): Effect.Effect<AnswerOf<V>, SendError | InstanceNotFound>
+  /** The state as the store has it now, whichever process wrote last: from memory where that is as far, after one short query. */
   readonly state: Effect.Effect<S, ReadError>
+  /** The same, with what belongs to it. */
   readonly snapshot: Effect.Effect<InstanceSnapshot<S>, ReadError>
+  /** The same, but an instance that is not in memory does not get there by being looked at. */
+  readonly stored: Effect.Effect<InstanceSnapshot<S>, ReadError>
   readonly lastSequence: Effect.Effect<number, ReadError>
   /** The state as it was after an event. */
   stateAt(sequence: number): Effect.Effect<S, ReadError | SequenceNotReached>
   /** Everything that was journaled, oldest first; read in pages. */
   readonly history: Stream.Stream<HistoryEntry<S, E>, ReadError>
-  /** The current state, then every new one. Ends with the instance. */
+  /**
+   * The current state, then every new one. Ends with the instance. What another process does is told within the engine's
+   * `followInterval`; so it is to those who wait with `waitFor` and `awaitFinal`.
+   */
   readonly changes: Stream.Stream<S, ReadError>
   waitFor(predicate: (state: S) => boolean): Effect.Effect<S, ReadError | MachineStopped>
   readonly awaitFinal: Effect.Effect<S, ReadError | MachineStopped>

@@ -11,12 +11,13 @@ import type { HistoryEntry, InstanceSnapshot, ReadError, SendOptions } from "./I
 import type { InstanceCell } from "./InstanceCell.ts"
 import { InstanceNotFound } from "./InstanceNotFound.ts"
 import type { OpenedInstance } from "./Journal.ts"
+import type { Reloaded } from "./Keeper.ts"
+import { notInTransaction } from "./Outside.ts"
 import { reservedPrefix } from "./Raised.ts"
 import { type ReplayedEvent, recover } from "./Recovery.ts"
 import type { Registered } from "./Registered.ts"
 import { reopening } from "./Reopening.ts"
 import { reached, type SequenceNotReached } from "./SequenceNotReached.ts"
-import { encodeSnapshot } from "./SnapshotBody.ts"
 import { type EventTrace, instanceAttributes, isTraced, traced } from "./Tracing.ts"
 
 export class InstanceHandle {
@@ -36,12 +37,17 @@ export class InstanceHandle {
     return this.#core.open({ machine: this.machine, id: this.id })
   }
 
+  get #isInTransaction(): Effect.Effect<boolean> {
+    return Effect.withFiber((fiber) => Effect.succeed(this.#core.isInTransaction(fiber)))
+  }
+
   send(event: Tagged, options?: SendOptions): Effect.Effect<void, SendError | InstanceNotFound> {
     return Effect.asVoid(this.call(event, options))
   }
 
   call(event: Tagged, options?: SendOptions): Effect.Effect<Taken<Tagged, Tagged>, SendError | InstanceNotFound> {
     return Effect.withFiber((fiber) => {
+      if (this.#core.isInTransaction(fiber)) return Effect.fail(notInTransaction(this, "send"))
       if (!isTraced(fiber)) return this.#call(event, options, undefined)
       const attributes = { ...instanceAttributes(this), "detent.event": String(event?._tag) }
       return traced("detent.send", attributes, (trace) => this.#call(event, options, trace))
@@ -67,6 +73,7 @@ export class InstanceHandle {
 
   ask(event: Tagged, options?: SendOptions): Effect.Effect<unknown, SendError | InstanceNotFound> {
     return Effect.gen({ self: this }, function* () {
+      if (yield* this.#isInTransaction) return yield* Effect.fail(notInTransaction(this, "ask"))
       const { compiled } = this.#registered
       const reply = compiled.declarations.event.$variants.get(event?._tag)?.reply
       if (reply === undefined && compiled.events.has(event?._tag)) return yield* Effect.fail(notAQuestion(yield* this.#cell, event))
@@ -78,14 +85,40 @@ export class InstanceHandle {
   }
 
   get state(): Effect.Effect<Tagged, ReadError> {
-    return Effect.map(this.#cell, (cell) => cell.currentState)
+    return Effect.suspend(() => {
+      const live = this.#core.find(this)
+      if (live !== undefined && this.#core.isCurrent(live)) return Effect.succeed(live.currentState)
+      return Effect.map(this.snapshot, ({ state }) => state)
+    })
   }
 
   get snapshot(): Effect.Effect<InstanceSnapshot<Tagged>, ReadError> {
-    return Effect.map(this.#cell, (cell) => {
-      const { state, previous, sequence, status, reason, startedAt, lastTransitionAt } = cell.snapshotUnsafe()
-      return { state, previous, sequence, reason, startedAt, lastTransitionAt, status: status === "failed" ? "running" : status }
+    return Effect.withFiber((fiber) => {
+      if (this.#core.isInTransaction(fiber)) return this.#reloaded
+      return Effect.map(this.#core.openCurrent(this), ({ cell, reloaded }) =>
+        reloaded === undefined ? snapshotInMemory(cell) : snapshotOf(reloaded),
+      )
     })
+  }
+
+  get stored(): Effect.Effect<InstanceSnapshot<Tagged>, ReadError> {
+    return Effect.withFiber((fiber) => {
+      const live = this.#core.find(this)
+      if (live === undefined || this.#core.isInTransaction(fiber)) return this.#reloaded
+      return Effect.flatMap(this.#core.standing(this), (standing) =>
+        standing?.sequence === live.reached && standing.status === "running" && live.isRunning
+          ? Effect.succeed(snapshotInMemory(live))
+          : this.#reloaded,
+      )
+    })
+  }
+
+  get #reloaded(): Effect.Effect<InstanceSnapshot<Tagged>, ReadError> {
+    return Effect.flatMap(this.#core.reload(this.#registered, this), (reloaded) =>
+      reloaded === undefined
+        ? Effect.fail(new InstanceNotFound({ machine: this.machine, id: this.id }))
+        : Effect.succeed(snapshotOf(reloaded)),
+    )
   }
 
   get lastSequence(): Effect.Effect<number, ReadError> {
@@ -128,26 +161,36 @@ export class InstanceHandle {
   }
 
   get changes(): Stream.Stream<Tagged, ReadError> {
-    return Stream.unwrap(Effect.map(this.#cell, (cell) => cell.changes))
+    return Stream.unwrap(Effect.flatMap(this.#current("changes"), (cell) => Effect.map(this.#core.follow(cell), () => cell.changes)))
   }
 
   waitFor(predicate: (state: Tagged) => boolean): Effect.Effect<Tagged, ReadError | MachineStopped> {
-    return Effect.flatMap(this.#cell, (cell) => cell.waitFor(predicate))
+    return this.#following("waitFor", (cell) => cell.waitFor(predicate))
   }
 
   get awaitFinal(): Effect.Effect<Tagged, ReadError | MachineStopped> {
-    return Effect.flatMap(this.#cell, (cell) => cell.awaitFinal)
+    return this.#following("awaitFinal", (cell) => cell.awaitFinal)
+  }
+
+  #following<A, E>(operation: string, wait: (cell: InstanceCell) => Effect.Effect<A, E>): Effect.Effect<A, E | ReadError> {
+    return Effect.scoped(Effect.flatMap(this.#current(operation), (cell) => Effect.andThen(this.#core.follow(cell), wait(cell))))
+  }
+
+  /** In memory, as far as the store has it. */
+  #current(operation: string): Effect.Effect<InstanceCell, ReadError> {
+    return Effect.withFiber((fiber) =>
+      this.#core.isInTransaction(fiber)
+        ? Effect.fail(notInTransaction(this, operation))
+        : Effect.map(this.#core.openCurrent(this), ({ cell }) => cell),
+    )
   }
 
   get saveSnapshot(): Effect.Effect<boolean, ReadError> {
-    return Effect.flatMap(this.#cell, (cell) => {
+    return Effect.flatMap(this.#current("saveSnapshot"), (cell) => {
       // Behind a snapshot nobody could tell that the machine still owes itself an event. An engine that has stopped cannot either.
       if (cell.owesStoredEvents || this.#core.isClosed) return Effect.succeed(false)
       // State and sequence are read in one turn, so they belong together however many sends are under way.
-      const { state, previous, sequence, lastTransitionAt } = cell.snapshotUnsafe()
-      const { version, codec } = this.#registered
-      const body = encodeSnapshot(codec, { state, previous, entered: cell.entered })
-      return this.#core.journal.saveSnapshot(this, { sequence, at: lastTransitionAt, version, body })
+      return this.#core.journal.saveSnapshot(this, cell.snapshotRecord())
     })
   }
 
@@ -161,4 +204,15 @@ export class InstanceHandle {
     const problem = `ids that start with ${reservedPrefix} are the engine's own`
     return new InvalidEvent({ machine: this.machine, id: this.id, event: String(event?._tag), problem })
   }
+}
+
+const snapshotInMemory = (cell: InstanceCell): InstanceSnapshot<Tagged> => {
+  const { state, previous, sequence, status, reason, startedAt, lastTransitionAt } = cell.snapshotUnsafe()
+  return { state, previous, sequence, reason, startedAt, lastTransitionAt, status: status === "failed" ? "running" : status }
+}
+
+const snapshotOf = ({ opened, recovered }: Reloaded): InstanceSnapshot<Tagged> => {
+  const { status, reason, startedAt } = opened.record
+  const { state, past, sequence, at: lastTransitionAt } = recovered
+  return { state, previous: past.at(-1), sequence, status, reason, startedAt, lastTransitionAt }
 }

@@ -3,6 +3,7 @@ import type { ActorEnd, SendError, Taken } from "@detent/machine"
 import {
   actionFailed,
   type HookError,
+  hasWork,
   inspect,
   type Living,
   type Node,
@@ -61,14 +62,20 @@ export abstract class InstanceLife extends WaitingActor {
     return this.#blocked || this.isWaiting
   }
 
-  /** It has work that goes on without anybody asking. */
+  /** It may have work that goes on without anybody asking: what is being stored may bring it. */
   protected get works(): boolean {
     return this.node.works.length > 0 || this.compiled.declarations.backgrounds.length > 0
   }
 
   /** Work runs or somebody listens: it has to stay in memory. */
   get isNeeded(): boolean {
-    return this.#residence !== undefined || this.#background !== undefined || this.isFollowed
+    const isAtWork = this.#residence !== undefined && hasWork(this.node, this.currentState)
+    return isAtWork || this.#background !== undefined || this.isFollowed
+  }
+
+  /** What was decided is being carried out. */
+  protected get isBlocked(): boolean {
+    return this.#blocked
   }
 
   protected block() {
@@ -87,7 +94,10 @@ export abstract class InstanceLife extends WaitingActor {
   /** Whether carrying a decision out may take longer than replacing the state. */
   protected takesTime(decision: Taken<Tagged, Tagged>, node: Node): boolean {
     if (decision.hooks.length > 0) return true
-    return decision._tag === "Stop" || (decision._tag === "Goto" && (node.final || node.works.length > 0 || this.#residence !== undefined))
+    return (
+      decision._tag === "Stop" ||
+      (decision._tag === "Goto" && (node.final || hasWork(node, decision.state) || this.#residence !== undefined))
+    )
   }
 
   /** Exit, new state, enter, spawn: the decision is stored. */
@@ -152,17 +162,20 @@ export abstract class InstanceLife extends WaitingActor {
     }
   }
 
-  /** The journal says the instance stands elsewhere. Where only its data changed there, its work goes on. */
-  protected relocate({ state, past, entered, stopped }: Recovered, summary: InstanceSummary) {
+  /** The journal says the instance stands elsewhere, and by which states it came there. Where only its data changed, its work goes on. */
+  protected relocate({ state, past, entered, stopped }: Recovered, summary: InstanceSummary, passed: ReadonlyArray<Tagged> = [state]) {
     const left = entered > this.entered
     const closing = left ? this.#leaveState({ _tag: "(reload)" }) : undefined
     if (closing !== undefined) this.environment.run(closing)
+    for (const one of passed) {
+      this.currentState = one
+      this.tellState()
+    }
     this.place(state, past)
     this.entered = entered
-    this.tellState()
     if (summary.status === "final") this.end({ _tag: "Final", state })
     else if (summary.status === "stopped") this.end({ _tag: "Stopped", state, reason: summary.reason ?? stopped ?? "it was stopped" })
-    else this.#reside()
+    else if (!this.keeper.isClosed) this.#reside()
   }
 
   protected startWork() {
@@ -181,7 +194,7 @@ export abstract class InstanceLife extends WaitingActor {
   }
 
   #reside() {
-    if (this.node.works.length === 0 || this.#residence !== undefined) return
+    if (this.#residence !== undefined || !hasWork(this.node, this.currentState)) return
     const residence = new Residence()
     this.#residence = residence
     startStateWork(this.living, this.node, residence, (cause, again) => this.#workFailed(cause, "spawn", residence, again))

@@ -1,6 +1,6 @@
 /** How an instance finds its way back to what the journal says: after a conflict, a doubt, or when others have gone further. */
 import { PersistenceFailed, type SendError } from "@detent/machine"
-import { Mailbox, stopped } from "@detent/machine/internal"
+import { Mailbox, stopped, type Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import type { EventRecord } from "./Commit.ts"
 import { instancesGivenUp, record } from "./EngineMetrics.ts"
@@ -58,6 +58,20 @@ export abstract class InstanceReloading extends InstanceStanding {
     this.reload([], new PersistenceFailed({ machine, id, operation: "read again", cause: new Error("it is gone") }))
   }
 
+  /** What somebody has read of the journal: if that is further and nothing is on its way, the instance goes on from there. */
+  takeIn(reloaded: Reloaded, passed: ReadonlyArray<Tagged> | undefined) {
+    const { opened, recovered } = reloaded
+    if (this.ending !== undefined || this.isAhead || this.isBusy || recovered.sequence <= this.sequence) return
+    if (this.keeper.isClosed) {
+      this.sequence = recovered.sequence
+      this.lastTransitionAt = recovered.at
+      return this.relocate(recovered, opened.record, passed)
+    }
+    // A flight that the store failed at may be among what it has now.
+    if (this.doubted !== undefined) return this.refresh()
+    this.redeliver([], reloaded, nobody, passed)
+  }
+
   /** Reads the journal and decides anew on what was not stored, but for those that are given up. */
   protected reload(steps: ReadonlyArray<Step>, error: SendError, given: GivenUp = nobody) {
     this.later(Effect.result(this.whatIsStored()), (told) => {
@@ -81,13 +95,13 @@ export abstract class InstanceReloading extends InstanceStanding {
   }
 
   /** Who is given up is told once the instance stands where the journal says. */
-  protected redeliver(steps: ReadonlyArray<Step>, reloaded: Reloaded, given: GivenUp = nobody) {
+  protected redeliver(steps: ReadonlyArray<Step>, reloaded: Reloaded, given: GivenUp = nobody, passed?: ReadonlyArray<Tagged>) {
     const again = this.undecided([...steps, ...this.steps], given)
     this.flight = undefined
     this.steps = []
     this.awaitsStore = false
     this.unblock()
-    this.adopt(reloaded)
+    this.adopt(reloaded, passed)
     if (this.ending === undefined) {
       this.mailbox ??= new Mailbox()
       this.mailbox.unshift([...again, ...this.mailbox.takeAll().filter((message) => !message.raised)])
@@ -127,14 +141,14 @@ export abstract class InstanceReloading extends InstanceStanding {
   }
 
   /** Takes the journal's word for where the instance stands. */
-  protected adopt({ opened, recovered }: Reloaded) {
+  protected adopt({ opened, recovered }: Reloaded, passed?: ReadonlyArray<Tagged>) {
     const moved = recovered.sequence !== this.sequence
     this.sequence = recovered.sequence
     this.lastTransitionAt = recovered.at
     this.storedTimers = new Map(opened.timers.map((timer) => [timer.name, timer]))
     this.lastSnapshot = opened.snapshot ?? this.lastSnapshot
     if (moved) this.doubted = undefined
-    if (moved) this.relocate(recovered, opened.record)
+    if (moved) this.relocate(recovered, opened.record, passed)
     this.ahead = this.standing()
     if (moved && this.postponed !== undefined) {
       this.mailbox ??= new Mailbox()

@@ -12,6 +12,7 @@ import type { OpenedInstance } from "./Journal.ts"
 import type { FirstOutcome, Keeper, Reloaded } from "./Keeper.ts"
 import { isRaisedId, type OwedEvent } from "./Raised.ts"
 import type { Registered } from "./Registered.ts"
+import { encodeSnapshot } from "./SnapshotBody.ts"
 import { type AcceptedStep, hasMoved, type Step, timersAfter } from "./Step.ts"
 import { isUndecided } from "./Undecided.ts"
 
@@ -132,6 +133,28 @@ export abstract class InstanceStanding extends InstanceLife implements Committin
   /** Whether a timer of the stored state is still the one of that entry. */
   hasTimer({ name, entry }: TimerRecord): boolean {
     return this.storedTimers.get(name)?.entry === entry
+  }
+
+  /** How far memory is. */
+  get reached(): number {
+    return this.sequence
+  }
+
+  /** Nobody else can write to it. */
+  get isLocked(): boolean {
+    return this.lock !== undefined
+  }
+
+  /** Something is on its way to the store, or has just been stored and is not to be seen yet. */
+  get isCommitting(): boolean {
+    return this.isAhead || this.isBlocked
+  }
+
+  /** Where it stands, as a store keeps it. */
+  snapshotRecord(): SnapshotRecord {
+    const { version, codec } = this.registered
+    const { currentState: state, entered, sequence, lastTransitionAt: at } = this
+    return { sequence, at, version, body: encodeSnapshot(codec, { state, previous: this.past?.at(-1), entered }) }
   }
 
   /** All that was accepted is stored and carried out. */

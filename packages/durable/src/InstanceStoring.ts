@@ -1,6 +1,6 @@
 /** Storing what an instance decided, and finding out what became of it when the store did not say. */
 import { LockingFailed, PersistenceFailed, type SendError, SequenceConflict } from "@detent/machine"
-import type { Node } from "@detent/machine/internal"
+import { hasWork, type Node } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import type { Commit, CommitOutcome, SnapshotRecord } from "./Commit.ts"
 import type { Doubtful } from "./Committer.ts"
@@ -48,7 +48,7 @@ export abstract class InstanceStoring extends InstanceReloading {
         status: last.decision._tag === "Stop" ? "stopped" : node.final ? "final" : "running",
         reason: last.decision._tag === "Stop" ? last.decision.reason : undefined,
         version: this.registered.version,
-        resident: !node.final && last.decision._tag !== "Stop" && node.works.length > 0,
+        resident: !node.final && last.decision._tag !== "Stop" && hasWork(node, last.decision.state),
       },
       origin: undefined,
       events: accepted.map((step) => step.record),

@@ -4,6 +4,7 @@ import type { PersistenceFailed } from "@detent/machine"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
+import type { TransactionConnection } from "effect/unstable/sql/SqlClient"
 import type {
   Commit,
   CommitOutcome,
@@ -32,6 +33,12 @@ export interface OpenedInstance {
   readonly timers: ReadonlyArray<TimerRecord>
 }
 
+/** How far an instance has come. */
+export interface InstanceStanding {
+  readonly sequence: number
+  readonly status: InstanceStatus
+}
+
 export interface InstanceFilter {
   readonly machine?: string
   readonly tag?: string
@@ -51,12 +58,25 @@ export interface InstancePage {
   readonly next: InstanceCursor | undefined
 }
 
+/** A store in the memory of this process: it can be looked at without asking, and tells of what is stored. */
+export interface LocalJournal {
+  readonly sequence: (key: InstanceKey) => number | undefined
+  /** Calls back for every instance that was written to, at once; returns how to stop that. */
+  readonly watch: (written: (key: InstanceKey) => void) => () => void
+}
+
 export interface JournalService {
+  /** Where no other process can reach the store, and reading it costs nothing. */
+  readonly local?: LocalJournal
+  /** What a fiber has in its context while it is inside a transaction of the store's database. */
+  readonly transaction?: Context.Key<TransactionConnection, TransactionConnection.Service>
   /** How many groups of commits it can well write side by side; 1 unless told. */
   readonly writers?: number
   /** Stores many commits in one transaction; outcomes in the order given. No two may be of the same instance. */
   readonly commit: (commits: ReadonlyArray<Commit>) => Effect.Effect<ReadonlyArray<CommitOutcome>, PersistenceFailed>
   readonly open: (key: InstanceKey) => Effect.Effect<Option.Option<OpenedInstance>, PersistenceFailed>
+  /** How far instances have come, in the order given, and nothing more: a third of what `open` costs. Undefined where there is none. */
+  readonly standings: (keys: ReadonlyArray<InstanceKey>) => Effect.Effect<ReadonlyArray<InstanceStanding | undefined>, PersistenceFailed>
   /** Opens many at once: what a restart does. Unknown ones are left out. */
   readonly openAll: (keys: ReadonlyArray<InstanceKey>) => Effect.Effect<ReadonlyArray<OpenedInstance>, PersistenceFailed>
   /** Events after a sequence number, ascending, at most `limit`. */

@@ -27,6 +27,8 @@ export interface FirstOutcome {
 export interface Keeper {
   readonly host: Host
   readonly committer: Committer
+  /** Nothing is started here any more, or ever was: the engine has stopped, or only observes. */
+  readonly isClosed: boolean
   /** What an event that met a newer sequence does. */
   readonly onConflict: "reload" | "fail"
   readonly journal: JournalService

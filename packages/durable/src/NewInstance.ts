@@ -1,6 +1,6 @@
 /** The first commit of an instance. */
-import type { Beginning, PersistenceFailed } from "@detent/machine"
-import type { Node, Tagged } from "@detent/machine/internal"
+import { type Beginning, InvalidState, type PersistenceFailed } from "@detent/machine"
+import { hasWork, type Node, type Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Commit, CommitOutcome } from "./Commit.ts"
@@ -11,7 +11,28 @@ import { encodeOrigin } from "./Recovery.ts"
 import type { Registered } from "./Registered.ts"
 import { commandRecords } from "./Step.ts"
 
-export const newInstanceCommit = (registered: Registered, id: string, beginning: Beginning<Tagged, Tagged>, at: number): Commit => {
+/** What cannot be kept is refused before anything is stored. */
+export const newInstanceCommit = (
+  registered: Registered,
+  id: string,
+  beginning: Beginning<Tagged, Tagged>,
+  at: number,
+): Commit | InvalidState => {
+  const { name: machine } = registered
+  const { _tag: state } = beginning.state
+  if (!isId(id)) return new InvalidState({ machine, state, problem: noId })
+  try {
+    return commitOf(registered, id, beginning, at)
+  } catch (cause) {
+    return new InvalidState({ machine, id, state, problem: cause instanceof Error ? cause.message : String(cause) })
+  }
+}
+
+export const isId = (id: unknown): boolean => typeof id === "string" && id !== ""
+
+export const noId = "its id is empty; give it one"
+
+const commitOf = (registered: Registered, id: string, beginning: Beginning<Tagged, Tagged>, at: number): Commit => {
   const { state, requests, timers } = beginning
   const node = registered.compiled.nodes.get(state._tag) as Node
   return {
@@ -25,7 +46,7 @@ export const newInstanceCommit = (registered: Registered, id: string, beginning:
       status: node.final ? "final" : "running",
       reason: undefined,
       version: registered.version,
-      resident: !node.final && node.works.length > 0,
+      resident: !node.final && hasWork(node, state),
     },
     origin: encodeOrigin(registered.codec, registered.version, beginning),
     events: [],

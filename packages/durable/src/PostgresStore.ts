@@ -1,7 +1,7 @@
 /**
  * Instances kept in PostgreSQL: any number of processes, and the database's clock for leases.
  *
- *     Engine.layer.pipe(Layer.provide(PostgresStore.layer({ url: "postgres://localhost/orders" })))
+ *     Engine.layer().pipe(Layer.provide(PostgresStore.layer({ url: "postgres://user@localhost/orders" })))
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Context from "effect/Context"
@@ -17,9 +17,11 @@ import { checkCommits } from "./CommitCheck.ts"
 import { Journal } from "./Journal.ts"
 import { Leases } from "./Leases.ts"
 import { migrate } from "./postgres/migrate.ts"
+import { explainPostgres } from "./postgres/opening.ts"
 import { postgresCommands } from "./postgres/PostgresCommands.ts"
 import { makeWriter } from "./postgres/writeCommits.ts"
 import { persisting } from "./StoreFailure.ts"
+import { explaining, type StoreOpenError } from "./StoreNotOpened.ts"
 import { commitBatch } from "./sql/commitBatch.ts"
 import type { Dialect } from "./sql/Dialect.ts"
 import { sqlJournal } from "./sql/SqlJournal.ts"
@@ -46,7 +48,7 @@ export const layer = ({
   url,
   schema,
   maxConnections = 10,
-}: PostgresOptions): Layer.Layer<Journal | Timers | Leases | Commands | SqlClient | PgClient.PgClient, MigrationError | SqlError> =>
+}: PostgresOptions): Layer.Layer<Journal | Timers | Leases | Commands | SqlClient | PgClient.PgClient, StoreOpenError> =>
   layerSql(schema === undefined ? {} : { schema }).pipe(
     Layer.provideMerge(
       PgClient.layer({
@@ -56,6 +58,7 @@ export const layer = ({
         applicationName: "detent",
       }),
     ),
+    explaining(explainPostgres(Redacted.isRedacted(url) ? Redacted.value(url) : url)),
   )
 
 /** The same over a client that exists already. */

@@ -9,8 +9,10 @@ import * as Fiber from "effect/Fiber"
 import type { Codec, EventBody } from "./Codec.ts"
 import type { EventRecord, InstanceKey } from "./Commit.ts"
 import type { JournalService, OpenedInstance } from "./Journal.ts"
+import { NewerVersion } from "./NewerVersion.ts"
 import { type OwedEvent, owedAfter } from "./Raised.ts"
 import { decodeSnapshot, stateIfKnown } from "./SnapshotBody.ts"
+import { WrittenByNewer } from "./Undecodable.ts"
 
 const none: ReadonlyArray<never> = []
 
@@ -74,7 +76,7 @@ export const recover = (
       const end = page.at(-1)?.sequence ?? last
       const ahead = end < last ? yield* Effect.forkChild(pageAfter(end), { startImmediately: true }) : undefined
       for (const event of page) {
-        if (event.sequence !== sequence + 1) return yield* Effect.fail(broken(record, state, event, `event ${sequence + 1} is missing`))
+        if (event.sequence !== sequence + 1) return yield* Effect.fail(missing(record, state, sequence + 1))
         const replayed = replayOne(compiled, codec, record, state, event)
         if (replayed instanceof EventReplayError) return yield* Effect.fail(replayed)
         if (replayed.moved) {
@@ -95,7 +97,7 @@ export const recover = (
         sequence = event.sequence
         at = event.at
       }
-      if (page.length === 0) return yield* Effect.fail(broken(record, state, undefined, `event ${sequence + 1} is missing`))
+      if (page.length === 0) return yield* Effect.fail(missing(record, state, sequence + 1))
       page = ahead === undefined ? none : yield* Fiber.join(ahead)
     }
     return { state, sequence, past, entered, at, stopped, owed }
@@ -105,7 +107,7 @@ const beginning = (codec: Codec, { record, snapshot, origin }: OpenedInstance, t
   Effect.suspend(() => {
     const usable = snapshot !== undefined && snapshot.sequence <= through ? snapshot : undefined
     if (usable === undefined && origin === undefined) {
-      return Effect.fail(broken(record, undefined, undefined, "its first events were pruned, and no snapshot is old enough"))
+      return Effect.fail(broken(record, undefined, firstState, "its first events were pruned, and no snapshot is old enough"))
     }
     try {
       if (usable === undefined) {
@@ -115,7 +117,8 @@ const beginning = (codec: Codec, { record, snapshot, origin }: OpenedInstance, t
       const { sequence, at, version, body } = usable
       return Effect.succeed({ ...decodeSnapshot(codec, body, version, sequence), sequence, at, owed: none })
     } catch (cause) {
-      return Effect.fail(broken(record, undefined, undefined, describe(cause)))
+      const at = usable === undefined ? firstState : { tag: "(snapshot)", sequence: usable.sequence }
+      return Effect.fail(unreadable(record, { _tag: at.tag }, at, cause))
     }
   })
 
@@ -128,7 +131,7 @@ export const encodeOrigin = (
   const previous = through.at(-1)
   const before = previous === undefined ? "" : `,"p":${codec.encodeState(previous)}`
   const sent = sends.length === 0 ? "" : `,"e":${JSON.stringify(codec.encodeEvents(sends))}`
-  return `{"v":${version},"s":${codec.encodeState(state)}${before}${sent}}`
+  return `{"v":${version},"s":${codec.encodeFirst(state)}${before}${sent}}`
 }
 
 interface StoredOrigin {
@@ -159,7 +162,7 @@ interface ReplayedOne {
 
 /** A journaled event by itself, without the states around it. */
 export const readEvent = (codec: Codec, key: InstanceKey, record: EventRecord): Effect.Effect<EventBody, EventReplayError> =>
-  Effect.try({ try: () => codec.decodeEvent(record.body), catch: (cause) => broken(key, undefined, record, describe(cause)) })
+  Effect.try({ try: () => codec.decodeEvent(record.body), catch: (cause) => unreadable(key, undefined, record, cause) })
 
 /** Not an Effect: one for every event takes longer than deciding on it. */
 const replayOne = (
@@ -173,7 +176,7 @@ const replayOne = (
   try {
     body = codec.decodeEvent(record.body)
   } catch (cause) {
-    return broken(key, state, record, describe(cause))
+    return unreadable(key, state, record, cause)
   }
   const { event, answer } = body
   if (body.settled !== undefined) {
@@ -212,14 +215,28 @@ const replayOne = (
   }
 }
 
-const broken = (key: InstanceKey, state: Tagged | undefined, record: EventRecord | undefined, problem: string): EventReplayError =>
-  new EventReplayError({
-    machine: key.machine,
-    id: key.id,
-    state: state?._tag ?? "(start)",
-    event: record?.tag ?? "(start)",
-    sequence: record?.sequence ?? 0,
-    problem,
-  })
+type Place = Pick<EventRecord, "tag" | "sequence">
 
-const describe = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
+const firstState: Place = { tag: "(start)", sequence: 0 }
+
+const broken = (key: InstanceKey, state: Tagged | undefined, place: Place, problem: string): EventReplayError =>
+  new EventReplayError(placed(key, state, place, problem))
+
+const placed = ({ machine, id }: InstanceKey, state: Tagged | undefined, { tag: event, sequence }: Place, problem: string) => ({
+  machine,
+  id,
+  state: state?._tag ?? "(start)",
+  event,
+  sequence,
+  problem,
+})
+
+const missing = ({ machine, id }: InstanceKey, { _tag: state }: Tagged, sequence: number): EventReplayError =>
+  new EventReplayError({ machine, id, state, event: "(missing)", sequence, problem: `event ${sequence} is missing` })
+
+/** What was stored cannot be decoded. */
+const unreadable = (key: InstanceKey, state: Tagged | undefined, place: Place, cause: unknown): EventReplayError => {
+  const at = placed(key, state, place, cause instanceof Error ? cause.message : String(cause))
+  if (!(cause instanceof WrittenByNewer)) return new EventReplayError(at)
+  return new NewerVersion({ ...at, written: cause.written, known: cause.known })
+}

@@ -13,6 +13,8 @@ type CommandPlace = Pick<CommandRecord, "queue" | "priority" | "ordered">
 const anyPlace: CommandPlace = {}
 
 export class Registered {
+  /** As it was given. */
+  readonly machine: unknown
   readonly compiled: Compiled
   readonly codec: Codec
   readonly upcasters: Upcasters
@@ -20,7 +22,8 @@ export class Registered {
   readonly snapshots: SnapshotPolicy<string>
   readonly keepJournal: boolean
 
-  constructor(compiled: Compiled, upcasters: Upcasters, environment: Environment) {
+  constructor(machine: unknown, compiled: Compiled, upcasters: Upcasters, environment: Environment) {
+    this.machine = machine
     this.compiled = compiled
     this.upcasters = upcasters
     this.codec = new Codec(this.compiled, upcasters)

@@ -2,6 +2,7 @@
  * The safety net under timers: finds what came due while nobody had it in memory, after a restart or on another node, and
  * fires it. It sleeps until the earliest deadline, never longer than its interval.
  */
+import type { PersistenceFailed } from "@detent/machine"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
@@ -11,6 +12,7 @@ import * as Random from "effect/Random"
 import type { EngineCore } from "./EngineCore.ts"
 import { timersDead } from "./EngineMetrics.ts"
 import type { Leader } from "./Leader.ts"
+import { NewerVersion } from "./NewerVersion.ts"
 import type { ClaimedTimer } from "./Timers.ts"
 
 /** What one sweep came to. */
@@ -23,7 +25,7 @@ export interface Sweep {
 
 const retryPauseMillis = 1000
 
-const nothing: Sweep = { fired: 0, stale: 0, failed: 0, dead: 0 }
+export const nothing: Sweep = { fired: 0, stale: 0, failed: 0, dead: 0 }
 
 /** Claims what is due and fires it, once. A store that is away is told to the log. */
 export const sweep = (core: EngineCore, graceMillis: number): Effect.Effect<Sweep> =>
@@ -36,6 +38,7 @@ const trySweep = (core: EngineCore, graceMillis: number): Effect.Effect<Sweep | 
     const now = yield* Clock.currentTimeMillis
     const claimed = yield* core.timers.claim({
       machines: core.machineNames,
+      versions: core.machineVersions,
       now: now - graceMillis,
       limit: sweeper.batchSize,
       owner: nodeId,
@@ -46,7 +49,15 @@ const trySweep = (core: EngineCore, graceMillis: number): Effect.Effect<Sweep | 
     const results = yield* Effect.forEach(claimed, (timer) => fire(core, timer), { concurrency: "unbounded" })
     const count = (kind: keyof Sweep) => results.filter((result) => result === kind).length
     return { fired: count("fired"), stale: count("stale"), failed: count("failed"), dead: count("dead") }
-  }).pipe(Effect.catch((error) => Effect.as(Effect.logWarning("a sweep could not reach the store", error.message), undefined)))
+  }).pipe(
+    Effect.catch((error) =>
+      Effect.as(Effect.logWarning(`a sweep could not reach the store; the next one tries again: ${failureOf(error)}`), undefined),
+    ),
+  )
+
+/** Without the name of what failed: that is in the sentence already. */
+const failureOf = ({ operation, cause }: PersistenceFailed): string =>
+  `${operation} failed: ${cause instanceof Error ? cause.message : String(cause)}`
 
 /** An instance that is busy for longer than the claim lasts must not keep the sweeper from the others. */
 const fire = (core: EngineCore, timer: ClaimedTimer): Effect.Effect<keyof Sweep> =>
@@ -61,6 +72,8 @@ const fireOrRelease = (core: EngineCore, timer: ClaimedTimer): Effect.Effect<key
     if (error._tag === "TransitionRefused" || error._tag === "InvalidTransition" || error._tag === "MachineStopped") {
       return Effect.as(Effect.ignore(core.timers.complete(timer)), "stale" as const)
     }
+    // Another node has gone on with a newer version since it was claimed.
+    if (error instanceof NewerVersion) return Effect.as(Effect.ignore(core.timers.release(timer, core.config.nodeId)), "failed" as const)
     // An instance that is held keeps its deadlines: it has to meet them once it is repaired. The claim ends by itself.
     if (error._tag === "EventReplayError") return Effect.succeed("failed" as const)
     if (timer.attempts < core.config.sweeper.maxAttempts) {
@@ -100,7 +113,7 @@ export const sweepForever = (core: EngineCore, leader: Leader | undefined): Effe
       const wait = Math.ceil(intervalMillis * (1 + jitter * random)) + (found === 0 ? backoffMillis : 0)
       const now = yield* Clock.currentTimeMillis
       const next = leads
-        ? yield* Effect.orElseSucceed(core.timers.nextDue(core.machineNames, now), () => Option.none<number>())
+        ? yield* Effect.orElseSucceed(core.timers.nextDue(core.machineNames, now, core.machineVersions), () => Option.none<number>())
         : Option.none<number>()
       // What just failed is still due: it gets a pause before it is tried again. So does a store that is away.
       const untilNext = Option.match(next, { onNone: () => wait, onSome: (due) => Math.max(1, due + grace - now) })

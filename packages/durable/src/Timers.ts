@@ -17,9 +17,14 @@ export interface DeadTimer extends InstanceKey, TimerRecord {
   readonly problem: string
 }
 
+/** The newest version that is known of each machine. */
+export type MachineVersions = { readonly [machine: string]: number }
+
 export interface ClaimRequest {
   /** Only timers of these machines: a node fires what it can decide. */
   readonly machines: ReadonlyArray<string>
+  /** No timers of instances that a newer version of their machine wrote. */
+  readonly versions?: MachineVersions
   readonly now: number
   readonly limit: number
   readonly owner: string
@@ -31,7 +36,13 @@ export interface TimersService {
   /** Takes due timers, oldest first, that nobody holds a claim on. Of many claimers each timer goes to one. */
   readonly claim: (request: ClaimRequest) => Effect.Effect<ReadonlyArray<ClaimedTimer>, PersistenceFailed>
   /** When the next timer that is not claimed comes due. */
-  readonly nextDue: (machines: ReadonlyArray<string>, now: number) => Effect.Effect<Option.Option<number>, PersistenceFailed>
+  readonly nextDue: (
+    machines: ReadonlyArray<string>,
+    now: number,
+    versions?: MachineVersions,
+  ) => Effect.Effect<Option.Option<number>, PersistenceFailed>
+  /** Machines but these that have timers which came due before a time; found among the oldest 1,000 of those. */
+  readonly unserved: (machines: ReadonlyArray<string>, before: number) => Effect.Effect<ReadonlyArray<string>, PersistenceFailed>
   /** Removes a timer if it is still the one of that entry. A newer one of the same name stays: then false. */
   readonly complete: (timer: InstanceKey & TimerRecord) => Effect.Effect<boolean, PersistenceFailed>
   /** Gives a claim back. Only its owner can: otherwise false. */

@@ -2,3 +2,15 @@
 export class Undecodable extends Error {
   override readonly name = "Undecodable"
 }
+
+/** The same, for what a newer version of the machine wrote: not the content is to blame but whoever reads it. */
+export class WrittenByNewer extends Undecodable {
+  readonly written: number
+  readonly known: number
+
+  constructor(written: number, known: number) {
+    super(`it was written by version ${written}, this process knows ${known}; deploy it here too`)
+    this.written = written
+    this.known = known
+  }
+}

@@ -5,7 +5,7 @@
  * engine.register(Order, { upcasters: { 1: { state: (json) => ({ ...json, currency: "EUR" }) } } })
  * ```
  */
-import { Undecodable } from "./Undecodable.ts"
+import { Undecodable, WrittenByNewer } from "./Undecodable.ts"
 
 type JsonObject = { readonly [name: string]: unknown }
 
@@ -19,7 +19,7 @@ export interface Upcaster {
 export type Upcasters = { readonly [version: number]: Upcaster }
 
 export const upcast = (upcasters: Upcasters, kind: "state" | "event", stored: unknown, from: number, to: number): unknown => {
-  if (from > to) throw new Undecodable(`it was written by version ${from}, and this is version ${to}; deploy the newer definition`)
+  if (from > to) throw new WrittenByNewer(from, to)
   let value = stored as JsonObject
   for (let version = from; version < to; version++) {
     const upcaster = upcasters[version]

@@ -42,10 +42,12 @@ export * as Retention from "./command/Retention.ts"
 export { type CommandReportOptions, commandReport, reported } from "./command/StoredCommandReport.ts"
 export type { WorkerOptions } from "./command/WorkerConfig.ts"
 export * as DurableWorkflow from "./DurableWorkflow.ts"
-export { Engine, type EngineService, type ListOptions, type RegisterOptions } from "./Engine.ts"
+export { Engine, type EngineService, type KnownMachine, type ListOptions, type RegisterOptions } from "./Engine.ts"
 export type { StartEntry, Started } from "./EngineBulk.ts"
 export type { EngineOptions, SweeperOptions } from "./EngineConfig.ts"
+export type { StartError } from "./EngineInstances.ts"
 export type { HistoryEntry, Instance, InstanceSnapshot, ReadError, SendOptions } from "./Instance.ts"
+export { InstanceExists } from "./InstanceExists.ts"
 export { defaultLock, fastLock, InstanceLock, type InstanceLockService, type LockConfig, longRunningLock } from "./InstanceLock.ts"
 export { InstanceNotFound } from "./InstanceNotFound.ts"
 export {
@@ -53,15 +55,21 @@ export {
   type InstanceFilter,
   type InstancePage,
   type InstanceRecord,
+  type InstanceStanding,
   Journal,
   type JournalService,
+  type LocalJournal,
   type OpenedInstance,
 } from "./Journal.ts"
 export { type Leader, type LeaderConfig, makeLeader } from "./Leader.ts"
 export { type Lease, type LeaseResult, Leases, type LeasesService } from "./Leases.ts"
 export * as MemoryStore from "./MemoryStore.ts"
+export { NewerVersion } from "./NewerVersion.ts"
 export * as OwnTables from "./OwnTables.ts"
+export { RepairRefused } from "./RepairRefused.ts"
 export { SequenceNotReached } from "./SequenceNotReached.ts"
+export type { RowProblem } from "./StoreFailure.ts"
+export { StoreNotOpened, type StoreOpenError } from "./StoreNotOpened.ts"
 export type { Sweep } from "./Sweeper.ts"
-export { type ClaimedTimer, type ClaimRequest, type DeadTimer, Timers, type TimersService } from "./Timers.ts"
+export { type ClaimedTimer, type ClaimRequest, type DeadTimer, type MachineVersions, Timers, type TimersService } from "./Timers.ts"
 export type { Upcaster, Upcasters } from "./Upcasters.ts"

@@ -17,7 +17,7 @@ import * as Schema from "effect/Schema"
 import { type Context, Decisions } from "./Decisions.ts"
 import { EntityError } from "./EntityError.ts"
 import { failedFields, failedTag, processedFields, processedTag, triggerFields, updateFields, updateTag } from "./EntityEvent.ts"
-import { stateFields, workingFields } from "./EntityState.ts"
+import { type AnyState, stateFields, workingFields } from "./EntityState.ts"
 import { makeCheck } from "./Judge.ts"
 import type { Plan, PlannedTransition, StatePlan } from "./Plan.ts"
 import { type SlotParameters, work } from "./Work.ts"
@@ -56,7 +56,7 @@ export const compileWorkflow = (plan: Plan, options: CompileOptions) => {
     timeouts: new Map(),
     always: declared.flatMap((one) => one.always),
     hooks: [],
-    works: working.map(({ state }) => ({ state, work: runWork as never, outcomes: undefined })),
+    works: working.map(({ state }) => ({ state, work: runWork as never, when: isPending, outcomes: undefined })),
     backgrounds: [],
     finals: plan.ends,
     persistence: options.persistence ?? everyTransition,
@@ -65,6 +65,9 @@ export const compileWorkflow = (plan: Plan, options: CompileOptions) => {
   }
   return fromDeclarations(declarations)
 }
+
+/** Without it the instance rests, and need not be in memory: every transition that starts processors enters its state anew. */
+const isPending = (state: Tagged): boolean => (state as AnyState).pending !== undefined
 
 const statesOf = ({ definition, registry, states }: Plan) => {
   const fields = stateFields(registry.entity)

@@ -20,7 +20,7 @@ const longest = 2000
 /** A failure in words that can be stored, whatever was thrown or failed with. */
 export const failureMessage = (failure: unknown): string => {
   const text = textOf(failure)
-  return text.length <= longest ? text : `${text.slice(0, longest)}…`
+  return text.length <= longest ? text : `${text.slice(0, longest).toWellFormed()}…`
 }
 
 const textOf = (failure: unknown): string => {

@@ -60,9 +60,14 @@ export const makeCheck = (entity: UntypedRegistry["entity"]): EntityCheck => {
   const is = Schema.is(schema)
   const decode = Schema.decodeUnknownResult(Schema.toType(schema))
   return (value) => {
-    if (is(value)) return undefined
-    const result = decode(value)
-    return result._tag === "Failure" ? String(result.failure) : "it does not fit its schema"
+    try {
+      if (is(value)) return undefined
+      const result = decode(value)
+      return result._tag === "Failure" ? String(result.failure) : "it does not fit its schema"
+    } catch (failure) {
+      // What a processor returned may be anything, also something that throws when it is looked at.
+      return `it cannot be read: ${failureMessage(failure)}`
+    }
   }
 }
 

@@ -191,7 +191,7 @@ describe("pure processors", () => {
     expect(Machine.replay(Stamped.machine, state, Stamped.trigger("go"), 77)).toMatchObject({ state: { entity: { log: ["at 77"] } } })
   })
 
-  it.each(["throwing", "garbage"] as const)("that fail (%s) leave the entity as it was, with the error", (processor) => {
+  it.each(["throwing", "garbage", "trap"] as const)("that fail (%s) leave the entity as it was, with the error", (processor) => {
     const Failing = EntityWorkflow.make(registry, {
       name: "failing",
       states: ["new", "done"],
@@ -202,7 +202,9 @@ describe("pure processors", () => {
     expect(path.at(-1)).toBe("new")
     expect(state.entity).toEqual(ticket())
     expect(state.error).toMatchObject({ transition: "go", processor, attempts: 1 })
-    expect(state.error?.message).toMatch(processor === "throwing" ? /^cannot$/ : /no such entity.*\n?.*amount/s)
+    expect(state.error?.message).toMatch(
+      { throwing: /^cannot$/, garbage: /no such entity.*\n?.*amount/s, trap: /it cannot be read/ }[processor],
+    )
   })
 
   it("that fail are not tried again before the entity changes", () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 import { EntityWorkflow } from "../src/index.ts"
-import { makeRegistry, ticket, World } from "./tickets.ts"
+import { makeRegistry, ticket, trap, World } from "./tickets.ts"
 
 /** Lets everything that is ready happen. */
 const settle = Effect.andThen(TestClock.adjust(0), Effect.yieldNow)
@@ -250,6 +250,7 @@ describe("processors with effects", () => {
             dying: { _tag: "Effect" as const, run: () => Effect.die(new Error("broken")), retry: { attempts: 1 } },
             stopped: { _tag: "Effect" as const, run: () => Effect.interrupt, retry: { attempts: 1 } },
             wrong: { _tag: "Effect" as const, run: () => Effect.succeed({ amount: "much" } as never), retry: { attempts: 1 } },
+            trapped: { _tag: "Effect" as const, run: () => Effect.sync(trap), retry: { attempts: 1 } },
           },
         },
         {
@@ -260,6 +261,7 @@ describe("processors with effects", () => {
             { name: "die", from: "new", to: "done", manual: true, processors: ["dying"] },
             { name: "stop", from: "new", to: "done", manual: true, processors: ["stopped"] },
             { name: "err", from: "new", to: "done", manual: true, processors: ["wrong"] },
+            { name: "trap", from: "new", to: "done", manual: true, processors: ["trapped"] },
           ],
         },
       )
@@ -274,6 +276,10 @@ describe("processors with effects", () => {
       yield* actor.send(Broken.trigger("err"))
       yield* settle
       expect((yield* actor.state).error?.message).toContain("no such entity")
+      yield* actor.send(Broken.trigger("trap"))
+      yield* settle
+      expect((yield* actor.state).error).toMatchObject({ transition: "trap", message: expect.stringContaining("it cannot be read") })
+      expect((yield* actor.state).pending).toBeUndefined()
     }),
   )
 

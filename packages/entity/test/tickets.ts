@@ -46,6 +46,14 @@ export class World {
   }
 }
 
+/** Something that throws when it is looked at. */
+export const trap = (): Ticket => ({
+  get amount(): number {
+    throw new Error("hands off")
+  },
+  log: [],
+})
+
 export const makeRegistry = (world: World) =>
   Registry.make(Ticket, {
     processors: {
@@ -59,6 +67,7 @@ export const makeRegistry = (world: World) =>
         throw new Error("cannot")
       }),
       garbage: Processor.pure((): Ticket => ({ amount: "many" }) as never),
+      trap: Processor.pure(trap),
       call: world.effect("call"),
       book: world.effect("book", { retry: { attempts: 3, delay: "10 seconds" } }),
       mail: world.effect("mail", { retry: { attempts: 4, delay: "1 second", backoff: "exponential", longest: "3 seconds" } }),

@@ -73,6 +73,8 @@ export interface HookDeclaration {
 export interface WorkDeclaration {
   readonly state: string
   readonly work: Work
+  /** Whether there is anything to do with what the state holds. Work begins on entering: what makes this true must enter anew. */
+  readonly when?: (state: Tagged) => boolean
   readonly outcomes:
     | {
         readonly onSuccess: (value: unknown, context: object) => Tagged

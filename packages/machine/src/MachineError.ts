@@ -154,6 +154,12 @@ export class SequenceConflict extends Schema.TaggedError<SequenceConflict>()("Se
   }
 }
 
+/** Not an event but what a replay begins with. */
+const stateThatHolds: { readonly [place: string]: string } = {
+  "(start) (start)": "its first state",
+  "(snapshot) (snapshot)": "its snapshot",
+}
+
 /** A stored event no longer fits the definition. The instance is held until it is repaired. */
 export class EventReplayError extends Schema.TaggedError<EventReplayError>()("EventReplayError", {
   machine: Schema.String,
@@ -164,7 +170,8 @@ export class EventReplayError extends Schema.TaggedError<EventReplayError>()("Ev
   problem: Schema.String,
 }) {
   override get message() {
-    return `${where(this)} is held at sequence ${this.sequence}: event ${this.event} in state ${this.state}: ${this.problem}`
+    const what = stateThatHolds[`${this.state} ${this.event}`] ?? `event ${this.event} in state ${this.state}`
+    return `${where(this)} is held at sequence ${this.sequence}: ${what}: ${this.problem}`
   }
 }
 

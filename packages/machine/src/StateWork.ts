@@ -17,8 +17,14 @@ import { timeoutEvent } from "./Timeout.ts"
 /** Hears of work that died, and how to start it again. */
 export type WorkFailed = (cause: Cause.Cause<unknown>, again: () => void) => void
 
+/** Whether anything of a state's work is to run with what the state holds. */
+export const hasWork = ({ works }: Node, state: Tagged): boolean => works.length > 0 && works.some((declared) => isWanted(declared, state))
+
+const isWanted = ({ when }: WorkDeclaration, state: Tagged): boolean => when === undefined || when(state)
+
 export const startStateWork = (actor: Living, node: Node, residence: Residence, failed: WorkFailed) => {
   for (const declared of node.works) {
+    if (!isWanted(declared, actor.currentState)) continue
     const start = () => {
       const context = { id: actor.id, state: actor.currentState, self: selfOf(actor, residence), effects: runCalls(actor, residence) }
       residence.start(

@@ -20,16 +20,15 @@ export const receive = <E, R>(
 ): Effect.Effect<Received, E | FileTooLarge | FileUnreadable, R> => {
   const partial = `${path}.part`
   const failing = <A>(run: () => Promise<A>): Effect.Effect<A, FileUnreadable> =>
-    Effect.tryPromise({ try: run, catch: (cause) => new FileUnreadable({ file: name, problem: `it cannot be kept: ${String(cause)}` }) })
+    Effect.tryPromise({ try: run, catch: (cause) => new FileUnreadable({ file: name, problem: String(cause), while: "receiving" }) })
   const hash = createHash("md5")
   let size = 0
   const write = (file: FileHandle, chunk: Uint8Array): Effect.Effect<void, FileTooLarge | FileUnreadable> => {
     size += chunk.length
     if (size > maxFileBytes) return Effect.fail(new FileTooLarge({ file: name, bytes: size, limit: maxFileBytes, what: "file" }))
     hash.update(chunk)
-    return failing(async () => {
-      await file.write(chunk)
-    })
+    // All of it: a plain write may write less than it is given, as on a disk that is nearly full.
+    return failing(() => file.appendFile(chunk))
   }
   return Effect.gen(function* () {
     yield* failing(() => mkdir(dirname(path), { recursive: true }))
@@ -43,6 +42,18 @@ export const receive = <E, R>(
       (file) => Effect.promise(() => file.close()),
     )
     yield* failing(() => rename(partial, path))
+    yield* failing(() => syncFolder(dirname(path)))
     return { path, md5: hash.digest("hex") }
   }).pipe(Effect.onError(() => Effect.promise(() => rm(partial, { force: true }))))
+}
+
+/** The new name is as durable as the bytes: a batch must not outlive its file. Windows keeps folders by itself, and opens none. */
+const syncFolder = async (path: string): Promise<void> => {
+  if (process.platform === "win32") return
+  const folder = await open(path, "r")
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
 }

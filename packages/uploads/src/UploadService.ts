@@ -55,7 +55,7 @@ export class UploadService implements UploadsService {
       yield* inspect(path, fileName, limits, options.contentType)
       const md5 = yield* md5Of(path, fileName, limits)
       const batchId = options.batchId ?? (yield* freshId)
-      return yield* this.#begin({ ...options, batchId, path, fileName, md5 })
+      return yield* this.#begin(yield* this.#claim({ ...options, batchId, path, fileName, md5 }))
     })
   }
 
@@ -66,24 +66,34 @@ export class UploadService implements UploadsService {
     return Effect.gen({ self: this }, function* () {
       const batchId = options.batchId ?? (yield* freshId)
       const { limits } = this.#uploading
-      const target = resolve(join(this.#folder, encodeURIComponent(batchId)))
-      if ((yield* findBatch(this.#uploading.store, batchId)) !== undefined) return yield* Effect.fail(new BatchExists({ batchId }))
+      if (yield* this.#isBegun(batchId)) return yield* Effect.fail(new BatchExists({ batchId }))
+      // A name of its own: somebody else may be sending a batch of the same id at this moment.
+      const target = resolve(join(this.#folder, `${fileNameOf(batchId)}-${yield* freshNumber}`))
       const { path, md5 } = yield* receive(bytes, target, options.fileName, limits.maxFileBytes)
-      // What became no batch, or is one that was there before, leaves no file behind.
       const remove = Effect.promise(() => rm(path, { force: true }))
-      const status = yield* Effect.onError(this.#begin({ ...options, batchId, path, md5 }), () => remove)
+      // What became no batch leaves no file behind. Once the batch begins, an error does not tell that it has not.
+      const batch = yield* Effect.onError(this.#claim({ ...options, batchId, path, md5 }), () => remove)
+      const status = yield* this.#begin(batch)
       if (status.batch.filePath !== path) yield* remove
       return status
     })
   }
 
-  #begin(file: KnownFile): Effect.Effect<BatchStatus, StartError> {
+  #begin(batch: UploadBatch): Effect.Effect<BatchStatus, StartError> {
+    const { engine } = this.#uploading
+    return Effect.andThen(
+      engine.ensure(this.#workflow.machine, batch.batchId, batch),
+      Effect.catchTag(this.status(batch.batchId), "BatchNotFound", (error) => Effect.die(error)),
+    )
+  }
+
+  /** Enters the batch in the table, and tells how it is to begin. */
+  #claim(file: KnownFile): Effect.Effect<UploadBatch, StartError> {
     const { fileName, path, md5 } = file
     return Effect.gen({ self: this }, function* () {
-      const { engine, limits } = this.#uploading
-      const { fileSize, modifiedAt, contentType, packed } = yield* inspect(path, fileName, limits, file.contentType)
-      const batchId = yield* this.#claim(file)
-      const batch: UploadBatch = {
+      const { fileSize, modifiedAt, contentType, packed } = yield* inspect(path, fileName, this.#uploading.limits, file.contentType)
+      const batchId = yield* this.#claimId(file)
+      return {
         ...newBatch({ batchId, fileName, filePath: path }),
         fileSize,
         fileModifiedAt: modifiedAt,
@@ -91,32 +101,34 @@ export class UploadService implements UploadsService {
         contentType,
         contentEncoding: packed ? "gzip" : "identity",
       }
-      yield* engine.ensure(this.#workflow.machine, batchId, batch)
-      return yield* Effect.catchTag(this.status(batchId), "BatchNotFound", (error) => Effect.die(error))
     })
   }
 
-  /** Enters the batch in the table, or finds the one that a process entered and died before it began. */
-  #claim({ batchId, fileName, md5, force = false }: KnownFile): Effect.Effect<string, StartError> {
+  /** The id of a new batch, or of one that a process entered and died before it began. */
+  #claimId({ batchId, fileName, md5, force = false }: KnownFile): Effect.Effect<string, StartError> {
     return Effect.gen({ self: this }, function* () {
       const { store, engine } = this.#uploading
       const claim = { batchId, fileName, md5, at: Math.floor(yield* Clock.currentTimeMillis) }
       if (yield* claimBatch(store, { ...claim, original: true })) return batchId
       const named = yield* findBatch(store, batchId)
       if (named !== undefined) {
-        const begun = yield* engine.get(this.#workflow.machine, batchId)
-        return Option.isNone(begun) && named.md5 === md5 ? batchId : yield* Effect.fail(new BatchExists({ batchId }))
+        const isFree = named.md5 === md5 && !(yield* this.#isBegun(batchId))
+        return isFree ? batchId : yield* Effect.fail(new BatchExists({ batchId }))
       }
       const earlier = yield* findByHash(store, md5)
       if (earlier === undefined || force) {
-        yield* claimBatch(store, { ...claim, original: false })
-        return batchId
+        const isFree = yield* claimBatch(store, { ...claim, original: false })
+        return isFree ? batchId : yield* Effect.fail(new BatchExists({ batchId }))
       }
       const instance = yield* engine.get(this.#workflow.machine, earlier.batch_id)
       if (Option.isNone(instance)) return earlier.batch_id
       const { _tag: state } = yield* instance.value.state
       return yield* Effect.fail(new AlreadyUploaded({ file: fileName, md5, batchId: earlier.batch_id, state }))
     })
+  }
+
+  #isBegun(batchId: string): Effect.Effect<boolean, PersistenceFailed> {
+    return Effect.map(this.#uploading.engine.get(this.#workflow.machine, batchId), Option.isSome)
   }
 
   // Looking
@@ -239,7 +251,11 @@ const notFound =
 /** What people watch; the time until completion is a guess that changes with every look. */
 const visible = ({ state, step, items, problem }: BatchStatus) => [state, step, items, problem]
 
-const freshId = Effect.map(
-  Effect.all([Random.nextIntBetween(0, 2 ** 32), Random.nextIntBetween(0, 2 ** 32)]),
-  (parts) => `batch-${parts.map((part) => part.toString(16).padStart(8, "0")).join("")}`,
+const freshNumber = Effect.map(Effect.all([Random.nextIntBetween(0, 2 ** 32), Random.nextIntBetween(0, 2 ** 32)]), (parts) =>
+  parts.map((part) => part.toString(16).padStart(8, "0")).join(""),
 )
+
+const freshId = Effect.map(freshNumber, (number) => `batch-${number}`)
+
+/** What of an id can be part of a file name: no way out of the folder, and not longer than a name may be. */
+const fileNameOf = (batchId: string): string => encodeURIComponent(batchId.toWellFormed()).replaceAll(".", "%2E").slice(0, 100)

@@ -11,7 +11,7 @@
 import { readFileSync } from "node:fs"
 import { Engine, type ReadError } from "@detent/durable"
 import type { EntityWorkflowError } from "@detent/entity"
-import type { PersistenceFailed, SendError } from "@detent/machine"
+import type { InvalidState, PersistenceFailed, SendError } from "@detent/machine"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -60,7 +60,7 @@ export interface StartOptions {
   readonly force?: boolean
 }
 
-export type StartError = FileProblem | AlreadyUploaded | BatchExists | ReadError | SendError
+export type StartError = FileProblem | AlreadyUploaded | BatchExists | InvalidState | ReadError | SendError
 
 export interface UploadsService {
   /** Uploads a file that is on this machine. It returns once the batch is stored; the batch then goes on by itself. */

@@ -1,6 +1,7 @@
 /** Uploads as their users see them, on SQLite and on PostgreSQL. */
 import { createHash } from "node:crypto"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { basename } from "node:path"
 import { gunzipSync, gzipSync } from "node:zlib"
 import { Engine } from "@detent/durable"
 import { describe, expect, it } from "@effect/vitest"
@@ -187,7 +188,7 @@ describe.each(databases)("$name", (database) => {
           ).toMatchObject({
             _tag: "UnsupportedContentType",
           })
-          expect(readdirSync(inbox)).toEqual([batchId])
+          expect(readdirSync(inbox)).toEqual([basename(batch.filePath)])
         }),
         { folder: inbox, maxFileBytes: 500 },
       )

@@ -140,6 +140,53 @@ describe.each(databases)("$name", (database) => {
     }),
   )
 
+  it.effect("text in another encoding is told as such, and none of it is stored", () =>
+    Effect.gen(function* () {
+      const desk = yield* makeDesk(database)
+      const text = JSON.stringify([story(1), story(2, { title: "Zürich" })])
+      const marked = Buffer.from(`\ufeff${text}`, "utf16le")
+      expect(yield* refused(desk, desk.file("marked.json", marked))).toMatchObject({ _tag: "UnsupportedContentType" })
+      const wide = yield* outcome(desk, desk.file("wide.json", Buffer.from(text, "utf16le")))
+      expect([wide.state, wide.items.stored]).toEqual(["failed", 0])
+      const latin = yield* outcome(yield* makeDesk(database), desk.file("latin.json", Buffer.from(text, "latin1")))
+      expect([latin.state, latin.items.stored, latin.batch.errorSummary?.groups[0]?.reason]).toEqual(["partially_completed", 1, "not_text"])
+    }),
+  )
+
+  it.effect("items with whatever in their names and values fail alone, and are told by reason", () =>
+    Effect.gen(function* () {
+      const desk = yield* makeDesk(database)
+      const hostile = [
+        '{"__proto__":{"id":5,"type":"story"}}',
+        '{"id":1e400,"type":"story"}',
+        '{"id":9007199254740993,"type":"story"}',
+        '{"id":3,"type":"\\u0000\\ud800"}',
+        `{"id":4,"type":"${"x".repeat(5000)}"}`,
+        `{"id":5,"type":"story","kids":${"[".repeat(400)}${"]".repeat(400)}}`,
+        '{"id":6,"id":7,"type":"story","title":"\\ud83d"}',
+        '{"id":8,"type":"story","title":"\u0000"}',
+        '"\\"',
+        "\u0007",
+      ]
+      const good = [story(100, { title: "'; drop table items; --", by: '"><script>' }), story(Number.MAX_SAFE_INTEGER, { time: 1 })]
+      const lines = [...good.map((item) => JSON.stringify(item)), ...hostile].join("\n")
+      const { state, items, batch } = yield* outcome(desk, desk.file("hostile.ndjson", lines))
+      expect([state, items.stored, items.failed]).toEqual(["partially_completed", 2, hostile.length])
+      expect(batch.errorSummary?.total).toBe(hostile.length)
+      const stored = yield* desk.run(Effect.flatMap(Uploads, (uploads) => uploads.item(Number.MAX_SAFE_INTEGER)))
+      expect(stored).toMatchObject({ value: { item: { hnId: Number.MAX_SAFE_INTEGER } } })
+    }),
+  )
+
+  it.effect("what a check of your own says can be as long, and of any characters, as it likes", () =>
+    Effect.gen(function* () {
+      const desk = yield* makeDesk(database)
+      const check = ({ hnId }: { readonly hnId: number }) => (hnId === 2 ? `x\u0000\ud800${"🚀".repeat(400)}` : undefined)
+      const { state, items } = yield* outcome(desk, desk.file("a.json", [story(1), story(2)]), { check })
+      expect([state, items.stored, items.failed]).toEqual(["partially_completed", 1, 1])
+    }),
+  )
+
   it.effect("a corrected file can be retried, three tries in all, within 24 hours", () =>
     Effect.gen(function* () {
       const desk = yield* makeDesk(database)

@@ -1,5 +1,5 @@
 /** What goes wrong around a batch: requests, checks, databases, files that vanish. What is told, and how it goes on. */
-import { renameSync, rmSync, writeFileSync } from "node:fs"
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -217,6 +217,47 @@ describe.each(databases)("$name", (database) => {
           renameSync(`${path}.away`, path)
           yield* uploads.retryBatch(batchId)
           expect(yield* uploads.finished(batchId)).toMatchObject({ state: "completed", items: { total: 6000, stored: 6000, failed: 0 } })
+        }),
+      )
+    }),
+  )
+
+  it.effect("a file that is written to while its items are extracted is noticed before any of that is stored", () =>
+    Effect.gen(function* () {
+      const desk = yield* makeDesk(database)
+      const path = `${desk.folder}/items.json`
+      yield* desk.run(
+        Effect.gen(function* () {
+          const uploads = yield* Uploads
+          yield* beginHalf("b", path)
+          const before = readFileSync(path)
+          // As long as it was, and still JSON: nothing but the time of writing tells.
+          const after = Buffer.from(before.toString().replaceAll('"type":"comment"', '"type":"pollopt"'))
+          expect([after.length, after.equals(before)]).toEqual([before.length, false])
+          writeFileSync(path, after)
+          yield* repair
+          const changed = yield* hurrying(uploads.finished("b"))
+          expect(changed.batch.failure?.message).toContain("items.json has changed: it was written to since it was validated")
+          expect((yield* uploads.search({ type: "pollopt", text: "the" })).items.every(({ item }) => item.poll !== undefined)).toBe(true)
+          writeFileSync(path, before)
+          yield* uploads.retryBatch("b")
+          expect(yield* hurrying(uploads.finished("b"))).toMatchObject({ state: "completed", items: { stored: 6000, failed: 0 } })
+        }),
+      )
+    }),
+  )
+
+  it.effect("a file that is deleted while its items are extracted is read to its end", () =>
+    Effect.gen(function* () {
+      const desk = yield* makeDesk(database)
+      const path = `${desk.folder}/items.json`
+      yield* desk.run(
+        Effect.gen(function* () {
+          const uploads = yield* Uploads
+          yield* beginHalf("b", path)
+          rmSync(path)
+          yield* repair
+          expect(yield* hurrying(uploads.finished("b"))).toMatchObject({ state: "completed", items: { stored: 6000, failed: 0 } })
         }),
       )
     }),

@@ -3,6 +3,7 @@ import { DefinitionError, type SendError } from "@detent/machine"
 import type { Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
+import type { ClaimedCommand } from "../Commands.ts"
 import type { InstanceKey } from "../Commit.ts"
 import type { EngineCore } from "../EngineCore.ts"
 import { awaitEnvelope, Envelope } from "../Envelope.ts"
@@ -32,10 +33,16 @@ const isRefusal = ({ _tag }: SendError | InstanceNotFound): boolean =>
   _tag !== "EventReplayError" &&
   _tag !== "InstanceNotFound"
 
+/**
+ * The id of the event that follows from a command: one for each round. Whoever retries a command by hand after the instance was
+ * told of its failure wants the instance to be told of its success too.
+ */
+export const eventIdOf = ({ key, round }: ClaimedCommand): string => (round === 0 ? `@command/${key}` : `@retry/${round}/${key}`)
+
 /** The instance as the handler of a command sees it. What it sends has ids too: the first, the second, of this command. */
-export const selfOfCommand = (core: EngineCore, key: InstanceKey, commandKey: string) => {
+export const selfOfCommand = (core: EngineCore, key: InstanceKey, command: ClaimedCommand) => {
   let sent = 0
-  const next = () => `@command/${commandKey}/${sent++}`
+  const next = () => `${eventIdOf(command)}/${sent++}`
   return {
     id: key.id,
     send: (event: Tagged) => Effect.suspend(() => send(core, key, event, next())),

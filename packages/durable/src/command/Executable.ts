@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import type { ClaimedCommand, Verdict } from "../Commands.ts"
+import { problemOf } from "./Problem.ts"
 
 export interface Executable {
   readonly timeoutMillis: number
@@ -26,11 +27,6 @@ export interface Held extends ClaimedCommand {
 /** Undefined where nobody here knows the command. */
 export type FindExecutable = (command: Held) => Executable | undefined
 
-/** Longer texts are cut: they are for people to read. */
-const problemLimit = 2000
-
-export const cut = (problem: string): string => (problem.length > problemLimit ? `${problem.slice(0, problemLimit)}…` : problem)
-
 type Slot = Parameters<typeof retryDelay>[2]
 
 /** Whether a failed execution is tried again, and when. */
@@ -42,7 +38,7 @@ export const verdictOn = (
   attempts: number,
 ): Effect.Effect<Verdict> =>
   Effect.map(Random.next, (random): Verdict => {
-    const problem = cut(failure.problem)
+    const problem = problemOf(failure, slot)
     const delayMillis = retryDelay(failure, settings, slot, policy, attempts, random)
     return delayMillis === undefined ? { _tag: "Failed", problem } : { _tag: "Retry", problem, delayMillis }
   })

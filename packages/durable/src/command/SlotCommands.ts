@@ -1,7 +1,7 @@
 /**
  * Executes what instances request: the handler that `build` was given for the slot, with the command's idempotency key, and
  * then the event that the machine says follows from the result. Events go to the instance under ids made of that key, so
- * that a command executed twice is heard once.
+ * that a command executed twice is heard once, or once for each time it was retried by hand.
  */
 import { ActionFailed, type Inspection, RetryPolicy } from "@detent/machine"
 import { asEffect, type CommandOutcome, eventOf, failed, outcomeOf, type Tagged } from "@detent/machine/internal"
@@ -11,8 +11,9 @@ import type { InstanceKey } from "../Commit.ts"
 import type { EngineCore } from "../EngineCore.ts"
 import { InstanceHandle } from "../InstanceHandle.ts"
 import type { Registered } from "../Registered.ts"
-import { type Delivered, deliver, selfOfCommand } from "./CommandEvents.ts"
-import { cut, type Executable, type Failure, type Held, selfInterrupted, verdictOn } from "./Executable.ts"
+import { type Delivered, deliver, eventIdOf, selfOfCommand } from "./CommandEvents.ts"
+import { type Executable, type Failure, type Held, selfInterrupted, verdictOn } from "./Executable.ts"
+import { cut } from "./Problem.ts"
 import { parametersDecoder } from "./SlotParameters.ts"
 import { traced } from "./tracing.ts"
 import type { Worker } from "./Worker.ts"
@@ -117,7 +118,7 @@ export class SlotCommands {
   /** The state costs a look into the journal where the instance has moved on: only handlers that take a context get it. */
   #context(command: ClaimedCommand, key: InstanceKey, registered: Registered, handler: Handler) {
     const { id } = key
-    const context = { id, key: command.key, self: selfOfCommand(this.#core, key, command.key) }
+    const context = { id, key: command.key, self: selfOfCommand(this.#core, key, command) }
     if (handler.length < 2) return Effect.succeed(context)
     return Effect.map(this.#stateAsRequested(command, key, registered), (state) => ({ ...context, state }))
   }
@@ -170,7 +171,7 @@ export class SlotCommands {
         return again(failed(new Error("the event that follows from it could not be made", { cause }), false))
       }
       if (event === undefined) return Effect.succeed(verdict)
-      return Effect.flatMap(deliver(this.#core, key, event, `@command/${command.key}`), (delivered: Delivered) => {
+      return Effect.flatMap(deliver(this.#core, key, event, eventIdOf(command)), (delivered: Delivered) => {
         if (delivered._tag === "Heard") return Effect.succeed(verdict)
         if (this.#core.isClosed) return Effect.succeed<Verdict>({ _tag: "Released", delayMillis: 0 })
         return again(failed(new Error(`it was executed, but its event could not be stored: ${delivered.problem}`), true))

@@ -7,10 +7,10 @@ import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Metric from "effect/Metric"
-import type { CommandsService, Finished, Want } from "../Commands.ts"
+import type { CommandsService, Want } from "../Commands.ts"
 import { commandStoreFailures, commandsRunning } from "./CommandMetrics.ts"
 import type { FindExecutable } from "./Executable.ts"
-import { countFinished } from "./finishing.ts"
+import { type Ended, tellFinished } from "./finishing.ts"
 import { Upkeep } from "./Upkeep.ts"
 import type { WorkerConfig } from "./WorkerConfig.ts"
 import { Workload } from "./Workload.ts"
@@ -100,13 +100,13 @@ export class Worker {
     return finished.length > 0 && (isStopping || finished.length >= heldCount)
   }
 
-  #takeFinished(): ReadonlyArray<Finished> {
+  #takeFinished(): ReadonlyArray<Ended> {
     const { finished } = this.#load
     this.#load.finished = []
     return finished
   }
 
-  #exchange(wants: ReadonlyArray<Want>, finished: ReadonlyArray<Finished>): Effect.Effect<void> {
+  #exchange(wants: ReadonlyArray<Want>, finished: ReadonlyArray<Ended>): Effect.Effect<void> {
     const { name, claimMillis } = this.#config
     this.#isUnderway = true
     const asking = this.#load.ask(wants)
@@ -117,7 +117,7 @@ export class Worker {
         this.#load.take(asking, exchanged, validUntil)
         if (exchanged.claimed.length > 0) this.#upkeep.renewBy(validUntil - (claimMillis * 2) / 3)
         this.#answered()
-        return Effect.andThen(countFinished(finished, exchanged.refused), Metric.update(commandsRunning, this.#load.runningCount))
+        return Effect.andThen(tellFinished(finished, exchanged.refused), Metric.update(commandsRunning, this.#load.runningCount))
       },
       onFailure: (error) => {
         for (const [run, asked] of asking) run.unask(asked)

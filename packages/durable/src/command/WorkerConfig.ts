@@ -7,7 +7,10 @@ export interface WorkerOptions {
   readonly concurrency?: number
   /** How many of one queue are claimed at once at most, where they are executed quickly; 500 unless told. */
   readonly batchLimit?: number
-  /** How long a claim lasts. Those of commands that take longer are renewed; what a dead worker had is free after this. */
+  /**
+   * How long a claim lasts; 30 seconds unless told. Those of commands that take longer are renewed; what a dead worker had is
+   * free after this.
+   */
   readonly claimDuration?: Duration.Input
   /** How often to look for commands nobody told of, when there was nothing for a while; 5 seconds unless told. */
   readonly pollInterval?: Duration.Input

@@ -2,8 +2,10 @@
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import type { Claim, ClaimedCommand, Exchange, Finished, Verdict, Want } from "../Commands.ts"
-import { cut, type Executable, type FindExecutable, type Held, neverEnded, tookTooLong } from "./Executable.ts"
+import type { ClaimedCommand, Exchange, Verdict, Want } from "../Commands.ts"
+import { type Executable, type FindExecutable, type Held, neverEnded, tookTooLong } from "./Executable.ts"
+import type { Ended } from "./finishing.ts"
+import { cut } from "./Problem.ts"
 import { type Asking, QueueRun, type Running } from "./QueueRun.ts"
 import type { WorkerConfig } from "./WorkerConfig.ts"
 
@@ -33,7 +35,7 @@ export class Workload {
   readonly #queues = new Map<string, Served>()
   readonly #unknown = new Set<string>()
   /** Over, and not stored yet. */
-  finished: Array<Finished> = []
+  finished: Array<Ended> = []
   firstFinishedAt = 0
   isStopping = false
 
@@ -207,10 +209,10 @@ export class Workload {
     })
   }
 
-  #finish(run: QueueRun, { number, claim }: Claim, verdict: Verdict) {
+  #finish(run: QueueRun, { number, claim, queue, slot, key }: ClaimedCommand, verdict: Verdict) {
     run.finished(verdict, this.#now())
     if (this.finished.length === 0) this.firstFinishedAt = this.#now()
-    this.finished.push({ number, claim, verdict })
+    this.finished.push({ number, claim, verdict, queue, slot, key })
     this.#events.finished()
   }
 

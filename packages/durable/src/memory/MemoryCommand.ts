@@ -47,6 +47,7 @@ const add = (state: MemoryState, given: Given, waits: boolean): MemoryCommand =>
     status: "pending",
     waits,
     attempts: 0,
+    round: 0,
     claims: 0,
     worker: undefined,
     claimedUntil: undefined,

@@ -115,7 +115,7 @@ const stored = ({ machine, id, waits, claims, ...command }: MemoryCommand): Stor
 })
 
 const revive = (state: MemoryState, command: MemoryCommand, now: number) => {
-  Object.assign(command, { status: "pending", attempts: 0, worker: undefined, runAt: now, finishedAt: undefined })
+  Object.assign(command, { status: "pending", attempts: 0, round: command.round + 1, worker: undefined, runAt: now, finishedAt: undefined })
   state.openCommands.set(command.number, command)
 }
 

@@ -19,6 +19,20 @@ export const memoryJournal = (state: MemoryState): JournalService => ({
       return commits.map((_, index) => outcomes.get(index) ?? { _tag: "Stored" })
     }),
   open: (key) => Effect.sync(() => Option.map(Option.fromNullishOr(findInstance(state, key)), opened)),
+  local: {
+    sequence: (key) => findInstance(state, key)?.record.sequence,
+    watch: (written) => {
+      state.watchers.add(written)
+      return () => state.watchers.delete(written)
+    },
+  },
+  standings: (keys) =>
+    Effect.sync(() =>
+      keys.map((key) => {
+        const record = findInstance(state, key)?.record
+        return record === undefined ? undefined : { sequence: record.sequence, status: record.status }
+      }),
+    ),
   openAll: (keys) =>
     Effect.sync(() =>
       keys.flatMap((key) => {

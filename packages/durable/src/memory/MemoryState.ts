@@ -34,6 +34,8 @@ export interface MemoryState {
   readonly numbers: { lastCommand: number }
   /** Kept after they are over: their tokens must go on growing. */
   readonly leases: Map<string, Lease>
+  /** Told of every instance that is written to. */
+  readonly watchers: Set<(key: InstanceKey) => void>
 }
 
 export const emptyState = (): MemoryState => ({
@@ -43,6 +45,7 @@ export const emptyState = (): MemoryState => ({
   queues: new Map(),
   numbers: { lastCommand: 0 },
   leases: new Map(),
+  watchers: new Set(),
 })
 
 export const findInstance = (state: MemoryState, key: InstanceKey): StoredInstance | undefined => state.instances.get(instanceName(key))

@@ -2,17 +2,17 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { InstanceKey, TimerRecord } from "../Commit.ts"
-import type { ClaimedTimer, DeadTimer, TimersService } from "../Timers.ts"
+import type { ClaimedTimer, DeadTimer, MachineVersions, TimersService } from "../Timers.ts"
 import type { MemoryState, StoredTimer } from "./MemoryState.ts"
 import { compareText, findInstance } from "./MemoryState.ts"
 
 /** `position` is that of the instance among all, oldest first. */
-type Located = InstanceKey & { readonly position: number; readonly timer: StoredTimer }
+type Located = InstanceKey & { readonly version: number; readonly position: number; readonly timer: StoredTimer }
 
 export const memoryTimers = (state: MemoryState): TimersService => ({
-  claim: ({ machines, now, limit, owner, until }) =>
+  claim: ({ machines, versions, now, limit, owner, until }) =>
     Effect.sync(() =>
-      claimable(state, machines, now)
+      claimable(state, machines, now, versions)
         .filter(({ timer }) => timer.due <= now)
         .sort(byDue)
         .slice(0, limit)
@@ -22,8 +22,16 @@ export const memoryTimers = (state: MemoryState): TimersService => ({
           return { machine, id, name: timer.name, entry: timer.entry, due: timer.due, attempts }
         }),
     ),
-  nextDue: (machines, now) =>
-    Effect.sync(() => Option.map(Option.fromNullishOr(claimable(state, machines, now).sort(byDue)[0]), ({ timer }) => timer.due)),
+  nextDue: (machines, now, versions) =>
+    Effect.sync(() => Option.map(Option.fromNullishOr(claimable(state, machines, now, versions).sort(byDue)[0]), ({ timer }) => timer.due)),
+  unserved: (machines, before) =>
+    Effect.sync(() => [
+      ...new Set(
+        located(state)
+          .filter(({ machine, timer }) => !machines.includes(machine) && timer.problem === undefined && timer.due <= before)
+          .map(({ machine }) => machine),
+      ),
+    ]),
   complete: (timer) => change(state, timer, () => undefined),
   release: (timer, owner) => change(state, timer, (found) => (found.owner === owner ? { ...found, owner: undefined, until: 0 } : found)),
   bury: (timer, problem) =>
@@ -50,12 +58,15 @@ export const memoryTimers = (state: MemoryState): TimersService => ({
 })
 
 const located = (state: MemoryState): Array<Located> =>
-  [...state.instances.values()].flatMap(({ record: { machine, id }, timers }, position) =>
-    [...timers.values()].map((timer) => ({ machine, id, position, timer })),
+  [...state.instances.values()].flatMap(({ record: { machine, id, version }, timers }, position) =>
+    [...timers.values()].map((timer) => ({ machine, id, version, position, timer })),
   )
 
-const claimable = (state: MemoryState, machines: ReadonlyArray<string>, now: number): Array<Located> =>
-  located(state).filter(({ machine, timer }) => machines.includes(machine) && timer.problem === undefined && timer.until <= now)
+const claimable = (state: MemoryState, machines: ReadonlyArray<string>, now: number, versions: MachineVersions = {}): Array<Located> =>
+  located(state).filter(
+    ({ machine, version, timer }) =>
+      machines.includes(machine) && version <= (versions[machine] ?? version) && timer.problem === undefined && timer.until <= now,
+  )
 
 const byDue = (left: Located, right: Located): number =>
   left.timer.due - right.timer.due || left.position - right.position || compareText(left.timer.name, right.timer.name)

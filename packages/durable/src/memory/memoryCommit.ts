@@ -18,6 +18,7 @@ export const memoryCommit = (state: MemoryState, commit: Commit): CommitOutcome 
   if (commit.snapshot !== undefined && commit.snapshot.sequence >= (instance.snapshot?.sequence ?? -1)) instance.snapshot = commit.snapshot
   changeTimers(instance, commit)
   for (const command of commit.commands) addRequested(state, commit, command)
+  for (const written of state.watchers) written(commit)
   return { _tag: "Stored" }
 }
 

@@ -133,5 +133,6 @@ const claimed = ({ machine, id, ...command }: MemoryCommand): ClaimedCommand => 
   sequence: command.sequence,
   priority: command.priority,
   attempts: command.attempts,
+  round: command.round,
   enqueuedAt: command.enqueuedAt,
 })

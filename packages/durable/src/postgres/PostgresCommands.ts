@@ -11,6 +11,7 @@ import { enqueueing } from "../sql/enqueueing.ts"
 import type { Row } from "../sql/Row.ts"
 import { textOf, wholeOf } from "../sql/Row.ts"
 import { sqlCommands } from "../sql/SqlCommands.ts"
+import { withRounds } from "./exchangeFunction.ts"
 import { notices } from "./notices.ts"
 
 export const postgresCommands = (
@@ -63,7 +64,7 @@ const exchanged = (rows: ReadonlyArray<Row>): Exchange => {
   return { claimed: claimed.sort(byTurn), refused, next, busy }
 }
 
-const callExchange = (schema: string): string => `select * from ${schema}.exchange_commands($1::text, $2::jsonb, $3::jsonb, $4::bigint)`
+const callExchange = (schema: string): string => `select * from ${schema}.${withRounds.name}($1::text, $2::jsonb, $3::jsonb, $4::bigint)`
 
 /** Rows: key, queue, slot, parameters, machine, id, priority, ordered, time, delay. */
 const insertCommands = (schema: string): string => `

@@ -19,6 +19,23 @@ export const openCommands = (schema: string, queue: string, moment: string, limi
     ))
   order by c.priority desc, c.id limit ${limit}`
 
+/** What the function is called, and the column of its answers that the first version of it did not have. */
+export interface ExchangeVersion {
+  readonly name: string
+  readonly column: string
+  readonly none: string
+  readonly value: string
+}
+
+export const withoutRounds: ExchangeVersion = { name: "exchange_commands", column: "", none: "", value: "" }
+
+export const withRounds: ExchangeVersion = {
+  name: "exchange_commands_in_rounds",
+  column: ", round integer",
+  none: ", null::integer",
+  value: ", c.round",
+}
+
 /**
  * Parameters: who asks; rows `[number, claim, status, problem, delay, attempts to take back]`; rows `[queue, limit]`; how
  * long a claim lasts. Answers rows of a kind: `refused` (number), `claimed`, `busy` (queue) and `next` (queue, and milliseconds as number).
@@ -26,11 +43,11 @@ export const openCommands = (schema: string, queue: string, moment: string, limi
  * A claim alone need not survive a crash of the server: what is not known to be claimed is claimed again. So it does not
  * wait for the disk, unless something is finished with it.
  */
-export const exchangeFunction = (schema: string): string => `
-create function ${schema}.exchange_commands(worker text, finished jsonb, wants jsonb, claim_millis bigint)
+export const exchangeFunction = (schema: string, { name, column, none, value }: ExchangeVersion): string => `
+create function ${schema}.${name}(worker text, finished jsonb, wants jsonb, claim_millis bigint)
 returns table (
   kind text, number bigint, claim integer, queue text, priority integer, attempts integer, sequence integer, enqueued_at bigint,
-  key text, slot text, parameters text, machine text, instance_id text
+  key text, slot text, parameters text, machine text, instance_id text${column}
 )
 language plpgsql
 set enable_seqscan = off
@@ -66,7 +83,7 @@ begin
         returning c.id
       )
       select 'refused', g.number, null::integer, null::text, null::integer, null::integer, null::integer, null::bigint, null::text,
-        null::text, null::text, null::text, null::text
+        null::text, null::text, null::text, null::text${none}
       from given g
       -- What was stored before, and told when nobody heard, is no refusal.
       where g.number not in (select id from done) and not exists (
@@ -102,7 +119,7 @@ begin
         room := greatest(0, allowed);
         pause := 500;
         return query select 'busy', null::bigint, null::integer, wanted, null::integer, null::integer, null::integer, null::bigint,
-          null::text, null::text, null::text, null::text, null::text;
+          null::text, null::text, null::text, null::text, null::text${none};
       end if;
     end if;
     if settings.rate_limit is not null then
@@ -124,7 +141,7 @@ begin
         returning c.*
       )
       select 'claimed', c.id, c.claims, c.queue, c.priority, c.attempts, c.sequence, c.enqueued_at, c.key, c.slot, c.parameters,
-        i.machine::text, i.id::text
+        i.machine::text, i.id::text${value}
       from claimed c left join ${schema}.instances i on i.instance = c.instance;
     get diagnostics taken = row_count;
 
@@ -156,7 +173,7 @@ begin
     end if;
     if pause is not null then
       return query select 'next', pause, null::integer, wanted, null::integer, null::integer, null::integer, null::bigint, null::text,
-        null::text, null::text, null::text, null::text;
+        null::text, null::text, null::text, null::text${none};
     end if;
   end loop;
 end

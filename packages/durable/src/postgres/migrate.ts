@@ -6,6 +6,7 @@ import type { SqlError } from "effect/unstable/sql/SqlError"
 import { migrating } from "../sql/migrating.ts"
 import { initial } from "./migrations/0001_initial.ts"
 import { commands } from "./migrations/0002_commands.ts"
+import { rounds } from "./migrations/0003_rounds.ts"
 
 /** The key of the advisory lock: "detent" in ASCII. */
 const lockKey = 0x646574656e74
@@ -35,4 +36,8 @@ export const migrateTables = (
   )
 
 export const migrate = (schema: string) =>
-  migrateTables(schema, "migrations", { "0001_initial": initial(schema), "0002_commands": commands(schema) })
+  migrateTables(schema, "migrations", {
+    "0001_initial": initial(schema),
+    "0002_commands": commands(schema),
+    "0003_rounds": rounds(schema),
+  })

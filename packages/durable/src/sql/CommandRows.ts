@@ -17,6 +17,7 @@ export const storedCommandOf = (row: Row): StoredCommand => ({
   priority: wholeOf(row, "priority"),
   ordered: flagOf(row, "ordered"),
   attempts: wholeOf(row, "attempts"),
+  round: wholeOf(row, "round"),
   runAt: wholeOf(row, "run_at"),
   worker: optionalTextOf(row, "claimed_by"),
   claimedUntil: optionalWholeOf(row, "claimed_until"),
@@ -36,6 +37,7 @@ export const claimedCommandOf = (row: Row): ClaimedCommand => ({
   sequence: wholeOf(row, "sequence"),
   priority: wholeOf(row, "priority"),
   attempts: wholeOf(row, "attempts"),
+  round: wholeOf(row, "round"),
   enqueuedAt: wholeOf(row, "enqueued_at"),
 })
 

@@ -65,8 +65,8 @@ export const sqlCommands = (dialect: Dialect): Omit<CommandsService, "isShared" 
 }
 
 const select = ({ sql, commands, instances }: Dialect, condition: Fragment, limit: number) => sql<Row>`
-  select c.id as number, c.key, c.queue, c.slot, c.parameters, c.sequence, c.status, c.priority, c.ordered, c.attempts, c.run_at,
-    c.claimed_by, c.claimed_until, c.last_error, c.enqueued_at, c.finished_at, i.machine, i.id as instance_id
+  select c.id as number, c.key, c.queue, c.slot, c.parameters, c.sequence, c.status, c.priority, c.ordered, c.attempts, c.round,
+    c.run_at, c.claimed_by, c.claimed_until, c.last_error, c.enqueued_at, c.finished_at, i.machine, i.id as instance_id
   from ${commands} c left join ${instances} i on i.instance = c.instance
   where ${condition} order by c.id limit ${limit}`
 
@@ -117,7 +117,8 @@ const retryable = (dialect: Dialect, { key, ...filter }: Retried): Fragment => {
 const revive = (dialect: Dialect, filter: Retried, now: Fragment) => {
   const { sql, commands } = dialect
   return sql<Row>`
-    update ${commands} set status = 'pending', dead = false, attempts = 0, run_at = ${now}, claimed_by = null, finished_at = null
+    update ${commands} set status = 'pending', dead = false, attempts = 0, round = round + 1, run_at = ${now}, claimed_by = null,
+      finished_at = null
     where dead and id in (select c.id from ${commands} c where ${retryable(dialect, filter)})
     returning id`
 }

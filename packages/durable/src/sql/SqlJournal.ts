@@ -11,10 +11,24 @@ import { anyMachine, persisting, subjectOf } from "../StoreFailure.ts"
 import type { Dialect } from "./Dialect.ts"
 import { eventOf, instanceOf, openedOf } from "./Records.ts"
 import type { Row } from "./Row.ts"
-import { textOf, wholeOf } from "./Row.ts"
+import { statusOf, textOf, wholeOf } from "./Row.ts"
 
 export const sqlJournal = (dialect: Dialect): Omit<JournalService, "commit" | "fork"> => ({
   open: (key) => persisting("open", key)(Effect.map(openRow(dialect, key), ([row]) => Option.map(Option.fromNullishOr(row), openedOf))),
+  transaction: dialect.sql.transactionService,
+  standings: (keys) =>
+    persisting(
+      "standings",
+      subjectOf(keys),
+    )(
+      Effect.map(standingRows(dialect, keys), (rows) => {
+        const found = new Map(rows.map((row) => [instanceName({ machine: textOf(row, "machine"), id: textOf(row, "id") }), row]))
+        return keys.map((key) => {
+          const row = found.get(instanceName(key))
+          return row === undefined ? undefined : { sequence: wholeOf(row, "sequence"), status: statusOf(row, "status") }
+        })
+      }),
+    ),
   openAll: (keys) =>
     persisting(
       "openAll",
@@ -92,6 +106,16 @@ const openRow = (dialect: Dialect, { machine, id }: InstanceKey) => {
     select ${openedColumns(dialect)}
     from ${instances} i left join ${snapshots} s on s.instance = i.instance
     where i.machine = ${machine} and i.id = ${id}`
+}
+
+const standingRows = ({ sql, instances, keys }: Dialect, requested: ReadonlyArray<InstanceKey>) => {
+  const [first, second] = requested
+  if (first !== undefined && second === undefined)
+    return sql<Row>`select machine, id, sequence, status from ${instances} where machine = ${first.machine} and id = ${first.id}`
+  return sql<Row>`
+    select i.machine, i.id, i.sequence, i.status
+    from ${keys(JSON.stringify(requested.map(({ machine, id }) => [machine, id])))} k
+    join ${instances} i on i.machine = k.machine and i.id = k.id`
 }
 
 const openRows = (dialect: Dialect, requested: ReadonlyArray<InstanceKey>) => {

@@ -6,6 +6,7 @@ import type { SqlError } from "effect/unstable/sql/SqlError"
 import { migrating } from "../sql/migrating.ts"
 import { initial } from "./migrations/0001_initial.ts"
 import { commands } from "./migrations/0002_commands.ts"
+import { rounds } from "./migrations/0003_rounds.ts"
 
 /** The migrations of one part of the package, in a table of their own: nobody gets tables of what is not used. */
 export const migrateTables = (
@@ -27,4 +28,8 @@ export const migrateTables = (
     }),
   )
 
-export const migrate = migrateTables("detent_migrations", { "0001_initial": initial, "0002_commands": commands })
+export const migrate = migrateTables("detent_migrations", {
+  "0001_initial": initial,
+  "0002_commands": commands,
+  "0003_rounds": rounds,
+})

@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import type { InstanceKey } from "../Commit.ts"
 import type { InstanceCursor } from "../Journal.ts"
 import { Journal } from "../Journal.ts"
 import type { StoreLayer } from "./StoreHooks.ts"
@@ -26,6 +27,24 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
         } while (after !== undefined)
         assert.deepStrictEqual(seen, expected)
         assert.strictEqual((yield* journal.list({ machine }, 25)).next, undefined)
+      }),
+    )
+
+    it.effect("tells how far instances have come, in the order asked for, of one or of many", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const { machine } = yield* freshKey
+        const keys = ["a", "b", "c"].map((id) => ({ machine, id }))
+        const [a, b, c] = keys as [InstanceKey, InstanceKey, InstanceKey]
+        yield* journal.commit([commit(a, -1), commit(c, -1)])
+        yield* journal.commit([commit(c, 0)])
+        yield* journal.setStatus(a, "held", "it no longer fits")
+        const held = { sequence: 0, status: "held" } as const
+        const running = { sequence: 1, status: "running" } as const
+        assert.deepStrictEqual(yield* journal.standings([c, b, a, c]), [running, undefined, held, running])
+        assert.deepStrictEqual(yield* journal.standings([a]), [held])
+        assert.deepStrictEqual(yield* journal.standings([b]), [undefined])
+        assert.deepStrictEqual(yield* journal.standings([]), [])
       }),
     )
 

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { InstanceKey, TimerRecord } from "../Commit.ts"
 import { Journal } from "../Journal.ts"
-import type { ClaimRequest } from "../Timers.ts"
+import type { ClaimRequest, MachineVersions } from "../Timers.ts"
 import { Timers } from "../Timers.ts"
 import type { StoreLayer } from "./StoreHooks.ts"
 import { commit, freshKey } from "./samples.ts"
@@ -49,6 +49,42 @@ export const timersConformance = <R = never>(name: string, store: StoreLayer<R>)
         const claims = Array.from({ length: 100 }, (_, node) => timers.claim(request(key, { owner: `node-${node}`, limit: 3 })))
         const claimed = (yield* Effect.all(claims, { concurrency: "unbounded" })).flat()
         assert.deepStrictEqual(claimed.map(({ name: one }) => one).sort(), names.map(({ name: one }) => one).sort())
+      }),
+    )
+
+    it.effect("135 timers of instances that a newer version wrote are left to those who know it", () =>
+      Effect.gen(function* () {
+        const timers = yield* Timers
+        const journal = yield* Journal
+        const key = yield* freshKey
+        const { summary } = commit(key, -1)
+        const write = (id: string, version: number, due: number) =>
+          commit({ ...key, id }, -1, { summary: { ...summary, version }, setTimers: [timer("t", 0, due)] })
+        yield* journal.commit([write("newer", 2, 10), write("older", 1, 20)])
+        const { machine } = key
+        assert.deepStrictEqual(yield* timers.nextDue([machine], 5, { [machine]: 1 }), Option.some(20))
+        assert.deepStrictEqual(yield* timers.nextDue([machine], 5, { [machine]: 2 }), Option.some(10))
+        const ids = (versions: MachineVersions) =>
+          Effect.map(timers.claim({ ...request(key, {}), versions }), (claimed) => claimed.map(({ id }) => id))
+        assert.deepStrictEqual(yield* ids({ [machine]: 1 }), ["older"])
+        assert.deepStrictEqual(yield* ids({ [machine]: 2, other: 1 }), ["newer"])
+      }),
+    )
+
+    it.effect("91 tells which machines have overdue timers that are not served, but no dead ones", () =>
+      Effect.gen(function* () {
+        const timers = yield* Timers
+        const [overdue, later, dead] = [yield* freshKey, yield* freshKey, yield* freshKey]
+        yield* set(overdue, [timer("t", 0, -100), timer("u", 0, -50)])
+        yield* set(later, [timer("t", 0, 500)])
+        yield* set(dead, [timer("t", 0, -100)])
+        yield* timers.bury({ ...dead, ...timer("t", 0, -100) }, "it fails")
+        const found = yield* timers.unserved([], -10)
+        assert.deepStrictEqual(
+          [overdue, later, dead].map(({ machine }) => found.filter((one) => one === machine).length),
+          [1, 0, 0],
+        )
+        assert.isFalse((yield* timers.unserved([overdue.machine], -10)).includes(overdue.machine))
       }),
     )
 

@@ -37,7 +37,7 @@ export abstract class ExecutionStoring implements Committing {
   /** As stored. */
   state: ExecutionState
   /** Who runs it, by the journal. */
-  protected owner: string | undefined
+  owner: string | undefined
   /** Who runs it, where that is another process that is alive: it is left to that one. */
   protected foreign: string | undefined
   /** Whether executions that wait for its end may not know of it. */

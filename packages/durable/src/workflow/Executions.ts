@@ -11,7 +11,7 @@ import { Execution } from "./Execution.ts"
 import type { ExecutionEvent } from "./ExecutionEvent.ts"
 import type { ExecutionKeeper, RegisteredWorkflow } from "./ExecutionKeeper.ts"
 import { machineOf } from "./ExecutionKey.ts"
-import { isEnded, type Phase } from "./ExecutionState.ts"
+import { isAtWork, isEnded, type Phase } from "./ExecutionState.ts"
 import { Gathering } from "./Gathering.ts"
 import type { NodeLease } from "./NodeLease.ts"
 import { patiently, type ReadExecution, readExecutions, readResult, Unreadable } from "./Reading.ts"
@@ -106,7 +106,26 @@ export class Executions implements ExecutionKeeper {
     if (this.#live.get(execution.name) !== execution) return
     this.#live.delete(execution.name)
     for (const look of [...this.#leaving]) look()
-    if (this.waiting.has(execution.name) && !this.#closed) this.look(execution.key)
+    if (this.#closed) return
+    if (isAtWork(execution.state.phase) && !execution.isMine) this.takeUp(execution.key, execution.owner)
+    else if (this.waiting.has(execution.name)) this.look(execution.key)
+  }
+
+  /**
+   * Goes on with an execution that is to be run, and is not by its owner: one that died, or this node in its former life. Who
+   * asks for it need not wait until it is found.
+   */
+  takeUp(key: InstanceKey, owner: string | undefined) {
+    if (this.#closed || !this.#workflows.has(key.machine)) return
+    const isAlive = owner === undefined || owner === this.owner ? Effect.succeed(false) : this.isAlive(owner)
+    this.environment.run(
+      Effect.map(isAlive, (is) => {
+        if (is || this.#closed || this.#live.has(instanceName(key))) return
+        this.use(key, (found) => {
+          if (found instanceof Execution) found.accept({ _tag: "Resumed", on: this.owner }, () => undefined)
+        })
+      }),
+    )
   }
 
   /** Uses an execution that is in memory or in the journal, at once when it is there. */
@@ -189,6 +208,7 @@ export class Executions implements ExecutionKeeper {
       if (record.status === "held") this.environment.run(this.#tellSleeping(key, held))
       else if (isEnded(record.tag as Phase)) this.environment.run(this.#tellEnd(name, opened))
       else if (record.tag === "Suspended") this.environment.run(this.#tellSleeping(key, { _tag: "Suspended", cause: undefined }))
+      else if (isAtWork(record.tag as Phase)) this.takeUp(key, record.reason)
     })
   }
 

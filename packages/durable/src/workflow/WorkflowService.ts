@@ -13,7 +13,7 @@ import type { AnyActivity } from "./ActivityRun.ts"
 import type { ClockSweep } from "./ClockSweep.ts"
 import { keyOf, machineOf } from "./ExecutionKey.ts"
 import { executionOf } from "./ExecutionOf.ts"
-import { isEnded, type Phase } from "./ExecutionState.ts"
+import { isAtWork, isEnded, type Phase } from "./ExecutionState.ts"
 import type { Executions } from "./Executions.ts"
 import { patiently, readEventAt, readResult } from "./Reading.ts"
 import { Steps } from "./Steps.ts"
@@ -131,6 +131,7 @@ const poll = (executions: Executions, workflow: Workflow.Any, key: InstanceKey):
     if (isEnded(record.tag as Phase)) {
       return Option.some(yield* completed(executions, workflow, key.id, yield* readResult(executions.journal, opened.value)))
     }
+    if (isAtWork(record.tag as Phase) && live === undefined) executions.takeUp(key, record.reason)
     if (record.tag !== "Suspended") return Option.none()
     const last = yield* readEventAt(executions.journal, record)
     const cause = last?._tag === "Suspended" ? last.cause : undefined

@@ -69,6 +69,9 @@ describe("stores made before commands were executed", () => {
       )
       yield* Effect.provide(old, PgClient.layer({ url: Redacted.make(url), maxConnections: 2 }))
       yield* Effect.provide(check, PostgresStore.layer({ url, maxConnections: 2 }))
+      // A process of the version before is not stopped by the upgrade: it claims with the function it knows.
+      const before = Effect.flatMap(SqlClient, (sql) => sql`select * from detent.exchange_commands('old', '[]', '[["order", 5]]', 1000)`)
+      yield* Effect.provide(before, PgClient.layer({ url: Redacted.make(url), maxConnections: 1 }))
     }),
   )
 })

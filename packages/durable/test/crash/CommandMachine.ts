@@ -1,5 +1,5 @@
 /** A machine that keeps asking for effects, and handlers that write down when they begin and end. */
-import { appendFileSync } from "node:fs"
+import { appendFileSync, existsSync } from "node:fs"
 import { CommandQueue } from "@detent/durable"
 import { CommandResult, Event, Machine, RetryPolicy, Slot, State } from "@detent/machine"
 import * as Effect from "effect/Effect"
@@ -40,6 +40,11 @@ const errand = (slowness: number) =>
     return fate > 0.8 ? yield* Effect.fail("busy" as const) : "done"
   })
 
+/** From now on work succeeds that was given up before. */
+export const repairFile = (log: string): string => `${log}.repaired`
+
+const isBroken = (log: string, token: string): boolean => token.endsWith("2") && !existsSync(repairFile(log))
+
 export const errands = (log: string, slowness: number) =>
   Machine.make({ name: "errands", state: S, event: E, effects, initial: S.Open({ heard: 0 }) })
     .on(S.Open, E.Ask, S.Open, ({ state, event, effects }) => {
@@ -57,7 +62,7 @@ export const errands = (log: string, slowness: number) =>
       note: { retry, queue: "notes" },
     })
     .build({
-      work: (_, { key }) => logged(log, key, errand(slowness)),
+      work: ({ token }, { key }) => logged(log, key, isBroken(log, token) ? CommandResult.failForGood("busy") : errand(slowness)),
       note: (parameters, { key }) =>
         logged(log, key, parameters.token.endsWith("3") ? CommandResult.alreadyExecuted("noted before") : Effect.void),
     })

@@ -19,6 +19,8 @@ export interface CommandProof {
   readonly executions: number
   /** How many commands were executed more than once. */
   readonly repeated: number
+  /** How many were retried by hand after they had failed for good. */
+  readonly retried: number
 }
 
 const query = (store: StoreAddress, statement: string): Promise<ReadonlyArray<Row>> => {
@@ -69,7 +71,13 @@ export const proveCommands = async (
   ]
   const statuses: Record<string, number> = {}
   for (const row of commands) statuses[String(row["status"])] = (statuses[String(row["status"])] ?? 0) + 1
-  return { problems, statuses, executions: executions.length, repeated: [...begun.values()].filter(({ length }) => length > 1).length }
+  return {
+    problems,
+    statuses,
+    executions: executions.length,
+    repeated: [...begun.values()].filter(({ length }) => length > 1).length,
+    retried: commands.filter((row) => Number(row["round"]) > 0).length,
+  }
 }
 
 const readLog = (log: string): ReadonlyArray<Execution> => {
@@ -111,27 +119,29 @@ const ended = (row: Row): ReadonlyArray<string> =>
 const executedRightly = (row: Row, begun: ReadonlyArray<Execution>): ReadonlyArray<string> => {
   const key = String(row["key"])
   const finishedAt = Number(row["finished_at"])
-  const attempts = Number(row["attempts"])
+  const round = Number(row["round"])
+  // Attempts are counted anew in every round.
+  const attempts = Number(row["attempts"]) + round * maxAttempts
   const late = begun.filter(({ at }) => at > finishedAt)
   return [
     ...late.map(({ at }) => `${key} began ${at - finishedAt} ms after its end was stored`),
     ...(row["status"] !== "failed" && begun.length === 0 ? [`${key} is ${String(row["status"])} and was never executed`] : []),
     ...(begun.length > attempts ? [`${key} was executed ${begun.length} times and counts ${attempts}`] : []),
-    ...(begun.length > maxAttempts ? [`${key} was executed ${begun.length} times of ${maxAttempts}`] : []),
+    ...(begun.length > maxAttempts * (round + 1) ? [`${key} was executed ${begun.length} times of ${maxAttempts}`] : []),
   ]
 }
 
-/** Of every piece of work that succeeded or failed for good, the instance heard once. */
+/** Of every piece of work that succeeded or failed for good, the instance heard once; once in each round where it was retried. */
 const heardOnce = (events: ReadonlyArray<Row>, byKey: ReadonlyMap<string, Row>): ReadonlyArray<string> => {
   const heard = new Map<string, number>()
-  for (const { dedupe_id: id } of events)
-    if (typeof id === "string" && id.startsWith("@command/")) heard.set(id.slice(9), (heard.get(id.slice(9)) ?? 0) + 1)
+  for (const { dedupe_id: id } of events) if (typeof id === "string" && id.startsWith("@")) heard.set(id, (heard.get(id) ?? 0) + 1)
   const told = events.filter((row) => row["tag"] === "Done" || row["tag"] === "Failed").length
-  const work = [...byKey.values()].filter((row) => row["slot"] === "work")
+  const expected = [...byKey.values()].filter((row) => row["slot"] === "work").flatMap(eventIds)
   return [
-    ...work
-      .filter((row) => heard.get(String(row["key"])) !== 1)
-      .map((row) => `of ${String(row["key"])} was heard ${heard.get(String(row["key"])) ?? 0} times`),
-    ...(told === work.length ? [] : [`${told} results were heard of ${work.length}`]),
+    ...expected.filter((id) => heard.get(id) !== 1).map((id) => `${id} was heard ${heard.get(id) ?? 0} times`),
+    ...(told === expected.length ? [] : [`${told} results were heard of ${expected.length}`]),
   ]
 }
+
+const eventIds = ({ key, round }: Row): ReadonlyArray<string> =>
+  Array.from({ length: Number(round) + 1 }, (_, index) => (index === 0 ? `@command/${String(key)}` : `@retry/${index}/${String(key)}`))

@@ -2,13 +2,18 @@
  * Processes that execute commands, killed with SIGKILL at any point. `DETENT_CRASH_KILLS=200 npm test -- crash/commands` kills
  * as often on each store.
  */
+import { writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as DeadLetters from "../../src/command/DeadLetters.ts"
+import * as PostgresStore from "../../src/PostgresStore.ts"
+import * as SqliteStore from "../../src/SqliteStore.ts"
 import { Chance } from "../simulation/Chance.ts"
 import { freshDatabase } from "../support/Postgres.ts"
 import { freshFile } from "../support/Sqlite.ts"
+import { repairFile } from "./CommandMachine.ts"
 import { CommandProcess } from "./CommandProcess.ts"
 import { allOver, type CommandProof, proveCommands } from "./CommandProof.ts"
 import type { StoreAddress } from "./Protocol.ts"
@@ -39,7 +44,18 @@ const killRepeatedly = async (store: StoreAddress, log: string, kills: number, a
     if (running.length >= atOnce) await running.shift()?.kill()
   }
   for (const one of running) await one.kill()
-  const last = await open(next, "last", 0)
+  const patient = await open(next, "patient", 0)
+  await allOver(store)
+  await patient.stop()
+  // What was given up is retried, and those who execute it are killed too.
+  writeFileSync(repairFile(log), "")
+  await retryDead(store)
+  for (let kill = 0; kill < 2; kill++) {
+    const one = await open(start(), `again${kill}`, 0)
+    await sleep(chance.between(5, 60))
+    await one.kill()
+  }
+  const last = await open(start(), "last", 0)
   await allOver(store)
   await last.stop()
   return proveCommands(
@@ -50,8 +66,14 @@ const killRepeatedly = async (store: StoreAddress, log: string, kills: number, a
   )
 }
 
-const check = ({ problems, statuses, executions, repeated }: CommandProof, kills: number) => {
+const retryDead = (store: StoreAddress): Promise<number> => {
+  const layer = store._tag === "Sqlite" ? SqliteStore.layer(store) : PostgresStore.layer({ url: store.url, maxConnections: 1 })
+  return Effect.runPromise(Effect.provide(DeadLetters.retryAll({ slot: "work" }), layer))
+}
+
+const check = ({ problems, statuses, executions, repeated, retried }: CommandProof, kills: number) => {
   expect(problems).toEqual([])
+  expect(retried).toBeGreaterThan(0)
   // Not that a run in which nothing happened is taken for a proof.
   expect(executions).toBeGreaterThan(kills * 5)
   expect(statuses["completed"]).toBeGreaterThan(kills)
@@ -68,7 +90,7 @@ describe("processes that execute commands, killed with -9", () => {
         const proof = yield* Effect.promise(() => killRepeatedly({ _tag: "Sqlite", filename }, join(dirname(filename), "log"), sqlite, 1))
         check(proof, sqlite)
       }),
-    60_000 + sqlite * 4000,
+    120_000 + sqlite * 4000,
   )
 
   const postgres = killsOn(12)
@@ -81,7 +103,7 @@ describe("processes that execute commands, killed with -9", () => {
         const proof = yield* Effect.promise(() => killRepeatedly({ _tag: "Postgres", url }, join(folder, "log"), postgres, 3))
         check(proof, postgres)
       }),
-    60_000 + postgres * 4000,
+    120_000 + postgres * 4000,
   )
 })
 

@@ -1,8 +1,13 @@
 /** Two engines over one store, without locks: what one remembers may be what the other has left behind. */
 import { Event, Machine, State } from "@detent/machine"
-import { expect } from "@effect/vitest"
+import { expect, it } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { Engine } from "../../src/Engine.ts"
 import * as MemoryStore from "../../src/MemoryStore.ts"
 import { makeKit } from "../../src/testing/engine/Rig.ts"
 
@@ -23,5 +28,25 @@ makeKit("outdated memory", MemoryStore.layer, {}).test("83 an event is not refus
     yield* there.send(E.Add())
     expect(yield* there.state).toEqual(S.Busy({ count: 1 }))
     expect(yield* Effect.flip(there.send(E.Never()))).toMatchObject({ _tag: "InvalidTransition", state: "Busy" })
+  }),
+)
+
+it.effect("84 a store in memory tells by itself what another engine wrote, and no time need pass", () =>
+  Effect.gen(function* () {
+    const store = Layer.succeedContext(yield* MemoryStore.make)
+    const open = Effect.map(Layer.build(Layer.fresh(Engine.layer()).pipe(Layer.provide(store))), (context) => Context.get(context, Engine))
+    const here = yield* (yield* open).start(machine, "x")
+    const there = yield* (yield* open).ensure(machine, "x")
+    const counted = yield* Effect.forkChild(there.waitFor((state) => state._tag === "Busy" && state.count === 2))
+    const changes = yield* Effect.forkChild(Stream.runCollect(Stream.take(there.changes, 4)))
+    const own = yield* Effect.forkChild(here.waitFor((state) => state._tag === "Busy"))
+    yield* Effect.yieldNow
+    yield* here.send(E.Start())
+    expect(yield* there.state).toEqual(S.Busy({ count: 0 }))
+    yield* here.send(E.Add())
+    yield* here.send(E.Add())
+    expect(yield* Fiber.join(counted)).toEqual(S.Busy({ count: 2 }))
+    expect(yield* Fiber.join(own)).toEqual(S.Busy({ count: 0 }))
+    expect(yield* Fiber.join(changes)).toEqual([S.Idle(), S.Busy({ count: 0 }), S.Busy({ count: 1 }), S.Busy({ count: 2 })])
   }),
 )

@@ -70,6 +70,7 @@ export class FaultyStore {
     return Context.make(Journal, {
       commit: (commits) => write(Effect.suspend(() => this.#commit(process, commits))),
       open: (key) => read(journal.open(key)),
+      standings: (keys) => read(journal.standings(keys)),
       openAll: (keys) => read(journal.openAll(keys)),
       events: (key, after, limit) => read(journal.events(key, after, limit)),
       tails: (keys) => read(journal.tails(keys)),
@@ -84,7 +85,8 @@ export class FaultyStore {
     }).pipe(
       Context.add(Timers, {
         claim: (request) => write(timers.claim(request)),
-        nextDue: (machines, now) => read(timers.nextDue(machines, now)),
+        nextDue: (machines, now, versions) => read(timers.nextDue(machines, now, versions)),
+        unserved: (machines, before) => read(timers.unserved(machines, before)),
         complete: (timer) => write(timers.complete(timer)),
         release: (timer, owner) => write(timers.release(timer, owner)),
         bury: (timer, problem) => write(timers.bury(timer, problem)),

@@ -56,6 +56,6 @@ export class BatchNotRetryable extends Schema.TaggedError<BatchNotRetryable>()("
 /** An item that was to be corrected is not a failed item of the batch. */
 export class ItemNotFailed extends Schema.TaggedError<ItemNotFailed>()("ItemNotFailed", { batchId: Schema.String, index: Schema.Int }) {
   override get message() {
-    return `item ${this.index} of batch ${this.batchId} is not there or has not failed; list the failed items to see which have`
+    return `item ${this.index} of batch ${this.batchId} is not there, has not failed, or is being tried again; list the failed items to see which have`
   }
 }

@@ -3,7 +3,7 @@
  * nobody waits for: whoever stores slowly reads slowly.
  */
 import { createHash, type Hash } from "node:crypto"
-import { createReadStream } from "node:fs"
+import { type FileHandle, open } from "node:fs/promises"
 import { Readable } from "node:stream"
 import { createGunzip } from "node:zlib"
 import { FileInvalid, type FileProblem, FileTooLarge, FileUnreadable } from "./FileProblem.ts"
@@ -24,8 +24,21 @@ export interface BytesOptions {
   readonly offset?: number
 }
 
+/** What tells a file that was written to from one that was not. */
+export interface FileStamp {
+  readonly fileSize: number
+  /** In milliseconds since 1970. */
+  readonly modifiedAt: number
+}
+
+export const stampOf = ({ size, mtimeMs }: { readonly size: number; readonly mtimeMs: number }): FileStamp => ({
+  fileSize: size,
+  modifiedAt: Math.floor(mtimeMs),
+})
+
 export class FileBytes {
   readonly #options: BytesOptions
+  #file: Promise<FileHandle> | undefined = undefined
   readonly #hash: Hash | undefined
   readonly #chunks: AsyncIterator<Buffer>
   /** Bytes of the file itself that have been read. */
@@ -53,13 +66,32 @@ export class FileBytes {
     return this.#hash?.copy().digest("hex") ?? ""
   }
 
+  /** How the file looks now. Rejects with a {@link FileProblem}. */
+  async stamp(): Promise<FileStamp> {
+    try {
+      return stampOf(await (await this.#open()).stat())
+    } catch (cause) {
+      throw this.#problemOf(cause)
+    }
+  }
+
   async close(): Promise<void> {
     await this.#chunks.return?.()
+    // A file that could not be opened has told so where it was read.
+    const file = await this.#file?.catch(() => undefined)
+    await file?.close()
+  }
+
+  #open(): Promise<FileHandle> {
+    this.#file ??= open(this.#options.path, "r")
+    return this.#file
   }
 
   async *#raw(offset: number): AsyncGenerator<Buffer, undefined> {
-    const { path, name, limits } = this.#options
-    for await (const chunk of createReadStream(path, { start: offset, highWaterMark: chunkBytes }) as AsyncIterable<Buffer>) {
+    const { name, limits } = this.#options
+    const file = await this.#open()
+    const chunks = file.createReadStream({ start: offset, highWaterMark: chunkBytes, autoClose: false })
+    for await (const chunk of chunks as AsyncIterable<Buffer>) {
       this.readBytes += chunk.length
       if (this.readBytes + offset > limits.maxFileBytes)
         throw new FileTooLarge({ file: name, what: "file", bytes: this.readBytes + offset, limit: limits.maxFileBytes })
@@ -102,6 +134,7 @@ export class FileBytes {
     const { code, message } = cause as { readonly code?: string; readonly message?: string }
     const isGzip = typeof code === "string" && (code.startsWith("Z_") || code.startsWith("ERR_ZLIB"))
     if (isGzip) return new FileInvalid({ file, problem: `it is gzip and cannot be unpacked: ${message}` })
-    return new FileUnreadable({ file, problem: code === "ENOENT" ? "there is no such file" : (message ?? String(cause)) })
+    const problem = code === "ENOENT" ? "there is no such file" : (message ?? String(cause))
+    return new FileUnreadable({ file, problem, while: "reading" })
   }
 }

@@ -2,14 +2,11 @@
 import { open, stat } from "node:fs/promises"
 import { createGunzip } from "node:zlib"
 import * as Effect from "effect/Effect"
-import { FileBytes } from "./FileBytes.ts"
+import { FileBytes, type FileStamp, stampOf } from "./FileBytes.ts"
 import { FileInvalid, type FileProblem, FileTooLarge, FileUnreadable, UnsupportedContentType } from "./FileProblem.ts"
 import type { UploadLimits } from "./UploadLimits.ts"
 
-export interface FileInspection {
-  readonly fileSize: number
-  /** In milliseconds since 1970: tells a file that was written to since. */
-  readonly modifiedAt: number
+export interface FileInspection extends FileStamp {
   readonly packed: boolean
   readonly contentType: string
 }
@@ -25,11 +22,11 @@ export const inspect = (
     if (contentType !== undefined && !isAccepted(contentType)) {
       return yield* Effect.fail(new UnsupportedContentType({ file: name, contentType }))
     }
-    const { size, mtimeMs } = yield* reading(name, () => stat(path))
-    if (size > limits.maxFileBytes) {
-      return yield* Effect.fail(new FileTooLarge({ file: name, bytes: size, limit: limits.maxFileBytes, what: "file" }))
+    const stamp = stampOf(yield* reading(name, () => stat(path)))
+    if (stamp.fileSize > limits.maxFileBytes) {
+      return yield* Effect.fail(new FileTooLarge({ file: name, bytes: stamp.fileSize, limit: limits.maxFileBytes, what: "file" }))
     }
-    if (size === 0) return yield* Effect.fail(new FileInvalid({ file: name, problem: "it is empty" }))
+    if (stamp.fileSize === 0) return yield* Effect.fail(new FileInvalid({ file: name, problem: "it is empty" }))
     const head = yield* reading(name, () => firstBytes(path))
     const packed = head[0] === 0x1f && head[1] === 0x8b
     const text = packed ? yield* unpackedHead(name, head) : head
@@ -39,7 +36,7 @@ export const inspect = (
       return yield* Effect.fail(new UnsupportedContentType({ file: name, contentType: shown }))
     }
     const found = layout === "array" ? "application/json" : "application/x-ndjson"
-    return { fileSize: size, modifiedAt: Math.floor(mtimeMs), packed, contentType: isJson(contentType) ? contentType : found }
+    return { ...stamp, packed, contentType: isJson(contentType) ? contentType : found }
   })
 
 /** The MD5 of a file. */
@@ -70,7 +67,7 @@ const reading = <A>(file: string, read: () => Promise<A>): Effect.Effect<A, File
     try: read,
     catch: (cause) => {
       const { code, message } = cause as { readonly code?: string; readonly message?: string }
-      return new FileUnreadable({ file, problem: code === "ENOENT" ? "there is no such file" : String(message) })
+      return new FileUnreadable({ file, problem: code === "ENOENT" ? "there is no such file" : String(message), while: "reading" })
     },
   })
 

@@ -46,13 +46,16 @@ export class FileTooLarge extends Schema.TaggedError<FileTooLarge>()("FileTooLar
   }
 }
 
-/** A file is there no more, or cannot be read. */
+/** A file is there no more, cannot be read, or could not be written when it was received. */
 export class FileUnreadable extends Schema.TaggedError<FileUnreadable>()("FileUnreadable", {
   file: Schema.String,
   problem: Schema.String,
+  while: Schema.Literals(["reading", "receiving"]),
 }) {
   override get message() {
-    return `${this.file} cannot be read: ${this.problem}; put it back and retry the batch`
+    const { file, problem } = this
+    if (this.while === "receiving") return `${file} cannot be kept: ${problem}; see that its folder can be written to, and send it again`
+    return `${file} cannot be read: ${problem}; put it back and retry the batch`
   }
 }
 

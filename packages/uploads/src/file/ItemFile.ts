@@ -1,7 +1,7 @@
 /** The items of a file, a few at a time, from its start or from behind an item. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { FileBytes } from "./FileBytes.ts"
+import { FileBytes, type FileStamp } from "./FileBytes.ts"
 import { FileInvalid, type FileProblem } from "./FileProblem.ts"
 import { ItemSplitter } from "./ItemSplitter.ts"
 import type { Layout, Position, RawItem } from "./RawItem.ts"
@@ -20,11 +20,13 @@ export interface ItemFileOptions {
 const pageBytes = 4_000_000
 
 export interface ItemFile {
-  /** At least one item and about `limit`, fewer if they are large, or none at the end of the file. */
+  /** At least one item and at most `limit`, fewer if they are large, or none at the end of the file. */
   readonly take: (limit: number) => Effect.Effect<ReadonlyArray<RawItem>, FileProblem>
   /** Bytes of the file itself, read so far. */
   readonly readBytes: () => number
   readonly layout: () => Layout | undefined
+  /** How the file that is being read looks now. It is the same file when another has taken its name, or it has none any more. */
+  readonly stamp: Effect.Effect<FileStamp, FileProblem>
   /** The MD5 of the file, once it has been read from its start to its end. */
   readonly md5: () => string
 }
@@ -44,8 +46,10 @@ export const openItems = ({ path, name, packed, limits, from }: ItemFileOptions)
       ...(resumed === undefined ? {} : { from: resumed }),
     })
     let ended = false
+    /** Items of the last bytes that were more than asked for: thousands where they are as small as a digit. */
+    let left: ReadonlyArray<RawItem> = []
     const take = async (limit: number): Promise<ReadonlyArray<RawItem>> => {
-      let taken: ReadonlyArray<RawItem> = []
+      let taken = left
       let length = 0
       while (!ended && (taken.length === 0 || (taken.length < limit && length < pageBytes))) {
         const chunk = await bytes.next()
@@ -54,20 +58,21 @@ export const openItems = ({ path, name, packed, limits, from }: ItemFileOptions)
         const more = chunk === undefined ? splitter.end() : splitter.push(chunk)
         taken = taken.length === 0 ? more : [...taken, ...more]
       }
-      return taken
+      left = taken.slice(limit)
+      return taken.slice(0, limit)
     }
     return {
-      // What FileBytes and ItemSplitter throw are file problems; anything else is a mistake of this program.
-      take: (limit) =>
-        Effect.catchDefect(
-          Effect.promise(() => take(limit)),
-          (defect) => (isFileProblem(defect) ? Effect.fail(defect) : Effect.die(defect)),
-        ),
+      take: (limit) => reading(() => take(limit)),
+      stamp: reading(() => bytes.stamp()),
       readBytes: () => bytes.readBytes,
       layout: () => splitter.layout,
       md5: () => bytes.md5(),
     }
   })
+
+/** What FileBytes and ItemSplitter throw are file problems; anything else is a mistake of this program. */
+const reading = <A>(read: () => Promise<A>): Effect.Effect<A, FileProblem> =>
+  Effect.catchDefect(Effect.promise(read), (defect) => (isFileProblem(defect) ? Effect.fail(defect) : Effect.die(defect)))
 
 const isFileProblem = (defect: unknown): defect is FileProblem => {
   if (defect instanceof FileInvalid) return true

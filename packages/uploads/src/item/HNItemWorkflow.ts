@@ -5,7 +5,7 @@
 import { EntityWorkflow, Processor, Registry } from "@detent/entity"
 import * as Schema from "effect/Schema"
 import { HNItemEntity, Reading } from "./HNItemEntity.ts"
-import type { ItemProblem } from "./ItemProblem.ts"
+import { duplicateProblem, type ItemProblem } from "./ItemProblem.ts"
 
 const decodeReading = Schema.decodeUnknownSync(Reading)
 
@@ -30,7 +30,7 @@ export const itemRegistry = Registry.make(HNItemEntity, {
 
 const problemOf = ({ problem, duplicateOf, hnId }: HNItemEntity): ItemProblem => {
   if (problem !== undefined) return problem
-  if (duplicateOf !== undefined) return { reason: "duplicate", message: `item ${duplicateOf} of the batch has the same id ${hnId}` }
+  if (duplicateOf !== undefined) return duplicateProblem(duplicateOf, hnId)
   return { reason: "invalid_field", message: "it has no id or no type" }
 }
 

@@ -25,3 +25,9 @@ export type ProblemReason = typeof ProblemReason.Type
 
 export const ItemProblem = Schema.Struct({ reason: ProblemReason, message: Schema.String })
 export type ItemProblem = typeof ItemProblem.Type
+
+/** Another item of the batch has the id. */
+export const duplicateProblem = (first: number, hnId: number | undefined): ItemProblem => ({
+  reason: "duplicate",
+  message: `item ${first} of the batch has the same id ${hnId}`,
+})

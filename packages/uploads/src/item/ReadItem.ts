@@ -81,8 +81,17 @@ const readFields = (
   }
   // Every field has been checked above.
   const checked = item as unknown as HNItem
-  const refused = check?.(checked)
+  const refused = check === undefined ? undefined : refusalOf(check, checked)
   return refused === undefined ? { _tag: "Good", item: checked } : bad("rejected", refused, known)
+}
+
+/** A check that throws has not accepted the item; the others are none of its concern. */
+const refusalOf = (check: ItemCheck, item: HNItem): string | undefined => {
+  try {
+    return check(item)
+  } catch (cause) {
+    return `its check failed: ${cause instanceof Error ? cause.message : String(cause)}`
+  }
 }
 
 /** PostgreSQL keeps no U+0000, and half a surrogate pair has no place in UTF-8. */
@@ -90,8 +99,8 @@ const isStorable = (value: string): boolean => !value.includes("\u0000") && valu
 
 const bad = (reason: ProblemReason, message: string, known: object = {}): ReadItem => ({
   _tag: "Bad",
-  // What was thrown may quote the item, and the item may hold anything.
-  problem: { reason, message: message.replaceAll("\u0000", "\\0").toWellFormed().slice(0, 500) },
+  // What was thrown may quote the item, and the item may hold anything. Cutting it may leave half a pair behind.
+  problem: { reason, message: message.slice(0, 500).replaceAll("\u0000", "\\0").toWellFormed() },
   ...known,
 })
 

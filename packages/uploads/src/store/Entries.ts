@@ -54,14 +54,26 @@ export const findStored = (
   return Effect.map(store.rows("findStored", DuplicateRow, found), (all) => new Map(all.map((row) => [row.hn_id, row.item_index])))
 }
 
-/** Failed items are about to be tried again. */
-export const beginRetry = (store: UploadStore, batch: number, indices: ReadonlyArray<number>): Effect.Effect<void, PersistenceFailed> => {
-  const { sql, entries, rows } = store.dialect
-  return store.run(
-    "beginRetry",
-    sql`
-      update ${entries} set state = 'processing'
-      where batch = ${batch} and state = 'failed' and item_index in (select cast(value as bigint) from ${rows(JSON.stringify(indices))})`,
+/**
+ * Failed items with their JSON, in the order of the file, which are about to be tried again; those too whose retry was cut off.
+ * They are read as they are marked, so that no correction comes in between.
+ */
+export const beginRetry = (
+  store: UploadStore,
+  batch: number,
+  after: number,
+  limit: number,
+): Effect.Effect<ReadonlyArray<FailedRow>, PersistenceFailed> => {
+  const { sql, entries } = store.dialect
+  const marked = sql`
+    update ${entries} set state = 'processing'
+    where batch = ${batch} and state <> 'stored' and item_index in (
+      select item_index from ${entries} where batch = ${batch} and state <> 'stored' and item_index > ${after}
+      order by item_index limit ${limit}
+    )
+    returning item_index, state, hn_id, line, byte_offset, attempts, reason, message, content`
+  return Effect.map(store.rows("beginRetry", FailedRow, marked), (rows) =>
+    rows.toSorted((left, right) => left.item_index - right.item_index),
   )
 }
 
@@ -91,12 +103,18 @@ export const updateEntries = (
       attempts,
     ]),
   )
+  // The list of indices makes SQLite look up each entry: without it, 100 of 30,000 failed ones took 1,064 ms, not 0.5.
   const updated = sql`
+    with retried as materialized (
+      select cast(value ->> 0 as bigint) as place, value ->> 1 as state, cast(value ->> 2 as bigint) as hn_id, value ->> 3 as reason,
+        value ->> 4 as message, cast(value ->> 5 as integer) as attempts
+      from ${rows(json)}
+    )
     update ${entries} as e
-    set state = value ->> 1, hn_id = cast(value ->> 2 as bigint), reason = value ->> 3, message = value ->> 4,
-      attempts = cast(value ->> 5 as integer), content = case when value ->> 1 = 'stored' then null else e.content end
-    from ${rows(json)}
-    where e.batch = ${batch} and e.item_index = cast(value ->> 0 as bigint) and e.state <> 'stored'
+    set state = r.state, hn_id = r.hn_id, reason = r.reason, message = r.message, attempts = r.attempts,
+      content = case when r.state = 'stored' then null else e.content end
+    from retried as r
+    where e.batch = ${batch} and e.item_index in (select place from retried) and e.item_index = r.place and e.state <> 'stored'
     returning item_index`
   return Effect.map(store.rows("updateEntries", IndexRow, updated), (all) => new Set(all.map((row) => row.item_index)))
 }
@@ -123,25 +141,7 @@ export const listEntries = (
   )
 }
 
-/** Failed items with their JSON, in the order of the file; those too whose retry was cut off. */
-export const failedEntries = (
-  store: UploadStore,
-  batch: number,
-  after: number,
-  limit: number,
-): Effect.Effect<ReadonlyArray<FailedRow>, PersistenceFailed> => {
-  const { sql, entries } = store.dialect
-  return store.rows(
-    "failedEntries",
-    FailedRow,
-    sql`
-      select item_index, state, hn_id, line, byte_offset, attempts, reason, message, content from ${entries}
-      where batch = ${batch} and state <> 'stored' and item_index > ${after}
-      order by item_index limit ${limit}`,
-  )
-}
-
-/** Gives a failed item other content; false where it is no failed item. */
+/** Gives a failed item other content; false where it is none, also while it is tried again with the content it has. */
 export const replaceContent = (
   store: UploadStore,
   batch: number,
@@ -151,7 +151,7 @@ export const replaceContent = (
   const { sql, entries } = store.dialect
   const replaced = sql`
     update ${entries} set content = ${content}
-    where batch = ${batch} and item_index = ${index} and state <> 'stored'
+    where batch = ${batch} and item_index = ${index} and state = 'failed'
     returning item_index`
   return Effect.map(store.rows("replaceContent", IndexRow, replaced), (rows) => rows.length > 0)
 }

@@ -5,11 +5,12 @@
 import { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import type { HNItem } from "../item/HNItem.ts"
 import { itemInstanceId, readingOf } from "../item/HNItemEntity.ts"
-import type { ItemProblem } from "../item/ItemProblem.ts"
+import { duplicateProblem, type ItemProblem } from "../item/ItemProblem.ts"
 import { type ReadItem, readItem } from "../item/ReadItem.ts"
 import { addCounts } from "../store/Batches.ts"
-import { beginRetry, failedEntries, findStored, updateEntries } from "../store/Entries.ts"
+import { beginRetry, findStored, type Retried, updateEntries } from "../store/Entries.ts"
 import type { BatchRow, FailedRow } from "../store/Rows.ts"
 import { insisting } from "./ExtractItems.ts"
 import type { Uploading } from "./Uploading.ts"
@@ -19,6 +20,8 @@ const pageSize = 100
 
 interface Tried {
   readonly row: FailedRow
+  /** Its content, whatever a check of your own says of it now. */
+  readonly content: ReadItem
   readonly read: ReadItem
   readonly duplicateOf: number | undefined
 }
@@ -33,7 +36,7 @@ export const retryItems = (uploading: Uploading, batch: BatchRow, key: string): 
   Effect.gen(function* () {
     let after = -1
     for (;;) {
-      const page = yield* insisting(uploading, failedEntries(uploading.store, batch.batch, after, pageSize))
+      const page = yield* insisting(uploading, beginRetry(uploading.store, batch.batch, after, pageSize))
       if (page.length === 0) return
       yield* retryPage(uploading, batch, page, key)
       after = page.at(-1)?.item_index ?? after
@@ -48,22 +51,23 @@ const retryPage = (
 ): Effect.Effect<void, PersistenceFailed> =>
   Effect.gen(function* () {
     const { store, check } = uploading
-    const indices = page.map((row) => row.item_index)
-    yield* insisting(uploading, beginRetry(store, batch.batch, indices))
-    const read = page.map((row) => readAgain(row, check))
-    const hnIds = read.flatMap((one) => (one._tag === "Good" ? [one.item.hnId] : []))
-    const known = new Map(yield* insisting(uploading, findStored(store, batch.batch, hnIds)))
+    const contents = page.map((row) => readAgain(row, undefined))
+    const known = new Map(yield* insisting(uploading, findStored(store, batch.batch, idsOf(contents))))
     const tried = page.map((row, position): Tried => {
-      const one = read[position] as ReadItem
-      const hnId = one._tag === "Good" ? one.item.hnId : undefined
+      const content = contents[position] as ReadItem
+      const read = check === undefined ? content : readAgain(row, check)
+      const hnId = read._tag === "Good" ? read.item.hnId : undefined
       const duplicateOf = hnId === undefined ? undefined : known.get(hnId)
       if (hnId !== undefined && duplicateOf === undefined) known.set(hnId, row.item_index)
-      return { row, read: one, duplicateOf }
+      return { row, content, read, duplicateOf }
     })
     const outcomes = yield* Effect.forEach(tried, (one) => insisting(uploading, tryAgain(uploading, batch, one, key)), {
       concurrency: pageSize,
     })
     yield* insisting(uploading, enter(uploading, batch, tried, outcomes))
+    // Half a million of them would stay in memory for as long as any instance does, 3 kB each.
+    const ids = page.map((row) => itemInstanceId(batch.batch_id, row.item_index))
+    yield* uploading.engine.release(uploading.itemWorkflow.machine, ids)
   })
 
 /** An item whose content was not kept stays what it was until it is corrected. */
@@ -102,20 +106,40 @@ const enter = (
   store.transact(
     "retryItems",
     Effect.gen(function* () {
-      const retried = tried.map(({ row, read }, position) => {
-        const { problem, attempts = row.attempts + 1 } = outcomes[position] ?? {}
-        return { index: row.item_index, hnId: read._tag === "Good" ? read.item.hnId : read.hnId, problem, attempts }
-      })
-      const entered = yield* updateEntries(store, batch, retried)
-      const stored = tried.flatMap(({ row, read }, position) =>
-        read._tag === "Good" && outcomes[position]?.problem === undefined && entered.has(row.item_index)
-          ? [{ batch, index: row.item_index, item: read.item }]
-          : [],
-      )
+      // Takes the lock on the batch: what is found stored below stays all there is.
+      yield* addCounts(store, batch, { stored: 0, failed: 0 })
+      const taken = new Map(yield* findStored(store, batch, idsOf(tried.map(({ content }) => content))))
+      const settled = tried.map((one, position) => settle(one, outcomes[position], taken))
+      const entered = yield* updateEntries(store, batch, settled)
+      const stored = settled.flatMap(({ index, item }) => (item !== undefined && entered.has(index) ? [{ batch, index, item }] : []))
       yield* store.run("writeItems", store.dialect.writeItems(stored))
       yield* addCounts(store, batch, { stored: stored.length, failed: -stored.length })
     }),
   )
+
+/**
+ * What is entered of an item. Its instance may have decided in a run that was cut off: then it is stored though a check thinks
+ * otherwise by now, unless another item of the batch has been stored under its id since.
+ */
+const settle = (
+  { row, content, read }: Tried,
+  outcome: Outcome | undefined,
+  taken: Map<number, number>,
+): Retried & { readonly item: HNItem | undefined } => {
+  const { item_index: index } = row
+  const { problem, attempts = row.attempts + 1 } = outcome ?? {}
+  const known = { index, hnId: read._tag === "Good" ? read.item.hnId : read.hnId, attempts, item: undefined }
+  if (outcome === undefined || problem !== undefined) return { ...known, problem: problem ?? stuck("processing") }
+  if (content._tag === "Bad") return { ...known, problem: content.problem }
+  const { item } = content
+  const first = taken.get(item.hnId)
+  if (first !== undefined && first !== index) return { ...known, problem: duplicateProblem(first, item.hnId) }
+  taken.set(item.hnId, index)
+  return { ...known, hnId: item.hnId, problem: undefined, item }
+}
+
+const idsOf = (contents: ReadonlyArray<ReadItem>): ReadonlyArray<number> =>
+  contents.flatMap((one) => (one._tag === "Good" ? [one.item.hnId] : []))
 
 const stuck = (state: string): ItemProblem => ({ reason: "invalid_field", message: `it is ${state}` })
 

@@ -8,8 +8,13 @@ import type { Address } from "../support/Databases.ts"
 export interface Work {
   readonly address: Address
   readonly batchId: string
-  readonly ask: { readonly _tag: "Upload"; readonly path: string } | { readonly _tag: "Resume" }
+  readonly ask: { readonly _tag: "Upload"; readonly path: string } | { readonly _tag: "Retry" } | { readonly _tag: "Resume" }
+  /** Where it kills itself. */
+  readonly dies?: Death
 }
+
+/** When so many items have been checked, each time the file is read, or when somebody is to be told of the outcome. */
+export type Death = { readonly _tag: "Checking"; readonly items: number } | { readonly _tag: "Telling" }
 
 export interface Finished {
   readonly _tag: "Finished"

@@ -5,8 +5,8 @@ import * as SqliteStore from "@detent/durable/SqliteStore"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
-import { Uploads } from "../../src/index.ts"
-import type { Told, Work } from "./WorkerProcess.ts"
+import { Uploads, type UploadsOptions } from "../../src/index.ts"
+import type { Death, Told, Work } from "./WorkerProcess.ts"
 
 const tell = (told: Told) => process.send?.(told)
 
@@ -15,15 +15,30 @@ const doWork = ({ batchId, ask }: Work) =>
     const uploads = yield* Uploads
     tell({ _tag: "Open" })
     // Whoever was killed may have got as far as asking.
+    if (ask._tag === "Retry") yield* uploads.retryFailed(batchId)
     if (ask._tag === "Upload") yield* Effect.catchTags(uploads.start(ask.path, { batchId }), { BatchExists: () => Effect.void })
     const { state, items, problem } = yield* uploads.finished(batchId)
     tell({ _tag: "Finished", state, items, problem: problem?.message })
   })
 
+/** Dies in the middle of a step, as it is told to. */
+const dying = (death: Death | undefined): UploadsOptions => {
+  const die = () => process.kill(process.pid, "SIGKILL")
+  if (death === undefined) return {}
+  if (death._tag === "Telling") return { notify: () => Effect.sync(die) }
+  let checked = 0
+  return {
+    check: () => {
+      if (++checked === death.items) die()
+      return undefined
+    },
+  }
+}
+
 process.on("message", (work: Work) => {
   const { address } = work
   const store = address._tag === "Sqlite" ? SqliteStore.layer({ filename: address.filename }) : PostgresStore.layer({ url: address.url })
-  const layer = Uploads.layer().pipe(
+  const layer = Uploads.layer(dying(work.dies)).pipe(
     Layer.provideMerge(Engine.layer({ worker: false })),
     Layer.provide(store),
     Layer.provide(Logger.layer([])),

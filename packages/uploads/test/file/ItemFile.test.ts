@@ -66,6 +66,22 @@ describe("the items of a file", () => {
     }),
   )
 
+  it.effect("items as small as a digit come in pages no larger than asked for", () =>
+    Effect.gen(function* () {
+      const path = `${yield* freshFolder}/items`
+      const count = 300_000
+      yield* Effect.promise(() => writeFile(path, `[${"1,".repeat(count - 1)}1]`))
+      const items = yield* openItems({ path, name: "items", packed: false, limits })
+      let taken = 0
+      for (let page = yield* items.take(2000); page.length > 0; page = yield* items.take(2000)) {
+        expect(page.length).toBeLessThanOrEqual(2000)
+        expect(page[0]?.index).toBe(taken)
+        taken += page.length
+      }
+      expect(taken).toBe(count)
+    }),
+  )
+
   it.effect("a few large items are a page, so that memory holds", () =>
     Effect.gen(function* () {
       const path = `${yield* freshFolder}/items`

@@ -64,20 +64,47 @@ describe("reading an item", () => {
     expect(readItem('{"id":1,"type":"story","by":"eve"}', check)).toMatchObject({ _tag: "Good" })
   })
 
+  it("fails an item whose check throws, and no other", () => {
+    const check = ({ by }: HNItem) => {
+      if (by === undefined) throw new Error("nobody is not in the list")
+      return undefined
+    }
+    expect(readItem('{"id":1,"type":"story"}', check)).toMatchObject({
+      problem: { reason: "rejected", message: "its check failed: nobody is not in the list" },
+    })
+    expect(readItem('{"id":1,"type":"story","by":"eve"}', check)).toMatchObject({ _tag: "Good" })
+  })
+
+  it("cuts what is told of an item, never in the middle of a character", () => {
+    const told = readItem('{"id":1,"type":"story"}', () => `x${"🚀".repeat(400)}`)
+    const message = told._tag === "Bad" ? told.problem.message : ""
+    expect([message.length, message.isWellFormed()]).toEqual([500, true])
+  })
+
   it.prop("whatever JSON is given, it is an item or a reason, never an exception", [Schema.Json], ([value]) => {
     expect(["Good", "Bad"]).toContain(readItem(JSON.stringify(value))._tag)
   })
 
   it.prop(
-    "a field is accepted exactly where the schema of items accepts it",
-    [Schema.Literals(Object.keys(HNItem.fields)), Schema.Union([Schema.Json, Schema.Int, Schema.Array(Schema.Int)])],
-    ([name, value]) => {
-      if (value === null) return
-      const item = { hnId: 1, type: "story", [name]: value }
-      const texts = typeof value === "string" && (!value.isWellFormed() || value.includes("\u0000"))
-      expect(readItem(JSON.stringify(item))._tag === "Good").toBe(Schema.is(HNItem)(JSON.parse(JSON.stringify(item))) && !texts)
+    "an item is read exactly where its schema decodes it, and to the same",
+    [
+      HNItem,
+      Schema.Array(
+        Schema.Tuple([Schema.Literals(Object.keys(HNItem.fields)), Schema.Union([Schema.Json, Schema.Int, Schema.Array(Schema.Int)])]),
+      ),
+    ],
+    ([item, changes]) => {
+      const changed = { ...item, ...Object.fromEntries(changes.slice(0, 2)) }
+      const text = JSON.stringify(changed)
+      const given: object = JSON.parse(text)
+      const known = Object.entries(given).filter(([, value]) => value !== null)
+      const decoded = Schema.decodeUnknownOption(HNItem)(Object.fromEntries(known))
+      const storable = known.every(([, value]) => typeof value !== "string" || (value.isWellFormed() && !value.includes("\u0000")))
+      const read = readItem(text)
+      expect(read._tag).toBe(decoded._tag === "Some" && storable ? "Good" : "Bad")
+      if (read._tag === "Good" && decoded._tag === "Some") expect(read.item).toEqual(decoded.value)
     },
-    { arbitrary: { runs: 500 } },
+    { arbitrary: { runs: 1000 } },
   )
 
   it.prop("an item is read as it was written", [HNItem], ([item]) => {

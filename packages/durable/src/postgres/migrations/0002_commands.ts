@@ -12,7 +12,7 @@
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
-import { exchangeFunction } from "../exchangeFunction.ts"
+import { exchangeFunction, withoutRounds } from "../exchangeFunction.ts"
 
 const statements = (schema: string) => [
   `alter table ${schema}.commands
@@ -43,7 +43,7 @@ const statements = (schema: string) => [
     rate_interval bigint,
     starts jsonb not null default '[]'
   )`,
-  exchangeFunction(schema),
+  exchangeFunction(schema, withoutRounds),
 ]
 
 export const commands = (schema: string) =>

@@ -70,7 +70,7 @@ export const requested: Topic = (it) => {
       const times = (id: string) => runs.filter((run) => run === id).length
       assert.deepStrictEqual([times("hopeless"), times("busy"), times("defect"), times("in time")], [1, 3, 3, 2])
       yield* ended(name, { completed: 1, failed: 3, skipped: 4 })
-      assert.strictEqual((yield* stored(`${name}/busy/1/0`)).problem, "Declined")
+      assert.strictEqual((yield* stored(`${name}/busy/1/0`)).problem, `{"_tag":"Declined","reason":"line busy"}`)
     }),
   )
 

@@ -29,6 +29,7 @@ export const storing: Topic = (it, { inTransaction }) => {
         priority: 3,
         ordered: false,
         attempts: 0,
+        round: 0,
         worker: undefined,
         claimedUntil: undefined,
         problem: undefined,

@@ -7,7 +7,9 @@ import type { StoreLayer } from "../StoreHooks.ts"
 import { bulk } from "./bulk.ts"
 import { conflicting } from "./conflicting.ts"
 import { crowds } from "./crowds.ts"
+import { deploying } from "./deploying.ts"
 import { failures } from "./failing.ts"
+import { following } from "./following.ts"
 import { grouping } from "./grouping.ts"
 import { keeping } from "./keeping.ts"
 import { leading } from "./leading.ts"
@@ -17,10 +19,13 @@ import { outages } from "./outages.ts"
 import { pruning } from "./pruning.ts"
 import { type EngineKitOptions, makeKit } from "./Rig.ts"
 import { recovering } from "./recovering.ts"
+import { refusing } from "./refusing.ts"
+import { repairing } from "./repairing.ts"
 import { replaying } from "./replaying.ts"
 import { sending } from "./sending.ts"
 import { sweeping } from "./sweeping.ts"
 import { timeouts } from "./timeouts.ts"
+import { unserved } from "./unserved.ts"
 import { versions } from "./versions.ts"
 
 const topics = [
@@ -35,10 +40,15 @@ const topics = [
   replaying,
   pruning,
   conflicting,
+  following,
   sweeping,
   leading,
   locking,
   versions,
+  deploying,
+  repairing,
+  refusing,
+  unserved,
   keeping,
   grouping,
 ]

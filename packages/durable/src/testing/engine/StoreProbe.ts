@@ -2,8 +2,8 @@
 import { PersistenceFailed } from "@detent/machine"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type { Commit, CommitOutcome } from "../../Commit.ts"
-import { Journal, type OpenedInstance } from "../../Journal.ts"
+import type { Commit, CommitOutcome, InstanceKey } from "../../Commit.ts"
+import { type InstancePage, Journal, type OpenedInstance } from "../../Journal.ts"
 import { Leases } from "../../Leases.ts"
 import { type ClaimedTimer, type ClaimRequest, Timers } from "../../Timers.ts"
 
@@ -13,6 +13,8 @@ export type Outcomes = Effect.Effect<ReadonlyArray<CommitOutcome>, PersistenceFa
 export class StoreProbe {
   /** Every group commit, as it was asked for. */
   readonly batches: Array<ReadonlyArray<Commit>> = []
+  /** Whose standings were asked for, question by question. */
+  readonly standings: Array<ReadonlyArray<InstanceKey>> = []
   readonly claims: Array<ClaimRequest> = []
   readonly claimed: Array<ReadonlyArray<ClaimedTimer>> = []
   /** What becomes of a group commit. */
@@ -21,6 +23,8 @@ export class StoreProbe {
   onOpen: <A>(open: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (open) => open
   /** What becomes of a reading of events, of one instance or of many. */
   onEvents: <A>(read: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (read) => read
+  /** What becomes of a list. */
+  onList: (list: Effect.Effect<InstancePage, PersistenceFailed>) => Effect.Effect<InstancePage, PersistenceFailed> = (list) => list
   onClaim: <A>(claim: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (claim) => claim
   /** What becomes of a request about a lease. */
   onLease: <A>(request: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (request) => request
@@ -36,7 +40,9 @@ export class StoreProbe {
     const timers = Context.get(store, Timers)
     const leases = Context.get(store, Leases)
     return Context.make(Journal, {
+      // With this hand between them, no store is local.
       ...(journal.writers === undefined ? {} : { writers: journal.writers }),
+      ...(journal.transaction === undefined ? {} : { transaction: journal.transaction }),
       commit: (commits) =>
         this.#whileAlive(
           Effect.suspend(() => {
@@ -45,13 +51,20 @@ export class StoreProbe {
           }),
         ),
       open: (key) => this.#read(journal.open(key)),
+      standings: (keys) =>
+        this.#read(
+          Effect.suspend(() => {
+            this.standings.push(keys)
+            return journal.standings(keys)
+          }),
+        ),
       openAll: (keys): Effect.Effect<ReadonlyArray<OpenedInstance>, PersistenceFailed> => this.#read(journal.openAll(keys)),
       events: (key, after, limit) => this.#read(Effect.suspend(() => this.onEvents(journal.events(key, after, limit)))),
       tails: (keys) => this.#read(Effect.suspend(() => this.onEvents(journal.tails(keys)))),
       findDuplicate: (key, dedupeId) => this.#read(journal.findDuplicate(key, dedupeId)),
       saveSnapshot: (key, snapshot) => this.#whileAlive(journal.saveSnapshot(key, snapshot)),
       prune: (key, through, after) => this.#whileAlive(journal.prune(key, through, after)),
-      list: (filter, limit, after) => this.#read(journal.list(filter, limit, after)),
+      list: (filter, limit, after) => this.#read(Effect.suspend(() => this.onList(journal.list(filter, limit, after)))),
       count: (machine) => this.#read(journal.count(machine)),
       setStatus: (key, status, reason) => this.#whileAlive(journal.setStatus(key, status, reason)),
       rewrite: (key, event) => this.#whileAlive(journal.rewrite(key, event)),
@@ -65,7 +78,8 @@ export class StoreProbe {
               return Effect.tap(this.onClaim(timers.claim(request)), (claimed) => Effect.sync(() => this.claimed.push(claimed)))
             }),
           ),
-        nextDue: (machines, now) => this.#whileAlive(timers.nextDue(machines, now)),
+        nextDue: (machines, now, versions) => this.#whileAlive(timers.nextDue(machines, now, versions)),
+        unserved: (machines, before) => this.#whileAlive(timers.unserved(machines, before)),
         complete: (timer) => this.#whileAlive(timers.complete(timer)),
         release: (timer, owner) => this.#whileAlive(timers.release(timer, owner)),
         bury: (timer, problem) => this.#whileAlive(timers.bury(timer, problem)),

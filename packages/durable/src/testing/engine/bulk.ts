@@ -3,7 +3,7 @@ import { PersistenceFailed } from "@detent/machine"
 import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import { Job, S, T, TimedCall } from "./Machines.ts"
+import { E, Job, S, T, TimedCall } from "./Machines.ts"
 import type { Kit } from "./Rig.ts"
 import { outage } from "./StoreProbe.ts"
 
@@ -74,6 +74,29 @@ export const bulk = ({ describe, test }: Kit) =>
         probe.onCommit = () => Effect.fail(outage())
         const fiber = yield* Effect.forkChild(Effect.flip(engine.startAll(Job, entries(2))), { startImmediately: true })
         expect(yield* passFor(fiber)).toBeInstanceOf(PersistenceFailed)
+      }))
+
+    test("many that were asked something can be let go at once; they are asked again like any other", ({ open }) =>
+      Effect.gen(function* () {
+        const { engine } = yield* open()
+        yield* engine.startAll(Job, entries(50))
+        const add = (id: string) => Effect.flatMap(engine.ensure(Job, id, S.Idle({ n: 0 })), (job) => job.send(E.Add({ by: 1 })))
+        const ids = entries(50).map(({ id }) => id)
+        yield* Effect.forEach(ids, add, { concurrency: 50 })
+        expect(yield* engine.live).toBe(50)
+        yield* engine.release(Job, [...ids.slice(10), "nobody"])
+        expect(yield* engine.live).toBe(10)
+        yield* Effect.forEach(ids, add, { concurrency: 50 })
+        expect(yield* (yield* engine.ensure(Job, "j-30", S.Idle({ n: 0 }))).state).toEqual(S.Busy({ n: 32 }))
+      }))
+
+    test("one that is at work is not let go", ({ open }) =>
+      Effect.gen(function* () {
+        const { engine } = yield* open()
+        const Working = Job.spawn(S.Busy, () => Effect.never)
+        yield* engine.start(Working, "j", S.Busy({ n: 1 }))
+        yield* engine.release(Working, ["j"])
+        expect(yield* engine.live).toBe(1)
       }))
 
     test("an engine that has stopped starts nothing", ({ open, journal }) =>

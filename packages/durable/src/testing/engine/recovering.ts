@@ -217,12 +217,12 @@ export const recovering = ({ describe, test }: Kit) =>
         const sends = yield* Effect.forEach([E.Add({ by: 1 }), E.Add({ by: 2 }), E.Pause()], (event) =>
           Effect.forkChild(job.send(event), { startImmediately: true }),
         )
-        const starting = yield* Effect.forkChild(engine.start(Job, "k"), { startImmediately: true })
+        const starting = yield* Effect.forkChild(engine.start(Slow, "k"), { startImmediately: true })
         yield* quiet
         const closing = yield* Effect.forkChild(close, { startImmediately: true })
         yield* quiet
         expect(yield* Effect.flip(job.send(E.Add({ by: 3 })))).toMatchObject({ _tag: "MachineStopped", reason: "the engine was stopped" })
-        expect(yield* Effect.flip(engine.start(Job, "l"))).toMatchObject({ _tag: "MachineStopped" })
+        expect(yield* Effect.flip(engine.start(Slow, "l"))).toMatchObject({ _tag: "MachineStopped" })
         yield* Deferred.succeed(gate, undefined)
         yield* quiet
         expect(closing.pollUnsafe()).toBeUndefined()

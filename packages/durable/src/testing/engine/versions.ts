@@ -112,7 +112,7 @@ export const versions = ({ describe, test }: Kit) =>
         yield* newer.close
         const { engine } = yield* open()
         const order = yield* Effect.flatMap(engine.get(first, "o"), Effect.fromOption)
-        expect((yield* Effect.flip(order.state)).message).toMatch(/written by version 2, and this is version 1/)
+        expect((yield* Effect.flip(order.state)).message).toBe("order o was written by version 2, this process knows 1; deploy it here too")
       }))
 
     test("136 the check lists every instance that would fail and none that would not, and touches none", ({ open, record }) =>
@@ -155,29 +155,6 @@ export const versions = ({ describe, test }: Kit) =>
         const again = yield* Effect.flatMap(fixed.engine.get(first, "o"), Effect.fromOption)
         expect(yield* again.state).toEqual(S1.Paid({ total: 5 }))
         expect(yield* record(key("o"))).toMatchObject({ status: "running", sequence: 2 })
-      }))
-
-    test("77 a repair replaces the event and lets the instance go on; one that does not fit leaves it held", ({ open, record, events }) =>
-      Effect.gen(function* () {
-        const old = yield* open()
-        const order = yield* old.engine.start(first, "o")
-        for (const event of [E1.Put({ price: 5 }), E1.Pay()]) yield* order.send(event, { id: event._tag })
-        yield* old.close
-        const { engine } = yield* open()
-        const held = yield* Effect.flatMap(engine.get(strict, "o"), Effect.fromOption)
-        yield* Effect.flip(held.state)
-        expect(yield* Effect.flip(engine.repair(strict, "o", 7, E1.Gift()))).toMatchObject({ _tag: "InstanceNotFound" })
-        expect(yield* Effect.flip(engine.repair(strict, "o", 2, E1.Pay()))).toMatchObject({ _tag: "EventReplayError" })
-        expect(yield* record(key("o"))).toMatchObject({ status: "held" })
-        const repaired = yield* engine.repair(strict, "o", 2, E1.Put({ price: 10 }))
-        expect(yield* repaired.state).toEqual(S1.Cart({ total: 15 }))
-        yield* repaired.send(E1.Put({ price: 1 }))
-        expect(yield* record(key("o"))).toMatchObject({ status: "running", sequence: 3, reason: undefined })
-        expect((yield* events(key("o"))).map(({ tag, dedupeId }) => [tag, dedupeId])).toEqual([
-          ["Put", "Put"],
-          ["Put", "Pay"],
-          ["Put", undefined],
-        ])
       }))
 
     test("77 a definition that fits again lets held instances go on when it is registered, with their work and deadlines", ({

@@ -2,6 +2,7 @@
 import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as DurableDeferred from "effect/unstable/workflow/DurableDeferred"
 import * as Workflow from "effect/unstable/workflow/Workflow"
@@ -96,6 +97,33 @@ export const restarting = ({ describe, test }: Kit) => {
         yield* open(workflows)
         yield* reaches(Job, id, "Completed")
         expect(calls.all).toEqual(["one", "two", "two", "three"])
+      }))
+
+    test("an execution of a node's former life goes on at once when somebody asks for it: to run it, to start it, to poll it", ({
+      open,
+      until,
+      reaches,
+    }) =>
+      Effect.gen(function* () {
+        const calls = new Calls()
+        let isStuck = true
+        const workflows = Job.toLayer(({ id }) => (isStuck ? Effect.as(calls.stuck(`stuck ${id}`), "") : calls.activity(`free ${id}`)))
+        const first = yield* open(workflows)
+        const ids = ["run", "started", "polled"]
+        const [, started = "", polled = ""] = yield* first.run(Effect.forEach(ids, (id) => Job.execute({ id }, { discard: true })))
+        yield* until(() => ids.every((id) => calls.of(`stuck ${id}`) === 1))
+        yield* first.crash
+        isStuck = false
+        const probe = new StoreProbe()
+        // Whoever looks for executions that nobody runs passes these by, as it does while they are being asked for.
+        probe.onList = () => Effect.succeed({ instances: [], next: undefined })
+        const second = yield* open(workflows, { probe })
+        expect(yield* second.run(Job.execute({ id: "run" }))).toBe("free run")
+        yield* second.run(Job.execute({ id: "started" }, { discard: true }))
+        yield* reaches(Job, started, "Completed")
+        expect(yield* second.run(Job.poll(polled))).toEqual(Option.none())
+        yield* reaches(Job, polled, "Completed")
+        expect(ids.map((id) => calls.of(`free ${id}`))).toEqual([1, 1, 1])
       }))
 
     test("an execution whose workflow is registered later goes on then", ({ open, until, reaches, pass, record }) =>

@@ -74,7 +74,7 @@ export const suspending = ({ describe, test }: Kit) => {
         expect(calls.all).toEqual(["read"])
       }))
 
-    test("a schedule for suspended executions of the user's own is followed, and is over when it is over", ({ open, pass, until }) =>
+    test("a schedule for suspended executions of the user's own is followed, and is over when it is over", ({ open, inTime }) =>
       Effect.gen(function* () {
         const Hasty = Workflow.make("Hasty", {
           payload: {},
@@ -88,8 +88,11 @@ export const suspending = ({ describe, test }: Kit) => {
             exit = ended
           }),
         )
-        for (let second = 0; second < 6 && exit === undefined; second++) yield* pass("1 second")
-        yield* until(() => exit !== undefined)
+        yield* inTime(
+          Effect.sync(() => exit),
+          (ended) => ended !== undefined,
+          "1 second",
+        )
         expect(exit !== undefined && Exit.isFailure(exit) && String(Cause.squash(exit.cause))).toContain("suspendedRetrySchedule exhausted")
       }))
   })

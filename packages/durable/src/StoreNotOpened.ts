@@ -1,0 +1,45 @@
+/**
+ * A store that cannot be opened: where it was to be, why not, and what to do about it. Told at once, when the store's layer is
+ * built. Of an address there is nothing in it but host, port and database: the rest may be secret.
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import type { MigrationError } from "effect/unstable/sql/Migrator"
+import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
+
+export class StoreNotOpened extends Schema.TaggedError<StoreNotOpened>()("StoreNotOpened", {
+  store: Schema.Literals(["SQLite", "PostgreSQL"]),
+  /** A file, or host, port and database. */
+  place: Schema.String,
+  problem: Schema.String,
+  nextStep: Schema.String,
+}) {
+  override get message() {
+    const what = this.store === "SQLite" ? `open ${this.place}` : `reach PostgreSQL at ${this.place}`
+    return `cannot ${what}: ${this.problem}; ${this.nextStep}`
+  }
+}
+
+/** How opening a store may fail; a migration that fails is told as such. */
+export type StoreOpenError = MigrationError | SqlError | StoreNotOpened
+
+/** What a failure of the client means for whoever opens the store; undefined where it is best told as it is. */
+export type Explain = (error: unknown) => StoreNotOpened | undefined
+
+/** The layer with its failures explained, and with what a client throws while it connects. */
+export const explaining =
+  (explain: Explain) =>
+  <A, R>(layer: Layer.Layer<A, StoreOpenError, R>): Layer.Layer<A, StoreOpenError, R> =>
+    Layer.effectContext(
+      Layer.build(layer).pipe(
+        Effect.mapError((error) => explain(error) ?? error),
+        Effect.catchDefect((defect) => {
+          const explained = explain(defect)
+          return explained === undefined ? Effect.die(defect) : Effect.fail(explained)
+        }),
+      ),
+    )
+
+/** What the database or the operating system said. */
+export const causeOf = (error: unknown): unknown => (isSqlError(error) ? error.reason.cause : error)

@@ -1,0 +1,14 @@
+/**
+ * Commands that failed for good and are retried by hand begin a new round; what follows from them is heard once in each. The
+ * function that claims them tells the round, under a new name: processes of the version before go on calling theirs.
+ */
+import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { exchangeFunction, withRounds } from "../exchangeFunction.ts"
+
+export const rounds = (schema: string) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    yield* sql.unsafe(`alter table ${schema}.commands add column round integer not null default 0`)
+    yield* sql.unsafe(exchangeFunction(schema, withRounds))
+  })

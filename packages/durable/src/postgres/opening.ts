@@ -1,0 +1,50 @@
+/** Why a PostgreSQL server cannot be used, in words: by the codes of the operating system and those of the server. */
+import * as Predicate from "effect/Predicate"
+import { isSqlError } from "effect/unstable/sql/SqlError"
+import { causeOf, type Explain, StoreNotOpened } from "../StoreNotOpened.ts"
+
+const starting = "start PostgreSQL there, or correct the address"
+const naming = "correct the name of the host"
+const reaching = "look after the network between here and there, or correct the address"
+const allowing = "correct the user and the password in the address"
+
+const nextSteps: { readonly [code: string]: string } = {
+  ECONNREFUSED: starting,
+  ENOENT: starting,
+  ENOTFOUND: naming,
+  EAI_AGAIN: naming,
+  "28P01": allowing,
+  "28000": `${allowing}, or let them in by pg_hba.conf`,
+  "3D000": "create the database, or correct the address",
+  "42501": "let the user create a schema in the database",
+  "53300": "give this store fewer connections (maxConnections), or PostgreSQL more (max_connections)",
+  "57P03": "wait until PostgreSQL has started, and try again",
+}
+
+export const explainPostgres = (url: string): Explain => {
+  if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)) {
+    // What could not be read is not repeated: there may be a password in it.
+    const nextStep = "give one such as postgres://user:password@localhost:5432/orders"
+    const problem = "it is no address of a PostgreSQL server"
+    return () => new StoreNotOpened({ store: "PostgreSQL", place: "an unknown address", problem, nextStep })
+  }
+  const place = placeOf(new URL(url))
+  return (error) => {
+    const cause = causeOf(error)
+    const code = Predicate.hasProperty(cause, "code") && typeof cause.code === "string" ? cause.code : ""
+    const isConnecting = isSqlError(error) && error.reason.operation === "connect"
+    const nextStep = nextSteps[code] ?? (isConnecting ? reaching : undefined)
+    return nextStep === undefined ? undefined : new StoreNotOpened({ store: "PostgreSQL", place, problem: wordsOf(cause, code), nextStep })
+  }
+}
+
+const placeOf = ({ hostname, port, pathname, username }: URL): string => {
+  const database = pathname === "" || pathname === "/" ? `/${username}` : pathname
+  return `${hostname === "" ? "localhost" : hostname}:${port === "" ? 5432 : port}${database}`
+}
+
+/** The words of the server are its own; those of the operating system would name the address a second time. */
+const wordsOf = (cause: unknown, code: string): string => {
+  if (/^E[A-Z_]+$/.test(code)) return code
+  return cause instanceof Error ? cause.message : String(cause)
+}

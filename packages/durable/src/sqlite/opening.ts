@@ -1,0 +1,64 @@
+/** A SQLite file that is to be opened: its folder is made where there is none, and what stands in the way is said in words. */
+import { mkdirSync, statSync } from "node:fs"
+import { dirname } from "node:path"
+import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
+import type { SqlError } from "effect/unstable/sql/SqlError"
+import { causeOf, type Explain, StoreNotOpened } from "../StoreNotOpened.ts"
+
+/** Databases in memory have no folder, and of a `file:` address SQLite alone knows what is the path. */
+const hasFolder = (filename: string): boolean => filename !== "" && filename !== ":memory:" && !filename.startsWith("file:")
+
+export const makeFolder = (filename: string): Effect.Effect<void, StoreNotOpened> => {
+  if (!hasFolder(filename)) return Effect.void
+  const nextStep = "make the folder, or name a place where that is possible"
+  return Effect.try({
+    try: () => make(dirname(filename)),
+    catch: (cause) => notOpened(filename, `its folder cannot be made: ${cause instanceof Error ? cause.message : String(cause)}`, nextStep),
+  })
+}
+
+/** One by one: `recursive` tries for ever where the file system has no place for folders, such as in /proc. */
+const make = (folder: string): void => {
+  if (isFolder(folder)) return
+  make(dirname(folder))
+  try {
+    mkdirSync(folder)
+  } catch (cause) {
+    // Another process may have been faster.
+    if (!isFolder(folder)) throw cause
+  }
+}
+
+/** By SQLite's result code: those that say the file is to blame. */
+const reasons: { readonly [code: number]: readonly [problem: string, nextStep: string] } = {
+  8: ["it cannot be written to", "let this user write to the file and to its folder, which the write-ahead log is in"],
+  10: ["reading or writing it failed", "look after the disk it is on"],
+  11: ["it is damaged", "restore it from a backup"],
+  13: ["its disk is full", "make room on the disk"],
+  14: ["it cannot be opened", "let this user read and write the file and its folder"],
+  26: ["it is not a SQLite database", "name another file"],
+}
+
+export const explainSqlite =
+  (filename: string): Explain =>
+  (error) => {
+    const reason = reasons[codeOf(error)]
+    if (reason === undefined) return undefined
+    return isFolder(filename)
+      ? notOpened(filename, "it is a folder", `name a file in it, such as ${filename}/detent.db`)
+      : notOpened(filename, ...reason)
+  }
+
+/** Whether somebody else has it at the moment. */
+export const isBusy = (error: SqlError): boolean => [5, 6].includes(codeOf(error))
+
+/** The lower eight bits; the others are details. */
+const codeOf = (error: unknown): number => {
+  const cause = causeOf(error)
+  return Predicate.hasProperty(cause, "errcode") && typeof cause.errcode === "number" ? cause.errcode & 0xff : -1
+}
+
+const isFolder = (filename: string): boolean => statSync(filename, { throwIfNoEntry: false })?.isDirectory() === true
+
+const notOpened = (place: string, problem: string, nextStep: string) => new StoreNotOpened({ store: "SQLite", place, problem, nextStep })

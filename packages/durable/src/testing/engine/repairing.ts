@@ -1,0 +1,123 @@
+/** Repairing what holds an instance, and nothing else. */
+import { Event, Machine, State } from "@detent/machine"
+import { expect } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { Kit, Rig } from "./Rig.ts"
+
+const S = State({ Cart: { total: Schema.Number }, Paid: { total: Schema.Number } })
+const E = Event({ Put: { price: Schema.Number }, Pay: {}, Ship: {} })
+const whole = Machine.make({ name: "order", state: S, event: E, initial: S.Cart({ total: 0 }) })
+  .on(S.Cart, E.Put, S.Cart, ({ state, event }) => S.Cart({ total: state.total + event.price }))
+  .on(S.Cart, E.Pay, S.Paid)
+  .on(S.Paid, E.Ship, S.Paid)
+
+/** One where a cart cannot be paid. */
+const strict = Machine.make({ name: "order", state: S, event: E, initial: S.Cart({ total: 0 }) })
+  .on(S.Cart, E.Put, S.Cart, ({ state, event }) => S.Cart({ total: state.total + event.price }))
+  .on(S.Paid, E.Ship, S.Paid)
+
+const key = { machine: "order", id: "o" }
+
+/** An order that the first definition wrote, and an engine with the second. */
+const held = ({ open }: Rig, events: ReadonlyArray<typeof E.Type>) =>
+  Effect.gen(function* () {
+    const old = yield* open()
+    const order = yield* old.engine.start(whole, "o")
+    for (const event of events) yield* order.send(event, { id: `${event._tag}-${yield* order.lastSequence}` })
+    yield* old.close
+    return (yield* open()).engine
+  })
+
+export const repairing = ({ describe, test }: Kit) =>
+  describe("repairing", () => {
+    test("77 a repair replaces the event that holds an instance, and it goes on", (rig) =>
+      Effect.gen(function* () {
+        const engine = yield* held(rig, [E.Put({ price: 5 }), E.Pay()])
+        const order = yield* Effect.flatMap(engine.get(strict, "o"), Effect.fromOption)
+        yield* Effect.flip(order.state)
+        expect(yield* rig.record(key)).toMatchObject({ status: "held" })
+        const repaired = yield* engine.repair(strict, "o", 2, E.Put({ price: 10 }))
+        expect(yield* repaired.state).toEqual(S.Cart({ total: 15 }))
+        yield* repaired.send(E.Put({ price: 1 }))
+        expect(yield* rig.record(key)).toMatchObject({ status: "running", sequence: 3, reason: undefined })
+        expect((yield* rig.events(key)).map(({ tag, dedupeId }) => [tag, dedupeId])).toEqual([
+          ["Put", "Put-0"],
+          ["Put", "Pay-1"],
+          ["Put", undefined],
+        ])
+      }))
+
+    test("77 healthy history is not rewritten", (rig) =>
+      Effect.gen(function* () {
+        const engine = yield* held(rig, [E.Put({ price: 5 })])
+        const before = yield* rig.events(key)
+        const error = yield* Effect.flip(engine.repair(strict, "o", 1, E.Put({ price: 1000 })))
+        expect(error).toMatchObject({ _tag: "RepairRefused", machine: "order", id: "o", sequence: 1 })
+        expect(error.message).toBe("order o is not held: only what holds an instance can be repaired")
+        for (const sequence of [5, 0, -1, 1.5]) {
+          expect((yield* Effect.flip(engine.repair(strict, "o", sequence, E.Pay()))).message).toBe(
+            `order o has no event ${sequence}; its journal has 1 to 1`,
+          )
+        }
+        expect(yield* Effect.flip(engine.repair(strict, "nobody", 1, E.Pay()))).toMatchObject({ _tag: "InstanceNotFound" })
+        expect(yield* rig.events(key)).toEqual(before)
+        expect(yield* (yield* engine.ensure(strict, "o")).state).toEqual(S.Cart({ total: 5 }))
+      }))
+
+    test("77 of an instance that is held, only the event that holds it can be replaced", (rig) =>
+      Effect.gen(function* () {
+        const engine = yield* held(rig, [E.Put({ price: 5 }), E.Pay()])
+        const before = yield* rig.events(key)
+        const error = yield* Effect.flip(engine.repair(strict, "o", 1, E.Put({ price: 1000 })))
+        expect(error).toMatchObject({ _tag: "RepairRefused", sequence: 1 })
+        expect(error.message).toMatch(/^order o is held at event 2, not by event 1: /)
+        expect(yield* rig.events(key)).toEqual(before)
+      }))
+
+    test("77 a repair that does not help leaves the journal as it was", (rig) =>
+      Effect.gen(function* () {
+        const engine = yield* held(rig, [E.Put({ price: 5 }), E.Pay(), E.Ship()])
+        const before = yield* rig.events(key)
+        const same = yield* Effect.flip(engine.repair(strict, "o", 2, E.Pay()))
+        expect(same).toMatchObject({ _tag: "RepairRefused" })
+        expect(same.message).toMatch(/^order o would still be held at sequence 2 with Pay as event 2: /)
+        // It fits there, but what came after it no longer does.
+        expect((yield* Effect.flip(engine.repair(strict, "o", 2, E.Put({ price: 1 })))).message).toMatch(/held at sequence 3/)
+        expect(yield* rig.events(key)).toEqual(before)
+        expect(yield* rig.record(key)).toMatchObject({ status: "held" })
+      }))
+
+    test("77 several events that cannot be read are repaired one after the other", (rig) =>
+      Effect.gen(function* () {
+        const engine = yield* held(rig, [E.Put({ price: 5 }), E.Put({ price: 6 })])
+        for (const event of yield* rig.events(key)) yield* rig.journal.rewrite(key, { ...event, body: "{" })
+        expect(yield* Effect.flip(engine.repair(strict, "o", 1, E.Put({ price: 1 })))).toMatchObject({
+          _tag: "EventReplayError",
+          sequence: 2,
+        })
+        const repaired = yield* engine.repair(strict, "o", 2, E.Put({ price: 2 }))
+        expect(yield* repaired.state).toEqual(S.Cart({ total: 3 }))
+      }))
+
+    test("77 and 12 what is no event of the machine repairs nothing, and is told", (rig) =>
+      Effect.gen(function* () {
+        const engine = yield* held(rig, [E.Put({ price: 5 }), E.Pay()])
+        const before = yield* rig.events(key)
+        for (const event of [{ _tag: "Unknown" }, { _tag: "Put", price: "much" }, undefined]) {
+          expect(yield* Effect.flip(engine.repair(strict, "o", 2, event as never))).toMatchObject({ _tag: "InvalidEvent", id: "o" })
+        }
+        expect(yield* rig.events(key)).toEqual(before)
+      }))
+
+    test("77 what is held at its first state says so", (rig) =>
+      Effect.gen(function* () {
+        const engine = yield* held(rig, [])
+        const Other = State({ Box: {} })
+        const renamed = Machine.make({ name: "order", state: Other, event: E, initial: Other.Box() })
+        const order = yield* Effect.flatMap(engine.get(renamed, "o"), Effect.fromOption)
+        const error = yield* Effect.flip(order.state)
+        expect(error).toMatchObject({ _tag: "EventReplayError", sequence: 0 })
+        expect(error.message).toBe("order o is held at sequence 0: its first state: Cart is no state of this machine")
+      }))
+  })

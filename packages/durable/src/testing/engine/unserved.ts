@@ -1,0 +1,45 @@
+/** Machines that nobody has registered, and whose instances wait. */
+import { expect } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Logger from "effect/Logger"
+import { TimedCall } from "./Machines.ts"
+import type { Kit } from "./Rig.ts"
+
+export const unserved = ({ describe, test }: Kit) =>
+  describe("machines that nobody registered", () => {
+    test("91 due timers of a machine that is not registered are told once, with the next step", (rig) =>
+      Effect.gen(function* () {
+        const lines: Array<string> = []
+        const logger = Logger.make<unknown, void>(({ message }) => void lines.push([message].flat().join(" ")))
+        const gone = yield* rig.open()
+        for (const id of ["a", "b"]) yield* gone.engine.start(TimedCall, id)
+        yield* gone.crash
+        yield* rig.pass("30 seconds")
+        const { engine } = yield* Effect.provide(rig.open(), Logger.layer([logger]))
+        for (let second = 0; second < 50; second++) yield* rig.pass("1 second")
+        // They are due, but whoever has them may be about to fire them.
+        expect(lines).toEqual([])
+        yield* rig.passUntil(
+          "10 seconds",
+          Effect.sync(() => lines),
+          (told) => told.length > 0,
+        )
+        for (let minute = 0; minute < 5; minute++) yield* rig.pass("1 minute")
+        expect(lines).toEqual([
+          "nobody fires the due timers of machine call, and it is not registered here: `yield* engine.register(Call)` when the process starts",
+        ])
+        yield* engine.register(TimedCall)
+        yield* rig.passUntil("1 second", rig.record({ machine: "call", id: "b" }), ({ tag }) => tag === "Late")
+      }))
+
+    test("91 what is registered, or fired in time by another, is not told", (rig) =>
+      Effect.gen(function* () {
+        const lines: Array<string> = []
+        const logger = Logger.make<unknown, void>(({ message }) => void lines.push([message].flat().join(" ")))
+        const one = yield* rig.open()
+        yield* one.engine.start(TimedCall, "a")
+        yield* Effect.provide(rig.open(), Logger.layer([logger]))
+        for (let minute = 0; minute < 5; minute++) yield* rig.pass("1 minute")
+        expect(lines).toEqual([])
+      }))
+  })

@@ -1,0 +1,44 @@
+/** Commands that wait for a machine which no process has registered. */
+import { Event, Machine, Slot, State } from "@detent/machine"
+import { expect, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as TestClock from "effect/testing/TestClock"
+import { Engine } from "../../src/Engine.ts"
+import type { EngineOptions } from "../../src/EngineConfig.ts"
+import * as MemoryStore from "../../src/MemoryStore.ts"
+
+const S = State({ Open: {} })
+const E = Event({ Ask: {} })
+const effects = Slot.Effects({ charge: {} })
+const order = Machine.make({ name: "card-order", state: S, event: E, effects, initial: S.Open() })
+  .on(S.Open, E.Ask, S.Open, ({ effects }) => {
+    effects.charge()
+    return S.Open()
+  })
+  .build({ charge: () => Effect.void })
+
+it.effect("91 are told once, with the next step; but not by an engine that leaves commands to others", () =>
+  Effect.gen(function* () {
+    const store = Layer.succeedContext(yield* MemoryStore.make)
+    const lines: Record<string, Array<string>> = { worker: [], other: [] }
+    const open = (name: string, options: EngineOptions) =>
+      Layer.build(Layer.fresh(Engine.layer(options)).pipe(Layer.provide(store))).pipe(
+        Effect.map((context) => Context.get(context, Engine)),
+        Effect.provide(Logger.layer([Logger.make<unknown, void>(({ message }) => void lines[name]?.push([message].flat().join(" ")))])),
+      )
+    const requesting = yield* open("requesting", { worker: false })
+    for (const id of ["a", "b"]) yield* (yield* requesting.start(order, id)).send(E.Ask())
+    yield* open("worker", {})
+    yield* open("other", { worker: false })
+    for (let second = 0; second < 300; second++) yield* TestClock.adjust("1 second")
+    expect(lines).toEqual({
+      worker: [
+        "nobody executes the commands of machine card-order, and it is not registered here: `yield* engine.register(CardOrder)` when the process starts",
+      ],
+      other: [],
+    })
+  }),
+)
