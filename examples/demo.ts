@@ -2,7 +2,7 @@
  * `npm run demo`: the shipped corpus goes through the whole pipeline, from documents to a validated graph, on an embedded
  * database. Stop it with Ctrl-C or kill it, and start it again: it goes on where it was.
  */
-import { mkdirSync, readFileSync } from "node:fs"
+import { readFileSync } from "node:fs"
 import { join, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { Batches, type BatchState, isTerminal, ManifestFileJson, ManifestJson, progressPercent, stageDisplayName } from "@detent/knowledge"
@@ -85,6 +85,5 @@ const runMain = Runtime.makeRunMain(({ fiber, teardown }) => {
 })
 
 if (import.meta.main) {
-  mkdirSync(folder, { recursive: true })
   runMain(demo)
 }

@@ -1,9 +1,7 @@
 /** The shipped corpus, where the demo keeps what it makes of it, and the layer that does the work. */
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
-import * as SqliteStore from "@detent/durable/SqliteStore"
 import { Knowledge, Namespace, StorageFolder } from "@detent/knowledge"
-import * as Layer from "effect/Layer"
 
 export const corpus = join(import.meta.dirname, "../../packages/knowledge/corpus")
 
@@ -12,7 +10,4 @@ export const corpusFolder = StorageFolder.make(`${pathToFileURL(corpus).href}/`)
 export const namespace = Namespace.make("coast")
 
 /** Files and database below one folder. A process that was killed goes on where it was when it is started again. */
-export const live = (folder: string) =>
-  Knowledge.layer({ folder, readable: [corpus], nodeId: "demo" }).pipe(
-    Layer.provideMerge(SqliteStore.layer({ filename: join(folder, "detent.db") })),
-  )
+export const live = (folder: string) => Knowledge.layerEmbedded({ folder, readable: [corpus], nodeId: "demo" })

@@ -1,9 +1,6 @@
-import { mkdirSync } from "node:fs"
 import { pathToFileURL } from "node:url"
-import * as SqliteStore from "@detent/durable/SqliteStore"
 import { Extractions, FileUri, Knowledge } from "@detent/knowledge"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 
 const corpus = "packages/knowledge/corpus"
@@ -23,10 +20,6 @@ const program = Effect.gen(function* () {
   )
 })
 
-const folder = process.argv[2] ?? "data"
-mkdirSync(folder, { recursive: true })
-const live = Knowledge.layer({ folder, readable: [corpus], nodeId: "reader" }).pipe(
-  Layer.provideMerge(SqliteStore.layer({ filename: `${folder}/detent.db` })),
-)
+const live = Knowledge.layerEmbedded({ folder: process.argv[2] ?? "data", readable: [corpus], nodeId: "reader" })
 
 await Effect.runPromise(Effect.provide(program, live))

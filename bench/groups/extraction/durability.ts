@@ -1,5 +1,6 @@
 /** What durability takes: the same documents with runs on a SQLite file, and without, in turns. */
 import { mkdirSync, writeFileSync } from "node:fs"
+import { Extractors } from "@detent/knowledge"
 import * as Effect from "effect/Effect"
 import type { Part } from "../../measure/Group.ts"
 import { median } from "../../measure/Statistics.ts"
@@ -37,7 +38,8 @@ export const durability: Part = async ({ quick }) => {
       const rows: Array<Row> = []
       for (const size of sizes) rows.push(yield* contest(own, folder, size, quick))
       return rows
-    }).pipe(Effect.provide(durableLayer(folder.file("durable")))),
+      // In this very thread, like the plain loop: threads would hide what durability takes, or make up for it.
+    }).pipe(Effect.provide(durableLayer(folder.file("durable"), Extractors.layerUnpooled))),
   )
   folder.remove()
   const percent = (share: number) => `${(share * 100).toFixed(1)} %`

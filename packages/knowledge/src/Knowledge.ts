@@ -1,17 +1,24 @@
 /**
- * The whole pipeline as one layer, on any store of `@detent/durable`, with files below a folder.
+ * The whole pipeline as one layer, with files below a folder and the database in it, or on any store of `@detent/durable`.
  *
  * ```ts
- * const live = Knowledge.layer({ folder: "data" }).pipe(Layer.provide(SqliteStore.layer({ filename: "data/detent.db" })))
+ * const live = Knowledge.layerEmbedded({ folder: "data" })
+ * const many = Knowledge.layer({ folder: "data" }).pipe(Layer.provide(PostgresStore.layer({ url })))
  * ```
  */
+import { mkdir } from "node:fs/promises"
+import { join } from "node:path"
 import { Engine, type EngineOptions, type Journal, type Leases, type Timers } from "@detent/durable"
 import * as DurableWorkflow from "@detent/durable/DurableWorkflow"
+import * as SqliteStore from "@detent/durable/SqliteStore"
+import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
+import * as WorkflowEngine from "effect/unstable/workflow/WorkflowEngine"
 import { BatchEventLog } from "./batch/BatchEventLog.ts"
 import { Batches } from "./batch/Batches.ts"
 import * as CanonicalGraph from "./graph/CanonicalGraph.ts"
+import { GraphFacts } from "./graph/GraphFacts.ts"
 import { GraphQuery } from "./graph/GraphQuery.ts"
 import { Extractions } from "./run/Extractions.ts"
 import * as ExtractionWorkflow from "./run/ExtractionWorkflow.ts"
@@ -21,7 +28,7 @@ import * as ArtifactStore from "./storage/ArtifactStore.ts"
 import * as FileStorage from "./storage/FileStorage.ts"
 import { folderOf } from "./storage/file/FileAddress.ts"
 import type { Storage } from "./storage/Storage.ts"
-import type { StorageFailed } from "./storage/StorageError.ts"
+import { StorageFailed } from "./storage/StorageError.ts"
 
 export interface KnowledgeOptions {
   /** Where everything but the database is kept. */
@@ -41,25 +48,52 @@ export interface KnowledgeOptions {
 
 /** Unless told otherwise, with the built-in extractor and files. */
 export const layer = (options: KnowledgeOptions) => {
-  const folder = folderOf(options.folder)
   const node = options.nodeId === undefined ? {} : { nodeId: options.nodeId }
-  const kept = Layer.mergeAll(
+  // What is built last ends first: batches stop before the runs of their documents do, and those before what they write to.
+  return Batches.layer(folderOf(options.folder)).pipe(
+    Layer.provideMerge(Engine.layer({ ...node, ...options.engine })),
+    Layer.provideMerge(Layer.mergeAll(ExtractionWorkflow.layer, asking)),
+    Layer.provideMerge(Extractions.layer),
+    Layer.provideMerge(DurableWorkflow.layer({ ...node, ...options.workflow })),
+    Layer.provideMerge(kept(options)),
+  ) satisfies Layer.Layer<Batches | GraphQuery | GraphFacts, unknown, Journal | Timers | Leases | SqlClient>
+}
+
+/** With a SQLite file in the folder, which is made if it is not there. Provides the store too. */
+export const layerEmbedded = (options: KnowledgeOptions) => layer(options).pipe(Layer.provideMerge(embeddedStore(options.folder)))
+
+const embeddedStore = (folder: string) =>
+  Layer.unwrap(
+    Effect.tryPromise({
+      try: () => mkdir(folder, { recursive: true }),
+      catch: (cause) => new StorageFailed({ uri: folder, operation: "open", retryable: false, cause }),
+    }).pipe(Effect.as(SqliteStore.layer({ filename: join(folder, "detent.db") }))),
+  )
+
+/** To look, beside a process that works: no batch goes on here, no run is taken up, and whatever is sent is refused. */
+export const layerObserving = (options: KnowledgeOptions) =>
+  Batches.layer(folderOf(options.folder)).pipe(
+    Layer.provideMerge(Engine.layer({ ...options.engine, observe: true })),
+    Layer.provideMerge(Layer.mergeAll(asking, Extractions.layer)),
+    // No workflow is known to this one, so it runs none.
+    Layer.provideMerge(WorkflowEngine.layerMemory),
+    Layer.provideMerge(kept(options)),
+  ) satisfies Layer.Layer<Batches | GraphQuery | GraphFacts, unknown, Journal | Timers | Leases | SqlClient>
+
+const asking = Layer.provideMerge(GraphFacts.layer, GraphQuery.layer)
+
+const kept = (options: KnowledgeOptions) => {
+  const folder = folderOf(options.folder)
+  return Layer.mergeAll(
     RunStore.layer,
     BatchEventLog.layer,
     ArtifactStore.layer(folder),
     CanonicalGraph.layer(folder),
     options.extractors ?? Extractors.layerBuiltIn,
-  )
-  // What is built last ends first: batches stop before the runs of their documents do, and those before what they write to.
-  return Batches.layer(folder).pipe(
-    Layer.provideMerge(Engine.layer({ ...node, ...options.engine })),
-    Layer.provideMerge(Layer.mergeAll(ExtractionWorkflow.layer, GraphQuery.layer)),
-    Layer.provideMerge(Extractions.layer),
-    Layer.provideMerge(DurableWorkflow.layer({ ...node, ...options.workflow })),
-    Layer.provideMerge(kept),
+  ).pipe(
     Layer.provideMerge(
       options.storage ??
         FileStorage.layer({ root: options.folder, ...(options.readable === undefined ? {} : { readable: options.readable }) }),
     ),
-  ) satisfies Layer.Layer<Batches | GraphQuery, unknown, Journal | Timers | Leases | SqlClient>
+  )
 }

@@ -70,6 +70,18 @@ export { type Chunk, Extractor, type ExtractorService, type Usage } from "./Extr
 export type { Fact, FactObject, Mention, Span } from "./Fact.ts"
 export * as CanonicalGraph from "./graph/CanonicalGraph.ts"
 export { contentTypes, ExportFormat, exportGraph } from "./graph/GraphExport.ts"
+export {
+  type EntityOptions,
+  GraphEntity,
+  GraphFacts,
+  type GraphFactsService,
+  GraphObject,
+  GraphRelation,
+  type Page,
+  type PageOptions,
+  type RelationOptions,
+  SourcedFact,
+} from "./graph/GraphFacts.ts"
 export { GraphQuery, type GraphQueryService, QueryRefused, type QueryResult, QueryTimedOut, QueryTooLarge } from "./graph/GraphQuery.ts"
 export * as Knowledge from "./Knowledge.ts"
 export { type Budget, BudgetExhausted, type BudgetLimits, makeBudget, PriceUnknown, unlimited } from "./limit/Budget.ts"

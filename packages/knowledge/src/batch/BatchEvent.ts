@@ -5,11 +5,14 @@ import { Count } from "../domain/Quantity.ts"
 
 const common = { batchId: BatchId, at: Schema.Int }
 
+/** Counts how often the documents of the batch were begun with: what failed in one round is begun again in a later one. */
+const round = Count
+
 export const BatchEvent = Schema.TaggedUnion({
   BatchCreated: { ...common, totalDocuments: Count },
-  DocumentStarted: { ...common, documentId: DocumentId },
+  DocumentStarted: { ...common, documentId: DocumentId, round },
   DocumentCompleted: { ...common, documentId: DocumentId, entityCount: Count, relationCount: Count },
-  DocumentFailed: { ...common, documentId: DocumentId, error: Schema.String },
+  DocumentFailed: { ...common, documentId: DocumentId, round, error: Schema.String },
   /** Only the latest of a batch is kept. */
   StageProgress: { ...common, completedDocuments: Count, totalDocuments: Count, progress: Schema.Finite },
   ResolutionStarted: common,

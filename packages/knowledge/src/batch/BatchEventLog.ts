@@ -2,7 +2,9 @@
  * The log of batch events, in the database of the batches: what was told stays, can be read from any position on, and crosses
  * processes. Of a batch's progress only the latest is kept. A projection counts what became of each document.
  */
+import { EventFeed } from "@detent/durable/SqlEventJournal"
 import * as SqlEventLog from "@detent/durable/SqlEventLog"
+import * as Arr from "effect/Array"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -12,7 +14,9 @@ import * as EventGroup from "effect/unstable/eventlog/EventGroup"
 import type { EventJournalError } from "effect/unstable/eventlog/EventJournal"
 import * as EventLog from "effect/unstable/eventlog/EventLog"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { BatchId } from "../domain/Identity.ts"
+import type { Fragment } from "effect/unstable/sql/Statement"
+import type { BatchId, DocumentId } from "../domain/Identity.ts"
+import { Count } from "../domain/Quantity.ts"
 import { BatchEvent } from "./BatchEvent.ts"
 
 const { cases } = BatchEvent
@@ -34,15 +38,27 @@ export const BatchLogSchema = EventLog.schema(BatchEvents)
 const handlers = EventLog.group(BatchEvents, (group) =>
   Effect.gen(function* () {
     const sql = (yield* SqlClient).withoutTransforms()
-    const document = (batch: string, id: string, status: string, error: string | null, at: number) =>
-      Effect.orDie(sql`insert into batch_documents (batch_id, document_id, status, error, updated_at)
-        values (${batch}, ${id}, ${status}, ${error}, ${at})
-        on conflict (batch_id, document_id) do update set status = excluded.status, error = excluded.error, updated_at = excluded.updated_at`)
+    type Row = Pick<DocumentStanding, "status" | "error" | "round"> & { readonly at: number }
+    /** Of two processes at one batch the late one tells what is no longer so: what is told replaces only what `isOlder`. */
+    const document = (batch: string, id: string, { status, error, round, at }: Row, isOlder: Fragment) =>
+      Effect.orDie(sql`insert into batch_documents (batch_id, document_id, status, error, round, updated_at)
+        values (${batch}, ${id}, ${status}, ${error}, ${round}, ${at})
+        on conflict (batch_id, document_id) do update set status = excluded.status, error = excluded.error,
+          round = excluded.round, updated_at = excluded.updated_at
+        where batch_documents.status <> 'completed' and ${isOlder}`)
+    const isEarlierRound = sql`batch_documents.round < excluded.round`
+    const isUnderWay = sql`(${isEarlierRound} or (batch_documents.round = excluded.round and batch_documents.status = 'processing'))`
     return group
       .handle("BatchCreated", () => Effect.void)
-      .handle("DocumentStarted", ({ payload: { batchId, documentId, at } }) => document(batchId, documentId, "processing", null, at))
-      .handle("DocumentCompleted", ({ payload: { batchId, documentId, at } }) => document(batchId, documentId, "completed", null, at))
-      .handle("DocumentFailed", ({ payload: { batchId, documentId, error, at } }) => document(batchId, documentId, "failed", error, at))
+      .handle("DocumentStarted", ({ payload: { batchId, documentId, round, at } }) =>
+        document(batchId, documentId, { status: "processing", error: null, round, at }, isEarlierRound),
+      )
+      .handle("DocumentCompleted", ({ payload: { batchId, documentId, at } }) =>
+        document(batchId, documentId, { status: "completed", error: null, round: 0, at }, sql`true`),
+      )
+      .handle("DocumentFailed", ({ payload: { batchId, documentId, round, error, at } }) =>
+        document(batchId, documentId, { status: "failed", error, round, at }, isUnderWay),
+      )
       .handle("StageProgress", () => Effect.void)
       .handle("ResolutionStarted", () => Effect.void)
       .handle("ResolutionCompleted", () => Effect.void)
@@ -54,12 +70,13 @@ const handlers = EventLog.group(BatchEvents, (group) =>
 /** Filled by the events; dropped, it is filled again. */
 const documents: SqlEventLog.Projection = {
   name: "batch-documents",
-  version: 1,
+  version: 2,
   tables: ["batch_documents"],
   create: Effect.flatMap(
     SqlClient,
     (sql) => sql`create table batch_documents (
-      batch_id text not null, document_id text not null, status text not null, error text, updated_at bigint not null,
+      batch_id text not null, document_id text not null, status text not null, error text,
+      round integer not null, updated_at bigint not null,
       primary key (batch_id, document_id)
     )`,
   ),
@@ -69,6 +86,8 @@ export const DocumentStanding = Schema.Struct({
   documentId: Schema.String,
   status: Schema.Literals(["processing", "completed", "failed"]),
   error: Schema.NullOr(Schema.String),
+  /** Counts how often the documents of the batch were begun with, up to what is told here; 0 when it is completed. */
+  round: Count,
 })
 export type DocumentStanding = typeof DocumentStanding.Type
 
@@ -77,10 +96,14 @@ type LogError = Stream.Error<ReturnType<typeof SqlEventLog.stream<typeof BatchEv
 
 export interface BatchEventLogService {
   readonly emit: (event: BatchEvent) => Effect.Effect<void, EventJournalError>
+  /** The position of the last event. */
+  readonly position: Effect.Effect<number, EventJournalError>
   /** All events after a position, then each new one. */
   readonly events: (after?: number) => Stream.Stream<LogEvents, LogError>
-  /** The documents of a batch of which was told that they are completed. */
-  readonly completed: (batch: BatchId) => Effect.Effect<ReadonlySet<string>>
+  /** Some of the events after a position; `through` is where to go on. Without events, there are none up to there. */
+  readonly page: (after: number) => Effect.Effect<{ readonly events: ReadonlyArray<LogEvents>; readonly through: number }, LogError>
+  /** What was told last of some documents of a batch. */
+  readonly standings: (batch: BatchId, documents: ReadonlyArray<DocumentId>) => Effect.Effect<ReadonlyMap<string, DocumentStanding>>
   /** What became of the documents of a batch, at most `limit` after one. */
   readonly documents: (
     batch: BatchId,
@@ -103,19 +126,35 @@ const make = Effect.gen(function* () {
   const write = yield* EventLog.makeClient(BatchLogSchema)
   const sql = (yield* SqlClient).withoutTransforms()
   const context = yield* Effect.context<Stream.Services<ReturnType<typeof SqlEventLog.stream<typeof BatchEvents>>>>()
+  const feed = yield* EventFeed
+  const events = (after = 0) => Stream.provideContext(SqlEventLog.stream(BatchLogSchema, { after }), context)
   return {
     // The payload is that of the tag, which the types cannot follow through the union.
     emit: (event) => Effect.asVoid(write(event._tag, event as never)),
-    events: (after = 0) => Stream.provideContext(SqlEventLog.stream(BatchLogSchema, { after }), context),
-    completed: (batch) =>
+    events,
+    position: feed.position,
+    page: (after) =>
+      Effect.gen(function* () {
+        const last = (yield* feed.read({ after })).at(-1)?.position
+        if (last === undefined) return { events: [], through: Math.max(after, yield* feed.position) }
+        // What is replaced by a later one meanwhile is passed all the same.
+        const page = yield* Stream.runCollect(Stream.takeUntil(events(after), ({ position }) => position >= last))
+        return { events: page, through: page.at(-1)?.position ?? last }
+      }),
+    standings: (batch, ids) =>
       Effect.map(
-        Effect.orDie(sql`select document_id as id from batch_documents where batch_id = ${batch} and status = 'completed'`),
-        (rows) => new Set(rows.map(({ id }) => String(id))),
+        Effect.forEach(Arr.chunksOf(ids, 500), (some) =>
+          Effect.orDie(
+            sql`select document_id as "documentId", status, error, round from batch_documents
+                where batch_id = ${batch} and ${sql.in("document_id", some)}`,
+          ),
+        ),
+        (pages) => new Map(decodeRows(pages.flat()).map((one) => [one.documentId, one])),
       ),
     documents: (batch, { status, after = "", limit = 100 } = {}) =>
       Effect.map(
         Effect.orDie(
-          sql`select document_id as "documentId", status, error from batch_documents
+          sql`select document_id as "documentId", status, error, round from batch_documents
             where batch_id = ${batch} and document_id > ${after} ${status === undefined ? sql`` : sql`and status = ${status}`}
             order by document_id limit ${Math.min(limit, 1000)}`,
         ),

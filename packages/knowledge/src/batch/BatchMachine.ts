@@ -10,17 +10,20 @@ import { ContentHash } from "../domain/Identity.ts"
 import { Count } from "../domain/Quantity.ts"
 import { StorageUri } from "../domain/Uri.ts"
 import { BatchEvent } from "./BatchEvent.ts"
-import { BatchFault, type BatchState, type BatchStats, S, type Stage, StageGraph } from "./BatchState.ts"
+import { BatchFault, type BatchState, type BatchStats, S, Stage, StageGraph } from "./BatchState.ts"
 
 export { S } from "./BatchState.ts"
+
+const counts = { documentsCompleted: Count, documentsFailed: Count, entityCount: Count, relationCount: Count }
 
 export const E = Event({
   StartExtraction: {},
   /** How far it is, in all: told now and then, so that a batch of many documents does not keep an event of each. */
-  DocumentsCounted: { documentsCompleted: Count, documentsFailed: Count, entityCount: Count, relationCount: Count },
+  DocumentsCounted: counts,
   /** Documents that failed are tried once more. */
   DocumentsRetried: { failuresSince: Schema.Int },
-  ExtractionComplete: {},
+  /** By who has been through all documents. Another process that is not so far may have counted fewer just before. */
+  ExtractionComplete: counts,
   ResolutionComplete: { graph: StageGraph, entitiesTotal: Count, clustersFormed: Count },
   ValidationComplete: { graph: StageGraph, violations: Count, quarantined: Count, reportUri: StorageUri },
   IngestionComplete: { canonicalVersion: ContentHash, canonicalGraphUri: StorageUri },
@@ -29,7 +32,8 @@ export const E = Event({
   Retry: {},
   /** Goes on with a cancelled batch, or with a failed one whose cause somebody has removed. */
   Resume: {},
-  Fail: { error: BatchFault },
+  /** Of the stage that cannot be finished: a batch that has left it, through another process, does not fail. */
+  Fail: { stage: Stage, attempt: Count, error: BatchFault },
 })
 
 /** What the stages do, and what the batch has to tell the world. A stage tells the batch by an event when it is done. */
@@ -64,10 +68,12 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
   .on(S.Extracting, E.DocumentsRetried, S.Extracting, ({ state, event }) =>
     S.Extracting.derive(state, { failuresSince: event.failuresSince, round: state.round + 1 }),
   )
-  .on(S.Extracting, E.ExtractionComplete, [S.Resolving, S.Failed], ({ state, at }) => {
-    if (state.documentsCompleted > 0) return S.Resolving.derive(state)
+  .on(S.Extracting, E.ExtractionComplete, [S.Resolving, S.Failed], ({ state, event, at }) => {
+    const { documentsCompleted, documentsFailed, entityCount, relationCount } = event
+    const counted = { documentsCompleted, documentsFailed, entityCount, relationCount }
+    if (documentsCompleted > 0) return S.Resolving.derive(state, counted)
     const message = "every document failed; see the documents for why, then retry"
-    return S.Failed.derive(state, { failedInStage: "extracting", failedAt: at, error: { code: "AllDocumentsFailed", message } })
+    return S.Failed.derive(state, { ...counted, failedInStage: "extracting", failedAt: at, error: { code: "AllDocumentsFailed", message } })
   })
   .on(S.Resolving, E.ResolutionComplete, S.Validating, ({ state, event }) =>
     S.Validating.derive(state, {
@@ -98,7 +104,9 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
     S.Cancelled.derive({ ...nothing, ...state }, { cancelledInStage: stageOf(state), cancelledAt: at }),
   )
   .on(active, E.Fail, S.Failed, ({ state, event, at }) =>
-    S.Failed.derive({ ...nothing, ...state }, { failedInStage: stageOf(state), failedAt: at, error: event.error }),
+    event.stage === stageOf(state) && event.attempt === state.attempt
+      ? S.Failed.derive({ ...nothing, ...state }, { failedInStage: event.stage, failedAt: at, error: event.error })
+      : refuse(`stage ${event.stage} of attempt ${event.attempt} is over; the batch is ${stageOf(state)} in attempt ${state.attempt}`),
   )
   .on(S.Failed, E.Retry, S.Pending, ({ state }) =>
     state.retryCount < state.config.maxRetries
@@ -157,7 +165,7 @@ const stageNames = {
   Ingesting: "ingesting",
 } as const
 
-const stageOf = ({ _tag }: Active): Stage => stageNames[_tag]
+export const stageOf = ({ _tag }: Pick<Active, "_tag">): Stage => stageNames[_tag]
 
 const statsOf = (state: typeof S.Ingesting.Type, at: number): BatchStats => ({
   documentsProcessed: state.documentsCompleted,

@@ -6,17 +6,18 @@ import { describe } from "../domain/Describe.ts"
 import type { BatchId } from "../domain/Identity.ts"
 import type { StorageFolder } from "../domain/Uri.ts"
 import { BatchEventLog } from "./BatchEventLog.ts"
-import { BatchMachine, E, type S } from "./BatchMachine.ts"
+import { BatchMachine, E, type S, stageOf } from "./BatchMachine.ts"
 import type { BatchFault } from "./BatchState.ts"
 import { endRuns, extractDocuments, type Tell } from "./ExtractionStage.ts"
 import { ingestGraph, resolveEntities, validateGraph, withdrawGraph } from "./GraphStages.ts"
+import { isPassedBy } from "./PassedBy.ts"
 
 /** Sends an event to a batch under an id of the sender's own. */
 export type TellBatch = (batch: BatchId, event: typeof E.Type, id?: string) => Effect.Effect<void, SendError>
 
 /** Files of batches go below the folder. */
 export const batchMachine = (folder: StorageFolder, tellBatch: TellBatch) => {
-  const stage = <Stated extends { readonly batchId: BatchId; readonly attempt: number; readonly _tag: string }, Failure, R>(
+  const stage = <Stated extends Parameters<typeof stageOf>[0] & { readonly batchId: BatchId; readonly attempt: number }, Failure, R>(
     state: Stated,
     work: (state: Stated, tell: Tell) => Effect.Effect<void, Failure, R>,
   ): Effect.Effect<void, SendError, R> => {
@@ -27,7 +28,13 @@ export const batchMachine = (folder: StorageFolder, tellBatch: TellBatch) => {
         // Interrupted by a cancel or a stop of the process: the one has changed the state, the other is taken up again.
         Cause.hasInterruptsOnly(cause)
           ? Effect.interrupt
-          : tell(E.Fail({ error: faultOf(cause) }), `${state.attempt}/${state._tag}/failed`),
+          : tell(
+              E.Fail({ stage: stageOf(state), attempt: state.attempt, error: faultOf(cause) }),
+              `${state.attempt}/${state._tag}/failed`,
+            ).pipe(
+              // Another process has ended the stage: what keeps this one from it is of no interest any more.
+              Effect.catchIf(isPassedBy, () => Effect.void),
+            ),
     )
   }
   return BatchMachine.build({

@@ -9,7 +9,7 @@
  * ```
  */
 import { Engine, type Instance, type InstancePage, type ListOptions, type ReadError } from "@detent/durable"
-import type { PersistenceFailed, SendError } from "@detent/machine"
+import type { InvalidState, PersistenceFailed, SendError } from "@detent/machine"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -54,7 +54,7 @@ export interface BatchesService {
     folder: StorageFolder,
     manifest: ManifestFile,
     options?: { readonly batchId?: BatchId; readonly config?: Partial<BatchConfig> },
-  ) => Effect.Effect<BatchId, ManifestError | StorageError | SendError | ReadError>
+  ) => Effect.Effect<BatchId, ManifestError | StorageError | InvalidState | SendError | ReadError>
   readonly state: (id: BatchId) => Effect.Effect<BatchState, BatchNotFound | ReadError>
   /** The state as it is, then every new one, until the batch ends. */
   readonly watch: (id: BatchId) => Stream.Stream<BatchState, BatchNotFound | ReadError>

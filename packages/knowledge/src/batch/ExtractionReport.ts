@@ -1,6 +1,9 @@
 /**
- * What the extraction of a batch has to tell: to the batch how far it is, to the world what became of each document. Both go
+ * What the extraction of a batch has to tell: to the world what became of each document, to the batch how far it is. Both go
  * out a few times a second and not for each document, since each is a write that waits for the disk.
+ *
+ * The world is told first. A process that dies in between tells the batch anew when it is back; the other way round nobody
+ * would know of documents that the batch has counted when its stage is over.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -8,7 +11,7 @@ import * as Semaphore from "effect/Semaphore"
 import type { DocumentId } from "../domain/Identity.ts"
 import type { RunResult } from "../run/ExtractionWorkflow.ts"
 import { BatchEvent } from "./BatchEvent.ts"
-import { BatchEventLog } from "./BatchEventLog.ts"
+import { BatchEventLog, type DocumentStanding } from "./BatchEventLog.ts"
 import { E, type S } from "./BatchMachine.ts"
 import { progressPercent } from "./BatchProgress.ts"
 import type { Tell } from "./ExtractionStage.ts"
@@ -17,11 +20,19 @@ type Extracting = typeof S.Extracting.Type
 
 const facts = BatchEvent.cases
 
+type DocumentEvent = typeof facts.DocumentStarted.Type | typeof facts.DocumentCompleted.Type | typeof facts.DocumentFailed.Type
+
 /** How often something is told at most. */
 const interval = "200 millis"
 
 /** How often progress is told to the world at most, in milliseconds. */
 const progressInterval = 1000
+
+/** How long work that is interrupted waits to tell what it has left to tell. */
+const patience = "2 seconds"
+
+/** Every attempt has two rounds at most: the documents, and once more those that failed. */
+export const roundOf = ({ attempt, round }: Pick<Extracting, "attempt" | "round">): number => attempt * 2 + round
 
 export type ExtractionReport = Effect.Success<ReturnType<typeof startReport>>
 
@@ -29,58 +40,87 @@ export const startReport = (state: Extracting, tell: Tell) =>
   Effect.gen(function* () {
     const log = yield* BatchEventLog
     const { batchId, documentsTotal: totalDocuments } = state
-    // What was told of a document before a restart is not told again.
-    const known = yield* log.completed(batchId)
     const failures = new Set<DocumentId>()
     const counted = { documentsCompleted: 0, documentsFailed: 0, entityCount: 0, relationCount: 0 }
-    let waiting: Array<BatchEvent> = []
+    const waiting = new Set<DocumentEvent>()
     let [changes, told, progressAt] = [0, 0, yield* Clock.currentTimeMillis]
 
-    const progress = Effect.gen(function* () {
+    const note = (event: DocumentEvent) => {
+      changes++
+      waiting.add(event)
+    }
+
+    /** What was told before a restart, or by another process, is not told again. */
+    const tellWorld = (events: ReadonlyArray<DocumentEvent>) =>
+      Effect.gen(function* () {
+        const standings = yield* log.standings(batchId, [...new Set(events.map(({ documentId }) => documentId))])
+        const news = events.filter((event) => isNews(event, standings.get(event.documentId)))
+        // They are stored in the order they come in, many with one write.
+        yield* Effect.forEach(news, log.emit, { concurrency: "unbounded", discard: true })
+        for (const event of events) waiting.delete(event)
+      })
+
+    const tellProgress = Effect.gen(function* () {
       const at = yield* Clock.currentTimeMillis
       const { documentsCompleted: completedDocuments, documentsFailed } = counted
-      if (completedDocuments + documentsFailed < totalDocuments && at - progressAt < progressInterval) return []
+      if (completedDocuments + documentsFailed < totalDocuments && at - progressAt < progressInterval) return
       progressAt = at
-      const percent = progressPercent({ ...state, ...counted })
-      return [facts.StageProgress.make({ batchId, at, completedDocuments, totalDocuments, progress: percent })]
+      const progress = progressPercent({ ...state, ...counted })
+      yield* log.emit(facts.StageProgress.make({ batchId, at, completedDocuments, totalDocuments, progress }))
     })
 
     const one = yield* Semaphore.make(1)
     const flush = Effect.gen(function* () {
       if (told === changes) return
-      const [events, upTo] = [waiting, changes]
-      waiting = []
+      const upTo = changes
+      yield* tellWorld([...waiting])
       yield* tell(E.DocumentsCounted({ ...counted }))
-      // They are stored in the order they come in, many with one write.
-      yield* Effect.forEach([...events, ...(yield* progress)], log.emit, { concurrency: "unbounded", discard: true })
+      yield* tellProgress
       told = upTo
     }).pipe(one.withPermit)
 
     return {
-      started: (documentId: DocumentId) =>
-        Effect.map(Clock.currentTimeMillis, (at) => {
-          changes++
-          if (!known.has(documentId)) waiting.push(facts.DocumentStarted.make({ batchId, at, documentId }))
-        }),
+      counted: () => ({ ...counted }),
+      started: (documentId: DocumentId, round: number) =>
+        Effect.map(Clock.currentTimeMillis, (at) => note(facts.DocumentStarted.make({ batchId, at, documentId, round }))),
       completed: (documentId: DocumentId, { entities: entityCount, facts: relationCount }: RunResult) =>
         Effect.map(Clock.currentTimeMillis, (at) => {
-          changes++
           if (failures.delete(documentId)) counted.documentsFailed--
           counted.documentsCompleted++
           counted.entityCount += entityCount
           counted.relationCount += relationCount
-          if (!known.has(documentId)) waiting.push(facts.DocumentCompleted.make({ batchId, at, documentId, entityCount, relationCount }))
+          note(facts.DocumentCompleted.make({ batchId, at, documentId, entityCount, relationCount }))
         }),
-      failed: (documentId: DocumentId, error: string) =>
+      failed: (documentId: DocumentId, round: number, error: string) =>
         Effect.map(Clock.currentTimeMillis, (at) => {
-          changes++
           if (!failures.has(documentId)) counted.documentsFailed++
           failures.add(documentId)
-          waiting.push(facts.DocumentFailed.make({ batchId, at, documentId, error }))
+          note(facts.DocumentFailed.make({ batchId, at, documentId, round, error }))
         }),
       /** Tells what there is, for as long as the extraction takes. */
       telling: Effect.forever(Effect.delay(flush, interval)),
       /** Tells all that is left. */
       end: flush,
+      /** Of work that ends too early: tells the world what became of documents, and nothing of those that are not done. */
+      rest: Effect.suspend(() => {
+        const events = [...waiting]
+        const ended = new Set(events.flatMap((event) => (event._tag === "DocumentStarted" ? [] : [event.documentId])))
+        return tellWorld(events.filter(({ documentId }) => ended.has(documentId)))
+      }).pipe(
+        one.withPermit,
+        // It is called while the work is ended, where nothing is interrupted unless it says so.
+        Effect.interruptible,
+        Effect.timeout(patience),
+        // They are told when the batch is resumed, which finds what the runs have stored.
+        Effect.catchCause((cause) => Effect.logWarning(`batch ${batchId}: what became of some documents is not in its log yet`, cause)),
+      ),
     }
   })
+
+/** The same rule as that of the log's projection, so that nothing is told that would change nothing. */
+const isNews = (event: DocumentEvent, standing: DocumentStanding | undefined): boolean => {
+  if (standing === undefined) return true
+  if (standing.status === "completed") return false
+  if (event._tag === "DocumentCompleted" || standing.round < event.round) return true
+  return event._tag === "DocumentFailed" && standing.round === event.round && standing.status === "processing"
+}

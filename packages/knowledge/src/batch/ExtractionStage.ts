@@ -13,7 +13,8 @@ import { RunStore } from "../run/RunStore.ts"
 import { Storage } from "../storage/Storage.ts"
 import { E, type S } from "./BatchMachine.ts"
 import { BatchStopped } from "./BatchStopped.ts"
-import { type ExtractionReport, startReport } from "./ExtractionReport.ts"
+import { type ExtractionReport, roundOf, startReport } from "./ExtractionReport.ts"
+import { isPassedBy } from "./PassedBy.ts"
 import { loadManifest } from "./StageFiles.ts"
 
 type Extracting = typeof S.Extracting.Type
@@ -25,23 +26,27 @@ export const extractDocuments = (state: Extracting, tell: Tell) =>
   Effect.gen(function* () {
     const manifest = yield* loadManifest(yield* Storage, state.manifestUri)
     const report = yield* startReport(state, tell)
-    const extract = (round: Pick<Extracting, "failuresSince">, documents: ReadonlyArray<ManifestDocument>) =>
+    const extract = (round: Pick<Extracting, "failuresSince" | "round">, documents: ReadonlyArray<ManifestDocument>) =>
       extractAll({ ...state, ...round }, manifest, documents, report)
     const rounds = Effect.gen(function* () {
       const failed = yield* extract(state, manifest.documents)
       if (failed.length > 0 && state.config.failurePolicy === "retryFailed" && state.round === 0) {
-        const again = { failuresSince: (yield* Clock.currentTimeMillis) + 1 }
-        yield* tell(E.DocumentsRetried(again), `${state.attempt}/retried`)
-        yield* extract(again, failed)
+        const failuresSince = (yield* Clock.currentTimeMillis) + 1
+        yield* tell(E.DocumentsRetried({ failuresSince }), `${state.attempt}/retried`)
+        yield* extract({ failuresSince, round: state.round + 1 }, failed)
       }
       yield* report.end
     })
-    yield* Effect.raceFirst(rounds, report.telling)
-    yield* tell(E.ExtractionComplete(), `${state.attempt}/extracted`)
+    yield* Effect.onError(Effect.raceFirst(rounds, report.telling), () => report.rest)
+    yield* tell(E.ExtractionComplete(report.counted()), `${state.attempt}/extracted`)
   }).pipe(
-    // Documents beside the one that ended the batch are still being worked on. An interrupt leaves that to who interrupts.
-    Effect.onError((cause) => (Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.orDie(endRuns(state)))),
+    // Documents beside the one that ended the batch are still being worked on. An interrupt leaves that to who interrupts, and
+    // who was passed by leaves it to who did.
+    Effect.onError((cause) => (isLeft(cause) ? Effect.void : Effect.orDie(endRuns(state)))),
   )
+
+const isLeft = (cause: Cause.Cause<{ readonly _tag: string }>) =>
+  Cause.hasInterruptsOnly(cause) || cause.reasons.some((reason) => Cause.isFailReason(reason) && isPassedBy(reason.error))
 
 /** Ends the runs of a batch that are under way. What they have stored is kept. */
 export const endRuns = ({ batchId }: Pick<Extracting, "batchId">) =>
@@ -66,7 +71,7 @@ const extractAll = (state: Extracting, manifest: Manifest, documents: ReadonlyAr
     const failure = (document: ManifestDocument, { code, detail }: RunFailed) =>
       Effect.gen(function* () {
         failed.push(document)
-        yield* report.failed(document.documentId, detail)
+        yield* report.failed(document.documentId, roundOf(state), detail)
         if (state.config.failurePolicy !== "failFast") return
         yield* report.end
         return yield* new BatchStopped({ code, problem: `document ${document.sourceUri}: ${detail}` })
@@ -74,7 +79,7 @@ const extractAll = (state: Extracting, manifest: Manifest, documents: ReadonlyAr
 
     const extract = (document: ManifestDocument) =>
       Effect.gen(function* () {
-        yield* report.started(document.documentId)
+        yield* report.started(document.documentId, roundOf(state))
         const exit = yield* Effect.exit(extractions.complete(requestOf(state, manifest, document), state.failuresSince))
         if (Exit.isSuccess(exit)) return yield* report.completed(document.documentId, exit.value)
         const reason = exit.cause.reasons.find(Cause.isFailReason)

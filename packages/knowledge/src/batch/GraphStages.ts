@@ -4,19 +4,21 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { pathsOfBatch } from "../domain/Paths.ts"
-import { blobIn, type StorageFolder } from "../domain/Uri.ts"
+import { contentHashOf } from "../domain/Identity.ts"
+import { linesOfBatch, pathsOfBatch } from "../domain/Paths.ts"
+import { blobIn, type StorageFolder, type StorageUri } from "../domain/Uri.ts"
 import { CanonicalGraph } from "../graph/CanonicalGraph.ts"
 import { storedLines } from "../graph/StoredLines.ts"
-import { sortLines } from "../rdf/LineSort.ts"
+import { type SortFailed, sortLines } from "../rdf/LineSort.ts"
 import { resolveGraphs } from "../resolve/ResolvedGraph.ts"
 import { Extractors } from "../run/Extractors.ts"
-import type { RunStore, RunStoreFailed } from "../run/RunStore.ts"
-import type { ArtifactDamaged, ArtifactStore } from "../storage/ArtifactStore.ts"
+import type { ArtifactError } from "../run/RunArtifacts.ts"
+import type { RunStore } from "../run/RunStore.ts"
+import type { ArtifactStore } from "../storage/ArtifactStore.ts"
 import { getText, Storage } from "../storage/Storage.ts"
-import type { StorageError } from "../storage/StorageError.ts"
 import { derivedShapes } from "../validate/DerivedShapes.ts"
 import { onlyOffenders, withoutOffenders } from "../validate/Quarantine.ts"
+import { reportTurtle } from "../validate/ReportTurtle.ts"
 import { readShapes } from "../validate/Shapes.ts"
 import { type Found, validate } from "../validate/Validation.ts"
 import { type ValidationReport, ValidationReportJson } from "../validate/Violation.ts"
@@ -27,7 +29,12 @@ import type { Tell } from "./ExtractionStage.ts"
 import { publishGraph } from "./Publication.ts"
 import { documentGraphs, loadManifest, writeLines } from "./StageFiles.ts"
 
-type StageReadError = StorageError | ArtifactDamaged | RunStoreFailed
+type StageReadError = ArtifactError | SortFailed
+
+type Lines = Stream.Stream<string, StageReadError, RunStore | ArtifactStore | Storage>
+
+/** The sorted lines of each document. */
+export type DocumentGraphs = Stream.Stream<Lines, StageReadError, RunStore | ArtifactStore | Storage>
 
 /** What new entities of a namespace are called. */
 const entityBase = (namespace: string) => `urn:detent:graph:${namespace}/`
@@ -44,7 +51,13 @@ const equipped = (state: { readonly manifestUri: Parameters<typeof loadManifest>
     return { manifest, ontology }
   })
 
-export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving.Type, tell: Tell) =>
+/** Of the documents that the batch has extracted, unless others are given. */
+export const resolveEntities = (
+  folder: StorageFolder,
+  state: typeof S.Resolving.Type,
+  tell: Tell,
+  documents: DocumentGraphs = documentGraphs(state.batchId),
+) =>
   Effect.gen(function* () {
     const canonical = yield* CanonicalGraph
     const { ontology } = yield* equipped(state)
@@ -56,43 +69,49 @@ export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving
     }))
     const existing = Option.match(others, { onNone: () => Stream.empty, onSome: canonical.lines })
     const graph = state.config.resolveEntities
-      ? yield* resolveGraphs<StageReadError, RunStore | ArtifactStore>({
-          documents: documentGraphs(state.batchId),
+      ? yield* resolveGraphs<StageReadError, RunStore | ArtifactStore | Storage>({
+          documents,
           existing,
           ontology,
           base: entityBase(state.targetNamespace),
         })
-      : { lines: Stream.flatten(documentGraphs(state.batchId)), mentions: state.entityCount, entities: state.entityCount, merges: [] }
-    const uri = blobIn(folder, pathsOfBatch(state.batchId).resolved)
-    const written = yield* writeLines(uri, sortLines(graph.lines))
+      : { lines: Stream.flatten(documents), mentions: state.entityCount, entities: state.entityCount, merges: [] }
+    // The documents of an attempt and the graph they meet decide what comes out.
+    const from = contentHashOf(JSON.stringify([state.attempt, Option.match(current, { onNone: () => "", onSome: (one) => one.version })]))
+    const written = yield* writeLines(blobIn(folder, linesOfBatch(state.batchId, from).resolved), sortLines(graph.lines))
     yield* tell(
       E.ResolutionComplete({ graph: written, entitiesTotal: graph.mentions, clustersFormed: graph.entities }),
       `${state.attempt}/resolved`,
     )
   })
 
-export const validateGraph = (folder: StorageFolder, state: typeof S.Validating.Type, tell: Tell) =>
+/** Against the shapes of the manifest, unless others are given; without any, against what the ontology says. */
+export const validateGraph = (folder: StorageFolder, state: typeof S.Validating.Type, tell: Tell, otherShapes?: StorageUri) =>
   Effect.gen(function* () {
     const storage = yield* Storage
     const { manifest, ontology } = yield* equipped(state)
-    const shapesText = manifest.shaclUri === undefined ? derivedShapes(ontology) : yield* getText(storage, manifest.shaclUri)
-    const shapes = yield* readShapes(shapesText, manifest.shaclUri ?? "the ontology")
+    const shaclUri = otherShapes ?? manifest.shaclUri
+    const shapesText = shaclUri === undefined ? derivedShapes(ontology) : yield* getText(storage, shaclUri)
+    const shapes = yield* readShapes(shapesText, shaclUri ?? "the ontology")
     const lines = storedLines(storage, state.resolvedGraph)
     const found = yield* validate(lines, shapes, ontology)
     const quarantined = state.config.validation === "quarantine" ? [...found.offenders].sort() : []
     const paths = pathsOfBatch(state.batchId)
     const reportUri = blobIn(folder, paths.validation)
-    yield* storage.set(reportUri, yield* Effect.orDie(Schema.encodeEffect(ValidationReportJson)(reportOf(found, quarantined))))
+    const report = reportOf(found, quarantined)
+    yield* storage.setStream(blobIn(folder, paths.report), Stream.encodeText(reportTurtle(state.batchId, report)))
+    yield* storage.set(reportUri, yield* Effect.orDie(Schema.encodeEffect(ValidationReportJson)(report)))
     if (found.violations > 0 && state.config.validation === "fail")
       return yield* new BatchStopped({
         code: "ValidationFailed",
         problem: `${found.violations} violations, the first: ${found.listed[0]?.focus} ${found.listed[0]?.message}; see ${reportUri}`,
       })
+    const parted = linesOfBatch(state.batchId, contentHashOf(JSON.stringify([state.resolvedGraph.hash, quarantined])))
     const graph =
       quarantined.length === 0
         ? state.resolvedGraph
-        : yield* writeLines(blobIn(folder, paths.validatedLines), withoutOffenders(lines, found.offenders))
-    if (quarantined.length > 0) yield* writeLines(blobIn(folder, paths.quarantine), onlyOffenders(lines, found.offenders))
+        : yield* writeLines(blobIn(folder, parted.validated), withoutOffenders(lines, found.offenders))
+    if (quarantined.length > 0) yield* writeLines(blobIn(folder, parted.quarantine), onlyOffenders(lines, found.offenders))
     yield* tell(
       E.ValidationComplete({ graph, violations: found.violations, quarantined: quarantined.length, reportUri }),
       `${state.attempt}/validated`,

@@ -6,10 +6,11 @@ import * as Stream from "effect/Stream"
 import type { BatchId } from "../domain/Identity.ts"
 import { type Manifest, ManifestJson } from "../domain/Manifest.ts"
 import type { StorageUri } from "../domain/Uri.ts"
-import { mergedStreams } from "../graph/StoredLines.ts"
-import { contentOf } from "../run/RunArtifacts.ts"
+import { mergedParts } from "../graph/StoredLines.ts"
+import { contentOf, loadArtifact } from "../run/RunArtifacts.ts"
+import type { StoredArtifact } from "../run/RunRows.ts"
 import { RunStore } from "../run/RunStore.ts"
-import { ArtifactStore } from "../storage/ArtifactStore.ts"
+import type { ArtifactStore } from "../storage/ArtifactStore.ts"
 import { getText, Storage, type StorageService } from "../storage/Storage.ts"
 import type { StorageError } from "../storage/StorageError.ts"
 import type { StageGraph } from "./BatchState.ts"
@@ -36,22 +37,21 @@ export const documentGraphs = (batch: BatchId) =>
   Stream.unwrap(
     Effect.gen(function* () {
       const runs = yield* RunStore
-      const artifacts = yield* ArtifactStore
+      const context = yield* Effect.context<RunStore | ArtifactStore>()
+      const linesOf = (graph: StoredArtifact) =>
+        Stream.unwrap(
+          Effect.map(
+            Effect.provide(graph.content === null ? loadArtifact(graph.run_id, graph.artifact_key) : contentOf(graph), context),
+            (text) => Stream.fromIterable(text.split("\n").filter((line) => line !== "")),
+          ),
+        )
       const pages = Stream.paginate("", (after) =>
         Effect.map(runs.graphsOf(batch, after, pageSize), (page) => {
           const last = page.length < pageSize ? undefined : page.at(-1)?.documentId
           return [page, last === undefined ? Option.none<string>() : Option.some<string>(last)] as const
         }),
       )
-      return Stream.map(pages, ({ graphs }) =>
-        mergedStreams(
-          graphs.map((graph) =>
-            Stream.unwrap(
-              Effect.map(contentOf(artifacts, graph), (text) => Stream.fromIterable(text.split("\n").filter((line) => line !== ""))),
-            ),
-          ),
-        ),
-      )
+      return Stream.map(pages, ({ graphs }) => mergedParts(graphs.map(linesOf)))
     }),
   )
 

@@ -30,9 +30,10 @@ export interface BuiltInOptions {
 export const builtInName = "built-in"
 
 /**
- * Where one more wrong fact does more harm than one more right one does good, going by the mean of precision and recall.
- * That is at half of that mean: at .15 on examples held back. But examples seldom name all the facts of their sentences, and
- * what is found is right more often than they say.
+ * Where one more wrong fact does more harm than one more right one does good, going by the mean of precision and recall: at half
+ * of that mean. By what examples list that would be .2: held back a fifth at a time, F1 is .294 at .1, .310 at .15, .324 at .2,
+ * .307 at .25. But examples seldom list all that their sentences state. Of 197 facts between .08 and .2 they list 20; of 59 of
+ * the others, read one by one, 18 are stated all the same. So more than a third of them hold, and they are given.
  */
 export const defaultLeastConfidence = 0.08
 

@@ -3,11 +3,11 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Semaphore from "effect/Semaphore"
 import { ExtractionFailed } from "../ExtractionFailed.ts"
-import { Extractor, type ExtractorService } from "../Extractor.ts"
+import { type Chunk, Extractor, type ExtractorService } from "../Extractor.ts"
 import type { Fact, Mention } from "../Fact.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import type { Shared } from "../pool/Protocol.ts"
-import type { EntitiesInput, FactsInput, SharedReader, TaskName, TrainInput } from "../pool/Tasks.ts"
+import type { FactsInput, ReadInput, ReadOutput, SharedReader, TaskName, TrainInput } from "../pool/Tasks.ts"
 import type { WorkerError } from "../pool/WorkerError.ts"
 import { WorkerPool, type WorkerPoolService } from "../pool/WorkerPool.ts"
 import { type BuiltInOptions, builtInName, defaultLeastConfidence, noUsage } from "./BuiltIn.ts"
@@ -20,6 +20,11 @@ export const make = (pool: WorkerPoolService, options: BuiltInOptions = {}): Ext
   const ask = <A>(task: TaskName, input: unknown, shared?: Shared) =>
     Effect.mapError(pool.run(task, input, shared) as Effect.Effect<A, WorkerError>, failed)
   const prepared = new WeakMap<OntologyIndex, Shared>()
+  /** Facts are found on the way to entities, and mostly asked for next: by another thread they would be looked for anew. */
+  const found = new WeakMap<
+    ReadonlyArray<Mention>,
+    { readonly chunk: Chunk; readonly ontology: OntologyIndex; readonly facts: ReadonlyArray<Fact> }
+  >()
   const preparing = Semaphore.makeUnsafe(1)
   let count = 0
   const learn = (ontology: OntologyIndex) => {
@@ -48,13 +53,18 @@ export const make = (pool: WorkerPoolService, options: BuiltInOptions = {}): Ext
   return {
     name: builtInName,
     entities: (chunk, ontology) => {
-      const input: EntitiesInput = { chunk, leastConfidence }
+      const input: ReadInput = { chunk, leastConfidence }
       return prepare(ontology).pipe(
-        Effect.flatMap((shared) => ask<ReadonlyArray<Mention>>("built-in.entities", input, shared)),
-        Effect.map((mentions) => ({ mentions, usage: noUsage })),
+        Effect.flatMap((shared) => ask<ReadOutput>("built-in.read", input, shared)),
+        Effect.map(({ mentions, facts }) => {
+          found.set(mentions, { chunk, ontology, facts })
+          return { mentions, usage: noUsage }
+        }),
       )
     },
     facts: (chunk, mentions, ontology) => {
+      const known = found.get(mentions)
+      if (known?.chunk === chunk && known.ontology === ontology) return Effect.succeed({ facts: known.facts, usage: noUsage })
       const input: FactsInput = { chunk, leastConfidence, mentions }
       return prepare(ontology).pipe(
         Effect.flatMap((shared) => ask<ReadonlyArray<Fact>>("built-in.facts", input, shared)),

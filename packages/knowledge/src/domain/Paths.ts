@@ -32,11 +32,20 @@ export type BatchValidatedPath = typeof BatchValidatedPath.Type
 export const BatchCanonicalPath = Schema.TemplateLiteral(["batches/", BatchId, "/canonical/final.ttl"])
 export type BatchCanonicalPath = typeof BatchCanonicalPath.Type
 
+export const BatchReportPath = Schema.TemplateLiteral(["batches/", BatchId, "/validation/report.ttl"])
+export type BatchReportPath = typeof BatchReportPath.Type
+
+/**
+ * Sorted N-Triples, which the stages hand on. The hash is of what they were made from: made from something else, by a later
+ * attempt for one, they are another file, since a version of the graph may name the earlier one.
+ */
 export const BatchLinesPath = Schema.TemplateLiteral([
   "batches/",
   BatchId,
   "/",
-  Schema.Literals(["resolution/merged.nt", "validation/validated.nt", "validation/quarantine.nt"]),
+  Schema.Literals(["resolution/merged-", "validation/validated-", "validation/quarantine-"]),
+  ContentHash,
+  ".nt",
 ])
 export type BatchLinesPath = typeof BatchLinesPath.Type
 
@@ -70,10 +79,14 @@ export const pathsOfBatch = (id: BatchId) => ({
   validation: `batches/${id}/validation/report.json` satisfies BatchValidationPath,
   validated: `batches/${id}/validation/validated.ttl` satisfies BatchValidatedPath,
   canonical: `batches/${id}/canonical/final.ttl` satisfies BatchCanonicalPath,
-  /** Sorted N-Triples, which the stages hand on. */
-  resolved: `batches/${id}/resolution/merged.nt` satisfies BatchLinesPath,
-  validatedLines: `batches/${id}/validation/validated.nt` satisfies BatchLinesPath,
-  quarantine: `batches/${id}/validation/quarantine.nt` satisfies BatchLinesPath,
+  report: `batches/${id}/validation/report.ttl` satisfies BatchReportPath,
+})
+
+/** Where a batch keeps the lines that were made from something with that hash. */
+export const linesOfBatch = (id: BatchId, from: ContentHash) => ({
+  resolved: `batches/${id}/resolution/merged-${from}.nt` satisfies BatchLinesPath,
+  validated: `batches/${id}/validation/validated-${from}.nt` satisfies BatchLinesPath,
+  quarantine: `batches/${id}/validation/quarantine-${from}.nt` satisfies BatchLinesPath,
 })
 
 export const pathOfOntology = (namespace: Namespace, name: OntologyName, hash: ContentHash) =>

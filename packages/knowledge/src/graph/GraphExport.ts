@@ -5,9 +5,10 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import { detached } from "../rdf/DetachedText.ts"
 import { graphPrefixes } from "../rdf/FactGraph.ts"
+import { turtleText, typePredicate } from "../rdf/TurtleText.ts"
 import { labelPredicate, type NodeOfLines, nodesOfLines, statementType, termOf } from "./LineNodes.ts"
-import { turtleText, typePredicate } from "./TurtleText.ts"
 
 export const ExportFormat = Schema.Literals(["turtle", "ntriples", "jsonld", "entities", "relations"])
 export type ExportFormat = typeof ExportFormat.Type
@@ -89,7 +90,7 @@ const relations = <E, R>(lines: Stream.Stream<string, E, R>): Stream.Stream<stri
       yield* Stream.runForEach(nodesOfLines(lines), ({ subject, values }) =>
         Effect.sync(() => {
           const label = values.get(labelPredicate)?.[0]
-          if (label !== undefined) labels.set(subject, termOf(label).value)
+          if (label !== undefined) labels.set(detached(subject), detached(termOf(label).value))
         }),
       )
       return Stream.concat(

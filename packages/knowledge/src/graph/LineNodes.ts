@@ -1,6 +1,6 @@
 /** Sorted lines of N-Triples gathered by subject, and the terms in them as plain text. */
 import * as Stream from "effect/Stream"
-import { lineParts } from "./TurtleText.ts"
+import { lineParts } from "../rdf/TurtleText.ts"
 
 export const labelPredicate = "<http://www.w3.org/2000/01/rdf-schema#label>"
 export const statementType = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#Statement>"

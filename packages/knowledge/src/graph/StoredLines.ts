@@ -5,6 +5,7 @@ import type { ContentHash } from "../domain/Identity.ts"
 import type { StorageUri } from "../domain/Uri.ts"
 import { mergeParts } from "../rdf/LineMerge.ts"
 import type { Part } from "../rdf/LinePart.ts"
+import { type SortFailed, sortLines } from "../rdf/LineSort.ts"
 import { ArtifactDamaged } from "../storage/ArtifactStore.ts"
 import { type StorageService, startHash } from "../storage/Storage.ts"
 import type { StorageError } from "../storage/StorageError.ts"
@@ -48,6 +49,13 @@ export const mergedLines = (
   storage: StorageService,
   files: ReadonlyArray<StoredLines>,
 ): Stream.Stream<string, StorageError | ArtifactDamaged> => mergedStreams(files.map((file) => storedLines(storage, file)))
+
+/** Merging holds a part of each stream in memory at once; more of them are sorted anew, which takes little of it. */
+const mergedAtOnce = 32
+
+/** Sorted streams as one, each line once, however many they are. */
+export const mergedParts = <E>(streams: ReadonlyArray<Stream.Stream<string, E>>): Stream.Stream<string, E | SortFailed> =>
+  streams.length <= mergedAtOnce ? mergedStreams(streams) : sortLines(Stream.flatten(Stream.fromIterable(streams)))
 
 /** Sorted streams as one, each line once. */
 export const mergedStreams = <E>(streams: ReadonlyArray<Stream.Stream<string, E>>): Stream.Stream<string, E> => {

@@ -23,6 +23,8 @@ export class PoolThread {
   private ended: ThreadEnded | undefined
   private listener: ((outcome: FromWorker | ThreadEnded) => void) | undefined
   private next = 0
+  /** When it was last given back. */
+  idleSince = 0
 
   constructor(entry: URL) {
     this.worker = new Worker(entry)

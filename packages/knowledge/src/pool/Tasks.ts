@@ -6,7 +6,7 @@ import type { Example } from "../builtin/Example.ts"
 import type { KnownName } from "../builtin/Gazetteer.ts"
 import { trainBuiltIn } from "../builtin/Training.ts"
 import type { Chunk } from "../Extractor.ts"
-import type { Mention } from "../Fact.ts"
+import type { Fact, Mention } from "../Fact.ts"
 import type { Ontology } from "../ontology/Ontology.ts"
 import { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { loadOntology, type OntologySource } from "../ontology/OntologyLoading.ts"
@@ -25,12 +25,18 @@ export interface TrainInput {
   readonly names: ReadonlyArray<KnownName>
 }
 
-export interface EntitiesInput {
+export interface ReadInput {
   readonly chunk: Chunk
   readonly leastConfidence: number
 }
 
-export interface FactsInput extends EntitiesInput {
+export interface ReadOutput {
+  readonly mentions: ReadonlyArray<Mention>
+  /** Between those mentions. */
+  readonly facts: ReadonlyArray<Fact>
+}
+
+export interface FactsInput extends ReadInput {
   readonly mentions: ReadonlyArray<Mention>
 }
 
@@ -48,8 +54,11 @@ export const makeTasks = () => {
   return {
     "ontology.load": (source: OntologySource) => Effect.runPromise(Effect.map(loadOntology(source), (index) => index.toJSON())),
     "built-in.train": ({ ontology, examples, names }: TrainInput) => trainBuiltIn(new OntologyIndex(ontology), examples, { names }),
-    "built-in.entities": ({ chunk, leastConfidence }: EntitiesInput, shared: SharedReader) =>
-      readerOf(shared).mentions(chunk, leastConfidence),
+    "built-in.read": ({ chunk, leastConfidence }: ReadInput, shared: SharedReader): ReadOutput => {
+      const reader = readerOf(shared)
+      const mentions = reader.mentions(chunk, leastConfidence)
+      return { mentions, facts: reader.factsBetween(chunk, leastConfidence, mentions) }
+    },
     "built-in.facts": ({ chunk, leastConfidence, mentions }: FactsInput, shared: SharedReader) =>
       readerOf(shared).factsBetween(chunk, leastConfidence, mentions),
   } satisfies Record<string, TaskHandler>

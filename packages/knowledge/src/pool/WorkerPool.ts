@@ -1,11 +1,14 @@
 /**
  * Threads for work that keeps a processor busy: reading ontologies, training and the built-in extractor. As many as the
  * machine has processors, started when they are needed, each with one task at a time. Who brings more work than can wait is
- * held back until there is room. A thread that ends in the middle of a task is replaced and the task tried once more.
+ * held back until there is room. A thread that ends in the middle of a task is replaced and the task tried once more; one that
+ * has had nothing to do for a while is ended.
  */
 
 import { availableParallelism } from "node:os"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
@@ -37,6 +40,9 @@ export class WorkerPool extends Context.Service<WorkerPool, WorkerPoolService>()
 export const ownEntry = (): URL => new URL(import.meta.url.endsWith(".ts") ? "./WorkerEntry.ts" : "./WorkerEntry.js", import.meta.url)
 
 const attempts = 2
+
+/** How long a thread without work is kept. It holds about 100 MB, and is started again in less than a second. */
+const patience = Duration.seconds(10)
 
 export const makeWorkerPool = (options: WorkerPoolOptions = {}): Effect.Effect<WorkerPoolService, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -74,10 +80,40 @@ const makeThreads = (size: number, entry: URL) =>
       all.add(started)
       return started
     })
+    const end = (thread: PoolThread) =>
+      Effect.promise(() => {
+        idle.splice(idle.indexOf(thread), 1)
+        all.delete(thread)
+        return thread.stop()
+      })
+    const scope = yield* Effect.scope
+    /** One at a time looks after all of them; it ends with the last idle one. */
+    let isWatched = false
+    const watching = Effect.gen(function* () {
+      while (idle.length > 0) {
+        yield* Effect.sleep(patience)
+        const now = yield* Clock.currentTimeMillis
+        yield* Effect.forEach(
+          idle.filter(({ idleSince }) => now - idleSince >= Duration.toMillis(patience)),
+          end,
+          { discard: true },
+        )
+      }
+    }).pipe(
+      Effect.ensuring(
+        Effect.sync(() => {
+          isWatched = false
+        }),
+      ),
+    )
     const giveBack = (thread: PoolThread) =>
-      Effect.sync(() => {
-        if (thread.alive) idle.push(thread)
-        else all.delete(thread)
+      Effect.gen(function* () {
+        if (!thread.alive) return void all.delete(thread)
+        thread.idleSince = yield* Clock.currentTimeMillis
+        idle.push(thread)
+        if (isWatched) return
+        isWatched = true
+        yield* Effect.forkIn(watching, scope)
       })
     return {
       /** Waits in the queue for a thread, then works with it. */

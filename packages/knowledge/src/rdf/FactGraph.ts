@@ -24,7 +24,12 @@ export const detentVocabulary = "urn:detent:vocabulary:"
 
 export const graphPrefixes: Readonly<Record<string, string>> = { detent: detentVocabulary, prov, rdf, rdfs, xsd }
 
-export const documentIri = (document: DocumentId): string => `urn:detent:document:${document}`
+const documentPrefix = "urn:detent:document:"
+
+export const documentIri = (document: DocumentId): string => `${documentPrefix}${document}`
+
+/** The id in the IRI of a document, or the IRI as it is when it is none of ours. */
+export const documentOfIri = (iri: string): string => (iri.startsWith(documentPrefix) ? iri.slice(documentPrefix.length) : iri)
 
 /** Within a document, the same words of the same class are the same entity. What is one across documents is resolved later. */
 export const entityIri = (document: DocumentId, mention: Mention): string =>

@@ -5,9 +5,9 @@
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { type LineSortOptions, type SortFailed, sortLines } from "./LineSort.ts"
-import { keepLabels, n3 } from "./N3Library.ts"
 import { lineOf } from "./NTriples.ts"
 import { checkIri, checkTriple, InvalidTerm, type Triple } from "./Term.ts"
+import { turtleText } from "./TurtleText.ts"
 
 export interface TurtleOptions extends LineSortOptions {
   /** Short names for the beginnings of IRIs. */
@@ -28,30 +28,16 @@ export const writeTurtle = <E, R>(
 ): Stream.Stream<string, E | InvalidTerm | SortFailed, R> =>
   Stream.unwrap(
     Effect.gen(function* () {
-      const prefixes = Object.entries(options.prefixes ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))
-      for (const [name, iri] of prefixes) {
+      const { prefixes = {} } = options
+      const entries = Object.entries(prefixes)
+      for (const [name, iri] of entries) {
         const invalid = checkPrefix(name, iri)
         if (invalid !== undefined) return yield* invalid
       }
-      const { Parser, Writer } = yield* n3
-      let text = ""
-      const output = { write: (piece: string) => (text += piece), end: () => undefined }
-      const writer = new Writer(output, { format: "text/turtle", prefixes: Object.fromEntries(prefixes), end: false })
-      const taken = (): [string] => {
-        const piece = text
-        text = ""
-        return [piece]
-      }
-      const check = (triple: Triple) => checkTriple(triple) ?? checkExpanded(triple, prefixes)
-      const body = Stream.mapArray(sortedLines(triples, check, options), (lines) => {
-        for (const quad of new Parser({ format: "application/n-triples", ...keepLabels }).parse(lines.join("\n"))) writer.addQuad(quad)
-        return taken()
-      })
-      const end = Stream.sync(() => {
-        writer.end()
-        return taken()[0]
-      })
-      return Stream.concat(body, end)
+      return turtleText(
+        sortedLines(triples, (one) => checkTriple(one) ?? checkExpanded(one, entries), options),
+        prefixes,
+      )
     }),
   )
 
@@ -77,10 +63,7 @@ const sortedLines = <E, R>(
 const checkPrefix = (name: string, iri: string): InvalidTerm | undefined =>
   /^([A-Za-z][A-Za-z0-9_-]*)?$/.test(name) ? checkIri(iri) : new InvalidTerm({ term: name, problem: "is no name for a prefix" })
 
-/**
- * An IRI that begins like a short name would be read back as one. In all likelihood it is a short name that somebody forgot to
- * write out.
- */
+/** An IRI that begins like a short name: in all likelihood it is one that somebody forgot to write out. */
 const checkExpanded = (triple: Triple, prefixes: ReadonlyArray<readonly [string, string]>): InvalidTerm | undefined => {
   const terms = [triple.subject, triple.predicate, triple.object.termType === "Literal" ? triple.object.datatype : triple.object]
   for (const term of terms) {

@@ -5,8 +5,9 @@
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { labelPredicate, type NodeOfLines, nodesOfLines, statementType, termOf } from "../graph/LineNodes.ts"
-import { lineParts, typePredicate } from "../graph/TurtleText.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
+import { detached, KeptTexts } from "../rdf/DetachedText.ts"
+import { lineParts, typePredicate } from "../rdf/TurtleText.ts"
 import { canonicalIri } from "./CanonicalIri.ts"
 import type { Identifier } from "./Clusters.ts"
 import type { KnownEntity, Merge, NamedMention } from "./Resolution.ts"
@@ -41,16 +42,17 @@ export const resolveGraphs = <E, R>(options: ResolveOptions<E, R>): Effect.Effec
       ontology.ontology.properties.filter(({ traits }) => traits.includes("inverseFunctional")).map(({ iri }) => `<${iri}>`),
     )
     const resolver = new Resolver((type) => ontology.ancestors(type))
+    const entities = new EntityReading(identifying)
     yield* Stream.runForEach(nodesOfLines(existing), (node) =>
       Effect.sync(() => {
-        for (const entity of knownOf(node, identifying)) resolver.know(entity)
+        for (const entity of entities.known(node)) resolver.know(entity)
       }),
     )
     const offsets: Array<number> = []
     yield* Stream.runForEach(documents, (lines) =>
       Effect.map(Stream.runCollect(entitiesOf(lines)), (nodes) => {
         offsets.push(resolver.mentionCount)
-        resolver.addDocument(nodes.map((node) => mentionOf(node, identifying)))
+        resolver.addDocument(nodes.map((node) => entities.mention(node)))
       }),
     )
     const { clusters, clusterOf, merges } = resolver.resolve()
@@ -67,30 +69,41 @@ const isEntity = ({ values }: NodeOfLines): boolean =>
 const entitiesOf = <E, R>(lines: Stream.Stream<string, E, R>): Stream.Stream<NodeOfLines, E, R> =>
   Stream.filter(nodesOfLines(lines), isEntity)
 
-const valuesOf = ({ values }: NodeOfLines, predicate: string): ReadonlyArray<string> =>
-  (values.get(predicate) ?? []).map((object) => termOf(object).value)
+/** What the resolver keeps of an entity until all documents are read. */
+class EntityReading {
+  readonly #kept = new KeptTexts()
+  readonly #identifying: ReadonlySet<string>
 
-const identifiersOf = (node: NodeOfLines, identifying: ReadonlySet<string>): ReadonlyArray<Identifier> =>
-  [...identifying].flatMap((property) => {
-    const [value] = valuesOf(node, property)
-    return value === undefined ? [] : [[property, value] as const]
-  })
+  constructor(identifying: ReadonlySet<string>) {
+    this.#identifying = identifying
+  }
 
-const mentionOf = (node: NodeOfLines, identifying: ReadonlySet<string>): NamedMention => ({
-  type: valuesOf(node, typePredicate)[0] ?? "",
-  name: valuesOf(node, labelPredicate)[0] ?? "",
-  identifiers: identifiersOf(node, identifying),
-})
+  mention(node: NodeOfLines): NamedMention {
+    return {
+      type: this.#values(node, typePredicate)[0] ?? "",
+      name: this.#values(node, labelPredicate)[0] ?? "",
+      identifiers: this.#identifiers(node),
+    }
+  }
 
-const knownOf = (node: NodeOfLines, identifying: ReadonlySet<string>): ReadonlyArray<KnownEntity> => {
-  if (!isEntity(node)) return []
-  const names = valuesOf(node, labelPredicate)
-  return valuesOf(node, typePredicate).map((type) => ({
-    iri: termOf(node.subject).value,
-    type,
-    names,
-    identifiers: identifiersOf(node, identifying),
-  }))
+  known(node: NodeOfLines): ReadonlyArray<KnownEntity> {
+    if (!isEntity(node)) return []
+    const names = this.#values(node, labelPredicate)
+    const identifiers = this.#identifiers(node)
+    const iri = detached(termOf(node.subject).value)
+    return this.#values(node, typePredicate).map((type) => ({ iri, type, names, identifiers }))
+  }
+
+  #values({ values }: NodeOfLines, predicate: string): ReadonlyArray<string> {
+    return (values.get(predicate) ?? []).map((object) => this.#kept.of(termOf(object).value))
+  }
+
+  #identifiers(node: NodeOfLines): ReadonlyArray<Identifier> {
+    return [...this.#identifying].flatMap((property) => {
+      const [value] = this.#values(node, property)
+      return value === undefined ? [] : [[property, value] as const]
+    })
+  }
 }
 
 /** The entities of a document come in the order of its lines, as they did when they were added. */
@@ -101,7 +114,8 @@ const rewrite = <E, R>(lines: Stream.Stream<string, E, R>, iriOf: (index: number
       const links = [...iris].map(([own, canonical]) => `${canonical} ${sameAs} ${own} .`)
       const body = Stream.map(lines, (line) => {
         const { subject, predicate, object } = lineParts(line)
-        return `${iris.get(subject) ?? subject} ${predicate} ${iris.get(object) ?? object} .`
+        // Joined: a template would leave the line in pieces that keep the texts they are parts of.
+        return [iris.get(subject) ?? subject, predicate, iris.get(object) ?? object, "."].join(" ")
       })
       return Stream.concat(body, Stream.fromIterable(links))
     }),

@@ -23,23 +23,11 @@ import { Storage } from "../storage/Storage.ts"
 import { Extractors } from "./Extractors.ts"
 import { extractStep, textHashOf } from "./ExtractStep.ts"
 import { DocumentChanged, RunFailed, runFailed } from "./RunFailed.ts"
-import { StepResult } from "./RunRows.ts"
+import { foundCounts, StepResult } from "./RunRows.ts"
 import { RunStore } from "./RunStore.ts"
 
 /** What a whole run found. */
-export const RunResult = Schema.Struct({
-  runId: RunId,
-  batches: Count,
-  chunks: Count,
-  /** Over all batches; an entity that several of them met counts in each. */
-  entities: Count,
-  facts: Count,
-  forReview: Count,
-  calls: Count,
-  inputTokens: Count,
-  outputTokens: Count,
-  cost: Schema.optionalKey(Schema.Finite),
-})
+export const RunResult = Schema.Struct({ runId: RunId, batches: Count, ...foundCounts })
 export type RunResult = typeof RunResult.Type
 
 export const ExtractionWorkflow = Workflow.make("extraction", {

@@ -19,8 +19,8 @@ import { type EntityRegistry, EntityRegistryJson, emptyRegistry, register } from
 import { type BatchId, type ContentHash, contentHashOf, documentIdOf, newBatchId, RunId, runIdOf } from "../domain/Identity.ts"
 import { defaultPipelineConfig, ExtractionRun, type PipelineConfig, type RunStatusConflict, type RunStatusRefused } from "../domain/Run.ts"
 import type { StorageUri } from "../domain/Uri.ts"
-import { mergedStreams } from "../graph/StoredLines.ts"
-import { type SortFailed, sortLines } from "../rdf/LineSort.ts"
+import { mergedParts } from "../graph/StoredLines.ts"
+import type { SortFailed } from "../rdf/LineSort.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
 import { ExtractionWorkflow, type RunResult, resumptionOf } from "./ExtractionWorkflow.ts"
 import { type ExtractionSetting, Extractors } from "./Extractors.ts"
@@ -80,9 +80,6 @@ export class Extractions extends Context.Service<Extractions, ExtractionsService
 }
 
 const schemaVersion = "1.0.0"
-
-/** Merging holds all of its batches in memory; those of a longer document are sorted anew, which takes little of it. */
-const mergedAtOnce = 32
 
 const make = Effect.gen(function* () {
   const runs = yield* RunStore
@@ -146,6 +143,23 @@ const make = Effect.gen(function* () {
 
   const execute = (run: ExtractionRun, request: ExtractionRequest) => provided(ExtractionWorkflow.execute(payloadOf(run, request)))
 
+  const complete = (request: ExtractionRequest, failuresSince: number): Effect.Effect<RunResult, RunFailed> =>
+    Effect.gen(function* () {
+      const run = yield* created(request)
+      const endedAt = Option.match(run.completedAt, { onNone: () => 0, onSome: ({ epochMilliseconds }) => epochMilliseconds })
+      const isToResume =
+        // A batch is cancelled and resumed within a millisecond.
+        (run.status === "cancelled" && endedAt <= failuresSince) || (run.status === "failed" && endedAt < failuresSince)
+      if (!isToResume) return yield* execute(run, request)
+      const change = { expectedVersion: run.statusVersion, status: "running", at: yield* DateTime.now } as const
+      return yield* runs.changeStatus(run, change).pipe(
+        Effect.mapError((error) => (error._tag === "RunStatusConflict" ? error : runFailed(run.runId)(error))),
+        Effect.flatMap((resumed) => execute(resumed, request)),
+        // Another process has resumed it just now: it is the same run all the same.
+        Effect.catchTag("RunStatusConflict", () => complete(request, failuresSince)),
+      )
+    })
+
   const service: ExtractionsService = {
     get,
     start: (request) =>
@@ -155,17 +169,7 @@ const make = Effect.gen(function* () {
         return run.runId
       }),
     run: (request) => Effect.flatMap(created(request), (run) => execute(run, request)),
-    complete: (request, failuresSince) =>
-      Effect.gen(function* () {
-        const run = yield* created(request)
-        const endedAt = Option.match(run.completedAt, { onNone: () => 0, onSome: ({ epochMilliseconds }) => epochMilliseconds })
-        const isToResume =
-          // A batch is cancelled and resumed within a millisecond.
-          (run.status === "cancelled" && endedAt <= failuresSince) || (run.status === "failed" && endedAt < failuresSince)
-        if (!isToResume) return yield* execute(run, request)
-        const change = { expectedVersion: run.statusVersion, status: "running", at: yield* DateTime.now } as const
-        return yield* execute(yield* Effect.mapError(runs.changeStatus(run, change), runFailed(run.runId)), request)
-      }).pipe(runs.working),
+    complete: (request, failuresSince) => runs.working(complete(request, failuresSince)),
     resume: (id, request) =>
       Effect.gen(function* () {
         const run = yield* get(id)
@@ -184,10 +188,7 @@ const make = Effect.gen(function* () {
       }),
     lines: (id) =>
       Stream.unwrap(
-        Effect.map(batchesOf(id), (count) => {
-          if (count <= mergedAtOnce) return mergedStreams(Array.from({ length: count }, (_, index) => linesOfBatch(id, index)))
-          return sortLines(Stream.flatMap(Stream.range(0, count - 1), (index) => linesOfBatch(id, index)))
-        }),
+        Effect.map(batchesOf(id), (count) => mergedParts(Array.from({ length: count }, (_, index) => linesOfBatch(id, index)))),
       ),
     registry: (id) =>
       Effect.gen(function* () {

@@ -10,11 +10,13 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as BuiltIn from "../builtin/BuiltIn.ts"
 import { Example } from "../builtin/Example.ts"
+import * as PooledBuiltIn from "../builtin/PooledBuiltIn.ts"
 import type { StorageUri } from "../domain/Uri.ts"
 import { Extractor, type ExtractorService } from "../Extractor.ts"
 import type { OntologyError } from "../ontology/OntologyError.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { loadOntology } from "../ontology/OntologyLoading.ts"
+import { WorkerPool } from "../pool/WorkerPool.ts"
 import { getText, Storage } from "../storage/Storage.ts"
 import type { StorageError } from "../storage/StorageError.ts"
 
@@ -49,19 +51,21 @@ export interface ExtractorsService {
 }
 
 export class Extractors extends Context.Service<Extractors, ExtractorsService>()("@detent/knowledge/Extractors") {
-  /** The built-in extractor, taught with the examples of each setting. */
-  static readonly layerBuiltIn: Layer.Layer<Extractors, never, Storage> = Layer.effect(
+  /** The built-in extractor, taught with the examples of each setting, on threads of its own: as many as there are processors. */
+  static readonly layerBuiltIn: Layer.Layer<Extractors, never, Storage> = Layer.suspend(() =>
+    Layer.provide(Extractors.layerPooled, WorkerPool.layer()),
+  )
+
+  /** The same on threads that are there already. */
+  static readonly layerPooled: Layer.Layer<Extractors, never, Storage | WorkerPool> = Layer.effect(
     Extractors,
-    Effect.suspend(() =>
-      makeExtractors((storage, { examplesUri }) =>
-        examplesUri === undefined
-          ? Effect.sync(() => BuiltIn.make())
-          : Effect.map(
-              Effect.flatMap(getText(storage, examplesUri), (text) => Effect.fromResult(readExamples(examplesUri, text))),
-              (examples) => BuiltIn.make({ examples }),
-            ),
-      ),
-    ),
+    Effect.flatMap(WorkerPool, (pool) => makeExtractors(taught((examples) => PooledBuiltIn.make(pool, { examples })))),
+  )
+
+  /** The same in the thread that asks, which does nothing else meanwhile: for a document or two. */
+  static readonly layerUnpooled: Layer.Layer<Extractors, never, Storage> = Layer.effect(
+    Extractors,
+    Effect.suspend(() => makeExtractors(taught((examples) => BuiltIn.make({ examples })))),
   )
 
   /** The extractor in reach, whatever the setting. */
@@ -71,12 +75,22 @@ export class Extractors extends Context.Service<Extractors, ExtractorsService>()
   )
 }
 
-const makeExtractors = (
-  extractorFor: (
-    storage: typeof Storage.Service,
-    setting: ExtractionSetting,
-  ) => Effect.Effect<ExtractorService, StorageError | ExamplesRefused>,
-): Effect.Effect<ExtractorsService, never, Storage> =>
+type ExtractorFor = (
+  storage: typeof Storage.Service,
+  setting: ExtractionSetting,
+) => Effect.Effect<ExtractorService, StorageError | ExamplesRefused>
+
+const taught =
+  (make: (examples: ReadonlyArray<Example>) => ExtractorService): ExtractorFor =>
+  (storage, { examplesUri }) =>
+    examplesUri === undefined
+      ? Effect.sync(() => make([]))
+      : Effect.map(
+          Effect.flatMap(getText(storage, examplesUri), (text) => Effect.fromResult(readExamples(examplesUri, text))),
+          make,
+        )
+
+const makeExtractors = (extractorFor: ExtractorFor): Effect.Effect<ExtractorsService, never, Storage> =>
   Effect.gen(function* () {
     const storage = yield* Storage
     const made = yield* Cache.make({

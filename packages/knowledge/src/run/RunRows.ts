@@ -65,11 +65,10 @@ export const runOf = (row: object): ExtractionRun => {
   })
 }
 
-/** What a finished batch of chunks amounted to. */
-export const StepResult = Schema.Struct({
-  /** How many chunks it had, and the hash of their text: a document that was changed since gives another. */
+/** What was found, in numbers. */
+export const foundCounts = {
   chunks: Count,
-  textHash: Schema.String,
+  /** Over all batches of chunks; an entity that several of them met counts in each. */
   entities: Count,
   facts: Count,
   /** Facts too unsure for the graph. */
@@ -79,7 +78,10 @@ export const StepResult = Schema.Struct({
   outputTokens: Count,
   /** Absent when the price is not known. */
   cost: Schema.optionalKey(Schema.Finite),
-})
+}
+
+/** What a finished batch of chunks amounted to, and the hash of its text: a document that was changed since gives another. */
+export const StepResult = Schema.Struct({ ...foundCounts, textHash: Schema.String })
 export type StepResult = typeof StepResult.Type
 
 const CheckpointRow = Schema.Struct({

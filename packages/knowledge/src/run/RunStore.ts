@@ -60,7 +60,10 @@ export interface RunStoreService {
   readonly ofBatch: (batch: BatchId) => Effect.Effect<ReadonlyArray<ExtractionRun>, RunStoreFailed>
   /** Those of a batch that are under way. */
   readonly runningOf: (batch: BatchId) => Effect.Effect<ReadonlyArray<RunId>, RunStoreFailed>
-  /** The runs of a batch that succeeded, by document, with the graphs of their batches of chunks: a page after a document. */
+  /**
+   * The runs of a batch that succeeded, by document, with the graphs of their batches of chunks: a page after a document. A
+   * content that is not small is left out, and loaded by itself.
+   */
   readonly graphsOf: (batch: BatchId, after: string, limit: number) => Effect.Effect<ReadonlyArray<RunGraph>, RunStoreFailed>
   readonly changeStatus: (
     run: ExtractionRun,
@@ -89,6 +92,9 @@ type Write =
   | { readonly _tag: "Status"; readonly run: ExtractionRun; readonly expected: number }
   | { readonly _tag: "Step"; readonly step: RunStep }
   | { readonly _tag: "Artifact"; readonly artifact: ArtifactRow }
+
+/** In characters. A page holds hundreds of these, and is in memory as a whole. */
+const smallContent = 32_768
 
 /** More than this in one transaction gains nothing and keeps others waiting. */
 const writesAtOnce = 250
@@ -196,7 +202,8 @@ const make = Effect.gen(function* () {
         Effect.map((rows) => rows.map((row) => RunId.make(String(row["run_id"])))),
       ),
     graphsOf: (batch, after, limit) =>
-      sql`select r.document_id, a.* from (
+      sql`select r.document_id, a.run_id, a.artifact_key, a.content_path, a.content_hash, a.created_at,
+          case when length(a.content) <= ${smallContent} then a.content end as content from (
           select run_id, document_id from extraction_runs
           where batch_id = ${batch} and status = 'succeeded' and document_id > ${after} order by document_id limit ${limit}
         ) r join run_artifacts a on a.run_id = r.run_id and a.artifact_key like 'batch\\_%' escape '\\'

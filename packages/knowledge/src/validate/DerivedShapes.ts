@@ -12,7 +12,7 @@ export const derivedShapes = (index: OntologyIndex): string => {
   const ofProperties = index.ontology.properties.flatMap(({ iri, traits }) => [
     ...domainShape(index, iri),
     ...rangeShape(index, iri),
-    ...(traits.includes("functional") ? [shape("single", iri, `sh:targetSubjectsOf <${iri}>`, single(iri))] : []),
+    ...(traits.includes("functional") ? [propertyShape("single", iri, `sh:targetSubjectsOf <${iri}>`, iri, "sh:maxCount 1")] : []),
   ])
   const ofClasses = index.ontology.classes.flatMap(({ iri, restrictions, disjoint }) => [
     ...restrictions.flatMap((restriction, position) => restrictionShape(index, iri, restriction, position)),
@@ -27,7 +27,11 @@ export const derivedShapes = (index: OntologyIndex): string => {
 const shape = (kind: string, iri: string, target: string, body: string): string =>
   `<urn:detent:shape:${kind}:${slug(iri)}> a sh:NodeShape ;\n  ${target} ;\n  ${body} .\n`
 
-const single = (property: string) => `sh:property [ sh:path <${property}> ; sh:maxCount 1 ]`
+/** Both shapes have names: reports speak of them, and a label that is made up at each reading would say nothing. */
+const propertyShape = (kind: string, iri: string, target: string, property: string, body: string): string => {
+  const name = `<urn:detent:shape:${kind}:${slug(iri)}:values>`
+  return `${shape(kind, iri, target, `sh:property ${name}`)}${name} a sh:PropertyShape ;\n  sh:path <${property}> ;\n  ${body} .\n`
+}
 
 const domainShape = (index: OntologyIndex, property: string): ReadonlyArray<string> =>
   index
@@ -38,17 +42,15 @@ const domainShape = (index: OntologyIndex, property: string): ReadonlyArray<stri
 const rangeShape = (index: OntologyIndex, property: string): ReadonlyArray<string> =>
   index.rangeOf(property).flatMap((members, position) => {
     if (members.some(takesEveryLiteral)) return []
-    const body = `sh:property [ sh:path <${property}> ; ${any(members.map((iri) => kindOf(index, iri)))} ]`
-    return [shape(`range-${position}`, property, `sh:targetSubjectsOf <${property}>`, body)]
+    const body = any(members.map((iri) => kindOf(index, iri)))
+    return [propertyShape(`range-${position}`, property, `sh:targetSubjectsOf <${property}>`, property, body)]
   })
 
 const takesEveryLiteral = (iri: string) => iri === "http://www.w3.org/2000/01/rdf-schema#Literal"
 
 const restrictionShape = (index: OntologyIndex, iri: string, restriction: Restriction, position: number): ReadonlyArray<string> => {
   const body = restrictionBody(index, restriction)
-  if (body === undefined) return []
-  const property = `sh:property [ sh:path <${restriction.property}> ; ${body} ]`
-  return [shape(`restriction-${position}`, iri, `sh:targetClass <${iri}>`, property)]
+  return body === undefined ? [] : [propertyShape(`restriction-${position}`, iri, `sh:targetClass <${iri}>`, restriction.property, body)]
 }
 
 /** `value` asks for one certain value, which a shape would have to tell IRI or literal; that is left to given shapes. */

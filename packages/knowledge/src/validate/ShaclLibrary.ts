@@ -2,8 +2,8 @@
 import * as Effect from "effect/Effect"
 import type { NodeOfLines } from "../graph/LineNodes.ts"
 import { termOf } from "../graph/LineNodes.ts"
-import { typePredicate } from "../graph/TurtleText.ts"
 import type { Triple } from "../rdf/Term.ts"
+import { typePredicate } from "../rdf/TurtleText.ts"
 
 type Validator = InstanceType<typeof import("rdf-validate-shacl")["default"]>
 type Factory = Validator["factory"]

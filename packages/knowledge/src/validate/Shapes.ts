@@ -6,6 +6,7 @@ import { type RdfSyntaxError, readTurtle } from "../rdf/RdfReading.ts"
 import { rdfType, type Triple } from "../rdf/Term.ts"
 
 const sh = "http://www.w3.org/ns/shacl#"
+const rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
 export interface Shapes {
   readonly triples: ReadonlyArray<Triple>
@@ -42,9 +43,30 @@ const isTarget = ({ predicate, object }: Triple): boolean =>
 /** Targets and constraints that need more of the graph than one node, its values and their classes. */
 const reaching = new Set(["targetObjectsOf", "node", "qualifiedValueShape"].map((name) => sh + name))
 
-const isLocal = (triples: ReadonlyArray<Triple>): boolean =>
-  !triples.some(
-    ({ predicate, object }) => reaching.has(predicate.value) || (predicate.value === `${sh}path` && object.termType !== "NamedNode"),
+const isLocal = (triples: ReadonlyArray<Triple>): boolean => {
+  const ofValues = new Set(triples.filter(({ predicate }) => predicate.value === `${sh}path`).map(({ subject }) => subject.value))
+  return !triples.some(
+    ({ subject, predicate, object }) =>
+      reaching.has(predicate.value) ||
+      (predicate.value === `${sh}path` && object.termType !== "NamedNode") ||
+      // What a property's values have to have themselves, directly or in one of several choices.
+      (ofValues.has(subject.value) && nested.has(predicate.value) && !isOfClasses(triples, object)),
   )
+}
+
+const nested = new Set(["property", "or", "and", "xone", "not"].map((name) => sh + name))
+
+/** Whether what is below a node of the shapes asks for nothing but classes and datatypes. */
+const isOfClasses = (triples: ReadonlyArray<Triple>, node: Triple["object"]): boolean =>
+  triples
+    .filter(({ subject }) => subject.value === node.value)
+    .every(
+      ({ predicate, object }) =>
+        predicate.value === `${sh}class` ||
+        predicate.value === `${sh}datatype` ||
+        predicate.value === `${sh}nodeKind` ||
+        (predicate.value.startsWith(rdf) && isOfClasses(triples, object)) ||
+        (nested.has(predicate.value) && predicate.value !== `${sh}property` && isOfClasses(triples, object)),
+    )
 
 const short = (iri: string) => `sh:${iri.slice(sh.length)}`

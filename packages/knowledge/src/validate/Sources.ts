@@ -2,8 +2,8 @@
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { type NodeOfLines, nodesOfLines, statementType, termOf } from "../graph/LineNodes.ts"
-import { typePredicate } from "../graph/TurtleText.ts"
 import { detentVocabulary } from "../rdf/FactGraph.ts"
+import { typePredicate } from "../rdf/TurtleText.ts"
 import type { FactSource, Violation } from "./Violation.ts"
 
 const rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"

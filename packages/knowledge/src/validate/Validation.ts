@@ -5,10 +5,13 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import { compareCodePoints } from "../domain/CodePointOrder.ts"
 import { describe } from "../domain/Describe.ts"
-import { type NodeOfLines, nodesOfLines } from "../graph/LineNodes.ts"
-import { typePredicate } from "../graph/TurtleText.ts"
+import { type NodeOfLines, nodesOfLines, termOf } from "../graph/LineNodes.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
+import { detached } from "../rdf/DetachedText.ts"
+import { typePredicate } from "../rdf/TurtleText.ts"
+import { plainConformity, type TypesOf } from "./PlainConformity.ts"
 import { datasetOf, type ShaclEnvironment, shaclEnvironment } from "./ShaclLibrary.ts"
 import type { Shapes } from "./Shapes.ts"
 import { attachSources, isStatement } from "./Sources.ts"
@@ -39,13 +42,31 @@ export const validate = <E, R>(
   lines: Stream.Stream<string, E, R>,
   shapes: Shapes,
   ontology: OntologyIndex,
+): Effect.Effect<Found, E | ValidationFailed, R> => validated(lines, shapes, ontology, plainConformity)
+
+/** With the library alone, which gives the same and takes far longer. */
+export const validateByLibrary = <E, R>(
+  lines: Stream.Stream<string, E, R>,
+  shapes: Shapes,
+  ontology: OntologyIndex,
+): Effect.Effect<Found, E | ValidationFailed, R> => validated(lines, shapes, ontology, () => () => false)
+
+const validated = <E, R>(
+  lines: Stream.Stream<string, E, R>,
+  shapes: Shapes,
+  ontology: OntologyIndex,
+  conformity: typeof plainConformity,
 ): Effect.Effect<Found, E | ValidationFailed, R> =>
   Effect.gen(function* () {
     const environment = yield* shaclEnvironment(shapes.triples)
     const entities = Stream.filter(nodesOfLines(lines), (node) => !isStatement(node))
     const types = shapes.local ? yield* typesOf(entities) : new Map<string, ReadonlyArray<string>>()
+    const conforms = conformity(shapes.triples, types, ontology)
     const pieces: Stream.Stream<ReadonlyArray<NodeOfLines>, E, R> = shapes.local
-      ? Stream.grouped(entities, nodesAtOnce)
+      ? Stream.grouped(
+          Stream.filter(entities, (node) => !conforms(node)),
+          nodesAtOnce,
+        )
       : Stream.fromEffect(Stream.runCollect(entities))
     const listed: Array<Omit<Violation, "sources">> = []
     const offenders = new Set<string>()
@@ -64,22 +85,22 @@ export const validate = <E, R>(
     return { violations, warnings, listed: yield* attachSources(lines, listed), offenders }
   })
 
-const checkPiece = (
-  { validator, factory }: ShaclEnvironment,
-  nodes: ReadonlyArray<NodeOfLines>,
-  types: ReadonlyMap<string, ReadonlyArray<string>>,
-  ontology: OntologyIndex,
-) =>
+const checkPiece = ({ validator, factory }: ShaclEnvironment, nodes: ReadonlyArray<NodeOfLines>, types: TypesOf, ontology: OntologyIndex) =>
   Effect.gen(function* () {
     const data = datasetOf(factory, nodes, types, (type) => ontology.ancestors(type))
     const report = yield* Effect.tryPromise({ try: () => validator.validate(data), catch: (cause) => new ValidationFailed({ cause }) })
     // Of nodes from elsewhere only the classes are here: they are judged in their own piece.
-    const own = new Set(nodes.map(({ subject }) => subject))
-    return report.results.map(violationOf).filter(({ focus }) => own.has(`<${focus}>`) || own.has(`_:${focus}`))
+    const places = new Map(nodes.map(({ subject }, place) => [termOf(subject).value, place]))
+    const placeOf = ({ focus }: { readonly focus: string }) => places.get(focus) ?? places.get(`_:${focus}`)
+    // In an order of our own, so that it does not show how the graph was cut into pieces.
+    return report.results
+      .map(violationOf)
+      .filter((one) => placeOf(one) !== undefined)
+      .sort((one, other) => (placeOf(one) ?? 0) - (placeOf(other) ?? 0) || compareCodePoints(keyOf(one), keyOf(other)))
   })
 
 /** The classes of every entity, by its term in the lines. Lists that are alike are shared. */
-const typesOf = <E, R>(entities: Stream.Stream<NodeOfLines, E, R>): Effect.Effect<ReadonlyMap<string, ReadonlyArray<string>>, E, R> =>
+const typesOf = <E, R>(entities: Stream.Stream<NodeOfLines, E, R>): Effect.Effect<TypesOf, E, R> =>
   Effect.gen(function* () {
     const types = new Map<string, ReadonlyArray<string>>()
     const shared = new Map<string, ReadonlyArray<string>>()
@@ -88,9 +109,9 @@ const typesOf = <E, R>(entities: Stream.Stream<NodeOfLines, E, R>): Effect.Effec
         const own = values.get(typePredicate)
         if (own === undefined) return
         const key = own.join(" ")
-        const list = shared.get(key) ?? own
-        shared.set(key, list)
-        types.set(subject, list)
+        const list = shared.get(key) ?? own.map(detached)
+        if (!shared.has(key)) shared.set(detached(key), list)
+        types.set(detached(subject), list)
       }),
     )
     return types
@@ -99,16 +120,20 @@ const typesOf = <E, R>(entities: Stream.Stream<NodeOfLines, E, R>): Effect.Effec
 const shacl = "http://www.w3.org/ns/shacl#"
 
 const violationOf = (result: Result): Omit<Violation, "sources"> => {
-  const [property, value] = [result.path?.value, result.value?.value]
+  const [property, value] = [result.path?.value, result.value]
   return {
     focus: result.focusNode?.value ?? "",
     ...(property === undefined ? {} : { property }),
-    ...(value === undefined ? {} : { value }),
+    ...(value === undefined || value === null ? {} : { value: value.value }),
+    ...(value?.termType === "Literal" ? { datatype: value.datatype.value } : {}),
     message: result.message.map(({ value }) => value).join("; ") || nameOf(result.sourceConstraintComponent?.value ?? ""),
     severity: severityOf(result.severity?.value),
     shape: result.sourceShape?.value ?? "",
   }
 }
+
+const keyOf = ({ property, shape, value, datatype, message }: Omit<Violation, "sources">) =>
+  JSON.stringify([property, shape, value, datatype, message])
 
 const nameOf = (iri: string) => (iri.startsWith(shacl) ? iri.slice(shacl.length) : iri)
 

@@ -18,6 +18,8 @@ export const Violation = Schema.Struct({
   focus: Schema.String,
   property: Schema.optionalKey(Schema.String),
   value: Schema.optionalKey(Schema.String),
+  /** Of a value that is a literal. Without it, the value is a node. */
+  datatype: Schema.optionalKey(Schema.String),
   message: Schema.String,
   severity: Severity,
   shape: Schema.String,

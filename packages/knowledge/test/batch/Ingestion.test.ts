@@ -2,11 +2,15 @@ import { readFile } from "node:fs/promises"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
 import { Batches } from "../../src/batch/Batches.ts"
 import { RelativePath } from "../../src/domain/Uri.ts"
+import { ExtractionFailed } from "../../src/ExtractionFailed.ts"
+import { CanonicalGraph, type GraphVersion } from "../../src/graph/CanonicalGraph.ts"
+import { readTurtle } from "../../src/rdf/RdfReading.ts"
 import type { StorageService } from "../../src/storage/Storage.ts"
 import { StorageFailed } from "../../src/storage/StorageError.ts"
-import { base, canonical, documentsOf, harbour, manifest, shapes } from "./sea.ts"
+import { base, canonical, documentsOf, harbour, lookout, manifest, sea, shapes } from "./sea.ts"
 
 const files = {
   "before.txt": "ShipAlba passed ShipBoreas.",
@@ -25,7 +29,8 @@ describe("a graph that violates its shapes", () => {
         const id = yield* batches.start(folder, manifest(["one.txt", "two.txt"], shaped), { config: { validation } })
         const end = yield* batches.awaitEnd(id)
         const report = yield* Effect.promise(() => readFile(`${data}/batches/${id}/validation/report.json`, "utf8"))
-        return { end, report: JSON.parse(report), graph: yield* canonical(data) }
+        const turtle = yield* Effect.promise(() => readFile(`${data}/batches/${id}/validation/report.ttl`, "utf8"))
+        return { end, report: JSON.parse(report), turtle, graph: yield* canonical(data) }
       }).pipe(Effect.provide(layer))
     })
 
@@ -45,6 +50,21 @@ describe("a graph that violates its shapes", () => {
       expect(report.quarantined).toHaveLength(1)
       expect(graph.passings).toBe(1)
       expect(graph.published).not.toContain("ShipElektra")
+    }),
+  )
+
+  it.live("is reported as SHACL has it too, with the words that led to it", () =>
+    Effect.gen(function* () {
+      const { report, turtle } = yield* ended("quarantine")
+      const triples = yield* Stream.runCollect(readTurtle(Stream.succeed(turtle), "report.ttl"))
+      const said = (property: string) =>
+        triples.filter(({ predicate }) => predicate.value.endsWith(property)).map(({ object }) => object.value)
+      expect(said("#conforms")).toEqual(["false"])
+      expect(said("#focusNode")).toEqual([report.listed[0].focus])
+      expect(said("#resultMessage")).toEqual(["passed too many"])
+      expect(said("#resultPath")).toEqual([`${base}passed`])
+      expect(said(":quarantined")).toEqual(report.quarantined)
+      expect(said(":quote").sort()).toEqual(["ShipElektra passed ShipFjord", "ShipElektra passed ShipGanymed"])
     }),
   )
 
@@ -134,6 +154,39 @@ describe("ingestion", () => {
         yield* batches.retry(id)
         expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "Completed", retryCount: 1 })
         expect((yield* canonical(data)).passings).toBe(2)
+      }).pipe(Effect.provide(layer))
+    }),
+  )
+
+  it.live("that is tried again with more leaves earlier versions of the graph readable as they were", () =>
+    Effect.gen(function* () {
+      let broken = true
+      const away = new ExtractionFailed({ extractor: "lookout", reason: "Unavailable", retryable: true, detail: "away" })
+      const fault = (uri: string) => new StorageFailed({ uri, operation: "write", retryable: false, cause: new Error("the disk is gone") })
+      const storage = (one: StorageService): StorageService => ({
+        ...one,
+        setStream: (uri, content, precondition) =>
+          broken && uri.endsWith("entities.ttl") ? Effect.fail(fault(uri)) : one.setStream(uri, content, precondition),
+      })
+      const extractor = lookout([], ({ text }) => (broken && text.includes("Cetus") ? Effect.fail(away) : Effect.void))
+      const { layer, folder } = yield* harbour({ files, storage, extractor })
+      yield* Effect.gen(function* () {
+        const batches = yield* Batches
+        const id = yield* batches.start(folder, manifest(["before.txt", "one.txt"]), { config })
+        expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "Failed", failedInStage: "ingesting", documentsFailed: 1 })
+        broken = false
+        yield* batches.retry(id)
+        expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "Completed", documentsCompleted: 2 })
+        const graph = yield* CanonicalGraph
+        const sizes: Array<number> = []
+        for (let current = yield* graph.current(sea); Option.isSome(current); ) {
+          const version: GraphVersion = current.value
+          const lines = yield* Stream.runCollect(graph.lines(version))
+          sizes.push(lines.filter((line) => line.includes(`<${base}passed> <urn`)).length)
+          current = Option.isNone(version.previous) ? Option.none() : Option.some(yield* graph.version(sea, version.previous.value))
+        }
+        // With both documents; with nothing, when it had failed; with the one that could be read.
+        expect(sizes).toEqual([2, 0, 1])
       }).pipe(Effect.provide(layer))
     }),
   )

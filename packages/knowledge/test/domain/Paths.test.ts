@@ -46,6 +46,7 @@ describe("paths", () => {
     fits(Paths.BatchValidationPath, ofBatch.validation)
     fits(Paths.BatchValidatedPath, ofBatch.validated)
     fits(Paths.BatchCanonicalPath, ofBatch.canonical)
+    fits(Paths.BatchReportPath, ofBatch.report)
   })
 
   it.prop(
@@ -55,6 +56,7 @@ describe("paths", () => {
       fits(Paths.ArtifactPath, Paths.pathOfArtifact(run, hash, key))
       fits(Paths.OntologyPath, Paths.pathOfOntology(namespace, name, hash))
       fits(Paths.CanonicalPath, Paths.pathsOfNamespace(namespace).entities)
+      for (const path of Object.values(Paths.linesOfBatch(BatchId.make("batch-0123456789ab"), hash))) fits(Paths.BatchLinesPath, path)
     },
   )
 

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as TestClock from "effect/testing/TestClock"
 import * as BuiltIn from "../../src/builtin/BuiltIn.ts"
 import * as PooledBuiltIn from "../../src/builtin/PooledBuiltIn.ts"
 import { Extractor, type ExtractorService } from "../../src/Extractor.ts"
@@ -43,6 +44,16 @@ describe("a pool of worker threads", () => {
         discard: true,
       })
       assert.isAtMost(count[1] ?? 9, 2)
+    }),
+  )
+
+  it.effect("ends threads that have had nothing to do for a while, and starts others when they are needed", () =>
+    Effect.gen(function* () {
+      const { run } = yield* pool({ size: 1 })
+      const first = yield* run("thread", undefined)
+      assert.strictEqual(yield* run("thread", undefined), first)
+      yield* TestClock.adjust("20 seconds")
+      assert.notStrictEqual(yield* run("thread", undefined), first)
     }),
   )
 

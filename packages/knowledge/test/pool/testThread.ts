@@ -1,5 +1,5 @@
 /** A thread with tasks that misbehave in all the ways a pool has to cope with. Counters are in memory that threads share. */
-import { parentPort } from "node:worker_threads"
+import { parentPort, threadId } from "node:worker_threads"
 import { serve } from "../../src/pool/Serving.ts"
 
 interface Counted {
@@ -13,6 +13,7 @@ const seen = new WeakSet<object>()
 if (parentPort !== null) {
   serve(parentPort, {
     double: (number: number) => number * 2,
+    thread: () => threadId,
     /** Counts how many run at once, and the most that ever did. */
     together: ({ counters }: Counted) => {
       const now = Atomics.add(counters, 0, 1) + 1

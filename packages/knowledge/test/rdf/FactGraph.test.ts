@@ -41,8 +41,8 @@ describe("the graph of a document", () => {
         `<urn:t:bornIn> <${entityIri(documentId, mention("City", "Port Verran"))}>`,
         "a <urn:t:City>",
         `detent:quote "${text}"`,
-        "detent:start 0",
-        "detent:confidence 0.9000",
+        'detent:start "0"^^xsd:integer',
+        'detent:confidence "0.9000"^^xsd:decimal',
         "a rdf:Statement",
       ]) {
         assert.include(turtle, part)

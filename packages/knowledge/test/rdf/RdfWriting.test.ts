@@ -32,14 +32,14 @@ describe("Turtle", () => {
       ])
       assert.strictEqual(
         text,
-        `@prefix ex: <http://example.org/>.
-@prefix hash: <https://a.b/c#>.
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#>.
+        `@prefix ex: <http://example.org/> .
+@prefix hash: <https://a.b/c#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 
-ex:a ex:p "Ærø 東京 \\U0001f469‍\\U0001f680", ex:c;
-    a ex:T.
-ex:b ex:p 2.
-_:x ex:p "olá"@pt-br.
+ex:a ex:p "Ærø 東京 👩‍🚀", ex:c ;
+  a ex:T .
+ex:b ex:p "2"^^xsd:integer .
+_:x ex:p "olá"@pt-br .
 `,
       )
     }),

@@ -2,6 +2,7 @@
 export interface Work {
   /** The same after every restart; two processes at once have two. */
   readonly node: string
+  /** A file, or the address of a PostgreSQL database. */
   readonly database: string
   readonly data: string
   readonly input: string

@@ -1,6 +1,7 @@
 /** A process that runs one batch, or goes on with it, until it is killed or the batch has ended. */
 import { appendFileSync } from "node:fs"
 import { pathToFileURL } from "node:url"
+import * as PostgresStore from "@detent/durable/PostgresStore"
 import * as SqliteStore from "@detent/durable/SqliteStore"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -52,6 +53,9 @@ const slowFiles = (data: string, input: string) =>
 
 const slowly = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.delay(Effect.tap(effect, Effect.sleep("10 millis")), "10 millis")
 
+const storeOf = (database: string) =>
+  database.startsWith("postgres") ? PostgresStore.layer({ url: database }) : SqliteStore.layer({ filename: database })
+
 const run = ({ node, database, data, input, names, batchId, calls }: Work) =>
   Effect.gen(function* () {
     const batches = yield* Batches
@@ -67,7 +71,7 @@ const run = ({ node, database, data, input, names, batchId, calls }: Work) =>
   }).pipe(
     Effect.provide(
       Knowledge.layer({ folder: data, nodeId: node, extractors: noting(calls), storage: slowFiles(data, input) }).pipe(
-        Layer.provide(SqliteStore.layer({ filename: database })),
+        Layer.provide(storeOf(database)),
       ),
     ),
     Effect.provideService(References.MinimumLogLevel, "Error"),

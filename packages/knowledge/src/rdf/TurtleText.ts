@@ -25,7 +25,7 @@ export const turtleText = <E, R>(
   prefixes: Readonly<Record<string, string>>,
 ): Stream.Stream<string, E, R> => {
   const sorted = Object.entries(prefixes).sort(([left], [right]) => (left < right ? -1 : 1))
-  const header = `${sorted.map(([name, iri]) => `@prefix ${name}: <${iri}> .\n`).join("")}\n`
+  const header = sorted.length === 0 ? "" : `${sorted.map(([name, iri]) => `@prefix ${name}: <${iri}> .\n`).join("")}\n`
   const shorten = makeShortener(sorted)
   let subject = ""
   let predicate = ""

@@ -1,0 +1,185 @@
+/**
+ * What a graph says, for people who look: its entities by name or class, the relations between them, and the facts of an entity
+ * with the words each rests on. Everything comes in pages; `next` of one page is `after` of the following, and a page goes on
+ * where the last one ended whatever was read before it.
+ *
+ * ```ts
+ * const facts = yield* GraphFacts
+ * const { items, next } = yield* facts.entities(version, { search: "harbour", limit: 20 })
+ * ```
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import { documentOfIri } from "../rdf/FactGraph.ts"
+import { checkIri, xsdString } from "../rdf/Term.ts"
+import type { GraphVersion } from "./CanonicalGraph.ts"
+import { entitiesQuery, factsQuery, namesApart, relationsQuery } from "./FactQueries.ts"
+import { GraphQuery, type QueryError, type QueryOptions, QueryRefused } from "./GraphQuery.ts"
+
+export const GraphEntity = Schema.Struct({
+  iri: Schema.String,
+  label: Schema.String,
+  /** Other names it has in the documents. */
+  otherLabels: Schema.Array(Schema.String),
+  types: Schema.Array(Schema.String),
+})
+export type GraphEntity = typeof GraphEntity.Type
+
+/** The object of a fact: another entity, or a value. */
+export const GraphObject = Schema.Union([
+  Schema.TaggedStruct("Entity", { iri: Schema.String, label: Schema.optionalKey(Schema.String) }),
+  Schema.TaggedStruct("Value", { text: Schema.String, datatype: Schema.String }),
+])
+export type GraphObject = typeof GraphObject.Type
+
+const stated = {
+  subject: Schema.Struct({ iri: Schema.String, label: Schema.optionalKey(Schema.String) }),
+  property: Schema.String,
+  object: GraphObject,
+}
+
+export const GraphRelation = Schema.Struct({
+  ...stated,
+  /** Of the surest of its witnesses. */
+  confidence: Schema.Finite,
+  /** How often documents say so. */
+  witnesses: Schema.Int,
+})
+export type GraphRelation = typeof GraphRelation.Type
+
+/** One place in one document that says a fact. */
+export const SourcedFact = Schema.Struct({
+  ...stated,
+  confidence: Schema.Finite,
+  documentId: Schema.String,
+  /** The words, and where they stand in the text of the document: from `start` on, `end` not included. */
+  quote: Schema.String,
+  start: Schema.Int,
+  end: Schema.Int,
+  extractor: Schema.String,
+  runId: Schema.String,
+})
+export type SourcedFact = typeof SourcedFact.Type
+
+export interface Page<Item> {
+  readonly items: ReadonlyArray<Item>
+  /** Where the next page begins; absent on the last one. */
+  readonly next?: string
+}
+
+export interface PageOptions extends QueryOptions {
+  readonly after?: string
+  /** At most 1000; 100 unless told. */
+  readonly limit?: number
+}
+
+export interface EntityOptions extends PageOptions {
+  /** A part of one of its names, in capitals or not. */
+  readonly search?: string
+  readonly type?: string
+}
+
+export interface RelationOptions extends PageOptions {
+  /** Relations from or to it. */
+  readonly entity?: string
+  readonly property?: string
+}
+
+export interface GraphFactsService {
+  readonly entities: (version: GraphVersion, options?: EntityOptions) => Effect.Effect<Page<GraphEntity>, QueryError>
+  readonly relations: (version: GraphVersion, options?: RelationOptions) => Effect.Effect<Page<GraphRelation>, QueryError>
+  /** Every place that says something of the entity, by document. */
+  readonly factsOf: (version: GraphVersion, entity: string, options?: PageOptions) => Effect.Effect<Page<SourcedFact>, QueryError>
+}
+
+export class GraphFacts extends Context.Service<GraphFacts, GraphFactsService>()("@detent/knowledge/GraphFacts") {
+  static readonly layer: Layer.Layer<GraphFacts, never, GraphQuery> = Layer.effect(
+    GraphFacts,
+    Effect.suspend(() => make),
+  )
+}
+
+const make: Effect.Effect<GraphFactsService, never, GraphQuery> = Effect.map(GraphQuery, (queries) => {
+  /** A row more than the page, which tells whether there is another. */
+  const paged = <Item>(version: GraphVersion, select: (limit: number) => string, itemOf: (row: Row) => Item, options: PageOptions) =>
+    Effect.gen(function* () {
+      const limit = Math.max(1, Math.min(options.limit ?? 100, 1000))
+      const { body } = yield* queries.query(version, select(limit + 1), options)
+      const { results } = yield* Effect.orDie(Schema.decodeEffect(Answer)(body))
+      const rows = results.bindings.slice(0, limit)
+      const last = results.bindings.length > limit ? rows.at(-1)?.["key"]?.value : undefined
+      const page: Page<Item> = { items: rows.map(itemOf), ...(last === undefined ? {} : { next: last }) }
+      return page
+    })
+
+  return {
+    entities: (version, options = {}) =>
+      Effect.gen(function* () {
+        const type = yield* iriOf(options.type)
+        return yield* paged(version, (limit) => entitiesQuery(options, type, limit), entityOf, options)
+      }),
+    relations: (version, options = {}) =>
+      Effect.gen(function* () {
+        const [entity, property] = [yield* iriOf(options.entity), yield* iriOf(options.property)]
+        return yield* paged(version, (limit) => relationsQuery(options, entity, property, limit), relationOf, options)
+      }),
+    factsOf: (version, entity, options = {}) =>
+      Effect.gen(function* () {
+        const subject = yield* iriOf(entity)
+        return yield* paged(version, (limit) => factsQuery(options, subject ?? "", limit), factOf, options)
+      }),
+  }
+})
+
+/** What is no IRI could end the term it stands in, and go on as a part of the query. */
+const iriOf = (iri: string | undefined): Effect.Effect<string | undefined, QueryRefused> => {
+  if (iri === undefined) return Effect.undefined
+  const invalid = checkIri(iri)
+  return invalid === undefined ? Effect.succeed(`<${iri}>`) : Effect.fail(new QueryRefused({ problem: invalid.message }))
+}
+
+const Term = Schema.Struct({ type: Schema.String, value: Schema.String, datatype: Schema.optionalKey(Schema.String) })
+type Row = Readonly<Record<string, typeof Term.Type | undefined>>
+
+const Answer = Schema.fromJsonString(
+  Schema.Struct({ results: Schema.Struct({ bindings: Schema.Array(Schema.Record(Schema.String, Term)) }) }),
+)
+
+const valueOf = (row: Row, name: string): string => row[name]?.value ?? ""
+
+const entityOf = (row: Row): GraphEntity => {
+  const [label = "", ...otherLabels] = valueOf(row, "labels").split(namesApart).sort()
+  return { iri: valueOf(row, "key"), label, otherLabels, types: valueOf(row, "types").split(" ").sort() }
+}
+
+const labelled = (row: Row, name: "subject" | "object") => {
+  const label = row[`${name}Label`]?.value
+  return { iri: valueOf(row, name), ...(label === undefined ? {} : { label }) }
+}
+
+const statedOf = (row: Row) => {
+  const object = row["object"]
+  return {
+    subject: labelled(row, "subject"),
+    property: valueOf(row, "property"),
+    object:
+      object?.type === "literal"
+        ? { _tag: "Value" as const, text: object.value, datatype: object.datatype ?? xsdString }
+        : { _tag: "Entity" as const, ...labelled(row, "object") },
+    confidence: Number(valueOf(row, "confidence")),
+  }
+}
+
+const relationOf = (row: Row): GraphRelation => ({ ...statedOf(row), witnesses: Number(valueOf(row, "witnesses")) })
+
+const factOf = (row: Row): SourcedFact => ({
+  ...statedOf(row),
+  documentId: documentOfIri(valueOf(row, "document")),
+  quote: valueOf(row, "quote"),
+  start: Number(valueOf(row, "start")),
+  end: Number(valueOf(row, "end")),
+  extractor: valueOf(row, "extractor"),
+  runId: valueOf(row, "run"),
+})

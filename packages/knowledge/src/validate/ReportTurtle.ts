@@ -1,0 +1,67 @@
+/**
+ * The report of a validation as SHACL has it, in Turtle, for tools that read those. Beside what SHACL says of a result, it has
+ * the words of the documents that led to it.
+ */
+import * as Stream from "effect/Stream"
+import type { BatchId } from "../domain/Identity.ts"
+import { detentVocabulary, graphPrefixes } from "../rdf/FactGraph.ts"
+import type { SortFailed } from "../rdf/LineSort.ts"
+import { writeTurtle } from "../rdf/RdfWriting.ts"
+import { checkIri, type InvalidTerm, literal, namedNode, rdfType, type Triple, triple } from "../rdf/Term.ts"
+import type { FactSource, ValidationReport, Violation } from "./Violation.ts"
+
+const sh = "http://www.w3.org/ns/shacl#"
+const prov = "http://www.w3.org/ns/prov#"
+const xsd = "http://www.w3.org/2001/XMLSchema#"
+
+/** The text in pieces: the same report is the same text. */
+export const reportTurtle = (batch: BatchId, report: ValidationReport): Stream.Stream<string, InvalidTerm | SortFailed> =>
+  writeTurtle(Stream.fromIterable(reportTriples(batch, report)), { prefixes: { ...graphPrefixes, sh } })
+
+function* reportTriples(batch: BatchId, { conforms, violations, warnings, listed, quarantined }: ValidationReport): Generator<Triple> {
+  const iri = `urn:detent:report:${batch}`
+  const about = namedNode(iri)
+  yield triple(about, rdfType, namedNode(`${sh}ValidationReport`))
+  yield triple(about, `${sh}conforms`, literal(String(conforms), `${xsd}boolean`))
+  yield triple(about, `${detentVocabulary}violations`, integer(violations))
+  yield triple(about, `${detentVocabulary}warnings`, integer(warnings))
+  for (const entity of quarantined) yield triple(about, `${detentVocabulary}quarantined`, nodeOf(entity))
+  for (const [index, violation] of listed.entries()) {
+    // Counted with leading zeros, so that they stand in their order.
+    const result = `${iri}:${String(index + 1).padStart(4, "0")}`
+    yield triple(about, `${sh}result`, namedNode(result))
+    yield* resultTriples(result, violation)
+  }
+}
+
+function* resultTriples(
+  iri: string,
+  { focus, property, value, datatype, message, severity, shape, sources }: Violation,
+): Generator<Triple> {
+  const result = namedNode(iri)
+  yield triple(result, rdfType, namedNode(`${sh}ValidationResult`))
+  yield triple(result, `${sh}focusNode`, nodeOf(focus))
+  yield triple(result, `${sh}resultSeverity`, namedNode(sh + severity))
+  yield triple(result, `${sh}resultMessage`, literal(message))
+  yield triple(result, `${sh}sourceShape`, nodeOf(shape))
+  if (property !== undefined) yield triple(result, `${sh}resultPath`, nodeOf(property))
+  if (value !== undefined) yield triple(result, `${sh}value`, datatype === undefined ? nodeOf(value) : literal(value, datatype))
+  for (const [index, source] of sources.entries()) {
+    const witness = `${iri}:${index + 1}`
+    yield triple(result, `${detentVocabulary}source`, namedNode(witness))
+    yield* sourceTriples(witness, source)
+  }
+}
+
+function* sourceTriples(iri: string, { document, quote, start, end }: FactSource): Generator<Triple> {
+  const source = namedNode(iri)
+  yield triple(source, `${prov}wasDerivedFrom`, nodeOf(document))
+  yield triple(source, `${detentVocabulary}quote`, literal(quote))
+  yield triple(source, `${detentVocabulary}start`, integer(start))
+  yield triple(source, `${detentVocabulary}end`, integer(end))
+}
+
+const integer = (count: number) => literal(String(count), `${xsd}integer`)
+
+/** Blank nodes are known by their labels, which mean nothing outside the graph and the shapes: they are given as text. */
+const nodeOf = (value: string): Triple["object"] => (checkIri(value) === undefined ? namedNode(value) : literal(value))

@@ -1,0 +1,115 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import * as PgClient from "@effect/sql-pg/PgClient"
+import { describe, expect, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
+import { generateCorpus } from "../../src/generate/GeneratedCorpus.ts"
+import { generatedOntology } from "../../src/generate/GeneratedOntology.ts"
+import { BatchProcess } from "../batch/crash/BatchProcess.ts"
+import type { Work } from "../batch/crash/Work.ts"
+
+const documents = 40
+
+const folder = Effect.acquireRelease(
+  Effect.promise(() => mkdtemp(join(tmpdir(), "detent-batch-postgres-"))),
+  (path) => Effect.promise(() => rm(path, { recursive: true, force: true })),
+)
+
+/** A folder with documents; each place in it is a batch of its own over the same ones. */
+const prepared = (root: string) =>
+  Effect.promise(async () => {
+    const input = join(root, "input")
+    await mkdir(input)
+    const corpus = [...generateCorpus({ documents, seed: 3 })]
+    await writeFile(join(input, "ontology.ttl"), generatedOntology)
+    for (const { name, text } of corpus) await writeFile(join(input, name), text)
+    return async (place: string, database: string): Promise<Work> => {
+      await mkdir(join(root, place))
+      await writeFile(join(root, place, "calls"), "")
+      const names = corpus.map(({ name }) => name)
+      const data = join(root, place, "data")
+      return { node: "worker", database, data, input, names, batchId: "batch-0123456789ab", calls: join(root, place, "calls") }
+    }
+  })
+
+const outcomeOf = async ({ data, calls }: Work) => ({
+  graph: await readFile(join(data, "canonical", "generated", "entities.ttl"), "utf8"),
+  calls: (await readFile(calls, "utf8")).split("\n").filter((line) => line !== ""),
+})
+
+const completedIn = (url: string) =>
+  Effect.map(
+    Effect.flatMap(PgClient.PgClient, (sql) => sql`select document_id from batch_documents where status = 'completed'`),
+    (rows) => rows.length,
+  ).pipe(Effect.provide(Layer.fresh(PgClient.layer({ url: Redacted.make(url) }))))
+
+const finished = async (work: Work): Promise<void> => {
+  const process = new BatchProcess()
+  await process.begin(work)
+  await process.ended()
+  expect(process.state).toMatchObject({ _tag: "Completed", documentsCompleted: documents, documentsFailed: 0 })
+}
+
+const killed = async (work: Work, stage: string, after: number): Promise<void> => {
+  const process = new BatchProcess()
+  await process.begin(work)
+  expect(await process.reaches([stage])).toBe(true)
+  await sleep(after)
+  await process.kill()
+  expect(process.state?._tag).not.toBe("Completed")
+}
+
+describe("a batch on PostgreSQL", () => {
+  it.live(
+    "gives the graph that it gives on SQLite, byte by byte, also when its process is killed in between",
+    () =>
+      Effect.gen(function* () {
+        const workIn = yield* prepared(yield* folder)
+        const [undisturbedUrl, killedUrl] = [yield* freshDatabase, yield* freshDatabase]
+        const outcome = yield* Effect.promise(async () => {
+          const onSqlite = await workIn("sqlite", ":memory:")
+          const undisturbed = await workIn("undisturbed", undisturbedUrl)
+          const disturbed = await workIn("killed", killedUrl)
+          await finished(onSqlite)
+          await finished(undisturbed)
+          await killed(disturbed, "Extracting", 150)
+          await killed(disturbed, "Resolving", 0)
+          await finished(disturbed)
+          return { expected: await outcomeOf(onSqlite), undisturbed: await outcomeOf(undisturbed), killed: await outcomeOf(disturbed) }
+        })
+        expect(outcome.undisturbed.graph).toBe(outcome.expected.graph)
+        expect(outcome.killed.graph).toBe(outcome.expected.graph)
+        expect(outcome.expected.graph).toMatch(/rdf:Statement/)
+        expect(new Set(outcome.killed.calls)).toEqual(new Set(outcome.expected.calls))
+        expect(yield* completedIn(undisturbedUrl)).toBe(documents)
+        expect(yield* completedIn(killedUrl)).toBe(documents)
+      }),
+    120_000,
+  )
+
+  it.live(
+    "taken up by two processes at once loses nothing and doubles nothing",
+    () =>
+      Effect.gen(function* () {
+        const workIn = yield* prepared(yield* folder)
+        const url = yield* freshDatabase
+        const calls = yield* Effect.promise(async () => {
+          const work = await workIn("shared", url)
+          const processes = [new BatchProcess(), new BatchProcess()]
+          await Promise.all(processes.map((process, index) => process.begin({ ...work, node: `worker-${index}` })))
+          await Promise.all(processes.map((process) => process.ended()))
+          expect(processes.map(({ state }) => state?._tag)).toEqual(["Completed", "Completed"])
+          return (await outcomeOf(work)).calls
+        })
+        expect(yield* completedIn(url)).toBe(documents)
+        expect(new Set(calls).size).toBe(documents)
+        expect(calls).toHaveLength(documents)
+      }),
+    120_000,
+  )
+})
