@@ -13,7 +13,13 @@ export default defineConfig({
         test: {
           name: "detent",
           include: ["packages/*/test/**/*.test.ts", "examples/test/**/*.test.ts"],
-          exclude: ["packages/durable/test/**", "packages/uploads/test/**", "packages/knowledge/test/postgres/**"],
+          exclude: [
+            "packages/durable/test/**",
+            "packages/uploads/test/**",
+            "packages/knowledge/test/postgres/**",
+            "packages/server/test/postgres/**",
+            "packages/cli/test/postgres/**",
+          ],
         },
       },
       {
@@ -24,6 +30,8 @@ export default defineConfig({
             "packages/durable/test/**/*.test.ts",
             "packages/uploads/test/**/*.test.ts",
             "packages/knowledge/test/postgres/**/*.test.ts",
+            "packages/server/test/postgres/**/*.test.ts",
+            "packages/cli/test/postgres/**/*.test.ts",
           ],
           // A project of its own, so that runs of other tests do not wait for PostgreSQL to start.
           globalSetup: "packages/durable/test/support/globalSetup.ts",

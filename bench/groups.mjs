@@ -50,4 +50,12 @@ export const groups = {
       ingest: "sorted triples merged into a canonical graph and published, beside n3 reading them",
     },
   },
+  server: {
+    about: "packages/server: the HTTP API beside a bare node:http handler, and live streams",
+    parts: {
+      read: "reading one instance over HTTP, beside a bare handler that returns the same bytes",
+      streams: "1,000 event streams on one batch: whether each saw every update, and memory",
+      help: "cold start of detent --help, beside node -e 0",
+    },
+  },
 }

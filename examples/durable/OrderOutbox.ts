@@ -114,10 +114,12 @@ const main = Effect.scoped(
       yield* order.send(E.Pay())
       yield* order.waitFor(({ _tag }) => _tag === "Paid")
       yield* order.send(E.Ship())
+      // What the last transition requested is executed a moment after it.
       yield* Effect.sleep("200 millis")
       yield* Console.log(`charged ${processor.charges.size} time, asked ${processor.requests()} times\n`)
       yield* Console.log(yield* commandReport({ title: "Commands" }))
     })
+    // `provideMerge`, so that the program reaches the store's `Commands` too, which the report is made from.
     const engine = Engine.layer().pipe(Layer.provideMerge(SqliteStore.layer({ filename: ":memory:" })))
     yield* program.pipe(Effect.provide(Layer.mergeAll(engine, shop)))
   }),

@@ -2,7 +2,7 @@
  * A pet store that keeps what happened: events are stored in a SQLite file, and a table of pets is what they add up to. Stop it,
  * start it again, drop the table: the events bring it back. Of the weighings only the latest is kept.
  *
- * Run it: `npx node examples/durable/PetStore.ts pets.db`, twice.
+ * Run it: `npx node examples/durable/PetStore.ts pets.db`, twice. Positions 4 and 5 are weighings that a later one replaced.
  */
 import * as SqlEventLog from "@detent/durable/SqlEventLog"
 import * as SqliteStore from "@detent/durable/SqliteStore"
@@ -66,6 +66,7 @@ export const report = Effect.gen(function* () {
   const rows = yield* sql<{ pet: string; name: string; owner: string | null; grams: number | null }>`select * from pets order by pet`
   for (const { pet, name, owner, grams } of rows)
     yield* Console.log(`${pet} is ${name}${grams === null ? "" : `, ${grams} g`}${owner === null ? "" : `, belongs to ${owner}`}`)
+  // The stream has no end: it goes on with what others write. Here it is left after what is there now.
   const { length } = yield* (yield* EventLog.EventLog).entries
   const events = SqlEventLog.stream(PetLog).pipe(Stream.take(length))
   yield* Stream.runForEach(events, ({ position, _tag, primaryKey }) => Console.log(`  ${position} ${_tag} ${primaryKey}`))

@@ -2,7 +2,8 @@
  * A trip is booked in three steps that belong to three companies. When the last one fails, or somebody calls the trip off,
  * what was booked is cancelled, last first and once: also when the process dies in the middle of it.
  *
- * Run it: `npx node examples/durable/Saga.ts trips.db`. Stop it with Ctrl-C while it waits, and run it again.
+ * Run it: `npx node examples/durable/Saga.ts trips.db`. Within five seconds stop it with Ctrl-C, and run it again: what was booked
+ * is not booked again. There is no car, so both bookings are cancelled. Delete the file to start anew.
  */
 import { DurableWorkflow } from "@detent/durable"
 import * as SqliteStore from "@detent/durable/SqliteStore"
@@ -46,8 +47,10 @@ export const tripLayer = Trip.toLayer((_, trip) =>
   Effect.gen(function* () {
     const flight = yield* book("flight", trip)
     const hotel = yield* book("hotel", trip)
-    // The car is only to be had the day before. Nothing of the trip is in memory until then.
-    yield* DurableClock.sleep({ name: "the day before", duration: "3 seconds", inMemoryThreshold: 0 })
+    // The car is only to be had the day before. Nothing of the trip is in memory until then: Effect sleeps up to a minute in
+    // memory unless told, and such a sleep begins anew in a process that was killed. With a threshold of 0 it is a timer in
+    // the store, and ends when it would have ended.
+    yield* DurableClock.sleep({ name: "the day before", duration: "5 seconds", inMemoryThreshold: 0 })
     const car = yield* book("car", trip)
     return [flight, hotel, car]
   }),
@@ -65,7 +68,10 @@ const companies = Layer.succeed(Companies, {
 })
 
 const main = Effect.gen(function* () {
+  // With `discard` it is started, or found where an earlier process started it, and its id is told at once.
   const trip = yield* Trip.execute({ traveller: "Ada" }, { discard: true })
+  yield* Console.log("the trip is under way; stop this with Ctrl-C and run it again, and it goes on")
+  // The same traveller is the same trip: this one waits for its end.
   const outcome = yield* Effect.exit(Trip.execute({ traveller: "Ada" }))
   yield* Console.log(outcome._tag === "Success" ? "the trip is booked" : "there is no car: the trip is off")
   for (const { sequence, tag } of yield* DurableWorkflow.history(Trip, trip)) yield* Console.log(`  ${sequence} ${tag}`)

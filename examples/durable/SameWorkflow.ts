@@ -2,7 +2,7 @@
  * One Effect workflow, two engines: Effect's own on a cluster of one, and the journal. The workflow does not know which; a
  * layer changes, no code.
  *
- * Run it: `npx node examples/durable/SameWorkflow.ts`
+ * Run it: `npx node examples/durable/SameWorkflow.ts`. Both print the same, and how long they took.
  */
 import { createHash, randomBytes } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"

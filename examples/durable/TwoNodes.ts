@@ -2,7 +2,7 @@
  * Two nodes on one PostgreSQL that share instances through locks: whoever has an event for the account takes its lock, reads
  * where it stands, decides, stores, and lets go.
  *
- * Run it: `DETENT_DATABASE_URL=postgres://... npx node examples/durable/TwoNodes.ts`
+ * Run it: `DETENT_DATABASE_URL=postgres://user@localhost/test npx node examples/durable/TwoNodes.ts`. Each run adds 220 to the account.
  */
 import { Engine, fastLock, InstanceLock } from "@detent/durable"
 import * as PostgresStore from "@detent/durable/PostgresStore"
@@ -52,7 +52,7 @@ export const bothAtOnce = (url: string, id: string, rounds: number) =>
 if (import.meta.main) {
   const url = process.env["DETENT_DATABASE_URL"]
   if (url === undefined) {
-    console.error("Set DETENT_DATABASE_URL to a PostgreSQL you may write to, such as postgres://localhost/test")
+    console.error("Set DETENT_DATABASE_URL to a PostgreSQL you may write to, such as postgres://user:password@localhost/test")
     process.exit(2)
   }
   await Effect.runPromise(Effect.flatMap(bothAtOnce(url, "account-1", 20), Console.log))

@@ -67,7 +67,9 @@ describe("an order with an outbox", () => {
         expect(yield* one.awaitFinal).toEqual(S.Declined({ reason: "no funds" }))
         yield* allOver
         const dead = yield* DeadLetters.list()
-        expect(dead.commands.map(({ slot, attempts, problem }) => [slot, attempts, problem])).toEqual([["chargeCard", 1, "CardDeclined"]])
+        expect(dead.commands.map(({ slot, attempts, problem }) => [slot, attempts, problem])).toEqual([
+          ["chargeCard", 1, `{"_tag":"CardDeclined","reason":"no funds"}`],
+        ])
       }).pipe(Effect.provide(Layer.mergeAll(onMemory, shop)))
       expect(processor.requests()).toBe(1)
       expect(mails).toEqual(["ada: not paid: no funds"])

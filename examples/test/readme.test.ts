@@ -9,9 +9,11 @@ const read = (file: string) => readFileSync(join(root, file), "utf8")
 it.each([
   "README.md",
   "packages/machine/README.md",
+  "packages/durable/README.md",
   "packages/entity/README.md",
   "packages/knowledge/README.md",
   "packages/uploads/README.md",
+  "packages/server/README.md",
 ])("the snippets of %s are the files they name", (readme) => {
   const snippets = [...read(readme).matchAll(/<!-- (\S+\.ts) -->\n```ts\n([\s\S]*?)\n```/g)]
   expect(snippets.length).toBeGreaterThan(0)
@@ -25,6 +27,8 @@ it.each([
   "packages/entity/README.md",
   "packages/knowledge/README.md",
   "packages/uploads/README.md",
+  "packages/server/README.md",
+  "packages/cli/README.md",
 ])("the links and pictures of %s exist", (readme) => {
   const text = read(readme)
   const links = [...text.matchAll(/\]\(([^)#\s]+)\)|src="([^"]+)"/g)].map(([, link, source]) => link ?? source ?? "")

@@ -1,0 +1,92 @@
+/** What ends a command other than well: which exit code it has, and what it says. */
+import * as Cause from "effect/Cause"
+import * as Schema from "effect/Schema"
+import { ExitCode } from "./line/ExitCode.mjs"
+
+/** What was asked for cannot be understood: the value of an option, JSON that is none. */
+export class WrongUsage extends Schema.TaggedError<WrongUsage>()("WrongUsage", { problem: Schema.String, nextStep: Schema.String }) {
+  override get message() {
+    return `${this.problem}; ${this.nextStep}`
+  }
+}
+
+/** There is no such thing here. */
+export class NothingFound extends Schema.TaggedError<NothingFound>()("NothingFound", { what: Schema.String, nextStep: Schema.String }) {
+  override get message() {
+    return `there is no ${this.what}; ${this.nextStep}`
+  }
+}
+
+/** Somebody has to agree first, or a role does not allow it. */
+export class NotAllowed extends Schema.TaggedError<NotAllowed>()("NotAllowed", { problem: Schema.String, nextStep: Schema.String }) {
+  override get message() {
+    return `${this.problem}; ${this.nextStep}`
+  }
+}
+
+const notFound = new Set([
+  "NothingFound",
+  "InstanceNotFound",
+  "BatchNotFound",
+  "RunNotFound",
+  "GraphVersionUnknown",
+  "BlobNotFound",
+  "FileNotFound",
+  "SequenceNotReached",
+])
+
+const notAllowed = new Set([
+  "NotAllowed",
+  "InvalidTransition",
+  "TransitionRefused",
+  "MachineStopped",
+  "BatchNotRetryable",
+  "BatchExists",
+  "AlreadyUploaded",
+  "ActorExists",
+  "InstanceExists",
+  "RepairRefused",
+  "Unauthorized",
+  "Forbidden",
+])
+
+const usage = new Set([
+  "WrongUsage",
+  "InvalidEvent",
+  "InvalidState",
+  "DatabaseRefused",
+  "ConfigRefused",
+  "QueryRefused",
+  "ActivityInputRefused",
+  "TokenNeeded",
+  "TokenWeak",
+])
+
+const tagOf = (error: unknown): string =>
+  typeof error === "object" && error !== null && "_tag" in error && typeof error._tag === "string" ? error._tag : "Defect"
+
+const codeOf = (tag: string): number => {
+  if (notFound.has(tag)) return ExitCode.notFound
+  if (notAllowed.has(tag)) return ExitCode.notAllowed
+  return usage.has(tag) ? ExitCode.usage : ExitCode.failed
+}
+
+/** What went wrong, in words. */
+export const messageOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error)
+  // Some errors of libraries say nothing but have a cause that does.
+  return error.message === "" && error.cause !== undefined ? messageOf(error.cause) : error.message
+}
+
+export interface Failure {
+  readonly tag: string
+  readonly message: string
+  readonly exitCode: number
+}
+
+export const failureOf = (cause: Cause.Cause<unknown>): Failure => {
+  if (Cause.hasInterruptsOnly(cause)) return { tag: "Interrupted", message: "interrupted", exitCode: ExitCode.interrupted }
+  const error = Cause.squash(cause)
+  const tag = tagOf(error)
+  return { tag, message: messageOf(error), exitCode: codeOf(tag) }
+}

@@ -1,0 +1,37 @@
+/** Follows a batch until it ends, whoever works on it. */
+import { Batches, type BatchId, type BatchState, isTerminal } from "@detent/knowledge"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import * as Stream from "effect/Stream"
+import type { Place } from "../home/Opening.ts"
+import { Output } from "../output/Output.ts"
+import { followed } from "../output/Progress.ts"
+import { batchExitCode, batchNextStep, batchStep, batchText, batchView } from "./BatchView.ts"
+
+/** In this process, which works on it. */
+export const followHere = (id: BatchId, place: Place) => follow(place, Stream.unwrap(Effect.map(Batches, (batches) => batches.watch(id))))
+
+/** From outside: what another process stores is seen by asking. */
+export const followElsewhere = (id: BatchId, place: Place) =>
+  follow(
+    place,
+    Stream.unwrap(
+      Effect.map(Batches, (batches) =>
+        Stream.fromEffectSchedule(batches.state(id), Schedule.spaced("200 millis")).pipe(
+          Stream.changesWith((left, right) => JSON.stringify(batchView(left)) === JSON.stringify(batchView(right))),
+          Stream.takeUntil(isTerminal),
+        ),
+      ),
+    ),
+  )
+
+const follow = <E, R>(place: Place, states: Stream.Stream<BatchState, E, R>) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const end = yield* followed(states, { step: batchStep, json: batchView })
+    if (end === undefined) return
+    if (!output.isJson) yield* output.write(batchText(end, output.style))
+    const next = batchNextStep(end, place)
+    if (next !== undefined) yield* output.note(output.noteStyle.dim(next))
+    return batchExitCode(end)
+  })

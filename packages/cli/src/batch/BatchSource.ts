@@ -1,0 +1,66 @@
+/** What `detent batch run` is given: a manifest, a folder that has one, or a folder of documents and an ontology. */
+import { statSync } from "node:fs"
+import { dirname, join, resolve } from "node:path"
+import { pathToFileURL } from "node:url"
+import { FileUri, type ManifestFile, manifestOfFolder, Namespace, readManifestFile, StorageFolder } from "@detent/knowledge"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { NothingFound, WrongUsage } from "../Failure.ts"
+import type { Input } from "../line/Command.ts"
+
+/** Which options say what the batch is made of. */
+export type SourceInput = Pick<Input<"batch run">, "source" | "ontology" | "namespace" | "shapes" | "examples">
+
+export interface BatchSource {
+  /** What the references of the manifest are beside. */
+  readonly folder: StorageFolder
+  readonly manifest: ManifestFile
+}
+
+/** All folders that the batch has to read. */
+export const foldersOf = (input: SourceInput): Effect.Effect<ReadonlyArray<string>, NothingFound> =>
+  Effect.suspend(() => {
+    const kind = kindOf(input.source)
+    if (kind === undefined)
+      return Effect.fail(new NothingFound({ what: `file or folder ${input.source}`, nextStep: "name a manifest.json or a folder" }))
+    const beside = [input.ontology, input.shapes, input.examples].filter((file) => file !== undefined).map((file) => dirname(resolve(file)))
+    return Effect.succeed([kind === "folder" ? resolve(input.source) : dirname(resolve(input.source)), ...beside])
+  })
+
+export const sourceOf = (input: SourceInput) =>
+  Effect.gen(function* () {
+    const path = resolve(input.source)
+    const manifestFile = kindOf(path) === "file" ? path : join(path, "manifest.json")
+    if (kindOf(manifestFile) === "file") {
+      const manifest = yield* readManifestFile(FileUri.make(pathToFileURL(manifestFile).href))
+      return { folder: folderOf(dirname(manifestFile)), manifest } satisfies BatchSource
+    }
+    if (input.ontology === undefined || input.namespace === undefined)
+      return yield* new WrongUsage({
+        problem: `${input.source} has no manifest.json`,
+        nextStep: "say what the documents are about with --ontology FILE and where the facts go with --namespace NAME",
+      })
+    const manifest = yield* manifestOfFolder(folderOf(path), {
+      targetNamespace: yield* namespaceOf(input.namespace),
+      ontology: referenceOf(input.ontology),
+      ...(input.shapes === undefined ? {} : { shapes: referenceOf(input.shapes) }),
+      ...(input.examples === undefined ? {} : { examples: referenceOf(input.examples) }),
+    })
+    return { folder: folderOf(path), manifest } satisfies BatchSource
+  })
+
+const kindOf = (path: string): "file" | "folder" | undefined => {
+  const found = statSync(resolve(path), { throwIfNoEntry: false })
+  if (found === undefined) return undefined
+  return found.isDirectory() ? "folder" : "file"
+}
+
+const folderOf = (path: string) => StorageFolder.make(`${pathToFileURL(path).href}/`)
+
+const referenceOf = (path: string) => FileUri.make(pathToFileURL(resolve(path)).href)
+
+const namespaceOf = (text: string): Effect.Effect<Namespace, WrongUsage> =>
+  Effect.mapError(
+    Schema.decodeUnknownEffect(Namespace)(text),
+    ({ message }) => new WrongUsage({ problem: `--namespace ${text}: ${message}`, nextStep: "use lower-case letters, digits and dashes" }),
+  )

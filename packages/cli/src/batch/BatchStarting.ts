@@ -1,0 +1,20 @@
+/** Starts a batch from a manifest or a folder: through the server that works in the home, or here where none does. */
+import { type BatchConfig, Batches, BatchId } from "@detent/knowledge"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { RunningServer } from "../home/Server.ts"
+import { type SourceInput, sourceOf } from "./BatchSource.ts"
+
+const Accepted = Schema.Struct({ batchId: BatchId })
+
+export const startBatch = (
+  server: RunningServer | undefined,
+  input: SourceInput,
+  config: Partial<Pick<BatchConfig, "failurePolicy" | "concurrency">>,
+) =>
+  Effect.gen(function* () {
+    const { folder, manifest } = yield* sourceOf(input)
+    if (server === undefined) return yield* Effect.flatMap(Batches, (batches) => batches.start(folder, manifest, { config }))
+    const answer = yield* server.post("/api/v1/batch", { json: { folder, manifest, config } })
+    return (yield* Schema.decodeUnknownEffect(Accepted)(answer)).batchId
+  })

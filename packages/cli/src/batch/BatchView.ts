@@ -1,0 +1,78 @@
+/** Where a batch stands, as it is told to people and to programs. The names are those of the HTTP API. */
+import { type BatchState, errorOf, isTerminal, progressPercent, stageDisplayName } from "@detent/knowledge"
+import { type Place, placeText } from "../home/Opening.ts"
+import { ExitCode } from "../line/ExitCode.mjs"
+import { durationText, momentText } from "../output/Moment.ts"
+import type { Step } from "../output/Progress.ts"
+import type { Style } from "../output/Style.ts"
+import { pairsText } from "../output/Table.ts"
+
+export const batchView = (state: BatchState) => {
+  const failure = errorOf(state)
+  const counted = "documentsCompleted" in state ? state : { documentsCompleted: 0, documentsFailed: 0, entityCount: 0, relationCount: 0 }
+  return {
+    batchId: state.batchId,
+    state: state._tag,
+    stage: stageDisplayName(state),
+    percent: progressPercent(state),
+    isTerminal: isTerminal(state),
+    namespace: state.targetNamespace,
+    ontologyVersion: state.ontologyVersion,
+    documents: { total: state.documentsTotal, completed: counted.documentsCompleted, failed: counted.documentsFailed },
+    entities: counted.entityCount,
+    relations: counted.relationCount,
+    retryCount: state.retryCount,
+    createdAt: state.createdAt,
+    ...(failure === undefined || state._tag !== "Failed" ? {} : { failure: { stage: state.failedInStage, ...failure } }),
+    ...("stats" in state ? { outcome: state.stats, graph: state.canonicalGraphUri } : {}),
+  }
+}
+
+export type BatchView = ReturnType<typeof batchView>
+
+export const batchStep = (state: BatchState): Step => {
+  const { stage, percent, documents, relations } = batchView(state)
+  return { stage, percent, text: `${documents.completed + documents.failed}/${documents.total} documents, ${relations} facts` }
+}
+
+export const batchText = (state: BatchState, style: Style): string => {
+  const view = batchView(state)
+  const { documents } = view
+  return pairsText(
+    [
+      ["batch", view.batchId],
+      ["state", stateLooks(view.state, style)],
+      ["progress", `${view.percent}%`],
+      ["documents", `${documents.completed} done, ${documents.failed} failed, ${documents.total} in all`],
+      ["graph", view.namespace],
+      ["facts", "stats" in state ? `${state.stats.relationsExtracted} about ${state.stats.clustersResolved} entities` : view.relations],
+      ["violations", "stats" in state ? state.stats.violations : undefined],
+      ["triples", "stats" in state ? state.stats.triplesIngested : undefined],
+      ["took", "stats" in state ? durationText(state.stats.totalDurationMs) : undefined],
+      ["started", momentText(view.createdAt)],
+      ["file", "canonicalGraphUri" in state ? state.canonicalGraphUri : undefined],
+      ["failed", view.failure === undefined ? undefined : `while ${view.failure.stage}: ${view.failure.message}`],
+    ],
+    style,
+  )
+}
+
+export const stateLooks = (state: string, style: Style): string => {
+  if (state === "Completed") return style.green(state)
+  if (state === "Failed") return style.red(state)
+  return state === "PartiallyCompleted" || state === "Cancelled" ? style.yellow(state) : style.cyan(state)
+}
+
+export const batchExitCode = ({ _tag }: BatchState): number => {
+  if (_tag === "Completed") return ExitCode.ok
+  return _tag === "PartiallyCompleted" ? ExitCode.inPart : ExitCode.failed
+}
+
+/** What can be done next, by how it ended. */
+export const batchNextStep = ({ _tag, batchId }: BatchState, place: Place): string | undefined => {
+  const here = placeText(place)
+  if (_tag === "Completed") return `Ask it: detent graph query "SELECT * { ?s ?p ?o } LIMIT 5"${here}`
+  if (_tag === "PartiallyCompleted") return `See what failed: detent batch show ${batchId} --documents failed${here}`
+  if (_tag === "Failed") return `Correct the cause, then: detent batch retry ${batchId}${here}`
+  return _tag === "Cancelled" ? `Go on with it: detent batch resume ${batchId}${here}` : undefined
+}

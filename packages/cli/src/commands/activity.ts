@@ -1,0 +1,42 @@
+/** `detent activity`: one activity, as a job runner starts it: name and input from the environment, result on stdout. */
+import { pathToFileURL } from "node:url"
+import { StorageFolder } from "@detent/knowledge"
+import { ActivityName, runActivity } from "@detent/knowledge/Activities"
+import { Home } from "@detent/server/Home"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { WrongUsage } from "../Failure.ts"
+import type { Handler } from "../Handler.ts"
+import { working } from "../home/Opening.ts"
+import { Output } from "../output/Output.ts"
+
+export const activity: Handler<"activity"> = (input) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const name = yield* nameOf(input.name ?? process.env["ACTIVITY_NAME"])
+    const given = yield* inputOf(input.input ?? process.env["ACTIVITY_INPUT"])
+    return yield* Effect.gen(function* () {
+      const { data } = yield* Home
+      const folder = StorageFolder.make(`${pathToFileURL(data).href}/`)
+      const result = yield* runActivity(folder, name, given)
+      yield* output.write(`${JSON.stringify(result)}\n`)
+    }).pipe(Effect.provide(working(input)))
+  })
+
+const nameOf = (text: string | undefined): Effect.Effect<ActivityName, WrongUsage> =>
+  Effect.mapError(
+    Schema.decodeUnknownEffect(ActivityName)(text),
+    () =>
+      new WrongUsage({
+        problem: text === undefined ? "which activity?" : `there is no activity ${text}`,
+        nextStep: "name extraction, resolution, validation or ingestion, or set ACTIVITY_NAME",
+      }),
+  )
+
+const inputOf = (text: string | undefined): Effect.Effect<unknown, WrongUsage> =>
+  text === undefined
+    ? Effect.fail(new WrongUsage({ problem: "the input is missing", nextStep: "give it as JSON with --input, or set ACTIVITY_INPUT" }))
+    : Effect.mapError(
+        Schema.decodeEffect(Schema.fromJsonString(Schema.Unknown))(text),
+        () => new WrongUsage({ problem: "the input is no JSON", nextStep: "see `detent activity --help` for an example" }),
+      )

@@ -1,0 +1,170 @@
+/** `detent batch`: documents to a validated knowledge graph. */
+import { BatchEventLog, Batches, BatchId, type DocumentStanding, getText, ManifestJson, Storage } from "@detent/knowledge"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { followElsewhere, followHere } from "../batch/BatchFollowing.ts"
+import { foldersOf } from "../batch/BatchSource.ts"
+import { startBatch } from "../batch/BatchStarting.ts"
+import { batchText, batchView, stateLooks } from "../batch/BatchView.ts"
+import { WrongUsage } from "../Failure.ts"
+import type { Handler } from "../Handler.ts"
+import { cursorFrom, cursorText } from "../home/Cursor.ts"
+import { acting, observing, type Place, placeText, working } from "../home/Opening.ts"
+import { neededServer, runningServer } from "../home/Server.ts"
+import { allowSource } from "../home/Sources.ts"
+import { agreed } from "../output/Asking.ts"
+import { momentText } from "../output/Moment.ts"
+import { Output } from "../output/Output.ts"
+import type { Column } from "../output/Table.ts"
+
+export const run: Handler<"batch run"> = (input) =>
+  Effect.gen(function* () {
+    const folders = yield* foldersOf(input)
+    const server = input.detach ? yield* neededServer(input) : yield* runningServer(input)
+    for (const folder of folders) yield* allowSource(input.data, folder)
+    const config = { failurePolicy: input["on-failure"], concurrency: Math.max(1, input.concurrency) }
+    if (server !== undefined) {
+      const batchId = yield* Effect.provide(startBatch(server, input, config), observing(input))
+      return yield* given(input, batchId)
+    }
+    return yield* Effect.gen(function* () {
+      const batchId = yield* startBatch(undefined, input, config)
+      return yield* workedOn(input, batchId)
+    }).pipe(Effect.provide(working(input, folders)))
+  })
+
+/** A server has it now; who wants to wait looks on. */
+const given = (input: Place & { readonly detach: boolean }, id: BatchId) =>
+  (input.detach ? shown(input, id) : watched(input, id)).pipe(Effect.provide(observing(input)))
+
+const shown = (input: Place, id: BatchId): Effect.Effect<void, unknown, Batches | Output> =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const state = yield* Effect.flatMap(Batches, (batches) => batches.state(id))
+    yield* output.value(batchView(state), () => batchText(state, output.style))
+    yield* output.note(output.noteStyle.dim(`Follow it: detent batch watch ${id}${placeText(input)}`))
+  })
+
+const watched = (place: Place, id: BatchId) =>
+  Effect.gen(function* () {
+    const { note } = yield* Output
+    const left = note(`No longer watching; the batch is not affected. Watch again with: detent batch watch ${id}${placeText(place)}`)
+    return yield* Effect.onInterrupt(followElsewhere(id, place), () => left)
+  })
+
+/** What people need to know when it is stopped is said at once: who kills it with -9 hears nothing any more. */
+const workedOn = (place: Place, id: BatchId) =>
+  Effect.gen(function* () {
+    const { note, noteStyle } = yield* Output
+    const again = `detent batch resume ${id}${placeText(place)}`
+    yield* note(noteStyle.dim(`${id}; stopped, it goes on with: ${again}`))
+    return yield* Effect.onInterrupt(followHere(id, place), () => note(`Stopped; what is done is stored. Go on with: ${again}`))
+  })
+
+export const list: Handler<"batch list"> = (input) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const after = yield* cursorFrom(input.after)
+    const page = yield* Effect.flatMap(Batches, (batches) =>
+      batches.list({ ...(input.state === undefined ? {} : { state: input.state }), limit: input.limit, ...after }),
+    )
+    const rows = page.instances.map(({ id, tag, status, startedAt, updatedAt }) => ({
+      batchId: id,
+      state: tag,
+      status,
+      startedAt,
+      updatedAt,
+    }))
+    const columns: ReadonlyArray<Column<(typeof rows)[number]>> = [
+      { title: "BATCH", of: ({ batchId }) => batchId },
+      { title: "STATE", of: ({ state }) => state, looks: (text, row, style) => stateLooks(row.state, style).replace(row.state, text) },
+      { title: "STARTED", of: ({ startedAt }) => momentText(startedAt) },
+      { title: "CHANGED", of: ({ updatedAt }) => momentText(updatedAt) },
+    ]
+    yield* output.rows(rows, columns, "no batches here; start one with `detent batch run FOLDER`")
+    if (page.next !== undefined) yield* output.note(`more with --after ${cursorText(page.next)}`)
+  }).pipe(Effect.provide(observing(input)))
+
+export const show: Handler<"batch show"> = (input) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const id = yield* idOf(input.batch)
+    const state = yield* Effect.flatMap(Batches, (batches) => batches.state(id))
+    const documents = input.documents === undefined ? undefined : yield* documentsOf(id, state.manifestUri, input.documents)
+    yield* output.value({ ...batchView(state), ...(documents === undefined ? {} : { listed: documents }) }, () =>
+      batchText(state, output.style),
+    )
+    if (output.isJson || documents === undefined) return
+    yield* output.write("\n")
+    yield* output.rows(
+      documents,
+      [
+        { title: "DOCUMENT", of: ({ source }) => source },
+        { title: "STATUS", of: ({ status }) => status },
+        { title: "PROBLEM", of: ({ error }) => error ?? "" },
+      ],
+      `no document is ${input.documents}`,
+    )
+  }).pipe(Effect.provide(observing(input)))
+
+/** People know documents by where they are. */
+const documentsOf = (id: BatchId, manifestUri: Parameters<typeof getText>[1], status: DocumentStanding["status"]) =>
+  Effect.gen(function* () {
+    const standings = yield* Effect.flatMap(BatchEventLog, (log) => log.documents(id, { status, limit: 1000 }))
+    const manifest = yield* Schema.decodeEffect(ManifestJson)(yield* getText(yield* Storage, manifestUri))
+    const sources = new Map(manifest.documents.map(({ documentId, sourceUri }) => [String(documentId), sourceUri]))
+    return standings.map((one) => ({ ...one, source: sources.get(one.documentId) ?? one.documentId }))
+  })
+
+export const watch: Handler<"batch watch"> = (input) =>
+  Effect.flatMap(idOf(input.batch), (id) => watched(input, id)).pipe(Effect.provide(observing(input)))
+
+export const cancel: Handler<"batch cancel"> = (input) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const id = yield* idOf(input.batch)
+    const server = yield* runningServer(input)
+    return yield* Effect.gen(function* () {
+      const batches = yield* Batches
+      yield* batches.state(id)
+      yield* agreed(`Cancel ${id}? What it has extracted is kept.`)
+      yield* server === undefined ? batches.cancel(id) : server.post(`/api/v1/batch/${id}/cancel`)
+      const state = yield* batches.state(id)
+      yield* output.value(batchView(state), () => batchText(state, output.style))
+      yield* output.note(output.noteStyle.dim(`Go on with it: detent batch resume ${id}${placeText(input)}`))
+    }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
+  })
+
+export const retry: Handler<"batch retry"> = (input) => setGoing(input, "retry")
+
+export const resume: Handler<"batch resume"> = (input) => setGoing(input, "resume")
+
+/** By the server, if one runs; otherwise here. */
+const setGoing = (input: Place & { readonly batch: string; readonly detach: boolean }, operation: "retry" | "resume") =>
+  Effect.gen(function* () {
+    const id = yield* idOf(input.batch)
+    const server = input.detach ? yield* neededServer(input) : yield* runningServer(input)
+    if (server !== undefined) {
+      const isResting = yield* Effect.provide(needsAsking(id, operation), observing(input))
+      if (isResting) yield* server.post(`/api/v1/batch/${id}/${operation}`)
+      return yield* given(input, id)
+    }
+    return yield* Effect.gen(function* () {
+      const batches = yield* Batches
+      if (yield* needsAsking(id, operation)) yield* batches[operation](id)
+      return yield* workedOn(input, id)
+    }).pipe(Effect.provide(working(input)))
+  })
+
+/** A batch that was merely stopped is taken up by whoever works on it: there is nothing to ask of it. */
+const needsAsking = (id: BatchId, operation: "retry" | "resume") =>
+  Effect.map(
+    Effect.flatMap(Batches, (batches) => batches.state(id)),
+    ({ _tag }) => operation === "retry" || _tag === "Failed" || _tag === "Cancelled",
+  )
+
+const idOf = (text: string): Effect.Effect<BatchId, WrongUsage> =>
+  Effect.mapError(
+    Schema.decodeUnknownEffect(BatchId)(text),
+    () => new WrongUsage({ problem: `${text} is no id of a batch`, nextStep: "it looks like batch-3f9c2a71b0d4; see `detent batch list`" }),
+  )

@@ -1,0 +1,70 @@
+/** `detent init`: a project that runs, from a template. What a template needs of data is made when it is used. */
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs"
+import { basename, join, relative, resolve } from "node:path"
+import { fileURLToPath } from "node:url"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { NotAllowed } from "../Failure.ts"
+import type { Handler } from "../Handler.ts"
+import type { Input } from "../line/Command.ts"
+import { Output } from "../output/Output.ts"
+
+type Template = Input<"init">["template"]
+
+const templates = fileURLToPath(new URL("../../templates/", import.meta.url))
+
+export const init: Handler<"init"> = (input) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const folder = resolve(input.folder ?? input.template)
+    if (existsSync(folder) && readdirSync(folder).length > 0)
+      return yield* new NotAllowed({ problem: `${folder} is not empty`, nextStep: "name another folder: detent init FOLDER" })
+    yield* Effect.sync(() => copied(input.template, folder))
+    yield* Effect.promise(() => data[input.template](folder))
+    const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+      .sort()
+    yield* output.value({ folder, template: input.template, files }, () => files.map((file) => `${file}\n`).join(""))
+    yield* output.note(output.noteStyle.dim(`Next: cd ${relative(".", folder) || "."} && npm install && npm start`))
+  })
+
+const copied = (template: Template, folder: string): void => {
+  mkdirSync(folder, { recursive: true })
+  cpSync(join(templates, template), folder, { recursive: true })
+  // npm leaves files of this name out of packages.
+  renameSync(join(folder, "gitignore"), join(folder, ".gitignore"))
+  const manifest = join(folder, "package.json")
+  const content = Schema.decodeSync(ManifestJson)(readFileSync(manifest, "utf8"))
+  writeFileSync(manifest, `${JSON.stringify({ ...content, name: packageName(folder) }, null, 2)}\n`)
+}
+
+const ManifestJson = Schema.fromJsonString(Schema.Record(Schema.String, Schema.Json))
+
+const packageName = (folder: string): string =>
+  basename(folder)
+    .toLowerCase()
+    .replace(/[^a-z0-9-]+/g, "-")
+    .replace(/^-+|-+$/g, "") || "project"
+
+const data: Readonly<Record<Template, (folder: string) => Promise<void>>> = {
+  order: async () => {},
+  documents: async (folder) => {
+    const corpus = fileURLToPath(new URL("../corpus/", import.meta.resolve("@detent/knowledge")))
+    cpSync(corpus, join(folder, "documents"), { recursive: true, filter: (path) => !unwanted.has(basename(path)) })
+  },
+  uploads: async (folder) => {
+    const { writeItemFile } = await import("@detent/uploads/generate")
+    await writeItemFile(join(folder, "items.json"), { items: 1000, seed: 7 })
+    await writeItemFile(join(folder, "mixed.jsonl"), {
+      items: 200,
+      seed: 8,
+      firstId: 100_000,
+      layout: "lines",
+      bad: { missing_id: 0.02, unknown_type: 0.03 },
+    })
+  },
+}
+
+/** What the corpus is tested with is of no use in a project. */
+const unwanted = new Set(["README.md", "expected.jsonl"])

@@ -1,0 +1,126 @@
+/** `detent instance`: durable runs of machines. */
+import { Engine } from "@detent/durable"
+import { MachineJson } from "@detent/server/MachineJson"
+import * as Effect from "effect/Effect"
+import { WrongUsage } from "../Failure.ts"
+import type { Handler } from "../Handler.ts"
+import { cursorText } from "../home/Cursor.ts"
+import { acting, observing } from "../home/Opening.ts"
+import { runningServer } from "../home/Server.ts"
+import { fieldsOf } from "../instance/Fields.ts"
+import { findInstance } from "../instance/Finding.ts"
+import { historyRows, instancePage, instanceRow, instanceView } from "../instance/InstanceView.ts"
+import { sendEvent, startInstance } from "../instance/Sending.ts"
+import { agreed } from "../output/Asking.ts"
+import { momentText } from "../output/Moment.ts"
+import { Output } from "../output/Output.ts"
+import type { Style } from "../output/Style.ts"
+import { pairsText } from "../output/Table.ts"
+
+const statusLooks = (text: string, status: string, style: Style): string => {
+  if (status === "held") return style.red(text)
+  return status === "running" ? style.cyan(text) : style.green(text)
+}
+
+export const list: Handler<"instance list"> = (input) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const page = yield* instancePage(input)
+    yield* output.rows(
+      page.instances.map(instanceRow),
+      [
+        { title: "MACHINE", of: ({ machine }) => machine },
+        { title: "ID", of: ({ id }) => id },
+        { title: "STATE", of: ({ state }) => state },
+        { title: "STATUS", of: ({ status }) => status, looks: (text, { status }, style) => statusLooks(text, status, style) },
+        { title: "EVENTS", of: ({ sequence }) => sequence },
+        { title: "CHANGED", of: ({ updatedAt }) => momentText(updatedAt) },
+      ],
+      "no instances",
+    )
+    if (page.next !== undefined) yield* output.note(`more with --after ${cursorText(page.next)}`)
+  }).pipe(Effect.provide(observing(input)))
+
+export const show: Handler<"instance show"> = (input) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const { tag, ...view } = yield* instanceView(input.instance, input.at)
+    yield* output.value(view, () =>
+      pairsText(
+        [
+          ["machine", view.machine],
+          ["id", view.id],
+          ["state", typeof view.state === "string" ? tag : JSON.stringify(view.state)],
+          ["status", statusLooks(view.status, view.status, output.style)],
+          ["reason", view.reason],
+          ["events", view.at === undefined ? view.sequence : `${view.at} of ${view.sequence}`],
+          ["accepts", view.accepts === undefined ? undefined : view.accepts.join(", ") || "nothing more"],
+          ["timers", view.timers.length === 0 ? undefined : view.timers.map(({ name, due }) => `${name} at ${momentText(due)}`).join(", ")],
+          ["started", momentText(view.startedAt)],
+          ["changed", momentText(view.updatedAt)],
+        ],
+        output.style,
+      ),
+    )
+    if (view.status === "held") yield* output.note(`Let it go on: detent instance repair ${view.machine}/${view.id} SEQUENCE EVENT`)
+  }).pipe(Effect.provide(observing(input)))
+
+export const history: Handler<"instance history"> = (input) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    yield* output.rows(
+      yield* historyRows(input.instance),
+      [
+        { title: "#", of: ({ sequence }) => sequence },
+        { title: "AT", of: ({ at }) => momentText(at) },
+        { title: "EVENT", of: ({ event }) => event._tag, looks: (text, _, style) => style.bold(text) },
+        { title: "FROM", of: ({ from }) => from ?? "" },
+        { title: "TO", of: ({ state }) => state?._tag ?? "" },
+        { title: "FIELDS", of: ({ event: { _tag, ...fields } }) => (Object.keys(fields).length === 0 ? "" : JSON.stringify(fields)) },
+      ],
+      "nothing has happened to it yet",
+    )
+  }).pipe(Effect.provide(observing(input)))
+
+export const start: Handler<"instance start"> = (input) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const fields = input.with === undefined ? undefined : yield* fieldsOf(input.with)
+    const server = yield* runningServer(input)
+    const started = yield* startInstance(server, { machine: input.machine, id: input.id, fields }).pipe(
+      Effect.provide(server === undefined ? acting(input) : observing(input)),
+    )
+    yield* output.value(started, () => `${JSON.stringify(started.state)}\n`)
+  })
+
+export const send: Handler<"instance send"> = (input) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const fields = yield* fieldsOf(input.with)
+    const server = yield* runningServer(input)
+    const sent = yield* sendEvent(server, { instance: input.instance, event: input.event, fields, key: input.key }).pipe(
+      Effect.provide(server === undefined ? acting(input) : observing(input)),
+    )
+    yield* output.value(sent, () => `${JSON.stringify(sent.state)}\n`)
+    if (sent.accepts.length > 0) yield* output.note(output.noteStyle.dim(`it accepts ${sent.accepts.join(", ")}`))
+  })
+
+export const repair: Handler<"instance repair"> = (input) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const sequence = Number(input.sequence)
+    if (!Number.isSafeInteger(sequence) || sequence < 1)
+      return yield* new WrongUsage({ problem: `${input.sequence} is no number of an event`, nextStep: "see `detent instance history`" })
+    const fields = yield* fieldsOf(input.with)
+    return yield* Effect.gen(function* () {
+      const { key, machine } = yield* findInstance(input.instance)
+      const json = new MachineJson(machine)
+      const event = yield* Effect.fromResult(json.readEvent(key.id, { ...fields, _tag: input.event }))
+      yield* agreed(`Replace event ${sequence} of ${key.machine}/${key.id} by ${input.event}?`)
+      const engine = yield* Engine
+      // Decoded by the machine's own schema, which the types of a machine known by name cannot say.
+      const repaired = yield* engine.repair(machine, key.id, sequence, event as never)
+      const state = json.state((yield* repaired.state) as { readonly _tag: string })
+      yield* output.value({ machine: key.machine, id: key.id, state }, () => `${JSON.stringify(state)}\n`)
+    }).pipe(Effect.provide(acting(input)))
+  })

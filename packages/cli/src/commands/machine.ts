@@ -1,0 +1,181 @@
+/** `detent machine`: definitions, how they look, and whether what is stored still fits them. */
+import { Engine } from "@detent/durable"
+import { beginTrace, eventLabel, type Trace } from "@detent/machine"
+import { Machines } from "@detent/server/Machines"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import type { Handler } from "../Handler.ts"
+import { observed, observing } from "../home/Opening.ts"
+import { findEntry, findInstance, findMachine } from "../instance/Finding.ts"
+import { ExitCode } from "../line/ExitCode.mjs"
+import { countText, machineView, machineViews } from "../machine/MachineView.ts"
+import { Output } from "../output/Output.ts"
+import { pairsText, tableText } from "../output/Table.ts"
+import { writeText } from "../output/Writing.ts"
+
+export const list: Handler<"machine list"> = (input) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    yield* output.rows(
+      yield* machineViews,
+      [
+        { title: "MACHINE", of: ({ name }) => name, looks: (text, _, style) => style.bold(text) },
+        { title: "VERSION", of: (row) => ("version" in row ? String(row.version) : "") },
+        { title: "STATES", of: ({ states, kind }) => (kind === "machine" ? states.join(" ") : "(Effect workflow)") },
+        { title: "INSTANCES", of: ({ counts }) => countText(counts) || "none" },
+      ],
+      "no machines",
+    )
+  }).pipe(Effect.provide(observed(input)))
+
+export const show: Handler<"machine show"> = (input) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const entry = yield* findEntry(input.machine)
+    const row = yield* machineView(entry)
+    if (entry._tag === "EffectWorkflow")
+      return yield* output.value(row, () =>
+        pairsText(
+          [
+            ["workflow", row.name],
+            ["executions", countText(row.counts) || "none"],
+          ],
+          output.style,
+        ),
+      )
+    const { blueprint } = entry.machine
+    const transitions = blueprint.transitions.map((one) => ({
+      from: one.from,
+      event:
+        one._tag === "Event" || one._tag === "Postpone"
+          ? one.event
+          : one._tag === "Timeout"
+            ? `after ${one.after ?? "a time"}`
+            : "by itself",
+      to:
+        one._tag === "Postpone"
+          ? "(later)"
+          : one.targets
+              .map((target) => (target._tag === "State" ? target.state : target._tag === "Stay" ? "(stay)" : "(end)"))
+              .join(" or "),
+      guards: one.guards.join(", "),
+      requests: one.requests.join(", "),
+    }))
+    const events = blueprint.events.map(({ tag, fields }) => ({ event: tag, fields: fields.map(({ name }) => name) }))
+    yield* output.value({ ...row, eventFields: Object.fromEntries(events.map(({ event, fields }) => [event, fields])), transitions }, () =>
+      [
+        pairsText(
+          [
+            ["machine", row.name],
+            ["version", entry.machine.version],
+            ["instances", countText(row.counts) || "none"],
+          ],
+          output.style,
+        ),
+        tableText(
+          blueprint.states,
+          [
+            { title: "STATE", of: ({ tag }) => tag, looks: (text, _, style) => style.bold(text) },
+            {
+              title: "",
+              of: ({ initial, final, working }) =>
+                [initial ? "first" : "", final ? "final" : "", working ? "works" : ""].filter(Boolean).join(", "),
+            },
+            { title: "FIELDS", of: ({ fields }) => fields.map(({ name }) => name).join(" ") },
+          ],
+          output.style,
+        ),
+        tableText(
+          events,
+          [
+            { title: "EVENT", of: ({ event }) => event },
+            { title: "FIELDS", of: ({ fields }) => fields.join(" ") },
+          ],
+          output.style,
+        ),
+        tableText(
+          transitions,
+          [
+            { title: "FROM", of: ({ from }) => from },
+            { title: "ON", of: ({ event }) => event },
+            { title: "TO", of: ({ to }) => to },
+            { title: "IF", of: ({ guards }) => guards },
+            { title: "REQUESTS", of: ({ requests }) => requests },
+          ],
+          output.style,
+        ),
+      ].join("\n"),
+    )
+  }).pipe(Effect.provide(observed(input)))
+
+export const diagram: Handler<"machine diagram"> = (input) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const machine = yield* findMachine(input.machine)
+    const trace = input.instance === undefined ? undefined : yield* traceOf(`${input.machine}/${input.instance}`)
+    const options = trace === undefined ? {} : { trace }
+    const { Dot, Mermaid, Svg } = yield* Effect.promise(() => import("@detent/machine/diagram"))
+    const drawn: Effect.Effect<string, unknown> =
+      input.format === "svg"
+        ? Svg.render(machine, options)
+        : Effect.sync(() => {
+            if (input.format === "dot") return Dot.structure(machine, options)
+            return input.format === "flowchart" ? Mermaid.flowchart(machine, options) : Mermaid.stateDiagram(machine, options)
+          })
+    const text = yield* drawn
+    const { output: file } = input
+    if (file === undefined) return yield* output.value({ machine: input.machine, format: input.format, text }, () => text)
+    yield* writeText(file, text)
+    yield* output.value({ machine: input.machine, format: input.format, file }, () => "")
+    yield* output.note(`${file} written`)
+  }).pipe(Effect.provide(input.instance === undefined ? observed(input) : observing(input)))
+
+/** The way an instance took, from its journal. */
+const traceOf = (text: string) =>
+  Effect.gen(function* () {
+    const { instance, machine } = yield* findInstance(text)
+    const entries = yield* Stream.runCollect(instance.history)
+    const { state, startedAt } = yield* instance.snapshot
+    const begun = beginTrace(machine, instance.id, entries[0]?.from ?? state, startedAt)
+    const steps = entries.map(({ sequence, at, event, from, state: to }) => ({
+      sequence,
+      at,
+      event: eventLabel(event),
+      fields: {},
+      from: from._tag,
+      to: to._tag,
+      outcome: from._tag === to._tag ? ("Stay" as const) : ("Goto" as const),
+      through: [],
+      requests: [],
+    }))
+    return { ...begun, steps, current: state._tag } satisfies Trace
+  })
+
+export const check: Handler<"machine check"> = (input) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const engine = yield* Engine
+    const entries =
+      input.machine === undefined ? yield* Effect.flatMap(Machines, (machines) => machines.list) : [yield* findEntry(input.machine)]
+    const machines = entries.flatMap((entry) => (entry._tag === "Machine" ? [entry.machine] : []))
+    const reports = yield* Effect.forEach(machines, (machine) =>
+      Effect.map(engine.check(machine), ({ checked, failing }) => ({ machine: machine.name, checked, failing })),
+    )
+    yield* output.rows(
+      reports,
+      [
+        { title: "MACHINE", of: ({ machine }) => machine },
+        { title: "CHECKED", of: ({ checked }) => checked },
+        { title: "FAILING", of: ({ failing }) => failing.length },
+        {
+          title: "THE FIRST",
+          of: ({ failing: [first] }) => (first === undefined ? "" : `${first.id}, event ${first.sequence}: ${first.problem}`),
+        },
+      ],
+      "no machines",
+    )
+    const failing = reports.reduce((sum, report) => sum + report.failing.length, 0)
+    if (failing === 0) return
+    yield* output.note(`${failing} would not open: correct the definition or add upcasters, or \`detent instance repair\` them one by one`)
+    return ExitCode.failed
+  }).pipe(Effect.provide(observed(input)))

@@ -1,0 +1,42 @@
+/** `detent mcp`: a Model Context Protocol server on stdin and stdout. It ends when its client closes them. */
+import { createRequire } from "node:module"
+import * as NodeStdio from "@effect/platform-node/NodeStdio"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as McpProtocol from "effect/unstable/ai/McpProtocol"
+import * as McpServer from "effect/unstable/ai/McpServer"
+import type { Handler } from "../Handler.ts"
+import { type Opened, observed, type Place, working } from "../home/Opening.ts"
+import { type RunningServer, runningServer } from "../home/Server.ts"
+import { type Session, toolHandlers } from "../mcp/ToolHandlers.ts"
+import { tools } from "../mcp/Tools.ts"
+
+const instructions =
+  "Durable state machines (instances with a journal of events), batches that turn documents into a knowledge graph, and the graph. " +
+  "Look with list_machines, list_instances, read_instance, read_history, query_graph and watch_batch; act with send_event and start_batch."
+
+export const mcp: Handler<"mcp"> = (input) =>
+  Effect.gen(function* () {
+    const server = yield* runningServer(input)
+    const session: Session = { role: input.role, server }
+    const registered = McpServer.toolkit(tools).pipe(Layer.provide(toolHandlers(session)))
+    const served = registered.pipe(Layer.provide(protocol), Layer.provide(homeOf(input, session)))
+    yield* Effect.raceFirst(Layer.launch(served), inputEnded)
+  })
+
+/** Who may act works here on what it starts, unless a server does. */
+const homeOf = (place: Place, { role, server }: { readonly role: Session["role"]; readonly server: RunningServer | undefined }): Opened =>
+  role === "operate" && server === undefined ? working(place) : observed(place)
+
+const protocol = McpServer.layerStdio({
+  name: "detent",
+  version: String(createRequire(import.meta.url)("../../package.json").version),
+  instructions,
+  protocols: [McpProtocol.v2025_11_25, McpProtocol.v2025_06_18, McpProtocol.v2025_03_26, McpProtocol.v2024_11_05],
+}).pipe(Layer.provide(NodeStdio.layer))
+
+/** A client that closes its side wants nothing more: calls under way are interrupted with it. */
+const inputEnded = Effect.callback<void>((resume) => {
+  process.stdin.once("end", () => resume(Effect.void))
+  process.stdin.once("close", () => resume(Effect.void))
+})

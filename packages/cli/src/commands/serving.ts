@@ -1,0 +1,68 @@
+/** `detent dev` and `detent serve`: everything of a home under one port. */
+import type { Role } from "@detent/server/Home"
+import { Server, serve as served } from "@detent/server/serve"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { NotAllowed, WrongUsage } from "../Failure.ts"
+import type { Handler } from "../Handler.ts"
+import { type Opened, observed, type Place, workingOnAll } from "../home/Opening.ts"
+import { announced, runningServer } from "../home/Server.ts"
+import type { Input } from "../line/Command.ts"
+import { Output } from "../output/Output.ts"
+import { demoFolder, loadDemo } from "../serving/Demo.ts"
+
+export const dev: Handler<"dev"> = (input) =>
+  input.demo
+    ? serving(input, "work", workingOnAll(input, [demoFolder]), loadDemo)
+    : serving(input, "work", workingOnAll(input), Effect.void)
+
+export const serve: Handler<"serve"> = (input) =>
+  input.observe ? serving(input, "observe", observed(input), Effect.void) : serving(input, "work", workingOnAll(input), Effect.void)
+
+type Listening = Pick<Input<"serve">, "host" | "port" | "token">
+
+const serving = <E, R>(input: Listening & Place, role: Role, home: Opened, first: Effect.Effect<void, E, R>) =>
+  Effect.gen(function* () {
+    if (input.port > 65_535)
+      return yield* new WrongUsage({
+        problem: `there is no port ${input.port}`,
+        nextStep: "use one up to 65535, or 0 for any that is free",
+      })
+    const other = yield* runningServer(input)
+    if (other !== undefined && role === "work")
+      return yield* new NotAllowed({
+        problem: `a server works in ${input.data} already, at ${other.url}`,
+        nextStep: "stop it first, or name another folder with --data",
+      })
+    return yield* Effect.gen(function* () {
+      const output = yield* Output
+      const { url } = yield* Server
+      if (role === "work") yield* announced(input, reachable(url))
+      yield* output.value({ url: reachable(url) }, () => `${reachable(url)}\n`)
+      yield* output.note(
+        output.noteStyle.dim(`API reference at ${reachable(url)}/docs; stop with Ctrl-C: what is unfinished goes on at the next start`),
+      )
+      yield* first
+      return yield* Effect.never
+    }).pipe(Effect.scoped, Effect.provide(Layer.provideMerge(listening(input), home)))
+  })
+
+const listening = ({ host, port, token = process.env["DETENT_TOKEN"] }: Listening) => {
+  const readToken = process.env["DETENT_READ_TOKEN"]
+  return Layer.unwrap(
+    Effect.map(
+      Effect.promise(() => import("@detent/server/Observability")),
+      ({ observability }) =>
+        served({ host, port, token: secret(token), readToken: secret(readToken) }).pipe(
+          // Logs are written by the command itself; here it is only whether they, traces and metrics are sent somewhere.
+          Layer.provideMerge(observability({ isTerminal: true, otlp: process.env["OTEL_EXPORTER_OTLP_ENDPOINT"] })),
+        ),
+    ),
+  )
+}
+
+const secret = (text: string | undefined) => (text === undefined || text === "" ? undefined : Redacted.make(text))
+
+/** A server on all addresses is reached from here by this machine's own. */
+const reachable = (url: string): string => url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")

@@ -1,0 +1,135 @@
+/** `detent upload`: files of Hacker News items. */
+import { openAsBlob } from "node:fs"
+import { basename } from "node:path"
+import { type EntryState, Uploads } from "@detent/uploads"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { NothingFound, WrongUsage } from "../Failure.ts"
+import type { Handler } from "../Handler.ts"
+import { observing, type Place, placeText, working } from "../home/Opening.ts"
+import { neededServer, type RunningServer, runningServer } from "../home/Server.ts"
+import { momentText } from "../output/Moment.ts"
+import { Output } from "../output/Output.ts"
+import { followElsewhere, followHere } from "../upload/UploadFollowing.ts"
+import { uploadText, uploadView } from "../upload/UploadView.ts"
+
+export const run: Handler<"upload run"> = (input) =>
+  Effect.gen(function* () {
+    const server = input.detach ? yield* neededServer(input) : yield* runningServer(input)
+    if (server !== undefined) return yield* given(input, yield* sent(server, input.file, input.force))
+    return yield* Effect.gen(function* () {
+      const { batchId } = yield* Effect.flatMap(Uploads, (uploads) => uploads.start(input.file, { force: input.force }))
+      return yield* workedOn(input, batchId)
+    }).pipe(Effect.provide(working(input)))
+  })
+
+const Accepted = Schema.Struct({ batchId: Schema.String })
+
+const sent = (server: RunningServer, file: string, force: boolean) =>
+  Effect.gen(function* () {
+    const blob = yield* Effect.tryPromise({
+      try: () => openAsBlob(file),
+      catch: () => new NothingFound({ what: `file ${file}`, nextStep: "name a file of items" }),
+    })
+    const form = new FormData()
+    form.append("file", blob, basename(file))
+    const answer = yield* server.post(`/api/v1/uploads${force ? "?force=true" : ""}`, { form })
+    return (yield* Schema.decodeUnknownEffect(Accepted)(answer)).batchId
+  })
+
+/** A server has it now; who wants to wait looks on. */
+const given = (input: Place & { readonly detach: boolean }, id: string) =>
+  input.detach
+    ? Effect.gen(function* () {
+        const output = yield* Output
+        const status = yield* Effect.flatMap(Uploads, (uploads) => uploads.status(id))
+        yield* output.value(uploadView(status), () => uploadText(status, output.style))
+      }).pipe(Effect.provide(observing(input)))
+    : Effect.onInterrupt(Effect.provide(followElsewhere(id, input), observing(input)), () =>
+        Effect.flatMap(Output, ({ note }) =>
+          note(`No longer watching; the server goes on. Look: detent upload show ${id}${placeText(input)}`),
+        ),
+      )
+
+const workedOn = (place: Place, id: string) =>
+  Effect.gen(function* () {
+    const { note, noteStyle } = yield* Output
+    const again = `detent upload retry ${id}${placeText(place)}`
+    yield* note(noteStyle.dim(`${id}; stopped, it goes on with: ${again}`))
+    return yield* Effect.onInterrupt(followHere(id, place), () => note(`Stopped; what is done is stored. Go on with: ${again}`))
+  })
+
+export const list: Handler<"upload list"> = (input) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const after = yield* numberOf(input.after)
+    const page = yield* Effect.flatMap(Uploads, (uploads) => uploads.batches({ limit: input.limit, ...after }))
+    yield* output.rows(
+      page.batches,
+      [
+        { title: "UPLOAD", of: ({ batchId }) => batchId },
+        { title: "FILE", of: ({ fileName }) => fileName },
+        { title: "STORED", of: ({ stored }) => stored },
+        { title: "REFUSED", of: ({ failed }) => failed },
+        { title: "STARTED", of: ({ createdAt }) => momentText(createdAt) },
+      ],
+      "no uploads here; start one with `detent upload run FILE`",
+    )
+    if (page.next !== undefined) yield* output.note(`more with --after ${page.next}`)
+  }).pipe(Effect.provide(observing(input)))
+
+export const show: Handler<"upload show"> = (input) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const uploads = yield* Uploads
+    const status = yield* uploads.status(input.upload)
+    const items = input.items === undefined ? undefined : yield* itemsOf(input, input.items)
+    yield* output.value({ ...uploadView(status), ...(items === undefined ? {} : { listed: items.items }) }, () =>
+      uploadText(status, output.style),
+    )
+    if (output.isJson || items === undefined) return
+    yield* output.write("\n")
+    yield* output.rows(
+      items.items,
+      [
+        { title: "ITEM", of: ({ index }) => index },
+        { title: "LINE", of: ({ line }) => line },
+        { title: "STATE", of: ({ state }) => state },
+        { title: "HN ID", of: ({ hnId }) => String(hnId ?? "") },
+        { title: "TRIES", of: ({ attempts }) => attempts },
+        { title: "PROBLEM", of: ({ problem }) => problem?.message ?? "" },
+      ],
+      `no item is ${input.items}`,
+    )
+    if (items.next !== undefined) yield* output.note(`more with --after ${items.next}`)
+  }).pipe(Effect.provide(observing(input)))
+
+const itemsOf = (input: Parameters<typeof show>[0], state: EntryState) =>
+  Effect.gen(function* () {
+    const after = yield* numberOf(input.after)
+    return yield* Effect.flatMap(Uploads, (uploads) => uploads.items(input.upload, { state, limit: input.limit, ...after }))
+  })
+
+export const retry: Handler<"upload retry"> = (input) =>
+  Effect.gen(function* () {
+    const server = input.detach ? yield* neededServer(input) : yield* runningServer(input)
+    if (server !== undefined) {
+      yield* server.post(`/api/v1/uploads/${encodeURIComponent(input.upload)}/retry`)
+      return yield* given(input, input.upload)
+    }
+    return yield* Effect.gen(function* () {
+      const uploads = yield* Uploads
+      const { state } = yield* uploads.status(input.upload)
+      // One that was merely stopped goes on because somebody asks for it.
+      if (state === "failed") yield* uploads.retryBatch(input.upload)
+      if (state === "partially_completed" || state === "completed") yield* uploads.retryFailed(input.upload)
+      return yield* workedOn(input, input.upload)
+    }).pipe(Effect.provide(working(input)))
+  })
+
+const numberOf = (text: string | undefined): Effect.Effect<{ readonly after?: number }, WrongUsage> => {
+  if (text === undefined) return Effect.succeed({})
+  return /^\d{1,15}$/.test(text)
+    ? Effect.succeed({ after: Number(text) })
+    : Effect.fail(new WrongUsage({ problem: `--after ${text} is no cursor`, nextStep: "copy it from the end of the page before" }))
+}

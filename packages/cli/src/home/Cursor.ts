@@ -1,0 +1,21 @@
+/** Where a page of instances ended, as one word that can be given back with `--after`. */
+import type { InstanceCursor } from "@detent/durable"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { WrongUsage } from "../Failure.ts"
+
+const CursorJson = Schema.fromJsonString(Schema.Struct({ updatedAt: Schema.Int, machine: Schema.String, id: Schema.String }))
+
+export const cursorText = ({ updatedAt, machine, id }: InstanceCursor): string =>
+  Buffer.from(Schema.encodeSync(CursorJson)({ updatedAt, machine, id })).toString("base64url")
+
+/** As an option of a list: nothing where nothing was given. */
+export const cursorFrom = (text: string | undefined): Effect.Effect<{ readonly after?: InstanceCursor }, WrongUsage> =>
+  text === undefined
+    ? Effect.succeed({})
+    : Schema.decodeEffect(CursorJson)(Buffer.from(text, "base64url").toString("utf8")).pipe(
+        Effect.map((after) => ({ after })),
+        Effect.mapError(
+          () => new WrongUsage({ problem: `--after ${text} is no cursor`, nextStep: "copy it from the end of the page before" }),
+        ),
+      )

@@ -1,0 +1,70 @@
+/**
+ * A home as a command needs it: to look, to act on one thing, to work on one thing, or to work on everything. The machines of
+ * `detent.config.ts` in the working folder are known in each.
+ */
+import { existsSync } from "node:fs"
+import { resolve } from "node:path"
+import { readConfig } from "@detent/server/Config"
+import { Home, type HomeOptions, type HomeServices } from "@detent/server/Home"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { NothingFound } from "../Failure.ts"
+import type { GlobalValues } from "../line/Command.ts"
+import { madeFolder } from "./Folder.ts"
+import { knownSources } from "./Sources.ts"
+
+export type Place = Pick<GlobalValues, "data" | "database">
+
+/** The options that lead to the same place again. The address of a database may have a password in it, so it is not repeated. */
+export const placeText = ({ data, database }: Place): string =>
+  `${data === ".detent" ? "" : ` --data ${data}`}${database === undefined ? "" : " --database …"}`
+
+/** Everything a home has, or why it could not be opened. */
+export type Opened = Layer.Layer<HomeServices, unknown>
+
+export const databaseOf = ({ database }: Place): string | undefined => database ?? process.env["DETENT_DATABASE_URL"]
+
+/** To look, also while others work. Where nothing is, nothing is made. */
+export const observing = (place: Place): Opened => Layer.unwrap(Effect.as(isThere(place), observed(place)))
+
+/** To look at what is known rather than at what is stored. */
+export const observed = (place: Place): Opened => opened(place, { role: "observe" })
+
+/** To act on an instance: what it then requests is done by whoever works. */
+export const acting = (place: Place): Opened => opened(place, { role: "work", knowledge: { engine: { resume: false, worker: false } } })
+
+/** To work on what is asked for, and not on whatever else is unfinished: another process may be at it. */
+export const working = (place: Place, readable: ReadonlyArray<string> = []): Opened =>
+  opened(place, { role: "work", readable, knowledge: { engine: { resume: false } } })
+
+/** To work on everything that is unfinished, and on what comes. */
+export const workingOnAll = (place: Place, readable: ReadonlyArray<string> = []): Opened => opened(place, { role: "work", readable })
+
+const opened = (place: Place, options: Omit<HomeOptions, "data" | "database" | "config">): Opened =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      yield* madeFolder(place.data)
+      const config = yield* readConfig(".")
+      const sources = yield* knownSources(place.data)
+      return Home.open({
+        ...options,
+        data: place.data,
+        database: databaseOf(place),
+        config,
+        // Documents below the working folder may be read, and those of folders that somebody made a batch of.
+        readable: [...new Set([process.cwd(), ...sources, ...(options.readable ?? [])])],
+      })
+    }),
+  )
+
+const isThere = (place: Place): Effect.Effect<void, NothingFound> =>
+  Effect.suspend(() =>
+    databaseOf(place) !== undefined || existsSync(resolve(place.data))
+      ? Effect.void
+      : Effect.fail(
+          new NothingFound({
+            what: `folder ${place.data} with anything of detent in it`,
+            nextStep: "name another with --data, or begin with `detent dev --demo`",
+          }),
+        ),
+  )

@@ -1,0 +1,128 @@
+/**
+ * The server that works in a home, if one does. It owns what it has in memory, so whoever wants something changed asks it; who
+ * only looks need not. Where it listens is in a file of the home; a file that a killed server left behind is no server.
+ */
+import { createHash } from "node:crypto"
+import { readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import { NotAllowed, NothingFound, WrongUsage } from "../Failure.ts"
+import { databaseOf, type Place } from "./Opening.ts"
+
+/** `database` tells which one the server works on without giving its address away. */
+const AnnouncementJson = Schema.fromJsonString(Schema.Struct({ url: Schema.String, pid: Schema.Int, database: Schema.String }))
+
+const fileOf = (data: string) => join(resolve(data), "server.json")
+
+/** Tells the home's other processes where the server is, for as long as it is. */
+export const announced = (place: Place, url: string): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const announcement = { url, pid: process.pid, database: databaseMark(place) }
+      writeFileSync(fileOf(place.data), `${Schema.encodeSync(AnnouncementJson)(announcement)}\n`)
+    }),
+    () => Effect.sync(() => rmSync(fileOf(place.data), { force: true })),
+  )
+
+/** It is refused or has failed, in the server's words. */
+export class ServerFailed extends Schema.TaggedError<ServerFailed>()("ServerFailed", { url: Schema.String, problem: Schema.String }) {
+  override get message() {
+    return `the server at ${this.url}: ${this.problem}`
+  }
+}
+
+export type Refusal = NotAllowed | NothingFound | WrongUsage | ServerFailed
+
+export interface RunningServer {
+  readonly url: string
+  /** Sends a request that changes something, and gives the answer as it came. */
+  readonly post: (path: string, body?: PostBody, headers?: Readonly<Record<string, string>>) => Effect.Effect<unknown, Refusal>
+}
+
+export type PostBody = { readonly json: unknown } | { readonly form: FormData }
+
+/** The server that answers in this home and on this database; undefined where none does. */
+export const runningServer = (place: Place): Effect.Effect<RunningServer | undefined> =>
+  Effect.gen(function* () {
+    const url = yield* Effect.sync(() => announcedUrl(place))
+    if (url === undefined) return undefined
+    return (yield* isLive(url)) ? { url, post: posting(url) } : undefined
+  })
+
+const Live = Schema.Struct({ status: Schema.Literal("live") })
+
+/** Whatever is wrong with it, it does not answer; what answers otherwise has taken the port of a server that was killed. */
+const isLive = (url: string): Effect.Effect<boolean> =>
+  Effect.tryPromise(async () => (await fetch(new URL("/health/live", url), { signal: AbortSignal.timeout(2000) })).json()).pipe(
+    Effect.map(Schema.is(Live)),
+    Effect.orElseSucceed(() => false),
+  )
+
+const announcedUrl = (place: Place): string | undefined => {
+  try {
+    const { url, database } = Schema.decodeSync(AnnouncementJson)(readFileSync(fileOf(place.data), "utf8"))
+    return database === databaseMark(place) ? url : undefined
+  } catch {
+    // No file, or one that was being written: then there is no server yet.
+    return undefined
+  }
+}
+
+const databaseMark = (place: Place): string =>
+  createHash("sha256")
+    .update(databaseOf(place) ?? "")
+    .digest("hex")
+    .slice(0, 16)
+
+const posting =
+  (url: string): RunningServer["post"] =>
+  (path, body, headers = {}) =>
+    Effect.gen(function* () {
+      const token = process.env["DETENT_TOKEN"]
+      const { status, text } = yield* Effect.tryPromise({
+        try: async (signal) => {
+          const response = await fetch(new URL(path, url), {
+            method: "POST",
+            signal,
+            headers: {
+              ...headers,
+              ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+              ...(body !== undefined && "json" in body ? { "content-type": "application/json" } : {}),
+            },
+            ...(body === undefined ? {} : { body: "json" in body ? JSON.stringify(body.json) : body.form }),
+          })
+          return { status: response.status, text: await response.text() }
+        },
+        catch: (cause) => new ServerFailed({ url, problem: `it does not answer: ${String(cause)}; see whether it still runs` }),
+      })
+      if (status < 400) return text === "" ? undefined : yield* answerOf(url, text)
+      return yield* refusalOf(url, status, yield* Effect.orElseSucceed(problemOf(text), () => ({ detail: `status ${status}` })))
+    })
+
+const answerOf = (url: string, text: string): Effect.Effect<unknown, ServerFailed> =>
+  Effect.mapError(
+    Schema.decodeEffect(Schema.fromJsonString(Schema.Unknown))(text),
+    () => new ServerFailed({ url, problem: "its answer is no JSON; is it a server of detent?" }),
+  )
+
+const problemOf = Schema.decodeEffect(Schema.fromJsonString(Schema.Struct({ detail: Schema.String })))
+
+const refusalOf = (url: string, status: number, { detail }: { readonly detail: string }): Effect.Effect<never, Refusal> => {
+  const asked = `asked the server at ${url}`
+  if (status === 404) return Effect.fail(new NothingFound({ what: `such thing: ${detail}`, nextStep: asked }))
+  if (status === 401 || status === 403) return Effect.fail(new NotAllowed({ problem: detail, nextStep: "give its token as DETENT_TOKEN" }))
+  if (status === 409) return Effect.fail(new NotAllowed({ problem: detail, nextStep: asked }))
+  return Effect.fail(status < 500 ? new WrongUsage({ problem: detail, nextStep: asked }) : new ServerFailed({ url, problem: detail }))
+}
+
+/** What `--detach` needs. */
+export const neededServer = (place: Place): Effect.Effect<RunningServer, NothingFound> =>
+  Effect.flatMap(runningServer(place), (server) =>
+    server === undefined
+      ? Effect.fail(
+          new NothingFound({ what: `server running in ${place.data}`, nextStep: "start one with `detent dev`, or leave --detach out" }),
+        )
+      : Effect.succeed(server),
+  )

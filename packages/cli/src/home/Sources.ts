@@ -1,0 +1,56 @@
+/**
+ * The folders whose documents a home may read. Who starts a batch from a folder has allowed it; the list is kept, so that a
+ * process that goes on with the batch later may read them too.
+ */
+import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { messageOf, WrongUsage } from "../Failure.ts"
+import { madeFolder } from "./Folder.ts"
+
+const SourcesJson = Schema.fromJsonString(Schema.Struct({ readable: Schema.Array(Schema.String) }))
+
+const fileOf = (data: string) => join(resolve(data), "sources.json")
+
+/** Those that are still there: a folder that was removed must not keep a home from being opened. */
+export const knownSources = (data: string): Effect.Effect<ReadonlyArray<string>, WrongUsage> =>
+  Effect.gen(function* () {
+    const text = yield* Effect.sync(() => textOf(fileOf(data)))
+    if (text === undefined) return []
+    const { readable } = yield* Effect.mapError(
+      Schema.decodeEffect(SourcesJson)(text),
+      () => new WrongUsage({ problem: `${fileOf(data)} is damaged`, nextStep: "remove it; `detent batch run` allows its folders again" }),
+    )
+    return readable.filter((folder) => statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true)
+  })
+
+export const allowSource = (data: string, folder: string): Effect.Effect<void, WrongUsage> =>
+  Effect.gen(function* () {
+    const known = yield* knownSources(data)
+    const absolute = resolve(folder)
+    if (known.includes(absolute)) return
+    const text = Schema.encodeSync(SourcesJson)({ readable: [...known, absolute] })
+    yield* madeFolder(data)
+    yield* Effect.try({
+      try: () => replaceFile(data, `${text}\n`),
+      catch: (cause) =>
+        new WrongUsage({ problem: `${data} cannot be written to: ${messageOf(cause)}`, nextStep: "choose another folder with --data" }),
+    })
+  })
+
+/** Whoever reads it meanwhile finds the old list or the new one. */
+const replaceFile = (data: string, text: string): void => {
+  const temporary = `${fileOf(data)}.${process.pid}`
+  writeFileSync(temporary, text)
+  renameSync(temporary, fileOf(data))
+}
+
+const textOf = (file: string): string | undefined => {
+  try {
+    return readFileSync(file, "utf8")
+  } catch (error) {
+    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")) return undefined
+    throw error
+  }
+}

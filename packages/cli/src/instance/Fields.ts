@@ -1,0 +1,14 @@
+/** The fields of an event or a state, as they are given with `--with`. */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { WrongUsage } from "../Failure.ts"
+
+const FieldsJson = Schema.fromJsonString(Schema.Record(Schema.String, Schema.Json))
+
+export const fieldsOf = (text: string | undefined): Effect.Effect<Readonly<Record<string, Schema.Json>>, WrongUsage> =>
+  text === undefined
+    ? Effect.succeed({})
+    : Effect.mapError(
+        Schema.decodeEffect(FieldsJson)(text),
+        () => new WrongUsage({ problem: `--with ${text} is no JSON object`, nextStep: `write it like --with '{"total":42}'` }),
+      )

@@ -1,0 +1,110 @@
+/** An instance as it is told to people and to programs. The names are those of the HTTP API; what is sensitive is hidden. */
+import { Engine, type InstanceRecord, Journal } from "@detent/durable"
+import { MachineJson } from "@detent/server/MachineJson"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import { NothingFound } from "../Failure.ts"
+import { cursorFrom } from "../home/Cursor.ts"
+import { findEntry, findInstance, findKey } from "./Finding.ts"
+
+export const instanceRow = ({ machine, id, tag, status, reason, sequence, version, startedAt, updatedAt }: InstanceRecord) => ({
+  machine,
+  id,
+  state: tag,
+  status,
+  ...(reason === undefined ? {} : { reason }),
+  sequence,
+  version,
+  startedAt,
+  updatedAt,
+})
+
+export interface InstanceQuery {
+  readonly machine?: string | undefined
+  readonly state?: string | undefined
+  readonly status?: InstanceRecord["status"] | undefined
+  readonly limit: number
+  readonly after?: string | undefined
+}
+
+export const instancePage = (query: InstanceQuery) =>
+  Effect.gen(function* () {
+    const { after } = yield* cursorFrom(query.after)
+    if (query.machine !== undefined) yield* findEntry(query.machine)
+    const filter = {
+      ...(query.machine === undefined ? {} : { machine: query.machine }),
+      ...(query.state === undefined ? {} : { tag: query.state }),
+      ...(query.status === undefined ? {} : { status: query.status }),
+    }
+    return yield* Effect.flatMap(Journal, (journal) => journal.list(filter, Math.min(1000, Math.max(1, query.limit)), after))
+  })
+
+interface Standing {
+  readonly state?: { readonly _tag: string }
+  /** The sequence it is shown at, where that is not the latest. */
+  readonly at?: number
+  readonly accepts?: ReadonlyArray<string>
+}
+
+export const instanceView = (text: string, at?: number) =>
+  Effect.gen(function* () {
+    const key = yield* findKey(text)
+    const opened = yield* Effect.flatMap(Journal, (journal) => journal.open(key))
+    if (Option.isNone(opened)) return yield* new NothingFound({ what: `instance ${text}`, nextStep: "see `detent instance list`" })
+    const { record, timers } = opened.value
+    const shown: Standing = yield* standing(record, at)
+    return { ...instanceRow(record), tag: record.tag, ...shown, timers: timers.map(({ name, due }) => ({ name, due })) }
+  })
+
+/** What only a machine can tell of its instance. One that is held cannot be replayed, so the journal's summary has to do. */
+const standing = (record: InstanceRecord, at: number | undefined) =>
+  Effect.gen(function* () {
+    const entry = yield* findEntry(record.machine)
+    if (entry._tag === "EffectWorkflow") return {}
+    const json = new MachineJson(entry.machine)
+    const instance = Option.getOrThrow((yield* Engine).find(record))
+    if (at !== undefined) return { state: json.state(yield* instance.stateAt(at)), at }
+    if (record.status === "held") return {}
+    const state = yield* instance.state
+    return { state: json.state(state), accepts: acceptedIn(json, record.status, state._tag) }
+  })
+
+export const acceptedIn = (json: MachineJson, status: InstanceRecord["status"], state: string): ReadonlyArray<string> =>
+  status === "running" ? json.legalEvents(state).map(({ event }) => event) : []
+
+export interface HistoryRow {
+  readonly sequence: number
+  readonly at: number
+  readonly event: { readonly _tag: string }
+  readonly from?: string
+  readonly state?: { readonly _tag: string }
+  readonly dedupeId?: string
+}
+
+/** Everything that was journaled of an instance; of an Effect workflow's execution what it did, without what it was given. */
+export const historyRows = (text: string) =>
+  Effect.gen(function* () {
+    const key = yield* findKey(text)
+    const entry = yield* findEntry(key.machine)
+    if (entry._tag === "Machine") return yield* replayed(text)
+    const records = yield* Effect.flatMap(Journal, (journal) => journal.events(key, 0, 1000))
+    return records.map(({ sequence, at, tag }): HistoryRow => ({ sequence, at, event: { _tag: tag } }))
+  })
+
+const replayed = (text: string) =>
+  Effect.gen(function* () {
+    const { instance, machine } = yield* findInstance(text)
+    const json = new MachineJson(machine)
+    const entries = yield* Stream.runCollect(instance.history)
+    return entries.map(
+      ({ sequence, at, event, from, state, dedupeId }): HistoryRow => ({
+        sequence,
+        at,
+        event: json.event(event),
+        from: from._tag,
+        state: json.state(state),
+        ...(dedupeId === undefined ? {} : { dedupeId }),
+      }),
+    )
+  })

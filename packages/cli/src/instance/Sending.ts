@@ -1,0 +1,58 @@
+/** Starts instances and sends them events: through the server that works in the home, or here where none does. */
+import { Engine } from "@detent/durable"
+import { MachineJson } from "@detent/server/MachineJson"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type * as Schema from "effect/Schema"
+import { WrongUsage } from "../Failure.ts"
+import type { RunningServer } from "../home/Server.ts"
+import { findInstance, findMachine } from "./Finding.ts"
+import { acceptedIn } from "./InstanceView.ts"
+
+export type Fields = Readonly<Record<string, Schema.Json>>
+
+export const sendEvent = (
+  server: RunningServer | undefined,
+  options: { readonly instance: string; readonly event: string; readonly fields: Fields; readonly key: string | undefined },
+) =>
+  Effect.gen(function* () {
+    const { key, machine, instance } = yield* findInstance(options.instance)
+    const json = new MachineJson(machine)
+    const event = { ...options.fields, _tag: options.event }
+    if (server === undefined) {
+      const decoded = yield* Effect.fromResult(json.readEvent(key.id, event))
+      yield* instance.send(decoded, options.key === undefined ? {} : { id: options.key })
+    } else {
+      const path = `/api/v1/instances/${encodeURIComponent(key.machine)}/${encodeURIComponent(key.id)}/events`
+      yield* server.post(path, { json: event }, options.key === undefined ? {} : { "idempotency-key": options.key })
+    }
+    const { state, sequence, status } = yield* instance.snapshot
+    return { machine: key.machine, id: key.id, state: json.state(state), sequence, status, accepts: acceptedIn(json, status, state._tag) }
+  })
+
+export const startInstance = (
+  server: RunningServer | undefined,
+  options: { readonly machine: string; readonly id: string; readonly fields: Fields | undefined },
+) =>
+  Effect.gen(function* () {
+    const { machine: name, id, fields } = options
+    const machine = yield* findMachine(name)
+    const json = new MachineJson(machine)
+    const { states } = machine.blueprint
+    const first = (states.find(({ initial }) => initial) ?? states[0])?.tag ?? ""
+    if (fields === undefined && !json.hasFirstState)
+      return yield* new WrongUsage({
+        problem: `${name} needs something to begin with`,
+        nextStep: `give the fields of its first state with --with '{…}'; see \`detent machine show ${name}\``,
+      })
+    const given = fields === undefined ? undefined : { _tag: first, ...fields }
+    if (server === undefined) {
+      const decoded = given === undefined ? undefined : yield* Effect.fromResult(json.readState(id, given))
+      yield* Effect.flatMap(Engine, (engine) => engine.start(machine, id, decoded))
+    } else {
+      const path = `/api/v1/instances/${encodeURIComponent(name)}`
+      yield* server.post(path, { json: { id, ...(given === undefined ? {} : { state: given }) } })
+    }
+    const instance = Option.getOrThrow((yield* Engine).find({ machine: name, id }))
+    return { machine: name, id, state: json.state(yield* instance.state) }
+  })

@@ -1,0 +1,86 @@
+/**
+ * The shape of one line of the command table, and the types a command's code sees of it. The table is the only place where
+ * commands, arguments and options are named: help, completions, parsing and types all come from it.
+ */
+import type { globalOptions } from "./options.mjs"
+import type { commands } from "./table.mjs"
+
+/** What is completed for a value: files, folders, or what is in the home (asked from the command itself). */
+export type Completed = "file" | "folder"
+
+interface Described {
+  readonly name: string
+  readonly summary: string
+  readonly complete?: Completed
+  readonly choices?: ReadonlyArray<string>
+}
+
+export interface Argument extends Described {
+  readonly optional?: true
+}
+
+export interface Option extends Described {
+  /** `flag` takes no value. */
+  readonly kind: "flag" | "text" | "integer"
+  /** How the value is called in the help. */
+  readonly value?: string
+  readonly short?: string
+  readonly default?: string | number
+}
+
+export interface Example {
+  readonly line: string
+  readonly says: string
+}
+
+export interface Command {
+  /** Noun, then verb; or one word. */
+  readonly name: string
+  readonly summary: string
+  /** What somebody who has never used it should know. */
+  readonly detail?: string
+  readonly arguments: ReadonlyArray<Argument>
+  readonly options: ReadonlyArray<Option>
+  readonly examples: ReadonlyArray<Example>
+  /** It runs until it is stopped: then stopping it is how it ends well. */
+  readonly serves?: true
+}
+
+export interface Noun {
+  readonly name: string
+  readonly summary: string
+}
+
+type Table = (typeof commands)[number]
+export type CommandName = Table["name"]
+type Row<Name extends CommandName> = Extract<Table, { readonly name: Name }>
+
+type TextOf<D> = D extends { readonly choices: ReadonlyArray<infer Choice> } ? Choice : string
+
+type ArgumentValues<A extends Argument> = {
+  readonly [One in A as One["name"]]: One extends { readonly optional: true } ? TextOf<One> | undefined : TextOf<One>
+}
+
+type OptionValue<O extends Option> = O["kind"] extends "flag" ? boolean : O["kind"] extends "integer" ? number : TextOf<O>
+
+type OptionValues<O extends Option> = {
+  readonly [One in O as One["name"]]: One extends { readonly kind: "flag" } | { readonly default: string | number }
+    ? OptionValue<One>
+    : OptionValue<One> | undefined
+}
+
+export type GlobalValues = OptionValues<(typeof globalOptions)[number]>
+
+/** What a command is given, as the table declares it. */
+export type Input<Name extends CommandName> = ArgumentValues<Row<Name>["arguments"][number]> &
+  OptionValues<Row<Name>["options"][number]> &
+  GlobalValues
+
+/** An input before its command is known. */
+export type Values = Readonly<Record<string, string | number | boolean | undefined>>
+
+export type Line =
+  | { readonly _tag: "Run"; readonly command: Command; readonly values: Values }
+  | { readonly _tag: "Help"; readonly topic: ReadonlyArray<string> }
+  | { readonly _tag: "Version" }
+  | { readonly _tag: "Wrong"; readonly problem: string; readonly topic: ReadonlyArray<string> }

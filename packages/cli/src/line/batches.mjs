@@ -1,0 +1,169 @@
+/** Batches of documents and uploads of items. */
+import { paging } from "./shared.mjs"
+
+const batch = /** @type {const} */ ({ name: "batch", summary: "the batch's id, as `detent batch list` shows it" })
+const upload = /** @type {const} */ ({ name: "upload", summary: "the upload's id, as `detent upload list` shows it" })
+
+export const batchCommands = /** @satisfies {ReadonlyArray<import("./Command.ts").Command>} */ (
+  /** @type {const} */ ([
+    {
+      name: "batch run",
+      summary: "turn documents into a validated knowledge graph",
+      detail:
+        "Takes a manifest.json, a folder that has one, or a folder of documents together with --ontology and --namespace.\n" +
+        "Stop it with Ctrl-C or kill it: what was done is stored, and `detent batch resume` goes on from there.",
+      arguments: [{ name: "source", summary: "a manifest.json, or a folder", complete: "file" }],
+      options: [
+        {
+          name: "ontology",
+          kind: "text",
+          value: "FILE",
+          summary: "what can be said about what; for a folder without manifest",
+          complete: "file",
+        },
+        { name: "namespace", kind: "text", value: "NAME", summary: "the graph to add to; for a folder without manifest" },
+        {
+          name: "shapes",
+          kind: "text",
+          value: "FILE",
+          summary: "SHACL shapes to validate with; derived from the ontology unless told",
+          complete: "file",
+        },
+        { name: "examples", kind: "text", value: "FILE", summary: "sentences with their facts, to learn from", complete: "file" },
+        {
+          name: "on-failure",
+          kind: "text",
+          value: "POLICY",
+          choices: ["continue", "failFast", "retryFailed"],
+          default: "continue",
+          summary: "what becomes of the batch when a document fails",
+        },
+        { name: "concurrency", kind: "integer", value: "N", default: 64, summary: "documents worked on at once" },
+        { name: "detach", kind: "flag", summary: "start it and leave the work to a running server or worker" },
+      ],
+      examples: [
+        { line: "detent batch run corpus", says: "a folder with a manifest.json" },
+        {
+          line: "detent batch run letters --ontology people.ttl --namespace family",
+          says: "any folder of txt, md, html, json, csv or pdf",
+        },
+        { line: "detent batch run corpus --json | tail -1", says: "progress as lines of JSON; the last one is the end" },
+      ],
+    },
+    {
+      name: "batch list",
+      summary: "batches and where they stand",
+      arguments: [],
+      options: [
+        {
+          name: "state",
+          kind: "text",
+          value: "STATE",
+          choices: [
+            "Pending",
+            "Extracting",
+            "Resolving",
+            "Validating",
+            "Ingesting",
+            "Completed",
+            "PartiallyCompleted",
+            "Failed",
+            "Cancelled",
+          ],
+          summary: "only batches in this state",
+        },
+        ...paging,
+      ],
+      examples: [{ line: "detent batch list --state Failed", says: "what needs somebody" }],
+    },
+    {
+      name: "batch show",
+      summary: "one batch: state, counts, failures, where its files are",
+      arguments: [batch],
+      options: [
+        {
+          name: "documents",
+          kind: "text",
+          value: "WHICH",
+          choices: ["processing", "completed", "failed"],
+          summary: "list its documents of this kind as well",
+        },
+      ],
+      examples: [{ line: "detent batch show batch-3f9c2a71b0d4 --documents failed", says: "which documents failed, and why" }],
+    },
+    {
+      name: "batch watch",
+      summary: "follow a batch until it ends; does no work itself",
+      detail: "For a batch that a server, a worker or another terminal works on. Ctrl-C ends the watching, not the batch.",
+      arguments: [batch],
+      options: [],
+      examples: [{ line: "detent batch watch batch-3f9c2a71b0d4 --json", says: "a line of JSON for each change" }],
+    },
+    {
+      name: "batch cancel",
+      summary: "end a batch; what was extracted is kept",
+      arguments: [batch],
+      options: [],
+      examples: [{ line: "detent batch cancel batch-3f9c2a71b0d4 --yes", says: "`detent batch resume` goes on with it later" }],
+    },
+    {
+      name: "batch retry",
+      summary: "start a failed batch again, and work on it here",
+      arguments: [batch],
+      options: [{ name: "detach", kind: "flag", summary: "leave the work to a running server or worker" }],
+      examples: [{ line: "detent batch retry batch-3f9c2a71b0d4", says: "documents that are done are not read again" }],
+    },
+    {
+      name: "batch resume",
+      summary: "go on with a batch that was stopped, killed, cancelled or has failed",
+      arguments: [batch],
+      options: [{ name: "detach", kind: "flag", summary: "leave the work to a running server or worker" }],
+      examples: [{ line: "detent batch resume batch-3f9c2a71b0d4", says: "after Ctrl-C, kill -9 or a power cut" }],
+    },
+    {
+      name: "upload run",
+      summary: "upload a file of Hacker News items (JSON, JSON lines, also gzip)",
+      detail:
+        "Items that are broken are set aside with their reason; the others are stored. Stopped or killed, it goes on with `detent upload retry`.",
+      arguments: [{ name: "file", summary: "the file", complete: "file" }],
+      options: [
+        { name: "force", kind: "flag", summary: "also when the same file was uploaded before" },
+        { name: "detach", kind: "flag", summary: "start it and leave the work to a running server or worker" },
+      ],
+      examples: [
+        { line: "detent upload run items.json", says: "ends with 5 when some items were refused" },
+        { line: "detent upload run items.jsonl.gz --force --json", says: "again, with progress as lines of JSON" },
+      ],
+    },
+    {
+      name: "upload list",
+      summary: "uploads, the newest first",
+      arguments: [],
+      options: [...paging],
+      examples: [{ line: "detent upload list --limit 5 --json", says: "the five newest, a line each" }],
+    },
+    {
+      name: "upload show",
+      summary: "one upload: state, counts, why items were refused",
+      arguments: [upload],
+      options: [
+        {
+          name: "items",
+          kind: "text",
+          value: "WHICH",
+          choices: ["stored", "failed", "processing"],
+          summary: "list its items of this kind as well",
+        },
+        ...paging,
+      ],
+      examples: [{ line: "detent upload show batch-09ab41cc02 --items failed", says: "what is wrong with which line" }],
+    },
+    {
+      name: "upload retry",
+      summary: "try refused items, or a failed upload, again; go on with a stopped one",
+      arguments: [upload],
+      options: [{ name: "detach", kind: "flag", summary: "leave the work to a running server or worker" }],
+      examples: [{ line: "detent upload retry batch-09ab41cc02", says: "only what is not stored yet is tried" }],
+    },
+  ])
+)

@@ -1,0 +1,171 @@
+/** Machines, their instances, and the commands those request. */
+import { paging } from "./shared.mjs"
+
+const machine = /** @type {const} */ ({ name: "machine", summary: "the machine's name, as `detent machine list` shows it" })
+const instance = /** @type {const} */ ({ name: "instance", summary: "MACHINE/ID, or the id alone where only one machine has it" })
+
+export const machineCommands = /** @satisfies {ReadonlyArray<import("./Command.ts").Command>} */ (
+  /** @type {const} */ ([
+    {
+      name: "machine list",
+      summary: "the machines known here, with how many instances are in each state",
+      detail: "Known are the built-in ones and those of detent.config.ts in the working folder.",
+      arguments: [],
+      options: [],
+      examples: [{ line: "detent machine list", says: "name, version, states, instances" }],
+    },
+    {
+      name: "machine show",
+      summary: "one machine: states, events, transitions, instances",
+      arguments: [machine],
+      options: [],
+      examples: [{ line: "detent machine show order", says: "what leads where" }],
+    },
+    {
+      name: "machine diagram",
+      summary: "draw a machine",
+      arguments: [machine],
+      options: [
+        {
+          name: "format",
+          kind: "text",
+          value: "FORMAT",
+          choices: ["mermaid", "flowchart", "dot", "svg"],
+          default: "mermaid",
+          summary: "which kind of drawing",
+        },
+        { name: "output", kind: "text", value: "FILE", summary: "write it there instead of to stdout", complete: "file" },
+        { name: "instance", kind: "text", value: "ID", summary: "mark the way this instance took" },
+      ],
+      examples: [
+        { line: "detent machine diagram order --format svg --output order.svg", says: "a picture without a browser" },
+        { line: "detent machine diagram order --instance order-7", says: "with the states it has been in" },
+      ],
+    },
+    {
+      name: "machine check",
+      summary: "find stored instances that the definition of now could not open",
+      detail: "Run it before a deploy: nothing is changed. Ends with 1 when there is one.",
+      arguments: [{ ...machine, optional: true }],
+      options: [],
+      examples: [{ line: "detent machine check order", says: "replays every stored order through the definition" }],
+    },
+    {
+      name: "instance list",
+      summary: "instances, oldest change first",
+      arguments: [],
+      options: [
+        { name: "machine", kind: "text", value: "NAME", summary: "only of this machine" },
+        { name: "state", kind: "text", value: "STATE", summary: "only in this state" },
+        {
+          name: "status",
+          kind: "text",
+          value: "STATUS",
+          choices: ["running", "final", "stopped", "held"],
+          summary: "only with this status",
+        },
+        ...paging,
+      ],
+      examples: [
+        { line: "detent instance list --machine order --state Paid", says: "orders that are paid" },
+        { line: "detent instance list --status held", says: "those that wait for a repair" },
+      ],
+    },
+    {
+      name: "instance start",
+      summary: "start an instance of a machine of yours",
+      arguments: [machine, { name: "id", summary: "its id" }],
+      options: [{ name: "with", kind: "text", value: "JSON", summary: "what it begins with" }],
+      examples: [
+        { line: `detent instance start order order-7 --with '{"item":"lamp","total":42}'`, says: "it is stored when this returns" },
+      ],
+    },
+    {
+      name: "instance show",
+      summary: "where an instance stands, and which events it accepts now",
+      arguments: [instance],
+      options: [{ name: "at", kind: "integer", value: "N", summary: "as it was after event number N" }],
+      examples: [{ line: "detent instance show order/order-7 --at 2", says: "the state after its second event" }],
+    },
+    {
+      name: "instance history",
+      summary: "every event of an instance, with the states around it",
+      arguments: [instance],
+      options: [],
+      examples: [{ line: "detent instance history order-7 --json | head -3", says: "the first three, a line each" }],
+    },
+    {
+      name: "instance send",
+      summary: "send an event that the instance's state accepts",
+      arguments: [instance, { name: "event", summary: "the event's name" }],
+      options: [
+        { name: "with", kind: "text", value: "JSON", summary: "the event's fields" },
+        {
+          name: "key",
+          kind: "text",
+          value: "ID",
+          summary: "your own id for it: sent again under the same one, it is answered, not repeated",
+        },
+      ],
+      examples: [
+        { line: "detent instance send order-7 Ship", says: "an event without fields" },
+        { line: `detent instance send order-7 Pay --with '{"transactionId":"t-9"}' --key webhook-77`, says: "safe to repeat" },
+      ],
+    },
+    {
+      name: "instance repair",
+      summary: "replace a stored event that no longer fits, and let a held instance go on",
+      arguments: [
+        instance,
+        { name: "sequence", summary: "the number of the event, as the error and the history tell it" },
+        { name: "event", summary: "the event's name" },
+      ],
+      options: [{ name: "with", kind: "text", value: "JSON", summary: "the event's fields" }],
+      examples: [
+        { line: `detent instance repair order-7 12 Pay --with '{"transactionId":"t-9"}' --yes`, says: "the rest is replayed on it" },
+      ],
+    },
+    {
+      name: "command list",
+      summary: "requested effects: waiting, running, done, failed",
+      arguments: [],
+      options: [
+        {
+          name: "status",
+          kind: "text",
+          value: "STATUS",
+          choices: ["pending", "processing", "completed", "failed", "skipped"],
+          summary: "only with this status",
+        },
+        { name: "queue", kind: "text", value: "NAME", summary: "only of this queue" },
+        { name: "slot", kind: "text", value: "NAME", summary: "only of this effect" },
+        { name: "instance", kind: "text", value: "MACHINE/ID", summary: "only those of this instance" },
+        ...paging,
+      ],
+      examples: [{ line: "detent command list --status failed", says: "the dead letters" }],
+    },
+    {
+      name: "command retry",
+      summary: "execute failed commands again",
+      arguments: [{ name: "key", summary: "the command's key; or choose several with the options", optional: true }],
+      options: [
+        { name: "queue", kind: "text", value: "NAME", summary: "all failed ones of this queue" },
+        { name: "slot", kind: "text", value: "NAME", summary: "all failed ones of this effect" },
+        { name: "instance", kind: "text", value: "MACHINE/ID", summary: "all failed ones of this instance" },
+        { name: "all", kind: "flag", summary: "all failed ones" },
+        { name: "dry-run", kind: "flag", summary: "only count them" },
+      ],
+      examples: [
+        { line: "detent command retry order/order-7/3/0", says: "one, by its key" },
+        { line: "detent command retry --slot chargeCard --dry-run", says: "how many it would be" },
+      ],
+    },
+    {
+      name: "command skip",
+      summary: "give a command up, for a reason that is kept with it",
+      arguments: [{ name: "key", summary: "the command's key" }],
+      options: [{ name: "reason", kind: "text", value: "TEXT", summary: "why; it is asked for on a terminal" }],
+      examples: [{ line: 'detent command skip order/order-7/3/0 --reason "refunded by hand" --yes', says: "it is not executed any more" }],
+    },
+  ])
+)

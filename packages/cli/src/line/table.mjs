@@ -1,0 +1,16 @@
+/** All commands, in the order the help shows them. */
+import { batchCommands } from "./batches.mjs"
+import { graphCommands } from "./graphs.mjs"
+import { machineCommands } from "./machines.mjs"
+import { runningCommands } from "./running.mjs"
+
+export const commands = /** @type {const} */ ([...runningCommands, ...batchCommands, ...machineCommands, ...graphCommands])
+
+export const nouns = /** @satisfies {ReadonlyArray<import("./Command.ts").Noun>} */ ([
+  { name: "batch", summary: "documents to a validated knowledge graph" },
+  { name: "upload", summary: "files of Hacker News items" },
+  { name: "machine", summary: "definitions: list, show, draw, check" },
+  { name: "instance", summary: "durable runs of machines: look, send events, repair" },
+  { name: "command", summary: "requested effects and dead letters" },
+  { name: "graph", summary: "ask and export the knowledge graph" },
+])

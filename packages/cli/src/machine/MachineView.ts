@@ -1,0 +1,24 @@
+/** A machine as it is told to people and to programs, with how many instances are in each of its states. */
+import { Journal } from "@detent/durable"
+import { MachineJson } from "@detent/server/MachineJson"
+import { type MachineEntry, Machines } from "@detent/server/Machines"
+import * as Effect from "effect/Effect"
+
+export const machineView = (entry: MachineEntry) =>
+  Effect.gen(function* () {
+    const counts = Object.fromEntries(yield* Effect.flatMap(Journal, (journal) => journal.count(entry.name)))
+    if (entry._tag === "EffectWorkflow") return { name: entry.name, kind: "effect-workflow", states: [], events: [], counts }
+    const json = new MachineJson(entry.machine)
+    return { name: entry.name, kind: "machine", version: entry.machine.version, states: json.stateTags, events: json.eventTags, counts }
+  })
+
+export const machineViews = Effect.flatMap(
+  Effect.flatMap(Machines, (machines) => machines.list),
+  (entries) => Effect.forEach(entries, machineView, { concurrency: 4 }),
+)
+
+export const countText = (counts: Readonly<Record<string, number>>): string =>
+  Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([state, count]) => `${count} ${state}`)
+    .join(", ")

@@ -1,0 +1,71 @@
+/**
+ * Runs one command and ends the process with its exit code. Ctrl-C interrupts it: what was accepted is stored before the process
+ * ends; a second Ctrl-C does not wait for that.
+ */
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as References from "effect/References"
+import { handlers } from "./commands.ts"
+import { type Failure, failureOf } from "./Failure.ts"
+import type { Handler } from "./Handler.ts"
+import type { Command, CommandName, GlobalValues, Values } from "./line/Command.ts"
+import { ExitCode } from "./line/ExitCode.mjs"
+import { Output } from "./output/Output.ts"
+
+type Runnable = Exclude<CommandName, "completions">
+
+interface Running {
+  readonly name: Runnable
+  readonly serves?: Command["serves"]
+}
+
+/** Which command a handler is for is known from its name alone, so the parser's values are taken for its input. */
+type Loading = () => Promise<(input: Values) => ReturnType<Handler<Runnable>>>
+
+export const main = ({ name, serves }: Running, values: Values & GlobalValues): void => {
+  const program = Effect.gen(function* () {
+    const handler = yield* Effect.promise(handlers[name] as unknown as Loading)
+    return (yield* handler(values)) ?? ExitCode.ok
+  })
+  const fiber = Effect.runFork(Effect.provide(program, environment(values, serves === true)))
+
+  let isInterrupted = false
+  const interrupt = () => {
+    if (isInterrupted) process.exit(ExitCode.interrupted)
+    isInterrupted = true
+    fiber.interruptUnsafe()
+  }
+  process.on("SIGINT", interrupt)
+  process.on("SIGTERM", interrupt)
+  // The reader has seen enough, as `head` has: nothing is left to do, and nothing went wrong.
+  process.stdout.on("error", () => process.exit(ExitCode.ok))
+
+  fiber.addObserver((exit) => {
+    if (Exit.isSuccess(exit)) return end(exit.value)
+    const failure = failureOf(exit.cause)
+    if (failure.tag === "Interrupted") return end(serves ? ExitCode.ok : ExitCode.interrupted)
+    process.stderr.write(failureText(failure, values.json))
+    end(failure.exitCode)
+  })
+}
+
+/** Worker threads and idle connections must not keep a process that is done; what was written must get out. */
+const end = (code: number): void => {
+  process.exitCode = code
+  process.stdout.write("", () => process.stderr.write("", () => process.exit(code)))
+}
+
+const failureText = ({ tag, message, exitCode }: Failure, isJson: boolean): string =>
+  isJson ? `${JSON.stringify({ error: { tag, message, exitCode } })}\n` : `detent: ${message}\n`
+
+/** What is logged goes to stderr. A command says itself how it goes, so of most only trouble is logged. */
+const environment = (input: GlobalValues, serves: boolean) =>
+  Layer.mergeAll(
+    Output.layer(input),
+    Layer.succeed(Logger.LogToStderr, true),
+    Layer.succeed(References.MinimumLogLevel, serves ? "Info" : "Warn"),
+    // Where nobody watches, somebody collects.
+    serves && process.stderr.isTTY !== true ? Logger.layer([Logger.withConsoleError(Logger.formatJson)]) : Layer.empty,
+  )

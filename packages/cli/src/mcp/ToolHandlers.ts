@@ -1,0 +1,101 @@
+/** What the tools do: the same as the commands of the same names. */
+import { Batches, BatchId, GraphQuery, isTerminal } from "@detent/knowledge"
+import type { HomeServices } from "@detent/server/Home"
+import * as Cause from "effect/Cause"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
+import type * as Tool from "effect/unstable/ai/Tool"
+import { foldersOf } from "../batch/BatchSource.ts"
+import { startBatch } from "../batch/BatchStarting.ts"
+import { batchView } from "../batch/BatchView.ts"
+import { failureOf } from "../Failure.ts"
+import { currentGraph } from "../graph/Choosing.ts"
+import { cursorText } from "../home/Cursor.ts"
+import type { RunningServer } from "../home/Server.ts"
+import { historyRows, instancePage, instanceRow, instanceView } from "../instance/InstanceView.ts"
+import { sendEvent } from "../instance/Sending.ts"
+import { machineViews } from "../machine/MachineView.ts"
+import { ToolRefused, tools } from "./Tools.ts"
+
+export interface Session {
+  readonly role: "read" | "operate"
+  /** Which works in the home, so that it has to be asked for changes. */
+  readonly server: RunningServer | undefined
+}
+
+const atOnce = 50
+
+export const toolHandlers = (session: Session): Layer.Layer<Tool.HandlersFor<typeof tools.tools>, never, HomeServices> =>
+  tools.toLayer(
+    Effect.map(Effect.context<HomeServices>(), (home) => {
+      const answering = answeringIn(home)
+      const operating: typeof answering = (work) => (session.role === "operate" ? answering(work) : Effect.fail(mayOnlyLook))
+      return {
+        list_machines: () => answering(Effect.map(machineViews, (machines) => ({ machines: machines.map(json) }))),
+        list_instances: ({ limit = atOnce, ...query }) =>
+          answering(
+            Effect.map(instancePage({ ...query, limit }), ({ instances, next }) => ({
+              instances: instances.map((record) => json(instanceRow(record))),
+              ...(next === undefined ? {} : { next: cursorText(next) }),
+            })),
+          ),
+        read_instance: ({ instance }) => answering(Effect.map(instanceView(instance), ({ tag: _, ...view }) => ({ instance: json(view) }))),
+        read_history: ({ instance, after = 0, limit = atOnce }) =>
+          answering(
+            Effect.map(historyRows(instance), (rows) => {
+              const later = rows.filter(({ sequence }) => sequence > after)
+              const page = later.slice(0, limit)
+              const last = page.at(-1)?.sequence
+              return { entries: page.map(json), ...(later.length > page.length && last !== undefined ? { next: last } : {}) }
+            }),
+          ),
+        query_graph: ({ sparql, namespace }) =>
+          answering(
+            Effect.gen(function* () {
+              const version = yield* currentGraph(namespace)
+              return yield* Effect.flatMap(GraphQuery, (graph) => graph.query(version, sparql, { maxLength: 200_000 }))
+            }),
+          ),
+        watch_batch: ({ batch, seconds = 30 }) =>
+          answering(
+            Effect.gen(function* () {
+              const id = yield* Schema.decodeUnknownEffect(BatchId)(batch)
+              const batches = yield* Batches
+              const looking = Effect.repeat(batches.state(id), { until: isTerminal, schedule: Schedule.spaced("200 millis") })
+              const state = yield* Effect.timeoutOrElse(looking, { duration: seconds * 1000, orElse: () => batches.state(id) })
+              return { batch: json(batchView(state)) }
+            }),
+          ),
+        send_event: ({ instance, event, fields = {}, key }) =>
+          operating(Effect.map(sendEvent(session.server, { instance, event, fields, key }), (sent) => ({ instance: json(sent) }))),
+        start_batch: ({ source, ontology, namespace }) =>
+          operating(
+            Effect.gen(function* () {
+              const input = { source, ontology, namespace, shapes: undefined, examples: undefined }
+              yield* foldersOf(input)
+              const id = yield* startBatch(session.server, input, {})
+              const state = yield* Effect.flatMap(Batches, (batches) => batches.state(id))
+              return { batch: json(batchView(state)) }
+            }),
+          ),
+      }
+    }),
+  )
+
+const mayOnlyLook = new ToolRefused({
+  reason: "the role read may only look; whoever runs this can allow it with `detent mcp --role operate`",
+})
+
+/** An agent reads messages, so that is what it gets: what went wrong, and what to do. */
+const answeringIn =
+  (home: Context.Context<HomeServices>) =>
+  <A, E>(work: Effect.Effect<A, E, HomeServices>): Effect.Effect<A, ToolRefused> =>
+    Effect.catchCause(Effect.provide(work, home), (cause) =>
+      Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.fail(new ToolRefused({ reason: failureOf(cause).message })),
+    )
+
+/** Views are made of plain values; where one is undefined, JSON leaves it out. */
+const json = (value: object): Schema.Json => JSON.parse(JSON.stringify(value)) as Schema.Json

@@ -1,0 +1,38 @@
+/** Asks before something is done that cannot simply be done again. */
+import { createInterface } from "node:readline/promises"
+import * as Effect from "effect/Effect"
+import { NotAllowed } from "../Failure.ts"
+import { Output } from "./Output.ts"
+
+/** Goes on if somebody agrees, or did so with `--yes`. */
+export const agreed = (question: string): Effect.Effect<void, NotAllowed, Output> =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    if (output.isAgreed) return
+    if (!output.canAsk) return yield* new NotAllowed({ problem: "nobody can be asked here", nextStep: `agree with --yes to: ${question}` })
+    const answer = yield* asked(`${question} [y/N] `)
+    if (!/^y(es)?$/i.test(answer.trim())) return yield* new NotAllowed({ problem: "it was not agreed to", nextStep: "nothing was changed" })
+  })
+
+/** What somebody answers. */
+export const asked = (question: string): Effect.Effect<string> =>
+  Effect.callback((resume) => {
+    const lines = createInterface({ input: process.stdin, output: process.stderr })
+    const aborting = new AbortController()
+    // While it waits for a line, the terminal gives Ctrl-C to the reader and not to the process.
+    lines.on("SIGINT", () => process.kill(process.pid, "SIGINT"))
+    lines.question(question, { signal: aborting.signal }).then(
+      (answer) => {
+        lines.close()
+        resume(Effect.succeed(answer))
+      },
+      (error: unknown) => {
+        // Closed by whoever interrupts; nobody waits for the answer then.
+        if (!aborting.signal.aborted) resume(Effect.die(error))
+      },
+    )
+    return Effect.sync(() => {
+      aborting.abort()
+      lines.close()
+    })
+  })

@@ -1,0 +1,74 @@
+/**
+ * Where a command speaks: data to stdout, everything else to stderr. So what is piped on is data and nothing else.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { coloured, isColoured, plain, type Style } from "./Style.ts"
+import { type Column, tableText } from "./Table.ts"
+
+export interface OutputService {
+  /** Whether data is to be JSON. */
+  readonly isJson: boolean
+  /** Whether somebody watches stderr: then a line may be drawn over itself. */
+  readonly isWatched: boolean
+  /** Whether somebody can be asked. */
+  readonly canAsk: boolean
+  /** Whether whatever would be asked is agreed to. */
+  readonly isAgreed: boolean
+  /** Of what goes to stdout. */
+  readonly style: Style
+  /** Of what goes to stderr. */
+  readonly noteStyle: Style
+  /** Text as it is, to stdout. Waits while the reader is slow. */
+  readonly write: (text: string) => Effect.Effect<void>
+  /** A value: as a line of JSON, or as the text. */
+  readonly value: (value: unknown, text: () => string) => Effect.Effect<void>
+  /** Rows: a line of JSON each, or as a table. */
+  readonly rows: <A extends object>(rows: ReadonlyArray<A>, columns: ReadonlyArray<Column<A>>, none: string) => Effect.Effect<void>
+  /** A line to stderr. */
+  readonly note: (text: string) => Effect.Effect<void>
+  /** Draws a line over the one drawn before, on stderr. */
+  readonly redraw: (text: string) => Effect.Effect<void>
+}
+
+export interface OutputOptions {
+  readonly json: boolean
+  readonly "no-color": boolean
+  readonly "no-input": boolean
+  readonly yes: boolean
+}
+
+export class Output extends Context.Service<Output, OutputService>()("@detent/cli/Output") {
+  static readonly layer = (options: OutputOptions): Layer.Layer<Output> => Layer.sync(Output, () => make(options))
+}
+
+const make = (options: OutputOptions): OutputService => {
+  const { stdout, stderr, stdin } = process
+  const style = isColoured(stdout, options["no-color"]) ? coloured : plain
+  const noteStyle = isColoured(stderr, options["no-color"]) ? coloured : plain
+  const write = (text: string) => writing(stdout, text)
+  return {
+    isJson: options.json,
+    isWatched: stderr.isTTY === true && process.env["TERM"] !== "dumb",
+    canAsk: stdin.isTTY === true && stderr.isTTY === true && !options["no-input"],
+    isAgreed: options.yes,
+    style,
+    noteStyle,
+    write,
+    value: (value, text) => write(options.json ? `${JSON.stringify(value)}\n` : text()),
+    rows: (rows, columns, none) => {
+      if (options.json) return write(rows.map((row) => `${JSON.stringify(row)}\n`).join(""))
+      return rows.length === 0 ? writing(stderr, `${none}\n`) : write(tableText(rows, columns, style))
+    },
+    note: (text) => writing(stderr, `${text}\n`),
+    redraw: (text) => writing(stderr, `\r\x1b[2K${text}`),
+  }
+}
+
+/** A reader that went away ends the process elsewhere: what is written to it then is of no use to anybody. */
+const writing = (stream: NodeJS.WriteStream, text: string): Effect.Effect<void> =>
+  Effect.callback((resume) => {
+    if (text === "" || stream.destroyed) return resume(Effect.void)
+    stream.write(text, () => resume(Effect.void))
+  })

@@ -1,0 +1,41 @@
+/** Rows under headings, as wide as they need to be. */
+import type { Style } from "./Style.ts"
+
+export interface Column<A> {
+  readonly title: string
+  readonly of: (row: A) => string | number
+  /** How what is shown looks; its width is that of the bare text. */
+  readonly looks?: (text: string, row: A, style: Style) => string
+}
+
+export const tableText = <A>(rows: ReadonlyArray<A>, columns: ReadonlyArray<Column<A>>, style: Style): string => {
+  const cells = rows.map((row) => columns.map((column) => oneLine(String(column.of(row)))))
+  const widths = columns.map(({ title }, index) => Math.max(title.length, ...cells.map((line) => line[index]?.length ?? 0)))
+  const isNumber = columns.map(({ of }) => rows.length > 0 && rows.every((row) => typeof of(row) === "number"))
+  const padded = (text: string, index: number) => {
+    const width = widths[index] ?? 0
+    // The last column needs no spaces behind it.
+    if (isNumber[index]) return text.padStart(width)
+    return index === columns.length - 1 ? text : text.padEnd(width)
+  }
+  const heading = columns.map(({ title }, index) => style.dim(padded(title, index))).join("  ")
+  const body = rows.map((row, line) =>
+    columns.map((column, index) => {
+      const text = padded(cells[line]?.[index] ?? "", index)
+      return column.looks === undefined ? text : column.looks(text, row, style)
+    }),
+  )
+  return `${[heading, ...body.map((line) => line.join("  ").trimEnd())].join("\n")}\n`
+}
+
+/** Lines of names and values, one under the other. */
+export const pairsText = (pairs: ReadonlyArray<readonly [string, string | number | undefined]>, style: Style): string => {
+  const shown = pairs.filter(([, value]) => value !== undefined)
+  const width = Math.max(0, ...shown.map(([name]) => name.length))
+  return shown.map(([name, value]) => `${style.dim(name.padEnd(width))}  ${String(value)}\n`).join("")
+}
+
+/** A cell must not break its table, nor a stored text move the cursor. */
+const oneLine = (text: string): string =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is to be taken out
+  text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ")

@@ -1,0 +1,36 @@
+/** Writes what `--output FILE` asks for. */
+import { createWriteStream } from "node:fs"
+import { Readable } from "node:stream"
+import { pipeline } from "node:stream/promises"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+
+export class FileNotWritten extends Schema.TaggedError<FileNotWritten>()("FileNotWritten", {
+  file: Schema.String,
+  problem: Schema.String,
+}) {
+  override get message() {
+    return `${this.file} cannot be written: ${this.problem}; choose another with --output`
+  }
+}
+
+/** The pieces one after the other, as fast as the disk takes them. */
+export const writePieces = <E, R>(file: string, pieces: Stream.Stream<string, E, R>): Effect.Effect<void, E | FileNotWritten, R> =>
+  Effect.gen(function* () {
+    const services = yield* Effect.context<R>()
+    // What the stream itself fails with is told as it is, not as a failure to write.
+    let failure: { readonly error: E } | undefined
+    const noted = Stream.tapError(pieces, (error) =>
+      Effect.sync(() => {
+        failure = { error }
+      }),
+    )
+    yield* Effect.tryPromise({
+      try: (signal) =>
+        pipeline(Readable.from(Stream.toAsyncIterableWith(noted, services), { objectMode: false }), createWriteStream(file), { signal }),
+      catch: (cause) => failure?.error ?? new FileNotWritten({ file, problem: cause instanceof Error ? cause.message : String(cause) }),
+    })
+  })
+
+export const writeText = (file: string, text: string): Effect.Effect<void, FileNotWritten> => writePieces(file, Stream.succeed(text))

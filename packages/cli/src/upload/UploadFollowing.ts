@@ -1,0 +1,38 @@
+/** Follows an upload until it rests, whoever works on it. */
+import { type BatchStatus, Uploads } from "@detent/uploads"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import * as Stream from "effect/Stream"
+import type { Place } from "../home/Opening.ts"
+import { Output } from "../output/Output.ts"
+import { followed } from "../output/Progress.ts"
+import { uploadExitCode, uploadNextStep, uploadStep, uploadText, uploadView } from "./UploadView.ts"
+
+/** In this process, which works on it. */
+export const followHere = (id: string, place: Place) =>
+  follow(place, Stream.unwrap(Effect.map(Uploads, (uploads) => uploads.watch(id, "200 millis"))))
+
+/** From outside: what another process stores is seen by asking. */
+export const followElsewhere = (id: string, place: Place) =>
+  follow(
+    place,
+    Stream.unwrap(
+      Effect.map(Uploads, (uploads) =>
+        Stream.fromEffectSchedule(uploads.status(id), Schedule.spaced("200 millis")).pipe(
+          Stream.changesWith((left, right) => JSON.stringify(uploadView(left)) === JSON.stringify(uploadView(right))),
+          Stream.takeUntil(({ isResting }) => isResting),
+        ),
+      ),
+    ),
+  )
+
+const follow = <E, R>(place: Place, statuses: Stream.Stream<BatchStatus, E, R>) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const end = yield* followed(statuses, { step: uploadStep, json: uploadView })
+    if (end === undefined) return
+    if (!output.isJson) yield* output.write(uploadText(end, output.style))
+    const next = uploadNextStep(end, place)
+    if (next !== undefined) yield* output.note(output.noteStyle.dim(next))
+    return uploadExitCode(end)
+  })

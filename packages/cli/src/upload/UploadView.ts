@@ -1,0 +1,76 @@
+/** Where an upload stands, as it is told to people and to programs. The names are those of the HTTP API. */
+import type { BatchStatus } from "@detent/uploads"
+import { type Place, placeText } from "../home/Opening.ts"
+import { ExitCode } from "../line/ExitCode.mjs"
+import type { Step } from "../output/Progress.ts"
+import type { Style } from "../output/Style.ts"
+import { pairsText } from "../output/Table.ts"
+
+export const uploadView = ({ batchId, state, step, isResting, items, itemsPerSecond, canRetry, problem, batch }: BatchStatus) => ({
+  batchId,
+  state,
+  ...(step === undefined ? {} : { step }),
+  isResting,
+  fileName: batch.fileName,
+  items,
+  ...(itemsPerSecond === undefined ? {} : { itemsPerSecond }),
+  canRetry,
+  ...(problem === undefined ? {} : { problem: problem.message }),
+  errors: (batch.errorSummary?.groups ?? []).map(({ reason, count, examples: [first] }) => ({
+    reason,
+    count,
+    ...(first === undefined ? {} : { example: `item ${first.index}: ${first.message}` }),
+  })),
+})
+
+/** What a transition is doing, in a word: its state is the one before, until it is done. */
+const doing: Readonly<Record<string, string>> = {
+  auto_upload: "uploading",
+  validate_file: "validating",
+  start_extraction: "storing",
+  start_processing: "checking",
+  retry_failed_items: "retrying",
+  retry_batch: "retrying",
+}
+
+export const uploadStep = ({ state, step, items: { total, stored, failed } }: BatchStatus): Step => ({
+  stage: (step === undefined ? undefined : doing[step]) ?? state,
+  percent: total === 0 ? 0 : Math.min(100, Math.floor(((stored + failed) / total) * 100)),
+  text: `${stored} stored, ${failed} refused, ${total} in all`,
+})
+
+export const uploadText = (status: BatchStatus, style: Style): string => {
+  const view = uploadView(status)
+  return pairsText(
+    [
+      ["upload", view.batchId],
+      ["file", view.fileName],
+      ["state", stateLooks(view.state, style)],
+      ["items", `${view.items.stored} stored, ${view.items.failed} refused, ${view.items.waiting} waiting, ${view.items.total} in all`],
+      ["rate", view.itemsPerSecond === undefined ? undefined : `${view.itemsPerSecond} items/s`],
+      ["problem", view.problem],
+      ...view.errors.map(
+        ({ reason, count, example }) => ["refused", `${count} ${reason}${example === undefined ? "" : `, such as ${example}`}`] as const,
+      ),
+    ],
+    style,
+  )
+}
+
+const stateLooks = (state: string, style: Style): string => {
+  if (state === "completed") return style.green(state)
+  if (state === "failed") return style.red(state)
+  return state === "partially_completed" ? style.yellow(state) : style.cyan(state)
+}
+
+export const uploadExitCode = ({ state }: BatchStatus): number => {
+  if (state === "completed") return ExitCode.ok
+  return state === "partially_completed" ? ExitCode.inPart : ExitCode.failed
+}
+
+export const uploadNextStep = ({ state, batchId }: BatchStatus, place: Place): string | undefined => {
+  const here = placeText(place)
+  if (state === "partially_completed")
+    return `See what was refused: detent upload show ${batchId} --items failed${here}; then: detent upload retry ${batchId}${here}`
+  return state === "failed" ? `Correct the cause, then: detent upload retry ${batchId}${here}` : undefined
+}

@@ -1,0 +1,73 @@
+import { cp, mkdir, readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { ManifestJson } from "@detent/knowledge"
+import { ExtractionOutput, IngestionOutput, ResolutionOutput, ValidationOutput } from "@detent/knowledge/Activities"
+import * as Schema from "effect/Schema"
+import { assert, beforeAll, describe, it } from "vitest"
+import { decoded, detent as run, temporaryFolder } from "./support/Detent.ts"
+import { corpus } from "./support/Project.ts"
+
+let cwd = ""
+const detent = (...args: ReadonlyArray<string>) => run(args, { cwd })
+
+beforeAll(async () => {
+  cwd = await temporaryFolder()
+  await mkdir(join(cwd, "few"))
+  for (const name of ["ada-sol.txt", "books.json"]) await cp(join(corpus, "documents", name), join(cwd, "few", name))
+})
+
+describe("detent activity", { timeout: 240_000 }, () => {
+  it("does what the stages of a batch do, one job at a time, and comes to the same graph", async () => {
+    const setting = ["--ontology", join(corpus, "ontology.ttl"), "--examples", join(corpus, "examples.jsonl"), "--namespace", "few"]
+    const whole = await detent("batch", "run", "few", ...setting, "--data", "whole")
+    assert.strictEqual(whole.code, 0, whole.err)
+    const batchId = /^batch +(\S+)/.exec(whole.out)?.[1] ?? ""
+
+    // The jobs find the manifest where the batch has put it, and nothing else.
+    const file = `batches/${batchId}/manifest.json`
+    await mkdir(join(cwd, "jobs/batches", batchId), { recursive: true })
+    await cp(join(cwd, "whole", file), join(cwd, "jobs", file))
+    await cp(join(cwd, "whole/sources.json"), join(cwd, "jobs/sources.json"))
+    const { documents, ontologyUri } = Schema.decodeSync(ManifestJson)(await readFile(join(cwd, "jobs", file), "utf8"))
+
+    const documentGraphUris: Array<string> = []
+    for (const { documentId, sourceUri } of documents) {
+      const input = JSON.stringify({ batchId, documentId, sourceUri, ontologyUri })
+      const env = { ACTIVITY_NAME: "extraction", ACTIVITY_INPUT: input }
+      const { code, out, err } = await run(["activity", "--data", "jobs"], { cwd, env })
+      assert.strictEqual(code, 0, err)
+      const [extracted] = decoded(ExtractionOutput, out)
+      assert.strictEqual(extracted?.documentId, documentId)
+      documentGraphUris.push(extracted?.graphUri ?? "")
+    }
+    const activity = async <A>(name: string, schema: Schema.Codec<A, unknown>, input: object): Promise<A> => {
+      const { code, out, err } = await detent("activity", name, "--data", "jobs", "--input", JSON.stringify({ batchId, ...input }))
+      assert.strictEqual(code, 0, err)
+      return decoded(schema, out)[0] as A
+    }
+    const { resolvedUri } = await activity("resolution", ResolutionOutput, { documentGraphUris })
+    const { validatedUri, conforms } = await activity("validation", ValidationOutput, { resolvedUri })
+    assert.isTrue(conforms)
+    const { triplesIngested } = await activity("ingestion", IngestionOutput, { validatedUri, targetNamespace: "few" })
+    assert.isAbove(triplesIngested, 10)
+    // The same job again adds nothing.
+    await activity("ingestion", IngestionOutput, { validatedUri, targetNamespace: "few" })
+
+    const graph = (data: string) => readFile(join(cwd, data, "canonical/few/entities.ttl"), "utf8")
+    assert.strictEqual(await graph("jobs"), await graph("whole"))
+  })
+
+  it("refuses an input that does not fit, an activity it does not know, and a batch that is not there", async () => {
+    const [wrong, unknown, none, absent] = await Promise.all([
+      detent("activity", "ingestion", "--input", '{"batchId":"seven"}'),
+      run(["activity"], { cwd, env: { ACTIVITY_NAME: "cooking", ACTIVITY_INPUT: "{}" } }),
+      detent("activity", "resolution"),
+      detent("activity", "resolution", "--input", '{"batchId":"batch-000000000000","documentGraphUris":[]}'),
+    ])
+    assert.strictEqual(wrong.code, 2)
+    assert.include(wrong.err, "batchId")
+    assert.strictEqual(unknown.code, 2)
+    assert.include(none.err, "ACTIVITY_INPUT")
+    assert.strictEqual(absent.code, 3)
+  })
+})

@@ -1,0 +1,174 @@
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { BatchApi } from "@detent/server/api"
+import { assert, beforeAll, describe, it } from "vitest"
+import { decoded, detent as run, start, startInTerminal, temporaryFolder } from "./support/Detent.ts"
+import { corpus, manyDocuments, runLetters } from "./support/Project.ts"
+
+let cwd = ""
+const detent = (...args: ReadonlyArray<string>) => run(args, { cwd })
+const statuses = (out: string) => decoded(BatchApi.BatchStatus, out)
+
+const firstBatch = async (data: string) =>
+  decoded(BatchApi.BatchListing, (await detent("batch", "list", "--data", data, "--json")).out)[0]?.batchId ?? ""
+
+/** Runs and batches have names of their own; everything else is the same. */
+const graphOf = async (data: string, namespace: string) =>
+  (await readFile(join(cwd, data, "canonical", namespace, "entities.ttl"), "utf8")).replace(/detent:run "[^"]+"/g, "")
+
+beforeAll(async () => {
+  cwd = await temporaryFolder()
+  await cp(corpus, join(cwd, "corpus"), { recursive: true })
+  await manyDocuments(cwd, 8)
+})
+
+describe("a batch from the command line", { timeout: 240_000 }, () => {
+  it("turns a folder with a manifest into a graph, with progress on stderr and the outcome on stdout", async () => {
+    const { code, out, err } = await detent("batch", "run", "corpus")
+    assert.strictEqual(code, 0, err)
+    assert.match(out, /^batch +batch-[0-9a-f]{12}\nstate +Completed\n/)
+    assert.match(err, /^batch-\S+; stopped, it goes on with: detent batch resume batch-/)
+    assert.match(err, /Extracting, \d+%: \d+\/32 documents/)
+    assert.notInclude(err, "\x1b")
+    const id = await firstBatch(".detent")
+    const shown = statuses((await detent("batch", "show", id, "--json")).out)
+    assert.deepInclude(shown[0], { state: "Completed", percent: 100, isTerminal: true })
+    assert.strictEqual(shown[0]?.outcome?.documentsProcessed, 32)
+    const watched = statuses((await detent("batch", "watch", id, "--json")).out)
+    assert.strictEqual(watched.at(-1)?.state, "Completed")
+  })
+
+  it("can be asked, exported and counted afterwards", async () => {
+    const label = "<http://www.w3.org/2000/01/rdf-schema#label>"
+    const asked = await detent("graph", "query", `SELECT ?name { ?x ${label} ?name . FILTER(?name = "Harbour Lights") }`)
+    assert.strictEqual(asked.out, "name\nHarbour Lights\n")
+    const json = await run(["graph", "query", "-", "--json"], { cwd, input: `ASK { ?x ${label} "Harbour Lights" }` })
+    assert.strictEqual(JSON.parse(json.out).boolean, true)
+    assert.strictEqual((await detent("graph", "query", "SELECT nonsense")).code, 2)
+    const stats = JSON.parse((await detent("graph", "stats", "--json")).out)
+    assert.isAbove(stats.triples, 1000)
+    const relations = await detent("graph", "export", "--format", "relations")
+    assert.match(relations.out, /^subject,subjectLabel,property,/)
+    const written = await detent("graph", "export", "--output", "coast.ttl", "--json")
+    assert.strictEqual(JSON.parse(written.out).file, "coast.ttl")
+    assert.include(await readFile(join(cwd, "coast.ttl"), "utf8"), "Harbour Lights")
+    const nowhere = await detent("graph", "export", "--output", "no/such/folder.ttl")
+    assert.strictEqual(nowhere.code, 1)
+    assert.include(nowhere.err, "choose another with --output")
+    assert.strictEqual((await detent("graph", "stats", "--namespace", "moon")).code, 3)
+  })
+
+  it("tells what is missing, and what cannot be found", async () => {
+    const [missing, bare, nowhere, noId, unknown] = await Promise.all([
+      detent("batch", "run", "nothing-here"),
+      detent("batch", "run", "letters"),
+      detent("batch", "show", "batch-000000000000"),
+      detent("batch", "show", "seven"),
+      detent("batch", "run", "letters", "--ontology", "none.ttl", "--namespace", "letters"),
+    ])
+    assert.strictEqual(missing.code, 3)
+    assert.strictEqual(bare.code, 2)
+    assert.include(bare.err, "--ontology FILE")
+    assert.strictEqual(nowhere.code, 3)
+    assert.strictEqual(noId.code, 2)
+    assert.strictEqual(unknown.code, 1)
+    assert.include(unknown.err, "none.ttl")
+  })
+
+  it("that cannot read every document finishes in part, and says which failed", async () => {
+    await mkdir(join(cwd, "mixed"))
+    await writeFile(join(cwd, "mixed/broken.pdf"), "this is no PDF")
+    await cp(join(corpus, "documents/ada-sol.txt"), join(cwd, "mixed/ada-sol.txt"))
+    const setting = ["--ontology", "ontology.ttl", "--namespace", "mixed", "--data", "mixed-home"]
+    const { code, out } = await detent("batch", "run", "mixed", ...setting, "--json")
+    assert.strictEqual(code, 5)
+    const end = statuses(out).at(-1)
+    assert.deepInclude(end?.documents, { total: 2, completed: 1, failed: 1 })
+    const shown = await detent("batch", "show", end?.batchId ?? "", "--documents", "failed", "--data", "mixed-home")
+    assert.match(shown.out, /broken\.pdf +failed +\S+/)
+  })
+
+  it("in which all fails has failed; with the cause removed it is retried", async () => {
+    await mkdir(join(cwd, "bad"))
+    await writeFile(join(cwd, "bad/page.pdf"), "this is no PDF")
+    const setting = ["--data", "bad-home"]
+    const failed = await detent("batch", "run", "bad", "--ontology", "ontology.ttl", "--namespace", "bad", ...setting)
+    assert.strictEqual(failed.code, 1)
+    assert.include(failed.err, "detent batch retry batch-")
+    assert.include(failed.err, "--data bad-home")
+    const id = await firstBatch("bad-home")
+    await cp(join(corpus, "documents/annual-report.pdf"), join(cwd, "bad/page.pdf"))
+    const retried = await detent("batch", "retry", id, ...setting, "--json")
+    assert.strictEqual(retried.code, 0, retried.err)
+    assert.deepInclude(statuses(retried.out).at(-1), { state: "Completed", retryCount: 1 })
+    assert.strictEqual((await detent("batch", "retry", id, ...setting)).code, 4)
+  })
+
+  it("that is stopped with Ctrl-C says how to go on, goes on, and ends with the same graph as one that was killed", async () => {
+    const stopped = start([...runLetters, "--data", "stopped"], { cwd })
+    await stopped.until("Extracting")
+    const { code, err } = await stopped.stop("SIGINT")
+    assert.strictEqual(code, 130)
+    const again = /Go on with: detent (batch resume \S+ --data stopped)/.exec(err)?.[1] ?? ""
+    const listed = decoded(BatchApi.BatchListing, (await detent("batch", "list", "--data", "stopped", "--json")).out)
+    assert.strictEqual(listed[0]?.state, "Extracting")
+    const resumed = await detent(...again.split(" "))
+    assert.strictEqual(resumed.code, 0, resumed.err)
+
+    const killed = start([...runLetters, "--data", "killed"], { cwd })
+    await killed.until("Extracting")
+    assert.strictEqual((await killed.stop("SIGKILL")).signal, "SIGKILL")
+    const told = /it goes on with: detent (batch resume \S+ --data killed)/.exec(killed.err)?.[1] ?? ""
+    const taken = await detent(...told.split(" "), "--json")
+    assert.strictEqual(taken.code, 0, taken.err)
+    assert.strictEqual(statuses(taken.out).at(-1)?.documents.failed, 0)
+    assert.strictEqual(await graphOf("killed", "letters"), await graphOf("stopped", "letters"))
+  })
+
+  it("can be watched and cancelled from another terminal, and gone on with", async () => {
+    const running = start([...runLetters, "--concurrency", "4", "--data", "shared", "--json"], { cwd })
+    await running.until("Extracting")
+    const id = statuses(running.out)[0]?.batchId ?? ""
+    const watching = start(["batch", "watch", id, "--data", "shared"], { cwd })
+    await watching.until("Extracting")
+    const leaving = start(["batch", "watch", id, "--data", "shared"], { cwd })
+    await leaving.until("Extracting")
+    const left = await leaving.stop("SIGINT")
+    assert.strictEqual(left.code, 130)
+    assert.include(left.err, "the batch is not affected")
+    const unasked = await detent("batch", "cancel", id, "--data", "shared")
+    assert.strictEqual(unasked.code, 4)
+    const cancelled = await detent("batch", "cancel", id, "--data", "shared", "--yes", "--json")
+    assert.strictEqual(statuses(cancelled.out)[0]?.state, "Cancelled")
+    assert.strictEqual((await running.ended).code, 1)
+    assert.strictEqual((await watching.ended).code, 1)
+    const resumed = await detent("batch", "resume", id, "--data", "shared")
+    assert.strictEqual(resumed.code, 0, resumed.err)
+    assert.strictEqual(await graphOf("shared", "letters"), await graphOf("stopped", "letters"))
+  })
+
+  it("shows a bar in a terminal, drawn over itself; Ctrl-C there stops it, too", async () => {
+    const drawn = startInTerminal(["batch", "run", "corpus", "--data", "drawn"], { cwd })
+    const { code, out } = await drawn.ended
+    assert.strictEqual(code, 0)
+    assert.include(out, "\r\x1b[2K\x1b[32m█")
+    assert.include(out, "Completed    100%")
+    const plain = await startInTerminal(["batch", "run", "corpus", "--data", "drawn"], { cwd, env: { NO_COLOR: "1" } }).ended
+    assert.include(plain.out, "█")
+    assert.notInclude(plain.out, "\x1b[32m")
+    const stopped = startInTerminal([...runLetters, "--data", "typed"], { cwd })
+    await stopped.until("Extracting")
+    stopped.type("\x03")
+    const end = await stopped.ended
+    assert.strictEqual(end.code, 130)
+    assert.include(end.out, "Go on with: detent batch resume")
+
+    // Another batch in the same home does not take the first one along: somebody may be at it elsewhere.
+    assert.strictEqual((await detent("batch", "run", "corpus", "--data", "typed")).code, 0)
+    const listed = decoded(BatchApi.BatchListing, (await detent("batch", "list", "--data", "typed", "--json")).out)
+    assert.deepStrictEqual(
+      listed.map(({ state }) => state),
+      ["Extracting", "Completed"],
+    )
+  })
+})

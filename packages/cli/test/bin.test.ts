@@ -1,0 +1,95 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { dirname, join, resolve } from "node:path"
+import { assert, beforeAll, describe, it } from "vitest"
+import { bin, detent, startInTerminal, temporaryFolder } from "./support/Detent.ts"
+
+let folder = ""
+
+beforeAll(async () => {
+  folder = await temporaryFolder()
+})
+
+/** All files that are loaded before a command runs. */
+const loaded = (file: string, found = new Set<string>()): ReadonlySet<string> => {
+  if (found.has(file)) return found
+  found.add(file)
+  for (const [, specifier = ""] of readFileSync(file, "utf8").matchAll(/^import .* from "([^"]+)"$/gm))
+    if (specifier.startsWith(".")) loaded(resolve(dirname(file), specifier), found)
+    else assert.match(specifier, /^node:/, `${file} loads ${specifier}`)
+  return found
+}
+
+describe("the detent command", { timeout: 60_000 }, () => {
+  it("explains itself without loading anything but plain JavaScript of its own", async () => {
+    for (const file of loaded(bin)) assert.match(file, /\.mjs$/)
+    const { code, out, err } = await detent(["--help"])
+    assert.strictEqual(code, 0)
+    assert.strictEqual(err, "")
+    assert.include(out, "detent init --template order")
+    assert.notInclude(out, "\x1b")
+  })
+
+  it("tells its version", async () => {
+    const { version } = JSON.parse(readFileSync(join(dirname(bin), "../package.json"), "utf8"))
+    assert.strictEqual((await detent(["--version"])).out, `detent ${version}\n`)
+  })
+
+  it("ends with 2 and the next step when it is used wrongly, with nothing on stdout", async () => {
+    const { code, out, err } = await detent(["batch", "rum"])
+    assert.strictEqual(code, 2)
+    assert.strictEqual(out, "")
+    assert.include(err, "did you mean batch run?")
+    assert.include(err, "detent batch --help")
+    assert.strictEqual((await detent(["help", "nothing"])).code, 2)
+  })
+
+  it("ends with 3 where there is nothing, and makes nothing", async () => {
+    const { code, err } = await detent(["instance", "list"], { cwd: folder })
+    assert.strictEqual(code, 3)
+    assert.include(err, "detent dev --demo")
+    const json = await detent(["batch", "list", "--json"], { cwd: folder })
+    assert.strictEqual(json.out, "")
+    assert.deepInclude(JSON.parse(json.err).error, { tag: "NothingFound", exitCode: 3 })
+  })
+
+  it("refuses a database it does not know without repeating its address", async () => {
+    const { code, err } = await detent(["machine", "list", "--database", "mysql://root:secret@localhost/x"], { cwd: folder })
+    assert.strictEqual(code, 2)
+    assert.include(err, "postgres://")
+    assert.notInclude(err, "secret")
+  })
+
+  it("does not wait for a folder that cannot be made", async () => {
+    for (const data of ["/dev/null/home", "/proc/home"]) {
+      const { code, err } = await detent(["machine", "list", "--data", data], { cwd: folder })
+      assert.strictEqual(code, 2)
+      assert.include(err, "choose another with --data")
+    }
+  })
+
+  it("says what is wrong with the configuration", async () => {
+    const cwd = join(folder, "misconfigured")
+    mkdirSync(cwd)
+    writeFileSync(join(cwd, "detent.config.ts"), "export default { machines: 7 }")
+    const { code, err } = await detent(["machine", "list"], { cwd })
+    assert.strictEqual(code, 2)
+    assert.include(err, "defineConfig({ machines: [...] })")
+  })
+
+  it("takes the database from the environment", async () => {
+    const { code, out } = await detent(["machine", "list", "--json"], {
+      cwd: folder,
+      env: { DETENT_DATABASE_URL: `sqlite:${join(folder, "elsewhere.db")}` },
+    })
+    assert.strictEqual(code, 0)
+    assert.include(out, '"UploadBatch"')
+    assert.isAbove(readFileSync(join(folder, "elsewhere.db")).length, 0)
+  })
+
+  it("is bold in a terminal, unless NO_COLOR or --no-color says otherwise", async () => {
+    assert.include((await startInTerminal(["--help"]).ended).out, "\x1b[1mRun\x1b[0m")
+    assert.notInclude((await startInTerminal(["--help"], { env: { NO_COLOR: "1" } }).ended).out, "\x1b[1m")
+    assert.include((await startInTerminal(["machine", "list"], { cwd: folder }).ended).out, "\x1b[1m")
+    assert.notInclude((await startInTerminal(["machine", "list", "--no-color"], { cwd: folder }).ended).out, "\x1b[1m")
+  })
+})

@@ -1,0 +1,62 @@
+import { execFile } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { mkdir, writeFile } from "node:fs/promises"
+import { dirname, join } from "node:path"
+import { promisify } from "node:util"
+import { assert, beforeAll, describe, it } from "vitest"
+import { bin, detent, temporaryFolder } from "./support/Detent.ts"
+import { linkPackages } from "./support/Project.ts"
+
+let folder = ""
+const tools = join(dirname(bin), "../../../node_modules/.bin")
+const run = promisify(execFile)
+
+beforeAll(async () => {
+  folder = await temporaryFolder()
+})
+
+/** A script of the project, as npm runs it: with the project's own tools first in the path. */
+const script = (cwd: string, name: string) => {
+  const { scripts } = JSON.parse(readFileSync(join(cwd, "package.json"), "utf8"))
+  return run("sh", ["-c", scripts[name]], { cwd, env: { ...process.env, PATH: `${tools}:${process.env["PATH"]}` } })
+}
+
+const made = async (template: string) => {
+  const { code, out, err } = await detent(["init", `my ${template}`, "--template", template, "--json"], { cwd: folder })
+  assert.strictEqual(code, 0, err)
+  const cwd = join(folder, `my ${template}`)
+  await linkPackages(cwd)
+  return { cwd, files: JSON.parse(out).files as ReadonlyArray<string> }
+}
+
+describe("detent init", { timeout: 120_000 }, () => {
+  it("makes an order that goes on from start to start, with a test of its own", async () => {
+    const { cwd, files } = await made("order")
+    assert.includeMembers([...files], [".gitignore", "README.md", "detent.config.ts", "package.json", "src/Order.ts"])
+    assert.strictEqual(JSON.parse(readFileSync(join(cwd, "package.json"), "utf8")).name, "my-order")
+    assert.include((await script(cwd, "start")).stdout, "Placed → Paid")
+    assert.include((await script(cwd, "start")).stdout, "Paid → Shipped")
+    assert.include((await detent(["worker", "--until-idle"], { cwd })).out, "mail: Your lamp is on its way")
+    assert.match((await detent(["instance", "history", "order-1"], { cwd })).out, /Ship +Paid +Shipped/)
+    assert.include((await script(cwd, "test")).stdout, "pass 2")
+  })
+
+  it("makes a folder of documents that becomes a graph", async () => {
+    const { cwd } = await made("documents")
+    assert.match((await script(cwd, "start")).stdout, /state +Completed/)
+    assert.strictEqual(JSON.parse((await detent(["graph", "stats", "--json"], { cwd })).out).namespace, "coast")
+  })
+
+  it("makes files of items that are uploaded", async () => {
+    const { cwd } = await made("uploads")
+    assert.match((await script(cwd, "start")).stdout, /1000 stored, 0 refused/)
+    assert.strictEqual((await detent(["upload", "run", "mixed.jsonl"], { cwd })).code, 5)
+  })
+
+  it("does not touch a folder that is not empty, and knows its templates", async () => {
+    await mkdir(join(folder, "taken"))
+    await writeFile(join(folder, "taken/mine.txt"), "mine")
+    assert.strictEqual((await detent(["init", "taken"], { cwd: folder })).code, 4)
+    assert.strictEqual((await detent(["init", "--template", "oder"], { cwd: folder })).code, 2)
+  })
+})

@@ -1,0 +1,131 @@
+import { cp } from "node:fs/promises"
+import { join } from "node:path"
+import { assert, beforeAll, describe, it } from "vitest"
+import { detent, type Running, start, temporaryFolder } from "./support/Detent.ts"
+import { corpus, lampConfig, project } from "./support/Project.ts"
+
+let cwd = ""
+
+beforeAll(async () => {
+  cwd = join(await temporaryFolder(), "agent")
+  await project(cwd, lampConfig())
+  await cp(corpus, join(cwd, "corpus"), { recursive: true })
+  await detent(["instance", "start", "lamp", "hall", "--with", '{"pin":"4711"}'], { cwd })
+}, 120_000)
+
+/** A client that speaks the protocol, a line for each message. */
+class Client {
+  readonly running: Running
+  #id = 0
+
+  constructor(...options: ReadonlyArray<string>) {
+    this.running = start(["mcp", ...options], { cwd })
+  }
+
+  async request(method: string, params: unknown) {
+    const id = ++this.#id
+    this.running.type(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`)
+    await this.running.until(new RegExp(`^\\{"jsonrpc":"2.0","id":${id},.*\\n`, "m"))
+    const line = this.running.out.split("\n").find((one) => one.startsWith(`{"jsonrpc":"2.0","id":${id},`)) ?? ""
+    return JSON.parse(line)
+  }
+
+  async initialize() {
+    const clientInfo = { name: "test", version: "1" }
+    const { result } = await this.request("initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo })
+    this.running.type(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" })}\n`)
+    return result
+  }
+
+  async call(name: string, parameters: unknown) {
+    return this.request("tools/call", { name, arguments: parameters })
+  }
+
+  async close() {
+    this.running.process.stdin?.end()
+    return this.running.ended
+  }
+}
+
+describe("detent mcp", { timeout: 120_000 }, () => {
+  it("lets an agent look, and nothing else, unless it is told otherwise", async () => {
+    const client = new Client()
+    const { serverInfo, protocolVersion, capabilities } = await client.initialize()
+    assert.strictEqual(serverInfo.name, "detent")
+    assert.strictEqual(protocolVersion, "2025-06-18")
+    assert.property(capabilities, "tools")
+
+    const { result: listed } = await client.request("tools/list", {})
+    const tools: ReadonlyArray<{ readonly name: string; readonly annotations: { readonly readOnlyHint: boolean } }> = listed.tools
+    const names = tools.map(({ name }) => name).sort()
+    assert.deepStrictEqual(names, [
+      "list_instances",
+      "list_machines",
+      "query_graph",
+      "read_history",
+      "read_instance",
+      "send_event",
+      "start_batch",
+      "watch_batch",
+    ])
+    assert.deepStrictEqual(
+      tools
+        .filter(({ annotations }) => !annotations.readOnlyHint)
+        .map(({ name }) => name)
+        .sort(),
+      ["send_event", "start_batch"],
+    )
+
+    const { result: machines } = await client.call("list_machines", {})
+    assert.include(JSON.stringify(machines.structuredContent), '"lamp"')
+    const { result: instance } = await client.call("read_instance", { instance: "hall" })
+    assert.deepInclude(instance.structuredContent.instance, { machine: "lamp", accepts: ["Switch"] })
+    assert.notInclude(JSON.stringify(instance), "4711")
+
+    const { result: sending } = await client.call("send_event", { instance: "hall", event: "Switch", fields: { level: 1 } })
+    assert.isTrue(sending.isError)
+    assert.include(sending.content[0].text, "--role operate")
+    const { result: starting } = await client.call("start_batch", { source: "corpus" })
+    assert.isTrue(starting.isError)
+
+    const { result: nobody } = await client.call("read_history", { instance: "cellar" })
+    assert.isTrue(nobody.isError)
+    assert.include(nobody.content[0].text, "there is no instance cellar")
+    const { error: wrong } = await client.call("read_history", { instance: 7 })
+    assert.strictEqual(wrong.code, -32602)
+    const { error: unknown } = await client.call("drop_tables", {})
+    assert.strictEqual(unknown.code, -32602)
+    const { result: graphless } = await client.call("query_graph", { sparql: "ASK {}" })
+    assert.include(graphless.content[0].text, "detent batch run")
+    assert.strictEqual((await client.close()).code, 0)
+  })
+
+  it("lets an agent that may operate send legal events, start a batch, watch it, and ask the graph", async () => {
+    const client = new Client("--role", "operate")
+    await client.initialize()
+    const event = { instance: "hall", event: "Switch", fields: { level: 5 }, key: "agent-1" }
+    for (const time of [1, 2]) {
+      const { result } = await client.call("send_event", event)
+      assert.deepInclude(result.structuredContent.instance, { sequence: 1, status: "running" }, `time ${time}`)
+    }
+    const { result: illegal } = await client.call("send_event", { ...event, key: "agent-2" })
+    assert.isTrue(illegal.isError)
+    assert.include(illegal.content[0].text, "it accepts Rest")
+    const { result: history } = await client.call("read_history", { instance: "lamp/hall" })
+    assert.deepInclude(history.structuredContent.entries[0], { from: "Off", dedupeId: "agent-1" })
+
+    const { result: missing } = await client.call("start_batch", { source: "nowhere" })
+    assert.isTrue(missing.isError)
+    const { result: started } = await client.call("start_batch", { source: join(cwd, "corpus") })
+    const { batchId } = started.structuredContent.batch
+    const { result: watched } = await client.call("watch_batch", { batch: batchId, seconds: 60 })
+    assert.deepInclude(watched.structuredContent.batch, { state: "Completed", percent: 100 })
+    const { result: asked } = await client.call("query_graph", {
+      sparql: 'ASK { ?x <http://www.w3.org/2000/01/rdf-schema#label> "Harbour Lights" }',
+    })
+    assert.isTrue(JSON.parse(asked.structuredContent.body).boolean)
+    const { result: listed } = await client.call("list_instances", { machine: "batch", limit: 1 })
+    assert.deepInclude(listed.structuredContent.instances[0], { id: batchId, state: "Completed" })
+    assert.strictEqual((await client.close()).code, 0)
+  })
+})

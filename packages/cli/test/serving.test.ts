@@ -1,0 +1,122 @@
+import { existsSync } from "node:fs"
+import { cp } from "node:fs/promises"
+import { join } from "node:path"
+import { BatchApi, UploadApi } from "@detent/server/api"
+import { writeItemFile } from "@detent/uploads/generate"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { decoded, type Running, detent as run, start, temporaryFolder } from "./support/Detent.ts"
+import { corpus, lampConfig, project } from "./support/Project.ts"
+
+let cwd = ""
+let server: Running | undefined
+let url = ""
+const detent = (...args: ReadonlyArray<string>) => run(args, { cwd })
+
+beforeAll(async () => {
+  cwd = join(await temporaryFolder(), "served")
+  await project(cwd, lampConfig())
+  await cp(corpus, join(cwd, "corpus"), { recursive: true })
+  await writeItemFile(join(cwd, "items.json"), { items: 50, seed: 6, firstId: 900_000 })
+  server = start(["dev", "--demo", "--port", "0"], { cwd })
+  await server.until(/items: detent upload show/)
+  url = server.out.trim()
+}, 120_000)
+
+afterAll(async () => {
+  await server?.stop("SIGKILL")
+})
+
+const ask = async (path: string) => (await fetch(`${url}${path}`)).json()
+
+describe("detent dev", { timeout: 120_000 }, () => {
+  it("answers at the address it printed, and works on its sample data", async () => {
+    assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/)
+    assert.deepInclude(await ask("/health/ready"), { status: "ready", role: "work" })
+    const { batches } = await ask("/api/v1/batch")
+    const ended = await detent("batch", "watch", batches[0].batchId, "--json")
+    assert.strictEqual(ended.code, 0, ended.err)
+    assert.strictEqual(decoded(BatchApi.BatchStatus, ended.out).at(-1)?.documents.completed, 32)
+    const uploads = decoded(UploadApi.UploadListing, (await detent("upload", "list", "--json")).out)
+    assert.strictEqual(uploads[0]?.fileName, "items.jsonl")
+  })
+
+  it("is asked by the other commands for whatever changes something", async () => {
+    assert.strictEqual((await detent("instance", "start", "lamp", "hall", "--with", '{"pin":"4711"}')).code, 0)
+    assert.strictEqual((await ask("/api/v1/instances/lamp/hall")).state._tag, "Off")
+    const sent = await detent("instance", "send", "hall", "Switch", "--with", '{"level":2}', "--key", "k")
+    assert.strictEqual(sent.code, 0, sent.err)
+    assert.strictEqual((await ask("/api/v1/instances/lamp/hall")).state._tag, "On")
+    assert.strictEqual((await detent("instance", "send", "hall", "Switch", "--with", '{"level":2}')).code, 4)
+    // On another database there is another hall, or none.
+    const elsewhere = await detent("instance", "send", "hall", "Rest", "--database", `sqlite:${join(cwd, "other.db")}`)
+    assert.strictEqual(elsewhere.code, 3)
+    assert.strictEqual((await detent("instance", "send", "hall", "Rest", "--with", '{"x":[]}', "--key", "a b")).code, 2)
+  })
+
+  it("takes batches and uploads, watched or left alone", async () => {
+    const watched = await detent("batch", "run", "corpus")
+    assert.strictEqual(watched.code, 0, watched.err)
+    const detached = await detent("batch", "run", "corpus", "--detach", "--json")
+    const id = decoded(BatchApi.BatchStatus, detached.out)[0]?.batchId ?? ""
+    assert.include(detached.err, `detent batch watch ${id}`)
+    assert.strictEqual((await detent("batch", "resume", id)).code, 0)
+    const uploaded = await detent("upload", "run", "items.json", "--json")
+    assert.strictEqual(decoded(UploadApi.UploadStatus, uploaded.out).at(-1)?.items.stored, 50)
+    assert.strictEqual((await detent("upload", "run", "items.json")).code, 4)
+  })
+
+  it("does not share its home with a second one, and stops well, leaving nothing behind", async () => {
+    const second = await detent("serve", "--port", "0")
+    assert.strictEqual(second.code, 4)
+    assert.include(second.err, url)
+    const ended = await server?.stop("SIGTERM")
+    assert.strictEqual(ended?.code, 0, ended?.err)
+    assert.isFalse(existsSync(join(cwd, ".detent/server.json")))
+    const alone = await detent("batch", "run", "corpus", "--detach")
+    assert.strictEqual(alone.code, 3)
+    assert.include(alone.err, "detent dev")
+  })
+})
+
+describe("detent serve", { timeout: 120_000 }, () => {
+  it("is not reached from other machines without a token, and then only with it", async () => {
+    const open = await detent("serve", "--host", "0.0.0.0", "--port", "0")
+    assert.strictEqual(open.code, 2)
+    assert.include(open.err, "DETENT_TOKEN")
+    assert.strictEqual((await detent("serve", "--port", "65536")).code, 2)
+    const env = { DETENT_TOKEN: "a-token-that-is-long-enough" }
+    const closed = start(["serve", "--host", "0.0.0.0", "--port", "0", "--json"], { cwd, env })
+    await closed.until("}\n")
+    const there = JSON.parse(closed.out).url
+    assert.strictEqual((await fetch(`${there}/api/v1/machines`)).status, 401)
+    const refused = await detent("instance", "send", "hall", "Rest")
+    assert.strictEqual(refused.code, 4)
+    assert.include(refused.err, "DETENT_TOKEN")
+    assert.strictEqual((await run(["instance", "send", "hall", "Rest"], { cwd, env })).code, 0)
+    assert.notInclude(closed.err, env.DETENT_TOKEN)
+    await closed.stop("SIGINT")
+  })
+
+  it("that was killed is not asked any more", async () => {
+    const killed = start(["serve", "--port", "0"], { cwd })
+    await killed.until("http://")
+    await killed.stop("SIGKILL")
+    assert.isTrue(existsSync(join(cwd, ".detent/server.json")))
+    assert.strictEqual((await detent("instance", "send", "hall", "Switch", "--with", '{"level":1}')).code, 0)
+    const observing = start(["serve", "--observe", "--port", "0"], { cwd })
+    await observing.until("http://")
+    const response = await fetch(`${observing.out.trim()}/api/v1/instances/lamp/hall`)
+    assert.deepInclude(await response.json(), { sequence: 3 })
+    await observing.stop("SIGTERM")
+  })
+})
+
+describe("detent worker", { timeout: 120_000 }, () => {
+  it("ends well when it is stopped", async () => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      const working = start(["worker"], { cwd })
+      await working.until("stop with Ctrl-C")
+      assert.strictEqual((await working.stop(signal)).code, 0)
+    }
+  })
+})

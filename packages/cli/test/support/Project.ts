@@ -1,0 +1,60 @@
+/** Projects in the way users have them, with the packages of the workspace where npm would have put them. */
+import { cp, mkdir, readdir, symlink, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+
+const root = join(import.meta.dirname, "../../../..")
+
+export const corpus = join(root, "packages/knowledge/corpus")
+
+export const linkPackages = (folder: string) => symlink(join(root, "node_modules"), join(folder, "node_modules"))
+
+export const project = async (folder: string, config: string): Promise<void> => {
+  await mkdir(folder, { recursive: true })
+  await linkPackages(folder)
+  await writeFile(join(folder, "detent.config.ts"), config)
+}
+
+/** So many documents that a batch of them takes seconds. */
+export const manyDocuments = async (folder: string, times: number): Promise<void> => {
+  const documents = join(corpus, "documents")
+  await mkdir(join(folder, "letters"), { recursive: true })
+  await cp(join(corpus, "ontology.ttl"), join(folder, "ontology.ttl"))
+  await cp(join(corpus, "examples.jsonl"), join(folder, "examples.jsonl"))
+  const texts = (await readdir(documents)).filter((name) => name.endsWith(".txt"))
+  for (let time = 0; time < times; time++)
+    await Promise.all(texts.map((name) => cp(join(documents, name), join(folder, "letters", `${time}-${name}`))))
+}
+
+/** `detent batch run` of them. */
+export const runLetters = [
+  "batch",
+  "run",
+  "letters",
+  "--ontology",
+  "ontology.ttl",
+  "--examples",
+  "examples.jsonl",
+  "--namespace",
+  "letters",
+]
+
+/** A lamp whose bill cannot be sent, and whose owner's pin must not be shown. `level` is what it takes to be switched on. */
+export const lampConfig = (level = "Schema.Int") => `
+import { Event, Machine, RetryPolicy, Slot, State } from "@detent/machine"
+import { defineConfig } from "@detent/server/Config"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+
+const S = State({ Off: { pin: State.sensitive(Schema.String) }, On: { pin: State.sensitive(Schema.String), level: ${level} } })
+const E = Event({ Switch: { level: ${level} }, Rest: {} })
+const effects = Slot.Effects({ sendBill: { level: ${level} } })
+
+const Lamp = Machine.make({ name: "lamp", state: S, event: E, effects, initial: S.Off })
+  .on(S.Off, E.Switch, S.On)
+  .on(S.On, E.Rest, S.Off)
+  .enter(S.On, ({ state, effects }) => effects.sendBill({ level: state.level }))
+  .commands({ sendBill: { retry: RetryPolicy.none } })
+  .build({ sendBill: () => Effect.fail(new Error("the post office is closed")) })
+
+export default defineConfig({ machines: [Lamp] })
+`

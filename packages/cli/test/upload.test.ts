@@ -1,0 +1,68 @@
+import { join } from "node:path"
+import { UploadApi } from "@detent/server/api"
+import { writeItemFile } from "@detent/uploads/generate"
+import { assert, beforeAll, describe, it } from "vitest"
+import { decoded, detent as run, start, temporaryFolder } from "./support/Detent.ts"
+
+let cwd = ""
+const detent = (...args: ReadonlyArray<string>) => run(args, { cwd })
+const statuses = (out: string) => decoded(UploadApi.UploadStatus, out)
+
+beforeAll(async () => {
+  cwd = await temporaryFolder()
+  await writeItemFile(join(cwd, "good.json"), { items: 300, seed: 3 })
+  await writeItemFile(join(cwd, "mixed.jsonl"), { items: 300, seed: 4, layout: "lines", firstId: 10_000, bad: { missing_id: 0.05 } })
+  await writeItemFile(join(cwd, "large.jsonl"), { items: 15_000, seed: 5, layout: "lines", firstId: 100_000 })
+})
+
+describe("an upload from the command line", { timeout: 120_000 }, () => {
+  it("stores a file of items once, and is listed and shown", async () => {
+    const { code, out, err } = await detent("upload", "run", "good.json", "--json")
+    assert.strictEqual(code, 0, err)
+    const end = statuses(out).at(-1)
+    assert.deepInclude(end, { state: "completed", isResting: true })
+    assert.deepInclude(end?.items, { total: 300, stored: 300, failed: 0 })
+    const again = await detent("upload", "run", "good.json")
+    assert.strictEqual(again.code, 4)
+    assert.include(again.err, String(end?.batchId))
+    assert.strictEqual((await detent("upload", "run", "good.json", "--force")).code, 0)
+    const listed = decoded(UploadApi.UploadListing, (await detent("upload", "list", "--json")).out)
+    assert.strictEqual(listed.length, 2)
+    assert.match((await detent("upload", "list", "--limit", "1")).err, /--after \d+/)
+  })
+
+  it("of which some items are refused finishes in part; why is told, and only those are tried again", async () => {
+    const { code, out } = await detent("upload", "run", "mixed.jsonl")
+    assert.strictEqual(code, 5)
+    assert.match(out, /refused +\d+ missing_id, such as item \d+: it has no hnId and no id/)
+    const id = /^upload +(\S+)/.exec(out)?.[1] ?? ""
+    const shown = await detent("upload", "show", id, "--items", "failed", "--json")
+    const listed = JSON.parse(shown.out).listed
+    assert.strictEqual(statuses(shown.out)[0]?.items.failed, listed.length)
+    assert.strictEqual(listed[0].problem.reason, "missing_id")
+    const retried = await detent("upload", "retry", id, "--json")
+    assert.strictEqual(retried.code, 5, retried.err)
+  })
+
+  it("that is not there, or no file of items, is told apart", async () => {
+    const [nobody, missing, cursor] = await Promise.all([
+      detent("upload", "show", "batch-none"),
+      detent("upload", "run", "missing.json"),
+      detent("upload", "list", "--after", "x"),
+    ])
+    assert.strictEqual(nobody.code, 3)
+    assert.strictEqual(missing.code, 1)
+    assert.include(missing.err, "missing.json")
+    assert.strictEqual(cursor.code, 2)
+  })
+
+  it("that is killed goes on where it was, and stores every item once", async () => {
+    const killed = start(["upload", "run", "large.jsonl"], { cwd })
+    await killed.until("storing, ")
+    await killed.stop("SIGKILL")
+    const again = /it goes on with: detent (upload retry \S+)/.exec(killed.err)?.[1] ?? ""
+    const { code, out, err } = await detent(...again.split(" "), "--json")
+    assert.strictEqual(code, 0, err)
+    assert.deepInclude(statuses(out).at(-1)?.items, { total: 15_000, stored: 15_000, waiting: 0 })
+  })
+})

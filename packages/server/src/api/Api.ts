@@ -1,0 +1,39 @@
+/** Everything the server answers over HTTP. Server, typed client and OpenAPI file are made from this one definition. */
+import * as HttpApi from "effect/unstable/httpapi/HttpApi"
+import * as OpenApi from "effect/unstable/httpapi/OpenApi"
+import { BatchApi } from "./BatchApi.ts"
+import { CommandApi } from "./CommandApi.ts"
+import { InstanceApi } from "./InstanceApi.ts"
+import { KnowledgeApi } from "./KnowledgeApi.ts"
+import { MachineApi } from "./MachineApi.ts"
+import { Refusing } from "./Refusing.ts"
+import { SystemApi } from "./SystemApi.ts"
+import { UploadApi } from "./UploadApi.ts"
+
+/** The token is checked at the door, before any operation is reached; here it is only described. */
+const withSecurity = (document: Record<string, unknown>): Record<string, unknown> => {
+  const { components, paths } = document as unknown as OpenApi.OpenAPISpec
+  const secured = Object.entries(paths).map(([path, item]) => [
+    path,
+    Object.fromEntries(
+      Object.entries(item).map(([method, operation]) => [method, { ...operation, security: isOpen(path) ? [] : [{ token: [] }] }]),
+    ),
+  ])
+  return { ...document, components: { ...components, securitySchemes: { token } }, paths: Object.fromEntries(secured) }
+}
+
+const token = { type: "http", scheme: "bearer", description: "A token of the role read to look, of the role operate for everything." }
+
+/** What anybody may ask: load balancers have no token. */
+export const isOpen = (path: string): boolean => path.startsWith("/health/")
+
+export class Api extends HttpApi.make("detent")
+  .add(BatchApi, UploadApi, MachineApi, InstanceApi, CommandApi, KnowledgeApi, SystemApi)
+  .middleware(Refusing)
+  .annotate(OpenApi.Title, "Detent")
+  .annotate(OpenApi.Version, "1")
+  .annotate(OpenApi.Description, "Durable state machines and batch workflows. Refusals are problem details that say what to do.")
+  .annotate(OpenApi.Transform, withSecurity) {}
+
+/** The OpenAPI 3.1 document of the API. */
+export const openApi = (): OpenApi.OpenAPISpec => OpenApi.fromApi(Api)

@@ -1,0 +1,143 @@
+/** Instances of all machines: find them, read their history, look at any moment of it, and send them events. */
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
+import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
+import * as OpenApi from "effect/unstable/httpapi/OpenApi"
+import { StoredCommand } from "./CommandApi.ts"
+import { IdempotencyHeaders, LiveHeaders } from "./Headers.ts"
+import { Count, InstanceCursor, Limit, Millis } from "./Paging.ts"
+import { problems } from "./Problem.ts"
+
+export const InstanceStatus = Schema.Literals(["running", "final", "stopped", "held"])
+
+/** A state or an event as JSON. Sensitive fields are shown as `•••`. */
+export const Tagged = Schema.StructWithRest(Schema.Struct({ _tag: Schema.String }), [Schema.Record(Schema.String, Schema.Json)])
+
+export const InstanceListing = Schema.Struct({
+  machine: Schema.String,
+  id: Schema.String,
+  state: Schema.String,
+  status: InstanceStatus,
+  /** Why it was stopped or is held. */
+  reason: Schema.optionalKey(Schema.String),
+  sequence: Schema.Int,
+  version: Schema.Int,
+  startedAt: Millis,
+  updatedAt: Millis,
+}).annotate({ identifier: "InstanceListing" })
+
+export const InstanceView = Schema.Struct({
+  machine: Schema.String,
+  id: Schema.String,
+  state: Tagged,
+  status: InstanceStatus,
+  reason: Schema.optionalKey(Schema.String),
+  sequence: Schema.Int,
+  startedAt: Millis,
+  updatedAt: Millis,
+}).annotate({ identifier: "Instance" })
+
+export const HistoryEntry = Schema.Struct({
+  sequence: Schema.Int,
+  at: Millis,
+  event: Tagged,
+  /** The tag of the state before. */
+  from: Schema.String,
+  state: Tagged,
+  /** The id it was sent under. */
+  dedupeId: Schema.optionalKey(Schema.String),
+}).annotate({ identifier: "HistoryEntry" })
+
+export const LegalEvent = Schema.Struct({
+  event: Schema.String,
+  /** Whether an answer comes back. */
+  reply: Schema.Boolean,
+  /** The states it may lead to. */
+  targets: Schema.Array(Schema.String),
+  /** JSON Schema of its fields. */
+  schema: Schema.Json,
+})
+
+export const Timer = Schema.Struct({ name: Schema.String, entry: Schema.Int, due: Millis })
+
+export const Sent = Schema.Struct({
+  /** `Goto`: it is in another state, or entered it again; `Stay`: it stays as it is; `Stop`: it ended. */
+  outcome: Schema.Literals(["Goto", "Stay", "Stop"]),
+  state: Tagged,
+  answer: Schema.optionalKey(Schema.Json),
+}).annotate({ identifier: "Sent" })
+
+const name = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(500))
+const params = { machine: name, id: name }
+const path = "/api/v1/instances/:machine/:id"
+const error = problems
+
+export class InstanceApi extends HttpApiGroup.make("instances")
+  .add(
+    HttpApiEndpoint.get("list", "/api/v1/instances", {
+      query: {
+        machine: Schema.optionalKey(Schema.String),
+        state: Schema.optionalKey(Schema.String),
+        status: Schema.optionalKey(InstanceStatus),
+        updatedAfter: Schema.optionalKey(Count),
+        updatedBefore: Schema.optionalKey(Count),
+        limit: Limit,
+        after: Schema.optionalKey(InstanceCursor),
+      },
+      success: Schema.Struct({ instances: Schema.Array(InstanceListing), next: Schema.optionalKey(InstanceCursor) }),
+      error,
+    }).annotate(OpenApi.Description, "Instances, oldest change first."),
+    HttpApiEndpoint.post("start", "/api/v1/instances/:machine", {
+      params: { machine: name },
+      payload: Schema.Struct({ id: name, state: Schema.optionalKey(Tagged) }),
+      success: InstanceView.pipe(HttpApiSchema.status(201)),
+      error,
+    }).annotate(
+      OpenApi.Description,
+      "Starts an instance in the machine's first state, or in the one given. Started again with the same id it is refused, so a repeated request starts nothing twice.",
+    ),
+    HttpApiEndpoint.get("get", path, { params, success: InstanceView, error }),
+    HttpApiEndpoint.get("history", `${path}/history`, {
+      params,
+      query: { after: Schema.optionalKey(Count), limit: Limit },
+      success: Schema.Struct({ entries: Schema.Array(HistoryEntry), next: Schema.optionalKey(Schema.Int) }),
+      error,
+    }).annotate(OpenApi.Description, "What was journaled, oldest first, after a sequence number."),
+    HttpApiEndpoint.get("stateAt", `${path}/states/:sequence`, {
+      params: { ...params, sequence: Count },
+      success: Schema.Struct({ sequence: Schema.Int, state: Tagged }),
+      error,
+    }).annotate(OpenApi.Description, "The state as it was after an event."),
+    HttpApiEndpoint.get("legalEvents", `${path}/legal-events`, {
+      params,
+      success: Schema.Struct({ state: Schema.String, events: Schema.Array(LegalEvent) }),
+      error,
+    }).annotate(OpenApi.Description, "The events its state has a transition for. A guard may still refuse one."),
+    HttpApiEndpoint.post("send", `${path}/events`, {
+      params,
+      headers: IdempotencyHeaders,
+      payload: Tagged,
+      success: Sent,
+      error,
+    }).annotate(
+      OpenApi.Description,
+      "Sends an event. With an Idempotency-Key, the same key again is answered with the first outcome and changes nothing.",
+    ),
+    HttpApiEndpoint.get("commands", `${path}/commands`, {
+      params,
+      success: Schema.Struct({ commands: Schema.Array(StoredCommand) }),
+      error,
+    }),
+    HttpApiEndpoint.get("timers", `${path}/timers`, { params, success: Schema.Struct({ timers: Schema.Array(Timer) }), error }),
+    HttpApiEndpoint.get("events", `${path}/events`, {
+      params,
+      headers: LiveHeaders,
+      success: HttpApiSchema.StreamUint8Array({ contentType: "text/event-stream" }),
+      error,
+    }).annotate(
+      OpenApi.Description,
+      "Server-sent events: every event it takes, its id the sequence number. With Last-Event-ID, all that came after that one.",
+    ),
+  )
+  .annotate(OpenApi.Description, "Instances of all machines") {}

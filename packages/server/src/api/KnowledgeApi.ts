@@ -1,0 +1,103 @@
+/** The graph of a namespace: its entities, the relations between them, where each is said, and SPARQL. */
+import { ExportFormat, Namespace } from "@detent/knowledge"
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
+import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
+import * as OpenApi from "effect/unstable/httpapi/OpenApi"
+import { Limit } from "./Paging.ts"
+import { problems } from "./Problem.ts"
+
+export const GraphInfo = Schema.Struct({
+  namespace: Schema.String,
+  version: Schema.String,
+  previous: Schema.optionalKey(Schema.String),
+  contributions: Schema.Array(Schema.Struct({ batchId: Schema.String, triples: Schema.Int, ingestedAt: Schema.Int })),
+}).annotate({ identifier: "Graph" })
+
+export const Entity = Schema.Struct({ iri: Schema.String, label: Schema.String, types: Schema.Array(Schema.String) }).annotate({
+  identifier: "Entity",
+})
+
+export const Relation = Schema.Struct({
+  subject: Schema.String,
+  subjectLabel: Schema.optionalKey(Schema.String),
+  property: Schema.String,
+  /** An IRI, or the text of a value. */
+  object: Schema.String,
+  objectLabel: Schema.optionalKey(Schema.String),
+  confidence: Schema.optionalKey(Schema.Finite),
+}).annotate({ identifier: "Relation" })
+
+/** The words a fact rests on. */
+export const Provenance = Schema.Struct({
+  property: Schema.String,
+  object: Schema.String,
+  document: Schema.String,
+  quote: Schema.String,
+  start: Schema.Int,
+  end: Schema.Int,
+  confidence: Schema.Finite,
+  extractor: Schema.String,
+  run: Schema.String,
+}).annotate({ identifier: "Provenance" })
+
+const Iri = Schema.String.check(
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what no IRI has.
+  Schema.isPattern(/^[a-zA-Z][a-zA-Z0-9+.-]*:[^\u0000-\u0020<>"{}|^`\\]*$/, { expected: "an absolute IRI" }),
+  Schema.isMaxLength(2000),
+)
+
+/** More than that is no question somebody wrote. */
+const Sparql = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(100_000))
+
+const QueryAnswer = HttpApiSchema.StreamUint8Array({ contentType: "application/sparql-results+json" })
+
+const params = { namespace: Namespace }
+const path = "/api/v1/knowledge/:namespace"
+const error = problems
+
+export class KnowledgeApi extends HttpApiGroup.make("knowledge")
+  .add(
+    HttpApiEndpoint.get("graph", path, { params, success: GraphInfo, error }),
+    HttpApiEndpoint.get("entities", `${path}/entities`, {
+      params,
+      query: {
+        search: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200))),
+        type: Schema.optionalKey(Iri),
+        limit: Limit,
+        after: Schema.optionalKey(Iri),
+      },
+      success: Schema.Struct({ entities: Schema.Array(Entity), next: Schema.optionalKey(Schema.String) }),
+      error,
+    }),
+    HttpApiEndpoint.get("relations", `${path}/relations`, {
+      params,
+      query: { entity: Schema.optionalKey(Iri), property: Schema.optionalKey(Iri), limit: Limit },
+      success: Schema.Struct({ relations: Schema.Array(Relation) }),
+      error,
+    }).annotate(OpenApi.Description, "Facts from or about an entity, or all of them."),
+    HttpApiEndpoint.get("provenance", `${path}/provenance`, {
+      params,
+      query: { entity: Iri, limit: Limit },
+      success: Schema.Struct({ facts: Schema.Array(Provenance) }),
+      error,
+    }).annotate(OpenApi.Description, "Every fact of an entity with its document, the words it rests on, and where they stand."),
+    HttpApiEndpoint.get("query", `${path}/sparql`, { params, query: { query: Sparql }, success: QueryAnswer, error }).annotate(
+      OpenApi.Description,
+      "A SPARQL query. Updates are refused.",
+    ),
+    HttpApiEndpoint.post("queryBody", `${path}/sparql`, {
+      params,
+      payload: Sparql.pipe(HttpApiSchema.asText({ contentType: "application/sparql-query" })),
+      success: QueryAnswer,
+      error,
+    }),
+    HttpApiEndpoint.get("export", `${path}/export`, {
+      params,
+      query: { format: ExportFormat },
+      success: HttpApiSchema.StreamUint8Array(),
+      error,
+    }),
+  )
+  .annotate(OpenApi.Description, "The knowledge graph") {}

@@ -1,0 +1,37 @@
+/** How lists are read in pages: so many at once, and where the next page begins. */
+import * as Schema from "effect/Schema"
+import * as SchemaTransformation from "effect/SchemaTransformation"
+
+/** No page is longer. */
+export const pageLimit = 1000
+
+/** A whole number as it stands in a path or a query. */
+const wholeNumber = (pattern: RegExp, expected: string) =>
+  Schema.String.check(Schema.isPattern(pattern, { expected })).pipe(
+    Schema.decodeTo(Schema.Int, SchemaTransformation.transform<number, string>({ decode: Number, encode: String })),
+  )
+
+/** How many at most; 100 unless told. */
+export const Limit = Schema.optionalKey(wholeNumber(/^([1-9]\d{0,2}|1000)$/, `a whole number from 1 to ${pageLimit}`))
+
+/** A time in milliseconds since 1970, or another count from 0 on. */
+export const Count = wholeNumber(/^\d{1,15}$/, "a whole number from 0 on")
+
+/** Milliseconds since 1970. */
+export const Millis = Schema.Int
+
+/** Where an instance page ended. Opaque to clients: what it is made of may change. */
+const InstanceCursorFields = Schema.Struct({ updatedAt: Schema.Int, machine: Schema.String, id: Schema.String })
+export type InstanceCursorFields = typeof InstanceCursorFields.Type
+
+const Opaque = Schema.String.pipe(
+  Schema.decodeTo(
+    Schema.String,
+    SchemaTransformation.transform<string, string>({
+      decode: (text) => Buffer.from(text, "base64url").toString("utf8"),
+      encode: (text) => Buffer.from(text, "utf8").toString("base64url"),
+    }),
+  ),
+)
+
+export const InstanceCursor = Opaque.pipe(Schema.decodeTo(Schema.fromJsonString(InstanceCursorFields)))

@@ -1,0 +1,120 @@
+/**
+ * Every refusal and failure is answered as problem details (RFC 9457, `application/problem+json`): what happened, and what to
+ * do next. There is one class for each status, so that the typed client can tell them apart by their tag.
+ */
+import * as Schema from "effect/Schema"
+import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
+
+const fields = {
+  /** Names the kind of problem, such as `urn:detent:problem:InstanceNotFound`. */
+  type: Schema.String,
+  title: Schema.String,
+  status: Schema.Int,
+  /** What happened and what to do, for people. */
+  detail: Schema.String,
+}
+
+export const problemType = "application/problem+json"
+
+const asProblem = HttpApiSchema.asJson({ contentType: problemType })
+
+/** The kind of problem, as a URN. */
+export const kind = (name: string) => `urn:detent:problem:${name}`
+
+export class BadRequest extends Schema.TaggedError<BadRequest>()("BadRequest", fields, { httpApiStatus: 400 }) {
+  override get message() {
+    return this.detail
+  }
+}
+
+export class Unauthorized extends Schema.TaggedError<Unauthorized>()("Unauthorized", fields, { httpApiStatus: 401 }) {
+  override get message() {
+    return this.detail
+  }
+}
+
+export class Forbidden extends Schema.TaggedError<Forbidden>()("Forbidden", fields, { httpApiStatus: 403 }) {
+  override get message() {
+    return this.detail
+  }
+}
+
+export class NotFound extends Schema.TaggedError<NotFound>()("NotFound", fields, { httpApiStatus: 404 }) {
+  override get message() {
+    return this.detail
+  }
+}
+
+export class Conflict extends Schema.TaggedError<Conflict>()("Conflict", fields, { httpApiStatus: 409 }) {
+  override get message() {
+    return this.detail
+  }
+}
+
+export class TooLarge extends Schema.TaggedError<TooLarge>()("TooLarge", fields, { httpApiStatus: 413 }) {
+  override get message() {
+    return this.detail
+  }
+}
+
+export class UnsupportedType extends Schema.TaggedError<UnsupportedType>()("UnsupportedType", fields, { httpApiStatus: 415 }) {
+  override get message() {
+    return this.detail
+  }
+}
+
+export class Unprocessable extends Schema.TaggedError<Unprocessable>()("Unprocessable", fields, { httpApiStatus: 422 }) {
+  override get message() {
+    return this.detail
+  }
+}
+
+export class Failed extends Schema.TaggedError<Failed>()("Failed", fields, { httpApiStatus: 500 }) {
+  override get message() {
+    return this.detail
+  }
+}
+
+export class Unavailable extends Schema.TaggedError<Unavailable>()("Unavailable", fields, { httpApiStatus: 503 }) {
+  override get message() {
+    return this.detail
+  }
+}
+
+export class TimedOut extends Schema.TaggedError<TimedOut>()("TimedOut", fields, { httpApiStatus: 504 }) {
+  override get message() {
+    return this.detail
+  }
+}
+
+/** What any operation may answer instead. */
+export const problems = [
+  BadRequest.pipe(asProblem),
+  Unauthorized.pipe(asProblem),
+  Forbidden.pipe(asProblem),
+  NotFound.pipe(asProblem),
+  Conflict.pipe(asProblem),
+  TooLarge.pipe(asProblem),
+  UnsupportedType.pipe(asProblem),
+  Unprocessable.pipe(asProblem),
+  Failed.pipe(asProblem),
+  Unavailable.pipe(asProblem),
+  TimedOut.pipe(asProblem),
+] as const
+
+export type Problem =
+  | BadRequest
+  | Unauthorized
+  | Forbidden
+  | NotFound
+  | Conflict
+  | TooLarge
+  | UnsupportedType
+  | Unprocessable
+  | Failed
+  | Unavailable
+  | TimedOut
+
+/** The problem of a status, for what is answered before any operation is reached. */
+export const problemBody = (status: number, name: string, title: string, detail: string): string =>
+  JSON.stringify({ _tag: name, type: kind(name), title, status, detail })

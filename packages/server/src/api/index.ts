@@ -1,0 +1,12 @@
+/** The definition of the HTTP API and of the RPC group. */
+export { Api, openApi } from "./Api.ts"
+export * as BatchApi from "./BatchApi.ts"
+export { BatchRpc } from "./BatchRpc.ts"
+export * as CommandApi from "./CommandApi.ts"
+export * as InstanceApi from "./InstanceApi.ts"
+export * as KnowledgeApi from "./KnowledgeApi.ts"
+export * as MachineApi from "./MachineApi.ts"
+export { pageLimit } from "./Paging.ts"
+export * as Problem from "./Problem.ts"
+export * as SystemApi from "./SystemApi.ts"
+export * as UploadApi from "./UploadApi.ts"

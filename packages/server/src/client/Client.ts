@@ -1,0 +1,33 @@
+/**
+ * The typed client, made from the definition of the API.
+ *
+ * ```ts
+ * const client = yield* makeClient({ url: "http://127.0.0.1:4400" })
+ * const { instances } = yield* client.instances.list({ query: { machine: "order" } })
+ * ```
+ */
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import * as FetchHttpClient from "effect/unstable/http/FetchHttpClient"
+import * as HttpClient from "effect/unstable/http/HttpClient"
+import * as HttpClientRequest from "effect/unstable/http/HttpClientRequest"
+import * as HttpApiClient from "effect/unstable/httpapi/HttpApiClient"
+import { Api } from "../api/Api.ts"
+
+export interface ClientOptions {
+  /** Where the server is, such as `http://127.0.0.1:4400`. */
+  readonly url: string
+  readonly token?: Redacted.Redacted | undefined
+}
+
+/** Puts the token where it belongs. */
+export const withToken =
+  (token: Redacted.Redacted | undefined) =>
+  <E, R>(client: HttpClient.HttpClient.With<E, R>): HttpClient.HttpClient.With<E, R> =>
+    token === undefined ? client : HttpClient.mapRequest(client, HttpClientRequest.bearerToken(Redacted.value(token)))
+
+/** Over `fetch`. */
+export const makeClient = ({ url, token }: ClientOptions) =>
+  HttpApiClient.make(Api, { baseUrl: url, transformClient: withToken(token) }).pipe(Effect.provide(FetchHttpClient.layer))
+
+export type Client = Effect.Success<ReturnType<typeof makeClient>>

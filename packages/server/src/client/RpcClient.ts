@@ -1,0 +1,35 @@
+/** The client of the procedures on batches, over HTTP or over one WebSocket. */
+import { NodeWS } from "@effect/platform-node/NodeSocket"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as FetchHttpClient from "effect/unstable/http/FetchHttpClient"
+import * as RpcClient from "effect/unstable/rpc/RpcClient"
+import * as RpcSerialization from "effect/unstable/rpc/RpcSerialization"
+import * as Socket from "effect/unstable/socket/Socket"
+import { BatchRpc } from "../api/BatchRpc.ts"
+import { type ClientOptions, withToken } from "./Client.ts"
+
+/** Every call is a request of its own; a stream is one that stays open. */
+export const makeRpcClient = ({ url, token }: ClientOptions) =>
+  overProtocol(
+    RpcClient.layerProtocolHttp({ url: `${url}/rpc`, transformClient: withToken(token) }).pipe(Layer.provide(FetchHttpClient.layer)),
+  )
+
+/** All calls share one connection, which ends with the scope. */
+export const makeRpcSocketClient = ({ url, token }: ClientOptions) => {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${Redacted.value(token)}` }
+  const open = Layer.succeed(Socket.WebSocketConstructor, (address) => new NodeWS.WebSocket(address, { headers }) as never)
+  return overProtocol(
+    RpcClient.layerProtocolSocket().pipe(
+      Layer.provide(Socket.layerWebSocket(`${url.replace(/^http/, "ws")}/rpc/socket`)),
+      Layer.provide(open),
+    ),
+  )
+}
+
+/** The connection lasts as long as the scope, not as long as the making of the client. */
+const overProtocol = (protocol: Layer.Layer<RpcClient.Protocol, never, RpcSerialization.RpcSerialization>) =>
+  Effect.flatMap(Layer.build(Layer.provide(protocol, RpcSerialization.layerNdjson)), (context) =>
+    Effect.provideContext(RpcClient.make(BatchRpc), context),
+  )

@@ -1,0 +1,61 @@
+/** Which database a home is in, from one address: `sqlite:PATH`, or `postgres://…`. */
+import { join } from "node:path"
+import type { Commands, Journal, Leases, StoreNotOpened, Timers } from "@detent/durable"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import type { MigrationError } from "effect/unstable/sql/Migrator"
+import type { SqlClient } from "effect/unstable/sql/SqlClient"
+import type { SqlError } from "effect/unstable/sql/SqlError"
+
+/** The address of a database names none that is known. */
+export class DatabaseRefused extends Schema.TaggedError<DatabaseRefused>()("DatabaseRefused", { problem: Schema.String }) {
+  override get message() {
+    return `${this.problem}; use sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME`
+  }
+}
+
+export type Database = { readonly _tag: "Sqlite"; readonly file: string } | { readonly _tag: "Postgres"; readonly url: Redacted.Redacted }
+
+/** What the address says; nothing of it is in the error, since it may have a password in it. */
+export const databaseOf = (address: string | undefined, data: string): Result.Result<Database, DatabaseRefused> => {
+  if (address === undefined || address === "") return Result.succeed({ _tag: "Sqlite", file: join(data, "detent.db") })
+  const scheme = /^([a-z]+):/i.exec(address)?.[1]?.toLowerCase()
+  if (scheme === "postgres" || scheme === "postgresql") {
+    return URL.canParse(address)
+      ? Result.succeed({ _tag: "Postgres", url: Redacted.make(address) })
+      : Result.fail(new DatabaseRefused({ problem: "the address of the PostgreSQL database is no URL" }))
+  }
+  if (scheme !== "sqlite") {
+    const what = scheme === undefined ? "has no scheme" : `has the scheme ${scheme}:, which is not supported`
+    return Result.fail(new DatabaseRefused({ problem: `the address of the database ${what}` }))
+  }
+  const file = address.slice("sqlite:".length).replace(/^\/\/(?=\/)/, "")
+  return file === ""
+    ? Result.fail(new DatabaseRefused({ problem: "the address of the SQLite database names no file" }))
+    : Result.succeed({ _tag: "Sqlite", file })
+}
+
+export type Stores = Journal | Timers | Leases | Commands | SqlClient
+
+/** Each store's client is loaded where it is used: a home in SQLite does not wait for the one of PostgreSQL. */
+export const storesIn = (database: Database): Layer.Layer<Stores, MigrationError | SqlError | StoreNotOpened> => {
+  if (database._tag === "Sqlite") {
+    const { file: filename } = database
+    return Layer.unwrap(
+      Effect.map(
+        Effect.promise(() => import("@detent/durable/SqliteStore")),
+        ({ layer }) => layer({ filename }),
+      ),
+    )
+  }
+  const { url } = database
+  return Layer.unwrap(
+    Effect.map(
+      Effect.promise(() => import("@detent/durable/PostgresStore")),
+      ({ layer }) => layer({ url }),
+    ),
+  )
+}

@@ -1,0 +1,136 @@
+/**
+ * A home is where everything lives: the database with instances, commands and timers, and the folder with documents' graphs
+ * and uploaded files. The command line and the server open the same home the same way.
+ *
+ * ```ts
+ * const program = Effect.flatMap(Batches, (batches) => batches.list())
+ * Effect.provide(program, Home.open({ data: ".detent", role: "observe" }))
+ * ```
+ */
+import { mkdirSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { Engine } from "@detent/durable"
+import { Knowledge } from "@detent/knowledge"
+import { Uploads, type UploadsOptions } from "@detent/uploads"
+import * as EffectConfig from "effect/Config"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import type { SqlClient } from "effect/unstable/sql/SqlClient"
+import type { Config } from "./Config.ts"
+import { type Database, databaseOf, storesIn } from "./Database.ts"
+import { Machines } from "./Machines.ts"
+import { takeNodeName } from "./NodeName.ts"
+import { StoreVersion } from "./StoreVersion.ts"
+
+export { DatabaseRefused } from "./Database.ts"
+
+/** `observe` only looks, also while another process works; `work` goes on with everything that is unfinished. */
+export type Role = "observe" | "work"
+
+export interface HomeOptions {
+  /** The folder of everything but a database elsewhere; `.detent` unless told. It is made where it is missing. */
+  readonly data?: string
+  /** `sqlite:PATH` or `postgres://…`; what DETENT_DATABASE_URL says unless told, and else `detent.db` in the folder. */
+  readonly database?: string | undefined
+  readonly role: Role
+  /** Machines of your own, as `readConfig` gives them. */
+  readonly config?: Config | undefined
+  /** Further folders whose documents may be read. */
+  readonly readable?: ReadonlyArray<string>
+  readonly uploads?: Omit<UploadsOptions, "folder">
+  readonly knowledge?: Omit<Knowledge.KnowledgeOptions, "folder" | "readable" | "nodeId">
+}
+
+/** What is said of a home to whoever works in it. */
+export interface HomeService {
+  /** An absolute path. */
+  readonly data: string
+  readonly database: Database["_tag"]
+  readonly role: Role
+}
+
+/** The folder of a home cannot be made, or the services of a configuration could not be started. */
+export class HomeRefused extends Schema.TaggedError<HomeRefused>()("HomeRefused", {
+  problem: Schema.String,
+  nextStep: Schema.String,
+  cause: Schema.Defect(),
+}) {
+  override get message() {
+    return `${this.problem}: ${this.cause instanceof Error ? this.cause.message : String(this.cause)}; ${this.nextStep}`
+  }
+}
+
+export class Home extends Context.Service<Home, HomeService>()("@detent/server/Home") {
+  static readonly open = (options: HomeOptions) =>
+    Layer.unwrap(
+      Effect.gen(function* () {
+        const data = resolve(options.data ?? ".detent")
+        const database = yield* Effect.fromResult(databaseOf(options.database ?? (yield* databaseInEnvironment), data))
+        yield* Effect.try({
+          try: () => mkdirSync(data, { recursive: true }),
+          catch: (cause) =>
+            new HomeRefused({ problem: `the folder ${data} cannot be made`, nextStep: "choose another with --data", cause }),
+        })
+        const here = Layer.succeed(Home, { data, database: database._tag, role: options.role })
+        const inhabited = options.role === "observe" ? observing(options, data) : working(options, data)
+        return Layer.mergeAll(here, withConfig(options.config)).pipe(
+          Layer.provideMerge(Machines.layer),
+          Layer.provideMerge(inhabited),
+          Layer.provideMerge(Layer.provideMerge(StoreVersion.layer(database), storesIn(database))),
+        )
+      }),
+    )
+}
+
+/** Everything a home provides. */
+export type HomeServices = Layer.Success<ReturnType<typeof Home.open>>
+
+/** Why a home could not be opened. */
+export type HomeError = Layer.Error<ReturnType<typeof Home.open>>
+
+/** The same variable for every command and the server. */
+const databaseInEnvironment = Effect.orDie(EffectConfig.String("DETENT_DATABASE_URL").pipe(EffectConfig.withDefault("")))
+
+const systemsOf = (options: HomeOptions, data: string): Knowledge.KnowledgeOptions => ({
+  ...options.knowledge,
+  folder: data,
+  readable: options.readable ?? [],
+})
+
+const uploadsIn = (options: HomeOptions, data: string) => Uploads.layer({ ...options.uploads, folder: join(data, "uploads") })
+
+const observing = (options: HomeOptions, data: string) =>
+  uploadsIn(options, data).pipe(Layer.provideMerge(Knowledge.layerObserving(systemsOf(options, data))))
+
+const working = (options: HomeOptions, data: string) =>
+  Layer.unwrap(
+    Effect.map(takeNodeName(data), (nodeId) =>
+      uploadsIn(options, data).pipe(Layer.provideMerge(Knowledge.layer({ ...systemsOf(options, data), nodeId }))),
+    ),
+  )
+
+/** The machines of the configuration, registered with the services they need. */
+const withConfig = (config: Config | undefined): Layer.Layer<never, HomeRefused, Engine | SqlClient> => {
+  if (config === undefined) return Layer.empty
+  const services = (config.layers ?? Layer.empty) as Layer.Layer<unknown, unknown, SqlClient>
+  return Layer.effectDiscard(
+    Effect.gen(function* () {
+      const engine = yield* Engine
+      for (const machine of config.machines) {
+        const upcasters = config.upcasters?.[machine.name]
+        yield* engine.register(machine, upcasters === undefined ? {} : { upcasters })
+      }
+    }),
+  ).pipe(
+    Layer.provide(services),
+    Layer.catch((cause) =>
+      Layer.effectDiscard(
+        Effect.fail(
+          new HomeRefused({ problem: "the machines of the configuration could not be started", nextStep: "correct its layers", cause }),
+        ),
+      ),
+    ),
+  )
+}

@@ -1,0 +1,37 @@
+/** The machines a home knows, whoever brought them: those of the built-in systems and those of the configuration. */
+import { DurableWorkflow, Engine, type KnownMachine } from "@detent/durable"
+import { ExtractionWorkflow } from "@detent/knowledge"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+
+/** An Effect workflow has executions like instances, but no states and events to be drawn or sent. */
+export type MachineEntry =
+  | { readonly _tag: "Machine"; readonly name: string; readonly machine: KnownMachine }
+  | { readonly _tag: "EffectWorkflow"; readonly name: string }
+
+export interface MachinesService {
+  /** By name. */
+  readonly list: Effect.Effect<ReadonlyArray<MachineEntry>>
+  readonly find: (name: string) => Effect.Effect<Option.Option<MachineEntry>>
+}
+
+export class Machines extends Context.Service<Machines, MachinesService>()("@detent/server/Machines") {
+  static readonly layer: Layer.Layer<Machines, never, Engine> = Layer.effect(
+    Machines,
+    Effect.map(Engine, (engine) => ({
+      list: Effect.map(engine.machines, (machines) =>
+        [...machines.map(entryOf), ...effectWorkflows.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
+      ),
+      find: (name) =>
+        Effect.sync(() => Option.orElse(Option.map(engine.machine(name), entryOf), () => Option.fromNullishOr(effectWorkflows.get(name)))),
+    })),
+  )
+}
+
+const entryOf = (machine: KnownMachine): MachineEntry => ({ _tag: "Machine", name: machine.name, machine })
+
+const extraction: MachineEntry = { _tag: "EffectWorkflow", name: DurableWorkflow.machineOf(ExtractionWorkflow._tag) }
+
+const effectWorkflows: ReadonlyMap<string, MachineEntry> = new Map([[extraction.name, extraction]])

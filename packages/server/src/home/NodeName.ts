@@ -1,0 +1,65 @@
+/**
+ * The name of a working process among those of one home: no other has it at the same time, and a process that is started
+ * again gets the one of a process that was killed, so that it goes on at once with what that one left.
+ */
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import * as Effect from "effect/Effect"
+import * as Random from "effect/Random"
+import type * as Scope from "effect/Scope"
+
+/** The first free name. It is held by a lock that the kernel gives back when the process dies, however it dies. */
+export const takeNodeName = (data: string): Effect.Effect<string, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const folder = join(data, "nodes")
+    const random = yield* Effect.all([Random.nextIntBetween(0, 2 ** 32), Random.nextIntBetween(0, 2 ** 32)])
+    const home = yield* Effect.sync(() => homeName(folder, random.map((part) => part.toString(16).padStart(8, "0")).join("")))
+    for (let number = 1; ; number++) {
+      const lock = yield* Effect.acquireRelease(
+        Effect.sync(() => tryLock(join(folder, `${number}.lock`))),
+        (held) => Effect.sync(() => held?.close()),
+      )
+      if (lock !== undefined) return `${home}/${number}`
+    }
+  })
+
+/**
+ * What the folder is called among all that use one database, chosen once. The name of the machine would not do: containers
+ * share one, or get a new one with every start.
+ */
+const homeName = (folder: string, chosen: string): string => {
+  mkdirSync(folder, { recursive: true })
+  const file = join(folder, "name")
+  if (!existsSync(file)) {
+    const draft = `${file}.${chosen}`
+    writeFileSync(draft, chosen)
+    try {
+      // Of two who choose at once one is first, and nobody sees half a name.
+      linkSync(draft, file)
+    } catch (error) {
+      if (!existsSync(file)) throw error
+    } finally {
+      rmSync(draft)
+    }
+  }
+  return readFileSync(file, "utf8")
+}
+
+/** A write transaction that writes nothing is a lock on a file. */
+const tryLock = (file: string): DatabaseSync | undefined => {
+  const database = new DatabaseSync(file)
+  try {
+    database.exec("BEGIN IMMEDIATE")
+    return database
+  } catch (error) {
+    database.close()
+    if (isBusy(error)) return undefined
+    throw error
+  }
+}
+
+const sqliteBusy = 5
+
+const isBusy = (error: unknown): boolean =>
+  typeof error === "object" && error !== null && "errcode" in error && error.errcode === sqliteBusy

@@ -1,0 +1,134 @@
+/** All routes as one application, in which whatever goes wrong is answered as a problem. */
+import * as ByteSize from "effect/ByteSize"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import { MaxBodySize } from "effect/unstable/http/HttpIncomingMessage"
+import * as HttpRouter from "effect/unstable/http/HttpRouter"
+import { HttpServerError } from "effect/unstable/http/HttpServerError"
+import type { HttpServerRequest } from "effect/unstable/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
+import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
+import * as HttpApiMiddleware from "effect/unstable/httpapi/HttpApiMiddleware"
+import * as HttpApiScalar from "effect/unstable/httpapi/HttpApiScalar"
+import { Api, openApi } from "../api/Api.ts"
+import { problemType } from "../api/Problem.ts"
+import { Refusing } from "../api/Refusing.ts"
+import { tooLarge } from "./Door.ts"
+import { Gauges } from "./Gauges.ts"
+import { batchHandlers } from "./handlers/BatchHandlers.ts"
+import { BatchOperations } from "./handlers/BatchOperations.ts"
+import { commandHandlers } from "./handlers/CommandHandlers.ts"
+import { instanceHandlers } from "./handlers/InstanceHandlers.ts"
+import { knowledgeHandlers } from "./handlers/KnowledgeHandlers.ts"
+import { machineHandlers } from "./handlers/MachineHandlers.ts"
+import { systemHandlers } from "./handlers/SystemHandlers.ts"
+import { uploadHandlers } from "./handlers/UploadHandlers.ts"
+import { badRequest } from "./ProblemOf.ts"
+import { bodyOf, type Refusal } from "./Refusal.ts"
+import { rpcRoutes } from "./RpcHandlers.ts"
+import { Sparql } from "./Sparql.ts"
+
+/** Which part of a request a schema was about, in words. */
+const parts = {
+  Params: "the path",
+  Headers: "the headers",
+  Query: "the query",
+  Payload: "the body",
+  Body: "the answer",
+  ResponseHeaders: "the answer",
+} as const
+
+const refusing = HttpApiMiddleware.layerSchemaErrorTransform(Refusing, ({ kind, cause }) =>
+  // What does not fit in an answer is our fault, and a defect.
+  kind === "Body" || kind === "ResponseHeaders"
+    ? Effect.die(cause)
+    : Effect.fail(badRequest(`${kind}Invalid`, `${parts[kind]} does not fit: ${cause.message}; GET /openapi.json tells what is expected`)),
+)
+
+const groups = Layer.mergeAll(
+  batchHandlers,
+  uploadHandlers,
+  machineHandlers,
+  instanceHandlers,
+  commandHandlers,
+  knowledgeHandlers,
+  systemHandlers,
+)
+
+const openApiRoute = HttpRouter.use((router) =>
+  Effect.suspend(() => {
+    const document = JSON.stringify(openApi())
+    return router.add("GET", "/openapi.json", Effect.succeed(HttpServerResponse.text(document, { contentType: "application/json" })))
+  }),
+)
+
+export const routes = Layer.mergeAll(
+  HttpApiBuilder.layer(Api).pipe(Layer.provide(groups), Layer.provide(refusing), Layer.provide(Gauges.layer), Layer.provide(Sparql.layer)),
+  HttpApiScalar.layer(Api, { path: "/docs" }),
+  openApiRoute,
+  rpcRoutes,
+).pipe(Layer.provide(BatchOperations.layer))
+
+type App<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+
+/** The application, with bodies limited to so many bytes, and answers that are always an answer or a problem. */
+export const withProblems = <E>(
+  app: App<E, HttpServerRequest | Scope.Scope>,
+  bodyBytes: number,
+): App<never, HttpServerRequest | Scope.Scope> =>
+  app.pipe(
+    Effect.provideService(MaxBodySize, ByteSize.bytes(bodyBytes)),
+    Effect.map((response) => (response.status >= 400 && !isProblem(response) ? asProblem(response) : response)),
+    Effect.catchCause((cause) => {
+      if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
+      return problemOfCause(cause, bodyBytes)
+    }),
+  )
+
+const isProblem = ({ headers }: HttpServerResponse.HttpServerResponse): boolean => headers["content-type"] === problemType
+
+const asProblem = ({ status }: HttpServerResponse.HttpServerResponse) => respond(status === 415 ? unsupported : { ...failed, status })
+
+const respond = (refusal: Refusal) =>
+  HttpServerResponse.text(bodyOf(refusal), { status: refusal.status, contentType: problemType, headers: refusal.headers ?? {} })
+
+const problemOfCause = (cause: Cause.Cause<unknown>, bodyBytes: number): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
+  const error = Cause.squash(cause)
+  if (error instanceof HttpServerError) {
+    if (error.reason._tag === "RouteNotFound") return Effect.succeed(respond(notFound))
+    if (error.reason._tag === "RequestParseError") return Effect.succeed(respond(isSizeProblem(error) ? tooLarge(bodyBytes) : unreadable))
+  }
+  return Effect.as(Effect.logError("a request failed in a way nobody foresaw", cause), respond(failed))
+}
+
+const isSizeProblem = ({ reason }: HttpServerError): boolean => /size|bytes|large|limit/i.test(String(reason.cause))
+
+const notFound: Refusal = {
+  status: 404,
+  name: "RouteNotFound",
+  title: "Not found",
+  detail: "there is nothing at this address for this method; GET /openapi.json lists what there is",
+}
+
+const unsupported: Refusal = {
+  status: 415,
+  name: "UnsupportedType",
+  title: "This type is not supported",
+  detail: "send the body as the content-type that GET /openapi.json names for this operation, usually application/json",
+}
+
+const unreadable: Refusal = {
+  status: 400,
+  name: "BodyUnreadable",
+  title: "The body could not be read",
+  detail: "the connection broke off or the body is broken; send it again",
+}
+
+const failed: Refusal = {
+  status: 500,
+  name: "Failed",
+  title: "It failed",
+  detail: "this is a fault of the server; its log has the cause",
+}

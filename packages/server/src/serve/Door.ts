@@ -1,0 +1,145 @@
+/**
+ * What every request has to pass, whatever it wants: whether it comes from where it may come from, which role its token gives
+ * it, and whether it is small enough. It is plain code, so that it costs a microsecond and nothing can be reached around it.
+ */
+import type { IncomingMessage } from "node:http"
+import { isOpen } from "../api/Api.ts"
+import { type CapabilitySecrets, capabilityHeader } from "./Capabilities.ts"
+import type { Refusal } from "./Refusal.ts"
+import { isLoopback } from "./ServeOptions.ts"
+import type { AccessRole, Tokens } from "./Tokens.ts"
+
+export interface DoorOptions {
+  readonly tokens: Tokens
+  readonly capabilities: CapabilitySecrets
+  readonly bodyBytes: number
+  readonly uploadBytes: number
+}
+
+/** Names under which people put a token into an address, where it ends up in logs and histories. */
+const tokenInQuery = /[?&](?:token|access_token|api_key|apikey|auth|authorization|key)=/i
+
+/** A form has a few bytes more than its file. */
+const formBytes = 64 * 1024
+
+export const isUpload = ({ method, url = "" }: IncomingMessage): boolean => method === "POST" && pathOf(url) === "/api/v1/uploads"
+
+export const pathOf = (url: string): string => {
+  const end = url.indexOf("?")
+  return end === -1 ? url : url.slice(0, end)
+}
+
+export class Door {
+  readonly #options: DoorOptions
+
+  constructor(options: DoorOptions) {
+    this.#options = options
+  }
+
+  /** Why the request may not come in; undefined where it may. What is behind the door learns the role. */
+  refusal(request: IncomingMessage): Refusal | undefined {
+    const { url = "", headers } = request
+    if (tokenInQuery.test(url)) return inQuery
+    const elsewhere = this.#originProblem(request)
+    if (elsewhere !== undefined) return elsewhere
+    if (headers["transfer-encoding"] !== undefined && !isUpload(request)) return lengthNeeded
+    if (this.#isTooLarge(request)) return tooLarge(isUpload(request) ? this.#options.uploadBytes : this.#options.bodyBytes)
+    const role = this.#roleOf(headers.authorization)
+    if (role === undefined && !isOpen(url)) return headers.authorization === undefined ? noToken : wrongToken
+    if (role === "read" && !isLooking(request)) return roleMissing
+    headers[capabilityHeader] = role === undefined ? "none" : this.#options.capabilities.secretOf(role)
+    return undefined
+  }
+
+  #roleOf(authorization: string | undefined): AccessRole | undefined {
+    const { tokens } = this.#options
+    if (!tokens.areNeeded) return "operate"
+    const token = authorization === undefined ? undefined : /^bearer +(\S+)$/i.exec(authorization)?.[1]
+    return token === undefined ? undefined : tokens.roleOf(token)
+  }
+
+  /** A page of another site, open in a browser on this machine, must not act here in its user's name. */
+  #originProblem({ headers }: IncomingMessage): Refusal | undefined {
+    const { host = "", origin } = headers
+    if (headers["sec-fetch-site"] === "cross-site") return otherSite
+    if (origin !== undefined && hostOf(origin) !== host) return otherSite
+    // A name that was made to point here is no name of ours.
+    return !this.#options.tokens.areNeeded && !isLoopback(nameOf(host)) ? otherName : undefined
+  }
+
+  #isTooLarge(request: IncomingMessage): boolean {
+    const length = Number(request.headers["content-length"] ?? 0)
+    return length > (isUpload(request) ? this.#options.uploadBytes + formBytes : this.#options.bodyBytes)
+  }
+}
+
+/** A query is sent like a change, but only looks. Procedures find out for themselves. */
+const isLooking = ({ method = "", url = "" }: IncomingMessage): boolean => {
+  if (method === "GET" || method === "HEAD" || method === "OPTIONS") return true
+  const path = pathOf(url)
+  return method === "POST" && (/^\/rpc\/?$/.test(path) || /^\/api\/v1\/knowledge\/[^/]+\/sparql$/.test(path))
+}
+
+const hostOf = (origin: string): string | undefined => (URL.canParse(origin) ? new URL(origin).host : undefined)
+
+/** Without its port. */
+const nameOf = (host: string): string => host.replace(/:\d+$/, "")
+
+const inQuery: Refusal = {
+  status: 400,
+  name: "TokenInAddress",
+  title: "A token does not belong into an address",
+  detail: "addresses are kept in logs and histories; send the token as header, Authorization: Bearer TOKEN, and replace this one",
+}
+
+const noToken: Refusal = {
+  status: 401,
+  name: "TokenMissing",
+  title: "A token is needed",
+  detail: "send it as header, Authorization: Bearer TOKEN",
+  headers: { "www-authenticate": "Bearer" },
+}
+
+const wrongToken: Refusal = {
+  status: 401,
+  name: "TokenUnknown",
+  title: "The token is not known here",
+  detail: "check that it is the one the server was started with, sent as Authorization: Bearer TOKEN",
+  headers: { "www-authenticate": 'Bearer error="invalid_token"' },
+}
+
+const roleMissing: Refusal = {
+  status: 403,
+  name: "RoleMissing",
+  title: "Not allowed",
+  detail: "this token may only look; to change something use one of the role operate",
+}
+
+const otherSite: Refusal = {
+  status: 403,
+  name: "OtherSite",
+  title: "Not allowed from another site",
+  detail: "the request comes from a page of another site; open the server's own address instead",
+}
+
+const otherName: Refusal = {
+  status: 421,
+  name: "OtherName",
+  title: "The server does not go by this name",
+  detail: "without a token it answers only as localhost or 127.0.0.1; use one of those, or start it with a token",
+}
+
+/** A body whose end is not known could only be refused in the middle of it, and the client would not hear why. */
+const lengthNeeded: Refusal = {
+  status: 411,
+  name: "LengthNeeded",
+  title: "The length of the body is needed",
+  detail: "send the body with a Content-Length header, not in chunks; only uploads may be sent in chunks",
+}
+
+export const tooLarge = (limit: number): Refusal => ({
+  status: 413,
+  name: "BodyTooLarge",
+  title: "Too large",
+  detail: `the body may have at most ${limit} bytes; send less at once, or raise the limit of the server`,
+})

@@ -1,0 +1,65 @@
+/** What was asked for by name, and is not there or not in a state for it. */
+import * as Schema from "effect/Schema"
+
+export class MachineNotFound extends Schema.TaggedError<MachineNotFound>()("MachineNotFound", { machine: Schema.String }) {
+  override get message() {
+    return `there is no machine ${this.machine}; GET /api/v1/machines lists those there are`
+  }
+}
+
+/** An Effect workflow has no states and events that could be shown or sent. */
+export class NotAMachine extends Schema.TaggedError<NotAMachine>()("NotAMachine", { machine: Schema.String }) {
+  override get message() {
+    return `${this.machine} is an Effect workflow: its executions are listed, but have no events to send and no states to draw`
+  }
+}
+
+export class CommandNotFound extends Schema.TaggedError<CommandNotFound>()("CommandNotFound", { key: Schema.String }) {
+  override get message() {
+    return `there is no command ${this.key}; GET /api/v1/commands lists those there are`
+  }
+}
+
+/** It cannot be retried or skipped as it stands. */
+export class CommandNotFailed extends Schema.TaggedError<CommandNotFailed>()("CommandNotFailed", {
+  key: Schema.String,
+  status: Schema.String,
+}) {
+  override get message() {
+    return `command ${this.key} is ${this.status}: failed ones can be retried, failed and pending ones skipped`
+  }
+}
+
+export class TimerNotFound extends Schema.TaggedError<TimerNotFound>()("TimerNotFound", { name: Schema.String, id: Schema.String }) {
+  override get message() {
+    return `there is no dead timer ${this.name} of ${this.id}; GET /api/v1/timers/dead lists those there are`
+  }
+}
+
+export class ArtifactNotFound extends Schema.TaggedError<ArtifactNotFound>()("ArtifactNotFound", {
+  batchId: Schema.String,
+  name: Schema.String,
+}) {
+  override get message() {
+    return `batch ${this.batchId} has no artifact of this name; GET /api/v1/batch/${this.batchId}/artifacts lists those there are`
+  }
+}
+
+export class GraphNotFound extends Schema.TaggedError<GraphNotFound>()("GraphNotFound", { namespace: Schema.String }) {
+  override get message() {
+    return `there is no graph ${this.namespace} yet; start a batch with this targetNamespace`
+  }
+}
+
+/** The machine makes its first state from an input that has no schema. */
+export class InputNeeded extends Schema.TaggedError<InputNeeded>()("InputNeeded", { machine: Schema.String, states: Schema.String }) {
+  override get message() {
+    return `${this.machine} has no first state of its own; give the one to begin in as "state", one of ${this.states}`
+  }
+}
+
+export class FileMissing extends Schema.TaggedError<FileMissing>()("FileMissing", {}) {
+  override get message() {
+    return "the form has no file; send one as multipart/form-data, such as with curl -F file=@items.json"
+  }
+}

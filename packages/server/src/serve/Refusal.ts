@@ -1,0 +1,62 @@
+/** A request that is refused before any operation is reached: a problem, written straight to the connection. */
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Duplex } from "node:stream"
+import { problemBody, problemType } from "../api/Problem.ts"
+
+export interface Refusal {
+  readonly status: number
+  readonly name: string
+  readonly title: string
+  readonly detail: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export const bodyOf = ({ status, name, title, detail }: Refusal): string => problemBody(status, name, title, detail)
+
+const headersOf = (refusal: Refusal, body: string): Record<string, string> => ({
+  "content-type": problemType,
+  "content-length": String(Buffer.byteLength(body)),
+  ...refusal.headers,
+})
+
+/** More than that of a request that is refused is not read. */
+const discardedBytes = 16_000_000
+
+export const refuse = (response: ServerResponse, refusal: Refusal) => {
+  if (response.headersSent || response.writableEnded) return
+  const body = bodyOf(refusal)
+  response.writeHead(refusal.status, headersOf(refusal, body))
+  response.end(body)
+}
+
+/** A client that is still sending would not see an answer upon which the connection breaks: so the rest is read and thrown away. */
+export const discardRest = (request: IncomingMessage) => {
+  if (request.complete) return
+  let bytes = 0
+  request.on("data", (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > discardedBytes) request.destroy()
+  })
+}
+
+const statusTexts: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  408: "Request Timeout",
+  413: "Content Too Large",
+  421: "Misdirected Request",
+  431: "Request Header Fields Too Large",
+  503: "Service Unavailable",
+}
+
+/** The same where there is no response to write to: a request that could not be read, or one that wants a WebSocket. */
+export const refuseSocket = (socket: Duplex, refusal: Refusal) => {
+  if (!socket.writable) {
+    socket.destroy()
+    return
+  }
+  const body = bodyOf(refusal)
+  const headers = Object.entries({ ...headersOf(refusal, body), connection: "close" }).map(([name, value]) => `${name}: ${value}`)
+  socket.end(`HTTP/1.1 ${refusal.status} ${statusTexts[refusal.status] ?? "Error"}\r\n${headers.join("\r\n")}\r\n\r\n${body}`)
+}

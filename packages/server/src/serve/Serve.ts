@@ -1,0 +1,181 @@
+/**
+ * One process that serves everything of a home under one port.
+ *
+ * ```ts
+ * const server = serve({ port: 4400 }).pipe(Layer.provide(Home.open({ role: "work" })))
+ * Layer.launch(server)
+ * ```
+ */
+import * as Http from "node:http"
+import type { AddressInfo } from "node:net"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { NodeWS } from "@effect/platform-node/NodeSocket"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
+import * as Scope from "effect/Scope"
+import * as HttpRouter from "effect/unstable/http/HttpRouter"
+import { routes, withProblems } from "./Application.ts"
+import { Capabilities } from "./Capabilities.ts"
+import { Door } from "./Door.ts"
+import { InstanceReading } from "./InstanceReading.ts"
+import { BatchFeed } from "./live/BatchFeed.ts"
+import { InstanceFeed } from "./live/InstanceFeed.ts"
+import { type Refusal, refuse, refuseSocket } from "./Refusal.ts"
+import { checkAccess, defaultLimits, type Limits, millisOf, type ServeOptions } from "./ServeOptions.ts"
+import { makeShortcut } from "./Shortcut.ts"
+import { Stopping } from "./Stopping.ts"
+import { Tokens } from "./Tokens.ts"
+import { busy, Traffic } from "./Traffic.ts"
+
+export { type Limits, type ServeOptions, TokenNeeded, TokenWeak } from "./ServeOptions.ts"
+
+export const defaultPort = 4400
+
+/** Where the server can be reached. */
+export class Server extends Context.Service<Server, { readonly url: string; readonly host: string; readonly port: number }>()(
+  "@detent/server/Server",
+) {}
+
+/** The port is taken, or may not be opened. */
+export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFailed", {
+  host: Schema.String,
+  port: Schema.Int,
+  cause: Schema.Defect(),
+}) {
+  override get message() {
+    const problem = this.cause instanceof Error ? this.cause.message : String(this.cause)
+    return `cannot listen on ${this.host}:${this.port}: ${problem}; stop what uses the port, or choose another with --port`
+  }
+}
+
+/** Serves the home that is in reach, until its scope ends. */
+export const serve = (options: ServeOptions = {}) =>
+  Layer.effect(Server, start(options)).pipe(
+    Layer.provide(
+      Layer.mergeAll(
+        BatchFeed.layer,
+        InstanceFeed.layer,
+        InstanceReading.layer,
+        Stopping.layer,
+        Capabilities.layer,
+        NodeHttpServer.layerHttpServices,
+      ),
+    ),
+  )
+
+const start = (options: ServeOptions) =>
+  Effect.gen(function* () {
+    const { host = "127.0.0.1", port = defaultPort, token, readToken } = options
+    const limits: Limits = { ...defaultLimits, ...options.limits }
+    const given = [token, readToken].filter((one) => one !== undefined)
+    yield* Effect.fromResult(checkAccess(host, given.map(Redacted.value)))
+    const { bodyBytes, uploadBytes } = limits
+    const door = new Door({
+      tokens: new Tokens({ operate: token, read: readToken }),
+      capabilities: yield* Capabilities,
+      bodyBytes,
+      uploadBytes,
+    })
+    const traffic = new Traffic({
+      requests: limits.requests,
+      streams: limits.streams,
+      requestSeconds: Math.ceil(millisOf(limits.requestTimeout) / 1000),
+      answerSeconds: Math.ceil(millisOf(limits.answerTimeout) / 1000),
+    })
+    // What is being answered ends after the listening has: so it is waited for, not cut off.
+    const scope = yield* Scope.fork(yield* Effect.scope)
+    const app = withProblems(yield* HttpRouter.toHttpEffect(routes), bodyBytes)
+    const answer = yield* makeShortcut(yield* NodeHttpServer.makeHandler(app, { scope }))
+    const sockets = new NodeWS.WebSocketServer({ noServer: true, maxPayload: bodyBytes })
+    const upgrade = yield* NodeHttpServer.makeUpgradeHandler(Effect.succeed(sockets), app, { scope })
+    const stopping = yield* Stopping
+
+    const server = Http.createServer({
+      headersTimeout: millisOf(limits.headersTimeout),
+      // Uploads may take long: bodies are watched by Traffic instead.
+      requestTimeout: 0,
+      keepAliveTimeout: 30_000,
+      connectionsCheckingInterval: 2000,
+    })
+    server.maxConnections = limits.connections
+    server.on("request", (request, response) => {
+      const refusal = stopping.isStopping ? leaving : (door.refusal(request) ?? traffic.enter(request, response))
+      if (refusal !== undefined) {
+        refuse(response, refusal)
+        if (!request.complete) traffic.discard(request, response)
+      } else if (request.url?.startsWith("/rpc/socket")) refuse(response, upgradeNeeded)
+      else answer(request, response)
+    })
+    server.on("upgrade", (request, socket, head) => {
+      const isFull = sockets.clients.size >= limits.streams
+      const refusal = stopping.isStopping ? leaving : (door.refusal(request) ?? (isFull ? busy : undefined))
+      if (refusal !== undefined) return refuseSocket(socket, refusal)
+      upgrade(request, socket, head)
+    })
+    server.on("clientError", (error: NodeJS.ErrnoException, socket) => refuseSocket(socket, misread(error)))
+
+    yield* Effect.forkScoped(
+      Effect.repeat(
+        Effect.sync(() => traffic.tick()),
+        Schedule.spaced("1 second"),
+      ),
+    )
+    const feeds = Effect.andThen((yield* BatchFeed).end, (yield* InstanceFeed).end)
+    yield* Effect.acquireRelease(listening(server, host, port), () =>
+      Effect.gen(function* () {
+        stopping.begin()
+        server.close()
+        server.closeIdleConnections()
+        yield* feeds
+        for (const client of sockets.clients) client.close(1001, "the server is being stopped")
+        yield* Effect.timeoutOption(
+          Effect.callback<void>((resume) => traffic.whenEmpty(() => resume(Effect.void))),
+          limits.stopTimeout,
+        )
+        server.closeAllConnections()
+      }),
+    )
+    const bound = (server.address() as AddressInfo).port
+    return { host, port: bound, url: `http://${host.includes(":") ? `[${host}]` : host}:${bound}` }
+  })
+
+const listening = (server: Http.Server, host: string, port: number): Effect.Effect<void, ListenFailed> =>
+  Effect.callback<void, ListenFailed>((resume) => {
+    const failed = (cause: unknown) => resume(Effect.fail(new ListenFailed({ host, port, cause })))
+    server.once("error", failed)
+    server.listen({ host, port, backlog: 4096 }, () => {
+      server.off("error", failed)
+      resume(Effect.void)
+    })
+  })
+
+const leaving: Refusal = {
+  status: 503,
+  name: "Stopping",
+  title: "The server is being stopped",
+  detail: "nothing was done; send it again in a moment, with the same Idempotency-Key",
+  headers: { "retry-after": "2" },
+}
+
+const upgradeNeeded: Refusal = {
+  status: 426,
+  name: "UpgradeNeeded",
+  title: "A WebSocket is needed",
+  detail: "open this address as a WebSocket, or POST to /rpc",
+  headers: { upgrade: "websocket" },
+}
+
+/** What arrived is no HTTP request that could be read. */
+const misread = ({ code }: NodeJS.ErrnoException): Refusal => {
+  if (code === "HPE_HEADER_OVERFLOW") {
+    return { status: 431, name: "HeadersTooLarge", title: "The headers are too large", detail: "send less than 16 kB of headers" }
+  }
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
+    return { status: 408, name: "RequestTimeout", title: "The request did not arrive in time", detail: "send its headers at once" }
+  }
+  return { status: 400, name: "NotHttp", title: "The request cannot be read", detail: "what arrived is no valid HTTP/1.1 request" }
+}

@@ -1,0 +1,77 @@
+/** How a server behaves. Everything has a default. */
+import { isIP } from "node:net"
+import * as Duration from "effect/Duration"
+import type * as Redacted from "effect/Redacted"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+
+export interface ServeOptions {
+  /** `127.0.0.1` unless told. Anything beyond this machine needs a token. */
+  readonly host?: string
+  /** 4400 unless told; 0 takes any that is free. */
+  readonly port?: number
+  /** May do everything. */
+  readonly token?: Redacted.Redacted | undefined
+  /** May only look. */
+  readonly readToken?: Redacted.Redacted | undefined
+  readonly limits?: Partial<Limits>
+}
+
+export interface Limits {
+  /** Of a request that is no upload, in bytes. */
+  readonly bodyBytes: number
+  /** Of an uploaded file, in bytes. */
+  readonly uploadBytes: number
+  /** Requests that are answered at the same time; those beyond are told to come back. */
+  readonly requests: number
+  /** Clients that follow a live stream, and as many again over WebSocket. */
+  readonly streams: number
+  readonly connections: number
+  /** How long the headers of a request may take to arrive. */
+  readonly headersTimeout: Duration.Input
+  /** How long a whole request may take to arrive; an upload may take as long as it goes on. */
+  readonly requestTimeout: Duration.Input
+  /** How long an answer may take to be made. */
+  readonly answerTimeout: Duration.Input
+  /** How long a stop waits for requests that are being answered. */
+  readonly stopTimeout: Duration.Input
+}
+
+export const defaultLimits: Limits = {
+  bodyBytes: 1_000_000,
+  uploadBytes: 1_000_000_000,
+  requests: 1000,
+  streams: 10_000,
+  connections: 20_000,
+  headersTimeout: "10 seconds",
+  requestTimeout: "30 seconds",
+  answerTimeout: "60 seconds",
+  stopTimeout: "20 seconds",
+}
+
+export const millisOf = (duration: Duration.Input): number => Duration.toMillis(Duration.fromInputUnsafe(duration))
+
+/** A server that would be open to others without a token. */
+export class TokenNeeded extends Schema.TaggedError<TokenNeeded>()("TokenNeeded", { host: Schema.String }) {
+  override get message() {
+    return `${this.host} can be reached from other machines, so a token is needed; set DETENT_TOKEN or pass --token, or serve on 127.0.0.1`
+  }
+}
+
+/** A token that can be guessed. */
+export class TokenWeak extends Schema.TaggedError<TokenWeak>()("TokenWeak", {}) {
+  override get message() {
+    return "a token needs at least 16 characters, all of them visible ASCII; make one with `openssl rand -hex 32`"
+  }
+}
+
+export const isLoopback = (host: string): boolean =>
+  host === "localhost" || host === "::1" || host === "[::1]" || (isIP(host) === 4 && host.startsWith("127."))
+
+const isStrong = (token: string): boolean => /^[\x21-\x7e]{16,}$/.test(token)
+
+/** What is wrong with the way a server is to be reached. */
+export const checkAccess = (host: string, tokens: ReadonlyArray<string>): Result.Result<void, TokenNeeded | TokenWeak> => {
+  if (!tokens.every(isStrong)) return Result.fail(new TokenWeak())
+  return tokens.length === 0 && !isLoopback(host) ? Result.fail(new TokenNeeded({ host })) : Result.succeed(undefined)
+}

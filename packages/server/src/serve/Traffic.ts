@@ -1,0 +1,125 @@
+/**
+ * The requests that are under way. There is a limit to how many there may be, and none may take for ever: to arrive, or to be
+ * answered. All are looked at together once a second, which costs a request nothing.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { isUpload, pathOf } from "./Door.ts"
+import { discardRest, type Refusal, refuse } from "./Refusal.ts"
+
+interface Visit {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly isStream: boolean
+  /** In seconds: since it came, and since the last byte of it came. */
+  age: number
+  idle: number
+  bytesRead: number
+}
+
+export interface TrafficLimits {
+  readonly requests: number
+  readonly streams: number
+  readonly requestSeconds: number
+  readonly answerSeconds: number
+}
+
+export class Traffic {
+  readonly #limits: TrafficLimits
+  readonly #visits = new Set<Visit>()
+  readonly #discarded = new Set<Visit>()
+  #streams = 0
+  #whenEmpty: (() => void) | undefined
+
+  constructor(limits: TrafficLimits) {
+    this.#limits = limits
+  }
+
+  /** Live streams apart. */
+  get requests(): number {
+    return this.#visits.size - this.#streams
+  }
+
+  /** Why there is no room for it; undefined where it was let in. */
+  enter(request: IncomingMessage, response: ServerResponse): Refusal | undefined {
+    const isStream = isLive(request)
+    if (isStream ? this.#streams >= this.#limits.streams : this.requests >= this.#limits.requests) return busy
+    const visit: Visit = { request, response, isStream, age: 0, idle: 0, bytesRead: 0 }
+    this.#visits.add(visit)
+    if (isStream) this.#streams++
+    response.once("close", () => {
+      this.#visits.delete(visit)
+      if (isStream) this.#streams--
+      if (this.#whenEmpty !== undefined && this.#unanswered === 0) this.#whenEmpty()
+    })
+    return undefined
+  }
+
+  /** What is left of a refused request may take as long to arrive as any other, and no longer. */
+  discard(request: IncomingMessage, response: ServerResponse) {
+    discardRest(request)
+    const visit: Visit = { request, response, isStream: false, age: 0, idle: 0, bytesRead: 0 }
+    this.#discarded.add(visit)
+    request.once("close", () => this.#discarded.delete(visit))
+  }
+
+  /** To be called once a second. */
+  tick() {
+    for (const visit of this.#discarded) if (++visit.age > this.#limits.requestSeconds) visit.request.destroy()
+    for (const visit of this.#visits) {
+      visit.age++
+      const { request, response } = visit
+      if (!request.complete) this.#arriving(visit)
+      else if (!response.headersSent && visit.age > this.#limits.answerSeconds) refuse(response, tooSlow)
+    }
+  }
+
+  #arriving(visit: Visit) {
+    const { request, response } = visit
+    const { bytesRead } = request.socket
+    visit.idle = bytesRead === visit.bytesRead ? visit.idle + 1 : 0
+    visit.bytesRead = bytesRead
+    const waited = isUpload(request) ? visit.idle : visit.age
+    if (waited <= this.#limits.requestSeconds) return
+    refuse(response, notArrived)
+    // Whoever waits for the rest of it learns that there is none.
+    response.once("finish", () => request.destroy())
+  }
+
+  /** Calls back when nothing but streams is under way. */
+  whenEmpty(callback: () => void) {
+    this.#whenEmpty = callback
+    if (this.#unanswered === 0) callback()
+  }
+
+  /** A procedure whose answer has begun and goes on is a stream. */
+  get #unanswered(): number {
+    return [...this.#visits].filter(({ isStream, request, response }) => !isStream && !(isProcedure(request) && response.headersSent))
+      .length
+  }
+}
+
+const isLive = ({ method, url = "" }: IncomingMessage): boolean => method === "GET" && pathOf(url).endsWith("/events")
+
+const isProcedure = ({ url = "" }: IncomingMessage): boolean => pathOf(url).startsWith("/rpc")
+
+export const busy: Refusal = {
+  status: 503,
+  name: "Busy",
+  title: "Too many requests at once",
+  detail: "nothing was done; send it again in a second, with the same Idempotency-Key",
+  headers: { "retry-after": "1" },
+}
+
+const notArrived: Refusal = {
+  status: 408,
+  name: "RequestTimeout",
+  title: "The request did not arrive in time",
+  detail: "its body was not there after the time a request may take; send it again",
+}
+
+const tooSlow: Refusal = {
+  status: 504,
+  name: "AnswerTimeout",
+  title: "It took too long",
+  detail: "the answer was not ready in time; ask where things stand before you send it again, or send it with the same Idempotency-Key",
+}

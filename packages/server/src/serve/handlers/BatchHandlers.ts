@@ -1,0 +1,113 @@
+/** Answers about batches, and what is asked of them. */
+import { BatchEventLog, type BatchId, blobIn, folderIn, RelativePath, Storage } from "@detent/knowledge"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
+import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
+import { Api } from "../../api/Api.ts"
+import { Home } from "../../home/Home.ts"
+import { BatchFeed } from "../live/BatchFeed.ts"
+import { frameOf } from "../live/Channel.ts"
+import { liveResponse } from "../live/liveResponse.ts"
+import { ArtifactNotFound } from "../NotThere.ts"
+import { optional } from "../optional.ts"
+import { answering } from "../ProblemOf.ts"
+import { BatchOperations, folderOfHome } from "./BatchOperations.ts"
+
+export const batchHandlers = HttpApiBuilder.group(
+  Api,
+  "batches",
+  Effect.fnUntraced(function* (handlers) {
+    const operations = yield* BatchOperations
+    const log = yield* BatchEventLog
+    const storage = yield* Storage
+    const feed = yield* BatchFeed
+    const home = folderOfHome(yield* Home)
+
+    const folderOfBatch = (batch: BatchId) => folderIn(home, `batches/${batch}`)
+
+    /** Its name is a path below the batch's folder, and no path that leaves it. */
+    const addressOf = (batchId: BatchId, name: string) => {
+      const path = Schema.decodeUnknownOption(RelativePath)(name)
+      return Option.isNone(path)
+        ? Effect.fail(new ArtifactNotFound({ batchId, name }))
+        : Effect.succeed(blobIn(folderOfBatch(batchId), path.value))
+    }
+
+    return handlers
+      .handle("start", ({ payload, headers }) => answering(operations.start(payload, headers["idempotency-key"])))
+      .handle("list", ({ query }) =>
+        answering(
+          Effect.map(operations.list(query), ({ instances, next }) => ({
+            batches: instances.map(({ id, tag, status, reason, startedAt, updatedAt }) => ({
+              batchId: id,
+              state: tag,
+              status,
+              ...optional({ reason }),
+              startedAt,
+              updatedAt,
+            })),
+            ...optional({ next }),
+          })),
+        ),
+      )
+      .handle("get", ({ params }) => answering(operations.status(params.batchId)))
+      .handle("cancel", ({ params }) => answering(operations.cancel(params.batchId)))
+      .handle("retry", ({ params }) => answering(operations.retry(params.batchId)))
+      .handle("resume", ({ params }) => answering(operations.resume(params.batchId)))
+      .handle("documents", ({ params: { batchId }, query: { limit = 100, ...query } }) =>
+        answering(
+          Effect.gen(function* () {
+            yield* operations.status(batchId)
+            const page = yield* log.documents(batchId, { ...query, limit })
+            return { documents: page, ...optional({ next: page.length === limit ? page.at(-1)?.documentId : undefined }) }
+          }),
+        ),
+      )
+      .handle("artifacts", ({ params: { batchId } }) =>
+        answering(
+          Effect.gen(function* () {
+            yield* operations.status(batchId)
+            const folder = folderOfBatch(batchId)
+            const blobs = yield* Stream.runCollect(storage.list(folder))
+            return { artifacts: blobs.map(({ uri, size }) => ({ name: decodeURIComponent(uri.slice(folder.length)), bytes: size })) }
+          }),
+        ),
+      )
+      .handleRaw("artifact", ({ params: { batchId, name } }) =>
+        answering(
+          Effect.gen(function* () {
+            const uri = yield* addressOf(batchId, name)
+            const info = yield* storage.info(uri)
+            if (Option.isNone(info)) return yield* new ArtifactNotFound({ batchId, name })
+            return HttpServerResponse.stream(storage.getStream(uri), {
+              contentType: contentTypes[name.slice(name.lastIndexOf("."))] ?? "application/octet-stream",
+              contentLength: info.value.size,
+              // Whatever a document made it say, a browser must not run it.
+              headers: { "content-security-policy": "sandbox", "x-content-type-options": "nosniff" },
+            })
+          }),
+        ),
+      )
+      .handleRaw("events", ({ params: { batchId }, headers }) =>
+        answering(
+          Effect.gen(function* () {
+            const last = headers["last-event-id"]
+            // What happens between the two is told again rather than missed.
+            const position = yield* feed.position
+            const status = yield* operations.status(batchId)
+            if (last === undefined) return liveResponse(feed.reader(batchId, position, frameOf(position, "status", status)))
+            return liveResponse(feed.reader(batchId, Math.min(Number(last), position)))
+          }),
+        ),
+      )
+  }),
+)
+
+const contentTypes: Readonly<Record<string, string>> = {
+  ".json": "application/json",
+  ".ttl": "text/turtle; charset=utf-8",
+  ".nt": "application/n-triples; charset=utf-8",
+}

@@ -1,0 +1,96 @@
+/** What can be done with batches, for HTTP and RPC alike. */
+import { createHash } from "node:crypto"
+import { pathToFileURL } from "node:url"
+import {
+  BatchEventLog,
+  Batches,
+  BatchId,
+  type BatchState,
+  isTerminal,
+  progressPercent,
+  StorageFolder,
+  stageDisplayName,
+} from "@detent/knowledge"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import type { BatchStatus, StartBatch } from "../../api/BatchApi.ts"
+import { Home, type HomeService } from "../../home/Home.ts"
+import { optional } from "../optional.ts"
+
+export const folderOfHome = ({ data }: HomeService): StorageFolder => StorageFolder.make(`${pathToFileURL(data).href}/`)
+
+/** The same key is the same batch, whichever process is asked. */
+const batchOfKey = (key: string): BatchId => BatchId.make(`batch-${createHash("sha256").update(key).digest("hex").slice(0, 12)}`)
+
+export const statusOf = (state: BatchState): BatchStatus => ({
+  batchId: state.batchId,
+  state: state._tag,
+  stage: stageDisplayName(state),
+  percent: progressPercent(state),
+  isTerminal: isTerminal(state),
+  namespace: state.targetNamespace,
+  ontologyVersion: state.ontologyVersion,
+  documents: {
+    total: state.documentsTotal,
+    completed: "documentsCompleted" in state ? state.documentsCompleted : 0,
+    failed: "documentsFailed" in state ? state.documentsFailed : 0,
+  },
+  entities: "entityCount" in state ? state.entityCount : 0,
+  relations: "relationCount" in state ? state.relationCount : 0,
+  retryCount: state.retryCount,
+  createdAt: state.createdAt,
+  ...(state._tag === "Failed" ? { failure: { stage: state.failedInStage, ...state.error } } : {}),
+  ...("stats" in state ? { outcome: state.stats } : {}),
+})
+
+const make = Effect.gen(function* () {
+  const batches = yield* Batches
+  const log = yield* BatchEventLog
+  const home = folderOfHome(yield* Home)
+
+  const status = (id: BatchId) => Effect.map(batches.state(id), statusOf)
+
+  const start = (request: typeof StartBatch.Type, batchId: BatchId | undefined) =>
+    Effect.flatMap(
+      batches.start(request.folder ?? home, request.manifest, {
+        ...optional({ batchId }),
+        config: request.config ?? {},
+      }),
+      status,
+    )
+
+  return {
+    status,
+    start: (request: typeof StartBatch.Type, key: string | undefined) => {
+      if (key === undefined) return start(request, undefined)
+      const batchId = batchOfKey(key)
+      return Effect.catchTag(status(batchId), "BatchNotFound", () => start(request, batchId))
+    },
+    list: batches.list,
+    cancel: (id: BatchId) => Effect.andThen(batches.cancel(id), status(id)),
+    retry: (id: BatchId) => Effect.andThen(batches.retry(id), status(id)),
+    resume: (id: BatchId) => Effect.andThen(batches.resume(id), status(id)),
+    /** Where the batch stands, then every change, whichever process makes it, until the batch ends. */
+    watch: (id: BatchId) =>
+      Stream.unwrap(
+        Effect.map(log.position, (position) =>
+          Stream.concat(
+            Stream.fromEffect(status(id)),
+            Stream.mapEffect(
+              Stream.filter(log.events(position), ({ primaryKey }) => primaryKey === id),
+              () => status(id),
+            ),
+          ).pipe(
+            Stream.changesWith((left, right) => JSON.stringify(left) === JSON.stringify(right)),
+            Stream.takeUntil(({ isTerminal }) => isTerminal),
+          ),
+        ),
+      ),
+  }
+})
+
+export class BatchOperations extends Context.Service<BatchOperations, Effect.Success<typeof make>>()("@detent/server/BatchOperations") {
+  static readonly layer = Layer.effect(BatchOperations, make)
+}

@@ -1,0 +1,135 @@
+/** Answers about instances, and what is sent to them. */
+import { Commands, Engine, InstanceNotFound, type InstanceRecord, Journal } from "@detent/durable"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
+import { Api } from "../../api/Api.ts"
+import { InstanceReading } from "../InstanceReading.ts"
+import { InstanceFeed } from "../live/InstanceFeed.ts"
+import { liveResponse } from "../live/liveResponse.ts"
+import { InputNeeded } from "../NotThere.ts"
+import { optional } from "../optional.ts"
+import { answering } from "../ProblemOf.ts"
+import { commandView } from "./CommandHandlers.ts"
+
+const listingOf = ({ machine, id, tag, status, reason, sequence, version, startedAt, updatedAt }: InstanceRecord) => ({
+  machine,
+  id,
+  state: tag,
+  status,
+  ...optional({ reason }),
+  sequence,
+  version,
+  startedAt,
+  updatedAt,
+})
+
+export const instanceHandlers = HttpApiBuilder.group(
+  Api,
+  "instances",
+  Effect.fnUntraced(function* (handlers) {
+    const engine = yield* Engine
+    const journal = yield* Journal
+    const commands = yield* Commands
+    const feed = yield* InstanceFeed
+    const { machine: machineOf, jsonOf, find, read, view } = yield* InstanceReading
+
+    const opened = (key: { readonly machine: string; readonly id: string }) =>
+      Effect.flatMap(journal.open(key), Option.match({ onNone: () => Effect.fail(new InstanceNotFound(key)), onSome: Effect.succeed }))
+
+    return handlers
+      .handle("list", ({ query: { state, limit = 100, after, ...filter } }) =>
+        answering(
+          Effect.map(journal.list({ ...filter, ...optional({ tag: state }) }, limit, after), ({ instances, next }) => ({
+            instances: instances.map(listingOf),
+            ...optional({ next }),
+          })),
+        ),
+      )
+      .handle("start", ({ params: { machine: name }, payload: { id, state } }) =>
+        answering(
+          Effect.gen(function* () {
+            const machine = yield* machineOf(name)
+            const json = jsonOf(machine)
+            if (state === undefined && !json.hasFirstState) {
+              return yield* new InputNeeded({ machine: name, states: json.stateTags.join(", ") })
+            }
+            const first = state === undefined ? undefined : yield* Effect.fromResult(json.readState(id, state))
+            yield* engine.start(machine, id, first)
+            return yield* view(yield* find({ machine: name, id }))
+          }),
+        ),
+      )
+      .handle("get", ({ params }) => answering(read(params)))
+      .handle("history", ({ params, query: { after = 0, limit = 100 } }) =>
+        answering(
+          Effect.gen(function* () {
+            const { instance, json } = yield* find(params)
+            const page = yield* instance.history.pipe(
+              Stream.filter(({ sequence }) => sequence > after),
+              Stream.take(limit + 1),
+              Stream.runCollect,
+            )
+            const entries = page.slice(0, limit).map(({ sequence, at, event, from, state, dedupeId }) => ({
+              sequence,
+              at,
+              event: json.event(event),
+              from: from._tag,
+              state: json.state(state),
+              ...optional({ dedupeId }),
+            }))
+            return { entries, ...optional({ next: page.length > limit ? entries.at(-1)?.sequence : undefined }) }
+          }),
+        ),
+      )
+      .handle("stateAt", ({ params: { sequence, ...key } }) =>
+        answering(
+          Effect.gen(function* () {
+            const { instance, json } = yield* find(key)
+            return { sequence, state: json.state(yield* instance.stateAt(sequence)) }
+          }),
+        ),
+      )
+      .handle("legalEvents", ({ params }) =>
+        answering(
+          Effect.gen(function* () {
+            const { instance, json } = yield* find(params)
+            const { state, status } = yield* instance.stored
+            return { state: state._tag, events: status === "running" ? json.legalEvents(state._tag) : [] }
+          }),
+        ),
+      )
+      .handle("send", ({ params, headers, payload }) =>
+        answering(
+          Effect.gen(function* () {
+            const { instance, json } = yield* find(params)
+            const event = yield* Effect.fromResult(json.readEvent(params.id, payload))
+            const taken = yield* instance.call(event, optional({ id: headers["idempotency-key"] }))
+            const answer = json.answer(event._tag, taken.answer)
+            return { outcome: taken._tag, state: json.state(taken.state), ...optional({ answer }) }
+          }),
+        ),
+      )
+      .handle("commands", ({ params }) =>
+        answering(
+          Effect.gen(function* () {
+            yield* opened(params)
+            return { commands: (yield* commands.ofInstance(params)).map(commandView) }
+          }),
+        ),
+      )
+      .handle("timers", ({ params }) =>
+        answering(Effect.map(opened(params), ({ timers }) => ({ timers: timers.map(({ name, entry, due }) => ({ name, entry, due })) }))),
+      )
+      .handleRaw("events", ({ params, headers }) =>
+        answering(
+          Effect.gen(function* () {
+            const { record } = yield* opened(params)
+            const last = headers["last-event-id"]
+            return liveResponse(feed.reader(params, Math.min(record.sequence, Number(last ?? record.sequence))))
+          }),
+        ),
+      )
+  }),
+)

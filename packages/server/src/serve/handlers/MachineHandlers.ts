@@ -1,0 +1,80 @@
+/** Answers about machines. */
+import { Journal } from "@detent/durable"
+import { Dot, Mermaid, Model, Svg } from "@detent/machine/diagram"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
+import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
+import { Api } from "../../api/Api.ts"
+import { type MachineEntry, Machines } from "../../home/Machines.ts"
+import { makeMachineJsons } from "../MachineJson.ts"
+import { MachineNotFound, NotAMachine } from "../NotThere.ts"
+import { answering } from "../ProblemOf.ts"
+
+export const machineHandlers = HttpApiBuilder.group(
+  Api,
+  "machines",
+  Effect.fnUntraced(function* (handlers) {
+    const machines = yield* Machines
+    const journal = yield* Journal
+    const jsonOf = makeMachineJsons()
+
+    const find = (name: string) =>
+      Effect.flatMap(
+        machines.find(name),
+        Option.match({ onNone: () => Effect.fail(new MachineNotFound({ machine: name })), onSome: Effect.succeed }),
+      )
+
+    const listing = (entry: MachineEntry) =>
+      Effect.map(journal.count(entry.name), (counts) => {
+        if (entry._tag === "EffectWorkflow") {
+          const states = ["running", "suspended", "completed", "failed"]
+          return { name: entry.name, kind: "effect-workflow" as const, states, events: [], counts: Object.fromEntries(counts) }
+        }
+        const json = jsonOf(entry.machine)
+        const { name, version } = entry.machine
+        const all = [...json.stateTags.map((tag) => [tag, 0] as const), ...counts]
+        const known = { name, version, states: json.stateTags, events: json.eventTags, counts: Object.fromEntries(all) }
+        return { ...known, kind: "machine" as const }
+      })
+
+    return handlers
+      .handle("list", () =>
+        answering(
+          Effect.map(
+            Effect.flatMap(machines.list, (entries) => Effect.forEach(entries, listing, { concurrency: 4 })),
+            (listed) => ({ machines: listed }),
+          ),
+        ),
+      )
+      .handle("get", ({ params }) =>
+        answering(
+          Effect.gen(function* () {
+            const entry = yield* find(params.machine)
+            const listed = yield* listing(entry)
+            if (entry._tag === "EffectWorkflow") return { ...listed, eventSchemas: {} }
+            const model = { format: Model.format, ...entry.machine.blueprint } as const
+            return { ...listed, model, eventSchemas: jsonOf(entry.machine).eventSchemas }
+          }),
+        ),
+      )
+      .handleRaw("diagram", ({ params: { machine: name, format }, query: { theme } }) =>
+        answering(
+          Effect.gen(function* () {
+            const entry = yield* find(name)
+            if (entry._tag === "EffectWorkflow") return yield* new NotAMachine({ machine: name })
+            switch (format) {
+              case "svg": {
+                const svg = yield* Effect.orDie(Svg.render(entry.machine, { theme: theme === "dark" ? Svg.dark : Svg.light }))
+                return HttpServerResponse.text(svg, { contentType: "image/svg+xml" })
+              }
+              case "mermaid":
+                return HttpServerResponse.text(Mermaid.stateDiagram(entry.machine), { contentType: "text/vnd.mermaid" })
+              case "dot":
+                return HttpServerResponse.text(Dot.structure(entry.machine), { contentType: "text/vnd.graphviz" })
+            }
+          }),
+        ),
+      )
+  }),
+)

@@ -1,0 +1,70 @@
+/** The channels that somebody reads, by name: made with the first reader and forgotten with the last. */
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import type * as Scope from "effect/Scope"
+import { Channel, type Frame, type LoadedFrames } from "./Channel.ts"
+import { LiveReader } from "./LiveReader.ts"
+
+/** A client that has taken nothing for so many beats, although there was something, is given up. */
+const beatsAtMost = 3
+
+export class Channels {
+  readonly #channels = new Map<string, Channel>()
+  readonly #readers = new Set<LiveReader>()
+  #ended = false
+
+  get(name: string): Channel | undefined {
+    return this.#channels.get(name)
+  }
+
+  get names(): ReadonlyArray<string> {
+    return [...this.#channels.keys()]
+  }
+
+  get readerCount(): number {
+    return this.#readers.size
+  }
+
+  /** `since` is a position of which all later frames will be added to the channel. */
+  open(name: string, since: number, load: (after: number) => Promise<LoadedFrames>): Channel {
+    const known = this.#channels.get(name)
+    if (known !== undefined) return known
+    const channel = new Channel(since, load)
+    if (this.#ended) channel.end()
+    this.#channels.set(name, channel)
+    return channel
+  }
+
+  reader(name: string, channel: Channel, after: number, first?: Frame): LiveReader {
+    const reader = new LiveReader(channel, after, first)
+    this.#readers.add(reader)
+    reader.once("close", () => {
+      this.#readers.delete(reader)
+      if (channel.readers.size === 0 && this.#channels.get(name) === channel) this.#channels.delete(name)
+    })
+    return reader
+  }
+
+  beat() {
+    for (const reader of this.#readers) reader.beat(beatsAtMost)
+  }
+
+  /** All readers come to their end. */
+  end() {
+    this.#ended = true
+    for (const channel of this.#channels.values()) channel.end()
+  }
+}
+
+/** Channels that beat for as long as the scope lasts. */
+export const makeChannels: Effect.Effect<Channels, never, Scope.Scope> = Effect.gen(function* () {
+  const channels = new Channels()
+  yield* Effect.forkScoped(
+    Effect.repeat(
+      Effect.sync(() => channels.beat()),
+      Schedule.spaced("10 seconds"),
+    ),
+  )
+  yield* Effect.addFinalizer(() => Effect.sync(() => channels.end()))
+  return channels
+})

@@ -1,0 +1,87 @@
+/** The events an instance takes, as live streams: what this process stores at once, what others store within a second. */
+import { Engine, type EventRecord, type InstanceKey, Journal } from "@detent/durable"
+import type { PersistenceFailed } from "@detent/machine"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schedule from "effect/Schedule"
+import { type Frame, frameOf } from "./Channel.ts"
+import { makeChannels } from "./Channels.ts"
+import type { LiveReader } from "./LiveReader.ts"
+
+/** Its content is in the history: here is told that it happened. */
+const frameOfEvent = ({ sequence, at, tag, dedupeId }: EventRecord): Frame =>
+  frameOf(sequence, "event", { sequence, at, event: tag, ...(dedupeId === undefined ? {} : { dedupeId }) })
+
+const pageSize = 500
+
+const nameOf = ({ machine, id }: InstanceKey): string => JSON.stringify([machine, id])
+
+const keyOf = (name: string): InstanceKey => {
+  const [machine = "", id = ""] = JSON.parse(name) as ReadonlyArray<string>
+  return { machine, id }
+}
+
+export interface InstanceFeedService {
+  /** All events of an instance after a sequence number, then each new one. */
+  readonly reader: (key: InstanceKey, after: number) => LiveReader
+  readonly readers: Effect.Effect<number>
+  readonly end: Effect.Effect<void>
+}
+
+export class InstanceFeed extends Context.Service<InstanceFeed, InstanceFeedService>()("@detent/server/InstanceFeed") {
+  static readonly layer = Layer.effect(
+    InstanceFeed,
+    Effect.gen(function* () {
+      const engine = yield* Engine
+      const journal = yield* Journal
+      const channels = yield* makeChannels
+      const context = yield* Effect.context<never>()
+
+      const load = (key: InstanceKey) => (after: number) =>
+        Effect.runPromiseWith(context)(
+          Effect.map(journal.events(key, after, pageSize), (events) => ({
+            frames: events.map(frameOfEvent),
+            // Where events were pruned, those that are left follow upon each other with gaps.
+            through: events.at(-1)?.sequence ?? Math.max(after, channels.get(nameOf(key))?.last ?? after),
+          })),
+        )
+
+      /** Gives a channel what was stored since. */
+      const refresh = (name: string): Effect.Effect<void, PersistenceFailed> =>
+        Effect.suspend(() => {
+          const channel = channels.get(name)
+          if (channel === undefined) return Effect.void
+          return Effect.flatMap(journal.events(keyOf(name), channel.last, pageSize), (events) => {
+            channel.add(events.map(frameOfEvent))
+            return events.length === pageSize ? refresh(name) : Effect.void
+          })
+        })
+
+      const refreshing = (names: ReadonlyArray<string>) =>
+        Effect.catch(Effect.forEach(names, refresh, { discard: true }), (error) =>
+          Effect.logWarning("instances cannot be followed at the moment", error.message),
+        )
+
+      const unsubscribe = engine.inspectUnsafe((inspection) => {
+        if (inspection._tag !== "Decided") return
+        const name = nameOf(inspection)
+        if (channels.get(name) !== undefined) Effect.runForkWith(context)(refreshing([name]))
+      })
+      yield* Effect.addFinalizer(() => Effect.sync(unsubscribe))
+
+      yield* Effect.forkScoped(
+        Effect.repeat(
+          Effect.suspend(() => refreshing(channels.names)),
+          Schedule.spaced("1 second"),
+        ),
+      )
+
+      return {
+        reader: (key, after) => channels.reader(nameOf(key), channels.open(nameOf(key), after, load(key)), after),
+        readers: Effect.sync(() => channels.readerCount),
+        end: Effect.sync(() => channels.end()),
+      }
+    }),
+  )
+}

@@ -1,0 +1,109 @@
+/** A stream of server-sent events to one client. It reads when the client has taken what it was given, and holds nothing itself. */
+import { Readable } from "node:stream"
+import type { Channel, Frame, LoadedFrames } from "./Channel.ts"
+
+/** At once at most; the rest when the client has taken these. */
+const bytesAtOnce = 16 * 1024
+const framesAtOnce = 64
+
+/** The headers go out with the first bytes, so there are some at once. */
+const opening = Buffer.from(": open\n\n")
+
+const heartbeat = Buffer.from(": still here\n\n")
+
+export class LiveReader extends Readable {
+  readonly #channel: Channel
+  #position: number
+  #first: Buffer | undefined
+  /** `waiting`: the client wants more than there is. `full`: there is more than the client takes. */
+  #mode: "waiting" | "loading" | "full" = "full"
+  #missedBeats = 0
+  /** What was loaded from the store, shared with others who loaded it, and where this one is in it. */
+  #loaded: LoadedFrames | undefined
+  #loadedIndex = 0
+
+  constructor(channel: Channel, after: number, first?: Frame) {
+    super({ highWaterMark: 16 * 1024 })
+    this.#channel = channel
+    this.#position = first?.position ?? after
+    this.#first = first?.bytes ?? opening
+    channel.readers.add(this)
+  }
+
+  override _read() {
+    this.#missedBeats = 0
+    if (this.#mode === "loading") return
+    if (this.#first !== undefined) {
+      const first = this.#first
+      this.#first = undefined
+      this.push(first)
+      return
+    }
+    const frames = this.#fromLoaded() ?? this.#channel.after(this.#position)
+    if (frames === undefined) return this.#load()
+    if (frames.length > 0) return this.#give(frames)
+    if (this.#channel.isEnded) {
+      this.push(null)
+      return
+    }
+    this.#mode = "waiting"
+  }
+
+  /** The next of what was loaded; undefined when all of it has been given. */
+  #fromLoaded(): ReadonlyArray<Frame> | undefined {
+    if (this.#loaded === undefined) return undefined
+    const { frames, through } = this.#loaded
+    if (this.#loadedIndex < frames.length) return frames.slice(this.#loadedIndex, this.#loadedIndex + framesAtOnce)
+    this.#loaded = undefined
+    this.#position = Math.max(this.#position, through)
+    return undefined
+  }
+
+  #give(frames: ReadonlyArray<Frame>) {
+    this.#mode = "full"
+    let [count, bytes] = [0, 0]
+    for (const frame of frames) {
+      count++
+      bytes += frame.bytes.length
+      this.#position = frame.position
+      if (bytes >= bytesAtOnce) break
+    }
+    if (this.#loaded !== undefined) this.#loadedIndex += count
+    const [first] = frames
+    // One frame, the usual case, goes out as the bytes that all readers share.
+    this.push(count === 1 && first !== undefined ? first.bytes : Buffer.concat(frames.slice(0, count).map((frame) => frame.bytes)))
+  }
+
+  #load() {
+    this.#mode = "loading"
+    this.#channel.load(this.#position).then(
+      (loaded) => {
+        if (this.destroyed) return
+        this.#mode = "full"
+        this.#loaded = loaded
+        this.#loadedIndex = 0
+        this._read()
+      },
+      (error: unknown) => this.destroy(error instanceof Error ? error : new Error(String(error))),
+    )
+  }
+
+  wake() {
+    if (this.#mode === "waiting") this._read()
+  }
+
+  /** Keeps the connection open, and ends it where the client has taken nothing for so many beats. */
+  beat(beatsAtMost: number) {
+    if (this.#mode === "waiting") {
+      this.#mode = "full"
+      this.push(heartbeat)
+      return
+    }
+    if (this.#mode === "full" && ++this.#missedBeats > beatsAtMost) this.destroy()
+  }
+
+  override _destroy(error: Error | null, callback: (error: Error | null) => void) {
+    this.#channel.readers.delete(this)
+    callback(error)
+  }
+}

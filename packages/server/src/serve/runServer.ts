@@ -1,0 +1,27 @@
+/** Runs a server as a program: until it is told to stop, and then until it has come to its end. */
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import { Server } from "./Serve.ts"
+
+/**
+ * On SIGINT or SIGTERM it takes nothing new, finishes or hands back what it has, and ends with 0; when it could not start, with
+ * 1 and the reason in the log. `started` is told where it can be reached.
+ */
+export const runServer = <E>(
+  server: Layer.Layer<Server, E>,
+  started: (server: (typeof Server)["Service"]) => Effect.Effect<void> = ({ url }) => Effect.logInfo(`serving at ${url}`),
+): void => {
+  const program = Effect.scoped(
+    Effect.gen(function* () {
+      const context = yield* Layer.build(server)
+      yield* Effect.provideContext(Effect.flatMap(Server, started), context)
+      return yield* Effect.never
+    }),
+  )
+  NodeRuntime.runMain(program, {
+    teardown: (exit, end) => end(Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause) ? 1 : 0),
+  })
+}

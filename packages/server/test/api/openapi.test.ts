@@ -1,0 +1,25 @@
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { api } from "@detent/server"
+import { expect, it } from "@effect/vitest"
+import type { OpenAPISpecOperation } from "effect/unstable/httpapi/OpenApi"
+
+const file = join(import.meta.dirname, "../../openapi.json")
+
+it("the OpenAPI file that is checked in is current (npx vitest run -u packages/server/test/api/openapi renews it)", async () => {
+  const document = `${JSON.stringify(api.openApi(), undefined, 2)}\n`
+  await expect(document).toMatchFileSnapshot(file)
+  expect(JSON.parse(await readFile(file, "utf8")).openapi).toBe("3.1.0")
+})
+
+it("every operation has a name of its own, says what it answers, and answers problems as problem details", () => {
+  const operations = Object.values(api.openApi().paths).flatMap((path) => Object.values(path) as ReadonlyArray<OpenAPISpecOperation>)
+  expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length)
+  for (const { responses } of operations) {
+    const statuses = Object.keys(responses)
+    expect(statuses.some((status) => status.startsWith("2"))).toBe(true)
+    for (const status of statuses.filter((one) => one >= "400")) {
+      expect(Object.keys(responses[Number(status)]?.content ?? {})).toEqual(["application/problem+json"])
+    }
+  }
+})

@@ -1,0 +1,179 @@
+import { existsSync } from "node:fs"
+import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Engine } from "@detent/durable"
+import { Event, Machine, State } from "@detent/machine"
+import { defineConfig, Home, Machines, type Role, readConfig } from "@detent/server"
+import { Uploads } from "@detent/uploads"
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { takeNodeName } from "../../src/home/NodeName.ts"
+
+const S = State({ Open: { count: Schema.Int }, Closed: {} })
+const E = Event({ Add: { by: Schema.Int }, Close: {} })
+let worked = 0
+const Tally = Machine.make({ name: "tally", state: S, event: E, initial: S.Open({ count: 0 }) })
+  .on(S.Open, E.Add, S.Open, ({ state, event }) => S.Open({ count: state.count + event.by }))
+  .on(S.Open, E.Close, S.Closed)
+  .spawn(S.Open, () =>
+    Effect.andThen(
+      Effect.sync(() => {
+        worked++
+      }),
+      Effect.never,
+    ),
+  )
+  .final(S.Closed)
+
+const folder = Effect.acquireRelease(
+  Effect.promise(() => mkdtemp(join(tmpdir(), "detent-home-"))),
+  (path) => Effect.promise(() => rm(path, { recursive: true })),
+)
+
+const home = (data: string, role: Role) => Home.open({ data, role, config: defineConfig({ machines: [Tally] }) })
+
+describe("a home", () => {
+  it.live("is made where it is missing, with everything in one folder", () =>
+    Effect.gen(function* () {
+      const data = join(yield* folder, "deep", "home")
+      const names = yield* Effect.gen(function* () {
+        yield* Engine
+        yield* Uploads
+        return (yield* (yield* Machines).list).map(({ name }) => name)
+      }).pipe(Effect.provide(home(data, "work")))
+      assert.deepStrictEqual(names, ["HNItem", "UploadBatch", "batch", "tally", "workflow/extraction"])
+      assert.isTrue(existsSync(join(data, "detent.db")))
+    }),
+  )
+
+  it.live("can be looked at while another process works in it, and then starts nothing and takes nothing", () =>
+    Effect.gen(function* () {
+      const data = yield* folder
+      yield* Effect.gen(function* () {
+        const engine = yield* Engine
+        const tally = yield* engine.start(Tally, "one")
+        yield* tally.send(E.Add({ by: 3 }))
+        const before = worked
+        yield* Effect.gen(function* () {
+          const found = Option.getOrThrow((yield* Engine).find({ machine: "tally", id: "one" }))
+          assert.deepStrictEqual<unknown>(yield* found.state, { _tag: "Open", count: 3 })
+          yield* tally.send(E.Add({ by: 4 }))
+          assert.deepStrictEqual<unknown>(yield* found.state, { _tag: "Open", count: 7 })
+          const refused = yield* Effect.flip(found.send(E.Close()))
+          assert.include(refused.message, "only observes")
+          assert.strictEqual(yield* (yield* Engine).live, 0)
+        }).pipe(Effect.provide(home(data, "observe")))
+        assert.strictEqual(worked, before)
+      }).pipe(Effect.provide(home(data, "work")))
+    }),
+  )
+
+  it.live("goes on with what is unfinished when it is opened to work", () =>
+    Effect.gen(function* () {
+      const data = yield* folder
+      yield* Effect.flatMap(Engine, (engine) => engine.start(Tally, "two")).pipe(Effect.provide(home(data, "work")))
+      const before = worked
+      yield* Effect.flatMap(Engine, (engine) => engine.live).pipe(
+        Effect.tap((live) => Effect.sync(() => assert.strictEqual(live, 1))),
+        Effect.provide(home(data, "work")),
+      )
+      assert.strictEqual(worked, before + 1)
+    }),
+  )
+
+  it.live("refuses a database it does not know, without repeating its address", () =>
+    Effect.gen(function* () {
+      const data = yield* folder
+      const error = yield* Effect.flip(
+        Effect.provide(Effect.void, Home.open({ data, role: "observe", database: "mysql://root:secret@localhost/x" })),
+      )
+      assert.include(String(error), "postgres://")
+      assert.notInclude(String(error), "secret")
+    }),
+  )
+})
+
+describe("the name of a working process", () => {
+  it.live("is its own among those of one home and of all homes, and goes to the next when it ends", () =>
+    Effect.gen(function* () {
+      const [data, other] = [yield* folder, yield* folder]
+      const take = Effect.map(Effect.all([takeNodeName(data), takeNodeName(data), takeNodeName(other)]), (names) => [...names])
+      const first = yield* Effect.scoped(take)
+      assert.strictEqual(new Set(first).size, 3)
+      assert.deepStrictEqual(yield* Effect.scoped(take), first)
+    }),
+  )
+})
+
+describe("a configuration", () => {
+  class Bell extends Context.Service<Bell, { readonly ring: Effect.Effect<void> }>()("test/Bell") {}
+
+  const Alarm = Machine.make({ name: "alarm", state: S, event: E, initial: S.Open({ count: 0 }) }).spawn(S.Open, () =>
+    Effect.andThen(
+      Effect.flatMap(Bell, (bell) => bell.ring),
+      Effect.never,
+    ),
+  )
+
+  it.live("gives the work of its machines the services it has layers for", () =>
+    Effect.gen(function* () {
+      let rings = 0
+      const layers = Layer.effect(
+        Bell,
+        Effect.map(SqlClient, (sql) => ({
+          ring: Effect.orDie(Effect.tap(sql`select 1`, () => Effect.sync(() => rings++))).pipe(Effect.asVoid),
+        })),
+      )
+      const config = defineConfig({ machines: [Alarm], layers })
+      const open = Home.open({ data: yield* folder, role: "work", config })
+      yield* Effect.gen(function* () {
+        yield* (yield* Engine).start((yield* Engine).machine("alarm").pipe(Option.getOrThrow), "one")
+        while (rings === 0) yield* Effect.sleep("10 millis")
+      }).pipe(Effect.provide(open))
+      assert.strictEqual(rings, 1)
+    }),
+  )
+
+  it.live("whose layers cannot be built keeps the home from opening, and says so", () =>
+    Effect.gen(function* () {
+      const layers = Layer.effect(Bell, Effect.fail(new Error("the bell is out of order")))
+      const open = Home.open({ data: yield* folder, role: "work", config: defineConfig({ machines: [Alarm], layers }) })
+      const error = yield* Effect.flip(Effect.provide(Effect.void, open))
+      assert.include(String(error), "the bell is out of order")
+    }),
+  )
+})
+
+describe("detent.config", () => {
+  const config = (text: string) =>
+    Effect.gen(function* () {
+      const path = yield* folder
+      yield* Effect.promise(() => writeFile(join(path, "detent.config.mjs"), text))
+      return yield* readConfig(path)
+    })
+
+  it.live("is not needed", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* readConfig(yield* folder), { machines: [] })
+    }),
+  )
+
+  it.live.each([
+    ["export const machines = []", "default export is no configuration"],
+    ["export default {}", "no list of machines"],
+    ["export default { machines: [{}] }", "machines[0] is no machine"],
+    ["export default {{", "cannot be loaded"],
+  ] as const)("that is %s is refused with what to do", ([text, problem]) =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(config(text))
+      assert.include(error.message, problem)
+      assert.include(error.message, "detent.config.mjs")
+    }),
+  )
+})

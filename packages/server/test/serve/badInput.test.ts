@@ -1,0 +1,212 @@
+import { connect } from "node:net"
+import { Event, Machine, State } from "@detent/machine"
+import { defineConfig } from "@detent/server"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { json, request, served } from "../support/served.ts"
+
+const problemOf = ({ status, type, text }: { readonly status: number; readonly type: string; readonly text: string }) => {
+  assert.strictEqual(type, "application/problem+json", text.slice(0, 200))
+  const problem = JSON.parse(text)
+  assert.isAbove(problem.detail.length, 10)
+  return [status, problem.type.replace("urn:detent:problem:", "")]
+}
+
+/** What a server answers to bytes, until it closes the connection or so long has passed. */
+const conversation = (url: string, send: (write: (text: string) => void) => void, millis: number) =>
+  Effect.promise(
+    () =>
+      new Promise<{ readonly text: string; readonly closed: boolean }>((resolve) => {
+        const socket = connect(Number(new URL(url).port), "127.0.0.1")
+        let text = ""
+        const timer = setTimeout(() => {
+          resolve({ text, closed: false })
+          socket.destroy()
+        }, millis)
+        socket.on("data", (chunk) => {
+          text += chunk
+        })
+        socket.on("error", () => undefined)
+        socket.on("close", () => {
+          clearTimeout(timer)
+          resolve({ text, closed: true })
+        })
+        send((bytes) => socket.write(bytes))
+      }),
+  )
+
+describe("bad input", () => {
+  it.live.each([
+    ["malformed JSON", "{", 400, "PayloadInvalid"],
+    ["no JSON at all", "<xml/>", 400, "PayloadInvalid"],
+    ["an empty body", "", 400, "PayloadInvalid"],
+    ["null", "null", 400, "PayloadInvalid"],
+    ["an array", "[1,2]", 400, "PayloadInvalid"],
+    ["a tag that is no text", '{"_tag":7}', 400, "PayloadInvalid"],
+    ["JSON as deep as it gets", `{"_tag":"Add","by":${"[".repeat(50_000)}${"]".repeat(50_000)}}`, 422, "InvalidEvent"],
+    ["a field named like the prototype", '{"_tag":"__proto__","__proto__":{"by":1}}', 422, "InvalidEvent"],
+  ] as const)("%s is refused with what to do", ([, body, status, kind]) =>
+    Effect.gen(function* () {
+      const { client, url } = yield* served()
+      yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
+      const answer = yield* request(`${url}/api/v1/instances/tally/one/events`, { ...json({}), body })
+      assert.deepStrictEqual(problemOf(answer), [status, kind])
+    }),
+  )
+
+  it.live("a body of another type, too large a body, a wrong method and an unknown address are problems too", () =>
+    Effect.gen(function* () {
+      const { url } = yield* served({ serve: { limits: { bodyBytes: 10_000 } } })
+      const address = `${url}/api/v1/instances/tally/one/events`
+      const typed = yield* request(address, { method: "POST", body: "x", headers: { "content-type": "text/csv" } })
+      assert.deepStrictEqual(problemOf(typed), [415, "UnsupportedType"])
+      const large = yield* request(address, json({ _tag: "x".repeat(20_000) }))
+      assert.deepStrictEqual(problemOf(large), [413, "BodyTooLarge"])
+      const pieces = new ReadableStream({
+        start: (controller) => {
+          for (let index = 0; index < 30; index++) controller.enqueue(new TextEncoder().encode("x".repeat(1000)))
+          controller.close()
+        },
+      })
+      const streamed = yield* request(address, {
+        method: "POST",
+        body: pieces,
+        duplex: "half",
+        headers: { "content-type": "application/json" },
+      } as RequestInit)
+      assert.deepStrictEqual(problemOf(streamed), [411, "LengthNeeded"])
+      assert.deepStrictEqual(problemOf(yield* request(`${url}/api/v1/machines`, { method: "DELETE" })), [404, "RouteNotFound"])
+      assert.deepStrictEqual(problemOf(yield* request(`${url}/api/v2/machines`)), [404, "RouteNotFound"])
+      assert.deepStrictEqual(problemOf(yield* request(`${url}/rpc/socket`)), [426, "UpgradeNeeded"])
+    }),
+  )
+
+  it.live("SQL in filters is text, and finds nothing", () =>
+    Effect.gen(function* () {
+      const { client, url } = yield* served()
+      yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
+      const attack = encodeURIComponent("tally' OR '1'='1'; DROP TABLE detent_instances; --")
+      for (const path of [
+        `instances?machine=${attack}`,
+        `instances?state=${attack}`,
+        `commands?queue=${attack}`,
+        `commands?slot=${attack}&machine=${attack}&id=${attack}`,
+        `items?by=${attack}`,
+        `items?text=${attack}`,
+        `items?batchId=${attack}`,
+      ]) {
+        const answer = yield* request(`${url}/api/v1/${path}`)
+        assert.strictEqual(answer.status, 200, path)
+        assert.deepStrictEqual(Object.values(JSON.parse(answer.text)), [[]], path)
+      }
+      assert.deepStrictEqual(problemOf(yield* request(`${url}/api/v1/instances/tally/${attack}`)), [404, "InstanceNotFound"])
+      assert.strictEqual((yield* client.instances.list({ query: {} })).instances.length, 1)
+    }),
+  )
+
+  it.live.each([
+    ["a limit of 0", "instances?limit=0"],
+    ["a limit beyond the largest page", "instances?limit=1001"],
+    ["a limit that is no number", "instances?limit=many"],
+    ["a cursor that is none", "instances?after=nonsense"],
+    ["a status that is none", "instances?status=asleep"],
+    ["a filter given twice", "instances?machine=a&machine=b"],
+    ["a batch id that is none", "batch/..%2F..%2Fetc"],
+    ["a namespace that is none", "knowledge/Coast!/entities"],
+    ["an IRI that ends the query", "knowledge/coast/relations?entity=x:y%3E%20%7D%20%23"],
+  ])("%s is refused", ([, path]) =>
+    Effect.gen(function* () {
+      const { url } = yield* served()
+      const [status] = problemOf(yield* request(`${url}/api/v1/${path}`))
+      assert.strictEqual(status, 400)
+    }),
+  )
+})
+
+describe("slow work", () => {
+  const S = State({ Idle: {} })
+  const E = Event({ Ponder: {} })
+  const Thinker = Machine.make({ name: "thinker", state: S, event: E, initial: S.Idle() }).on(S.Idle, E.Ponder, S.Idle, () =>
+    Effect.as(Effect.sleep("20 seconds"), S.Idle()),
+  )
+
+  it.live("is told to take too long, instead of being waited for", () =>
+    Effect.gen(function* () {
+      const config = defineConfig({ machines: [Thinker] })
+      const { client, url } = yield* served({ config, serve: { limits: { answerTimeout: "1 second", stopTimeout: "1 second" } } })
+      yield* client.instances.start({ params: { machine: "thinker" }, payload: { id: "one" } })
+      const answer = yield* request(`${url}/api/v1/instances/thinker/one/events`, json({ _tag: "Ponder" }))
+      assert.deepStrictEqual(problemOf(answer), [504, "AnswerTimeout"])
+    }),
+  )
+})
+
+describe("bad connections", () => {
+  it.live("what is no HTTP is told so, and what has too many headers too", () =>
+    Effect.gen(function* () {
+      const { url } = yield* served()
+      const nonsense = yield* conversation(url, (write) => write("HELLO\r\n\r\n"), 5000)
+      assert.isTrue(nonsense.closed)
+      assert.match(nonsense.text, /^HTTP\/1\.1 400 [\s\S]*application\/problem\+json[\s\S]*NotHttp/)
+      const huge = `GET / HTTP/1.1\r\nhost: 127.0.0.1\r\nx: ${"y".repeat(20_000)}\r\n\r\n`
+      const overflow = yield* conversation(url, (write) => write(huge), 5000)
+      assert.match(overflow.text, /^HTTP\/1\.1 431 [\s\S]*HeadersTooLarge/)
+    }),
+  )
+
+  it.live("a client that sends its headers or its body too slowly is not waited for", () =>
+    Effect.gen(function* () {
+      const limits = { headersTimeout: "1 second", requestTimeout: "1 second" } as const
+      const { url } = yield* served({ serve: { limits } })
+      const [headers, body] = yield* Effect.all(
+        [
+          conversation(url, (write) => write("GET / HTTP/1.1\r\nhost: 127.0.0.1\r\nx-slow: "), 8000),
+          conversation(
+            url,
+            (write) =>
+              write(
+                "POST /api/v1/instances/tally HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{",
+              ),
+            8000,
+          ),
+        ],
+        { concurrency: 2 },
+      )
+      assert.isTrue(headers.closed)
+      assert.match(headers.text, /^HTTP\/1\.1 408 /)
+      assert.isTrue(body.closed)
+      assert.match(body.text, /^HTTP\/1\.1 408 [\s\S]*RequestTimeout/)
+    }),
+  )
+
+  it.live("more requests at once than there is room for are told to come back", () =>
+    Effect.gen(function* () {
+      const { url } = yield* served({ serve: { limits: { requests: 2 } } })
+      const slow = (write: (text: string) => void) =>
+        write("POST /api/v1/instances/tally HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{")
+      const [, answer] = yield* Effect.all(
+        [
+          Effect.all([conversation(url, slow, 1500), conversation(url, slow, 1500)], { concurrency: 2 }),
+          Effect.delay(request(`${url}/api/v1/machines`), "500 millis"),
+        ],
+        { concurrency: 2 },
+      )
+      assert.deepStrictEqual(problemOf(answer), [503, "Busy"])
+      assert.strictEqual(answer.headers.get("retry-after"), "1")
+      assert.strictEqual((yield* Effect.delay(request(`${url}/api/v1/machines`), "300 millis")).status, 200)
+    }),
+  )
+
+  it.live("four thousand connections are held, and the server goes on answering", () =>
+    Effect.gen(function* () {
+      const { url } = yield* served()
+      const port = Number(new URL(url).port)
+      const sockets = Array.from({ length: 4000 }, () => connect(port, "127.0.0.1"))
+      yield* Effect.promise(() =>
+        Promise.all(sockets.map((socket) => new Promise((resolve, reject) => socket.on("connect", resolve).on("error", reject)))),
+      )
+      assert.strictEqual((yield* request(`${url}/health/ready`)).status, 200)
+      for (const socket of sockets) socket.destroy()
+    }),
+  )
+})

@@ -1,0 +1,115 @@
+import { Event, Machine, RetryPolicy, Slot, State } from "@detent/machine"
+import { defineConfig } from "@detent/server"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
+import { request, served } from "../support/served.ts"
+
+const S = State({ Waiting: {}, Told: { text: Schema.String } })
+const E = Event({ Tell: { text: Schema.String } })
+
+/** Whether telling works is for the test to say. */
+const tellers = () => {
+  const world = { isBroken: true, told: [] as Array<string> }
+  const Teller = Machine.make({
+    name: "teller",
+    state: S,
+    event: E,
+    effects: Slot.Effects({ tell: { text: Schema.String } }),
+    initial: S.Waiting(),
+  })
+    .on(S.Waiting, E.Tell, S.Told)
+    .enter(S.Told, ({ state, effects }) => effects.tell({ text: state.text }))
+    .commands({ tell: { queue: "words", retry: RetryPolicy.exponential({ initialDelay: "5 millis", maxAttempts: 2 }) } })
+    .build({
+      tell: ({ text }) =>
+        Effect.suspend(() => (world.isBroken ? Effect.die(new Error("nobody listens")) : Effect.sync(() => void world.told.push(text)))),
+    })
+  return { world, config: defineConfig({ machines: [Teller] }) }
+}
+
+describe("commands over HTTP", () => {
+  it.live("that failed are listed, counted before they are retried, retried and skipped", () =>
+    Effect.gen(function* () {
+      const { world, config } = tellers()
+      const { client, url } = yield* served({ config })
+      const list = (status: "failed" | "completed" | "skipped") => client.commands.list({ query: { queue: "words", status } })
+      const until = (status: "failed" | "completed", count: number) =>
+        Effect.repeat(list(status), { until: ({ commands }) => commands.length === count, schedule: Schedule.spaced("20 millis") })
+      for (const id of ["a", "b", "c"]) {
+        yield* client.instances.start({ params: { machine: "teller" }, payload: { id } })
+        yield* client.instances.send({ params: { machine: "teller", id }, headers: {}, payload: { _tag: "Tell", text: `word ${id}` } })
+      }
+      const { commands } = yield* until("failed", 3)
+      const [first] = commands
+      assert.deepStrictEqual([first?.slot, first?.machine, first?.id, first?.attempts], ["tell", "teller", "a", 2])
+      assert.include(first?.problem ?? "", "nobody listens")
+      assert.notInclude(JSON.stringify(first), "word a")
+
+      const key = first?.key ?? ""
+      const skipped = yield* client.commands.skip({ params: { key }, payload: { reason: "nobody needs it" } })
+      assert.deepStrictEqual([skipped.status, skipped.problem], ["skipped", "nobody needs it"])
+      const again = yield* Effect.flip(client.commands.retry({ params: { key } }))
+      assert.strictEqual(again._tag, "Conflict")
+
+      const counted = yield* client.commands.retryAll({ payload: { machine: "teller", dryRun: true } })
+      assert.deepStrictEqual(counted, { count: 2, dryRun: true })
+      assert.strictEqual((yield* list("failed")).commands.length, 2)
+      world.isBroken = false
+      const retried = yield* client.commands.retryAll({ payload: { machine: "teller" } })
+      assert.strictEqual(retried.count, 2)
+      yield* until("completed", 2)
+      assert.deepStrictEqual([...world.told].sort(), ["word b", "word c"])
+      const { queues } = yield* client.commands.queues()
+      assert.deepStrictEqual(queues.find(({ queue }) => queue === "words")?.counts, { completed: 2, skipped: 1 })
+      const missing = yield* request(`${url}/api/v1/commands/none`)
+      assert.strictEqual(missing.status, 404)
+    }),
+  )
+
+  it.live("of a queue that is paused wait until it is resumed", () =>
+    Effect.gen(function* () {
+      const { world, config } = tellers()
+      world.isBroken = false
+      const { client } = yield* served({ config })
+      yield* client.commands.pause({ params: { queue: "words" } })
+      yield* client.instances.start({ params: { machine: "teller" }, payload: { id: "a" } })
+      yield* client.instances.send({ params: { machine: "teller", id: "a" }, headers: {}, payload: { _tag: "Tell", text: "later" } })
+      yield* Effect.sleep("200 millis")
+      assert.deepStrictEqual(world.told, [])
+      const { commands } = yield* client.instances.commands({ params: { machine: "teller", id: "a" } })
+      assert.deepStrictEqual(
+        commands.map(({ status }) => status),
+        ["pending"],
+      )
+      yield* client.commands.resume({ params: { queue: "words" } })
+      yield* Effect.repeat(
+        Effect.sync(() => world.told.length),
+        { until: (count) => count === 1, schedule: Schedule.spaced("20 millis") },
+      )
+    }),
+  )
+})
+
+describe("health and metrics", () => {
+  it.live("tell that it lives, that it is ready, and what it does", () =>
+    Effect.gen(function* () {
+      const { client, url } = yield* served()
+      assert.deepStrictEqual(yield* client.live(), { status: "live" })
+      const ready = yield* client.ready()
+      assert.deepStrictEqual([ready.status, ready.database, ready.role], ["ready", "Sqlite", "work"])
+      yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
+      yield* client.instances.send({ params: { machine: "tally", id: "one" }, headers: {}, payload: { _tag: "Add", by: 1 } })
+      const metrics = yield* request(`${url}/metrics`)
+      assert.match(metrics.type, /^text\/plain; version=0\.0\.4/)
+      for (const name of ["detent_events_total", "detent_commits_total", "detent_instances_live", "detent_resident_bytes"]) {
+        assert.match(metrics.text, new RegExp(`^${name}(\\{[^}]*\\})? [0-9.]+$`, "m"))
+      }
+      const docs = yield* request(`${url}/docs`)
+      assert.match(docs.type, /^text\/html/)
+      const described = yield* request(`${url}/openapi.json`)
+      assert.strictEqual(JSON.parse(described.text).openapi, "3.1.0")
+    }),
+  )
+})

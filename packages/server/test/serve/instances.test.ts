@@ -1,0 +1,116 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { json, request, served } from "../support/served.ts"
+
+const key = { machine: "tally", id: "one" }
+
+describe("instances over HTTP", () => {
+  it.live("are started, sent events, listed, and looked at at any moment of their history", () =>
+    Effect.gen(function* () {
+      const { client } = yield* served()
+      const started = yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
+      assert.deepStrictEqual(started.state, { _tag: "Open", count: 0, pin: "•••" })
+      const sent = yield* client.instances.send({ params: key, headers: {}, payload: { _tag: "Add", by: 3 } })
+      assert.deepStrictEqual([sent.outcome, sent.state], ["Stay", { _tag: "Open", count: 3, pin: "•••" }])
+      yield* client.instances.send({ params: key, headers: {}, payload: { _tag: "Add", by: 4 } })
+      const asked = yield* client.instances.send({ params: key, headers: {}, payload: { _tag: "Count" } })
+      assert.strictEqual(asked.answer, 7)
+
+      const { instances } = yield* client.instances.list({ query: { machine: "tally", state: "Open" } })
+      assert.deepStrictEqual(
+        instances.map(({ id, sequence }) => [id, sequence]),
+        [["one", 3]],
+      )
+      const { entries, next } = yield* client.instances.history({ params: key, query: { limit: 2 } })
+      assert.deepStrictEqual(
+        entries.map(({ sequence, event, state }) => [sequence, event._tag, state["count"]]),
+        [
+          [1, "Add", 3],
+          [2, "Add", 7],
+        ],
+      )
+      assert.strictEqual(next, 2)
+      const { state } = yield* client.instances.stateAt({ params: { ...key, sequence: 1 } })
+      assert.deepStrictEqual(state, { _tag: "Open", count: 3, pin: "•••" })
+      const legal = yield* client.instances.legalEvents({ params: key })
+      assert.deepStrictEqual(
+        legal.events.map(({ event }) => event),
+        ["Add", "Pause", "Close", "Count"],
+      )
+    }),
+  )
+
+  it.live("111 the same Idempotency-Key is the original, and changes nothing", () =>
+    Effect.gen(function* () {
+      const { client } = yield* served()
+      yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
+      const send = (by: number) =>
+        client.instances.send({ params: key, headers: { "idempotency-key": "k-1" }, payload: { _tag: "Add", by } })
+      const first = yield* send(5)
+      assert.deepStrictEqual(yield* send(5), first)
+      const { state } = yield* client.instances.get({ params: key })
+      assert.strictEqual(state["count"], 5)
+    }),
+  )
+
+  it.live("have timers and commands that can be looked at", () =>
+    Effect.gen(function* () {
+      const { client } = yield* served()
+      yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
+      yield* client.instances.send({ params: key, headers: {}, payload: { _tag: "Pause" } })
+      const { timers } = yield* client.instances.timers({ params: key })
+      assert.deepStrictEqual(
+        timers.map(({ name }) => name),
+        ["paused too long"],
+      )
+      assert.deepStrictEqual(yield* client.instances.commands({ params: key }), { commands: [] })
+    }),
+  )
+
+  it.live("may have any id, slashes and all", () =>
+    Effect.gen(function* () {
+      const { client, url } = yield* served()
+      const id = "a/b c?d#ü%2F"
+      yield* client.instances.start({ params: { machine: "tally" }, payload: { id } })
+      assert.strictEqual((yield* client.instances.get({ params: { machine: "tally", id } })).id, id)
+      const { status } = yield* request(`${url}/api/v1/instances/tally/${encodeURIComponent(id)}`)
+      assert.strictEqual(status, 200)
+    }),
+  )
+
+  it.live.each([
+    ["an unknown machine", "nothing/one", 404, "MachineNotFound", "GET /api/v1/machines"],
+    ["an Effect workflow", "workflow%2Fextraction/one", 404, "NotAMachine", "Effect workflow"],
+    ["an unknown instance", "tally/nobody", 404, "InstanceNotFound", "start it first"],
+    ["an unknown sequence", "tally/one/states/99", 404, "SequenceNotReached", "from 0 to 0"],
+    ["a sequence that is no number", "tally/one/states/x", 400, "ParamsInvalid", "a whole number from 0 on"],
+  ] as const)("refuses %s with what to do", ([, path, status, kind, advice]) =>
+    Effect.gen(function* () {
+      const { client, url } = yield* served()
+      yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
+      const answer = yield* request(`${url}/api/v1/instances/${path}`)
+      const problem = JSON.parse(answer.text)
+      assert.deepStrictEqual([answer.status, answer.type, problem.type], [status, "application/problem+json", `urn:detent:problem:${kind}`])
+      assert.include(problem.detail, advice)
+    }),
+  )
+
+  it.live.each([
+    ["an event it does not know", { _tag: "Fly" }, 422, "InvalidEvent", "Add, Pause"],
+    ["a field of the wrong type", { _tag: "Add", by: "three" }, 422, "InvalidEvent", "by"],
+    ["what the state has no transition for", { _tag: "Resume" }, 409, "InvalidTransition", "it accepts"],
+    ["what a decision refuses", { _tag: "Add", by: 0 }, 409, "TransitionRefused", "adding nothing"],
+    ["what has no tag", { by: 3 }, 400, "PayloadInvalid", "_tag"],
+  ] as const)("refuses %s", ([, event, status, kind, advice]) =>
+    Effect.gen(function* () {
+      const { client, url } = yield* served()
+      yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
+      const answer = yield* request(`${url}/api/v1/instances/tally/one/events`, json(event))
+      const problem = JSON.parse(answer.text)
+      assert.deepStrictEqual([answer.status, answer.type, problem.type], [status, "application/problem+json", `urn:detent:problem:${kind}`])
+      assert.include(problem.detail, advice)
+      const { state } = yield* client.instances.get({ params: key })
+      assert.strictEqual(state["count"], 0)
+    }),
+  )
+})

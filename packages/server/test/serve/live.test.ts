@@ -1,0 +1,185 @@
+import { cp, readFile, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { pathToFileURL } from "node:url"
+import { StorageFolder } from "@detent/knowledge"
+import { client as clients } from "@detent/server"
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { openEvents } from "../support/eventStream.ts"
+import { corpusFolder, smallManifest } from "../support/manifest.ts"
+import { corpus, request, served, temporaryFolder } from "../support/served.ts"
+
+const key = { machine: "tally", id: "one" }
+const add = (by: number) => ({ params: key, headers: {}, payload: { _tag: "Add", by } })
+
+describe("live streams of an instance", () => {
+  it.live("tell of every event it takes, and a stream that broke off goes on where it was", () =>
+    Effect.gen(function* () {
+      const { client, url } = yield* served()
+      yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
+      yield* client.instances.send(add(1))
+      const address = `${url}/api/v1/instances/tally/one/events`
+      const broken = yield* Scope.make()
+      const first = yield* Scope.provide(openEvents(address), broken)
+      assert.strictEqual(first.response.headers["content-type"], "text/event-stream")
+      yield* client.instances.send(add(2))
+      const seen = yield* first.until(({ id }) => id === "2")
+      assert.deepStrictEqual([seen.event, seen.data.event, seen.data.sequence], ["event", "Add", 2])
+      yield* Scope.close(broken, Exit.void)
+      for (const by of [3, 4, 5]) yield* client.instances.send(add(by))
+      const second = yield* openEvents(address, { "last-event-id": seen.id })
+      yield* second.until(({ id }) => id === "5")
+      yield* client.instances.send(add(6))
+      yield* second.until(({ id }) => id === "6")
+      assert.deepStrictEqual(
+        second.events.map(({ id }) => id),
+        ["3", "4", "5", "6"],
+      )
+    }),
+  )
+
+  it.live(
+    "tell all of a long history to who asks from the beginning, in order and once",
+    () =>
+      Effect.gen(function* () {
+        const { client, url } = yield* served()
+        yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
+        yield* Effect.forEach(
+          Array.from({ length: 700 }, (_, index) => index + 1),
+          (by) => client.instances.send(add(by)),
+          { concurrency: 64, discard: true },
+        )
+        const stream = yield* openEvents(`${url}/api/v1/instances/tally/one/events`, { "last-event-id": "0" })
+        yield* stream.until(({ id }) => id === "700")
+        assert.deepStrictEqual(
+          stream.events.map(({ id }) => Number(id)),
+          Array.from({ length: 700 }, (_, index) => index + 1),
+        )
+      }),
+    90_000,
+  )
+
+  it.live("are not opened for an instance that is not there, nor from a place that is none", () =>
+    Effect.gen(function* () {
+      const { url } = yield* served()
+      const unknown = yield* request(`${url}/api/v1/instances/tally/nobody/events`)
+      assert.deepStrictEqual([unknown.status, unknown.type], [404, "application/problem+json"])
+      const misplaced = yield* request(`${url}/api/v1/instances/tally/nobody/events`, { headers: { "last-event-id": "latest" } })
+      assert.strictEqual(misplaced.status, 400)
+    }),
+  )
+
+  it.live(
+    "cost nothing for a reader that stops reading, and do not hold up the others",
+    () =>
+      Effect.gen(function* () {
+        const { client, url } = yield* served()
+        yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
+        const address = `${url}/api/v1/instances/tally/one/events`
+        const stopped = yield* Effect.all(Array.from({ length: 20 }, () => openEvents(address)))
+        for (const { response } of stopped) response.pause()
+        const reading = yield* openEvents(address)
+        const before = process.memoryUsage().external
+        yield* Effect.forEach(
+          Array.from({ length: 1500 }, (_, index) => index + 1),
+          (by) => client.instances.send(add(by)),
+          { concurrency: 64, discard: true },
+        )
+        yield* reading.until(({ id }) => id === "1500")
+        // What is there for all of them is there once.
+        assert.isBelow(process.memoryUsage().external - before, 20_000_000)
+        // Who goes on reading gets all of it.
+        const [late] = stopped
+        late?.response.resume()
+        yield* late?.until(({ id }) => id === "1500") ?? Effect.void
+        assert.strictEqual(late?.events.length, 1500)
+      }),
+    90_000,
+  )
+})
+
+describe("live streams of a batch", () => {
+  it.live("begin with where it stands, tell whatever it tells, and go on after Last-Event-ID", () =>
+    Effect.gen(function* () {
+      const { client, url } = yield* served()
+      const { batchId } = yield* client.batches.start({ headers: {}, payload: { folder: corpusFolder, manifest: smallManifest as never } })
+      const address = `${url}/api/v1/batch/${batchId}/events`
+      const [one, two] = yield* Effect.all([openEvents(address), openEvents(address)])
+      yield* one.until(({ event }) => event === "BatchCompleted")
+      yield* two.until(({ event }) => event === "BatchCompleted")
+      assert.strictEqual(one.events[0]?.event, "status")
+      assert.strictEqual(one.events[0]?.data.batchId, batchId)
+      const again = yield* openEvents(address, { "last-event-id": "0" })
+      yield* again.until(({ event }) => event === "BatchCompleted")
+      const tags = again.events.map(({ event }) => event)
+      assert.strictEqual(tags[0], "BatchCreated")
+      assert.deepStrictEqual(tags.filter((tag) => tag === "DocumentCompleted").length, 2)
+      const ids = again.events.map(({ id }) => Number(id))
+      assert.deepStrictEqual(
+        ids,
+        [...ids].sort((a, b) => a - b),
+      )
+      // What the live readers saw is what is told from the log, but for progress of which only the latest is kept.
+      const told = new Set(again.events.map(({ id }) => id))
+      for (const { id, event } of one.events.slice(1)) assert.isTrue(told.has(id) || event === "StageProgress", event)
+    }),
+  )
+
+  it.live("come to their end when the server is stopped", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const { client, url } = yield* Scope.provide(served(), scope)
+      yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
+      const stream = yield* openEvents(`${url}/api/v1/instances/tally/one/events`)
+      yield* Scope.close(scope, Exit.void)
+      yield* stream.ended
+    }),
+  )
+
+  it.live(
+    "come to their end when the server is stopped, as procedures too, over HTTP and WebSocket",
+    () =>
+      Effect.gen(function* () {
+        const documents = yield* temporaryFolder
+        const text = yield* Effect.promise(() => readFile(join(corpus, "documents/ada-sol.txt"), "utf8"))
+        yield* Effect.promise(() => cp(join(corpus, "ontology.ttl"), join(documents, "ontology.ttl")))
+        const names = Array.from({ length: 300 }, (_, index) => `${index}.txt`)
+        for (const name of names) yield* Effect.promise(() => writeFile(join(documents, name), `${text}\n\n${name}\n`))
+        const scope = yield* Scope.make()
+        // It would wait for them for longer than this test may take.
+        const { url } = yield* Scope.provide(
+          served({
+            readable: [documents],
+            serve: { limits: { stopTimeout: "10 minutes" } },
+            knowledge: { workflow: { drainTimeout: "1 second" } },
+          }),
+          scope,
+        )
+        const http = yield* clients.makeRpcClient({ url })
+        const socket = yield* clients.makeRpcSocketClient({ url })
+        const { batchId } = yield* http.batch_start({
+          folder: StorageFolder.make(`${pathToFileURL(documents).href}/`),
+          manifest: { targetNamespace: "coast", ontology: "ontology.ttl", documents: names.map((source) => ({ source })) } as never,
+        })
+        const watching = yield* Effect.forEach([http, socket], (client) =>
+          Effect.gen(function* () {
+            const begun = yield* Deferred.make<void>()
+            const fiber = yield* Effect.forkChild(
+              Effect.exit(Stream.runForEach(client.batch_streamProgress({ batchId }), () => Deferred.succeed(begun, undefined))),
+            )
+            yield* Deferred.await(begun)
+            return fiber
+          }),
+        )
+        yield* Scope.close(scope, Exit.void)
+        const [overHttp] = watching
+        if (overHttp !== undefined) yield* Fiber.join(overHttp)
+      }),
+    90_000,
+  )
+})

@@ -1,0 +1,81 @@
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { client as clients, defineConfig, Home, observability, Server, serve } from "@detent/server"
+import { assert, describe, it } from "@effect/vitest"
+import * as Console from "effect/Console"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { openEvents } from "../support/eventStream.ts"
+import { served } from "../support/served.ts"
+import { Tally } from "../support/Tally.ts"
+
+const key = { machine: "tally", id: "one" }
+
+describe("a server that only observes", () => {
+  it.live("shows what another process does, also live, and refuses to change anything", () =>
+    Effect.gen(function* () {
+      const working = yield* served()
+      yield* working.client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
+      const home = Home.open({ data: working.data, role: "observe", config: defineConfig({ machines: [Tally] }) })
+      const { url } = Context.get(yield* Layer.build(Layer.provide(serve({ port: 0 }), home)), Server)
+      const client = yield* clients.makeClient({ url })
+      const stream = yield* openEvents(`${url}/api/v1/instances/tally/one/events`)
+      for (const by of [1, 2, 3]) {
+        yield* working.client.instances.send({ params: key, headers: {}, payload: { _tag: "Add", by } })
+        // The answer that was given before is not given again.
+        assert.strictEqual((yield* client.instances.get({ params: key })).sequence, by)
+      }
+      yield* stream.until(({ id }) => id === "3")
+      const refused = yield* Effect.flip(client.instances.send({ params: key, headers: {}, payload: { _tag: "Close" } }))
+      assert.strictEqual(refused._tag, "Conflict")
+      assert.include(refused.message, "only observes")
+      assert.strictEqual((yield* client.ready()).role, "observe")
+    }),
+  )
+})
+
+describe("what a server tells of itself", () => {
+  it.live("goes to a collector as traces, metrics and logs, and to standard output as lines of JSON", () =>
+    Effect.gen(function* () {
+      const received = new Map<string, string>()
+      const collector = yield* Effect.acquireRelease(
+        Effect.promise(
+          () =>
+            new Promise<ReturnType<typeof createServer>>((resolve) => {
+              const server = createServer((request, response) => {
+                let text = ""
+                request.on("data", (chunk) => {
+                  text += chunk
+                })
+                request.on("end", () => {
+                  received.set(request.url ?? "", `${received.get(request.url ?? "") ?? ""}${text}`)
+                  response.end("{}")
+                })
+              })
+              server.listen(0, "127.0.0.1", () => resolve(server))
+            }),
+        ),
+        (server) => Effect.sync(() => server.close()),
+      )
+      const lines: Array<string> = []
+      const console = { ...globalThis.console, log: (line: unknown) => void lines.push(String(line)) }
+      const otlp = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`
+      yield* Effect.gen(function* () {
+        const { client } = yield* served()
+        yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
+        yield* client.instances.get({ params: key })
+        yield* Effect.logInfo("served")
+      }).pipe(
+        Effect.scoped,
+        Effect.provide(observability({ isTerminal: false, otlp })),
+        Effect.provideService(Console.Console, console as never),
+      )
+      assert.include(received.get("/v1/traces") ?? "", "/api/v1/instances/:machine/:id")
+      assert.include(received.get("/v1/metrics") ?? "", "detent_events_total")
+      assert.include(received.get("/v1/logs") ?? "", "served")
+      const logged = lines.find((line) => line.includes("served")) ?? ""
+      assert.strictEqual(JSON.parse(logged).message, "served")
+    }),
+  )
+})

@@ -1,0 +1,104 @@
+import { readdir, readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { writeItemFile } from "@detent/uploads/generate"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import { request, served, temporaryFolder } from "../support/served.ts"
+
+const items = (count: number, bad: Record<string, number> = {}) =>
+  Effect.gen(function* () {
+    const file = join(yield* temporaryFolder, "items.json")
+    yield* Effect.promise(() => writeItemFile(file, { items: count, bad }))
+    return yield* Effect.promise(() => readFile(file))
+  })
+
+const form = (bytes: Uint8Array<ArrayBuffer> | string, name = "items.json") => {
+  const body = new FormData()
+  body.append("note", "before the file")
+  body.append("file", new Blob([bytes], { type: "application/json" }), name)
+  return body
+}
+
+const send = (url: string, body: FormData, headers: Record<string, string> = {}) =>
+  request(`${url}/api/v1/uploads`, { method: "POST", body, headers })
+
+describe("uploads over HTTP", () => {
+  it.live("take a file, store its items, and retry what failed once it is corrected", () =>
+    Effect.gen(function* () {
+      const { client, url } = yield* served()
+      const answer = yield* send(url, form(yield* items(200, { missing_type: 0.05 })))
+      assert.strictEqual(answer.status, 202)
+      const { batchId } = JSON.parse(answer.text)
+      const resting = Effect.repeat(client.uploads.get({ params: { batchId } }), {
+        until: ({ isResting, state }) => isResting && state !== "uploaded",
+        schedule: Schedule.spaced("50 millis"),
+      })
+      const status = yield* resting
+      assert.strictEqual(status.state, "partially_completed")
+      assert.strictEqual(status.items.stored + status.items.failed, 200)
+      assert.strictEqual(status.errors[0]?.reason, "missing_type")
+      const { items: failed } = yield* client.uploads.items({ params: { batchId }, query: { state: "failed", limit: 1000 } })
+      assert.strictEqual(failed.length, status.items.failed)
+      for (const { index, hnId = 1_000_000 + index } of failed) {
+        yield* client.uploads.correct({
+          params: { batchId, index },
+          payload: { id: hnId, type: "comment", by: "editor", text: "repaired" },
+        })
+      }
+      yield* client.uploads.retry({ params: { batchId } })
+      assert.strictEqual((yield* resting).items.stored, 200)
+      const { items: found } = yield* client.uploads.search({ query: { by: "editor", limit: 1000 } })
+      assert.strictEqual(found.length, failed.length)
+      const { uploads } = yield* client.uploads.list({ query: {} })
+      assert.deepStrictEqual(
+        uploads.map((one) => one.fileName),
+        ["items.json"],
+      )
+    }),
+  )
+
+  it.live("111 the same Idempotency-Key is the same upload, and the same file without one is refused", () =>
+    Effect.gen(function* () {
+      const { client, url } = yield* served()
+      const bytes = yield* items(20)
+      const headers = { "idempotency-key": "upload-1" }
+      const first = yield* send(url, form(bytes), headers)
+      const second = yield* send(url, form(bytes), headers)
+      assert.deepStrictEqual([first.status, second.status], [202, 202])
+      assert.strictEqual(JSON.parse(first.text).batchId, JSON.parse(second.text).batchId)
+      const third = yield* send(url, form(bytes))
+      assert.strictEqual(third.status, 409)
+      assert.include(JSON.parse(third.text).detail, "force")
+      assert.strictEqual((yield* client.uploads.list({ query: {} })).uploads.length, 1)
+    }),
+  )
+
+  it.live.each([
+    ["a form without a file", () => new FormData(), 422, "FileMissing"],
+    ["a file that is no JSON", () => form("%PDF-1.7", "items.pdf"), 415, "UnsupportedContentType"],
+  ] as const)("refuse %s", ([, body, status, kind]) =>
+    Effect.gen(function* () {
+      const { url } = yield* served()
+      const form = body()
+      if (kind === "FileMissing") form.append("note", "nothing else")
+      const answer = yield* send(url, form)
+      const problem = JSON.parse(answer.text)
+      assert.deepStrictEqual([answer.status, answer.type], [status, "application/problem+json"])
+      assert.strictEqual(problem.type, `urn:detent:problem:${kind}`)
+    }),
+  )
+
+  it.live("keep nothing of a file that is too large, and name no file after what a client calls it", () =>
+    Effect.gen(function* () {
+      const { url, data } = yield* served({ uploads: { maxFileBytes: 10_000 } })
+      const answer = yield* send(url, form(yield* items(500)))
+      assert.deepStrictEqual([answer.status, answer.type], [413, "application/problem+json"])
+      const good = yield* send(url, form(yield* items(5), "../../../escaped.json"))
+      assert.strictEqual(good.status, 202)
+      const kept = yield* Effect.promise(() => readdir(join(data, "uploads")))
+      assert.strictEqual(kept.length, 1)
+      assert.isTrue(kept[0]?.startsWith(JSON.parse(good.text).batchId))
+    }),
+  )
+})
