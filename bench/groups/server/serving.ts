@@ -24,7 +24,7 @@ const program = Effect.gen(function* () {
   if (role === "work") yield* order
   const { port } = yield* Server
   console.log(JSON.stringify({ port }))
-  yield* Effect.never
+  return yield* Effect.never
 })
 const home = Home.open({ data, role: role === "work" ? "work" : "observe", config: defineConfig({ machines: [Order] }) })
 // Its parent's end is its end; before that it tells how much memory it had at most.

@@ -19,7 +19,7 @@ const program = Effect.gen(function* () {
   console.log(JSON.stringify({ batchId: id }))
   yield* batches.awaitEnd(id)
   // What it told last is still on its way to the log.
-  yield* Effect.never
+  return yield* Effect.never
 })
 process.stdin.on("end", () => process.exit()).resume()
 await Effect.runPromise(Effect.provide(program, Home.open({ data, role: "work", readable: [documents] })))

@@ -10,8 +10,8 @@ import type { CommandsService } from "./Commands.ts"
 import type { EngineCore } from "./EngineCore.ts"
 
 /** A program registers its machines when it starts. */
-const firstLookMillis = 5000
-const intervalMillis = 60_000
+const firstLookMillis = 60_000
+const intervalMillis = 300_000
 
 /** Whoever has registered the machine would have come by now: twice what a sweeper sleeps, or a claim lasts. */
 const patienceMillis = 30_000

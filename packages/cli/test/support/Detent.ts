@@ -98,9 +98,13 @@ export const decoded = <A>(schema: Schema.Codec<A, unknown>, text: string): Read
     .filter((line) => line !== "")
     .map((line) => Schema.decodeUnknownSync(Schema.toCodecJson(schema))(JSON.parse(line)))
 
+const folders: Array<string> = []
+
+afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))))
+
 /** A folder of the test's own, gone when the tests of the file are over. */
 export const temporaryFolder = async (): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), "detent-cli-"))
-  afterAll(() => rm(folder, { recursive: true, force: true }))
+  folders.push(folder)
   return folder
 }

@@ -33,7 +33,7 @@ it.effect("91 are told once, with the next step; but not by an engine that leave
     for (const id of ["a", "b"]) yield* (yield* requesting.start(order, id)).send(E.Ask())
     yield* open("worker", {})
     yield* open("other", { worker: false })
-    for (let second = 0; second < 300; second++) yield* TestClock.adjust("1 second")
+    for (let second = 0; second < 700; second++) yield* TestClock.adjust("1 second")
     expect(lines).toEqual({
       worker: [
         "nobody executes the commands of machine card-order, and it is not registered here: `yield* engine.register(CardOrder)` when the process starts",

@@ -142,7 +142,7 @@ describe("a configuration", () => {
 
   it.live("whose layers cannot be built keeps the home from opening, and says so", () =>
     Effect.gen(function* () {
-      const layers = Layer.effect(Bell, Effect.fail(new Error("the bell is out of order")))
+      const layers = Layer.effect(Bell, Effect.fail("the bell is out of order"))
       const open = Home.open({ data: yield* folder, role: "work", config: defineConfig({ machines: [Alarm], layers }) })
       const error = yield* Effect.flip(Effect.provide(Effect.void, open))
       assert.include(String(error), "the bell is out of order")

@@ -24,7 +24,7 @@ export const unserved = ({ describe, test }: Kit) =>
           Effect.sync(() => lines),
           (told) => told.length > 0,
         )
-        for (let minute = 0; minute < 5; minute++) yield* rig.pass("1 minute")
+        for (let minute = 0; minute < 15; minute++) yield* rig.pass("1 minute")
         expect(lines).toEqual([
           "nobody fires the due timers of machine call, and it is not registered here: `yield* engine.register(Call)` when the process starts",
         ])
