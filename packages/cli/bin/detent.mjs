@@ -24,7 +24,10 @@ switch (line._tag) {
     break
   }
   case "Wrong":
-    usage(line.problem, line.topic)
+    if (line.isHelpful) {
+      process.stderr.write(`detent: ${line.problem}\n\n${help(line.topic, bold(process.stderr))}`)
+      process.exitCode = ExitCode.usage
+    } else usage(line.problem, line.topic)
     break
   case "Run":
     if (line.command.name === "completions") {

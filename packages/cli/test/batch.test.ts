@@ -1,4 +1,4 @@
-import { cp, mkdir, readFile, writeFile } from "node:fs/promises"
+import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { BatchApi } from "@detent/server/api"
 import { assert, beforeAll, describe, it } from "vitest"
@@ -44,7 +44,11 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
     assert.strictEqual(asked.out, "name\nHarbour Lights\n")
     const json = await run(["graph", "query", "-", "--json"], { cwd, input: `ASK { ?x ${label} "Harbour Lights" }` })
     assert.strictEqual(JSON.parse(json.out).boolean, true)
-    assert.strictEqual((await detent("graph", "query", "SELECT nonsense")).code, 2)
+    const unfinished = await detent("graph", "query", "SELECT * { ?s ?p ")
+    assert.strictEqual(unfinished.code, 2)
+    assert.match(unfinished.err, /refused at 1:18 \(line:column\): expected one of \S+, \S+, \S+, \S+, \S+ and others; /)
+    assert.include((await detent("graph", "query", "CLEAR ALL")).err, "only SELECT, ASK, CONSTRUCT, DESCRIBE")
+    assert.strictEqual((await detent("batch", "list", "--state", "Failed")).err, "no batch is Failed\n")
     const stats = JSON.parse((await detent("graph", "stats", "--json")).out)
     assert.isAbove(stats.triples, 1000)
     const relations = await detent("graph", "export", "--format", "relations")
@@ -71,8 +75,8 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
     assert.include(bare.err, "--ontology FILE")
     assert.strictEqual(nowhere.code, 3)
     assert.strictEqual(noId.code, 2)
-    assert.strictEqual(unknown.code, 1)
-    assert.include(unknown.err, "none.ttl")
+    assert.strictEqual(unknown.code, 2)
+    assert.include(unknown.err, "--ontology none.ttl: there is no such file")
   })
 
   it("that cannot read every document finishes in part, and says which failed", async () => {
@@ -126,7 +130,11 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
   })
 
   it("can be watched and cancelled from another terminal, and gone on with", async () => {
-    const running = start([...runLetters, "--concurrency", "4", "--data", "shared", "--json"], { cwd })
+    // So many that nobody comes too late to watch.
+    const cwd = await temporaryFolder()
+    const detent = (...args: ReadonlyArray<string>) => run(args, { cwd })
+    await manyDocuments(cwd, 40)
+    const running = start([...runLetters, "--concurrency", "1", "--data", "shared", "--json"], { cwd })
     await running.until("Extracting")
     const id = statuses(running.out)[0]?.batchId ?? ""
     const watching = start(["batch", "watch", id, "--data", "shared"], { cwd })
@@ -144,7 +152,9 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
     assert.strictEqual((await watching.ended).code, 1)
     const resumed = await detent("batch", "resume", id, "--data", "shared")
     assert.strictEqual(resumed.code, 0, resumed.err)
-    assert.strictEqual(await graphOf("shared", "letters"), await graphOf("stopped", "letters"))
+    const shown = statuses((await detent("batch", "show", id, "--data", "shared", "--json")).out)[0]
+    assert.deepInclude(shown, { state: "Completed", percent: 100 })
+    assert.strictEqual(shown?.outcome?.documentsProcessed, (await readdir(join(cwd, "letters"))).length)
   })
 
   it("shows a bar in a terminal, drawn over itself; Ctrl-C there stops it, too", async () => {

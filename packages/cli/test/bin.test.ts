@@ -41,6 +41,9 @@ describe("the detent command", { timeout: 60_000 }, () => {
     assert.include(err, "did you mean batch run?")
     assert.include(err, "detent batch --help")
     assert.strictEqual((await detent(["help", "nothing"])).code, 2)
+    const alone = await detent(["batch"])
+    assert.strictEqual(alone.code, 2)
+    assert.include(alone.err, "batch run SOURCE")
   })
 
   it("ends with 3 where there is nothing, and makes nothing", async () => {

@@ -9,6 +9,7 @@ import { linkPackages } from "./support/Project.ts"
 
 let folder = ""
 const tools = join(dirname(bin), "../../../node_modules/.bin")
+const toolsFirst = `${tools}:${process.env["PATH"]}`
 const run = promisify(execFile)
 
 beforeAll(async () => {
@@ -18,20 +19,21 @@ beforeAll(async () => {
 /** A script of the project, as npm runs it: with the project's own tools first in the path. */
 const script = (cwd: string, name: string) => {
   const { scripts } = JSON.parse(readFileSync(join(cwd, "package.json"), "utf8"))
-  return run("sh", ["-c", scripts[name]], { cwd, env: { ...process.env, PATH: `${tools}:${process.env["PATH"]}` } })
+  return run("sh", ["-c", scripts[name]], { cwd, env: { ...process.env, PATH: toolsFirst } })
 }
 
 const made = async (template: string) => {
   const { code, out, err } = await detent(["init", `my ${template}`, "--template", template, "--json"], { cwd: folder })
   assert.strictEqual(code, 0, err)
   const cwd = join(folder, `my ${template}`)
-  await linkPackages(cwd)
   return { cwd, files: JSON.parse(out).files as ReadonlyArray<string> }
 }
 
 describe("detent init", { timeout: 120_000 }, () => {
   it("makes an order that goes on from start to start, with a test of its own", async () => {
     const { cwd, files } = await made("order")
+    // From a clone the project depends on the clone, so there is nothing to download.
+    await run("npm", ["install", "--offline", "--no-audit", "--no-fund"], { cwd })
     assert.includeMembers([...files], [".gitignore", "README.md", "detent.config.ts", "package.json", "src/Order.ts"])
     assert.strictEqual(JSON.parse(readFileSync(join(cwd, "package.json"), "utf8")).name, "my-order")
     assert.include((await script(cwd, "start")).stdout, "Placed → Paid")
@@ -39,16 +41,23 @@ describe("detent init", { timeout: 120_000 }, () => {
     assert.include((await detent(["worker", "--until-idle"], { cwd })).out, "mail: Your lamp is on its way")
     assert.match((await detent(["instance", "history", "order-1"], { cwd })).out, /Ship +Paid +Shipped/)
     assert.include((await script(cwd, "test")).stdout, "pass 2")
+    const checked = await detent(["machine", "check", "order", "--json"], { cwd })
+    assert.deepInclude(JSON.parse(checked.out), { checked: 0, ended: 1, failing: [] })
+    const lines = readFileSync(join(dirname(bin), "../../../README.md"), "utf8").match(/^detent instance (start|send) .*$/gm) ?? []
+    assert.isAbove(lines.length, 2)
+    for (const line of lines) await run("sh", ["-c", `node_modules/.bin/${line}`], { cwd, env: { ...process.env, PATH: toolsFirst } })
   })
 
   it("makes a folder of documents that becomes a graph", async () => {
     const { cwd } = await made("documents")
+    await linkPackages(cwd)
     assert.match((await script(cwd, "start")).stdout, /state +Completed/)
     assert.strictEqual(JSON.parse((await detent(["graph", "stats", "--json"], { cwd })).out).namespace, "coast")
   })
 
   it("makes files of items that are uploaded", async () => {
     const { cwd } = await made("uploads")
+    await linkPackages(cwd)
     assert.match((await script(cwd, "start")).stdout, /1000 stored, 0 refused/)
     assert.strictEqual((await detent(["upload", "run", "mixed.jsonl"], { cwd })).code, 5)
   })

@@ -27,7 +27,9 @@ describe("instances of a machine of one's own", { timeout: 120_000 }, () => {
   it("are started with the fields of their first state, once", async () => {
     const begun = await detent("instance", "start", "lamp", "hall", "--with", '{"pin":"4711"}', "--json")
     assert.deepStrictEqual(decoded(Standing, begun.out)[0]?.state, { _tag: "Off", pin: "•••" })
-    assert.strictEqual((await detent("instance", "start", "lamp", "hall", "--with", '{"pin":"4711"}')).code, 4)
+    const second = await detent("instance", "start", "lamp", "hall", "--with", '{"pin":"4711"}')
+    assert.strictEqual(second.code, 4)
+    assert.include(second.err, "see `detent instance show hall`")
     const without = await detent("instance", "start", "lamp", "attic")
     assert.strictEqual(without.code, 2)
     assert.include(without.err, "detent machine show lamp")
@@ -41,6 +43,15 @@ describe("instances of a machine of one's own", { timeout: 120_000 }, () => {
     assert.include(sent.err, "it accepts Rest")
     const again = await detent("instance", "send", "lamp/hall", "Switch", "--with", '{"level":3}', "--key", "k-1", "--json")
     assert.include(JSON.parse(again.out), { sequence: 1, status: "running" })
+    assert.include(again.err, "answered from key k-1: event 1, Switch, was sent before")
+    const [otherEvent, otherFields] = await Promise.all([
+      detent("instance", "send", "hall", "Rest", "--key", "k-1"),
+      detent("instance", "send", "hall", "Switch", "--with", '{"level":4}', "--key", "k-1"),
+    ])
+    assert.strictEqual(otherEvent.code, 1)
+    assert.include(otherEvent.err, "key k-1 of lamp/hall is that of event 1, Switch; nothing was sent")
+    assert.strictEqual(otherFields.code, 1)
+    assert.include(otherFields.err, "Switch with other fields")
   })
 
   it("refuse what does not fit: 4 for another state's event, 2 for wrong fields, 3 for another id", async () => {
@@ -58,6 +69,9 @@ describe("instances of a machine of one's own", { timeout: 120_000 }, () => {
     const table = await detent("instance", "list", "--state", "On")
     assert.match(table.out, /^MACHINE +ID +STATE +STATUS +EVENTS +CHANGED\nlamp +hall +On +running +1 /)
     assert.strictEqual((await detent("instance", "list", "--machine", "kettle")).code, 3)
+    const misspelt = await detent("instance", "list", "--machine", "lamp", "--state", "Of")
+    assert.strictEqual(misspelt.code, 2)
+    assert.include(misspelt.err, "its states are Off, On")
     const before = decoded(Standing, (await detent("instance", "show", "hall", "--at", "0", "--json")).out)
     assert.strictEqual(before[0]?.state._tag, "Off")
     assert.strictEqual((await detent("instance", "show", "hall", "--at", "9")).code, 3)

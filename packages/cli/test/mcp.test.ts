@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs"
 import { cp } from "node:fs/promises"
 import { join } from "node:path"
 import { assert, beforeAll, describe, it } from "vitest"
@@ -50,7 +51,8 @@ class Client {
 describe("detent mcp", { timeout: 120_000 }, () => {
   it("lets an agent look, and nothing else, unless it is told otherwise", async () => {
     const client = new Client()
-    const { serverInfo, protocolVersion, capabilities } = await client.initialize()
+    const { serverInfo, protocolVersion, capabilities, instructions } = await client.initialize()
+    assert.notInclude(instructions, "act with")
     assert.strictEqual(serverInfo.name, "detent")
     assert.strictEqual(protocolVersion, "2025-06-18")
     assert.property(capabilities, "tools")
@@ -100,6 +102,33 @@ describe("detent mcp", { timeout: 120_000 }, () => {
     assert.strictEqual((await client.close()).code, 0)
   })
 
+  it("answers a line that is no message, passes over a blank one, and goes on", async () => {
+    const client = new Client()
+    await client.initialize()
+    client.running.type("\n  \r\nhello there\n")
+    await client.running.until('"code":-32700')
+    client.running.type("null\n")
+    await client.running.until('"code":-32600')
+    const { result } = await client.request("tools/list", {})
+    assert.strictEqual(result.tools.length, 8)
+    assert.strictEqual((await client.close()).code, 0)
+  })
+
+  it("refuses a folder that is not there, and does not make it", async () => {
+    for (const role of ["read", "operate"]) {
+      const { code, err, out } = await detent(["mcp", "--role", role, "--data", "nowhere"], { cwd })
+      assert.strictEqual(code, 3, err)
+      assert.include(err, "nowhere")
+      assert.strictEqual(out, "")
+      assert.isFalse(existsSync(join(cwd, "nowhere")))
+    }
+  })
+
+  it("names all its tools in its help", async () => {
+    const { out } = await detent(["mcp", "--help"], { cwd })
+    assert.include(out.replaceAll(/\s+/g, " "), "list_instances, read_instance, read_history")
+  })
+
   it("lets an agent that may operate send legal events, start a batch, watch it, and ask the graph", async () => {
     const client = new Client("--role", "operate")
     await client.initialize()
@@ -116,6 +145,9 @@ describe("detent mcp", { timeout: 120_000 }, () => {
 
     const { result: missing } = await client.call("start_batch", { source: "nowhere" })
     assert.isTrue(missing.isError)
+    const { result: bare } = await client.call("start_batch", { source: join(cwd, "corpus", "documents") })
+    assert.include(bare.content[0].text, "`ontology`")
+    assert.notInclude(bare.content[0].text, "--")
     const { result: started } = await client.call("start_batch", { source: join(cwd, "corpus") })
     const { batchId } = started.structuredContent.batch
     const { result: watched } = await client.call("watch_batch", { batch: batchId, seconds: 60 })

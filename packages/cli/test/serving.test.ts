@@ -84,6 +84,10 @@ describe("detent serve", { timeout: 120_000 }, () => {
     assert.strictEqual(open.code, 2)
     assert.include(open.err, "DETENT_TOKEN")
     assert.strictEqual((await detent("serve", "--port", "65536")).code, 2)
+    // Of the range that is kept for documentation: no machine has it.
+    const nowhere = await run(["serve", "--host", "192.0.2.1", "--port", "0", "--token", "a-token-that-is-long-enough"], { cwd })
+    assert.strictEqual(nowhere.code, 2)
+    assert.include(nowhere.err, "192.0.2.1 is no address of this machine; correct --host")
     const env = { DETENT_TOKEN: "a-token-that-is-long-enough" }
     const closed = start(["serve", "--host", "0.0.0.0", "--port", "0", "--json"], { cwd, env })
     await closed.until("}\n")
@@ -91,7 +95,7 @@ describe("detent serve", { timeout: 120_000 }, () => {
     assert.strictEqual((await fetch(`${there}/api/v1/machines`)).status, 401)
     const refused = await detent("instance", "send", "hall", "Rest")
     assert.strictEqual(refused.code, 4)
-    assert.include(refused.err, "DETENT_TOKEN")
+    assert.match(refused.err, /the server at http:\S+ wants a token; set DETENT_TOKEN/)
     assert.strictEqual((await run(["instance", "send", "hall", "Rest"], { cwd, env })).code, 0)
     assert.notInclude(closed.err, env.DETENT_TOKEN)
     await closed.stop("SIGINT")

@@ -25,34 +25,48 @@ describe("an upload from the command line", { timeout: 120_000 }, () => {
     const again = await detent("upload", "run", "good.json")
     assert.strictEqual(again.code, 4)
     assert.include(again.err, String(end?.batchId))
+    assert.include(again.err, "`--force`")
     assert.strictEqual((await detent("upload", "run", "good.json", "--force")).code, 0)
     const listed = decoded(UploadApi.UploadListing, (await detent("upload", "list", "--json")).out)
     assert.strictEqual(listed.length, 2)
-    assert.match((await detent("upload", "list", "--limit", "1")).err, /--after \d+/)
+    assert.deepInclude(JSON.parse((await detent("upload", "list", "--json", "--limit", "1")).out), { state: "completed", total: 300 })
+    const page = await detent("upload", "list", "--limit", "1")
+    assert.match(page.err, /--after \d+/)
+    assert.match(page.out, /^UPLOAD +FILE +STATE +IN ALL +STORED +REFUSED +STARTED\n\S+ +good\.json +completed +300 +300 +0 /)
   })
 
   it("of which some items are refused finishes in part; why is told, and only those are tried again", async () => {
-    const { code, out } = await detent("upload", "run", "mixed.jsonl")
+    const { code, out, err } = await detent("upload", "run", "mixed.jsonl")
     assert.strictEqual(code, 5)
+    assert.match(out, /^rate +\d+ items\/s$/m)
+    // Sent again as it is, an item without an id is refused again.
+    assert.match(err, /correct an item with PUT \/api\/v1\/uploads\/\S+\/items\/ITEM of the server, then: detent upload retry /)
     assert.match(out, /refused +\d+ missing_id, such as item \d+: it has no hnId and no id/)
     const id = /^upload +(\S+)/.exec(out)?.[1] ?? ""
     const shown = await detent("upload", "show", id, "--items", "failed", "--json")
     const listed = JSON.parse(shown.out).listed
     assert.strictEqual(statuses(shown.out)[0]?.items.failed, listed.length)
     assert.strictEqual(listed[0].problem.reason, "missing_id")
-    const retried = await detent("upload", "retry", id, "--json")
+    const retried = await detent("upload", "retry", id)
     assert.strictEqual(retried.code, 5, retried.err)
+    assert.notInclude(retried.out, "items/s")
+    const stored = JSON.parse((await detent("upload", "show", id, "--items", "stored", "--limit", "1", "--json")).out).listed[0]
+    const untouched = await detent("instance", "history", stored.instanceId)
+    assert.strictEqual(untouched.err, "it began as stored; no events since\n")
   })
 
   it("that is not there, or no file of items, is told apart", async () => {
-    const [nobody, missing, cursor] = await Promise.all([
+    const [nobody, missing, folder, cursor] = await Promise.all([
       detent("upload", "show", "batch-none"),
       detent("upload", "run", "missing.json"),
+      detent("upload", "run", "."),
       detent("upload", "list", "--after", "x"),
     ])
     assert.strictEqual(nobody.code, 3)
-    assert.strictEqual(missing.code, 1)
-    assert.include(missing.err, "missing.json")
+    assert.strictEqual(missing.code, 3)
+    assert.include(missing.err, "there is no file missing.json")
+    assert.strictEqual(folder.code, 3)
+    assert.include(folder.err, "it is a folder")
     assert.strictEqual(cursor.code, 2)
   })
 
@@ -61,6 +75,10 @@ describe("an upload from the command line", { timeout: 120_000 }, () => {
     await killed.until("storing, ")
     await killed.stop("SIGKILL")
     const again = /it goes on with: detent (upload retry \S+)/.exec(killed.err)?.[1] ?? ""
+    const repeated = await detent("upload", "run", "large.jsonl")
+    assert.strictEqual(repeated.code, 4)
+    assert.include(repeated.err, `go on with \`detent ${again}\``)
+    assert.include(repeated.err, "not finished")
     const { code, out, err } = await detent(...again.split(" "), "--json")
     assert.strictEqual(code, 0, err)
     assert.deepInclude(statuses(out).at(-1)?.items, { total: 15_000, stored: 15_000, waiting: 0 })

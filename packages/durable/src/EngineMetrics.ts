@@ -13,7 +13,8 @@ export const eventsStored = Metric.counter("detent_events_total", { description:
 export const commitFailures = Metric.counter("detent_commit_failures_total", { description: "group commits the store failed at" })
 export const flushMillis = Metric.histogram("detent_flush_milliseconds", {
   description: "how long the store took for a group commit",
-  boundaries: Metric.exponentialBoundaries({ start: 1, factor: 2, count: 14 }),
+  // Without an infinite one: what is above the last is in `+Inf` anyway, and two of those are no valid exposition.
+  boundaries: Array.from({ length: 13 }, (_, power) => 2 ** power),
 })
 export const eventsRefused = Metric.counter("detent_events_refused_total", { description: "events that were refused" })
 export const eventsRepeated = Metric.counter("detent_events_repeated_total", {

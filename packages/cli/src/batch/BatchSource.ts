@@ -18,12 +18,19 @@ export interface BatchSource {
 }
 
 /** All folders that the batch has to read. */
-export const foldersOf = (input: SourceInput): Effect.Effect<ReadonlyArray<string>, NothingFound> =>
-  Effect.suspend(() => {
+export const foldersOf = (input: SourceInput): Effect.Effect<ReadonlyArray<string>, NothingFound | WrongUsage> =>
+  Effect.suspend((): Effect.Effect<ReadonlyArray<string>, NothingFound | WrongUsage> => {
     const kind = kindOf(input.source)
     if (kind === undefined)
       return Effect.fail(new NothingFound({ what: `file or folder ${input.source}`, nextStep: "name a manifest.json or a folder" }))
-    const beside = [input.ontology, input.shapes, input.examples].filter((file) => file !== undefined).map((file) => dirname(resolve(file)))
+    const named = (["ontology", "shapes", "examples"] as const).flatMap((option) => {
+      const file = input[option]
+      return file === undefined ? [] : [{ option, file }]
+    })
+    const missing = named.find(({ file }) => kindOf(file) !== "file")
+    if (missing !== undefined)
+      return Effect.fail(new WrongUsage({ problem: `--${missing.option} ${missing.file}: there is no such file`, nextStep: "name one" }))
+    const beside = named.map(({ file }) => dirname(resolve(file)))
     return Effect.succeed([kind === "folder" ? resolve(input.source) : dirname(resolve(input.source)), ...beside])
   })
 

@@ -22,7 +22,7 @@ export const run: Handler<"batch run"> = (input) =>
     const folders = yield* foldersOf(input)
     const server = input.detach ? yield* neededServer(input) : yield* runningServer(input)
     for (const folder of folders) yield* allowSource(input.data, folder)
-    const config = { failurePolicy: input["on-failure"], concurrency: Math.max(1, input.concurrency) }
+    const config = { failurePolicy: input["on-failure"], concurrency: input.concurrency }
     if (server !== undefined) {
       const batchId = yield* Effect.provide(startBatch(server, input, config), observing(input))
       return yield* given(input, batchId)
@@ -81,7 +81,8 @@ export const list: Handler<"batch list"> = (input) =>
       { title: "STARTED", of: ({ startedAt }) => momentText(startedAt) },
       { title: "CHANGED", of: ({ updatedAt }) => momentText(updatedAt) },
     ]
-    yield* output.rows(rows, columns, "no batches here; start one with `detent batch run FOLDER`")
+    const none = input.state === undefined ? "no batches here; start one with `detent batch run FOLDER`" : `no batch is ${input.state}`
+    yield* output.rows(rows, columns, none)
     if (page.next !== undefined) yield* output.note(`more with --after ${cursorText(page.next)}`)
   }).pipe(Effect.provide(observing(input)))
 

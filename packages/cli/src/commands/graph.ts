@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { answerText } from "../graph/Answer.ts"
 import { currentGraph, namespaces } from "../graph/Choosing.ts"
+import { queryProblem } from "../graph/QueryProblem.ts"
 import type { Handler } from "../Handler.ts"
 import { observing } from "../home/Opening.ts"
 import { momentText } from "../output/Moment.ts"
@@ -17,7 +18,9 @@ export const query: Handler<"graph query"> = (input) =>
     const sparql = input.sparql === "-" ? yield* Effect.promise(() => readAll(process.stdin)) : input.sparql
     return yield* Effect.gen(function* () {
       const version = yield* currentGraph(input.namespace)
-      const answer = yield* Effect.flatMap(GraphQuery, (graph) => graph.query(version, sparql, { timeout: input.timeout * 1000 }))
+      const answer = yield* Effect.flatMap(GraphQuery, (graph) => graph.query(version, sparql, { timeout: input.timeout * 1000 })).pipe(
+        Effect.catchTag("QueryRefused", (refused) => Effect.fail(queryProblem(sparql, refused))),
+      )
       yield* output.write(output.isJson ? `${answer.body.trimEnd()}\n` : answerText(answer, output.style))
     }).pipe(Effect.provide(observing(input)))
   })

@@ -13,6 +13,9 @@ type Template = Input<"init">["template"]
 
 const templates = fileURLToPath(new URL("../../templates/", import.meta.url))
 
+/** The repository that this runs from; undefined where the package is installed. */
+const clone = import.meta.url.includes("/node_modules/") ? undefined : fileURLToPath(new URL("../../../../", import.meta.url))
+
 export const init: Handler<"init"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
@@ -36,10 +39,27 @@ const copied = (template: Template, folder: string): void => {
   renameSync(join(folder, "gitignore"), join(folder, ".gitignore"))
   const manifest = join(folder, "package.json")
   const content = Schema.decodeSync(ManifestJson)(readFileSync(manifest, "utf8"))
-  writeFileSync(manifest, `${JSON.stringify({ ...content, name: packageName(folder) }, null, 2)}\n`)
+  const dependencies = clone === undefined ? content.dependencies : linkedTo(clone, Object.keys(content.dependencies))
+  writeFileSync(manifest, `${JSON.stringify({ ...content, name: packageName(folder), dependencies }, null, 2)}\n`)
 }
 
-const ManifestJson = Schema.fromJsonString(Schema.Record(Schema.String, Schema.Json))
+const ManifestJson = Schema.fromJsonString(
+  Schema.StructWithRest(Schema.Struct({ dependencies: Schema.Record(Schema.String, Schema.String) }), [
+    Schema.Record(Schema.String, Schema.Json),
+  ]),
+)
+
+/** The packages of the clone and what it has installed itself: one copy of Effect, nothing to download, and its Node where it brings one. */
+const linkedTo = (root: string, names: ReadonlyArray<string>): Readonly<Record<string, string>> => {
+  const node = `node-${process.platform}-${process.arch}`
+  const nodeFolder = join(root, "node_modules/node/node_modules", node)
+  const folders = names.map((name) => [
+    name,
+    name.startsWith("@detent/") ? join(root, "packages", name.slice("@detent/".length)) : join(root, "node_modules", name),
+  ])
+  const all = existsSync(nodeFolder) ? [...folders, [node, nodeFolder]] : folders
+  return Object.fromEntries(all.map(([name, path]) => [name, `file:${path}`]))
+}
 
 const packageName = (folder: string): string =>
   basename(folder)

@@ -10,7 +10,7 @@ import { runningServer } from "../home/Server.ts"
 import { fieldsOf } from "../instance/Fields.ts"
 import { findInstance } from "../instance/Finding.ts"
 import { historyRows, instancePage, instanceRow, instanceView } from "../instance/InstanceView.ts"
-import { sendEvent, startInstance } from "../instance/Sending.ts"
+import { sendEvent, sentBefore, startInstance } from "../instance/Sending.ts"
 import { agreed } from "../output/Asking.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
@@ -68,8 +68,10 @@ export const show: Handler<"instance show"> = (input) =>
 export const history: Handler<"instance history"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
+    const rows = yield* historyRows(input.instance)
+    const none = rows.length > 0 ? "" : `it began as ${(yield* instanceView(input.instance)).tag}; no events since`
     yield* output.rows(
-      yield* historyRows(input.instance),
+      rows,
       [
         { title: "#", of: ({ sequence }) => sequence },
         { title: "AT", of: ({ at }) => momentText(at) },
@@ -78,7 +80,7 @@ export const history: Handler<"instance history"> = (input) =>
         { title: "TO", of: ({ state }) => state?._tag ?? "" },
         { title: "FIELDS", of: ({ event: { _tag, ...fields } }) => (Object.keys(fields).length === 0 ? "" : JSON.stringify(fields)) },
       ],
-      "nothing has happened to it yet",
+      none,
     )
   }).pipe(Effect.provide(observing(input)))
 
@@ -98,10 +100,13 @@ export const send: Handler<"instance send"> = (input) =>
     const output = yield* Output
     const fields = yield* fieldsOf(input.with)
     const server = yield* runningServer(input)
-    const sent = yield* sendEvent(server, { instance: input.instance, event: input.event, fields, key: input.key }).pipe(
-      Effect.provide(server === undefined ? acting(input) : observing(input)),
-    )
+    const { instance, event, key } = input
+    const { before, sent } = yield* Effect.gen(function* () {
+      const before = key === undefined ? undefined : yield* sentBefore({ instance, event, fields, key })
+      return { before, sent: yield* sendEvent(server, { instance, event, fields, key }) }
+    }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
     yield* output.value(sent, () => `${JSON.stringify(sent.state)}\n`)
+    if (before !== undefined) yield* output.note(`answered from key ${key}: event ${before.sequence}, ${before.event}, was sent before`)
     if (sent.accepts.length > 0) yield* output.note(output.noteStyle.dim(`it accepts ${sent.accepts.join(", ")}`))
   })
 

@@ -1,5 +1,5 @@
 /** `detent machine`: definitions, how they look, and whether what is stored still fits them. */
-import { Engine } from "@detent/durable"
+import { Engine, Journal } from "@detent/durable"
 import { beginTrace, eventLabel, type Trace } from "@detent/machine"
 import { Machines } from "@detent/server/Machines"
 import * as Effect from "effect/Effect"
@@ -155,17 +155,25 @@ export const check: Handler<"machine check"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
     const engine = yield* Engine
+    const journal = yield* Journal
     const entries =
       input.machine === undefined ? yield* Effect.flatMap(Machines, (machines) => machines.list) : [yield* findEntry(input.machine)]
     const machines = entries.flatMap((entry) => (entry._tag === "Machine" ? [entry.machine] : []))
     const reports = yield* Effect.forEach(machines, (machine) =>
-      Effect.map(engine.check(machine), ({ checked, failing }) => ({ machine: machine.name, checked, failing })),
+      Effect.gen(function* () {
+        const { checked, failing } = yield* engine.check(machine)
+        const counts = yield* journal.count(machine.name)
+        const all = [...counts.values()].reduce((sum, count) => sum + count, 0)
+        // An instance may end in between.
+        return { machine: machine.name, checked, ended: Math.max(0, all - checked), failing }
+      }),
     )
     yield* output.rows(
       reports,
       [
         { title: "MACHINE", of: ({ machine }) => machine },
         { title: "CHECKED", of: ({ checked }) => checked },
+        { title: "ENDED (SKIPPED)", of: ({ ended }) => ended },
         { title: "FAILING", of: ({ failing }) => failing.length },
         {
           title: "THE FIRST",

@@ -1,6 +1,6 @@
 /** `detent dev` and `detent serve`: everything of a home under one port. */
 import type { Role } from "@detent/server/Home"
-import { Server, serve as served } from "@detent/server/serve"
+import { ListenFailed, Server, serve as served } from "@detent/server/serve"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
@@ -45,8 +45,17 @@ const serving = <E, R>(input: Listening & Place, role: Role, home: Opened, first
       )
       yield* first
       return yield* Effect.never
-    }).pipe(Effect.scoped, Effect.provide(Layer.provideMerge(listening(input), home)))
+    }).pipe(
+      Effect.scoped,
+      Effect.provide(Layer.provideMerge(listening(input), home)),
+      Effect.mapError((error) => (isNoAddress(error) ? noAddress(input.host) : error)),
+    )
   })
+
+const isNoAddress = (error: unknown): boolean =>
+  error instanceof ListenFailed && error.cause instanceof Error && "code" in error.cause && error.cause.code === "EADDRNOTAVAIL"
+
+const noAddress = (host: string) => new WrongUsage({ problem: `${host} is no address of this machine`, nextStep: "correct --host" })
 
 const listening = ({ host, port, token = process.env["DETENT_TOKEN"] }: Listening) => {
   const readToken = process.env["DETENT_READ_TOKEN"]

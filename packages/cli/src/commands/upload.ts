@@ -1,5 +1,5 @@
 /** `detent upload`: files of Hacker News items. */
-import { openAsBlob } from "node:fs"
+import { openAsBlob, statSync } from "node:fs"
 import { basename } from "node:path"
 import { type EntryState, Uploads } from "@detent/uploads"
 import * as Effect from "effect/Effect"
@@ -11,16 +11,25 @@ import { neededServer, type RunningServer, runningServer } from "../home/Server.
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import { followElsewhere, followHere } from "../upload/UploadFollowing.ts"
-import { uploadText, uploadView } from "../upload/UploadView.ts"
+import { stateLooks, uploadText, uploadView } from "../upload/UploadView.ts"
 
 export const run: Handler<"upload run"> = (input) =>
   Effect.gen(function* () {
+    yield* isFile(input.file)
     const server = input.detach ? yield* neededServer(input) : yield* runningServer(input)
     if (server !== undefined) return yield* given(input, yield* sent(server, input.file, input.force))
     return yield* Effect.gen(function* () {
       const { batchId } = yield* Effect.flatMap(Uploads, (uploads) => uploads.start(input.file, { force: input.force }))
       return yield* workedOn(input, batchId)
     }).pipe(Effect.provide(working(input)))
+  })
+
+const isFile = (file: string): Effect.Effect<void, NothingFound> =>
+  Effect.suspend(() => {
+    const found = statSync(file, { throwIfNoEntry: false })
+    if (found !== undefined && !found.isDirectory()) return Effect.void
+    const nextStep = found === undefined ? "name a file of items" : "it is a folder: name a file of items"
+    return Effect.fail(new NothingFound({ what: `file ${file}`, nextStep }))
   })
 
 const Accepted = Schema.Struct({ batchId: Schema.String })
@@ -63,12 +72,20 @@ export const list: Handler<"upload list"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
     const after = yield* numberOf(input.after)
-    const page = yield* Effect.flatMap(Uploads, (uploads) => uploads.batches({ limit: input.limit, ...after }))
-    yield* output.rows(
+    const uploads = yield* Uploads
+    const page = yield* uploads.batches({ limit: input.limit, ...after })
+    const rows = yield* Effect.forEach(
       page.batches,
+      (batch) => Effect.map(uploads.status(batch.batchId), ({ state, items }) => ({ ...batch, state, total: items.total })),
+      { concurrency: 4 },
+    )
+    yield* output.rows(
+      rows,
       [
         { title: "UPLOAD", of: ({ batchId }) => batchId },
         { title: "FILE", of: ({ fileName }) => fileName },
+        { title: "STATE", of: ({ state }) => state, looks: (text, { state }, style) => stateLooks(text, state, style) },
+        { title: "IN ALL", of: ({ total }) => total },
         { title: "STORED", of: ({ stored }) => stored },
         { title: "REFUSED", of: ({ failed }) => failed },
         { title: "STARTED", of: ({ createdAt }) => momentText(createdAt) },

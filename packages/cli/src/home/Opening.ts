@@ -57,7 +57,8 @@ const opened = (place: Place, options: Omit<HomeOptions, "data" | "database" | "
     }),
   )
 
-const isThere = (place: Place): Effect.Effect<void, NothingFound> =>
+/** Refuses where nothing is, so that a mistyped folder is not made and found empty. */
+export const isThere = (place: Place): Effect.Effect<void, NothingFound> =>
   Effect.suspend(() =>
     databaseOf(place) !== undefined || existsSync(resolve(place.data))
       ? Effect.void

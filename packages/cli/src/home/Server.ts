@@ -112,6 +112,8 @@ const problemOf = Schema.decodeEffect(Schema.fromJsonString(Schema.Struct({ deta
 const refusalOf = (url: string, status: number, { detail }: { readonly detail: string }): Effect.Effect<never, Refusal> => {
   const asked = `asked the server at ${url}`
   if (status === 404) return Effect.fail(new NothingFound({ what: `such thing: ${detail}`, nextStep: asked }))
+  if (status === 401 && !process.env["DETENT_TOKEN"])
+    return Effect.fail(new NotAllowed({ problem: `the server at ${url} wants a token`, nextStep: "set DETENT_TOKEN" }))
   if (status === 401 || status === 403) return Effect.fail(new NotAllowed({ problem: detail, nextStep: "give its token as DETENT_TOKEN" }))
   if (status === 409) return Effect.fail(new NotAllowed({ problem: detail, nextStep: asked }))
   return Effect.fail(status < 500 ? new WrongUsage({ problem: detail, nextStep: asked }) : new ServerFailed({ url, problem: detail }))

@@ -1,10 +1,11 @@
 /** An instance as it is told to people and to programs. The names are those of the HTTP API; what is sensitive is hidden. */
 import { Engine, type InstanceRecord, Journal } from "@detent/durable"
 import { MachineJson } from "@detent/server/MachineJson"
+import type { MachineEntry } from "@detent/server/Machines"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import { NothingFound } from "../Failure.ts"
+import { NothingFound, WrongUsage } from "../Failure.ts"
 import { cursorFrom } from "../home/Cursor.ts"
 import { findEntry, findInstance, findKey } from "./Finding.ts"
 
@@ -31,7 +32,7 @@ export interface InstanceQuery {
 export const instancePage = (query: InstanceQuery) =>
   Effect.gen(function* () {
     const { after } = yield* cursorFrom(query.after)
-    if (query.machine !== undefined) yield* findEntry(query.machine)
+    if (query.machine !== undefined) yield* isStateOf(yield* findEntry(query.machine), query.state)
     const filter = {
       ...(query.machine === undefined ? {} : { machine: query.machine }),
       ...(query.state === undefined ? {} : { tag: query.state }),
@@ -39,6 +40,14 @@ export const instancePage = (query: InstanceQuery) =>
     }
     return yield* Effect.flatMap(Journal, (journal) => journal.list(filter, Math.min(1000, Math.max(1, query.limit)), after))
   })
+
+const isStateOf = (entry: MachineEntry, state: string | undefined): Effect.Effect<void, WrongUsage> => {
+  if (state === undefined || entry._tag === "EffectWorkflow") return Effect.void
+  const { stateTags } = new MachineJson(entry.machine)
+  return stateTags.includes(state)
+    ? Effect.void
+    : Effect.fail(new WrongUsage({ problem: `${entry.name} has no state ${state}`, nextStep: `its states are ${stateTags.join(", ")}` }))
+}
 
 interface Standing {
   readonly state?: { readonly _tag: string }

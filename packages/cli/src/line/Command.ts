@@ -26,6 +26,8 @@ export interface Option extends Described {
   readonly value?: string
   readonly short?: string
   readonly default?: string | number
+  /** Of an integer. */
+  readonly minimum?: number
 }
 
 export interface Example {
@@ -83,4 +85,5 @@ export type Line =
   | { readonly _tag: "Run"; readonly command: Command; readonly values: Values }
   | { readonly _tag: "Help"; readonly topic: ReadonlyArray<string> }
   | { readonly _tag: "Version" }
-  | { readonly _tag: "Wrong"; readonly problem: string; readonly topic: ReadonlyArray<string> }
+  /** `isHelpful`: the topic's help says what could follow, so it is shown at once. */
+  | { readonly _tag: "Wrong"; readonly problem: string; readonly topic: ReadonlyArray<string>; readonly isHelpful?: boolean }

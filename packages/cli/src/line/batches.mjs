@@ -38,7 +38,7 @@ export const batchCommands = /** @satisfies {ReadonlyArray<import("./Command.ts"
           default: "continue",
           summary: "what becomes of the batch when a document fails",
         },
-        { name: "concurrency", kind: "integer", value: "N", default: 64, summary: "documents worked on at once" },
+        { name: "concurrency", kind: "integer", value: "N", default: 64, minimum: 1, summary: "documents worked on at once" },
         { name: "detach", kind: "flag", summary: "start it and leave the work to a running server or worker" },
       ],
       examples: [

@@ -44,11 +44,13 @@ export const machineCommands = /** @satisfies {ReadonlyArray<import("./Command.t
     },
     {
       name: "machine check",
-      summary: "find stored instances that the definition of now could not open",
-      detail: "Run it before a deploy: nothing is changed. Ends with 1 when there is one.",
+      summary: "find stored instances that have not ended and that the definition of now could not open",
+      detail:
+        "Run it before a deploy: nothing is changed. Instances that have ended are not opened any more; they are counted and skipped.\n" +
+        "Ends with 1 when there is one that would not open.",
       arguments: [{ ...machine, optional: true }],
       options: [],
-      examples: [{ line: "detent machine check order", says: "replays every stored order through the definition" }],
+      examples: [{ line: "detent machine check order", says: "replays every stored order that has not ended" }],
     },
     {
       name: "instance list",
@@ -108,8 +110,11 @@ export const machineCommands = /** @satisfies {ReadonlyArray<import("./Command.t
         },
       ],
       examples: [
-        { line: "detent instance send order-7 Ship", says: "an event without fields" },
         { line: `detent instance send order-7 Pay --with '{"transactionId":"t-9"}' --key webhook-77`, says: "safe to repeat" },
+        {
+          line: `detent instance send order-7 Ship --with '{"trackingNumber":"NL-4711"}'`,
+          says: "the fields that `detent machine show` names",
+        },
       ],
     },
     {
@@ -122,7 +127,7 @@ export const machineCommands = /** @satisfies {ReadonlyArray<import("./Command.t
       ],
       options: [{ name: "with", kind: "text", value: "JSON", summary: "the event's fields" }],
       examples: [
-        { line: `detent instance repair order-7 12 Pay --with '{"transactionId":"t-9"}' --yes`, says: "the rest is replayed on it" },
+        { line: `detent instance repair order-7 1 Pay --with '{"transactionId":"t-9"}' --yes`, says: "the rest is replayed on it" },
       ],
     },
     {
@@ -156,8 +161,8 @@ export const machineCommands = /** @satisfies {ReadonlyArray<import("./Command.t
         { name: "dry-run", kind: "flag", summary: "only count them" },
       ],
       examples: [
-        { line: "detent command retry order/order-7/3/0", says: "one, by its key" },
-        { line: "detent command retry --slot chargeCard --dry-run", says: "how many it would be" },
+        { line: "detent command retry order/order-7/2/0", says: "one, by its key" },
+        { line: "detent command retry --slot sendMail --dry-run", says: "how many it would be" },
       ],
     },
     {
@@ -165,7 +170,7 @@ export const machineCommands = /** @satisfies {ReadonlyArray<import("./Command.t
       summary: "give a command up, for a reason that is kept with it",
       arguments: [{ name: "key", summary: "the command's key" }],
       options: [{ name: "reason", kind: "text", value: "TEXT", summary: "why; it is asked for on a terminal" }],
-      examples: [{ line: 'detent command skip order/order-7/3/0 --reason "refunded by hand" --yes', says: "it is not executed any more" }],
+      examples: [{ line: 'detent command skip order/order-7/2/0 --reason "refunded by hand" --yes', says: "it is not executed any more" }],
     },
   ])
 )

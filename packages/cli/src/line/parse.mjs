@@ -19,13 +19,14 @@ export function parseLine(words) {
   if (words[0] === "--version" || words[0] === "-v") return { _tag: "Version" }
   // Options of all commands may stand before the command, too.
   const first = words.findIndex((word, index) => !word.startsWith("-") && !isValueOfGlobal(words, index))
-  if (first === -1) return words.some(isHelp) ? { _tag: "Help", topic: [] } : wrong("which command?", [])
+  if (first === -1) return words.some(isHelp) ? { _tag: "Help", topic: [] } : wrong(withoutCommand(words), [])
   const [one = "", two] = [words[first], words[first + 1]]
   const isNoun = nouns.some(({ name }) => name === one)
   const name = isNoun && two !== undefined && !two.startsWith("-") ? `${one} ${two}` : one
   const command = table.find((known) => known.name === name)
   if (command === undefined) {
-    if (isNoun && name === one) return words.some(isHelp) ? { _tag: "Help", topic: [one] } : wrong(`${one}: what about it?`, [one])
+    if (isNoun && name === one)
+      return words.some(isHelp) ? { _tag: "Help", topic: [one] } : { ...wrong(`${one}: what about it?`, [one]), isHelpful: true }
     const known = isNoun ? table.filter((other) => other.name.startsWith(`${one} `)) : [...table, ...nouns]
     return wrong(
       `there is no command ${name}${guess(
@@ -105,6 +106,7 @@ function problemOf(option, name, value) {
   if (option.choices !== undefined && !option.choices.includes(value))
     return `${name} is one of ${option.choices.join(", ")}, not ${JSON.stringify(value)}${guess(value, option.choices)}`
   if (option.kind === "integer" && !/^\d{1,15}$/.test(value)) return `${name} is a whole number, not ${JSON.stringify(value)}`
+  if (option.minimum !== undefined && Number(value) < option.minimum) return `${name} is at least ${option.minimum}, not ${value}`
   return undefined
 }
 
@@ -131,6 +133,18 @@ function isValueOfGlobal(words, index) {
   return globalOptions.some((option) => option.kind === "text" && `--${option.name}` === before)
 }
 
+/**
+ * What is wrong with options that no command goes with.
+ *
+ * @param {ReadonlyArray<string>} words
+ */
+function withoutCommand(words) {
+  const known = globalOptions.flatMap((option) => ("short" in option ? [`--${option.name}`, `-${option.short}`] : [`--${option.name}`]))
+  const names = words.filter((word) => /^-./.test(word) && word !== "--").map((word) => word.split("=")[0] ?? "")
+  const unknown = names.find((name) => !known.includes(name))
+  return unknown === undefined ? "which command?" : `there is no option ${unknown}${guess(unknown, [...known, "--version"])}`
+}
+
 /** @param {string} word */
 function isHelp(word) {
   return word === "--help" || word === "-h"
@@ -148,7 +162,7 @@ function guess(word, known) {
 /**
  * @param {string} problem
  * @param {ReadonlyArray<string>} topic
- * @returns {Line}
+ * @returns {Extract<Line, { readonly _tag: "Wrong" }>}
  */
 function wrong(problem, topic) {
   return { _tag: "Wrong", problem, topic }

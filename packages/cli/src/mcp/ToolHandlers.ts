@@ -80,7 +80,7 @@ export const toolHandlers = (session: Session): Layer.Layer<Tool.HandlersFor<typ
               const state = yield* Effect.flatMap(Batches, (batches) => batches.state(id))
               return { batch: json(batchView(state)) }
             }),
-          ),
+          ).pipe(Effect.mapError(({ reason }) => new ToolRefused({ reason: inArguments(reason) }))),
       }
     }),
   )
@@ -88,6 +88,9 @@ export const toolHandlers = (session: Session): Layer.Layer<Tool.HandlersFor<typ
 const mayOnlyLook = new ToolRefused({
   reason: "the role read may only look; whoever runs this can allow it with `detent mcp --role operate`",
 })
+
+/** Texts that name options of the command name the tool's arguments, which are called the same. */
+const inArguments = (text: string): string => text.replaceAll(/--(ontology|namespace)(?: (?:FILE|NAME)\b)?/g, "`$1`")
 
 /** An agent reads messages, so that is what it gets: what went wrong, and what to do. */
 const answeringIn =

@@ -45,9 +45,9 @@ export const uploadText = (status: BatchStatus, style: Style): string => {
     [
       ["upload", view.batchId],
       ["file", view.fileName],
-      ["state", stateLooks(view.state, style)],
+      ["state", stateLooks(view.state, view.state, style)],
       ["items", `${view.items.stored} stored, ${view.items.failed} refused, ${view.items.waiting} waiting, ${view.items.total} in all`],
-      ["rate", view.itemsPerSecond === undefined ? undefined : `${view.itemsPerSecond} items/s`],
+      ["rate", view.itemsPerSecond === undefined || isRetried(status) ? undefined : `${view.itemsPerSecond} items/s`],
       ["problem", view.problem],
       ...view.errors.map(
         ({ reason, count, example }) => ["refused", `${count} ${reason}${example === undefined ? "" : `, such as ${example}`}`] as const,
@@ -57,10 +57,14 @@ export const uploadText = (status: BatchStatus, style: Style): string => {
   )
 }
 
-const stateLooks = (state: string, style: Style): string => {
-  if (state === "completed") return style.green(state)
-  if (state === "failed") return style.red(state)
-  return state === "partially_completed" ? style.yellow(state) : style.cyan(state)
+/** What was stored before a retry is none of its work, so over the time of the retry it is no rate. */
+const isRetried = ({ isResting, batch: { uploadedAt, processingStartedAt } }: BatchStatus): boolean =>
+  isResting && processingStartedAt !== uploadedAt
+
+export const stateLooks = (text: string, state: string, style: Style): string => {
+  if (state === "completed") return style.green(text)
+  if (state === "failed") return style.red(text)
+  return state === "partially_completed" ? style.yellow(text) : style.cyan(text)
 }
 
 export const uploadExitCode = ({ state }: BatchStatus): number => {
@@ -68,9 +72,14 @@ export const uploadExitCode = ({ state }: BatchStatus): number => {
   return state === "partially_completed" ? ExitCode.inPart : ExitCode.failed
 }
 
-export const uploadNextStep = ({ state, batchId }: BatchStatus, place: Place): string | undefined => {
+export const uploadNextStep = ({ state, batchId, batch }: BatchStatus, place: Place): string | undefined => {
   const here = placeText(place)
-  if (state === "partially_completed")
-    return `See what was refused: detent upload show ${batchId} --items failed${here}; then: detent upload retry ${batchId}${here}`
+  if (state === "partially_completed") {
+    const see = `See what was refused: detent upload show ${batchId} --items failed${here}`
+    const retry = `then: detent upload retry ${batchId}${here}`
+    // What is wrong with an item's own content stays wrong; only a check of one's own may decide otherwise the next time.
+    const canHelp = batch.errorSummary?.groups.some(({ reason }) => reason === "rejected") === true
+    return canHelp ? `${see}; ${retry}` : `${see}; correct an item with PUT /api/v1/uploads/${batchId}/items/ITEM of the server, ${retry}`
+  }
   return state === "failed" ? `Correct the cause, then: detent upload retry ${batchId}${here}` : undefined
 }

@@ -121,14 +121,18 @@ const threadFile = new URL(
   import.meta.url,
 )
 
+/** The thread outlives the question, so whatever listened for the answer is taken off it, however the question ends. */
 const ask = (worker: Worker, request: QueryRequest): Effect.Effect<QueryResult, QueryRefused> =>
   Effect.callback<QueryResult, QueryRefused>((resume) => {
+    const answered = (answer: Effect.Effect<QueryResult, QueryRefused>) => {
+      stopListening()
+      resume(answer)
+    }
     const refuse = (error: unknown) =>
-      resume(Effect.fail(new QueryRefused({ problem: error instanceof Error ? error.message : String(error) })))
+      answered(Effect.fail(new QueryRefused({ problem: error instanceof Error ? error.message : String(error) })))
     const onExit = () => refuse("the thread that answers queries ended; ask again")
-    const onMessage = (answer: QueryAnswer) => (answer._tag === "Refused" ? refuse(answer.problem) : resume(Effect.succeed(answer)))
-    worker.once("error", refuse).once("exit", onExit).once("message", onMessage).postMessage(request)
-    return Effect.sync(() => {
-      worker.off("error", refuse).off("exit", onExit).off("message", onMessage)
-    })
+    const onMessage = (answer: QueryAnswer) => (answer._tag === "Refused" ? refuse(answer.problem) : answered(Effect.succeed(answer)))
+    const stopListening = () => worker.off("error", refuse).off("exit", onExit).off("message", onMessage)
+    worker.on("error", refuse).on("exit", onExit).on("message", onMessage).postMessage(request)
+    return Effect.sync(stopListening)
   })

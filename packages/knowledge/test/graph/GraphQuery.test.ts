@@ -1,4 +1,5 @@
-import { describe, expect, it } from "@effect/vitest"
+import { Worker } from "node:worker_threads"
+import { describe, expect, it, vi } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { BatchId, Namespace } from "../../src/domain/Identity.ts"
@@ -63,6 +64,19 @@ it.layer(layer, { excludeTestServices: true })("SPARQL over a graph", (it) => {
         expect((yield* Effect.flip(query(version, text)))._tag).toBe("QueryRefused")
       expect((yield* Effect.flip(query(version, "SELECT * { ?s ?p ?o }", { maxLength: 5 })))._tag).toBe("QueryTooLarge")
       expect(JSON.parse((yield* query(version, "ASK { <urn:a> ?p ?o }")).body).boolean).toBe(true)
+    }),
+  )
+
+  it.effect("leaves nothing behind on the thread that answers, however many are asked", () =>
+    Effect.gen(function* () {
+      const { query } = yield* GraphQuery
+      const version = yield* contributed(5, "<urn:a> <urn:is> <urn:x> .\n")
+      const listening = vi.spyOn(Worker.prototype, "on")
+      yield* Effect.addFinalizer(() => Effect.sync(() => listening.mockRestore()))
+      for (let time = 0; time < 30; time++) yield* query(version, "ASK { <urn:a> ?p ?o }")
+      yield* Effect.flip(query(version, "SELEC"))
+      const worker = listening.mock.contexts.at(-1) as Worker
+      expect(["message", "error", "exit"].map((name) => worker.listenerCount(name))).toEqual([0, 0, 0])
     }),
   )
 

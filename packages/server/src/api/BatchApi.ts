@@ -141,7 +141,8 @@ export class BatchApi extends HttpApiGroup.make("batches")
       error,
     }).annotate(
       OpenApi.Description,
-      "Server-sent events: where the batch stands, then whatever it tells. With Last-Event-ID, all that came after that one.",
+      "Server-sent events: where the batch stands, then whatever it tells. With Last-Event-ID, all that came after that one. " +
+        "Of a batch that has ended, what was asked for and where it stands; then the stream ends.",
     ),
   )
   .annotate(OpenApi.Description, "Batches of documents") {}

@@ -5,7 +5,7 @@ import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
 import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
 import * as OpenApi from "effect/unstable/httpapi/OpenApi"
-import { Limit } from "./Paging.ts"
+import { Limit, Opaque } from "./Paging.ts"
 import { problems } from "./Problem.ts"
 
 export const GraphInfo = Schema.Struct({
@@ -15,25 +15,38 @@ export const GraphInfo = Schema.Struct({
   contributions: Schema.Array(Schema.Struct({ batchId: Schema.String, triples: Schema.Int, ingestedAt: Schema.Int })),
 }).annotate({ identifier: "Graph" })
 
-export const Entity = Schema.Struct({ iri: Schema.String, label: Schema.String, types: Schema.Array(Schema.String) }).annotate({
-  identifier: "Entity",
-})
+export const Entity = Schema.Struct({
+  iri: Schema.String,
+  label: Schema.String,
+  /** Other names it has in the documents. */
+  otherLabels: Schema.Array(Schema.String),
+  types: Schema.Array(Schema.String),
+}).annotate({ identifier: "Entity" })
+
+const object = {
+  /** An IRI, or the text of a value. */
+  object: Schema.String,
+  objectLabel: Schema.optionalKey(Schema.String),
+  /** Of a value; an IRI has none. */
+  datatype: Schema.optionalKey(Schema.String),
+}
 
 export const Relation = Schema.Struct({
   subject: Schema.String,
   subjectLabel: Schema.optionalKey(Schema.String),
   property: Schema.String,
-  /** An IRI, or the text of a value. */
-  object: Schema.String,
-  objectLabel: Schema.optionalKey(Schema.String),
-  confidence: Schema.optionalKey(Schema.Finite),
+  ...object,
+  /** Of the surest place that says so. */
+  confidence: Schema.Finite,
+  /** How often documents say so. */
+  witnesses: Schema.Int,
 }).annotate({ identifier: "Relation" })
 
 /** The words a fact rests on. */
 export const Provenance = Schema.Struct({
   property: Schema.String,
-  object: Schema.String,
-  document: Schema.String,
+  ...object,
+  documentId: Schema.String,
   quote: Schema.String,
   start: Schema.Int,
   end: Schema.Int,
@@ -73,14 +86,14 @@ export class KnowledgeApi extends HttpApiGroup.make("knowledge")
     }),
     HttpApiEndpoint.get("relations", `${path}/relations`, {
       params,
-      query: { entity: Schema.optionalKey(Iri), property: Schema.optionalKey(Iri), limit: Limit },
-      success: Schema.Struct({ relations: Schema.Array(Relation) }),
+      query: { entity: Schema.optionalKey(Iri), property: Schema.optionalKey(Iri), limit: Limit, after: Schema.optionalKey(Opaque) },
+      success: Schema.Struct({ relations: Schema.Array(Relation), next: Schema.optionalKey(Opaque) }),
       error,
-    }).annotate(OpenApi.Description, "Facts from or about an entity, or all of them."),
+    }).annotate(OpenApi.Description, "Facts from or about an entity, or all of them; each once, however many documents say it."),
     HttpApiEndpoint.get("provenance", `${path}/provenance`, {
       params,
-      query: { entity: Iri, limit: Limit },
-      success: Schema.Struct({ facts: Schema.Array(Provenance) }),
+      query: { entity: Iri, limit: Limit, after: Schema.optionalKey(Opaque) },
+      success: Schema.Struct({ facts: Schema.Array(Provenance), next: Schema.optionalKey(Opaque) }),
       error,
     }).annotate(OpenApi.Description, "Every fact of an entity with its document, the words it rests on, and where they stand."),
     HttpApiEndpoint.get("query", `${path}/sparql`, { params, query: { query: Sparql }, success: QueryAnswer, error }).annotate(

@@ -20,11 +20,8 @@ export const Count = wholeNumber(/^\d{1,15}$/, "a whole number from 0 on")
 /** Milliseconds since 1970. */
 export const Millis = Schema.Int
 
-/** Where an instance page ended. Opaque to clients: what it is made of may change. */
-const InstanceCursorFields = Schema.Struct({ updatedAt: Schema.Int, machine: Schema.String, id: Schema.String })
-export type InstanceCursorFields = typeof InstanceCursorFields.Type
-
-const Opaque = Schema.String.pipe(
+/** Where a page ended, as clients see it: a word without meaning to them, so that what it is made of may change. */
+export const Opaque = Schema.String.pipe(
   Schema.decodeTo(
     Schema.String,
     SchemaTransformation.transform<string, string>({
@@ -33,5 +30,9 @@ const Opaque = Schema.String.pipe(
     }),
   ),
 )
+
+/** Where an instance page ended. */
+const InstanceCursorFields = Schema.Struct({ updatedAt: Schema.Int, machine: Schema.String, id: Schema.String })
+export type InstanceCursorFields = typeof InstanceCursorFields.Type
 
 export const InstanceCursor = Opaque.pipe(Schema.decodeTo(Schema.fromJsonString(InstanceCursorFields)))

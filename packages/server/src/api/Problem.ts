@@ -116,5 +116,13 @@ export type Problem =
   | TimedOut
 
 /** The problem of a status, for what is answered before any operation is reached. */
-export const problemBody = (status: number, name: string, title: string, detail: string): string =>
-  JSON.stringify({ _tag: name, type: kind(name), title, status, detail })
+export const problemBody = (problem: {
+  readonly status: number
+  readonly name: string
+  readonly tag: string
+  readonly title: string
+  readonly detail: string
+}): string => {
+  const { status, name, tag, title, detail } = problem
+  return JSON.stringify({ _tag: tag, type: kind(name), title, status, detail })
+}

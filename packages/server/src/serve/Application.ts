@@ -15,7 +15,8 @@ import * as HttpApiScalar from "effect/unstable/httpapi/HttpApiScalar"
 import { Api, openApi } from "../api/Api.ts"
 import { problemType } from "../api/Problem.ts"
 import { Refusing } from "../api/Refusing.ts"
-import { tooLarge } from "./Door.ts"
+import { makeAllowedMethods } from "./AllowedMethods.ts"
+import { pathOf, tooLarge } from "./Door.ts"
 import { Gauges } from "./Gauges.ts"
 import { batchHandlers } from "./handlers/BatchHandlers.ts"
 import { BatchOperations } from "./handlers/BatchOperations.ts"
@@ -26,8 +27,9 @@ import { machineHandlers } from "./handlers/MachineHandlers.ts"
 import { systemHandlers } from "./handlers/SystemHandlers.ts"
 import { uploadHandlers } from "./handlers/UploadHandlers.ts"
 import { badRequest } from "./ProblemOf.ts"
-import { bodyOf, type Refusal } from "./Refusal.ts"
+import { type Refusal, refusalResponse } from "./Refusal.ts"
 import { rpcRoutes } from "./RpcHandlers.ts"
+import { problemOfSchema } from "./SchemaProblem.ts"
 import { Sparql } from "./Sparql.ts"
 
 /** Which part of a request a schema was about, in words. */
@@ -44,7 +46,9 @@ const refusing = HttpApiMiddleware.layerSchemaErrorTransform(Refusing, ({ kind, 
   // What does not fit in an answer is our fault, and a defect.
   kind === "Body" || kind === "ResponseHeaders"
     ? Effect.die(cause)
-    : Effect.fail(badRequest(`${kind}Invalid`, `${parts[kind]} does not fit: ${cause.message}; GET /openapi.json tells what is expected`)),
+    : Effect.fail(
+        badRequest(`${kind}Invalid`, `${parts[kind]} does not fit: ${problemOfSchema(cause)}; GET /openapi.json tells what is expected`),
+      ),
 )
 
 const groups = Layer.mergeAll(
@@ -64,10 +68,13 @@ const openApiRoute = HttpRouter.use((router) =>
   }),
 )
 
+const homeRoute = HttpRouter.add("GET", "/", Effect.succeed(HttpServerResponse.redirect("/docs")))
+
 export const routes = Layer.mergeAll(
   HttpApiBuilder.layer(Api).pipe(Layer.provide(groups), Layer.provide(refusing), Layer.provide(Gauges.layer), Layer.provide(Sparql.layer)),
   HttpApiScalar.layer(Api, { path: "/docs" }),
   openApiRoute,
+  homeRoute,
   rpcRoutes,
 ).pipe(Layer.provide(BatchOperations.layer))
 
@@ -77,30 +84,41 @@ type App<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 export const withProblems = <E>(
   app: App<E, HttpServerRequest | Scope.Scope>,
   bodyBytes: number,
-): App<never, HttpServerRequest | Scope.Scope> =>
-  app.pipe(
+): App<never, HttpServerRequest | Scope.Scope> => {
+  const methodsAt = makeAllowedMethods(openApi())
+  return app.pipe(
     Effect.provideService(MaxBodySize, ByteSize.bytes(bodyBytes)),
     Effect.map((response) => (response.status >= 400 && !isProblem(response) ? asProblem(response) : response)),
     Effect.catchCause((cause) => {
       if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
-      return problemOfCause(cause, bodyBytes)
+      return problemOfCause(cause, bodyBytes, methodsAt)
     }),
   )
+}
 
 const isProblem = ({ headers }: HttpServerResponse.HttpServerResponse): boolean => headers["content-type"] === problemType
 
-const asProblem = ({ status }: HttpServerResponse.HttpServerResponse) => respond(status === 415 ? unsupported : { ...failed, status })
+const asProblem = ({ status }: HttpServerResponse.HttpServerResponse) =>
+  refusalResponse(status === 415 ? unsupported : { ...failed, status })
 
-const respond = (refusal: Refusal) =>
-  HttpServerResponse.text(bodyOf(refusal), { status: refusal.status, contentType: problemType, headers: refusal.headers ?? {} })
-
-const problemOfCause = (cause: Cause.Cause<unknown>, bodyBytes: number): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
+const problemOfCause = (
+  cause: Cause.Cause<unknown>,
+  bodyBytes: number,
+  methodsAt: (path: string) => ReadonlyArray<string>,
+): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
   const error = Cause.squash(cause)
   if (error instanceof HttpServerError) {
-    if (error.reason._tag === "RouteNotFound") return Effect.succeed(respond(notFound))
-    if (error.reason._tag === "RequestParseError") return Effect.succeed(respond(isSizeProblem(error) ? tooLarge(bodyBytes) : unreadable))
+    if (error.reason._tag === "RouteNotFound") {
+      const { method, url } = error.reason.request
+      const methods = methodsAt(pathOf(url))
+      // A path that cannot be decoded fits an address without being there.
+      const isThere = methods.length > 0 && !methods.includes(method)
+      return Effect.succeed(refusalResponse(isThere ? otherMethod(methods) : notFound))
+    }
+    if (error.reason._tag === "RequestParseError")
+      return Effect.succeed(refusalResponse(isSizeProblem(error) ? tooLarge(bodyBytes) : unreadable))
   }
-  return Effect.as(Effect.logError("a request failed in a way nobody foresaw", cause), respond(failed))
+  return Effect.as(Effect.logError("a request failed in a way nobody foresaw", cause), refusalResponse(failed))
 }
 
 const isSizeProblem = ({ reason }: HttpServerError): boolean => /size|bytes|large|limit/i.test(String(reason.cause))
@@ -109,8 +127,16 @@ const notFound: Refusal = {
   status: 404,
   name: "RouteNotFound",
   title: "Not found",
-  detail: "there is nothing at this address for this method; GET /openapi.json lists what there is",
+  detail: "there is nothing at this address; GET /openapi.json lists what there is",
 }
+
+const otherMethod = (methods: ReadonlyArray<string>): Refusal => ({
+  status: 405,
+  name: "MethodNotAllowed",
+  title: "Another method is needed",
+  detail: `this address answers to ${methods.join(" and ")}; GET /openapi.json tells what each does`,
+  headers: { allow: methods.join(", ") },
+})
 
 const unsupported: Refusal = {
   status: 415,

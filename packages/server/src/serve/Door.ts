@@ -14,6 +14,8 @@ export interface DoorOptions {
   readonly capabilities: CapabilitySecrets
   readonly bodyBytes: number
   readonly uploadBytes: number
+  /** Whether the server only looks, whoever asks. */
+  readonly observes: boolean
 }
 
 /** Names under which people put a token into an address, where it ends up in logs and histories. */
@@ -47,6 +49,7 @@ export class Door {
     const role = this.#roleOf(headers.authorization)
     if (role === undefined && !isOpen(url)) return headers.authorization === undefined ? noToken : wrongToken
     if (role === "read" && !isLooking(request)) return roleMissing
+    if (this.#options.observes && !isLooking(request)) return onlyLooks
     headers[capabilityHeader] = role === undefined ? "none" : this.#options.capabilities.secretOf(role)
     return undefined
   }
@@ -113,6 +116,14 @@ const roleMissing: Refusal = {
   name: "RoleMissing",
   title: "Not allowed",
   detail: "this token may only look; to change something use one of the role operate",
+}
+
+const onlyLooks: Refusal = {
+  status: 409,
+  name: "OnlyLooks",
+  tag: "Conflict",
+  title: "Not possible here",
+  detail: "this server only looks; send it to one that works",
 }
 
 const otherSite: Refusal = {

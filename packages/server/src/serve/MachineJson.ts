@@ -4,6 +4,7 @@ import { InvalidEvent, InvalidState } from "@detent/machine"
 import { compiledOf, hidden, isPlain, isSensitive, type Tagged, type UntypedVariant } from "@detent/machine/internal"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import { problemOfSchema } from "./SchemaProblem.ts"
 
 export type TaggedJson = { readonly _tag: string } & { readonly [name: string]: Schema.Json }
 
@@ -129,7 +130,7 @@ const variantJson = (variant: UntypedVariant): VariantJson => {
       secret.length === 0
         ? shown
         : (value) => ({ ...shown(value), ...Object.fromEntries(secret.filter((name) => name in value).map((name) => [name, hidden])) }),
-    read: (json) => Result.mapError(decode(json), ({ message }) => message) as Result.Result<Tagged, string>,
+    read: (json) => Result.mapError(decode(json), problemOfSchema) as Result.Result<Tagged, string>,
     schema: () => {
       const { schema, definitions } = Schema.toJsonSchemaDocument(variant.schema)
       return (Object.keys(definitions).length === 0 ? schema : { ...schema, $defs: definitions }) as Schema.Json

@@ -1,4 +1,5 @@
 /** From what went wrong inside to the problem a client is told: which status, which kind, and the message that says what to do. */
+import { MachineStopped } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import {
   BadRequest,
@@ -109,10 +110,13 @@ const generalTerms = (tag: string): string =>
     ? "the machine failed at it, and nothing changed; see the server's log for why"
     : "the store cannot be reached or failed; nothing was changed unless it is shown, so try again with the same Idempotency-Key"
 
+/** An engine that takes nothing knows of no state that something ended in, only why it takes nothing. */
+const told = (error: Told): string => (error instanceof MachineStopped && error.state === "(unknown)" ? error.reason : error.message)
+
 export const problemOf = (error: Told): Problem => {
   if (isProblem(error)) return error
   const answer = answers[error._tag] ?? failed
-  const detail = isOurs(answer) ? generalTerms(error._tag) : error.message
+  const detail = isOurs(answer) ? generalTerms(error._tag) : told(error)
   return new answer.make({ type: kind(error._tag), title: answer.title, status: answer.status, detail })
 }
 

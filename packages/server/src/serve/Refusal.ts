@@ -1,17 +1,24 @@
 /** A request that is refused before any operation is reached: a problem, written straight to the connection. */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
+import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
 import { problemBody, problemType } from "../api/Problem.ts"
 
 export interface Refusal {
   readonly status: number
   readonly name: string
+  /** The class of the problem where operations answer with it too, so that the typed client knows it; the name unless told. */
+  readonly tag?: string
   readonly title: string
   readonly detail: string
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export const bodyOf = ({ status, name, title, detail }: Refusal): string => problemBody(status, name, title, detail)
+export const bodyOf = ({ status, name, tag = name, title, detail }: Refusal): string => problemBody({ status, name, tag, title, detail })
+
+/** As the answer of a route. */
+export const refusalResponse = (refusal: Refusal): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.text(bodyOf(refusal), { status: refusal.status, contentType: problemType, headers: refusal.headers ?? {} })
 
 const headersOf = (refusal: Refusal, body: string): Record<string, string> => ({
   "content-type": problemType,

@@ -1,7 +1,10 @@
 /** The procedures on batches, over HTTP at `/rpc` and over WebSocket at `/rpc/socket`. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import * as HttpRouter from "effect/unstable/http/HttpRouter"
 import * as RpcSerialization from "effect/unstable/rpc/RpcSerialization"
 import * as RpcServer from "effect/unstable/rpc/RpcServer"
 import { BatchRpc } from "../api/BatchRpc.ts"
@@ -10,6 +13,7 @@ import { Operating, Reading } from "../api/RpcRoles.ts"
 import { Capabilities, capabilityHeader } from "./Capabilities.ts"
 import { BatchOperations } from "./handlers/BatchOperations.ts"
 import { answering, problemOf } from "./ProblemOf.ts"
+import { type Refusal, refusalResponse } from "./Refusal.ts"
 
 const procedures = BatchRpc.toLayer(
   Effect.map(BatchOperations, (operations) =>
@@ -52,9 +56,46 @@ const roles = Layer.mergeAll(
 )
 
 /** A procedure that fails in a way nobody foresaw must not take the other clients' connections with it. */
-const options = { group: BatchRpc, disableFatalDefects: true, streamBufferSize: 16 }
+const options = { disableFatalDefects: true, streamBufferSize: 16 }
+
+/** What a client may send; what a procedure is given is checked by its own schema. */
+const Message = Schema.fromJsonString(
+  Schema.Union([
+    Schema.Struct({
+      _tag: Schema.Literal("Request"),
+      id: Schema.Union([Schema.String, Schema.Int]),
+      tag: Schema.String,
+      headers: Schema.Array(Schema.Tuple([Schema.String, Schema.String])),
+    }),
+    Schema.Struct({ _tag: Schema.Literals(["Ack", "Interrupt"]), requestId: Schema.Union([Schema.String, Schema.Int]) }),
+    Schema.Struct({ _tag: Schema.Literals(["Eof", "Ping"]) }),
+  ]),
+)
+
+const isMessage = (line: string): boolean => Option.isSome(Schema.decodeOption(Message)(line))
+
+const areMessages = (body: string): boolean => {
+  const lines = body.split("\n").filter((line) => line.trim() !== "")
+  return lines.length > 0 && lines.every(isMessage)
+}
+
+const noMessages: Refusal = {
+  status: 400,
+  name: "MessagesInvalid",
+  title: "The request cannot be understood",
+  detail: "the body has to be messages of the RPC client, one on a line; use the client of @detent/server, or the API of /openapi.json",
+}
+
+const overHttp = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const answer = yield* RpcServer.toHttpEffect(BatchRpc, options)
+    yield* router.add("POST", "/rpc", (request) =>
+      Effect.flatMap(request.text, (body) => (areMessages(body) ? answer : Effect.succeed(refusalResponse(noMessages)))),
+    )
+  }),
+)
 
 export const rpcRoutes = Layer.mergeAll(
-  RpcServer.layerHttp({ ...options, path: "/rpc", protocol: "http" }),
-  RpcServer.layerHttp({ ...options, path: "/rpc/socket", protocol: "websocket" }),
+  overHttp,
+  RpcServer.layerHttp({ ...options, group: BatchRpc, path: "/rpc/socket", protocol: "websocket" }),
 ).pipe(Layer.provide(procedures), Layer.provide(roles), Layer.provide(RpcSerialization.layerNdjson))

@@ -18,6 +18,7 @@ import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as HttpRouter from "effect/unstable/http/HttpRouter"
+import { Home } from "../home/Home.ts"
 import { routes, withProblems } from "./Application.ts"
 import { Capabilities } from "./Capabilities.ts"
 import { Door } from "./Door.ts"
@@ -79,6 +80,7 @@ const start = (options: ServeOptions) =>
       capabilities: yield* Capabilities,
       bodyBytes,
       uploadBytes,
+      observes: (yield* Home).role === "observe",
     })
     const traffic = new Traffic({
       requests: limits.requests,

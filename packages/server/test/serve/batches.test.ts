@@ -52,7 +52,9 @@ describe("batches over HTTP", () => {
       const entity = entities[0]?.iri ?? ""
       const { relations } = yield* client.knowledge.relations({ params: { namespace }, query: { entity } })
       assert.isAbove(relations.length, 0)
+      for (const { types } of entities) assert.isAbove(types.length, 0)
       const { facts } = yield* client.knowledge.provenance({ params: { namespace }, query: { entity } })
+      assert.isAbove(facts.length, 1)
       for (const { quote, start, end } of facts) assert.isTrue(quote.length > 0 && end > start)
       const asked = yield* request(
         `${url}/api/v1/knowledge/coast/sparql?query=${encodeURIComponent("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }")}`,
@@ -67,6 +69,36 @@ describe("batches over HTTP", () => {
       assert.deepStrictEqual([posted.status, JSON.parse(posted.text).boolean], [200, true])
       const exported = yield* request(`${url}/api/v1/knowledge/coast/export?format=ntriples`)
       assert.match(exported.text, /^<urn:detent/)
+    }),
+  )
+
+  it.live("a graph is read in pages, each fact once", () =>
+    Effect.gen(function* () {
+      const { client } = yield* served()
+      const { batchId } = yield* start(client)
+      yield* finished(client, batchId)
+      const params = { namespace: "coast" as never }
+      const { relations: all } = yield* client.knowledge.relations({ params, query: {} })
+      assert.strictEqual(
+        new Set(all.map(({ subject, property, object, datatype }) => [subject, property, object, datatype].join(" "))).size,
+        all.length,
+      )
+      const paged: Array<(typeof all)[number]> = []
+      let after: string | undefined
+      do {
+        const page = yield* client.knowledge.relations({ params, query: { limit: 2, ...(after === undefined ? {} : { after }) } })
+        assert.isAtMost(page.relations.length, 2)
+        paged.push(...page.relations)
+        after = page.next
+      } while (after !== undefined)
+      assert.deepStrictEqual(paged, [...all])
+
+      const entity = all[0]?.subject ?? ""
+      const { facts } = yield* client.knowledge.provenance({ params, query: { entity } })
+      const first = yield* client.knowledge.provenance({ params, query: { entity, limit: 1 } })
+      const rest = yield* client.knowledge.provenance({ params, query: { entity, after: first.next ?? "" } })
+      assert.deepStrictEqual([...first.facts, ...rest.facts], [...facts])
+      assert.isUndefined(rest.next)
     }),
   )
 

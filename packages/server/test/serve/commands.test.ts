@@ -106,6 +106,10 @@ describe("health and metrics", () => {
       for (const name of ["detent_events_total", "detent_commits_total", "detent_instances_live", "detent_resident_bytes"]) {
         assert.match(metrics.text, new RegExp(`^${name}(\\{[^}]*\\})? [0-9.]+$`, "m"))
       }
+      assert.include(metrics.text, 'le="+Inf"')
+      assert.notInclude(metrics.text, "Infinity")
+      const home = yield* request(`${url}/`, { redirect: "manual" })
+      assert.deepStrictEqual([home.status, home.headers.get("location")], [302, "/docs"])
       const docs = yield* request(`${url}/docs`)
       assert.match(docs.type, /^text\/html/)
       const described = yield* request(`${url}/openapi.json`)

@@ -116,6 +116,14 @@ describe("live streams of a batch", () => {
       assert.strictEqual(one.events[0]?.data.batchId, batchId)
       const again = yield* openEvents(address, { "last-event-id": "0" })
       yield* again.until(({ event }) => event === "BatchCompleted")
+      yield* again.ended
+      assert.deepInclude(again.events.at(-1)?.data, { batchId, state: "Completed", isTerminal: true })
+      const finished = yield* openEvents(address)
+      yield* finished.ended
+      assert.deepStrictEqual(
+        finished.events.map(({ event, data }) => [event, data.state]),
+        [["status", "Completed"]],
+      )
       const tags = again.events.map(({ event }) => event)
       assert.strictEqual(tags[0], "BatchCreated")
       assert.deepStrictEqual(tags.filter((tag) => tag === "DocumentCompleted").length, 2)

@@ -7,6 +7,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { openEvents } from "../support/eventStream.ts"
+import { corpusFolder, smallManifest } from "../support/manifest.ts"
 import { served } from "../support/served.ts"
 import { Tally } from "../support/Tally.ts"
 
@@ -17,6 +18,10 @@ describe("a server that only observes", () => {
     Effect.gen(function* () {
       const working = yield* served()
       yield* working.client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
+      const { batchId } = yield* working.client.batches.start({
+        headers: {},
+        payload: { folder: corpusFolder, manifest: smallManifest as never },
+      })
       const home = Home.open({ data: working.data, role: "observe", config: defineConfig({ machines: [Tally] }) })
       const { url } = Context.get(yield* Layer.build(Layer.provide(serve({ port: 0 }), home)), Server)
       const client = yield* clients.makeClient({ url })
@@ -29,7 +34,10 @@ describe("a server that only observes", () => {
       yield* stream.until(({ id }) => id === "3")
       const refused = yield* Effect.flip(client.instances.send({ params: key, headers: {}, payload: { _tag: "Close" } }))
       assert.strictEqual(refused._tag, "Conflict")
-      assert.include(refused.message, "only observes")
+      assert.strictEqual(refused.message, "this server only looks; send it to one that works")
+      const procedures = yield* clients.makeRpcClient({ url })
+      const uncancelled = yield* Effect.flip(procedures.batch_cancel({ batchId }))
+      assert.notInclude(uncancelled.message, "(unknown)")
       assert.strictEqual((yield* client.ready()).role, "observe")
     }),
   )

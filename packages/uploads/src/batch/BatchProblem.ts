@@ -30,7 +30,12 @@ export class AlreadyUploaded extends Schema.TaggedError<AlreadyUploaded>()("Alre
   state: Schema.String,
 }) {
   override get message() {
-    return `${this.file} was uploaded before, as batch ${this.batchId}, which is ${this.state}; upload it with force to do it again`
+    const before = `${this.file} was uploaded before, as batch ${this.batchId}, which is`
+    if (this.state === "completed") return `${before} completed; upload it with force (\`--force\`) to do it again`
+    const goOn = `go on with \`detent upload retry ${this.batchId}\``
+    if (this.state === "failed" || this.state === "partially_completed")
+      return `${before} ${this.state}; ${goOn}, or upload it with force (\`--force\`) to do it again`
+    return `${before} not finished (${this.state}); ${goOn}`
   }
 }
 
@@ -49,7 +54,7 @@ export class BatchNotRetryable extends Schema.TaggedError<BatchNotRetryable>()("
 }) {
   override get message() {
     const { batchId, retryCount, lastRetryAt } = this
-    return `batch ${batchId} has failed ${retryCount} times, last at ${DateTime.formatIso(DateTime.makeUnsafe(lastRetryAt))}; a batch can be retried within 24 hours until it has failed three times; upload its file again with force`
+    return `batch ${batchId} has failed ${retryCount} times, last at ${DateTime.formatIso(DateTime.makeUnsafe(lastRetryAt))}; a batch can be retried within 24 hours until it has failed three times; upload its file again with force (\`--force\`)`
   }
 }
 

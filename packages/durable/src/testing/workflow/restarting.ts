@@ -126,7 +126,7 @@ export const restarting = ({ describe, test }: Kit) => {
         expect(ids.map((id) => calls.of(`free ${id}`))).toEqual([1, 1, 1])
       }))
 
-    test("an execution whose workflow is registered later goes on then", ({ open, until, reaches, pass, record }) =>
+    test("an execution whose workflow is registered later goes on then", ({ open, until, comesTo, pass, record }) =>
       Effect.gen(function* () {
         const calls = new Calls()
         const Other = Workflow.make("Other", { payload: {}, idempotencyKey: () => "x" })
@@ -144,7 +144,7 @@ export const restarting = ({ describe, test }: Kit) => {
             Job.toLayer(() => calls.activity("stuck")),
           ),
         )
-        yield* reaches(Job, id, "Completed")
+        yield* comesTo(Job, id, "Completed")
       }))
 
     test("a process that is asked to stop leaves its executions as they are, for the next", ({ open, until, reaches, record, tags }) =>

@@ -10,7 +10,7 @@ import { Api } from "../../api/Api.ts"
 import { Home } from "../../home/Home.ts"
 import { BatchFeed } from "../live/BatchFeed.ts"
 import { frameOf } from "../live/Channel.ts"
-import { liveResponse } from "../live/liveResponse.ts"
+import { endingResponse, liveResponse } from "../live/liveResponse.ts"
 import { ArtifactNotFound } from "../NotThere.ts"
 import { optional } from "../optional.ts"
 import { answering } from "../ProblemOf.ts"
@@ -98,6 +98,11 @@ export const batchHandlers = HttpApiBuilder.group(
             // What happens between the two is told again rather than missed.
             const position = yield* feed.position
             const status = yield* operations.status(batchId)
+            if (status.isTerminal) {
+              const standing = Stream.succeed(frameOf(position, "status", status))
+              const told = last === undefined ? standing : Stream.concat(feed.past(batchId, Number(last)), standing)
+              return endingResponse(Stream.map(told, ({ bytes }) => bytes))
+            }
             if (last === undefined) return liveResponse(feed.reader(batchId, position, frameOf(position, "status", status)))
             return liveResponse(feed.reader(batchId, Math.min(Number(last), position)))
           }),

@@ -1,5 +1,13 @@
 /** Answers about the knowledge graph. */
-import { contentTypes, exportGraph, type Namespace } from "@detent/knowledge"
+import {
+  contentTypes,
+  exportGraph,
+  GraphFacts,
+  type GraphObject,
+  type GraphRelation,
+  type Namespace,
+  type SourcedFact,
+} from "@detent/knowledge"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
@@ -8,27 +16,33 @@ import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { Api } from "../../api/Api.ts"
 import { optional } from "../optional.ts"
 import { answering } from "../ProblemOf.ts"
-import { iri, literal, type Row, Sparql } from "../Sparql.ts"
+import { Sparql } from "../Sparql.ts"
 
 /** How long a client may keep the one thread that answers queries. */
 const queryTimeout = "10 seconds"
 
-const number = (text: string | undefined): number => Number(text ?? 0)
+const objectOf = (object: GraphObject) =>
+  object._tag === "Value"
+    ? { object: object.text, datatype: object.datatype }
+    : { object: object.iri, ...optional({ objectLabel: object.label }) }
 
-const relationOf = ({ subject = "", subjectLabel, property = "", object = "", objectLabel, confidence }: Row) => ({
-  subject,
-  ...optional({ subjectLabel }),
+const relationOf = ({ subject, property, object, confidence, witnesses }: GraphRelation) => ({
+  subject: subject.iri,
+  ...optional({ subjectLabel: subject.label }),
   property,
-  object,
-  ...optional({ objectLabel }),
-  ...optional({ confidence: confidence === undefined ? undefined : Number(confidence) }),
+  ...objectOf(object),
+  confidence,
+  witnesses,
 })
+
+const provenanceOf = ({ subject: _, object, runId, ...said }: SourcedFact) => ({ ...said, ...objectOf(object), run: runId })
 
 export const knowledgeHandlers = HttpApiBuilder.group(
   Api,
   "knowledge",
   Effect.fnUntraced(function* (handlers) {
     const sparql = yield* Sparql
+    const facts = yield* GraphFacts
 
     const query = (namespace: Namespace, text: string) =>
       Effect.map(sparql.query(namespace, text, { timeout: queryTimeout }), ({ contentType, body }) =>
@@ -50,69 +64,27 @@ export const knowledgeHandlers = HttpApiBuilder.group(
           })),
         ),
       )
-      .handle("entities", ({ params: { namespace }, query: { search, type, limit = 100, after } }) =>
-        answering(
-          Effect.gen(function* () {
-            const rows = yield* sparql.rows(
-              namespace,
-              `SELECT ?entity (SAMPLE(?name) AS ?label) (GROUP_CONCAT(DISTINCT ?class; separator=" ") AS ?types) WHERE {
-                ?entity rdfs:label ?name ; a ?class . FILTER(?class != rdf:Statement)
-                ${type === undefined ? "" : `?entity a ${iri(type)} .`}
-                ${search === undefined ? "" : `FILTER(CONTAINS(LCASE(?name), LCASE(${literal(search)})))`}
-                ${after === undefined ? "" : `FILTER(STR(?entity) > ${literal(after)})`}
-              } GROUP BY ?entity ORDER BY STR(?entity) LIMIT ${limit + 1}`,
-            )
-            const entities = rows.slice(0, limit).map(({ entity = "", label = "", types = "" }) => ({
-              iri: entity,
-              label,
-              types: types.split(" ").filter((one) => one !== ""),
-            }))
-            return { entities, ...optional({ next: rows.length > limit ? entities.at(-1)?.iri : undefined }) }
-          }),
-        ),
-      )
-      .handle("relations", ({ params: { namespace }, query: { entity, property, limit = 100 } }) =>
+      .handle("entities", ({ params: { namespace }, query: asked }) =>
         answering(
           Effect.map(
-            sparql.rows(
-              namespace,
-              `SELECT ?subject ?subjectLabel ?property ?object ?objectLabel (MAX(?sure) AS ?confidence) WHERE {
-                ?fact a rdf:Statement ; rdf:subject ?subject ; rdf:predicate ?property ; rdf:object ?object .
-                ${entity === undefined ? "" : `FILTER(?subject = ${iri(entity)} || ?object = ${iri(entity)})`}
-                ${property === undefined ? "" : `FILTER(?property = ${iri(property)})`}
-                OPTIONAL { ?fact detent:confidence ?sure }
-                OPTIONAL { ?subject rdfs:label ?subjectLabel }
-                OPTIONAL { ?object rdfs:label ?objectLabel }
-              } GROUP BY ?subject ?subjectLabel ?property ?object ?objectLabel ORDER BY ?subject ?property ?object LIMIT ${limit}`,
-            ),
-            (rows) => ({ relations: rows.map(relationOf) }),
+            Effect.flatMap(sparql.version(namespace), (version) => facts.entities(version, { ...asked, timeout: queryTimeout })),
+            ({ items, next }) => ({ entities: items, ...optional({ next }) }),
           ),
         ),
       )
-      .handle("provenance", ({ params: { namespace }, query: { entity, limit = 100 } }) =>
+      .handle("relations", ({ params: { namespace }, query: asked }) =>
         answering(
           Effect.map(
-            sparql.rows(
-              namespace,
-              `SELECT ?property ?object ?document ?quote ?start ?end ?confidence ?extractor ?run WHERE {
-                ?fact a rdf:Statement ; rdf:subject ${iri(entity)} ; rdf:predicate ?property ; rdf:object ?object ;
-                  prov:wasDerivedFrom ?document ; detent:quote ?quote ; detent:start ?start ; detent:end ?end ;
-                  detent:confidence ?confidence ; detent:extractor ?extractor ; detent:run ?run .
-              } ORDER BY ?property ?object ?document ?start LIMIT ${limit}`,
-            ),
-            (rows) => ({
-              facts: rows.map(({ property = "", object = "", document = "", quote = "", extractor = "", run = "", ...at }) => ({
-                property,
-                object,
-                document,
-                quote,
-                start: number(at["start"]),
-                end: number(at["end"]),
-                confidence: number(at["confidence"]),
-                extractor,
-                run,
-              })),
-            }),
+            Effect.flatMap(sparql.version(namespace), (version) => facts.relations(version, { ...asked, timeout: queryTimeout })),
+            ({ items, next }) => ({ relations: items.map(relationOf), ...optional({ next }) }),
+          ),
+        ),
+      )
+      .handle("provenance", ({ params: { namespace }, query: { entity, ...asked } }) =>
+        answering(
+          Effect.map(
+            Effect.flatMap(sparql.version(namespace), (version) => facts.factsOf(version, entity, { ...asked, timeout: queryTimeout })),
+            ({ items, next }) => ({ facts: items.map(provenanceOf), ...optional({ next }) }),
           ),
         ),
       )

@@ -3,6 +3,7 @@ import { BatchEventLog, type BatchId } from "@detent/knowledge"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import { type Frame, frameOf } from "./Channel.ts"
@@ -11,6 +12,8 @@ import type { LiveReader } from "./LiveReader.ts"
 
 type Events = Stream.Success<ReturnType<(typeof BatchEventLog.Service)["events"]>>
 
+type LogError = Effect.Error<ReturnType<(typeof BatchEventLog.Service)["page"]>>
+
 const frameOfEvent = ({ position, _tag, payload }: Events): Frame => frameOf(position, _tag, payload)
 
 export interface BatchFeedService {
@@ -18,6 +21,8 @@ export interface BatchFeedService {
   readonly position: (typeof BatchEventLog.Service)["position"]
   /** All events of a batch after a position, then each new one; `first` comes before them. */
   readonly reader: (batch: BatchId, after: number, first?: Frame) => LiveReader
+  /** The events of a batch after a position, as far as they are stored: for one to which nothing more happens. */
+  readonly past: (batch: BatchId, after: number) => Stream.Stream<Frame, LogError>
   readonly readers: Effect.Effect<number>
   readonly end: Effect.Effect<void>
 }
@@ -51,17 +56,25 @@ export class BatchFeed extends Context.Service<BatchFeed, BatchFeedService>()("@
         Effect.forkScoped,
       )
 
-      const load = (batch: BatchId) => (after: number) =>
-        Effect.runPromiseWith(context)(
-          Effect.map(log.page(after), ({ events, through }) => ({
-            frames: events.filter(({ primaryKey }) => primaryKey === batch).map(frameOfEvent),
-            through,
-          })),
-        )
+      const page = (batch: BatchId, after: number) =>
+        Effect.map(log.page(after), ({ events, through }) => ({
+          frames: events.filter(({ primaryKey }) => primaryKey === batch).map(frameOfEvent),
+          through,
+          isLast: events.length === 0,
+        }))
+
+      const load = (batch: BatchId) => (after: number) => Effect.runPromiseWith(context)(page(batch, after))
 
       return {
         position: log.position,
         reader: (batch, after, first) => channels.reader(batch, channels.open(batch, followed, load(batch)), after, first),
+        past: (batch, after) =>
+          Stream.paginate(after, (position) =>
+            Effect.map(
+              page(batch, position),
+              ({ frames, through, isLast }) => [frames, isLast ? Option.none() : Option.some(through)] as const,
+            ),
+          ),
         readers: Effect.sync(() => channels.readerCount),
         end: Effect.sync(() => channels.end()),
       }

@@ -1,0 +1,43 @@
+/**
+ * Standard input as an MCP client's messages, a line for each. What reads them expects JSON and hears nothing more after a line
+ * that is none, so such a line is answered here and does not get there.
+ */
+import * as NodeStdio from "@effect/platform-node/NodeStdio"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stdio from "effect/Stdio"
+import * as Stream from "effect/Stream"
+
+export const messageStdio: Layer.Layer<Stdio.Stdio> = Layer.effect(
+  Stdio.Stdio,
+  Effect.map(Stdio.Stdio, (stdio) => ({ ...stdio, stdin: messagesOf(stdio) })),
+).pipe(Layer.provide(NodeStdio.layer))
+
+const encoder = new TextEncoder()
+
+const messagesOf = (stdio: Stdio.Stdio): Stdio.Stdio["stdin"] =>
+  stdio.stdin.pipe(
+    Stream.decodeText,
+    Stream.splitLines,
+    Stream.filter((line) => line.trim() !== ""),
+    Stream.filterEffect((line) => {
+      const refusal = refusalOf(line)
+      return refusal === undefined ? Effect.succeed(true) : Effect.as(Stream.run(Stream.make(refusal), stdio.stdout()), false)
+    }),
+    Stream.map((line) => encoder.encode(`${line}\n`)),
+  )
+
+/** What is answered to a line that is no message, as JSON-RPC has it. */
+const refusalOf = (line: string): string | undefined => {
+  let message: unknown
+  try {
+    message = JSON.parse(line)
+  } catch (error) {
+    return answer(-32700, `the line is no JSON: ${error instanceof Error ? error.message : String(error)}; send one message on one line`)
+  }
+  return typeof message === "object" && message !== null
+    ? undefined
+    : answer(-32600, "a message is a JSON object with jsonrpc, id and method")
+}
+
+const answer = (code: number, message: string): string => `${JSON.stringify({ jsonrpc: "2.0", id: null, error: { code, message } })}\n`
