@@ -16,6 +16,7 @@ import {
   Unprocessable,
   UnsupportedType,
 } from "../api/Problem.ts"
+import { inOneLine } from "./SchemaProblem.ts"
 
 type ProblemClass = new (fields: {
   readonly type: string
@@ -111,7 +112,8 @@ const generalTerms = (tag: string): string =>
     : "the store cannot be reached or failed; nothing was changed unless it is shown, so try again with the same Idempotency-Key"
 
 /** An engine that takes nothing knows of no state that something ended in, only why it takes nothing. */
-const told = (error: Told): string => (error instanceof MachineStopped && error.state === "(unknown)" ? error.reason : error.message)
+const told = (error: Told): string =>
+  inOneLine(error instanceof MachineStopped && error.state === "(unknown)" ? error.reason : error.message)
 
 export const problemOf = (error: Told): Problem => {
   if (isProblem(error)) return error

@@ -21,3 +21,12 @@ const sentenceOf = (place: string, message: string): string => {
 const nameOf = (part: PropertyKey | { readonly key: PropertyKey }): string => String(typeof part === "object" ? part.key : part)
 
 const oneLine = (text: string): string => text.replaceAll(/\s*\n\s*/g, ", ")
+
+/** The same for a text that was made of such a problem elsewhere, with the places on lines of their own. */
+export const inOneLine = (text: string): string =>
+  text
+    .replaceAll(/Missing key\n\s*at ((?:\[[^\]\n]*\])+)/g, (_, place: string) => `${namesIn(place)} ${missing}`)
+    .replaceAll(/\n\s*at ((?:\[[^\]\n]*\])+)/g, (_, place: string) => ` at ${namesIn(place)}`)
+    .replaceAll(/\s*\n\s*/g, "; ")
+
+const namesIn = (place: string): string => place.slice(1, -1).replaceAll("][", ".").replaceAll('"', "")
