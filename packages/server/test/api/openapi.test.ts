@@ -6,7 +6,7 @@ import type { OpenAPISpecOperation } from "effect/unstable/httpapi/OpenApi"
 
 const file = join(import.meta.dirname, "../../openapi.json")
 
-it("the OpenAPI file that is checked in is current (npx vitest run packages/server/test/api/openapi renews it)", async () => {
+it("the OpenAPI file that is checked in is current (npx vitest run packages/server/test/api/openapi -u renews it)", async () => {
   const document = `${JSON.stringify(api.openApi(), undefined, 2)}\n`
   await expect(document).toMatchFileSnapshot(file)
   expect(JSON.parse(await readFile(file, "utf8")).openapi).toBe("3.1.0")
