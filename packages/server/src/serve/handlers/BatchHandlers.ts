@@ -99,7 +99,8 @@ export const batchHandlers = HttpApiBuilder.group(
             const position = yield* feed.position
             const status = yield* operations.status(batchId)
             if (status.isTerminal) {
-              const standing = Stream.succeed(frameOf(position, "status", status))
+              // Asked for once the past is told: whoever comes back with its id is told nothing of that again.
+              const standing = Stream.fromEffect(Effect.map(feed.position, (latest) => frameOf(latest, "status", status)))
               const told = last === undefined ? standing : Stream.concat(feed.past(batchId, Number(last)), standing)
               return endingResponse(Stream.map(told, ({ bytes }) => bytes))
             }
