@@ -69,7 +69,7 @@ describe("uploads over HTTP", () => {
       assert.strictEqual(JSON.parse(first.text).batchId, JSON.parse(second.text).batchId)
       const third = yield* send(url, form(bytes))
       assert.strictEqual(third.status, 409)
-      assert.include(JSON.parse(third.text).detail, "force")
+      assert.include(JSON.parse(third.text).detail, "was uploaded before")
       assert.strictEqual((yield* client.uploads.list({ query: {} })).uploads.length, 1)
     }),
   )
