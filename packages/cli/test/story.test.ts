@@ -20,7 +20,7 @@ beforeAll(async () => {
 const begun = (line: string) => {
   const here = line
     .replace("300000", "30000")
-    .replace("/tmp/items.jsonl", join(folder, "items.jsonl"))
+    .replace("items.jsonl", join(folder, "items.jsonl"))
     .replace(/^npx node /, `exec '${process.execPath}' `)
     .replace(/^npx detent (.*)$/, `exec '${process.execPath}' '${bin}' $1 --data '${join(folder, "home")}'`)
   return new Running("sh", ["-c", here], { cwd: root })

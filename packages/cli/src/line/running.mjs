@@ -11,7 +11,7 @@ export const runningCommands = /** @satisfies {ReadonlyArray<import("./Command.t
       options: [{ name: "demo", kind: "flag", summary: "begin with sample documents and uploads" }, ...listening],
       examples: [
         { line: "detent dev --demo", says: "something to look at within seconds" },
-        { line: "detent dev --port 0 --data /tmp/try", says: "a free port, and data that may be thrown away" },
+        { line: "detent dev --port 0 --data try", says: "a free port, and data that may be thrown away" },
       ],
     },
     {
