@@ -3,11 +3,14 @@
  * can tell it. A lost call costs time, not commands: workers look by themselves now and then.
  */
 
+import type { ClaimOffer } from "./ClaimOffer.ts"
+
 /** Without queues: in any. */
 export type SignalListener = (queues: ReadonlySet<string> | undefined) => void
 
 export class CommandSignal {
   readonly #listeners = new Set<SignalListener>()
+  readonly #idlers = new Set<(queues: ReadonlySet<string>) => ClaimOffer | undefined>()
   #outward: SignalListener | undefined
   #listened: (() => void) | undefined
 
@@ -29,6 +32,23 @@ export class CommandSignal {
     return () => {
       this.#listeners.delete(listener)
     }
+  }
+
+  /** Somebody who has room for commands, and can be given them by whoever stores them. Returns how to end that. */
+  whenStoring(offer: (queues: ReadonlySet<string>) => ClaimOffer | undefined): () => void {
+    this.#idlers.add(offer)
+    return () => {
+      this.#idlers.delete(offer)
+    }
+  }
+
+  /** Something is about to be stored in these queues: who would claim it with the same statement? */
+  offerFor(queues: ReadonlySet<string>): ClaimOffer | undefined {
+    for (const idler of this.#idlers) {
+      const offer = idler(queues)
+      if (offer !== undefined) return offer
+    }
+    return undefined
   }
 
   get isListened(): boolean {

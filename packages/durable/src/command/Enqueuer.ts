@@ -15,20 +15,29 @@ const flushLimit = 500
 
 type Outcomes = ReadonlyArray<EnqueueOutcome>
 
+/** What became of a flush. */
+export interface Stored {
+  readonly outcomes: Outcomes
+  /** Numbers of those that a worker of this process has already: nobody need be told of them. */
+  readonly claimed: ReadonlySet<number>
+}
+
+const nothing: ReadonlySet<number> = new Set()
+
 interface Waiting {
   readonly commands: ReadonlyArray<NewCommand>
   readonly told: (exit: Exit.Exit<Outcomes, PersistenceFailed>) => void
 }
 
 export class Enqueuer {
-  readonly #write: (commands: ReadonlyArray<NewCommand>) => Effect.Effect<Outcomes, PersistenceFailed>
+  readonly #write: (commands: ReadonlyArray<NewCommand>) => Effect.Effect<Stored, PersistenceFailed>
   readonly #run: (effect: Effect.Effect<void>) => void
   readonly #signal: CommandSignal
   #waiting: Array<Waiting> = []
   #flushing = false
 
   constructor(options: {
-    readonly write: (commands: ReadonlyArray<NewCommand>) => Effect.Effect<Outcomes, PersistenceFailed>
+    readonly write: (commands: ReadonlyArray<NewCommand>) => Effect.Effect<Stored, PersistenceFailed>
     readonly run: (effect: Effect.Effect<void>) => void
     readonly signal: CommandSignal
   }) {
@@ -70,18 +79,29 @@ export class Enqueuer {
       let from = 0
       for (const { commands: own, told } of taken) {
         const until = from + own.length
-        told(Exit.isSuccess(exit) ? Exit.succeed(exit.value.slice(from, until)) : exit)
+        told(Exit.isSuccess(exit) ? Exit.succeed(exit.value.outcomes.slice(from, until)) : Exit.failCause(exit.cause))
         from = until
       }
-      return Exit.isSuccess(exit) ? announceStored(this.#signal, commands, exit.value) : Effect.void
+      return Exit.isSuccess(exit) ? announceStored(this.#signal, commands, exit.value.outcomes, exit.value.claimed) : Effect.void
     })
   }
 }
 
 /** Tells workers of what is new, and counts it. */
-export const announceStored = (signal: CommandSignal, commands: ReadonlyArray<NewCommand>, outcomes: Outcomes): Effect.Effect<void> => {
-  const stored = commands.filter((_, index) => outcomes[index]?._tag === "Enqueued")
-  if (stored.length === 0) return Effect.void
-  signal.announce(new Set(stored.map(({ queue }) => queue)))
-  return Metric.update(commandsEnqueued, stored.length)
+export const announceStored = (
+  signal: CommandSignal,
+  commands: ReadonlyArray<NewCommand>,
+  outcomes: Outcomes,
+  claimed = nothing,
+): Effect.Effect<void> => {
+  const queues = new Set<string>()
+  let stored = 0
+  for (const [index, { queue }] of commands.entries()) {
+    const outcome = outcomes[index]
+    if (outcome?._tag !== "Enqueued") continue
+    stored++
+    if (!claimed.has(outcome.number)) queues.add(queue)
+  }
+  if (queues.size > 0) signal.announce(queues)
+  return stored === 0 ? Effect.void : Metric.update(commandsEnqueued, stored)
 }

@@ -71,7 +71,12 @@ export class QueueRun {
 
   /** How many to ask for. */
   wants(now: number): number {
-    return this.#isHot || this.askAt <= now ? Math.max(0, this.size - this.held - this.#asked) : 0
+    return this.#isHot || this.askAt <= now ? this.room : 0
+  }
+
+  /** How many more it would take. */
+  get room(): number {
+    return Math.max(0, this.size - this.held - this.#asked)
   }
 
   /** So many are asked for from now on. */

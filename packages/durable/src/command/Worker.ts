@@ -7,10 +7,12 @@ import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Metric from "effect/Metric"
-import type { CommandsService, Want } from "../Commands.ts"
+import type { CommandsService, Exchange, Want } from "../Commands.ts"
+import type { ClaimOffer } from "./ClaimOffer.ts"
 import { commandStoreFailures, commandsRunning } from "./CommandMetrics.ts"
 import type { FindExecutable } from "./Executable.ts"
 import { type Ended, tellFinished } from "./finishing.ts"
+import type { Asking, QueueRun } from "./QueueRun.ts"
 import { Upkeep } from "./Upkeep.ts"
 import type { WorkerConfig } from "./WorkerConfig.ts"
 import { Workload } from "./Workload.ts"
@@ -27,9 +29,12 @@ export class Worker {
   readonly #clock: Clock.Clock
   readonly #load: Workload
   readonly #upkeep: Upkeep
+  readonly #run: (effect: Effect.Effect<void>) => void
   readonly #woken = Latch.makeUnsafe(false)
   /** The store is being asked. One question at a time: with two, each command took 17% more of PostgreSQL's CPU and WAL. */
   #isUnderway = false
+  /** Its next question comes with what somebody else is storing. */
+  #isLent = false
   #failures = 0
   /** After a failure the store is left alone until then. */
   #restUntil = 0
@@ -40,6 +45,7 @@ export class Worker {
     this.#commands = commands
     this.#config = config
     this.#clock = clock
+    this.#run = run
     this.#load = new Workload(config, clock, run, {
       finished: () => {
         if (this.#load.finished.length === 1 || this.#isFlushUrgent()) this.#woken.openUnsafe()
@@ -60,9 +66,15 @@ export class Worker {
   /** Works until it is interrupted. Does nothing, not even listen, before it has something to serve. */
   get work(): Effect.Effect<never> {
     const working = Effect.acquireUseRelease(
-      Effect.sync(() => this.#commands.signal.listen((queues) => this.#announce(queues))),
+      Effect.sync(() => {
+        const { signal } = this.#commands
+        return [signal.listen((queues) => this.#announce(queues)), signal.whenStoring((queues) => this.#lend(queues))]
+      }),
       () => Effect.raceFirst(this.#exchangeForever, this.#upkeep.keep),
-      (unlisten) => Effect.sync(unlisten),
+      (endings) =>
+        Effect.sync(() => {
+          for (const end of endings) end()
+        }),
     )
     return Effect.andThen(this.#woken.await, working)
   }
@@ -88,6 +100,7 @@ export class Worker {
   /** Milliseconds until the store should be asked, or 0. Small batches are given a moment to grow. */
   #wait(wants: ReadonlyArray<Want>, now: number): number {
     const { finished, firstFinishedAt, isStopping } = this.#load
+    if (this.#isLent) return Number.POSITIVE_INFINITY
     if (now < this.#restUntil) return this.#restUntil - now
     if (this.#isDoubtful || this.#load.isShort(wants) || this.#isFlushUrgent()) return 0
     if (finished.length > 0) return Math.max(0, firstFinishedAt + flushMillis - now)
@@ -113,19 +126,62 @@ export class Worker {
     const validUntil = this.#clock.currentTimeMillisUnsafe() + claimMillis
     return Effect.matchEffect(this.#commands.exchange({ worker: name, finished, wants, claimMillis }), {
       onSuccess: (exchanged) => {
-        this.#failures = 0
-        this.#load.take(asking, exchanged, validUntil)
-        if (exchanged.claimed.length > 0) this.#upkeep.renewBy(validUntil - (claimMillis * 2) / 3)
-        this.#answered()
+        this.#take(asking, exchanged, validUntil)
         return Effect.andThen(tellFinished(finished, exchanged.refused), Metric.update(commandsRunning, this.#load.runningCount))
       },
       onFailure: (error) => {
-        for (const [run, asked] of asking) run.unask(asked)
         this.#load.finished = [...finished, ...this.#load.finished]
-        this.#isDoubtful = true
-        return this.#failed(error)
+        return this.#doubt(asking, error)
       },
     })
+  }
+
+  #take(asking: ReadonlyMap<QueueRun, Asking>, exchanged: Exchange, validUntil: number) {
+    this.#failures = 0
+    this.#load.take(asking, exchanged, validUntil)
+    if (exchanged.claimed.length > 0) this.#upkeep.renewBy(validUntil - (this.#config.claimMillis * 2) / 3)
+    this.#answered()
+  }
+
+  #doubt(asking: ReadonlyMap<QueueRun, Asking>, error: PersistenceFailed): Effect.Effect<void> {
+    for (const [run, asked] of asking) run.unask(asked)
+    this.#isDoubtful = true
+    return this.#failed(error)
+  }
+
+  /** Only where it would have to be told of them and ask: who is asking already, or has something to store, does so by itself. */
+  #lend(queues: ReadonlySet<string>): ClaimOffer | undefined {
+    const now = this.#clock.currentTimeMillisUnsafe()
+    if (this.#isUnderway || this.#isDoubtful || now < this.#restUntil || this.#load.finished.length > 0) return undefined
+    const wants = this.#load.roomIn(queues)
+    if (wants.length === 0) return undefined
+    const { name: worker, claimMillis } = this.#config
+    this.#isUnderway = true
+    this.#isLent = true
+    const asking = this.#load.ask(wants)
+    const giveBack = () => {
+      this.#isLent = false
+      this.#woken.openUnsafe()
+    }
+    return {
+      worker,
+      wants,
+      claimMillis,
+      taken: (exchange) => {
+        giveBack()
+        this.#take(asking, exchange, now + claimMillis)
+        this.#run(Metric.update(commandsRunning, this.#load.runningCount))
+      },
+      declined: () => {
+        giveBack()
+        for (const [run, asked] of asking) run.unask(asked)
+        this.#answered()
+      },
+      unanswered: (error) => {
+        giveBack()
+        this.#run(this.#doubt(asking, error))
+      },
+    }
   }
 
   #answered() {

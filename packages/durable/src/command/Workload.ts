@@ -74,11 +74,21 @@ export class Workload {
     for (const [name, { run }] of this.#queues) if (queues?.has(name) ?? true) run.heat()
   }
 
+  /** What should be asked for by now. */
   wants(now: number): ReadonlyArray<Want> {
+    return this.#wantsOf((run) => run.wants(now))
+  }
+
+  /** What could be taken of these queues. */
+  roomIn(queues: ReadonlySet<string>): ReadonlyArray<Want> {
+    return this.#wantsOf((run) => (queues.has(run.name) ? run.room : 0))
+  }
+
+  #wantsOf(limitOf: (run: QueueRun) => number): ReadonlyArray<Want> {
     if (this.isStopping) return []
     const wants: Array<Want> = []
     for (const { run, finders } of this.#queues.values()) {
-      const limit = finders.size === 0 ? 0 : run.wants(now)
+      const limit = finders.size === 0 ? 0 : limitOf(run)
       if (limit > 0) wants.push({ queue: run.name, limit })
     }
     return wants

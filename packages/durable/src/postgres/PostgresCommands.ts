@@ -2,7 +2,7 @@
 import type * as PgClient from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type { CommandsService, Exchange, ExchangeRequest } from "../Commands.ts"
+import type { CommandsService, Exchange, ExchangeRequest, Want } from "../Commands.ts"
 import { CommandSignal } from "../command/CommandSignal.ts"
 import { anyMachine, persisting } from "../StoreFailure.ts"
 import { byTurn, claimedCommandOf, finishedRow } from "../sql/CommandRows.ts"
@@ -11,6 +11,7 @@ import { enqueueing } from "../sql/enqueueing.ts"
 import type { Row } from "../sql/Row.ts"
 import { textOf, wholeOf } from "../sql/Row.ts"
 import { sqlCommands } from "../sql/SqlCommands.ts"
+import { enqueueAndExchange, insertCommands } from "./enqueueFunction.ts"
 import { withRounds } from "./exchangeFunction.ts"
 import { notices } from "./notices.ts"
 
@@ -23,23 +24,28 @@ export const postgresCommands = (
     const { sql } = dialect
     const signal = new CommandSignal()
     const told = yield* notices(sql, client, `${schema}_commands`, signal)
-    const statements = { insert: insertCommands(schema), find: findCommands(schema), exchange: callExchange(schema) }
+    const statements = {
+      insert: insertCommands(schema, "$1::jsonb", "stored.id as number, stored.key"),
+      insertAndClaim: callEnqueueAndExchange(schema),
+      find: findCommands(schema),
+      exchange: callExchange(schema),
+    }
     const enqueue = yield* enqueueing({
       sql,
       statements: {
         insert: (rows) => sql.unsafe<Row>(statements.insert, [rows]),
         find: (keys) => sql.unsafe<Row>(statements.find, [keys]),
       },
+      claimingInsert: (rows, { worker, wants, claimMillis }) =>
+        Effect.map(sql.unsafe<Row>(statements.insertAndClaim, [rows, worker, wantRows(wants), Math.ceil(claimMillis)]), (answers) => ({
+          inserted: answers.filter((row) => textOf(row, "kind") === "enqueued"),
+          exchange: exchanged(answers),
+        })),
       signal,
       tellOnCommit: told,
     })
     const exchange = ({ worker, finished, wants, claimMillis }: ExchangeRequest) =>
-      sql.unsafe<Row>(statements.exchange, [
-        worker,
-        JSON.stringify(finished.map(finishedRow)),
-        JSON.stringify(wants.map(({ queue, limit }) => [queue, limit])),
-        Math.ceil(claimMillis),
-      ])
+      sql.unsafe<Row>(statements.exchange, [worker, JSON.stringify(finished.map(finishedRow)), wantRows(wants), Math.ceil(claimMillis)])
     return {
       ...sqlCommands(dialect),
       isShared: true,
@@ -48,6 +54,8 @@ export const postgresCommands = (
       exchange: (request) => persisting("exchange commands", anyMachine)(Effect.map(exchange(request), exchanged)),
     }
   })
+
+const wantRows = (wants: ReadonlyArray<Want>): string => JSON.stringify(wants.map(({ queue, limit }) => [queue, limit]))
 
 const exchanged = (rows: ReadonlyArray<Row>): Exchange => {
   const claimed: Array<ReturnType<typeof claimedCommandOf>> = []
@@ -59,26 +67,15 @@ const exchanged = (rows: ReadonlyArray<Row>): Exchange => {
     if (kind === "claimed") claimed.push(claimedCommandOf(row))
     else if (kind === "refused") refused.push(wholeOf(row, "number"))
     else if (kind === "busy") busy.add(textOf(row, "queue"))
-    else next.set(textOf(row, "queue"), wholeOf(row, "number"))
+    else if (kind === "next") next.set(textOf(row, "queue"), wholeOf(row, "number"))
   }
   return { claimed: claimed.sort(byTurn), refused, next, busy }
 }
 
 const callExchange = (schema: string): string => `select * from ${schema}.${withRounds.name}($1::text, $2::jsonb, $3::jsonb, $4::bigint)`
 
-/** Rows: key, queue, slot, parameters, machine, id, priority, ordered, time, delay. */
-const insertCommands = (schema: string): string => `
-  with input as materialized (
-    select c, (extract(epoch from clock_timestamp()) * 1000)::bigint as moment,
-      case when c ->> 4 is not null then (select i.instance from ${schema}.instances i where i.machine = c ->> 4 and i.id = c ->> 5) end as instance
-    from jsonb_array_elements($1::jsonb) c
-  )
-  insert into ${schema}.commands as stored (key, queue, slot, parameters, instance, sequence, priority, ordered, run_at, waits, enqueued_at)
-  select c ->> 0, c ->> 1, c ->> 2, c ->> 3, instance, -1, (c ->> 6)::integer, (c ->> 7)::integer = 1,
-    coalesce((c ->> 8)::bigint, moment + (c ->> 9)::bigint), coalesce((c ->> 8)::bigint, moment + (c ->> 9)::bigint) > moment, moment
-  from input where c ->> 4 is null or instance is not null
-  on conflict (key) do nothing
-  returning stored.id as number, stored.key`
+const callEnqueueAndExchange = (schema: string): string =>
+  `select * from ${schema}.${enqueueAndExchange}($1::jsonb, $2::text, $3::jsonb, $4::bigint)`
 
 /** Keys. */
 const findCommands = (schema: string): string => `

@@ -9,21 +9,35 @@ import type { CommandSignal } from "../command/CommandSignal.ts"
 import { Enqueuer } from "../command/Enqueuer.ts"
 import { anyMachine, persisting } from "../StoreFailure.ts"
 import { type EnqueueStatements, enqueueBatch, writeCommands } from "./enqueueBatch.ts"
+import { type ClaimingInsert, enqueueClaiming } from "./enqueueClaiming.ts"
 
 export interface Enqueueing {
   readonly sql: SqlClient
   readonly statements: EnqueueStatements
+  /** Where what is stored can be claimed by the same statement. */
+  readonly claimingInsert?: ClaimingInsert
   readonly signal: CommandSignal
   /** Tells workers of what the caller's transaction stored, once that is committed. */
   readonly tellOnCommit: (queues: ReadonlySet<string>) => Effect.Effect<unknown, unknown>
 }
 
-export const enqueueing = ({ sql, statements, signal, tellOnCommit }: Enqueueing): Effect.Effect<CommandsService["enqueue"]> =>
+export const enqueueing = ({
+  sql,
+  statements,
+  claimingInsert,
+  signal,
+  tellOnCommit,
+}: Enqueueing): Effect.Effect<CommandsService["enqueue"]> =>
   Effect.contextWith((context: Context.Context<never>) => {
     // Flushes serve many callers: they must not run in the transaction of the one who happens to begin it.
     const outside = Context.omit(sql.transactionService)(context as Context.Context<unknown>) as Context.Context<never>
     const enqueuer = new Enqueuer({
-      write: (commands) => enqueueBatch(statements, commands),
+      write: (commands) => {
+        const offer = claimingInsert === undefined ? undefined : signal.offerFor(new Set(commands.map(({ queue }) => queue)))
+        if (claimingInsert === undefined || offer === undefined)
+          return Effect.map(enqueueBatch(statements, commands), (outcomes) => ({ outcomes, claimed: new Set() }))
+        return enqueueClaiming(statements, claimingInsert, offer, commands)
+      },
       run: Effect.runForkWith(outside),
       signal,
     })

@@ -1,0 +1,195 @@
+/** A worker that waits, and a command that is enqueued in its process on PostgreSQL: stored and claimed by one statement. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { Commands } from "../../src/Commands.ts"
+import * as Queues from "../../src/command/Queues.ts"
+import * as PostgresStore from "../../src/PostgresStore.ts"
+import { enqueueAndExchange } from "../../src/postgres/enqueueFunction.ts"
+import { command, eventually, stored } from "../../src/testing/command/CommandKit.ts"
+import { jobs, onStore, startWorker } from "../../src/testing/command/Working.ts"
+import { freshDatabase } from "../support/Postgres.ts"
+
+const queue = jobs("jobs")
+
+interface Watched {
+  /** Waits until so many were executed, and tells which. */
+  readonly executed: (count: number) => Effect.Effect<ReadonlyArray<string>>
+  /** How often the worker asked by itself. */
+  readonly questions: () => number
+  /** How often anybody was told that there is something to do. */
+  readonly announcements: () => number
+}
+
+/** A worker that has looked once, found nothing, and does not look again by itself. */
+const withWorker = <E>(body: (watched: Watched) => Effect.Effect<void, E, Commands | SqlClient>) =>
+  Effect.gen(function* () {
+    const url = yield* freshDatabase
+    const store = yield* Layer.build(PostgresStore.layer({ url, maxConnections: 5 }))
+    const seen: Array<string> = []
+    let questions = 0
+    let announcements = 0
+    const counting = onStore(
+      ({ exchange }) => ({
+        // Then it does not look by itself.
+        isShared: false,
+        exchange: (request) => {
+          if (request.finished.length === 0) questions++
+          return exchange(request)
+        },
+      }),
+      startWorker(queue, (job) => Effect.sync(() => seen.push(job)), { claimDuration: "1 minute" }),
+    )
+    const watched = {
+      executed: (count: number) =>
+        eventually(
+          Effect.sync(() => [...seen]),
+          (all) => all.length >= count,
+        ),
+      questions: () => questions,
+      announcements: () => announcements,
+    }
+    yield* Effect.gen(function* () {
+      yield* counting
+      const { signal } = yield* Commands
+      // Once at its start, and again when it begins to listen.
+      yield* eventually(
+        Effect.sync(() => questions),
+        (count) => count >= 2,
+      )
+      yield* Effect.sleep(100)
+      signal.listen(() => {
+        announcements++
+      })
+      yield* body(watched)
+    }).pipe(Effect.provideContext(store))
+  })
+
+describe("a command enqueued where a worker waits", () => {
+  it.live("is claimed with it: the worker need not ask, and nobody need be told", () =>
+    withWorker(({ executed, questions, announcements }) =>
+      Effect.gen(function* () {
+        const before = questions()
+        for (let number = 1; number <= 5; number++) {
+          yield* queue.enqueue({ name: `job ${number}` }, { key: `key ${number}` })
+          yield* executed(number)
+          yield* eventually(stored(`key ${number}`), ({ status }) => status === "completed")
+          yield* Effect.sleep(20)
+        }
+        // One that still waits to hear that the job before is stored asks by itself. Not every time.
+        assert.isBelow(announcements(), 5)
+        assert.strictEqual(questions() - before, announcements())
+        assert.strictEqual((yield* stored("key 5")).attempts, 1)
+      }),
+    ),
+  )
+
+  it.live("is as safe as any other when the caller hears of it: its transaction waits for the disk", () =>
+    withWorker(() =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const rows = JSON.stringify([["safe", "other", "slot", "{}", null, null, 0, 0, null, 0]])
+        const inside = Effect.gen(function* () {
+          const answers = yield* sql.unsafe<{ readonly kind: string }>(
+            `select kind from detent.${enqueueAndExchange}($1::jsonb, 'me', '[["other",1]]'::jsonb, 1000)`,
+            [rows],
+          )
+          const [setting] = yield* sql<{ readonly value: string }>`select current_setting('synchronous_commit') as value`
+          return { kinds: answers.map(({ kind }) => kind), value: setting?.value }
+        })
+        assert.deepStrictEqual(yield* sql.withTransaction(inside), { kinds: ["enqueued", "claimed"], value: "on" })
+      }),
+    ),
+  )
+
+  it.live("waits in a queue that is paused, behind the limit of a queue, and until its time", () =>
+    withWorker(({ executed, announcements }) =>
+      Effect.gen(function* () {
+        yield* Queues.pause("jobs")
+        const before = announcements()
+        yield* queue.enqueue({ name: "paused" }, { key: "paused" })
+        assert.strictEqual((yield* stored("paused")).status, "pending")
+        assert.strictEqual(announcements(), before + 1)
+        yield* Queues.resume("jobs")
+        assert.deepStrictEqual(yield* executed(1), ["paused"])
+
+        yield* queue.enqueue({ name: "later" }, { key: "later", delay: "1 hour" })
+        assert.strictEqual((yield* stored("later")).status, "pending")
+
+        yield* Queues.limit("jobs", { concurrency: 1 })
+        const all = ["a", "b", "c"]
+        yield* queue.enqueueAll(all.map((name) => ({ payload: { name }, key: name })))
+        const statuses = yield* Effect.forEach(all, (key) => Effect.map(stored(key), ({ status }) => status))
+        assert.isAtMost(statuses.filter((status) => status === "processing").length, 1)
+        assert.deepStrictEqual(yield* executed(4), ["paused", "a", "b", "c"])
+      }),
+    ),
+  )
+
+  it.live("that the database cannot take leaves the others and the worker unharmed", () =>
+    withWorker(({ executed }) =>
+      Effect.gen(function* () {
+        const commands = yield* Commands
+        const bad = command("jobs", "bad\u0000key")
+        const good = command("jobs", "good", { slot: "jobs", parameters: JSON.stringify({ name: "good" }) })
+        const outcomes = yield* commands.enqueue([bad, good])
+        assert.deepStrictEqual(
+          outcomes.map(({ _tag }) => _tag),
+          ["PersistenceFailed", "Enqueued"],
+        )
+        assert.deepStrictEqual(yield* executed(1), ["good"])
+        yield* queue.enqueue({ name: "next" })
+        assert.deepStrictEqual(yield* executed(2), ["good", "next"])
+      }),
+    ),
+  )
+
+  it.live("whose connection is cut while it is stored fails for its caller, and the worker goes on", () =>
+    withWorker(({ executed }) =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        // With a limit the claim waits for whoever has the row of the queue.
+        yield* Queues.limit("jobs", { concurrency: 3 })
+        const locked = yield* Deferred.make<void>()
+        const released = yield* Deferred.make<void>()
+        const holder = yield* Effect.forkChild(
+          sql.withTransaction(
+            Effect.gen(function* () {
+              yield* sql`select name from detent.queues where name = 'jobs' for update`
+              yield* Deferred.succeed(locked, undefined)
+              yield* Deferred.await(released)
+            }),
+          ),
+        )
+        yield* Deferred.await(locked)
+        const caller = yield* Effect.forkChild(Effect.exit(queue.enqueue({ name: "cut" }, { key: "cut" })))
+        const waiting = sql<{ readonly pid: number }>`
+          select pid from pg_stat_activity where query like ${`%${enqueueAndExchange}(%`} and wait_event_type = 'Lock' and datname = current_database()`
+        const [{ pid } = { pid: 0 }] = yield* eventually(waiting, (rows) => rows.length === 1)
+        yield* sql`select pg_terminate_backend(${pid})::text`
+        assert.strictEqual((yield* Fiber.join(caller))._tag, "Failure")
+        yield* Deferred.succeed(released, undefined)
+        yield* Fiber.join(holder)
+        assert.strictEqual((yield* Effect.flatMap(Commands, (commands) => commands.get("cut")))._tag, "None")
+        yield* queue.enqueue({ name: "next" })
+        assert.deepStrictEqual(yield* executed(1), ["next"])
+      }),
+    ),
+  )
+
+  it.live("of many callers at once is executed once, whoever claims it", () =>
+    withWorker(({ executed }) =>
+      Effect.gen(function* () {
+        const names = Array.from({ length: 300 }, (_, number) => `job ${number}`)
+        yield* Effect.forEach(names, (name) => Effect.andThen(Effect.sleep(name.length % 3), queue.enqueue({ name })), { concurrency: 16 })
+        const all = yield* executed(300)
+        yield* Effect.sleep(100)
+        assert.strictEqual(all.length, 300)
+        assert.strictEqual(new Set(all).size, 300)
+      }),
+    ),
+  )
+})
