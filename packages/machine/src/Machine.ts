@@ -23,22 +23,8 @@ import type { UntypedUnion } from "./Union.ts"
 import { valueCheck } from "./ValueCheck.ts"
 import type { UntypedVariant } from "./Variant.ts"
 
-export type {
-  Built,
-  DecisionContext,
-  Definition,
-  EventOf,
-  EventsIn,
-  HookContext,
-  InputOf,
-  Machine,
-  ServicesOf,
-  SlotTypes,
-  StateOf,
-  TargetOf,
-  ValidTransition,
-  WorkContext,
-} from "./Definition.ts"
+export type { Built, DecisionContext, Definition, HookContext, Machine, SlotTypes, WorkContext } from "./Definition.ts"
+export type { EventOf, EventsIn, InputOf, ServicesOf, StateOf, TargetOf, ValidTransition } from "./MachineQuestion.ts"
 
 /** The slots of a machine as `make` was told of them. */
 export interface SlotsOf<G, F, S, E> extends SlotTypes {

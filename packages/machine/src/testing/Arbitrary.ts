@@ -7,8 +7,8 @@
  * ```
  */
 import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
-import type { EventOf, StateOf } from "../Definition.ts"
 import { DefinitionError } from "../MachineError.ts"
+import type { EventOf, StateOf } from "../MachineQuestion.ts"
 import type { TagOf, UntypedUnion } from "../Union.ts"
 import { type AnyMachine, declarationsOf } from "./Subject.ts"
 

@@ -2,8 +2,9 @@
  * Assertions on the way a machine takes. They throw an Error that shows the way it took, and return the simulation
  * when all is well, so that a test can go on to look at requests and data.
  */
-import type { EventOf } from "../Definition.ts"
+
 import { compiledOf, initialState } from "../Machine.ts"
+import type { EventOf } from "../MachineQuestion.ts"
 import { eventLabel } from "../Timeout.ts"
 import { declaredWays } from "./Reachability.ts"
 import { type Advance, type SimulateOptions, type Simulation, type SimulationOf, simulate } from "./Simulate.ts"

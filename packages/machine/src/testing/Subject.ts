@@ -1,8 +1,9 @@
 /** The machine under test: what the helpers accept, and how its slots are filled for a test. */
 import { Builder } from "../Builder.ts"
 import type { Declarations } from "../Declarations.ts"
-import type { Definition, InputOf, StateOf } from "../Definition.ts"
+import type { Definition } from "../Definition.ts"
 import { DefinitionError } from "../MachineError.ts"
+import type { InputOf, StateOf } from "../MachineQuestion.ts"
 
 /** Any machine, built or not. */
 export type AnyMachine = Definition<unknown, unknown, never, unknown, string>
