@@ -67,5 +67,8 @@ describe("detent init", { timeout: 120_000 }, () => {
     await writeFile(join(folder, "taken/mine.txt"), "mine")
     assert.strictEqual((await detent(["init", "taken"], { cwd: folder })).code, 4)
     assert.strictEqual((await detent(["init", "--template", "oder"], { cwd: folder })).code, 2)
+    const nowhere = await detent(["init", "/proc/nothing/order"], { cwd: folder })
+    assert.strictEqual(nowhere.code, 2)
+    assert.include(nowhere.err, "the folder /proc/nothing/order cannot be made")
   })
 })

@@ -110,6 +110,7 @@ describe("instances of a machine of one's own", { timeout: 120_000 }, () => {
     assert.strictEqual(unasked.code, 4)
     assert.include(unasked.err, "--yes")
     assert.deepStrictEqual(JSON.parse((await detent("command", "retry", "--all", "--yes", "--json")).out), { count: 1, dryRun: false })
+    assert.match((await detent("command", "list")).out, /sendBill +pending +0, retry 1 /)
 
     assert.strictEqual((await detent("command", "skip", key, "--yes")).code, 2)
     const skipped = await detent("command", "skip", key, "--reason", "sent by hand", "--yes", "--json")

@@ -137,6 +137,14 @@ describe("detent mcp", { timeout: 120_000 }, () => {
       const { result } = await client.call("send_event", event)
       assert.deepInclude(result.structuredContent.instance, { sequence: 1, status: "running" }, `time ${time}`)
     }
+    for (const [other, problem] of [
+      [{ event: "Rest", fields: {} }, "key agent-1 of lamp/hall is that of event 1, Switch; nothing was sent"],
+      [{ fields: { level: 6 } }, "Switch with other fields; nothing was sent"],
+    ] as const) {
+      const { result: taken } = await client.call("send_event", { ...event, ...other })
+      assert.isTrue(taken.isError)
+      assert.include(taken.content[0].text, problem)
+    }
     const { result: illegal } = await client.call("send_event", { ...event, key: "agent-2" })
     assert.isTrue(illegal.isError)
     assert.include(illegal.content[0].text, "it accepts Rest")

@@ -15,7 +15,9 @@ export interface LeaderConfig {
   /** What is led. Nodes that name the same thing elect one among them. */
   readonly name: string
   readonly nodeId: string
+  /** How long a leader that no longer renews stays the leader; 30 seconds unless told. */
   readonly lease?: Duration.Input
+  /** How often the leader renews and the others try to follow it; 10 seconds unless told. It has to be shorter than the lease. */
   readonly renewal?: Duration.Input
 }
 
@@ -82,7 +84,7 @@ class Candidate {
     if (won !== undefined) this.#until = asked + this.#millis
   }).pipe(
     // A store that fails leaves everything as it was: the lease ends by the clock unless a later round renews it.
-    Effect.catch((error) => Effect.logWarning(`the election of ${this.#config.name} could not reach the store`, error.message)),
+    Effect.catch((error) => Effect.logWarning(`the election of ${this.#config.name} is tried again: ${error.message}`)),
   )
 
   get #acquire() {
@@ -98,7 +100,7 @@ class Candidate {
     return held === undefined
       ? Effect.void
       : Effect.catch(Effect.asVoid(this.#leases.release(held)), (error) =>
-          Effect.logWarning(`${held.name} could not be given back and ends by itself`, error.message),
+          Effect.logWarning(`${held.name} could not be given back and ends by itself: ${error.message}`),
         )
   })
 }

@@ -1,5 +1,6 @@
 /** Where a batch stands, as it is told to people and to programs. The names are those of the HTTP API. */
-import { type BatchState, errorOf, isTerminal, progressPercent, stageDisplayName } from "@detent/knowledge"
+import type { BatchState } from "@detent/knowledge"
+import { statusOf } from "@detent/server/BatchStatus"
 import { type Place, placeText } from "../home/Opening.ts"
 import { ExitCode } from "../line/ExitCode.mjs"
 import { durationText, momentText } from "../output/Moment.ts"
@@ -7,26 +8,11 @@ import type { Step } from "../output/Progress.ts"
 import type { Style } from "../output/Style.ts"
 import { pairsText } from "../output/Table.ts"
 
-export const batchView = (state: BatchState) => {
-  const failure = errorOf(state)
-  const counted = "documentsCompleted" in state ? state : { documentsCompleted: 0, documentsFailed: 0, entityCount: 0, relationCount: 0 }
-  return {
-    batchId: state.batchId,
-    state: state._tag,
-    stage: stageDisplayName(state),
-    percent: progressPercent(state),
-    isTerminal: isTerminal(state),
-    namespace: state.targetNamespace,
-    ontologyVersion: state.ontologyVersion,
-    documents: { total: state.documentsTotal, completed: counted.documentsCompleted, failed: counted.documentsFailed },
-    entities: counted.entityCount,
-    relations: counted.relationCount,
-    retryCount: state.retryCount,
-    createdAt: state.createdAt,
-    ...(failure === undefined || state._tag !== "Failed" ? {} : { failure: { stage: state.failedInStage, ...failure } }),
-    ...("stats" in state ? { outcome: state.stats, graph: state.canonicalGraphUri } : {}),
-  }
-}
+/** With where the graph is, for whoever is on the same machine. */
+export const batchView = (state: BatchState) => ({
+  ...statusOf(state),
+  ...("canonicalGraphUri" in state ? { graph: state.canonicalGraphUri } : {}),
+})
 
 export type BatchView = ReturnType<typeof batchView>
 

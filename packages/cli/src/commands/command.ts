@@ -1,5 +1,6 @@
 /** `detent command`: requested effects, and what became of them. */
-import { Commands, DeadLetters, type StoredCommand } from "@detent/durable"
+import { Commands, DeadLetters } from "@detent/durable"
+import { commandView } from "@detent/server/StoredCommand"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { NotAllowed, NothingFound, WrongUsage } from "../Failure.ts"
@@ -9,28 +10,6 @@ import { findKey } from "../instance/Finding.ts"
 import { agreed, asked } from "../output/Asking.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
-
-/** Without its parameters, which may be secret. */
-const rowOf = (command: StoredCommand) => {
-  const { number, key, queue, slot, instance, sequence, status, priority, attempts, runAt, worker, problem, enqueuedAt, finishedAt } =
-    command
-  return {
-    number,
-    key,
-    queue,
-    slot,
-    ...(instance === undefined ? {} : { machine: instance.machine, id: instance.id }),
-    sequence,
-    status,
-    priority,
-    attempts,
-    runAt,
-    ...(worker === undefined ? {} : { worker }),
-    ...(problem === undefined ? {} : { problem }),
-    enqueuedAt,
-    ...(finishedAt === undefined ? {} : { finishedAt }),
-  }
-}
 
 const filterOf = (input: {
   readonly queue: string | undefined
@@ -55,12 +34,12 @@ export const list: Handler<"command list"> = (input) =>
       return yield* new WrongUsage({ problem: `--after ${input.after} is no cursor`, nextStep: "copy it from the end of the page before" })
     const page = yield* commands.list(filter, Math.min(1000, Math.max(1, input.limit)), after)
     yield* output.rows(
-      page.commands.map(rowOf),
+      page.commands.map(commandView),
       [
         { title: "KEY", of: ({ key }) => key },
         { title: "EFFECT", of: ({ slot }) => slot },
         { title: "STATUS", of: ({ status }) => status, looks: (text, row, style) => (row.status === "failed" ? style.red(text) : text) },
-        { title: "TRIES", of: ({ attempts }) => attempts },
+        { title: "TRIES", of: ({ attempts, round }) => (round === undefined ? attempts : `${attempts}, retry ${round}`) },
         { title: "REQUESTED", of: ({ enqueuedAt }) => momentText(enqueuedAt) },
         { title: "PROBLEM", of: ({ problem }) => problem ?? "" },
       ],
@@ -101,7 +80,7 @@ export const skip: Handler<"command skip"> = (input) =>
     const reason = input.reason ?? (yield* asked("Why? "))
     yield* agreed(`Give up ${input.key}? It is not executed any more.`)
     if (!(yield* DeadLetters.skip(input.key, reason))) return yield* notPossible(input.key, "being executed", "wait for its end")
-    yield* output.value(rowOf(yield* found(input.key)), () => `${input.key} skipped: ${reason}\n`)
+    yield* output.value(commandView(yield* found(input.key)), () => `${input.key} skipped: ${reason}\n`)
   }).pipe(Effect.provide(observing(input)))
 
 const found = (key: string) =>

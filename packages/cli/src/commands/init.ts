@@ -1,11 +1,12 @@
 /** `detent init`: a project that runs, from a template. What a template needs of data is made when it is used. */
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs"
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs"
 import { basename, join, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { NotAllowed } from "../Failure.ts"
 import type { Handler } from "../Handler.ts"
+import { madeFolder } from "../home/Folder.ts"
 import type { Input } from "../line/Command.ts"
 import { Output } from "../output/Output.ts"
 
@@ -22,6 +23,7 @@ export const init: Handler<"init"> = (input) =>
     const folder = resolve(input.folder ?? input.template)
     if (existsSync(folder) && readdirSync(folder).length > 0)
       return yield* new NotAllowed({ problem: `${folder} is not empty`, nextStep: "name another folder: detent init FOLDER" })
+    yield* madeFolder(folder, "name another folder: detent init FOLDER")
     yield* Effect.sync(() => copied(input.template, folder))
     yield* Effect.promise(() => data[input.template](folder))
     const files = readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -33,7 +35,6 @@ export const init: Handler<"init"> = (input) =>
   })
 
 const copied = (template: Template, folder: string): void => {
-  mkdirSync(folder, { recursive: true })
   cpSync(join(templates, template), folder, { recursive: true })
   // npm leaves files of this name out of packages.
   renameSync(join(folder, "gitignore"), join(folder, ".gitignore"))

@@ -10,7 +10,7 @@ import { runningServer } from "../home/Server.ts"
 import { fieldsOf } from "../instance/Fields.ts"
 import { findInstance } from "../instance/Finding.ts"
 import { historyRows, instancePage, instanceRow, instanceView } from "../instance/InstanceView.ts"
-import { sendEvent, sentBefore, startInstance } from "../instance/Sending.ts"
+import { sendEvent, startInstance } from "../instance/Sending.ts"
 import { agreed } from "../output/Asking.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
@@ -101,10 +101,9 @@ export const send: Handler<"instance send"> = (input) =>
     const fields = yield* fieldsOf(input.with)
     const server = yield* runningServer(input)
     const { instance, event, key } = input
-    const { before, sent } = yield* Effect.gen(function* () {
-      const before = key === undefined ? undefined : yield* sentBefore({ instance, event, fields, key })
-      return { before, sent: yield* sendEvent(server, { instance, event, fields, key }) }
-    }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
+    const { before, sent } = yield* sendEvent(server, { instance, event, fields, key }).pipe(
+      Effect.provide(server === undefined ? acting(input) : observing(input)),
+    )
     yield* output.value(sent, () => `${JSON.stringify(sent.state)}\n`)
     if (before !== undefined) yield* output.note(`answered from key ${key}: event ${before.sequence}, ${before.event}, was sent before`)
     if (sent.accepts.length > 0) yield* output.note(output.noteStyle.dim(`it accepts ${sent.accepts.join(", ")}`))

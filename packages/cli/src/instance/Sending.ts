@@ -13,12 +13,20 @@ import { acceptedIn } from "./InstanceView.ts"
 
 export type Fields = Readonly<Record<string, Schema.Json>>
 
-export const sendEvent = (
-  server: RunningServer | undefined,
-  options: { readonly instance: string; readonly event: string; readonly fields: Fields; readonly key: string | undefined },
-) =>
+export interface SentEvent {
+  readonly instance: string
+  readonly event: string
+  readonly fields: Fields
+  /** The sender's own id for it: under the same one it is taken once. */
+  readonly key: string | undefined
+}
+
+/** Sends an event and tells where the instance stands then, and, where it had been sent before under its key, as which one. */
+export const sendEvent = (server: RunningServer | undefined, options: SentEvent) =>
   Effect.gen(function* () {
-    const { key, machine, instance } = yield* findInstance(options.instance)
+    const found = yield* findInstance(options.instance)
+    const before = options.key === undefined ? undefined : yield* sentBefore(found, { ...options, key: options.key })
+    const { key, machine, instance } = found
     const json = new MachineJson(machine)
     const event = { ...options.fields, _tag: options.event }
     if (server === undefined) {
@@ -29,7 +37,8 @@ export const sendEvent = (
       yield* server.post(path, { json: event }, options.key === undefined ? {} : { "idempotency-key": options.key })
     }
     const { state, sequence, status } = yield* instance.snapshot
-    return { machine: key.machine, id: key.id, state: json.state(state), sequence, status, accepts: acceptedIn(json, status, state._tag) }
+    const accepts = acceptedIn(json, status, state._tag)
+    return { before, sent: { machine: key.machine, id: key.id, state: json.state(state), sequence, status, accepts } }
   })
 
 /** Sent again under its key, an event is answered from the journal; under the key of another event it would get that one's answer. */
@@ -49,9 +58,11 @@ export class KeyTaken extends Schema.TaggedError<KeyTaken>()("KeyTaken", {
 }
 
 /** The event that was journaled under the key, if one was; refused where it is another than the one to be sent. */
-export const sentBefore = (options: { readonly instance: string; readonly event: string; readonly fields: Fields; readonly key: string }) =>
+const sentBefore = (
+  { key: instanceKey, machine, instance }: Effect.Success<ReturnType<typeof findInstance>>,
+  options: SentEvent & { readonly key: string },
+) =>
   Effect.gen(function* () {
-    const { key: instanceKey, machine, instance } = yield* findInstance(options.instance)
     const found = yield* Effect.flatMap(Journal, (journal) => journal.findDuplicate(instanceKey, options.key))
     if (Option.isNone(found)) return undefined
     const { sequence, tag } = found.value

@@ -70,7 +70,7 @@ export const toolHandlers = (session: Session): Layer.Layer<Tool.HandlersFor<typ
             }),
           ),
         send_event: ({ instance, event, fields = {}, key }) =>
-          operating(Effect.map(sendEvent(session.server, { instance, event, fields, key }), (sent) => ({ instance: json(sent) }))),
+          operating(Effect.map(sendEvent(session.server, { instance, event, fields, key }), ({ sent }) => ({ instance: json(sent) }))),
         start_batch: ({ source, ontology, namespace }) =>
           operating(
             Effect.gen(function* () {

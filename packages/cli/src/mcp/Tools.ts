@@ -93,7 +93,10 @@ export const SendEvent = Tool.make("send_event", {
     instance,
     event: Schema.String.annotate({ description: "the event's name" }),
     fields: optional(Schema.Record(Schema.String, Schema.Json), "the event's fields"),
-    key: optional(Schema.String, "your own id for it: sent again under the same one, it is answered, not repeated"),
+    key: optional(
+      Schema.String,
+      "your own id for it: sent again under the same one, it is answered, not repeated; another event needs another",
+    ),
   }),
   success: Schema.Struct({ instance: Schema.Json }),
 })

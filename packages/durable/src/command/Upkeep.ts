@@ -75,7 +75,7 @@ export class Upkeep {
     }).pipe(
       Effect.catch((error) => {
         this.#renewAt = Math.min(this.#renewAt, this.#clock.currentTimeMillisUnsafe() + retryMillis)
-        const told = Effect.logWarning("a worker could not renew its claims", error.message)
+        const told = Effect.logWarning(`a worker could not renew its claims: ${error.message}`)
         return Effect.andThen(Metric.update(commandStoreFailures, 1), told)
       }),
     )

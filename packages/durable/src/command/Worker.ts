@@ -192,7 +192,7 @@ export class Worker {
   #failed(error: PersistenceFailed): Effect.Effect<void> {
     this.#restUntil = this.#clock.currentTimeMillisUnsafe() + Math.min(100 * 2 ** this.#failures++, 5_000)
     this.#answered()
-    return Effect.andThen(Metric.update(commandStoreFailures, 1), Effect.logWarning("a worker could not reach the store", error.message))
+    return Effect.andThen(Metric.update(commandStoreFailures, 1), Effect.logWarning(`a worker will ask again: ${error.message}`))
   }
 
   /** The store may have given it commands in an answer that never came. */

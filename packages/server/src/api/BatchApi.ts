@@ -5,59 +5,18 @@ import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
 import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
 import * as OpenApi from "effect/unstable/httpapi/OpenApi"
+import { BatchStateTag, BatchStatus } from "./BatchStatus.ts"
 import { IdempotencyHeaders, LiveHeaders } from "./Headers.ts"
-import { InstanceCursor, Limit, Millis } from "./Paging.ts"
+import { InstanceStatus } from "./InstanceApi.ts"
+import { InstanceCursor, Millis, pageOf, paging } from "./Paging.ts"
 import { problems } from "./Problem.ts"
 
-export const BatchStateTag = Schema.Literals([
-  "Pending",
-  "Extracting",
-  "Resolving",
-  "Validating",
-  "Ingesting",
-  "Completed",
-  "PartiallyCompleted",
-  "Failed",
-  "Cancelled",
-])
-
-/** What came of a batch that reached its end. */
-export const BatchOutcome = Schema.Struct({
-  documentsProcessed: Schema.Int,
-  documentsFailed: Schema.Int,
-  entitiesExtracted: Schema.Int,
-  relationsExtracted: Schema.Int,
-  clustersResolved: Schema.Int,
-  violations: Schema.Int,
-  quarantined: Schema.Int,
-  triplesIngested: Schema.Int,
-  totalDurationMs: Schema.Int,
-})
-
-export const BatchStatus = Schema.Struct({
-  batchId: BatchId,
-  state: BatchStateTag,
-  /** The state in words. */
-  stage: Schema.String,
-  percent: Schema.Finite,
-  /** Nothing more happens unless somebody asks. */
-  isTerminal: Schema.Boolean,
-  namespace: Schema.String,
-  ontologyVersion: Schema.String,
-  documents: Schema.Struct({ total: Schema.Int, completed: Schema.Int, failed: Schema.Int }),
-  entities: Schema.Int,
-  relations: Schema.Int,
-  retryCount: Schema.Int,
-  createdAt: Millis,
-  failure: Schema.optionalKey(Schema.Struct({ stage: Schema.String, code: Schema.String, message: Schema.String })),
-  outcome: Schema.optionalKey(BatchOutcome),
-}).annotate({ identifier: "BatchStatus" })
-export type BatchStatus = typeof BatchStatus.Type
+export { BatchOutcome, BatchStateTag, BatchStatus, statusOf } from "./BatchStatus.ts"
 
 export const BatchListing = Schema.Struct({
   batchId: Schema.String,
   state: Schema.String,
-  status: Schema.Literals(["running", "final", "stopped", "held"]),
+  status: InstanceStatus,
   reason: Schema.optionalKey(Schema.String),
   startedAt: Millis,
   updatedAt: Millis,
@@ -78,9 +37,11 @@ export const StartBatch = Schema.Struct({
   ),
 }).annotate({ identifier: "StartBatch" })
 
+export const DocumentState = Schema.Literals(["processing", "completed", "failed"])
+
 export const DocumentStatus = Schema.Struct({
   documentId: Schema.String,
-  status: Schema.Literals(["processing", "completed", "failed"]),
+  status: DocumentState,
   error: Schema.NullOr(Schema.String),
 })
 
@@ -103,11 +64,10 @@ export class BatchApi extends HttpApiGroup.make("batches")
     HttpApiEndpoint.get("list", "/api/v1/batch", {
       query: {
         state: Schema.optionalKey(BatchStateTag),
-        status: Schema.optionalKey(Schema.Literals(["running", "final", "stopped", "held"])),
-        limit: Limit,
-        after: Schema.optionalKey(InstanceCursor),
+        status: Schema.optionalKey(InstanceStatus),
+        ...paging(InstanceCursor),
       },
-      success: Schema.Struct({ batches: Schema.Array(BatchListing), next: Schema.optionalKey(InstanceCursor) }),
+      success: pageOf({ batches: Schema.Array(BatchListing) }, InstanceCursor),
       error,
     }),
     HttpApiEndpoint.get("get", "/api/v1/batch/:batchId", { params, success: BatchStatus, error }),
@@ -116,12 +76,8 @@ export class BatchApi extends HttpApiGroup.make("batches")
     HttpApiEndpoint.post("resume", "/api/v1/batch/:batchId/resume", { params, success: BatchStatus, error }),
     HttpApiEndpoint.get("documents", "/api/v1/batch/:batchId/documents", {
       params,
-      query: {
-        status: Schema.optionalKey(Schema.Literals(["processing", "completed", "failed"])),
-        limit: Limit,
-        after: Schema.optionalKey(DocumentId),
-      },
-      success: Schema.Struct({ documents: Schema.Array(DocumentStatus), next: Schema.optionalKey(Schema.String) }),
+      query: { status: Schema.optionalKey(DocumentState), ...paging(DocumentId) },
+      success: pageOf({ documents: Schema.Array(DocumentStatus) }, Schema.String),
       error,
     }),
     HttpApiEndpoint.get("artifacts", "/api/v1/batch/:batchId/artifacts", {
@@ -137,12 +93,13 @@ export class BatchApi extends HttpApiGroup.make("batches")
     HttpApiEndpoint.get("events", "/api/v1/batch/:batchId/events", {
       params,
       headers: LiveHeaders,
-      success: HttpApiSchema.StreamUint8Array({ contentType: "text/event-stream" }),
+      success: [HttpApiSchema.StreamUint8Array({ contentType: "text/event-stream" }), HttpApiSchema.NoContent],
       error,
     }).annotate(
       OpenApi.Description,
       "Server-sent events: where the batch stands, then whatever it tells. With Last-Event-ID, all that came after that one. " +
-        "Of a batch that has ended, what was asked for and where it stands; then the stream ends.",
+        "When the batch has ended, a last event tells where it stands, `status` with `isTerminal`, and the stream ends. Whoever " +
+        "comes back then is answered 204, by which an EventSource knows that it need not come again.",
     ),
   )
   .annotate(OpenApi.Description, "Batches of documents") {}

@@ -4,30 +4,11 @@ import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
 import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
 import * as OpenApi from "effect/unstable/httpapi/OpenApi"
-import { Count, Limit, Millis } from "./Paging.ts"
+import { Count, Limit, Millis, pageOf, paging } from "./Paging.ts"
 import { problems } from "./Problem.ts"
+import { CommandStatus, StoredCommand } from "./StoredCommand.ts"
 
-export const CommandStatus = Schema.Literals(["pending", "processing", "completed", "failed", "skipped"])
-
-/** A command without its parameters, which may be secret. */
-export const StoredCommand = Schema.Struct({
-  number: Schema.Int,
-  key: Schema.String,
-  queue: Schema.String,
-  slot: Schema.String,
-  machine: Schema.optionalKey(Schema.String),
-  id: Schema.optionalKey(Schema.String),
-  /** Of the event that requested it; -1 where it was enqueued by hand. */
-  sequence: Schema.Int,
-  status: CommandStatus,
-  priority: Schema.Int,
-  attempts: Schema.Int,
-  runAt: Millis,
-  worker: Schema.optionalKey(Schema.String),
-  problem: Schema.optionalKey(Schema.String),
-  enqueuedAt: Millis,
-  finishedAt: Schema.optionalKey(Millis),
-}).annotate({ identifier: "Command" })
+export { CommandStatus, commandView, StoredCommand } from "./StoredCommand.ts"
 
 const filter = {
   queue: Schema.optionalKey(Schema.String),
@@ -65,10 +46,9 @@ export class CommandApi extends HttpApiGroup.make("commands")
         status: Schema.optionalKey(CommandStatus),
         enqueuedAfter: Schema.optionalKey(Count),
         enqueuedBefore: Schema.optionalKey(Count),
-        limit: Limit,
-        after: Schema.optionalKey(Count),
+        ...paging(Count),
       },
-      success: Schema.Struct({ commands: Schema.Array(StoredCommand), next: Schema.optionalKey(Schema.Int) }),
+      success: pageOf({ commands: Schema.Array(StoredCommand) }, Schema.Int),
       error,
     }).annotate(OpenApi.Description, "Commands in the order they were enqueued."),
     HttpApiEndpoint.post("retryAll", "/api/v1/commands/retry", {

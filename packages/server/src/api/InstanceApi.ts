@@ -4,10 +4,10 @@ import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
 import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
 import * as OpenApi from "effect/unstable/httpapi/OpenApi"
-import { StoredCommand } from "./CommandApi.ts"
 import { IdempotencyHeaders, LiveHeaders } from "./Headers.ts"
-import { Count, InstanceCursor, Limit, Millis } from "./Paging.ts"
+import { Count, InstanceCursor, Millis, pageOf, paging } from "./Paging.ts"
 import { problems } from "./Problem.ts"
+import { StoredCommand } from "./StoredCommand.ts"
 
 export const InstanceStatus = Schema.Literals(["running", "final", "stopped", "held"])
 
@@ -82,10 +82,9 @@ export class InstanceApi extends HttpApiGroup.make("instances")
         status: Schema.optionalKey(InstanceStatus),
         updatedAfter: Schema.optionalKey(Count),
         updatedBefore: Schema.optionalKey(Count),
-        limit: Limit,
-        after: Schema.optionalKey(InstanceCursor),
+        ...paging(InstanceCursor),
       },
-      success: Schema.Struct({ instances: Schema.Array(InstanceListing), next: Schema.optionalKey(InstanceCursor) }),
+      success: pageOf({ instances: Schema.Array(InstanceListing) }, InstanceCursor),
       error,
     }).annotate(OpenApi.Description, "Instances, oldest change first."),
     HttpApiEndpoint.post("start", "/api/v1/instances/:machine", {
@@ -100,8 +99,8 @@ export class InstanceApi extends HttpApiGroup.make("instances")
     HttpApiEndpoint.get("get", path, { params, success: InstanceView, error }),
     HttpApiEndpoint.get("history", `${path}/history`, {
       params,
-      query: { after: Schema.optionalKey(Count), limit: Limit },
-      success: Schema.Struct({ entries: Schema.Array(HistoryEntry), next: Schema.optionalKey(Schema.Int) }),
+      query: paging(Count),
+      success: pageOf({ entries: Schema.Array(HistoryEntry) }, Schema.Int),
       error,
     }).annotate(OpenApi.Description, "What was journaled, oldest first, after a sequence number."),
     HttpApiEndpoint.get("stateAt", `${path}/states/:sequence`, {

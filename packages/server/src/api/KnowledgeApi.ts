@@ -5,7 +5,7 @@ import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
 import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
 import * as OpenApi from "effect/unstable/httpapi/OpenApi"
-import { Limit, Opaque } from "./Paging.ts"
+import { Opaque, pageOf, paging } from "./Paging.ts"
 import { problems } from "./Problem.ts"
 
 export const GraphInfo = Schema.Struct({
@@ -78,22 +78,21 @@ export class KnowledgeApi extends HttpApiGroup.make("knowledge")
       query: {
         search: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200))),
         type: Schema.optionalKey(Iri),
-        limit: Limit,
-        after: Schema.optionalKey(Iri),
+        ...paging(Iri),
       },
-      success: Schema.Struct({ entities: Schema.Array(Entity), next: Schema.optionalKey(Schema.String) }),
+      success: pageOf({ entities: Schema.Array(Entity) }, Schema.String),
       error,
     }),
     HttpApiEndpoint.get("relations", `${path}/relations`, {
       params,
-      query: { entity: Schema.optionalKey(Iri), property: Schema.optionalKey(Iri), limit: Limit, after: Schema.optionalKey(Opaque) },
-      success: Schema.Struct({ relations: Schema.Array(Relation), next: Schema.optionalKey(Opaque) }),
+      query: { entity: Schema.optionalKey(Iri), property: Schema.optionalKey(Iri), ...paging(Opaque) },
+      success: pageOf({ relations: Schema.Array(Relation) }, Opaque),
       error,
     }).annotate(OpenApi.Description, "Facts from or about an entity, or all of them; each once, however many documents say it."),
     HttpApiEndpoint.get("provenance", `${path}/provenance`, {
       params,
-      query: { entity: Iri, limit: Limit, after: Schema.optionalKey(Opaque) },
-      success: Schema.Struct({ facts: Schema.Array(Provenance), next: Schema.optionalKey(Opaque) }),
+      query: { entity: Iri, ...paging(Opaque) },
+      success: pageOf({ facts: Schema.Array(Provenance) }, Opaque),
       error,
     }).annotate(OpenApi.Description, "Every fact of an entity with its document, the words it rests on, and where they stand."),
     HttpApiEndpoint.get("query", `${path}/sparql`, { params, query: { query: Sparql }, success: QueryAnswer, error }).annotate(

@@ -11,8 +11,18 @@ const wholeNumber = (pattern: RegExp, expected: string) =>
     Schema.decodeTo(Schema.Int, SchemaTransformation.transform<number, string>({ decode: Number, encode: String })),
   )
 
-/** How many at most; 100 unless told. */
+/** How long a page is where nobody says. */
+export const pageSize = 100
+
+/** How many at most. */
 export const Limit = Schema.optionalKey(wholeNumber(/^([1-9]\d{0,2}|1000)$/, `a whole number from 1 to ${pageLimit}`))
+
+/** The part of a query that asks for a page: how many, and after which place. */
+export const paging = <Cursor extends Schema.Top>(after: Cursor) => ({ limit: Limit, after: Schema.optionalKey(after) })
+
+/** A page: what is on it, and after which place the next begins. Without that there is no next. */
+export const pageOf = <Items extends Schema.Struct.Fields, Cursor extends Schema.Top>(items: Items, next: Cursor) =>
+  Schema.Struct({ ...items, next: Schema.optionalKey(next) })
 
 /** A time in milliseconds since 1970, or another count from 0 on. */
 export const Count = wholeNumber(/^\d{1,15}$/, "a whole number from 0 on")

@@ -1,9 +1,12 @@
-/** What the caller of a procedure must be allowed to do. */
+/** What the caller of a procedure must be allowed to do. Besides there must be room for it, and it must not take too long. */
+import * as Schema from "effect/Schema"
 import * as RpcMiddleware from "effect/unstable/rpc/RpcMiddleware"
-import { Forbidden } from "./Problem.ts"
+import { Forbidden, TimedOut, Unavailable } from "./Problem.ts"
+
+const error = Schema.Union([Forbidden, Unavailable, TimedOut])
 
 /** For procedures that change something. */
-export class Operating extends RpcMiddleware.Service<Operating>()("@detent/server/Operating", { error: Forbidden }) {}
+export class Operating extends RpcMiddleware.Service<Operating>()("@detent/server/Operating", { error }) {}
 
 /** For procedures that only look. */
-export class Reading extends RpcMiddleware.Service<Reading>()("@detent/server/Reading", { error: Forbidden }) {}
+export class Reading extends RpcMiddleware.Service<Reading>()("@detent/server/Reading", { error }) {}

@@ -6,7 +6,7 @@ import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
 import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
 import * as OpenApi from "effect/unstable/httpapi/OpenApi"
 import { IdempotencyHeaders } from "./Headers.ts"
-import { Count, Limit, Millis } from "./Paging.ts"
+import { Count, Limit, Millis, pageOf, paging } from "./Paging.ts"
 import { problems } from "./Problem.ts"
 
 export const UploadStatus = Schema.Struct({
@@ -36,10 +36,12 @@ export const UploadListing = Schema.Struct({
   failed: Schema.Int,
 })
 
+export const ItemState = Schema.Literals(["stored", "failed", "processing"])
+
 export const UploadItem = Schema.Struct({
   index: Schema.Int,
   line: Schema.Int,
-  state: Schema.Literals(["stored", "failed", "processing"]),
+  state: ItemState,
   hnId: Schema.optionalKey(Schema.Int),
   problem: Schema.optionalKey(Schema.Struct({ reason: Schema.String, message: Schema.String })),
   attempts: Schema.Int,
@@ -65,19 +67,15 @@ export class UploadApi extends HttpApiGroup.make("uploads")
       error,
     }).annotate(OpenApi.Description, "Keeps the file of a multipart form, without holding it in memory, and starts its batch."),
     HttpApiEndpoint.get("list", "/api/v1/uploads", {
-      query: { limit: Limit, after: Schema.optionalKey(Count) },
-      success: Schema.Struct({ uploads: Schema.Array(UploadListing), next: Schema.optionalKey(Schema.Int) }),
+      query: paging(Count),
+      success: pageOf({ uploads: Schema.Array(UploadListing) }, Schema.Int),
       error,
     }),
     HttpApiEndpoint.get("get", "/api/v1/uploads/:batchId", { params, success: UploadStatus, error }),
     HttpApiEndpoint.get("items", "/api/v1/uploads/:batchId/items", {
       params,
-      query: {
-        state: Schema.optionalKey(Schema.Literals(["stored", "failed", "processing"])),
-        limit: Limit,
-        after: Schema.optionalKey(Count),
-      },
-      success: Schema.Struct({ items: Schema.Array(UploadItem), next: Schema.optionalKey(Schema.Int) }),
+      query: { state: Schema.optionalKey(ItemState), ...paging(Count) },
+      success: pageOf({ items: Schema.Array(UploadItem) }, Schema.Int),
       error,
     }),
     HttpApiEndpoint.put("correct", "/api/v1/uploads/:batchId/items/:index", {
@@ -103,10 +101,7 @@ export class UploadApi extends HttpApiGroup.make("uploads")
         afterTime: Schema.optionalKey(Count),
         afterId: Schema.optionalKey(Count),
       },
-      success: Schema.Struct({
-        items: Schema.Array(FoundItem),
-        next: Schema.optionalKey(Schema.Struct({ time: Schema.Int, hnId: Schema.Int })),
-      }),
+      success: pageOf({ items: Schema.Array(FoundItem) }, Schema.Struct({ time: Schema.Int, hnId: Schema.Int })),
       error,
     }),
   )

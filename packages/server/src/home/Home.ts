@@ -7,7 +7,6 @@
  * Effect.provide(program, Home.open({ data: ".detent", role: "observe" }))
  * ```
  */
-import { mkdirSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { Engine } from "@detent/durable"
 import { Knowledge } from "@detent/knowledge"
@@ -20,6 +19,7 @@ import * as Schema from "effect/Schema"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { Config } from "./Config.ts"
 import { type Database, databaseOf, storesIn } from "./Database.ts"
+import { makeFolder } from "./Folder.ts"
 import { Machines } from "./Machines.ts"
 import { takeNodeName } from "./NodeName.ts"
 import { StoreVersion } from "./StoreVersion.ts"
@@ -69,7 +69,7 @@ export class Home extends Context.Service<Home, HomeService>()("@detent/server/H
         const data = resolve(options.data ?? ".detent")
         const database = yield* Effect.fromResult(databaseOf(options.database ?? (yield* databaseInEnvironment), data))
         yield* Effect.try({
-          try: () => mkdirSync(data, { recursive: true }),
+          try: () => makeFolder(data),
           catch: (cause) =>
             new HomeRefused({ problem: `the folder ${data} cannot be made`, nextStep: "choose another with --data", cause }),
         })

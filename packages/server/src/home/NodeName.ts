@@ -2,12 +2,13 @@
  * The name of a working process among those of one home: no other has it at the same time, and a process that is started
  * again gets the one of a process that was killed, so that it goes on at once with what that one left.
  */
-import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
+import { makeFolder } from "./Folder.ts"
 
 /** The first free name. It is held by a lock that the kernel gives back when the process dies, however it dies. */
 export const takeNodeName = (data: string): Effect.Effect<string, never, Scope.Scope> =>
@@ -29,7 +30,7 @@ export const takeNodeName = (data: string): Effect.Effect<string, never, Scope.S
  * share one, or get a new one with every start.
  */
 const homeName = (folder: string, chosen: string): string => {
-  mkdirSync(folder, { recursive: true })
+  makeFolder(folder)
   const file = join(folder, "name")
   if (!existsSync(file)) {
     const draft = `${file}.${chosen}`

@@ -12,6 +12,7 @@ import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import * as HttpApiMiddleware from "effect/unstable/httpapi/HttpApiMiddleware"
 import * as HttpApiScalar from "effect/unstable/httpapi/HttpApiScalar"
+import { isSocketError } from "effect/unstable/socket/Socket"
 import { Api, openApi } from "../api/Api.ts"
 import { problemType } from "../api/Problem.ts"
 import { Refusing } from "../api/Refusing.ts"
@@ -118,6 +119,8 @@ const problemOfCause = (
     if (error.reason._tag === "RequestParseError")
       return Effect.succeed(refusalResponse(isSizeProblem(error) ? tooLarge(bodyBytes) : unreadable))
   }
+  // Broken off or misused, a WebSocket has ended, and its client knows.
+  if (isSocketError(error)) return Effect.succeed(refusalResponse(unreadable))
   return Effect.as(Effect.logError("a request failed in a way nobody foresaw", cause), refusalResponse(failed))
 }
 

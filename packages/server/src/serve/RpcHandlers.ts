@@ -1,11 +1,10 @@
 /** The procedures on batches, over HTTP at `/rpc` and over WebSocket at `/rpc/socket`. */
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as HttpRouter from "effect/unstable/http/HttpRouter"
-import * as RpcSerialization from "effect/unstable/rpc/RpcSerialization"
+import * as RpcSchema from "effect/unstable/rpc/RpcSchema"
 import * as RpcServer from "effect/unstable/rpc/RpcServer"
 import { BatchRpc } from "../api/BatchRpc.ts"
 import { Forbidden, kind } from "../api/Problem.ts"
@@ -13,7 +12,10 @@ import { Operating, Reading } from "../api/RpcRoles.ts"
 import { Capabilities, capabilityHeader } from "./Capabilities.ts"
 import { BatchOperations } from "./handlers/BatchOperations.ts"
 import { answering, problemOf } from "./ProblemOf.ts"
-import { type Refusal, refusalResponse } from "./Refusal.ts"
+import { refusalResponse } from "./Refusal.ts"
+import { areMessages, layerWholeMessages, noMessages } from "./RpcMessages.ts"
+import { RpcTraffic } from "./RpcTraffic.ts"
+import type { AccessRole } from "./Tokens.ts"
 
 const procedures = BatchRpc.toLayer(
   Effect.map(BatchOperations, (operations) =>
@@ -26,65 +28,31 @@ const procedures = BatchRpc.toLayer(
   ),
 )
 
-const forbidden = (role: string) =>
-  Effect.fail(
-    new Forbidden({
-      type: kind("RoleMissing"),
-      title: "Not allowed",
-      status: 403,
-      detail: `this procedure needs a token of the role ${role}; ask whoever runs the server for one`,
-    }),
-  )
+const forbidden = (role: AccessRole) =>
+  new Forbidden({
+    type: kind("RoleMissing"),
+    title: "Not allowed",
+    status: 403,
+    detail: `this procedure needs a token of the role ${role}; ask whoever runs the server for one`,
+  })
 
-const roles = Layer.mergeAll(
-  Layer.effect(
-    Operating,
-    Effect.map(Capabilities, (capabilities) =>
-      Operating.of((procedure, { headers }) =>
-        capabilities.roleOf(headers[capabilityHeader]) === "operate" ? procedure : forbidden("operate"),
-      ),
-    ),
-  ),
-  Layer.effect(
-    Reading,
-    Effect.map(Capabilities, (capabilities) =>
-      Reading.of((procedure, { headers }) =>
-        capabilities.roleOf(headers[capabilityHeader]) === undefined ? forbidden("read") : procedure,
-      ),
-    ),
-  ),
-)
+/** What every procedure has to pass: the role of its caller, and whether there is room for it. */
+const passing = (needed: AccessRole) =>
+  Effect.gen(function* () {
+    const capabilities = yield* Capabilities
+    const traffic = yield* RpcTraffic
+    const passes: Context.Service.Shape<typeof Reading> = (procedure, { rpc, headers }) => {
+      const role = capabilities.roleOf(headers[capabilityHeader])
+      if (role === undefined || (needed === "operate" && role !== "operate")) return Effect.fail(forbidden(needed))
+      return RpcSchema.isStreamSchema(rpc.successSchema) ? traffic.streamed(procedure) : traffic.answered(procedure)
+    }
+    return passes
+  })
+
+const roles = Layer.mergeAll(Layer.effect(Operating, passing("operate")), Layer.effect(Reading, passing("read")))
 
 /** A procedure that fails in a way nobody foresaw must not take the other clients' connections with it. */
 const options = { disableFatalDefects: true, streamBufferSize: 16 }
-
-/** What a client may send; what a procedure is given is checked by its own schema. */
-const Message = Schema.fromJsonString(
-  Schema.Union([
-    Schema.Struct({
-      _tag: Schema.Literal("Request"),
-      id: Schema.Union([Schema.String, Schema.Int]),
-      tag: Schema.String,
-      headers: Schema.Array(Schema.Tuple([Schema.String, Schema.String])),
-    }),
-    Schema.Struct({ _tag: Schema.Literals(["Ack", "Interrupt"]), requestId: Schema.Union([Schema.String, Schema.Int]) }),
-    Schema.Struct({ _tag: Schema.Literals(["Eof", "Ping"]) }),
-  ]),
-)
-
-const isMessage = (line: string): boolean => Option.isSome(Schema.decodeOption(Message)(line))
-
-const areMessages = (body: string): boolean => {
-  const lines = body.split("\n").filter((line) => line.trim() !== "")
-  return lines.length > 0 && lines.every(isMessage)
-}
-
-const noMessages: Refusal = {
-  status: 400,
-  name: "MessagesInvalid",
-  title: "The request cannot be understood",
-  detail: "the body has to be messages of the RPC client, one on a line; use the client of @detent/server, or the API of /openapi.json",
-}
 
 const overHttp = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
@@ -95,7 +63,10 @@ const overHttp = HttpRouter.use(
   }),
 )
 
-export const rpcRoutes = Layer.mergeAll(
-  overHttp,
-  RpcServer.layerHttp({ ...options, group: BatchRpc, path: "/rpc/socket", protocol: "websocket" }),
-).pipe(Layer.provide(procedures), Layer.provide(roles), Layer.provide(RpcSerialization.layerNdjson))
+const overSocket = RpcServer.layerHttp({ ...options, group: BatchRpc, path: "/rpc/socket", protocol: "websocket" })
+
+export const rpcRoutes = Layer.mergeAll(overHttp, overSocket).pipe(
+  Layer.provide(procedures),
+  Layer.provide(roles),
+  Layer.provide(layerWholeMessages),
+)

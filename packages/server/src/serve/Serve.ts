@@ -26,6 +26,7 @@ import { InstanceReading } from "./InstanceReading.ts"
 import { BatchFeed } from "./live/BatchFeed.ts"
 import { InstanceFeed } from "./live/InstanceFeed.ts"
 import { type Refusal, refuse, refuseSocket } from "./Refusal.ts"
+import { RpcTraffic } from "./RpcTraffic.ts"
 import { checkAccess, defaultLimits, type Limits, millisOf, type ServeOptions } from "./ServeOptions.ts"
 import { makeShortcut } from "./Shortcut.ts"
 import { Stopping } from "./Stopping.ts"
@@ -90,7 +91,7 @@ const start = (options: ServeOptions) =>
     })
     // What is being answered ends after the listening has: so it is waited for, not cut off.
     const scope = yield* Scope.fork(yield* Effect.scope)
-    const app = withProblems(yield* HttpRouter.toHttpEffect(routes), bodyBytes)
+    const app = withProblems(yield* HttpRouter.toHttpEffect(Layer.provide(routes, RpcTraffic.layer(limits))), bodyBytes)
     const answer = yield* makeShortcut(yield* NodeHttpServer.makeHandler(app, { scope }))
     const sockets = new NodeWS.WebSocketServer({ noServer: true, maxPayload: bodyBytes })
     const upgrade = yield* NodeHttpServer.makeUpgradeHandler(Effect.succeed(sockets), app, { scope })
@@ -122,7 +123,10 @@ const start = (options: ServeOptions) =>
 
     yield* Effect.forkScoped(
       Effect.repeat(
-        Effect.sync(() => traffic.tick()),
+        Effect.sync(() => {
+          traffic.tick()
+          for (const client of sockets.clients) if (client.bufferedAmount > unreadBytes) client.terminate()
+        }),
         Schedule.spaced("1 second"),
       ),
     )
@@ -144,6 +148,9 @@ const start = (options: ServeOptions) =>
     const bound = (server.address() as AddressInfo).port
     return { host, port: bound, url: `http://${host.includes(":") ? `[${host}]` : host}:${bound}` }
   })
+
+/** A client of a WebSocket that lets so many bytes of its answers wait reads none of them, and is given up. */
+const unreadBytes = 8_000_000
 
 const listening = (server: Http.Server, host: string, port: number): Effect.Effect<void, ListenFailed> =>
   Effect.callback<void, ListenFailed>((resume) => {

@@ -117,7 +117,7 @@ const notArrived: Refusal = {
   detail: "its body was not there after the time a request may take; send it again",
 }
 
-const tooSlow: Refusal = {
+export const tooSlow: Refusal = {
   status: 504,
   name: "AnswerTimeout",
   title: "It took too long",

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Engine } from "@detent/durable"
 import { Event, Machine, State } from "@detent/machine"
-import { defineConfig, Home, Machines, type Role, readConfig } from "@detent/server"
+import { defineConfig, Home, HomeRefused, Machines, type Role, readConfig } from "@detent/server"
 import { Uploads } from "@detent/uploads"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -84,6 +84,26 @@ describe("a home", () => {
         Effect.provide(home(data, "work")),
       )
       assert.strictEqual(worked, before + 1)
+    }),
+  )
+
+  it.live.each(["/proc/nothing", "/proc/nothing/deeper", "/dev/null/home"])("in %s, where no folder can be, is refused at once", (data) =>
+    Effect.gen(function* () {
+      for (const role of ["observe", "work"] as const) {
+        const error = yield* Effect.flip(Effect.provide(Effect.void, Home.open({ data, role })))
+        assert.instanceOf(error, HomeRefused)
+        assert.include(error.message, `the folder ${data} cannot be made`)
+        assert.include(error.message, "--data")
+      }
+    }),
+  )
+
+  it.live("refuses a file in its place", () =>
+    Effect.gen(function* () {
+      const data = join(yield* folder, "home")
+      yield* Effect.promise(() => writeFile(data, "a file"))
+      const error = yield* Effect.flip(Effect.provide(Effect.void, Home.open({ data, role: "work" })))
+      assert.instanceOf(error, HomeRefused)
     }),
   )
 

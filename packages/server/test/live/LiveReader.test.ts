@@ -105,6 +105,24 @@ describe("readers of a live stream", () => {
     }),
   )
 
+  it.effect("are told all there is and a last word when it has come to its end; who comes later begins anew", () =>
+    Effect.gen(function* () {
+      const { all, channels, channel, add } = world(700)
+      const [slow, quick] = [channels.reader("one", channel, 0), channels.reader("one", channel, 700)]
+      const seen = [collected(slow), collected(quick)] as const
+      slow.pause()
+      yield* turn
+      add(300)
+      channels.close("one", frameOf(5000, "status", {}).bytes)
+      slow.resume()
+      for (let turns = 0; turns < 2000 && !(slow.readableEnded && quick.readableEnded); turns++) yield* turn
+      const positions = [...all.map(({ position }) => position), 5000]
+      assert.deepStrictEqual([...seen[0]()], positions)
+      assert.deepStrictEqual([...seen[1]()], positions.slice(700))
+      assert.isFalse(channels.open("one", 1000, async () => ({ frames: [], through: 0 })).isEnded)
+    }),
+  )
+
   it.effect("hold no more than a few frames for one that is slow", () =>
     Effect.gen(function* () {
       const { channel } = world(0)

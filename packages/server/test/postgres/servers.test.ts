@@ -4,7 +4,7 @@ import * as Schedule from "effect/Schedule"
 import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
 import { openEvents } from "../support/eventStream.ts"
 import { corpusFolder, smallManifest } from "../support/manifest.ts"
-import { served } from "../support/served.ts"
+import { served, temporaryFolder } from "../support/served.ts"
 
 const key = { machine: "tally", id: "one" }
 
@@ -42,16 +42,25 @@ describe("two servers on one PostgreSQL", () => {
     () =>
       Effect.gen(function* () {
         const database = yield* freshDatabase
-        const { client } = yield* served({ database })
+        // Whoever works on a batch needs its files.
+        const data = yield* temporaryFolder
+        const { client, url } = yield* served({ database, data })
+        const other = yield* served({ database, data })
         const { batchId } = yield* client.batches.start({
           headers: { "idempotency-key": "nightly" },
           payload: { folder: corpusFolder, manifest: smallManifest as never },
         })
+        // Whichever server is asked, the stream of the batch ends with it.
+        const streams = yield* Effect.forEach([url, other.url], (one) => openEvents(`${one}/api/v1/batch/${batchId}/events`))
         const end = yield* Effect.repeat(client.batches.get({ params: { batchId } }), {
           until: ({ isTerminal }) => isTerminal,
           schedule: Schedule.spaced("100 millis"),
         })
         assert.strictEqual(end.state, "Completed")
+        for (const { ended, events } of streams) {
+          yield* ended
+          assert.deepInclude(events.at(-1)?.data, { batchId, state: "Completed", isTerminal: true })
+        }
         const { entities } = yield* client.knowledge.entities({ params: { namespace: "coast" as never }, query: {} })
         assert.isAbove(entities.length, 0)
         assert.deepStrictEqual((yield* client.uploads.list({ query: {} })).uploads, [])

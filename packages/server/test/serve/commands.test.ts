@@ -59,7 +59,9 @@ describe("commands over HTTP", () => {
       world.isBroken = false
       const retried = yield* client.commands.retryAll({ payload: { machine: "teller" } })
       assert.strictEqual(retried.count, 2)
-      yield* until("completed", 2)
+      const { commands: completed } = yield* until("completed", 2)
+      for (const { attempts, round } of completed) assert.deepStrictEqual([attempts, round], [1, 1])
+      assert.notProperty(first, "round")
       assert.deepStrictEqual([...world.told].sort(), ["word b", "word c"])
       const { queues } = yield* client.commands.queues()
       assert.deepStrictEqual(queues.find(({ queue }) => queue === "words")?.counts, { completed: 2, skipped: 1 })

@@ -17,6 +17,17 @@ import { corpus, request, served, temporaryFolder } from "../support/served.ts"
 const key = { machine: "tally", id: "one" }
 const add = (by: number) => ({ params: key, headers: {}, payload: { _tag: "Add", by } })
 
+/** So many that a batch of them does not end before it is told to. */
+const manyDocuments = Effect.gen(function* () {
+  const documents = yield* temporaryFolder
+  const text = yield* Effect.promise(() => readFile(join(corpus, "documents/ada-sol.txt"), "utf8"))
+  yield* Effect.promise(() => cp(join(corpus, "ontology.ttl"), join(documents, "ontology.ttl")))
+  const names = Array.from({ length: 300 }, (_, index) => `${index}.txt`)
+  for (const name of names) yield* Effect.promise(() => writeFile(join(documents, name), `${text}\n\n${name}\n`))
+  const manifest = { targetNamespace: "coast", ontology: "ontology.ttl", documents: names.map((source) => ({ source })) } as never
+  return { documents, start: { folder: StorageFolder.make(`${pathToFileURL(documents).href}/`), manifest } }
+})
+
 describe("live streams of an instance", () => {
   it.live("tell of every event it takes, and a stream that broke off goes on where it was", () =>
     Effect.gen(function* () {
@@ -110,8 +121,13 @@ describe("live streams of a batch", () => {
       const { batchId } = yield* client.batches.start({ headers: {}, payload: { folder: corpusFolder, manifest: smallManifest as never } })
       const address = `${url}/api/v1/batch/${batchId}/events`
       const [one, two] = yield* Effect.all([openEvents(address), openEvents(address)])
-      yield* one.until(({ event }) => event === "BatchCompleted")
-      yield* two.until(({ event }) => event === "BatchCompleted")
+      for (const { until, ended, events } of [one, two]) {
+        yield* until(({ event }) => event === "BatchCompleted")
+        // Opened while it ran, they end by themselves, and tell last how it ended.
+        yield* ended
+        assert.deepStrictEqual([events.at(-2)?.event, events.at(-1)?.event], ["BatchCompleted", "status"])
+        assert.deepInclude(events.at(-1)?.data, { batchId, state: "Completed", isTerminal: true })
+      }
       assert.strictEqual(one.events[0]?.event, "status")
       assert.strictEqual(one.events[0]?.data.batchId, batchId)
       const again = yield* openEvents(address, { "last-event-id": "0" })
@@ -124,6 +140,11 @@ describe("live streams of a batch", () => {
         finished.events.map(({ event, data }) => [event, data.state]),
         [["status", "Completed"]],
       )
+      // A browser comes back by itself to a stream that ended, unless it is told that there is nothing more.
+      for (const { events } of [one, again, finished]) {
+        const back = yield* request(address, { headers: { "last-event-id": events.at(-1)?.id ?? "" } })
+        assert.deepStrictEqual([back.status, back.text], [204, ""])
+      }
       const tags = again.events.map(({ event }) => event)
       assert.strictEqual(tags[0], "BatchCreated")
       assert.deepStrictEqual(tags.filter((tag) => tag === "DocumentCompleted").length, 2)
@@ -134,8 +155,72 @@ describe("live streams of a batch", () => {
       )
       // What the live readers saw is what is told from the log, but for progress of which only the latest is kept.
       const told = new Set(again.events.map(({ id }) => id))
-      for (const { id, event } of one.events.slice(1)) assert.isTrue(told.has(id) || event === "StageProgress", event)
+      for (const { id, event } of one.events.slice(1, -1)) assert.isTrue(told.has(id) || event === "StageProgress", event)
     }),
+  )
+
+  it.live(
+    "end with a batch that is cancelled, and go on with it when it is set going again",
+    () =>
+      Effect.gen(function* () {
+        const { documents, start } = yield* manyDocuments
+        const { client, url } = yield* served({ readable: [documents] })
+        const { batchId } = yield* client.batches.start({ headers: {}, payload: start })
+        const address = `${url}/api/v1/batch/${batchId}/events`
+        const params = { batchId }
+        const first = yield* openEvents(address)
+        yield* client.batches.cancel({ params })
+        yield* first.ended
+        const [cancelled, end] = first.events.slice(-2)
+        assert.deepInclude(cancelled?.data, { error: "cancelled" })
+        assert.deepInclude(end?.data, { state: "Cancelled", isTerminal: true })
+        const headers = { "last-event-id": end?.id ?? "" }
+        assert.strictEqual((yield* request(address, { headers })).status, 204)
+        yield* client.batches.resume({ params })
+        const second = yield* openEvents(address, headers)
+        const all = yield* openEvents(address, { "last-event-id": "0" })
+        yield* second.until(({ event }) => event === "DocumentStarted")
+        yield* all.until(({ event }) => event === "BatchFailed")
+        yield* client.batches.cancel({ params })
+        yield* second.ended
+        yield* all.ended
+        for (const { events } of [second, all]) assert.deepInclude(events.at(-1)?.data, { state: "Cancelled", isTerminal: true })
+        // The end of the first time was no end to who read all of it.
+        assert.strictEqual(all.events.filter(({ event }) => event === "BatchFailed").length, 2)
+      }),
+    60_000,
+  )
+
+  it.live(
+    "do not end before all was told, though the batch has ended",
+    () =>
+      Effect.gen(function* () {
+        const { client, url } = yield* served()
+        // What a batch tells of its stages is told by commands.
+        yield* client.commands.pause({ params: { queue: "batch" } })
+        const { batchId } = yield* client.batches.start({
+          headers: {},
+          payload: { folder: corpusFolder, manifest: smallManifest as never },
+        })
+        yield* Effect.repeat(client.batches.get({ params: { batchId } }), { until: ({ isTerminal }) => isTerminal })
+        const address = `${url}/api/v1/batch/${batchId}/events`
+        const stream = yield* openEvents(address, { "last-event-id": "0" })
+        const created = yield* stream.until(({ event }) => event === "BatchCreated")
+        const later = yield* openEvents(address, { "last-event-id": created.id })
+        const latest = yield* openEvents(address, { "last-event-id": "999999" })
+        yield* later.until(({ event }) => event === "DocumentCompleted")
+        yield* Effect.sleep("300 millis")
+        for (const { response } of [stream, later, latest]) assert.isFalse(response.readableEnded)
+        yield* client.commands.resume({ params: { queue: "batch" } })
+        for (const { events, ended } of [stream, later, latest]) {
+          yield* ended
+          assert.deepStrictEqual(
+            events.slice(-2).map(({ event }) => event),
+            ["BatchCompleted", "status"],
+          )
+        }
+      }),
+    60_000,
   )
 
   it.live("come to their end when the server is stopped", () =>
@@ -153,11 +238,7 @@ describe("live streams of a batch", () => {
     "come to their end when the server is stopped, as procedures too, over HTTP and WebSocket",
     () =>
       Effect.gen(function* () {
-        const documents = yield* temporaryFolder
-        const text = yield* Effect.promise(() => readFile(join(corpus, "documents/ada-sol.txt"), "utf8"))
-        yield* Effect.promise(() => cp(join(corpus, "ontology.ttl"), join(documents, "ontology.ttl")))
-        const names = Array.from({ length: 300 }, (_, index) => `${index}.txt`)
-        for (const name of names) yield* Effect.promise(() => writeFile(join(documents, name), `${text}\n\n${name}\n`))
+        const { documents, start } = yield* manyDocuments
         const scope = yield* Scope.make()
         // It would wait for them for longer than this test may take.
         const { url } = yield* Scope.provide(
@@ -170,10 +251,7 @@ describe("live streams of a batch", () => {
         )
         const http = yield* clients.makeRpcClient({ url })
         const socket = yield* clients.makeRpcSocketClient({ url })
-        const { batchId } = yield* http.batch_start({
-          folder: StorageFolder.make(`${pathToFileURL(documents).href}/`),
-          manifest: { targetNamespace: "coast", ontology: "ontology.ttl", documents: names.map((source) => ({ source })) } as never,
-        })
+        const { batchId } = yield* http.batch_start(start)
         const watching = yield* Effect.forEach([http, socket], (client) =>
           Effect.gen(function* () {
             const begun = yield* Deferred.make<void>()

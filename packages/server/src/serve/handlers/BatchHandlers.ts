@@ -1,4 +1,5 @@
 /** Answers about batches, and what is asked of them. */
+import type { InstanceRecord } from "@detent/durable"
 import { BatchEventLog, type BatchId, blobIn, folderIn, RelativePath, Storage } from "@detent/knowledge"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -7,6 +8,7 @@ import * as Stream from "effect/Stream"
 import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { Api } from "../../api/Api.ts"
+import { pageSize } from "../../api/Paging.ts"
 import { Home } from "../../home/Home.ts"
 import { BatchFeed } from "../live/BatchFeed.ts"
 import { frameOf } from "../live/Channel.ts"
@@ -14,7 +16,17 @@ import { endingResponse, liveResponse } from "../live/liveResponse.ts"
 import { ArtifactNotFound } from "../NotThere.ts"
 import { optional } from "../optional.ts"
 import { answering } from "../ProblemOf.ts"
+import { paged } from "../paged.ts"
 import { BatchOperations, folderOfHome } from "./BatchOperations.ts"
+
+const listingOf = ({ id, tag, status, reason, startedAt, updatedAt }: InstanceRecord) => ({
+  batchId: id,
+  state: tag,
+  status,
+  ...optional({ reason }),
+  startedAt,
+  updatedAt,
+})
 
 export const batchHandlers = HttpApiBuilder.group(
   Api,
@@ -39,30 +51,18 @@ export const batchHandlers = HttpApiBuilder.group(
     return handlers
       .handle("start", ({ payload, headers }) => answering(operations.start(payload, headers["idempotency-key"])))
       .handle("list", ({ query }) =>
-        answering(
-          Effect.map(operations.list(query), ({ instances, next }) => ({
-            batches: instances.map(({ id, tag, status, reason, startedAt, updatedAt }) => ({
-              batchId: id,
-              state: tag,
-              status,
-              ...optional({ reason }),
-              startedAt,
-              updatedAt,
-            })),
-            ...optional({ next }),
-          })),
-        ),
+        answering(Effect.map(operations.list(query), ({ instances, next }) => paged({ batches: instances.map(listingOf) }, next))),
       )
       .handle("get", ({ params }) => answering(operations.status(params.batchId)))
       .handle("cancel", ({ params }) => answering(operations.cancel(params.batchId)))
       .handle("retry", ({ params }) => answering(operations.retry(params.batchId)))
       .handle("resume", ({ params }) => answering(operations.resume(params.batchId)))
-      .handle("documents", ({ params: { batchId }, query: { limit = 100, ...query } }) =>
+      .handle("documents", ({ params: { batchId }, query: { limit = pageSize, ...query } }) =>
         answering(
           Effect.gen(function* () {
             yield* operations.status(batchId)
-            const page = yield* log.documents(batchId, { ...query, limit })
-            return { documents: page, ...optional({ next: page.length === limit ? page.at(-1)?.documentId : undefined }) }
+            const documents = yield* log.documents(batchId, { ...query, limit })
+            return paged({ documents }, documents.length === limit ? documents.at(-1)?.documentId : undefined)
           }),
         ),
       )
@@ -98,14 +98,14 @@ export const batchHandlers = HttpApiBuilder.group(
             // What happens between the two is told again rather than missed.
             const position = yield* feed.position
             const status = yield* operations.status(batchId)
-            if (status.isTerminal) {
-              // Asked for once the past is told: whoever comes back with its id is told nothing of that again.
-              const standing = Stream.fromEffect(Effect.map(feed.position, (latest) => frameOf(latest, "status", status)))
-              const told = last === undefined ? standing : Stream.concat(feed.past(batchId, Number(last)), standing)
-              return endingResponse(Stream.map(told, ({ bytes }) => bytes))
+            if (last !== undefined) {
+              const after = Math.min(Number(last), position)
+              // By this answer a browser knows that it need not come back. Whoever begins at the beginning is told all of it.
+              if (after > 0 && (yield* feed.isOver(batchId, after))) return HttpServerResponse.empty({ status: 204 })
+              return liveResponse(feed.reader(batchId, after))
             }
-            if (last === undefined) return liveResponse(feed.reader(batchId, position, frameOf(position, "status", status)))
-            return liveResponse(feed.reader(batchId, Math.min(Number(last), position)))
+            const standing = frameOf(position, "status", status)
+            return status.isTerminal ? endingResponse(standing) : liveResponse(feed.reader(batchId, position, standing))
           }),
         ),
       )

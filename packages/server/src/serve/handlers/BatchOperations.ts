@@ -1,21 +1,13 @@
 /** What can be done with batches, for HTTP and RPC alike. */
 import { createHash } from "node:crypto"
 import { pathToFileURL } from "node:url"
-import {
-  BatchEventLog,
-  Batches,
-  BatchId,
-  type BatchState,
-  isTerminal,
-  progressPercent,
-  StorageFolder,
-  stageDisplayName,
-} from "@detent/knowledge"
+import { BatchEventLog, Batches, BatchId, StorageFolder } from "@detent/knowledge"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import type { BatchStatus, StartBatch } from "../../api/BatchApi.ts"
+import type { StartBatch } from "../../api/BatchApi.ts"
+import { statusOf } from "../../api/BatchStatus.ts"
 import { Home, type HomeService } from "../../home/Home.ts"
 import { optional } from "../optional.ts"
 
@@ -23,27 +15,6 @@ export const folderOfHome = ({ data }: HomeService): StorageFolder => StorageFol
 
 /** The same key is the same batch, whichever process is asked. */
 const batchOfKey = (key: string): BatchId => BatchId.make(`batch-${createHash("sha256").update(key).digest("hex").slice(0, 12)}`)
-
-export const statusOf = (state: BatchState): BatchStatus => ({
-  batchId: state.batchId,
-  state: state._tag,
-  stage: stageDisplayName(state),
-  percent: progressPercent(state),
-  isTerminal: isTerminal(state),
-  namespace: state.targetNamespace,
-  ontologyVersion: state.ontologyVersion,
-  documents: {
-    total: state.documentsTotal,
-    completed: "documentsCompleted" in state ? state.documentsCompleted : 0,
-    failed: "documentsFailed" in state ? state.documentsFailed : 0,
-  },
-  entities: "entityCount" in state ? state.entityCount : 0,
-  relations: "relationCount" in state ? state.relationCount : 0,
-  retryCount: state.retryCount,
-  createdAt: state.createdAt,
-  ...(state._tag === "Failed" ? { failure: { stage: state.failedInStage, ...state.error } } : {}),
-  ...("stats" in state ? { outcome: state.stats } : {}),
-})
 
 const make = Effect.gen(function* () {
   const batches = yield* Batches

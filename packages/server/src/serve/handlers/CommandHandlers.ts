@@ -1,28 +1,15 @@
 /** Answers about commands, queues and timers, and what is done with them. */
-import { Commands, DeadLetters, Queues, type StoredCommand, Timers } from "@detent/durable"
+import { Commands, DeadLetters, Queues, Timers } from "@detent/durable"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { Api } from "../../api/Api.ts"
+import { pageSize } from "../../api/Paging.ts"
+import { commandView } from "../../api/StoredCommand.ts"
 import { CommandNotFailed, CommandNotFound, TimerNotFound } from "../NotThere.ts"
 import { optional } from "../optional.ts"
 import { answering } from "../ProblemOf.ts"
-
-export const commandView = ({ instance, worker, problem, finishedAt, ...command }: StoredCommand) => ({
-  number: command.number,
-  key: command.key,
-  queue: command.queue,
-  slot: command.slot,
-  ...(instance === undefined ? {} : { machine: instance.machine, id: instance.id }),
-  sequence: command.sequence,
-  status: command.status,
-  priority: command.priority,
-  attempts: command.attempts,
-  runAt: command.runAt,
-  ...optional({ worker, problem }),
-  enqueuedAt: command.enqueuedAt,
-  ...optional({ finishedAt }),
-})
+import { paged } from "../paged.ts"
 
 export const commandHandlers = HttpApiBuilder.group(
   Api,
@@ -42,12 +29,9 @@ export const commandHandlers = HttpApiBuilder.group(
       )
 
     return handlers
-      .handle("list", ({ query: { limit = 100, after, ...filter } }) =>
+      .handle("list", ({ query: { limit = pageSize, after, ...filter } }) =>
         answering(
-          Effect.map(commands.list(filter, limit, after), (page) => ({
-            commands: page.commands.map(commandView),
-            ...optional({ next: page.next }),
-          })),
+          Effect.map(commands.list(filter, limit, after), (page) => paged({ commands: page.commands.map(commandView) }, page.next)),
         ),
       )
       .handle("retryAll", ({ payload: { dryRun = false, ...filter } }) =>
@@ -78,7 +62,7 @@ export const commandHandlers = HttpApiBuilder.group(
       )
       .handle("pause", ({ params: { queue } }) => answering(withCommands(Queues.pause(queue))))
       .handle("resume", ({ params: { queue } }) => answering(withCommands(Queues.resume(queue))))
-      .handle("deadTimers", ({ query: { limit = 100 } }) => answering(Effect.map(timers.dead(limit), (dead) => ({ timers: dead }))))
+      .handle("deadTimers", ({ query: { limit = pageSize } }) => answering(Effect.map(timers.dead(limit), (dead) => ({ timers: dead }))))
       .handle("reviveTimer", ({ payload }) =>
         answering(
           Effect.flatMap(timers.revive(payload), (revived) =>

@@ -5,13 +5,15 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { Api } from "../../api/Api.ts"
+import { pageSize } from "../../api/Paging.ts"
+import { commandView } from "../../api/StoredCommand.ts"
 import { InstanceReading } from "../InstanceReading.ts"
 import { InstanceFeed } from "../live/InstanceFeed.ts"
 import { liveResponse } from "../live/liveResponse.ts"
 import { InputNeeded } from "../NotThere.ts"
 import { optional } from "../optional.ts"
 import { answering } from "../ProblemOf.ts"
-import { commandView } from "./CommandHandlers.ts"
+import { paged } from "../paged.ts"
 
 const listingOf = ({ machine, id, tag, status, reason, sequence, version, startedAt, updatedAt }: InstanceRecord) => ({
   machine,
@@ -39,12 +41,11 @@ export const instanceHandlers = HttpApiBuilder.group(
       Effect.flatMap(journal.open(key), Option.match({ onNone: () => Effect.fail(new InstanceNotFound(key)), onSome: Effect.succeed }))
 
     return handlers
-      .handle("list", ({ query: { state, limit = 100, after, ...filter } }) =>
+      .handle("list", ({ query: { state, limit = pageSize, after, ...filter } }) =>
         answering(
-          Effect.map(journal.list({ ...filter, ...optional({ tag: state }) }, limit, after), ({ instances, next }) => ({
-            instances: instances.map(listingOf),
-            ...optional({ next }),
-          })),
+          Effect.map(journal.list({ ...filter, ...optional({ tag: state }) }, limit, after), ({ instances, next }) =>
+            paged({ instances: instances.map(listingOf) }, next),
+          ),
         ),
       )
       .handle("start", ({ params: { machine: name }, payload: { id, state } }) =>
@@ -62,7 +63,7 @@ export const instanceHandlers = HttpApiBuilder.group(
         ),
       )
       .handle("get", ({ params }) => answering(read(params)))
-      .handle("history", ({ params, query: { after = 0, limit = 100 } }) =>
+      .handle("history", ({ params, query: { after = 0, limit = pageSize } }) =>
         answering(
           Effect.gen(function* () {
             const { instance, json } = yield* find(params)
@@ -79,7 +80,7 @@ export const instanceHandlers = HttpApiBuilder.group(
               state: json.state(state),
               ...optional({ dedupeId }),
             }))
-            return { entries, ...optional({ next: page.length > limit ? entries.at(-1)?.sequence : undefined }) }
+            return paged({ entries }, page.length > limit ? entries.at(-1)?.sequence : undefined)
           }),
         ),
       )

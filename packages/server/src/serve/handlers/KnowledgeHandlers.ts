@@ -16,6 +16,7 @@ import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { Api } from "../../api/Api.ts"
 import { optional } from "../optional.ts"
 import { answering } from "../ProblemOf.ts"
+import { paged } from "../paged.ts"
 import { Sparql } from "../Sparql.ts"
 
 /** How long a client may keep the one thread that answers queries. */
@@ -68,7 +69,7 @@ export const knowledgeHandlers = HttpApiBuilder.group(
         answering(
           Effect.map(
             Effect.flatMap(sparql.version(namespace), (version) => facts.entities(version, { ...asked, timeout: queryTimeout })),
-            ({ items, next }) => ({ entities: items, ...optional({ next }) }),
+            ({ items, next }) => paged({ entities: items }, next),
           ),
         ),
       )
@@ -76,7 +77,7 @@ export const knowledgeHandlers = HttpApiBuilder.group(
         answering(
           Effect.map(
             Effect.flatMap(sparql.version(namespace), (version) => facts.relations(version, { ...asked, timeout: queryTimeout })),
-            ({ items, next }) => ({ relations: items.map(relationOf), ...optional({ next }) }),
+            ({ items, next }) => paged({ relations: items.map(relationOf) }, next),
           ),
         ),
       )
@@ -84,7 +85,7 @@ export const knowledgeHandlers = HttpApiBuilder.group(
         answering(
           Effect.map(
             Effect.flatMap(sparql.version(namespace), (version) => facts.factsOf(version, entity, { ...asked, timeout: queryTimeout })),
-            ({ items, next }) => ({ facts: items.map(provenanceOf), ...optional({ next }) }),
+            ({ items, next }) => paged({ facts: items.map(provenanceOf) }, next),
           ),
         ),
       )

@@ -1,17 +1,19 @@
 /** Answers about uploads, and the files that are sent. */
 import { createHash } from "node:crypto"
 import type { ReadError } from "@detent/durable"
-import { type BatchStatus, Uploads } from "@detent/uploads"
+import { type BatchStatus, type Entry, Uploads } from "@detent/uploads"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as Multipart from "effect/unstable/http/Multipart"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { Api } from "../../api/Api.ts"
+import { pageSize } from "../../api/Paging.ts"
 import type { UploadStatus } from "../../api/UploadApi.ts"
 import { FileMissing } from "../NotThere.ts"
 import { optional } from "../optional.ts"
 import { answering } from "../ProblemOf.ts"
+import { paged } from "../paged.ts"
 
 /** The same key is the same batch, whichever process is asked. */
 const batchOfKey = (key: string): string => `batch-${createHash("sha256").update(key).digest("hex").slice(0, 16)}`
@@ -36,6 +38,15 @@ const statusOf = (status: BatchStatus): UploadStatus => {
     })),
   }
 }
+
+const itemOf = ({ index, line, state, hnId, problem, attempts, instanceId }: Entry) => ({
+  index,
+  line,
+  state,
+  ...optional({ hnId, problem }),
+  attempts,
+  instanceId,
+})
 
 export const uploadHandlers = HttpApiBuilder.group(
   Api,
@@ -74,29 +85,12 @@ export const uploadHandlers = HttpApiBuilder.group(
           }),
         ),
       )
-      .handle("list", ({ query: { limit = 100, after } }) =>
-        answering(
-          Effect.map(uploads.batches({ limit, ...optional({ after }) }), ({ batches, next }) => ({
-            uploads: batches,
-            ...optional({ next }),
-          })),
-        ),
+      .handle("list", ({ query: { limit = pageSize, after } }) =>
+        answering(Effect.map(uploads.batches({ limit, ...optional({ after }) }), ({ batches, next }) => paged({ uploads: batches }, next))),
       )
       .handle("get", ({ params }) => answering(Effect.map(uploads.status(params.batchId), statusOf)))
       .handle("items", ({ params, query }) =>
-        answering(
-          Effect.map(uploads.items(params.batchId, query), ({ items, next }) => ({
-            items: items.map(({ index, line, state, hnId, problem, attempts, instanceId }) => ({
-              index,
-              line,
-              state,
-              ...optional({ hnId, problem }),
-              attempts,
-              instanceId,
-            })),
-            ...optional({ next }),
-          })),
-        ),
+        answering(Effect.map(uploads.items(params.batchId, query), ({ items, next }) => paged({ items: items.map(itemOf) }, next))),
       )
       .handle("correct", ({ params: { batchId, index }, payload }) => answering(uploads.correct(batchId, index, payload)))
       .handle("retry", ({ params: { batchId } }) =>
@@ -114,7 +108,7 @@ export const uploadHandlers = HttpApiBuilder.group(
         answering(
           Effect.map(
             uploads.search({ ...query, ...(afterId === undefined ? {} : { after: { time: afterTime ?? 0, hnId: afterId } }) }),
-            ({ items, next }) => ({ items, ...optional({ next }) }),
+            ({ items, next }) => paged({ items }, next),
           ),
         ),
       )

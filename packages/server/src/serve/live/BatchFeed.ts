@@ -1,28 +1,41 @@
 /** What batches tell, as live streams: the log of batch events is followed once, for all readers of all batches. */
-import { BatchEventLog, type BatchId } from "@detent/knowledge"
+import { BatchEventLog, BatchId } from "@detent/knowledge"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as FiberMap from "effect/FiberMap"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
+import { makeBatchEnd } from "./BatchEnd.ts"
 import { type Frame, frameOf } from "./Channel.ts"
 import { makeChannels } from "./Channels.ts"
 import type { LiveReader } from "./LiveReader.ts"
 
 type Events = Stream.Success<ReturnType<(typeof BatchEventLog.Service)["events"]>>
 
+type EndError = Effect.Error<ReturnType<Effect.Success<typeof makeBatchEnd>>>
+
 type LogError = Effect.Error<ReturnType<(typeof BatchEventLog.Service)["page"]>>
 
+/** One of these is the last event of a batch; it may be set going again after the second. */
+const isLast = ({ _tag }: Events): boolean => _tag === "BatchCompleted" || _tag === "BatchFailed"
+
 const frameOfEvent = ({ position, _tag, payload }: Events): Frame => frameOf(position, _tag, payload)
+
+/**
+ * The last event is in the log a moment before its command is done, so the next look is soon. It goes on for as long as somebody
+ * reads: of a batch whose last event was given up, nothing else tells that it has ended.
+ */
+const lookingAgain = Schedule.min([Schedule.exponential("20 millis"), Schedule.spaced("2 seconds")])
 
 export interface BatchFeedService {
   /** The position of the last event of all batches. */
   readonly position: (typeof BatchEventLog.Service)["position"]
-  /** All events of a batch after a position, then each new one; `first` comes before them. */
+  /** All events of a batch after a position, then each new one; `first` comes before them. When the batch has ended, so does it. */
   readonly reader: (batch: BatchId, after: number, first?: Frame) => LiveReader
-  /** The events of a batch after a position, as far as they are stored: for one to which nothing more happens. */
-  readonly past: (batch: BatchId, after: number) => Stream.Stream<Frame, LogError>
+  /** Whether the batch has ended and nothing was told of it after a position. */
+  readonly isOver: (batch: BatchId, after: number) => Effect.Effect<boolean, LogError | EndError>
   readonly readers: Effect.Effect<number>
   readonly end: Effect.Effect<void>
 }
@@ -33,15 +46,41 @@ export class BatchFeed extends Context.Service<BatchFeed, BatchFeedService>()("@
     Effect.gen(function* () {
       const log = yield* BatchEventLog
       const channels = yield* makeChannels
+      const endOf = yield* makeBatchEnd
+      const run = yield* FiberMap.makeRuntime<never, BatchId>()
       const context = yield* Effect.context<never>()
       // Whatever is stored after this is given to the channels.
       let followed = yield* log.position
+
+      /** Where all was told, the readers are told how it ended, and that is the end. */
+      const endIfOver = (batch: BatchId) =>
+        Effect.gen(function* () {
+          const end = yield* endOf(batch)
+          if (Option.isNone(end)) return false
+          const position = yield* log.position
+          while (followed < position) yield* Effect.sleep("20 millis")
+          channels.close(batch, frameOf(position, "status", end.value).bytes)
+          return true
+        })
+
+      /** Begun again where it is under way: what was found out before the latest event says nothing. */
+      const endWhenOver = (batch: BatchId) =>
+        run(
+          batch,
+          endIfOver(batch).pipe(
+            Effect.tapError((error) => Effect.logWarning("whether a batch has ended cannot be told at the moment", error.message)),
+            Effect.retry(Schedule.spaced("1 second")),
+            Effect.repeat({ until: (isOver) => isOver || channels.get(batch) === undefined, schedule: lookingAgain }),
+          ),
+        )
 
       /** Those that come together are given together, so that a reader gets them in one piece. */
       const give = (events: ReadonlyArray<Events>) =>
         Effect.sync(() => {
           for (const [batch, some] of Map.groupBy(events, ({ primaryKey }) => primaryKey)) {
-            channels.get(batch)?.add(some.map(frameOfEvent))
+            const channel = channels.get(batch)
+            channel?.add(some.map(frameOfEvent))
+            if (channel !== undefined && some.some(isLast)) endWhenOver(BatchId.make(batch))
           }
           followed = events.at(-1)?.position ?? followed
         })
@@ -60,21 +99,29 @@ export class BatchFeed extends Context.Service<BatchFeed, BatchFeedService>()("@
         Effect.map(log.page(after), ({ events, through }) => ({
           frames: events.filter(({ primaryKey }) => primaryKey === batch).map(frameOfEvent),
           through,
-          isLast: events.length === 0,
         }))
 
       const load = (batch: BatchId) => (after: number) => Effect.runPromiseWith(context)(page(batch, after))
 
+      /** Where a batch has just ended, all its readers come back at once, and there is nothing to be loaded for them. */
+      const isTold = (batch: BatchId, after: number): Effect.Effect<boolean, LogError> =>
+        Effect.gen(function* () {
+          if (after >= (yield* log.position)) return true
+          const { frames, through } = yield* page(batch, after)
+          return frames.length === 0 && (yield* isTold(batch, through))
+        })
+
       return {
         position: log.position,
-        reader: (batch, after, first) => channels.reader(batch, channels.open(batch, followed, load(batch)), after, first),
-        past: (batch, after) =>
-          Stream.paginate(after, (position) =>
-            Effect.map(
-              page(batch, position),
-              ({ frames, through, isLast }) => [frames, isLast ? Option.none() : Option.some(through)] as const,
-            ),
-          ),
+        reader: (batch, after, first) => {
+          const isNew = channels.get(batch) === undefined
+          const reader = channels.reader(batch, channels.open(batch, followed, load(batch)), after, first)
+          // Its end may have been told before anybody listened.
+          if (isNew) endWhenOver(batch)
+          return reader
+        },
+        isOver: (batch, after) =>
+          Effect.flatMap(endOf(batch), (end) => (Option.isNone(end) ? Effect.succeed(false) : isTold(batch, after))),
         readers: Effect.sync(() => channels.readerCount),
         end: Effect.sync(() => channels.end()),
       }

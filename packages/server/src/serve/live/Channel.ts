@@ -36,6 +36,7 @@ export class Channel {
   #since: number
   #last: number
   #ended = false
+  #farewell: Buffer | undefined
 
   constructor(since: number, load: (after: number) => Promise<LoadedFrames>) {
     this.#since = since
@@ -49,6 +50,11 @@ export class Channel {
 
   get isEnded(): boolean {
     return this.#ended
+  }
+
+  /** What each reader is given last, after all frames. */
+  get farewell(): Buffer | undefined {
+    return this.#farewell
   }
 
   add(frames: ReadonlyArray<Frame>) {
@@ -87,8 +93,9 @@ export class Channel {
     return loading
   }
 
-  end() {
+  end(farewell?: Buffer) {
     this.#ended = true
+    this.#farewell = farewell
     for (const reader of this.readers) reader.wake()
   }
 }

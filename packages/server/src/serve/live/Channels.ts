@@ -45,6 +45,12 @@ export class Channels {
     return reader
   }
 
+  /** Nothing more will be told in a channel: its readers come to their end. Who comes later gets another. */
+  close(name: string, farewell: Buffer) {
+    this.#channels.get(name)?.end(farewell)
+    this.#channels.delete(name)
+  }
+
   beat() {
     for (const reader of this.#readers) reader.beat(beatsAtMost)
   }

@@ -43,6 +43,7 @@ export class LiveReader extends Readable {
     if (frames === undefined) return this.#load()
     if (frames.length > 0) return this.#give(frames)
     if (this.#channel.isEnded) {
+      if (this.#channel.farewell !== undefined) this.push(this.#channel.farewell)
       this.push(null)
       return
     }

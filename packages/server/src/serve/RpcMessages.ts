@@ -1,0 +1,68 @@
+/**
+ * What a client of the procedures may send: messages as JSON, each on a line of its own. Whether over HTTP or over WebSocket,
+ * what is none gets no further than here; what a procedure is given is checked by its own schema.
+ */
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as RpcSerialization from "effect/unstable/rpc/RpcSerialization"
+import type { Refusal } from "./Refusal.ts"
+
+const Id = Schema.Union([Schema.String, Schema.Int])
+
+const isMessage = Schema.is(
+  Schema.Union([
+    Schema.Struct({
+      _tag: Schema.Literal("Request"),
+      id: Id,
+      tag: Schema.String,
+      headers: Schema.Array(Schema.Tuple([Schema.String, Schema.String])),
+      traceId: Schema.optionalKey(Schema.String),
+      spanId: Schema.optionalKey(Schema.String),
+      sampled: Schema.optionalKey(Schema.Boolean),
+    }),
+    Schema.Struct({ _tag: Schema.Literals(["Ack", "Interrupt"]), requestId: Id }),
+    Schema.Struct({ _tag: Schema.Literals(["Eof", "Ping"]) }),
+  ]),
+)
+
+const readJson = Schema.decodeOption(Schema.fromJsonString(Schema.Unknown))
+
+/** All messages of a text, as they were sent; none where only one of its lines is no message. The last line may end or not. */
+const messagesOf = (text: string): Option.Option<ReadonlyArray<unknown>> =>
+  Option.all(
+    text
+      .replace(/\n$/, "")
+      .split("\n")
+      .map((line) => Option.filter(readJson(line), isMessage)),
+  )
+
+export const areMessages = (text: string): boolean => Option.isSome(messagesOf(text))
+
+export const noMessages: Refusal = {
+  status: 400,
+  name: "MessagesInvalid",
+  title: "The request cannot be understood",
+  detail: "the body has to be messages of the RPC client, one on a line; use the client of @detent/server, or the API of /openapi.json",
+}
+
+/** What came over a WebSocket is no message, or not a whole one. */
+class MessagesInvalid extends Schema.TaggedError<MessagesInvalid>()("MessagesInvalid", {}) {
+  override get message() {
+    return "a WebSocket message has to be whole messages of the RPC client, one on a line; use the client of @detent/server"
+  }
+}
+
+/**
+ * A body, and each message of a WebSocket, has to hold whole messages of ours, so that nothing is kept for a line whose end may
+ * never come. What does not is forgotten, and its sender is told.
+ */
+export const layerWholeMessages: Layer.Layer<RpcSerialization.RpcSerialization> = Layer.succeed(RpcSerialization.RpcSerialization, {
+  ...RpcSerialization.ndjson,
+  makeUnsafe: () => ({
+    encode: RpcSerialization.ndjson.makeUnsafe().encode,
+    // The protocol answers what is thrown here, and goes on with the next message.
+    decode: (data) =>
+      Option.getOrThrowWith(messagesOf(typeof data === "string" ? data : new TextDecoder().decode(data)), () => new MessagesInvalid()),
+  }),
+})
