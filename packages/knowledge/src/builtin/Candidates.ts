@@ -6,7 +6,7 @@
 
 import type { Span } from "../Fact.ts"
 import type { FoundDate } from "../language/Dates.ts"
-import { auxiliaries, isFunctionWord, nameConnectors } from "../language/FunctionWords.ts"
+import { auxiliaries, isFunctionWord, nameConnectors, prepositions } from "../language/FunctionWords.ts"
 import { baseForm } from "../language/IrregularVerbs.ts"
 import type { Gazetteer } from "./Gazetteer.ts"
 import { type SentenceView, textBetween } from "./SentenceView.ts"
@@ -32,12 +32,14 @@ export const findCandidates = (
     if (last < first || last - first >= longest) return
     const key = first * 65_536 + last
     if (found.has(key)) return
+    // "September" and "25" of a date are nothing by themselves.
+    if (date === undefined && view.dates.some((one) => one.first <= first && last <= one.last)) return
     found.set(key, { kind, first, last, text: textBetween(view, first, last), ...(date === undefined ? {} : { date }) })
   }
   for (const date of view.dates) add("date", date.first, date.last, date)
   for (const [first, last] of view.quotations) add("quotation", first, withoutClosingMark(view, last))
-  addTitles(view, add)
   addNames(view, add)
+  addTitles(view, add)
   addNumbers(view, add)
   addPhrases(view, add)
   for (const [first, last] of known.occurrences(view.words)) add(view.capital[first] ? "name" : "phrase", first, last)
@@ -61,7 +63,7 @@ const withoutClosingMark = (view: SentenceView, last: number): number => (/^[,.;
 
 /** A sentence often begins with the name of what it is about, lower-case words and all: "Up in the Air was …". */
 const addTitles = (view: SentenceView, add: Add) => {
-  const { begin } = view
+  const begin = beginOfSubject(view)
   if (begin === -1 || view.quotations.some(([first]) => first === begin)) return
   const addUpTo = (last: number) => {
     if (!readsLikeTitle(view, begin, last)) return
@@ -73,17 +75,28 @@ const addTitles = (view: SentenceView, add: Add) => {
     if (endsTitle.has(word)) addUpTo(at - 1)
     // "The national water polo team represents …": the verb is where the title ends, and only its ending gives it away.
     else if (!view.capital[at] && view.content[at] && !view.capital[at - 1] && /(?:[^s']s|ed)$/.test(word)) addUpTo(at - 1)
-    if (endsTitle.has(word) && word !== ",") return
+    if (endsTitle.has(word) && word !== "," && word !== "'s") return
   }
+}
+
+/** "Produced by Ada Sol, Dawn is …": what the participle is about comes after the comma. */
+const beginOfSubject = (view: SentenceView): number => {
+  const { begin } = view
+  if (!/(?:ed|ing|en)$/.test(view.words[begin] ?? "") || !prepositions.has(view.words[begin + 1] ?? "")) return begin
+  const comma = view.words.indexOf(",", begin)
+  return comma !== -1 && view.capital[comma + 1] ? comma + 1 : begin
 }
 
 /** A verb or a pronoun says that the sentence has got further than its subject. */
 const readsLikeTitle = (view: SentenceView, first: number, last: number): boolean => {
   if (auxiliaries.has(view.words[first] ?? "") || (isFunctionWord(view.words[last] ?? "") && !view.capital[last])) return false
+  if (/^[,;]$/.test(view.words[last] ?? "")) return false
   if (view.text.slice(view.tokens[first]!.start - view.offset, view.tokens[last]!.end - view.offset).includes("\n")) return false
   if (first === last && isFunctionWord(view.words[first] ?? "")) return false
   for (let at = first + 1; at <= last; at++) {
     if (view.content[at] && endsInVerb(view, at)) return false
+    // "The film follows Ada Sol": a verb before a name.
+    if (!view.capital[at] && view.content[at] && /[^s']s$/.test(view.words[at] ?? "") && view.capital[at + 1]) return false
     if (view.words[at - 1] === ":" && !view.capital[at]) return false
   }
   return true
@@ -126,6 +139,7 @@ const nameEnds = (view: SentenceView, first: number): ReadonlyArray<number> => {
       if (abbreviation.test(text)) ends.push(next)
       next++
     }
+    if (endsInMark(view, next)) ends.push(next)
     let over = next
     while (over - next < 3 && (nameConnectors.has(view.words[over] ?? "") || /^[:&/–!-]$/.test(view.words[over] ?? ""))) over++
     if (isNamePart(view, next)) at = next
@@ -135,6 +149,10 @@ const nameEnds = (view: SentenceView, first: number): ReadonlyArray<number> => {
   }
   return ends
 }
+
+/** "Oklahoma!" keeps its mark, unless the sentence ends with it. */
+const endsInMark = (view: SentenceView, at: number): boolean =>
+  /^[!?]$/.test(view.words[at] ?? "") && at < view.tokens.length - 1 && view.tokens[at]?.start === view.tokens[at - 1]?.end
 
 const abbreviation = /^(?:Bros|Inc|Ltd|Co|Corp|Jr|Sr|Dr|Mr|Mrs|Ms|St|Mt|No|Vol|Prof|Gen|Col|Lt|Sgt|Capt|Rev|Hon)$/
 

@@ -1,5 +1,5 @@
 /** The choices a sentence offers: every candidate as the object of every property it fits, and as the subject. */
-import { objectClues, sentenceClue, subjectClues } from "./Clues.ts"
+import { aboutClue, objectClues, sentenceClue, subjectClues } from "./Clues.ts"
 import type { Evidence } from "./Evidence.ts"
 import type { Gazetteer } from "./Gazetteer.ts"
 import { describeFor, objectFeature, objectFeatures } from "./ObjectFeatures.ts"
@@ -11,11 +11,12 @@ import { triggersOf } from "./Triggers.ts"
 const evidenceFeatures = objectClues.map((clue) => objectFeature(`evidence ${clue}`))
 const frequency = objectFeature("property is frequent")
 const sentenceFeature = objectFeature("evidence sentence")
+const aboutFeature = objectFeature("evidence about")
 const knownAsRange = objectFeature("known as range")
 const knownAsOther = objectFeature("known as other")
 
 /**
- * Calls `visit` for each candidate as the object of each property. The row of features is the same array every time, with
+ * Calls `visit` for each candidate as the object of each property, in a sentence that is likely `about` one of them. The row of features is the same array every time, with
  * other content: a sentence has hundreds of choices, and an array for each would be garbage at once.
  */
 export const visitObjectChoices = (
@@ -23,10 +24,12 @@ export const visitObjectChoices = (
   ontology: OntologyView,
   evidence: Evidence,
   gazetteer: Gazetteer | undefined,
+  about: number | undefined,
   visit: (candidate: number, property: number, row: Float64Array) => void,
 ) => {
   const { properties } = ontology
   const sentence = sentenceEvidence(read, evidence, properties.length)
+  const aboutOdds = about === undefined ? undefined : evidence.odds(aboutClue, read.objectClues[about]!.shape)
   const frequencies = evidence.frequencies()
   const possible = possibleProperties(read, properties.length, evidence)
   const row = new Float64Array(objectFeatures.length)
@@ -42,6 +45,7 @@ export const visitObjectChoices = (
       describeFor(row, read.view, candidate, traits, view, triggersOf(read.triggers, property))
       for (let clue = 0; clue < odds.length; clue++) row[evidenceFeatures[clue]!] = odds[clue]![property]!
       row[sentenceFeature] = sentence[property]!
+      if (aboutOdds !== undefined) row[aboutFeature] = aboutOdds[property]!
       row[frequency] = frequencies[property]!
       if (types.length > 0) row[types.some((type) => ontology.ontology.acceptsObject(view.iri, type)) ? knownAsRange : knownAsOther] = 1
       visit(at, property, row)

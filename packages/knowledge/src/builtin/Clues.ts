@@ -24,6 +24,9 @@ export const objectCluesOf = (view: SentenceView, candidate: Candidate): Readonl
   }
 }
 
+/** A clue of what the sentence is about: the shape of its name. A season is no person, whatever stands beside it. */
+export const aboutClue = "about"
+
 export const sentenceStems = (view: SentenceView): ReadonlyArray<string> => [
   ...new Set(view.stems.filter((_, at) => view.content[at] && !view.capital[at])),
 ]
@@ -80,7 +83,7 @@ export const beginOfList = (view: SentenceView, candidate: Candidate): number =>
 }
 
 const isSeparator = (word: string | undefined): boolean => word === "," || word === "and" || word === "or" || word === "&"
-const joinsMember = (word: string | undefined): boolean => /^(?:of|the|de|for|in)$/.test(word ?? "")
+const joinsMember = (word: string | undefined): boolean => /^(?:of|the|de|for)$/.test(word ?? "")
 const isMemberPart = (view: SentenceView, at: number): boolean =>
   view.capital[at] === true || /\d/.test(view.words[at] ?? "") || isQuote(view, at)
 

@@ -25,6 +25,7 @@ export const objectPrior = {
   "evidence last": 0.5,
   "evidence whole": 0.25,
   "evidence sentence": 0.5,
+  "evidence about": 0.3,
   "property is frequent": 1.5,
   "label before": 0.75,
   "label after": 0.5,
@@ -32,10 +33,12 @@ export const objectPrior = {
   "label just before": 1,
   "related before": 1.25,
   "related just before": 0.25,
+  "other label just before": -0.25,
   "compound before": 1.5,
   "label inside": 0.5,
   "range near": 0.25,
   "doer after by": 0.25,
+  "other after by": -0.5,
   "date for date": 0.75,
   "date for other": -1,
   "other for date": -1.25,
@@ -92,13 +95,24 @@ export interface ObjectTraits {
   readonly before: string
 }
 
-/** The traits of each candidate of a sentence. */
-export const allTraits = (view: SentenceView, candidates: ReadonlyArray<Candidate>, world: WorldNames): ReadonlyArray<ObjectTraits> => {
+/** The traits of each candidate of a sentence. `labels` are the places of words that are of some property's label. */
+export const allTraits = (
+  view: SentenceView,
+  candidates: ReadonlyArray<Candidate>,
+  world: WorldNames,
+  labels: ReadonlySet<number>,
+): ReadonlyArray<ObjectTraits> => {
   const names = candidates.filter((candidate) => isOneName(view, candidate))
-  return candidates.map((candidate) => traitsOf(view, candidate, names, world))
+  return candidates.map((candidate) => traitsOf(view, candidate, names, world, labels))
 }
 
-const traitsOf = (view: SentenceView, candidate: Candidate, names: ReadonlyArray<Candidate>, world: WorldNames): ObjectTraits => {
+const traitsOf = (
+  view: SentenceView,
+  candidate: Candidate,
+  names: ReadonlyArray<Candidate>,
+  world: WorldNames,
+  labels: ReadonlySet<number>,
+): ObjectTraits => {
   const row = new Float64Array(objectFeatures.length)
   const mark = (name: ObjectFeature, holds: boolean) => {
     if (holds) row[position[name]] = 1
@@ -132,6 +146,9 @@ const traitsOf = (view: SentenceView, candidate: Candidate, names: ReadonlyArray
   mark("begins with article", view.words[first] === "the")
   mark("after negation", isNegated(view, first))
   mark("begins with number", kind === "name" && last > first && view.tokens[first]?.kind === "number")
+  const listBegin = beginOfList(view, candidate)
+  // Until the label turns out to be that of the property in question.
+  mark("other label just before", isLedUpTo(view, listBegin, labels))
   const key = view.words.slice(view.words[first] === "the" ? first + 1 : first, last + 1).join(" ")
   return {
     row,
@@ -142,7 +159,7 @@ const traitsOf = (view: SentenceView, candidate: Candidate, names: ReadonlyArray
     plain,
     country: world.countries.has(key),
     language: world.languages.has(key),
-    listBegin: beginOfList(view, candidate),
+    listBegin,
     before: view.words[tokenBefore(view, candidate)] ?? "",
   }
 }
@@ -194,6 +211,7 @@ export const describeFor = (
   mark("label inside", property.rangeStems.has(ending) || property.stems.has(ending))
   mark("range near", isNear(view, candidate, property.rangeStems))
   mark("doer after by", property.agentive && traits.before === "by")
+  mark("other after by", traits.before === "by" && !property.agentive && !expects.person && !expects.organisation)
   mark("date for date", traits.date && expects.date)
   mark("date for other", traits.date && !expects.date)
   mark("other for date", !traits.date && expects.date)
@@ -237,6 +255,7 @@ const describeTriggers = (
     if (at < listBegin && listBegin - at <= farthestBefore + 1 && strength !== "compound" && !view.capital[at]) nearest = trigger
   }
   if (nearest === undefined || standsBetween(view, nearest.at, listBegin)) return
+  row[position["other label just before"]] = 0
   row[position[nearest.strength === "label" ? "label just before" : "related just before"]] = 1
 }
 
@@ -244,12 +263,26 @@ const raise = (row: Float64Array, name: ObjectFeature, value: number) => {
   if (value > (row[position[name]] ?? 0)) row[position[name]] = value
 }
 
-/** Whether another name or another verb stands between a word and a candidate: then the word speaks of something else. */
+/** Whether the nearest word of a label before a place leads up to it. */
+const isLedUpTo = (view: SentenceView, listBegin: number, labels: ReadonlySet<number>): boolean => {
+  for (let at = listBegin - 1; at >= 0 && at >= listBegin - farthestBefore - 1; at--) {
+    if (labels.has(at) && !view.capital[at]) return !standsBetween(view, at, listBegin)
+  }
+  return false
+}
+
+/**
+ * Whether another name or another verb stands between a word and a candidate: then the word speaks of something else. Verbs
+ * joined to it do not: "written, illustrated and published by".
+ */
 const standsBetween = (view: SentenceView, word: number, first: number): boolean => {
+  let joined = true
   for (let at = word + 1; at < first; at++) {
     if (view.dates.some((date) => date.first <= at && at <= date.last)) continue
     if (view.capital[at] && !(view.capital[first] && touches(view, at, first))) return true
-    if (view.content[at] && !view.capital[at] && isVerbLike(view.words[at] ?? "")) return true
+    const verb = view.content[at] && !view.capital[at] && isVerbLike(view.words[at] ?? "")
+    if (verb && !joined) return true
+    joined &&= verb || /^(?:and|or|&|,|\w+ly)$/.test(view.words[at] ?? "")
   }
   return false
 }

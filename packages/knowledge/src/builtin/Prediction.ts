@@ -52,13 +52,14 @@ export interface Judgement {
 export const predict = (judge: Judge, read: ReadSentence, hasEarlier: boolean): Judgement => {
   const choices: Array<{ readonly candidate: number; readonly property: number }> = []
   const scores: Array<number> = []
-  visitObjectChoices(read, judge.ontology, judge.objectEvidence, judge.gazetteer, (candidate, property, row) => {
+  const subjects = rankSubjects(judge, read, hasEarlier)
+  const about = subjects[0]?.subject === "earlier" ? undefined : subjects[0]?.subject
+  visitObjectChoices(read, judge.ontology, judge.objectEvidence, judge.gazetteer, about, (candidate, property, row) => {
     choices.push({ candidate, property })
     scores.push(score(judge.weights.object, row))
   })
   const inSentence = chancesOf(scores)
   const inPlace = chancesInPlace(read, choices, scores)
-  const subjects = rankSubjects(judge, read, hasEarlier)
   const ranked = choices
     .map(({ candidate, property }, at) => ({
       candidate,

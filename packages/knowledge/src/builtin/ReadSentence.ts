@@ -6,7 +6,7 @@ import type { Gazetteer } from "./Gazetteer.ts"
 import { allTraits, type ObjectTraits } from "./ObjectFeatures.ts"
 import type { OntologyView } from "./OntologyView.ts"
 import { type SentenceView, viewSentence } from "./SentenceView.ts"
-import type { Trigger } from "./Triggers.ts"
+import { placesOfLabels, type Trigger } from "./Triggers.ts"
 
 export interface ReadSentence {
   readonly view: SentenceView
@@ -31,13 +31,14 @@ export const readSentence = (
 ): ReadSentence => {
   const view = viewSentence(text, offset)
   const candidates = findCandidates(view, known, spans)
+  const triggers = ontology.triggers.find(view)
   return {
     view,
     candidates,
-    traits: allTraits(view, candidates, ontology.world),
+    traits: allTraits(view, candidates, ontology.world, placesOfLabels(triggers)),
     objectClues: candidates.map((candidate) => objectCluesOf(view, candidate)),
     subjectClues: candidates.map((candidate) => subjectCluesOf(view, candidate)),
     stems: sentenceStems(view),
-    triggers: ontology.triggers.find(view),
+    triggers,
   }
 }

@@ -1,5 +1,5 @@
 /** The features by which a candidate is judged to be what the sentence is about. */
-import { determiners, isFunctionWord, prepositions } from "../language/FunctionWords.ts"
+import { determiners, isFunctionWord, nameConnectors, prepositions } from "../language/FunctionWords.ts"
 import { baseForm } from "../language/IrregularVerbs.ts"
 import type { Candidate } from "./Candidates.ts"
 import { isQuote } from "./Clues.ts"
@@ -60,7 +60,10 @@ export const subjectFeature = (name: SubjectFeature): number => position[name]
 
 /** A row for each candidate of a sentence. */
 export const describeSubjects = (view: SentenceView, candidates: ReadonlyArray<Candidate>): ReadonlyArray<Float64Array> => {
-  const names = candidates.filter((candidate) => candidate.kind !== "phrase")
+  const names = candidates.filter(
+    (candidate) =>
+      candidate.kind !== "phrase" && (candidate.kind !== "title" || shareOfPlainWords(view, candidate.first, candidate.last) === 0),
+  )
   return candidates.map((candidate) => describeSubject(view, candidate, names))
 }
 
@@ -85,11 +88,9 @@ const describeSubject = (view: SentenceView, candidate: Candidate, names: Readon
   mark("before is", /^(?:is|was|are|were|has|had)$/.test(view.words[tokenAfterBrackets(view, last)] ?? ""))
   mark("before verb", !view.capital[last + 1] && ((/(?:ed|s)$/.test(next) && next.length > 3) || baseForm(next) !== undefined))
   mark("occurs again", view.text.indexOf(text) !== view.text.lastIndexOf(text))
-  mark("whole", !names.some((other) => other !== candidate && other.first <= first && other.last >= last))
-  mark(
-    "begins longer name",
-    names.some((other) => other.first === first && other.last > last),
-  )
+  const around = namesAround(candidate, names)
+  mark("whole", !around.any)
+  mark("begins longer name", around.sameBegin)
   mark("in brackets", (view.depth[first] ?? 0) > 0)
   // "the ferry Nordlys": what kind of thing it is makes up for the shortness of its name.
   mark("one word", first === last && !(view.content[first - 1] && !view.capital[first - 1]))
@@ -115,6 +116,17 @@ const describeSubject = (view: SentenceView, candidate: Candidate, names: Readon
   return row
 }
 
+/** Whether other names hold a candidate, and whether one of them begins with it. */
+const namesAround = (candidate: Candidate, names: ReadonlyArray<Candidate>): { readonly any: boolean; readonly sameBegin: boolean } => {
+  let any = false
+  for (const other of names) {
+    if (other === candidate || other.first > candidate.first || other.last < candidate.last) continue
+    if (other.first === candidate.first && other.last > candidate.last) return { any: true, sameBegin: true }
+    any = true
+  }
+  return { any, sameBegin: false }
+}
+
 /** "When", "Today", "So": they lead up to a subject more often than they are part of one. */
 const isLinkingWord = (word: string): boolean => isFunctionWord(word) && !determiners.has(word) && !prepositions.has(word)
 
@@ -130,7 +142,7 @@ const beginsSentence = (view: SentenceView, first: number): boolean => {
 const shareOfPlainWords = (view: SentenceView, first: number, last: number): number => {
   let [content, plain] = [0, 0]
   for (let at = first; at <= last; at++) {
-    if (!view.content[at]) continue
+    if (!view.content[at] || nameConnectors.has(view.words[at] ?? "")) continue
     content++
     if (!view.capital[at]) plain++
   }

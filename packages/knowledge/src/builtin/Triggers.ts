@@ -53,3 +53,10 @@ export class TriggerIndex {
 
 export const triggersOf = (found: ReadonlyMap<number, ReadonlyArray<Trigger>>, property: number): ReadonlyArray<Trigger> =>
   found.get(property) ?? none
+
+/** The places of words that are of some property's label. */
+export const placesOfLabels = (found: ReadonlyMap<number, ReadonlyArray<Trigger>>): ReadonlySet<number> => {
+  const places = new Set<number>()
+  for (const triggers of found.values()) for (const { at, strength } of triggers) if (strength === "label") places.add(at)
+  return places
+}

@@ -8,7 +8,7 @@ export const pronouns = set("he she it they we i you him them us me who whom whi
 
 export const prepositions = set(`of in on at by for from to with as into onto over under about after before during between among through
   against within without upon via near around across behind beyond since until till towards toward along off out up down per than like
-  including featuring alongside besides despite`)
+  including featuring alongside besides despite unlike amid throughout inside outside beneath beside`)
 
 export const conjunctions = set(
   "and or but nor so yet if when while because although though where whereas whether both either neither then",

@@ -193,10 +193,21 @@ export class OntologyIndex {
     }
   }
 
+  /**
+   * Several statements of a range or a domain ask for all that they name at once. Where no class can be all of it, the property
+   * could never be used: then they can only be meant as alternatives.
+   */
+  private meetable(expression: ClassExpression): ClassExpression {
+    const [first, ...others] = expression
+    if (first === undefined || others.length === 0 || expression.flat().some((iri) => this.isDatatype(iri))) return expression
+    const possible = first.flatMap((iri) => [iri, ...this.descendants(iri)]).some((iri) => this.meets(iri, others))
+    return possible ? expression : [[...new Set(expression.flat())]]
+  }
+
   private inherited(property: OntologyProperty, side: "domain" | "range"): ClassExpression {
     const above = [...this.propertyAncestors(property.iri)].flatMap((iri) => this.properties.get(iri)?.[side] ?? [])
     const other = side === "domain" ? "range" : "domain"
-    const own = property[side]
+    const own = this.meetable(property[side])
     // What the inverse demands of its objects, this one demands of its subjects.
     const inverse = own.length > 0 ? [] : property.inverses.flatMap((iri) => this.properties.get(iri)?.[other] ?? [])
     const seen = new Set<string>()

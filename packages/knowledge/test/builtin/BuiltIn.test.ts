@@ -10,6 +10,7 @@ import { trainBuiltIn } from "../../src/builtin/Training.ts"
 import type { Chunk, ExtractorService } from "../../src/Extractor.ts"
 import type { Fact } from "../../src/Fact.ts"
 import type { OntologyIndex } from "../../src/ontology/OntologyIndex.ts"
+import { loadOntology } from "../../src/ontology/OntologyLoading.ts"
 import { literal, namedNode, rdfType, triple } from "../../src/rdf/Term.ts"
 import { examples, ontology, sky } from "./observatory.ts"
 
@@ -56,6 +57,11 @@ describe("the built-in extractor", () => {
       "gives a relative clause to the name before it",
       "Sor Observatory is directed by Joan Ek, who was born in Lisbon.",
       ["Joan Ek | born in | Lisbon", "Sor Observatory | director | Joan Ek"],
+    ],
+    [
+      "gives what joined verbs lead up to to each of them",
+      "Comet Tavi was discovered, measured and named by Joan Ek.",
+      ["Comet Tavi | discovered by | Joan Ek"],
     ],
     ["understands the active voice", "In those days Joan Ek discovered Comet Tavi.", ["Comet Tavi | discovered by | Joan Ek"]],
     ["does not take what is denied", "Comet Tavi was never discovered by Joan Ek.", []],
@@ -281,6 +287,27 @@ describe("training", () => {
       const after = yield* factsOf(BuiltIn.make({ examples: [...examples, ...taught] }), index, text)
       const confidence = (facts: ReadonlyArray<Fact>) => facts.find(({ property }) => property === sky("discoveredBy"))?.confidence ?? 0
       assert.isAbove(confidence(after), confidence(before) + 0.2)
+    }),
+  )
+
+  it.effect("teaches what the subjects of a property look like", () =>
+    Effect.gen(function* () {
+      const index = yield* loadOntology({
+        name: "open.ttl",
+        text: `@prefix : <https://example.org/open#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+          @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+          :homeland a owl:ObjectProperty ; rdfs:label "homeland" . :stage a owl:ObjectProperty ; rdfs:label "stage" .`,
+      })
+      const taught = ["Norway", "Chile", "Peru", "Kenya"].flatMap((obj, at) =>
+        [
+          [`${["Ada", "Vera", "Piet", "Joan"][at]} Marsh`, "homeland"],
+          [`${1990 + at} Lunda Open`, "stage"],
+        ].map(([sub = "", rel = ""]) => ({ sent: `${sub} appeared in ${obj}.`, triples: [{ sub, rel, obj }] })),
+      )
+      const surest = (text: string) =>
+        Effect.map(factsOf(BuiltIn.make({ examples: taught }), index, text), (facts) => facts.map(written(index))[0])
+      assert.strictEqual(yield* surest("Lars Holt appeared in Cuba."), "Lars Holt | homeland | Cuba")
+      assert.strictEqual(yield* surest("2011 Kell Open appeared in Cuba."), "2011 Kell Open | stage | Cuba")
     }),
   )
 

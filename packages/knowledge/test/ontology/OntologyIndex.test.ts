@@ -56,6 +56,26 @@ describe("the index of an ontology", () => {
     }),
   )
 
+  it.effect("takes several ranges as all of them where a class can be that, and as alternatives where none can", () =>
+    Effect.gen(function* () {
+      const name = (local: string) => `https://example.org/club#${local}`
+      const index = yield* loadOntology({
+        name: "club.ttl",
+        text: `@prefix : <https://example.org/club#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+          @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+          :Person a owl:Class . :Company a owl:Class . :Club a owl:Class . :Sponsor a owl:Class .
+          :SponsoringCompany a owl:Class ; rdfs:subClassOf :Sponsor , :Company .
+          :designedBy a owl:ObjectProperty ; rdfs:domain :Club ; rdfs:range :Person , :Company .
+          :paidBy a owl:ObjectProperty ; rdfs:domain :Club ; rdfs:range :Sponsor , :Company .`,
+      })
+      const between = (type: string) => index.propertiesBetween(name("Club"), name(type)).map(({ iri }) => iri)
+      assert.deepStrictEqual(between("Person"), [name("designedBy")])
+      assert.deepStrictEqual(between("Company"), [name("designedBy")])
+      assert.deepStrictEqual(between("Sponsor"), [])
+      assert.deepStrictEqual(between("SponsoringCompany"), [name("designedBy"), name("paidBy")])
+    }),
+  )
+
   it.effect("tells values from entities", () =>
     Effect.gen(function* () {
       const index = yield* library
