@@ -9,7 +9,7 @@ import * as Layer from "effect/Layer"
 import * as ExtractionWorkflow from "../../../packages/knowledge/src/run/ExtractionWorkflow.ts"
 import { examplesFile, ontologyFile } from "./Texts.ts"
 
-const uriOf = (file: string) => FileUri.make(String(pathToFileURL(file)))
+export const uriOf = (file: string) => FileUri.make(String(pathToFileURL(file)))
 
 /** Safe at a power failure, as it comes. */
 export const durableLayer = (folder: string, extractors = Extractors.layerBuiltIn) =>

@@ -40,9 +40,8 @@ export const documentGraphs = (batch: BatchId) =>
       const context = yield* Effect.context<RunStore | ArtifactStore>()
       const linesOf = (graph: StoredArtifact) =>
         Stream.unwrap(
-          Effect.map(
-            Effect.provide(graph.content === null ? loadArtifact(graph.run_id, graph.artifact_key) : contentOf(graph), context),
-            (text) => Stream.fromIterable(text.split("\n").filter((line) => line !== "")),
+          Effect.map(Effect.provide(isWhole(graph) ? contentOf(graph) : loadArtifact(graph.run_id, graph.artifact_key), context), (text) =>
+            Stream.fromIterable(text.split("\n").filter((line) => line !== "")),
           ),
         )
       const pages = Stream.paginate("", (after) =>
@@ -54,6 +53,9 @@ export const documentGraphs = (batch: BatchId) =>
       return Stream.map(pages, ({ graphs }) => mergedParts(graphs.map(linesOf)))
     }),
   )
+
+/** Pages leave out what is not small. */
+const isWhole = ({ content, packed }: StoredArtifact) => content !== null || packed !== null
 
 /** Writes sorted lines to a file of their own. */
 export const writeLines = <E, R>(

@@ -1,16 +1,18 @@
 /**
  * The extraction of one document as an Effect workflow: the document is read and cut as a stream, and each batch of chunks is
- * an activity. Reading again after a crash is cheap; a batch that is stored is not extracted again.
+ * stored with its checkpoint. Reading again after a crash is cheap; a batch that has a checkpoint is not extracted again.
+ *
+ * Batches are no activities: an activity's result in the journal would say the same as the checkpoint, one commit later.
  */
+import { hash } from "node:crypto"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import * as Activity from "effect/unstable/workflow/Activity"
 import * as Workflow from "effect/unstable/workflow/Workflow"
-import type { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
+import { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
 import { chunkStream } from "../chunk/Chunking.ts"
 import { RunId } from "../domain/Identity.ts"
 import { Count } from "../domain/Quantity.ts"
@@ -21,10 +23,10 @@ import { streamDocument } from "../read/DocumentReader.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
 import { Storage } from "../storage/Storage.ts"
 import { Extractors } from "./Extractors.ts"
-import { extractStep, textHashOf } from "./ExtractStep.ts"
+import { extractStep, type StepInput, textHashOf } from "./ExtractStep.ts"
 import { DocumentChanged, RunFailed, runFailed } from "./RunFailed.ts"
-import { foundCounts, StepResult } from "./RunRows.ts"
-import { RunStore } from "./RunStore.ts"
+import { foundCounts, type StepResult } from "./RunRows.ts"
+import { type RunStanding, RunStore } from "./RunStore.ts"
 
 /** What a whole run found. */
 export const RunResult = Schema.Struct({ runId: RunId, batches: Count, ...foundCounts })
@@ -46,73 +48,96 @@ export const ExtractionWorkflow = Workflow.make("extraction", {
 
 type Payload = typeof ExtractionWorkflow.payloadSchema.Type
 
-export const layer: Layer.Layer<never, never, WorkflowEngine | RunStore | ArtifactStore | Storage | Extractors> =
-  ExtractionWorkflow.toLayer((payload) =>
-    extraction(payload).pipe(
-      Effect.tapError((error) => endRun(payload, "failed", error.message)),
-      Effect.tap(() => endRun(payload, "succeeded")),
-    ),
+/**
+ * The id that `Workflow.executionId` gives too, but at once. Its digest comes from another thread, for each document at a moment of
+ * its own: executions that begin together would be stored one by one.
+ */
+export const executionIdOf = (payload: Payload): string =>
+  hash("sha256", `${ExtractionWorkflow._tag}-${ExtractionWorkflow.idempotencyKey(payload)}`, "hex").slice(0, 32)
+
+/** Starts the execution unless it is there, and waits for its end. */
+export const execute = (payload: Payload): Effect.Effect<RunResult, RunFailed, WorkflowEngine> =>
+  Effect.flatMap(WorkflowEngine, (engine) => engine.execute(ExtractionWorkflow, { executionId: executionIdOf(payload), payload }))
+
+/** Starts the execution unless it is there. */
+export const start = (payload: Payload): Effect.Effect<void, RunFailed, WorkflowEngine> =>
+  Effect.flatMap(WorkflowEngine, (engine) =>
+    Effect.asVoid(engine.execute(ExtractionWorkflow, { executionId: executionIdOf(payload), payload, discard: true })),
   )
 
-const extraction = (payload: Payload) =>
+/** Ends the execution at once, in the middle of a call: it has nothing to compensate, and what it has stored stays. */
+export const interrupt = (payload: Payload): Effect.Effect<void, never, WorkflowEngine> =>
+  Effect.flatMap(WorkflowEngine, (engine) => engine.interruptUnsafe(ExtractionWorkflow, executionIdOf(payload)))
+
+export const layer: Layer.Layer<never, never, WorkflowEngine | RunStore | ArtifactStore | Storage | Extractors> =
+  ExtractionWorkflow.toLayer((payload) =>
+    Effect.gen(function* () {
+      const standing = yield* standingOf(payload.runId)
+      const { run } = standing
+      // A crash may have come between the run's end and that of its execution: what has ended does not go on by itself.
+      if (run.status === "cancelled" || run.status === "failed" || resumptionOf(run) !== payload.resumption) return yield* superseded(run)
+      return yield* extraction(payload, standing).pipe(
+        Effect.mapError(runFailed(run.runId)),
+        Effect.tapError(({ message }) => endRun(run, "failed", message)),
+      )
+    }),
+  )
+
+/** What a document has come to, batch after batch. */
+interface Progress {
+  readonly total: RunResult
+  /** Whether the run's end is stored, with its last batch. */
+  readonly isEnded: boolean
+}
+
+const extraction = (payload: Payload, { run, lastBatch }: RunStanding) =>
   Effect.gen(function* () {
-    const { runId } = payload
-    const failed = runFailed(runId)
-    const run = yield* Effect.mapError(runOf(runId), failed)
-    // A crash may have come between the run's end and that of its execution: what was cancelled does not go on by itself.
-    if (run.status === "cancelled" || resumptionOf(run) !== payload.resumption) return yield* superseded(run)
-    const { ontology, extractor } = yield* Effect.mapError(
-      Effect.flatMap(Extractors, (extractors) => extractors.equip(payload)),
-      failed,
-    )
-    let batchIndex = 0
-    let lastExecuted = -1
-    let total: RunResult = {
-      runId,
-      batches: 0,
-      chunks: 0,
-      entities: 0,
-      facts: 0,
-      forReview: 0,
-      calls: 0,
-      inputTokens: 0,
-      outputTokens: 0,
-      cost: 0,
-    }
-    yield* chunksOf(run, payload).pipe(
-      Stream.mapError(failed),
+    const equipment = yield* Effect.flatMap(Extractors, (extractors) => extractors.equip(payload))
+    const { total, isEnded } = yield* chunksOf(run, payload).pipe(
       Stream.grouped(run.config.batchSize),
-      Stream.runForEach((chunks) =>
-        Effect.gen(function* () {
-          const index = batchIndex++
-          const textHash = textHashOf(chunks)
-          const result = yield* Activity.make({
-            name: `extract-${index}`,
-            success: StepResult,
-            error: RunFailed,
-            execute: Effect.suspend(() => {
-              lastExecuted = index
-              return Effect.mapError(extractStep({ run, batchIndex: index, chunks, textHash, extractor, ontology }), failed)
-            }),
-          })
-          if (result.textHash !== textHash) return yield* failed(new DocumentChanged({ uri: run.inputUri, batchIndex: index }))
-          total = withStep(total, result)
-        }),
+      Stream.runFoldEffect(
+        (): Progress => ({ total: nothingYet(run.runId), isEnded: false }),
+        ({ total }, chunks) =>
+          Effect.gen(function* () {
+            const input = { ...equipment, run, batchIndex: total.batches, chunks, textHash: textHashOf(chunks) }
+            const stored = yield* storedStep(input, lastBatch)
+            if (Option.isNone(stored)) return yield* newStep(input, total)
+            if (stored.value.textHash !== input.textHash) return yield* changed(input)
+            return { total: withStep(total, stored.value), isEnded: false }
+          }),
       ),
     )
-    // Batches are done in order, so that there is nothing beyond one that was done just now.
-    if (payload.resumption > 0 || lastExecuted !== batchIndex - 1) yield* Effect.mapError(nothingBeyond(run, batchIndex), failed)
+    // A document that was cut short at the end of a batch has all its batches as they were, and yet is another one.
+    if (Option.exists(lastBatch, (last) => last >= total.batches)) return yield* changed({ run, batchIndex: total.batches })
+    if (!isEnded) yield* endRun(run, "succeeded")
     return total
   })
 
-/** A document that was cut short at the end of a batch has all its batches as they were, and yet is another one. */
-const nothingBeyond = (run: ExtractionRun, batches: number) =>
+/** A run that had nothing stored when it began has nothing of its first batch: most documents have but one. */
+const storedStep = ({ run, batchIndex }: StepInput, lastBatch: Option.Option<number>) =>
+  batchIndex === 0 && Option.isNone(lastBatch)
+    ? Effect.succeedNone
+    : Effect.flatMap(RunStore, (runs) =>
+        Effect.map(
+          runs.checkpoint(run.runId, batchIndex),
+          Option.map(({ result_json }) => result_json),
+        ),
+      )
+
+/** Only the last batch is smaller than the others: it takes the run's end along, and the disk is waited for once. */
+const newStep = (input: StepInput, before: RunResult) =>
   Effect.gen(function* () {
-    const last = yield* Effect.flatMap(RunStore, (runs) => runs.lastCheckpoint(run.runId))
-    if (Option.isSome(last) && last.value.batch_index >= batches) {
-      return yield* new DocumentChanged({ uri: run.inputUri, batchIndex: batches })
-    }
+    const { run, chunks } = input
+    const runs = yield* RunStore
+    const { result, step } = yield* extractStep(input)
+    const total = withStep(before, result)
+    const isLast = chunks.length < run.config.batchSize && run.status === "running"
+    if (isLast) yield* runs.saveEnd(step, run, { expectedVersion: run.statusVersion, status: "succeeded", at: yield* DateTime.now })
+    else yield* runs.saveStep(step)
+    return { total, isEnded: isLast } satisfies Progress
   })
+
+const changed = ({ run, batchIndex }: Pick<StepInput, "run" | "batchIndex">) => new DocumentChanged({ uri: run.inputUri, batchIndex })
 
 const chunksOf = (run: ExtractionRun, { contentType }: Payload) =>
   Stream.unwrap(
@@ -140,25 +165,42 @@ const withStep = (total: RunResult, step: StepResult): RunResult => {
   return cost === undefined ? sum : { ...sum, cost }
 }
 
-const runOf = (runId: RunId) =>
+const nothingYet = (runId: RunId): RunResult => ({
+  runId,
+  batches: 0,
+  chunks: 0,
+  entities: 0,
+  facts: 0,
+  forReview: 0,
+  calls: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  cost: 0,
+})
+
+const standingOf = (runId: RunId) =>
   Effect.gen(function* () {
-    const found = yield* Effect.flatMap(RunStore, (runs) => runs.get(runId))
+    const found = yield* Effect.flatMap(RunStore, (runs) => runs.standing(runId))
     if (Option.isSome(found)) return found.value
     return yield* new RunFailed({ runId, code: "RunUnknown", detail: "there is no such run; start it first", retryable: false })
-  })
+  }).pipe(Effect.mapError(runFailed(runId)))
 
 /** Every resumption changes the status twice: to failed or cancelled, and back to running. */
 export const resumptionOf = ({ statusVersion }: ExtractionRun): number => Math.floor((statusVersion - 1) / 2)
 
-const superseded = ({ runId, status }: ExtractionRun) =>
-  new RunFailed({ runId, code: "RunSuperseded", detail: `it is ${status} and no longer this execution's; resume it`, retryable: false })
+const superseded = ({ runId, status, errorMessage }: ExtractionRun) =>
+  new RunFailed({
+    runId,
+    code: "RunSuperseded",
+    detail: `it is ${status} and no longer this execution's; resume it${Option.match(errorMessage, { onNone: () => "", onSome: (said) => ` (${said})` })}`,
+    retryable: false,
+  })
 
 /** A run that somebody cancelled, ended or resumed meanwhile is left as it is. */
-const endRun = ({ runId, resumption }: Payload, status: RunStatus, error?: string): Effect.Effect<void, RunFailed, RunStore> =>
+const endRun = (run: ExtractionRun, status: RunStatus, error?: string): Effect.Effect<void, RunFailed, RunStore> =>
   Effect.gen(function* () {
-    const run = yield* runOf(runId)
-    if (run.status !== "running" || resumptionOf(run) !== resumption) return
+    if (run.status !== "running") return
     const runs = yield* RunStore
     const change = { expectedVersion: run.statusVersion, status, at: yield* DateTime.now, ...(error === undefined ? {} : { error }) }
     yield* Effect.catchTag(Effect.asVoid(runs.changeStatus(run, change)), ["RunStatusConflict", "RunStatusRefused"], () => Effect.void)
-  }).pipe(Effect.mapError(runFailed(runId)))
+  }).pipe(Effect.mapError(runFailed(run.runId)))

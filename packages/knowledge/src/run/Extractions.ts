@@ -14,7 +14,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
+import type { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
 import { type EntityRegistry, EntityRegistryJson, emptyRegistry, register } from "../domain/EntityRegistry.ts"
 import { type BatchId, type ContentHash, contentHashOf, documentIdOf, newBatchId, RunId, runIdOf } from "../domain/Identity.ts"
 import { defaultPipelineConfig, ExtractionRun, type PipelineConfig, type RunStatusConflict, type RunStatusRefused } from "../domain/Run.ts"
@@ -22,7 +22,7 @@ import type { StorageUri } from "../domain/Uri.ts"
 import { mergedParts } from "../graph/StoredLines.ts"
 import type { SortFailed } from "../rdf/LineSort.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
-import { ExtractionWorkflow, type RunResult, resumptionOf } from "./ExtractionWorkflow.ts"
+import * as ExtractionWorkflow from "./ExtractionWorkflow.ts"
 import { type ExtractionSetting, Extractors } from "./Extractors.ts"
 import { entitiesKey, graphKey } from "./ExtractStep.ts"
 import { type ArtifactError, loadArtifact } from "./RunArtifacts.ts"
@@ -50,19 +50,19 @@ export class RunNotFound extends Schema.TaggedError<RunNotFound>()("RunNotFound"
 
 export interface ExtractionsService {
   /** Starts a run and waits for its end. If it was started before, it is that run. */
-  readonly run: (request: ExtractionRequest) => Effect.Effect<RunResult, RunFailed>
+  readonly run: (request: ExtractionRequest) => Effect.Effect<ExtractionWorkflow.RunResult, RunFailed>
   /** Starts a run and gives its id. */
   readonly start: (request: ExtractionRequest) => Effect.Effect<RunId, RunFailed>
   /**
    * Like `run`; and a run that failed or was cancelled before a time is resumed. One that failed since has failed: so a program
    * that starts again does not try for ever.
    */
-  readonly complete: (request: ExtractionRequest, failuresSince: number) => Effect.Effect<RunResult, RunFailed>
+  readonly complete: (request: ExtractionRequest, failuresSince: number) => Effect.Effect<ExtractionWorkflow.RunResult, RunFailed>
   /** Goes on with a run that failed or was cancelled, after its last checkpoint. Of two who resume at once, one is told. */
   readonly resume: (
     id: RunId,
     request: ExtractionRequest,
-  ) => Effect.Effect<RunResult, RunFailed | RunNotFound | RunStoreFailed | RunStatusConflict | RunStatusRefused>
+  ) => Effect.Effect<ExtractionWorkflow.RunResult, RunFailed | RunNotFound | RunStoreFailed | RunStatusConflict | RunStatusRefused>
   readonly cancel: (id: RunId) => Effect.Effect<ExtractionRun, RunNotFound | RunStoreFailed | RunStatusConflict | RunStatusRefused>
   readonly get: (id: RunId) => Effect.Effect<ExtractionRun, RunNotFound | RunStoreFailed>
   /** What the run has found so far, as sorted lines of N-Triples, each once. */
@@ -83,7 +83,6 @@ const schemaVersion = "1.0.0"
 
 const make = Effect.gen(function* () {
   const runs = yield* RunStore
-  const engine = yield* WorkflowEngine
   const context = yield* Effect.context<WorkflowEngine | RunStore | ArtifactStore>()
   const extractors = yield* Extractors
   const provided = <A, E>(effect: Effect.Effect<A, E, WorkflowEngine | RunStore | ArtifactStore>) => Effect.provide(effect, context)
@@ -122,7 +121,7 @@ const make = Effect.gen(function* () {
 
   const payloadOf = (run: ExtractionRun, { ontologyUri, examplesUri, contentType }: ExtractionRequest) => ({
     runId: run.runId,
-    resumption: resumptionOf(run),
+    resumption: ExtractionWorkflow.resumptionOf(run),
     ontologyUri,
     ...(examplesUri === undefined ? {} : { examplesUri }),
     ...(contentType === undefined ? {} : { contentType }),
@@ -143,7 +142,7 @@ const make = Effect.gen(function* () {
 
   const execute = (run: ExtractionRun, request: ExtractionRequest) => provided(ExtractionWorkflow.execute(payloadOf(run, request)))
 
-  const complete = (request: ExtractionRequest, failuresSince: number): Effect.Effect<RunResult, RunFailed> =>
+  const complete = (request: ExtractionRequest, failuresSince: number): Effect.Effect<ExtractionWorkflow.RunResult, RunFailed> =>
     Effect.gen(function* () {
       const run = yield* created(request)
       const endedAt = Option.match(run.completedAt, { onNone: () => 0, onSome: ({ epochMilliseconds }) => epochMilliseconds })
@@ -165,25 +164,23 @@ const make = Effect.gen(function* () {
     start: (request) =>
       Effect.gen(function* () {
         const run = yield* created(request)
-        yield* provided(ExtractionWorkflow.execute(payloadOf(run, request), { discard: true }))
+        yield* provided(ExtractionWorkflow.start(payloadOf(run, request)))
         return run.runId
       }),
-    run: (request) => Effect.flatMap(created(request), (run) => execute(run, request)),
+    run: (request) => runs.working(Effect.flatMap(created(request), (run) => execute(run, request))),
     complete: (request, failuresSince) => runs.working(complete(request, failuresSince)),
     resume: (id, request) =>
       Effect.gen(function* () {
         const run = yield* get(id)
         const change = { expectedVersion: run.statusVersion, status: "running", at: yield* DateTime.now } as const
         return yield* execute(yield* runs.changeStatus(run, change), request)
-      }),
+      }).pipe(runs.working),
     cancel: (id) =>
       Effect.gen(function* () {
         const run = yield* get(id)
         const change = { expectedVersion: run.statusVersion, status: "cancelled", at: yield* DateTime.now } as const
         const cancelled = yield* runs.changeStatus(run, change)
-        const executionId = yield* ExtractionWorkflow.executionId(payloadOf(run, { sourceUri: run.inputUri, ontologyUri: run.inputUri }))
-        // At once, in the middle of a call: it has nothing to compensate, and what it has stored stays.
-        yield* engine.interruptUnsafe(ExtractionWorkflow, executionId)
+        yield* provided(ExtractionWorkflow.interrupt(payloadOf(run, { sourceUri: run.inputUri, ontologyUri: run.inputUri })))
         return cancelled
       }),
     lines: (id) =>

@@ -12,6 +12,9 @@ import type * as Scope from "effect/Scope"
 const longest = 500
 const pause = 20
 
+/** A quarter goes on working meanwhile. Of 2000 documents, 64 at once: 77 to 81 commits, and 108 to 113 with half of them. */
+const enough = 0.75
+
 interface Waiting<Item, A, E> {
   readonly item: Item
   readonly done: Deferred.Deferred<A, E>
@@ -20,7 +23,7 @@ interface Waiting<Item, A, E> {
 /** `write` answers each item in order. Where it fails with several, they are written one by one, so that one cannot fail the others. */
 export const gathered = <Item, A, E>(
   limit: number,
-  /** How many are at work and may come in a moment: the first waits until half of them are there, or nobody comes. */
+  /** How many are at work and may come in a moment: the first waits until most of them are there, or nobody comes. */
   expected: () => number,
   write: (items: ReadonlyArray<Item>) => Effect.Effect<ReadonlyArray<Exit.Exit<A, E>>, E>,
 ): Effect.Effect<(item: Item) => Effect.Effect<A, E>, never, Scope.Scope> =>
@@ -42,7 +45,7 @@ export const gathered = <Item, A, E>(
       Effect.gen(function* () {
         // A turn for the others, so that all who are ready in it come along.
         yield* Effect.yieldNow
-        for (let waited = 0; waited < longest && 1 + Queue.sizeUnsafe(queue) < Math.min(limit, expected() / 2); waited += pause) {
+        for (let waited = 0; waited < longest && 1 + Queue.sizeUnsafe(queue) < Math.min(limit, expected() * enough); waited += pause) {
           const before = Queue.sizeUnsafe(queue)
           yield* Effect.sleep(pause)
           if (Queue.sizeUnsafe(queue) === before) break

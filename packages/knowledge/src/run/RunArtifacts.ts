@@ -1,7 +1,9 @@
 /**
- * What runs leave behind, wherever it is kept: small contents in their row, written with the checkpoint they belong to, large
- * ones as files under paths that name their content. Either way a content is checked against its hash when it is read.
+ * What runs leave behind, wherever it is kept: small contents in their row, written with the checkpoint they belong to, larger
+ * ones there too but packed, and the largest as files under paths that name their content. Either way a content is checked
+ * against its hash when it is read.
  */
+import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -17,6 +19,14 @@ import { RunStore, type RunStoreFailed } from "./RunStore.ts"
  * its own, and 2.5 ms of CPU time more.
  */
 const largestInRow = 500_000
+
+/**
+ * In characters: what is longer is packed. A document of 6 kB leaves 159,000 characters, which pack into 14,500 bytes in 0.4 ms
+ * of CPU time; SQLite, which writes everything twice, then takes 0.3 ms for them instead of 2 to 2.5.
+ */
+const largestUnpacked = 8000
+
+const packing = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 
 /** A checkpoint names an artifact that is not there. */
 export class ArtifactMissing extends Schema.TaggedError<ArtifactMissing>()("ArtifactMissing", { run: Schema.String, key: Schema.String }) {
@@ -42,7 +52,9 @@ export const prepareArtifact = (
 ): Effect.Effect<Prepared, StorageError, ArtifactStore> =>
   Effect.gen(function* () {
     const name = ArtifactKey.make(key)
-    const hash = contentHashOf(content)
+    // Encoded once, to be hashed and to be kept.
+    const bytes = content.length > largestUnpacked ? new TextEncoder().encode(content) : undefined
+    const hash = contentHashOf(bytes ?? content)
     const path = pathOfArtifact(run, hash, name)
     const isLarge = content.length > largestInRow
     if (isLarge) yield* Effect.flatMap(ArtifactStore, (store) => store.save(run, name, content))
@@ -51,7 +63,8 @@ export const prepareArtifact = (
       artifact_key: name,
       content_path: path,
       content_hash: hash,
-      content: isLarge ? null : content,
+      content: bytes === undefined ? content : null,
+      packed: bytes === undefined || isLarge ? null : zstdCompressSync(bytes, packing),
       created_at: at,
     }
     return { row, path, hash }
@@ -67,10 +80,21 @@ export const loadArtifact = (run: RunId, key: string): Effect.Effect<string, Art
 /** What a row stands for: its own content, or that of the file it names. */
 export const contentOf = ({
   content,
+  packed,
   content_path: path,
   content_hash: expected,
 }: StoredArtifact): Effect.Effect<string, StorageError | ArtifactDamaged, ArtifactStore> => {
-  if (content === null) return Effect.flatMap(ArtifactStore, (store) => store.loadText(path))
-  const actual = contentHashOf(content)
-  return actual === expected ? Effect.succeed(content) : Effect.fail(new ArtifactDamaged({ path, expected, actual }))
+  if (content === null && packed === null) return Effect.flatMap(ArtifactStore, (store) => store.loadText(path))
+  const kept = packed === null ? (content ?? "") : unpacked(packed)
+  const actual = contentHashOf(kept)
+  return actual === expected ? Effect.succeed(kept.toString()) : Effect.fail(new ArtifactDamaged({ path, expected, actual }))
+}
+
+/** What cannot be unpacked is given as it is, and fails the check of its hash. */
+const unpacked = (packed: Uint8Array): Buffer => {
+  try {
+    return zstdDecompressSync(packed)
+  } catch {
+    return Buffer.from(packed)
+  }
 }

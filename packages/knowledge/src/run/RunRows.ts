@@ -44,9 +44,11 @@ export const rowOfRun = (run: ExtractionRun) => ({
   error_message: Option.getOrNull(run.errorMessage),
 })
 
+const decodeRun = Schema.decodeUnknownSync(RunRow)
+
 export const runOf = (row: object): ExtractionRun => {
-  const found = Schema.decodeUnknownSync(RunRow)(withNumbers(row))
-  return new ExtractionRun({
+  const found = decodeRun(withNumbers(row))
+  const fields = {
     runId: found.run_id,
     status: found.status,
     statusVersion: found.status_version,
@@ -62,8 +64,16 @@ export const runOf = (row: object): ExtractionRun => {
     startedAt: time(found.started_at),
     completedAt: time(found.completed_at),
     errorMessage: Option.fromNullOr(found.error_message),
-  })
+  }
+  // The row was checked just now.
+  return new ExtractionRun(fields, { disableChecks: true })
 }
+
+const LastBatchRow = Schema.Struct({ last_batch: Schema.NullOr(Count) })
+
+const decodeLastBatch = Schema.decodeUnknownSync(LastBatchRow)
+
+export const lastBatchOf = (row: object): Option.Option<number> => Option.fromNullOr(decodeLastBatch(withNumbers(row)).last_batch)
 
 /** What was found, in numbers. */
 export const foundCounts = {
@@ -95,21 +105,27 @@ const CheckpointRow = Schema.Struct({
 export type CheckpointRow = typeof CheckpointRow.Encoded
 export type StoredCheckpoint = typeof CheckpointRow.Type
 
-export const checkpointOf = (row: object): StoredCheckpoint => Schema.decodeUnknownSync(CheckpointRow)(withNumbers(row))
+const decodeCheckpoint = Schema.decodeUnknownSync(CheckpointRow)
+
+export const checkpointOf = (row: object): StoredCheckpoint => decodeCheckpoint(withNumbers(row))
 
 const ArtifactRow = Schema.Struct({
   run_id: RunId,
   artifact_key: ArtifactKey,
   content_path: ArtifactPath,
   content_hash: ContentHash,
-  /** Null where it is a file. */
+  /** Null where it is packed, or a file. */
   content: Schema.NullOr(Schema.String),
+  /** Null where it is as it is, or a file. */
+  packed: Schema.NullOr(Schema.Uint8Array),
   created_at: Schema.Int,
 })
 export type ArtifactRow = typeof ArtifactRow.Encoded
 export type StoredArtifact = typeof ArtifactRow.Type
 
-export const artifactOf = (row: object): StoredArtifact => Schema.decodeUnknownSync(ArtifactRow)(withNumbers(row))
+const decodeArtifact = Schema.decodeUnknownSync(ArtifactRow)
+
+export const artifactOf = (row: object): StoredArtifact => decodeArtifact(withNumbers(row))
 
 /** PostgreSQL's client gives a bigint for a bigint, SQLite's a number. */
 const withNumbers = (row: object): object =>

@@ -5,7 +5,6 @@
 
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -16,17 +15,11 @@ import { describe } from "../domain/Describe.ts"
 import { type BatchId, DocumentId, RunId } from "../domain/Identity.ts"
 import { changeStatus, type ExtractionRun, RunStatusConflict, type RunStatusRefused, type StatusChange } from "../domain/Run.ts"
 import { gathered } from "./Gathered.ts"
-import {
-  type ArtifactRow,
-  artifactOf,
-  type CheckpointRow,
-  checkpointOf,
-  rowOfRun,
-  runOf,
-  type StoredArtifact,
-  type StoredCheckpoint,
-} from "./RunRows.ts"
+import { type ArtifactRow, artifactOf, checkpointOf, lastBatchOf, runOf, type StoredArtifact, type StoredCheckpoint } from "./RunRows.ts"
 import { migrateRuns } from "./RunTables.ts"
+import { type RunStep, type RunWrite, runWrites } from "./RunWrites.ts"
+
+export type { RunStep } from "./RunWrites.ts"
 
 /** The database did not take or give a run's data. Nothing was half written. */
 export class RunStoreFailed extends Schema.TaggedError<RunStoreFailed>()("RunStoreFailed", {
@@ -38,11 +31,11 @@ export class RunStoreFailed extends Schema.TaggedError<RunStoreFailed>()("RunSto
   }
 }
 
-/** What one step of a run leaves behind, all or nothing. */
-export interface RunStep {
-  readonly artifacts: ReadonlyArray<ArtifactRow>
-  readonly checkpoint: CheckpointRow
-  readonly graph: { readonly path: string; readonly hash: string; readonly chunks: number }
+/** Where a run stands. */
+export interface RunStanding {
+  readonly run: ExtractionRun
+  /** The last batch of chunks that is stored, by its index. */
+  readonly lastBatch: Option.Option<number>
 }
 
 /** One run's graphs as they are kept. */
@@ -56,6 +49,7 @@ export interface RunStoreService {
   /** A run that is there already is given back as it is. */
   readonly create: (run: ExtractionRun) => Effect.Effect<ExtractionRun, RunStoreFailed>
   readonly get: (id: RunId) => Effect.Effect<Option.Option<ExtractionRun>, RunStoreFailed>
+  readonly standing: (id: RunId) => Effect.Effect<Option.Option<RunStanding>, RunStoreFailed>
   /** The runs of a batch, by document and attempt. */
   readonly ofBatch: (batch: BatchId) => Effect.Effect<ReadonlyArray<ExtractionRun>, RunStoreFailed>
   /** Those of a batch that are under way. */
@@ -71,6 +65,12 @@ export interface RunStoreService {
   ) => Effect.Effect<ExtractionRun, RunStoreFailed | RunStatusConflict | RunStatusRefused>
   /** Stores a finished batch of chunks. The same again changes nothing. */
   readonly saveStep: (step: RunStep) => Effect.Effect<void, RunStoreFailed>
+  /** The same with the last batch of chunks, and the run's end with it: unless somebody has changed the run meanwhile. */
+  readonly saveEnd: (
+    step: RunStep,
+    run: ExtractionRun,
+    change: StatusChange,
+  ) => Effect.Effect<void, RunStoreFailed | RunStatusConflict | RunStatusRefused>
   /** Counts who is at work: their writes wait a moment for each other. */
   readonly working: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   readonly saveArtifact: (artifact: ArtifactRow) => Effect.Effect<void, RunStoreFailed>
@@ -87,14 +87,8 @@ export class RunStore extends Context.Service<RunStore, RunStoreService>()("@det
   )
 }
 
-type Write =
-  | { readonly _tag: "Create"; readonly run: ExtractionRun }
-  | { readonly _tag: "Status"; readonly run: ExtractionRun; readonly expected: number }
-  | { readonly _tag: "Step"; readonly step: RunStep }
-  | { readonly _tag: "Artifact"; readonly artifact: ArtifactRow }
-
-/** In characters. A page holds hundreds of these, and is in memory as a whole. */
-const smallContent = 32_768
+/** In characters, or in bytes of what is packed. A page holds hundreds of these, and is in memory as a whole. */
+const smallContent = 16_384
 
 /** More than this in one transaction gains nothing and keeps others waiting. */
 const writesAtOnce = 250
@@ -112,66 +106,13 @@ const make = Effect.gen(function* () {
         Effect.mapError((cause) => new RunStoreFailed({ operation, cause })),
       )
 
-  const insertRuns = (runs: ReadonlyArray<ExtractionRun>) =>
-    runs.length === 0 ? Effect.void : sql`insert into extraction_runs ${sql.insert(runs.map(rowOfRun))} on conflict (run_id) do nothing`
-
-  const upsertArtifacts = (rows: ReadonlyArray<ArtifactRow>) =>
-    rows.length === 0
-      ? Effect.void
-      : sql`insert into run_artifacts ${sql.insert(rows.map((row) => ({ ...row })))} on conflict (run_id, artifact_key) do update
-          set content_path = excluded.content_path, content_hash = excluded.content_hash, content = excluded.content`
-
-  /** The first checkpoint of a batch of chunks stays: what it names is what later batches built on. */
-  const insertSteps = (steps: ReadonlyArray<RunStep>) =>
-    steps.length === 0
-      ? Effect.void
-      : Effect.andThen(
-          sql`insert into run_checkpoints ${sql.insert(steps.map(({ checkpoint }) => ({ ...checkpoint })))} on conflict (run_id, batch_index) do nothing`,
-          sql`insert into batch_artifacts ${sql.insert(
-            steps.map(({ checkpoint, graph }) => ({
-              run_id: checkpoint.run_id,
-              batch_index: checkpoint.batch_index,
-              turtle_path: graph.path,
-              turtle_hash: graph.hash,
-              chunk_count: graph.chunks,
-              created_at: checkpoint.created_at,
-            })),
-          )} on conflict (run_id, batch_index) do nothing`,
-        )
-
-  const updateStatus = ({ run, expected }: Extract<Write, { readonly _tag: "Status" }>) => {
-    const row = rowOfRun(run)
-    return Effect.map(
-      sql<{ readonly run_id: string }>`update extraction_runs set status = ${row.status}, status_version = ${row.status_version},
-        input_hash = ${row.input_hash}, started_at = ${row.started_at}, completed_at = ${row.completed_at}, error_message = ${row.error_message}
-        where run_id = ${row.run_id} and status_version = ${expected} returning run_id`,
-      (rows) => rows.length === 1,
-    )
-  }
-
   let underWay = 0
 
-  /** True for every write that was made; false for a status that somebody else had changed. */
-  const write = yield* gathered<Write, boolean, RunStoreFailed>(
+  const writes = runWrites(sql)
+  const write = yield* gathered<RunWrite, boolean, RunStoreFailed>(
     writesAtOnce,
     () => underWay,
-    (writes) =>
-      Effect.gen(function* () {
-        const latest = new Map(writes.flatMap((one) => artifactsOf(one)).map((row) => [`${row.run_id}\n${row.artifact_key}`, row]))
-        const steps = new Map(
-          writes.flatMap((one) =>
-            one._tag === "Step" ? [[`${one.step.checkpoint.run_id}\n${one.step.checkpoint.batch_index}`, one.step] as const] : [],
-          ),
-        )
-        yield* insertRuns([
-          ...new Map(writes.flatMap((one) => (one._tag === "Create" ? [[one.run.runId, one.run] as const] : []))).values(),
-        ])
-        yield* upsertArtifacts([...latest.values()])
-        yield* insertSteps([...steps.values()])
-        return yield* Effect.forEach(writes, (one) =>
-          Effect.map(one._tag === "Status" ? updateStatus(one) : Effect.succeed(true), Exit.succeed),
-        )
-      }).pipe(sql.withTransaction, failing("write")),
+    (all) => failing("write")(writes(all)),
   )
 
   const get = (id: RunId) =>
@@ -184,12 +125,20 @@ const make = Effect.gen(function* () {
 
   return {
     get,
+    standing: (id) =>
+      sql`select r.*, (select max(c.batch_index) from run_checkpoints c where c.run_id = r.run_id) as last_batch
+        from extraction_runs r where r.run_id = ${id}`.pipe(
+        failing("read"),
+        Effect.map(([row]) => Option.map(Option.fromUndefinedOr(row), (one) => ({ run: runOf(one), lastBatch: lastBatchOf(one) }))),
+      ),
     create: (run) =>
-      Effect.flatMap(write({ _tag: "Create", run }), () =>
-        Effect.map(
-          get(run.runId),
-          Option.getOrElse(() => run),
-        ),
+      Effect.flatMap(write({ _tag: "Create", run }), (isNew) =>
+        isNew
+          ? Effect.succeed(run)
+          : Effect.map(
+              get(run.runId),
+              Option.getOrElse(() => run),
+            ),
       ),
     ofBatch: (batch) =>
       sql`select * from extraction_runs where batch_id = ${batch} order by document_id, attempt`.pipe(
@@ -203,7 +152,8 @@ const make = Effect.gen(function* () {
       ),
     graphsOf: (batch, after, limit) =>
       sql`select r.document_id, a.run_id, a.artifact_key, a.content_path, a.content_hash, a.created_at,
-          case when length(a.content) <= ${smallContent} then a.content end as content from (
+          case when length(a.content) <= ${smallContent} then a.content end as content,
+          case when length(a.packed) <= ${smallContent} then a.packed end as packed from (
           select run_id, document_id from extraction_runs
           where batch_id = ${batch} and status = 'succeeded' and document_id > ${after} order by document_id limit ${limit}
         ) r join run_artifacts a on a.run_id = r.run_id and a.artifact_key like 'batch\\_%' escape '\\'
@@ -211,11 +161,15 @@ const make = Effect.gen(function* () {
     changeStatus: (run, change) =>
       Effect.gen(function* () {
         const changed = yield* Effect.fromResult(changeStatus(run, change))
-        if (yield* write({ _tag: "Status", run: changed, expected: change.expectedVersion })) return changed
+        if (yield* write({ _tag: "Status", status: { run: changed, expected: change.expectedVersion } })) return changed
         const actualVersion = Option.match(yield* get(run.runId), { onNone: () => 0, onSome: ({ statusVersion }) => statusVersion })
         return yield* new RunStatusConflict({ runId: run.runId, expectedVersion: change.expectedVersion, actualVersion })
       }),
     saveStep: (step) => Effect.asVoid(write({ _tag: "Step", step })),
+    saveEnd: (step, run, change) =>
+      Effect.flatMap(Effect.fromResult(changeStatus(run, change)), (changed) =>
+        Effect.asVoid(write({ _tag: "End", step, status: { run: changed, expected: change.expectedVersion } })),
+      ),
     working: (work) =>
       Effect.suspend(() => {
         underWay++
@@ -244,11 +198,6 @@ const make = Effect.gen(function* () {
       ),
   } satisfies RunStoreService
 })
-
-const artifactsOf = (write: Write): ReadonlyArray<ArtifactRow> => {
-  if (write._tag === "Artifact") return [write.artifact]
-  return write._tag === "Step" ? write.step.artifacts : []
-}
 
 /** Rows of one run stand together. */
 const graphsOfRows = (rows: ReadonlyArray<object>): ReadonlyArray<RunGraph> => {

@@ -1,9 +1,14 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import { documentIdOf, runIdOf } from "../../src/domain/Identity.ts"
+import { MemUri } from "../../src/domain/Uri.ts"
 import { ExtractionFailed } from "../../src/ExtractionFailed.ts"
 import type { Chunk } from "../../src/Extractor.ts"
 import { Extractions } from "../../src/run/Extractions.ts"
+import { ExtractionWorkflow, executionIdOf } from "../../src/run/ExtractionWorkflow.ts"
+import { RunStore } from "../../src/run/RunStore.ts"
 import { longText, opened, partOf, passing } from "./Sea.ts"
 
 describe("a run", () => {
@@ -26,6 +31,34 @@ describe("a run", () => {
         expect(lines.filter((line) => line.includes("#passed> <urn"))).toHaveLength(600)
         expect((yield* extractions.registry(result.runId)).entities).toHaveLength(601)
       }).pipe(Effect.provide(layer))
+    }),
+  )
+
+  it.live("succeeds whether or not its last batch is full, and each batch of it is kept", () =>
+    Effect.gen(function* () {
+      const { layer, request } = yield* opened(passing([]), { "log.txt": longText.slice(0, 7000) })
+      yield* Effect.gen(function* () {
+        const extractions = yield* Extractions
+        const runs = yield* RunStore
+        for (const batchSize of [1, 2, 3, 4, 5]) {
+          const asked = request("log.txt")
+          const { runId, batches, chunks } = yield* extractions.run({ ...asked, config: { ...asked.config, batchSize } })
+          expect(chunks).toBe(4)
+          expect(batches).toBe(Math.ceil(4 / batchSize))
+          const standing = Option.getOrThrow(yield* runs.standing(runId))
+          expect(standing).toMatchObject({ run: { status: "succeeded", statusVersion: 2 }, lastBatch: Option.some(batches - 1) })
+        }
+      }).pipe(Effect.provide(layer))
+    }),
+  )
+
+  it.effect("is known to workflows by the id they would give it", () =>
+    Effect.gen(function* () {
+      const runId = runIdOf({ ...partOf(1), documentId: documentIdOf("mem://log/log.txt") })
+      for (const resumption of [0, 1, 12]) {
+        const payload = { runId, resumption, ontologyUri: MemUri.make("mem://log/sea.ttl") }
+        expect(executionIdOf(payload)).toBe(yield* ExtractionWorkflow.executionId(payload))
+      }
     }),
   )
 

@@ -248,3 +248,52 @@ describe("a cancelled run", () => {
     }),
   )
 })
+
+describe("a run that had ended when its process died, before its execution heard of it", () => {
+  /** The execution as it was before its end was stored; the run's own rows stay. */
+  const forgetEnd = Effect.gen(function* () {
+    const sql = yield* SqlClient
+    yield* sql`delete from detent_events`
+    yield* sql`update detent_instances set sequence = 0, tag = 'Running', status = 'running', reason = 'test', resident = 1`
+  })
+
+  it.live("with success gives the same result, and extracts nothing again", () =>
+    Effect.gen(function* () {
+      const asked: Array<number> = []
+      const root = yield* folderWith({ "log.txt": longText })
+      const request = { ...requestIn(root, "log.txt"), part: partOf(1) }
+      const process = () => port({ root, extractor: passing(asked) })
+      const run = Effect.flatMap(Extractions, (extractions) => extractions.run(request))
+      const result = yield* Effect.provide(Effect.tap(run, forgetEnd), process())
+      expect(asked).toHaveLength(result.chunks)
+      expect(yield* Effect.provide(run, process())).toEqual(result)
+      expect(asked).toHaveLength(result.chunks)
+    }),
+  )
+
+  it.live("with a failure says why, does not try again by itself, and can be resumed", () =>
+    Effect.gen(function* () {
+      const asked: Array<number> = []
+      const { fault, before } = failingAt(7)
+      const root = yield* folderWith({ "log.txt": longText })
+      const request = { ...requestIn(root, "log.txt"), part: partOf(1) }
+      const process = () => port({ root, extractor: passing(asked, before) })
+      yield* Effect.gen(function* () {
+        const extractions = yield* Extractions
+        yield* Effect.flip(extractions.run(request))
+        yield* forgetEnd
+      }).pipe(Effect.provide(process()))
+      fault.isBroken = false
+      const askedBefore = asked.length
+      yield* Effect.gen(function* () {
+        const extractions = yield* Extractions
+        const failure = yield* Effect.flip(extractions.run(request))
+        expect(failure).toMatchObject({ _tag: "RunFailed", code: "RunSuperseded" })
+        expect(failure.detail).toContain("away")
+        expect(asked).toHaveLength(askedBefore)
+        expect((yield* extractions.get(failure.runId)).status).toBe("failed")
+        expect((yield* extractions.resume(failure.runId, request)).facts).toBe(600)
+      }).pipe(Effect.provide(process()))
+    }),
+  )
+})

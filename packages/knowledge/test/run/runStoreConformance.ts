@@ -8,7 +8,7 @@ import * as Option from "effect/Option"
 import { ContentHash, contentHashOf, documentIdOf, runIdOf } from "../../src/domain/Identity.ts"
 import { defaultPipelineConfig, ExtractionRun } from "../../src/domain/Run.ts"
 import { MemUri } from "../../src/domain/Uri.ts"
-import { prepareArtifact } from "../../src/run/RunArtifacts.ts"
+import { contentOf, loadArtifact, prepareArtifact } from "../../src/run/RunArtifacts.ts"
 import { RunStore } from "../../src/run/RunStore.ts"
 import type { ArtifactStore } from "../../src/storage/ArtifactStore.ts"
 import { partOf } from "./Sea.ts"
@@ -90,6 +90,7 @@ export const runStoreConformance = (database: string, layer: Layer.Layer<RunStor
           const runs = yield* RunStore
           const run = yield* runs.create(runOf("steps"))
           expect(Option.isNone(yield* runs.lastCheckpoint(run.runId))).toBe(true)
+          expect(Option.getOrThrow(yield* runs.standing(run.runId))).toEqual({ run, lastBatch: Option.none() })
           for (const index of [0, 1, 2]) yield* runs.saveStep(yield* stepOf(run, index, `first ${index}`))
           yield* runs.saveStep(yield* stepOf(run, 1, "second"))
           const kept = Option.getOrThrow(yield* runs.checkpoint(run.runId, 1))
@@ -97,6 +98,60 @@ export const runStoreConformance = (database: string, layer: Layer.Layer<RunStor
           expect(kept.created_at).toBe(at.epochMilliseconds)
           expect(Option.getOrThrow(yield* runs.lastCheckpoint(run.runId)).batch_index).toBe(2)
           expect(Option.isNone(yield* runs.checkpoint(run.runId, 3))).toBe(true)
+          expect(Option.getOrThrow(yield* runs.standing(run.runId))).toEqual({ run, lastBatch: Option.some(2) })
+          expect(Option.isNone(yield* runs.standing(runOf("unknown").runId))).toBe(true)
+        }),
+      )
+
+      it.effect("end with their last batch, unless somebody has changed them meanwhile", () =>
+        Effect.gen(function* () {
+          const runs = yield* RunStore
+          const end = { expectedVersion: 1, status: "succeeded", at } as const
+          const [done, left] = [yield* runs.create(runOf("done")), yield* runs.create(runOf("left"))]
+          yield* runs.saveEnd(yield* stepOf(done, 0, "whole"), done, end)
+          expect(Option.getOrThrow(yield* runs.standing(done.runId))).toMatchObject({
+            run: { status: "succeeded", statusVersion: 2, completedAt: Option.some(at) },
+            lastBatch: Option.some(0),
+          })
+          const cancelled = yield* runs.changeStatus(left, { expectedVersion: 1, status: "cancelled", at })
+          yield* runs.saveEnd(yield* stepOf(left, 0, "whole"), left, end)
+          expect(Option.getOrThrow(yield* runs.standing(left.runId))).toEqual({ run: cancelled, lastBatch: Option.some(0) })
+          expect((yield* Effect.flip(runs.saveEnd(yield* stepOf(left, 1, "more"), cancelled, end)))._tag).toBe("RunStatusConflict")
+        }),
+      )
+
+      it.effect("created by many at once are one, which all of them are given", () =>
+        Effect.gen(function* () {
+          const runs = yield* RunStore
+          const asked = Array.from(
+            { length: 10 },
+            (_, index) => new ExtractionRun({ ...runOf("crowded"), createdAt: DateTime.makeUnsafe(index) }),
+          )
+          const given = yield* Effect.forEach(asked, runs.create, { concurrency: "unbounded" })
+          const stored = Option.getOrThrow(yield* runs.get(runOf("crowded").runId))
+          for (const one of given) expect(one).toEqual(stored)
+        }),
+      )
+
+      it.effect("keep texts of any length and script as they are, and refuse what was damaged", () =>
+        Effect.gen(function* () {
+          const runs = yield* RunStore
+          const run = yield* runs.create(runOf("lengths"))
+          const text = 'Åse "of" Port\\Verran, 東京 👩‍🚀\n'
+          const texts = ["", text, text.repeat(300), text.repeat(5000), text.repeat(20_000)]
+          for (const [index, content] of texts.entries()) yield* runs.saveStep(yield* stepOf(run, index, content))
+          for (const [index, content] of texts.entries()) {
+            expect((yield* loadArtifact(run.runId, `batch_${index}.nt`)) === content).toBe(true)
+          }
+          const kept = Option.getOrThrow(yield* runs.artifact(run.runId, "batch_3.nt"))
+          const packed = kept.packed ?? new Uint8Array()
+          expect(packed.length).toBeGreaterThan(0)
+          expect(packed.length).toBeLessThan(text.length * 500)
+          const other = Option.getOrThrow(yield* runs.artifact(run.runId, "batch_2.nt"))
+          for (const damaged of [packed.slice(0, -5), new Uint8Array(100), other.packed]) {
+            yield* runs.saveArtifact({ ...kept, packed: damaged })
+            expect((yield* Effect.flip(loadArtifact(run.runId, "batch_3.nt")))._tag).toBe("ArtifactDamaged")
+          }
         }),
       )
 
@@ -121,10 +176,12 @@ export const runStoreConformance = (database: string, layer: Layer.Layer<RunStor
             const page = yield* runs.graphsOf(batchId, after, 25)
             const last = page.at(-1)
             if (last === undefined) break
-            for (const { graphs } of page) pages.push(...graphs.map(({ content }) => content ?? ""))
+            for (const { graphs } of page) pages.push(...(yield* Effect.forEach(graphs, contentOf)))
             after = last.documentId
           }
-          expect(pages.toSorted()).toEqual(names.map((name) => `${name} ${text}`).toSorted())
+          expect(pages.filter((content) => content.startsWith("crowd-")).toSorted()).toEqual(
+            names.map((name) => `${name} ${text}`).toSorted(),
+          )
         }),
       )
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
-import { mkdir, readdir, stat, symlink, writeFile } from "node:fs/promises"
+import { appendFile, mkdir, readdir, stat, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as delay } from "node:timers/promises"
@@ -41,6 +41,31 @@ const outputOf = async (child: ChildProcess): Promise<string> => {
 }
 
 describe("a folder as storage", () => {
+  it.effect("streams files of any length whole, and one that grows meanwhile to its end", () =>
+    Effect.gen(function* () {
+      const root = newRoot()
+      const storage = yield* FileStorage.make({ root })
+      const uri = blobIn(folderOf(root), "stream")
+      const piece = 256 * 1024
+      for (const length of [0, 1, 1000, piece - 1, piece, piece + 1, 3 * piece]) {
+        const content = Uint8Array.from({ length }, (_, index) => index % 251)
+        yield* storage.set(uri, content)
+        const pieces = yield* Stream.runCollect(storage.getStream(uri))
+        assert.deepStrictEqual(Buffer.concat(pieces), Buffer.from(content))
+        let grown = 0
+        yield* Stream.runForEach(storage.getStream(uri), (bytes) =>
+          Effect.promise(async () => {
+            if (grown === 0) await appendFile(join(root, "stream"), "more".repeat(1000))
+            grown += bytes.length
+          }),
+        )
+        // What was read to its end before it grew is whole as well.
+        assert.include([length, length + 4000], grown)
+        if (length > piece) assert.strictEqual(grown, length + 4000)
+      }
+    }).pipe(Effect.scoped),
+  )
+
   it.live(
     "loses no change among several processes",
     () =>

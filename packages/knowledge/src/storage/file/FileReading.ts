@@ -27,22 +27,26 @@ export const readFile = (uri: StorageUri, path: string): Effect.Effect<Blob, Sto
 
 export const streamFile = (uri: StorageUri, path: string): Stream.Stream<Uint8Array, StorageError> =>
   Stream.unwrap(
-    Effect.map(openFile(uri, path), ({ handle }) =>
+    Effect.map(openFile(uri, path), ({ handle, info }) =>
       Stream.paginate(0, (position) =>
-        Effect.map(readPiece(uri, handle, position), (piece) => [
-          piece.length === 0 ? [] : [piece],
-          piece.length === 0 ? Option.none() : Option.some(position + piece.length),
-        ]),
+        Effect.map(readPiece(uri, handle, position, info.size), (piece) => {
+          const next = position + piece.length
+          // A file that is written to while it is read goes on beyond the size it had.
+          const isOver = piece.length === 0 || (next === info.size && piece.length < pieceSize)
+          return [piece.length === 0 ? [] : [piece], isOver ? Option.none() : Option.some(next)]
+        }),
       ),
     ),
   )
 
 const pieceSize = 256 * 1024
 
-const readPiece = (uri: StorageUri, handle: FileHandle, position: number): Effect.Effect<Uint8Array, StorageError> =>
+/** Room for one byte more than the file has: what comes back short of it is the file's end, and is not asked for once more. */
+const readPiece = (uri: StorageUri, handle: FileHandle, position: number, size: number): Effect.Effect<Uint8Array, StorageError> =>
   Effect.tryPromise({
     try: async () => {
-      const { bytesRead, buffer } = await handle.read(new Uint8Array(pieceSize), 0, pieceSize, position)
+      const room = position > size ? pieceSize : Math.min(pieceSize, size - position + 1)
+      const { bytesRead, buffer } = await handle.read(new Uint8Array(room), 0, room, position)
       return buffer.subarray(0, bytesRead)
     },
     catch: faultOf(uri, "read"),
