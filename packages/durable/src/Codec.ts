@@ -2,6 +2,7 @@
  * How states and events of a machine become JSON and come back. Values of bare strings, numbers and booleans are JSON
  * already and skip the schema: 87 ns against 310 ns for an event of three fields.
  */
+import type { TimeoutEvent } from "@detent/machine"
 import {
   type Compiled,
   type Declarations,
@@ -60,12 +61,15 @@ interface StoredSettled {
 
 const timeoutTag = "@timeout"
 
+const isTimeout = (event: Tagged): event is TimeoutEvent => event._tag === timeoutTag
+
 export class Codec {
   readonly #compiled: Compiled
   readonly #version: number
   readonly #upcasters: Upcasters
   readonly #states: ReadonlyMap<string, VariantCodec>
   readonly #events: ReadonlyMap<string, VariantCodec>
+  readonly #timeouts = new Map<string, Json>()
   readonly #parameters = new Map<string, (parameters: object) => unknown>()
 
   constructor(compiled: Compiled, upcasters: Upcasters) {
@@ -106,6 +110,8 @@ export class Codec {
   }
 
   encodeEvent({ event, guardAnswers, settled, answer }: EventBody): Json {
+    const isBare = guardAnswers.length === 0 && settled === undefined && answer === undefined
+    if (isBare && isTimeout(event)) return this.#encodeTimeout(event)
     const encoded = event._tag === timeoutTag ? event : this.#events.get(event._tag)?.encode(event)
     const stored: StoredBody = {
       v: this.#version,
@@ -115,6 +121,15 @@ export class Codec {
       ...(answer === undefined ? {} : { a: this.#encodeAnswer(event, answer) }),
     }
     return JSON.stringify(stored)
+  }
+
+  /** All timeouts of a name are the same text, which is made once. */
+  #encodeTimeout(event: TimeoutEvent): Json {
+    const known = this.#timeouts.get(event.name)
+    if (known !== undefined) return known
+    const encoded = JSON.stringify({ v: this.#version, e: event } satisfies StoredBody)
+    this.#timeouts.set(event.name, encoded)
+    return encoded
   }
 
   decodeEvent(body: Json): EventBody {

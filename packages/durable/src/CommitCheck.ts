@@ -11,11 +11,13 @@ export interface CheckedCommits {
 export const checkCommits = (commits: ReadonlyArray<Commit>): CheckedCommits => {
   const accepted: Array<readonly [number, Commit]> = []
   const refused = new Map<number, PersistenceFailed>()
+  // Nearly always all ids are different, and names need not be made of them.
+  const areDistinct = new Set(commits.map(({ id }) => id)).size === commits.length
   const seen = new Set<string>()
   commits.forEach((commit, index) => {
-    const name = instanceName(commit)
+    const name = areDistinct ? "" : instanceName(commit)
     const problem = seen.has(name) ? "the instance appears twice in one batch" : problemOf(commit)
-    seen.add(name)
+    if (!areDistinct) seen.add(name)
     if (problem === undefined) accepted.push([index, commit])
     else
       refused.set(index, new PersistenceFailed({ machine: commit.machine, id: commit.id, operation: "commit", cause: new Error(problem) }))

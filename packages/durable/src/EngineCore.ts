@@ -16,7 +16,7 @@ import { EngineInstances, type OpenError, type StartError } from "./EngineInstan
 import { observed } from "./EngineJournal.ts"
 import { EngineReading } from "./EngineReading.ts"
 import { EngineReturns } from "./EngineReturns.ts"
-import { EngineTimers } from "./EngineTimers.ts"
+import { type Claimed, EngineTimers } from "./EngineTimers.ts"
 import { fingerprint } from "./Fingerprint.ts"
 import type { InstanceCell } from "./InstanceCell.ts"
 import type { InstanceLife } from "./InstanceLife.ts"
@@ -25,7 +25,7 @@ import type { InstanceNotFound } from "./InstanceNotFound.ts"
 import type { InstanceStanding, JournalService } from "./Journal.ts"
 import type { FirstOutcome, Keeper, Reloaded } from "./Keeper.ts"
 import { Registered } from "./Registered.ts"
-import type { MachineVersions, TimersService } from "./Timers.ts"
+import type { ClaimRequest, MachineVersions, TimersService } from "./Timers.ts"
 import { outsideSpans, type Tracing, tracingIn } from "./Tracing.ts"
 import type { Upcasters } from "./Upcasters.ts"
 
@@ -71,7 +71,7 @@ export class EngineCore implements Keeper {
     this.#instances = new EngineInstances(this, this.#reading, environment, (name) => this.#machines.get(name))
     this.#following = new EngineFollowing(journal, this.#reading, environment, config.followMillis)
     this.#returns = new EngineReturns(this.#instances, environment)
-    this.#deadlines = new EngineTimers(timers, this.#instances, environment, this.committer.turn)
+    this.#deadlines = new EngineTimers(timers, this.#instances, environment, this.committer)
   }
 
   // Machines
@@ -196,9 +196,13 @@ export class EngineCore implements Keeper {
     return this.#instances.openEach(keys)
   }
 
-  /** Timers of this node that are due are being told to their instances. */
   get isFiring(): boolean {
-    return this.#deadlines.queue.isTelling
+    return this.#deadlines.isFiring
+  }
+
+  /** Takes due timers that nobody holds, to fire them. */
+  claimTimers(request: ClaimRequest): Effect.Effect<Claimed, PersistenceFailed> {
+    return this.#deadlines.claim(request)
   }
 
   fire(timer: InstanceKey & TimerRecord): Effect.Effect<"fired" | "stale", SendError | InstanceNotFound> {
@@ -230,6 +234,10 @@ export class EngineCore implements Keeper {
 
   arm(cell: InstanceLife, timers: ReadonlyMap<string, TimerRecord>) {
     this.#deadlines.queue.sync(cell.name, cell.key, timers)
+  }
+
+  timerStored(cell: InstanceLife, timer: TimerRecord) {
+    this.#deadlines.stored(cell.name, timer)
   }
 
   timerStale(key: InstanceKey, timer: TimerRecord) {

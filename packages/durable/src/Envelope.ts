@@ -67,8 +67,9 @@ export class Envelope extends Message {
 
   #tellFollowers(result: Result) {
     const followers = this.#followers
+    if (followers === undefined) return
     this.#followers = undefined
-    for (const follower of followers ?? []) follower.complete(result)
+    for (const follower of followers) follower.complete(result)
   }
 }
 

@@ -22,10 +22,8 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { TimerRecord } from "./Commit.ts"
 import { Envelope } from "./Envelope.ts"
-import type { HeldLock } from "./InstanceLock.ts"
 import { none } from "./InstanceStanding.ts"
 import { InstanceStoring } from "./InstanceStoring.ts"
-import type { Keeper } from "./Keeper.ts"
 import { type OwedEvent, raisedId } from "./Raised.ts"
 import { type AcceptedStep, commandRecords, eventRecord } from "./Step.ts"
 import { type EventTrace, within } from "./Tracing.ts"
@@ -77,8 +75,14 @@ export class InstanceCell extends InstanceStoring implements Living {
       this.ids ??= new Map()
       this.ids.set(envelope.dedupeId, envelope)
     }
-    this.mailbox ??= new Mailbox()
-    this.mailbox.push(envelope)
+    if (this.#isFree && this.mailbox?.isWaiting !== true) {
+      this.#pumping = true
+      this.decideOn(envelope)
+      this.#pumping = false
+    } else {
+      this.mailbox ??= new Mailbox()
+      this.mailbox.push(envelope)
+    }
     this.pump()
     return envelope
   }
@@ -86,17 +90,23 @@ export class InstanceCell extends InstanceStoring implements Living {
   /** Takes in a timer that is due. One that is told of twice, by its own queue and by a sweeper, is handled once. */
   fire(timer: TimerRecord): Envelope {
     const envelope = new Envelope(timeoutEvent(timer.name), { timer })
-    const underway = this.firing.filter((one) => one.result === undefined)
+    const underway = this.firing.length === 0 ? none : this.firing.filter((one) => one.result === undefined)
     const first = underway.find((one) => one.timer?.name === timer.name && one.timer.entry === timer.entry)
     if (first !== undefined) {
       envelope.follow(first)
       return envelope
     }
-    this.firing = [...underway, envelope]
+    this.firing = underway.length === 0 ? [envelope] : [...underway, envelope]
     return this.deliver(envelope)
   }
 
   #pumping = false
+
+  /** What comes now can be decided on at once: most instances never need a mailbox. */
+  get #isFree(): boolean {
+    const isLocked = this.keeper.lock === undefined || this.lock !== undefined
+    return isLocked && !this.#pumping && !this.isBusy && !this.awaitsStore && this.steps.length < aheadLimit
+  }
 
   /** Decides on what waits, as long as nothing must be over first. */
   protected pump() {
@@ -153,7 +163,7 @@ export class InstanceCell extends InstanceStoring implements Living {
   /** The Effect of a decision must neither rest on what may never be stored, nor run again for an event that is journaled. */
   protected decideByEffect(envelope: Envelope, { effect, event }: DeferredDecision, at: number) {
     if (this.isAhead) {
-      this.mailbox?.unshift([envelope])
+      this.#putFirst([envelope])
       this.awaitsStore = true
       return
     }
@@ -190,8 +200,7 @@ export class InstanceCell extends InstanceStoring implements Living {
     this.later(Effect.result(this.keeper.journal.open(this.key)), (read) => {
       const stored = read?._tag === "Success" ? Option.getOrUndefined(read.success) : undefined
       if (stored === undefined || stored.record.sequence === this.sequence || this.ending !== undefined) return this.answer(envelope, error)
-      this.mailbox ??= new Mailbox()
-      this.mailbox.unshift([envelope])
+      this.#putFirst([envelope])
       this.reload([], error)
     })
   }
@@ -212,7 +221,10 @@ export class InstanceCell extends InstanceStoring implements Living {
     const sequence = this.ahead.sequence + 1
     const node = this.nodeAfter(this.ahead, decision)
     const barrier = this.takesTime(decision, node)
-    const raised = decision.sends.map((event, index) => new Envelope(event, { raised: true, dedupeId: raisedId(sequence, index) }))
+    const raised =
+      decision.sends.length === 0
+        ? none
+        : decision.sends.map((event, index) => new Envelope(event, { raised: true, dedupeId: raisedId(sequence, index) }))
     let step: AcceptedStep
     try {
       const record = eventRecord(this.registered.codec, envelope, decision, at, sequence, effectful)
@@ -228,51 +240,29 @@ export class InstanceCell extends InstanceStoring implements Living {
     }
     this.ahead = this.standingAfter(this.ahead, step, node)
     if (envelope.trace !== undefined) this.traceAccepted(envelope.trace, step)
-    this.steps.push(step)
+    // An array that begins empty takes room for seventeen, and nearly always there is one.
+    if (this.steps.length === 0) this.steps = [step]
+    else this.steps.push(step)
     if (decision._tag === "Goto" && this.postponed !== undefined) {
-      this.mailbox?.unshift(this.postponed)
+      this.#putFirst(this.postponed)
       this.postponed = undefined
     }
     this.owed?.delete(envelope)
     this.owe(raised)
-    if (raised.length > 0) this.mailbox?.unshift(raised)
+    if (raised.length > 0) this.#putFirst(raised)
     if (barrier) this.block()
     this.getInLine()
+  }
+
+  /** They are decided on before all that waits. */
+  #putFirst(envelopes: ReadonlyArray<Envelope>) {
+    this.mailbox ??= new Mailbox()
+    this.mailbox.unshift(envelopes)
   }
 
   protected traceAccepted(trace: EventTrace, { decision, sequence, raised }: AcceptedStep) {
     trace.committing(decision, sequence)
     for (const envelope of raised) envelope.trace = trace.raises(this.key, envelope)
-  }
-
-  protected acquireLock(lock: NonNullable<Keeper["lock"]>) {
-    const holder = lock(this.key)
-    // Whatever comes between, the lock is kept or given back.
-    const acquired = Effect.uninterruptibleMask((restore) =>
-      Effect.flatMap(restore(holder.acquire), (held) =>
-        Effect.onExit(
-          Effect.flatMap(restore(this.askUntilTold()), (reloaded) =>
-            reloaded === undefined ? Effect.fail(stopped(this, undefined)) : Effect.succeed({ held, reloaded }),
-          ),
-          (exit) => (exit._tag === "Success" ? Effect.void : held.release),
-        ),
-      ),
-    )
-    this.later(Effect.result(acquired), (result) => {
-      if (result?._tag !== "Success") {
-        const error = result?._tag === "Failure" ? result.failure : stopped(this, this.ending)
-        for (const message of [...(this.mailbox?.takeAll() ?? [])].reverse()) this.giveUp(message, error)
-        return
-      }
-      this.lock = result.success.held
-      this.adopt(result.success.reloaded)
-      if (this.ending === undefined) this.takeOver(result.success.reloaded.recovered.owed)
-    })
-  }
-
-  protected releaseLock(lock: HeldLock) {
-    this.lock = undefined
-    this.environment.run(lock.release)
   }
 
   protected override end(ending: ActorEnd<Tagged>): Effect.Effect<void> | undefined {

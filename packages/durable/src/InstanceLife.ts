@@ -231,6 +231,7 @@ export abstract class InstanceLife extends WaitingActor {
   }
 
   #closeAll(dropped: () => Result): Effect.Effect<void> | undefined {
+    if (this.#residence === undefined && this.#background === undefined) return undefined
     const waits = [this.#residence?.close(dropped), this.#background?.close(dropped)].filter((wait) => wait !== undefined)
     this.#residence = undefined
     this.#background = undefined

@@ -1,12 +1,13 @@
-/** How an instance finds its way back to what the journal says: after a conflict, a doubt, or when others have gone further. */
+/** How an instance finds its way back to what the journal says: after a conflict, a doubt, a wait for its lock, or when others have gone further. */
 import { PersistenceFailed, type SendError } from "@detent/machine"
 import { Mailbox, stopped, type Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import type { EventRecord } from "./Commit.ts"
 import { instancesGivenUp, record } from "./EngineMetrics.ts"
 import type { Envelope } from "./Envelope.ts"
+import type { HeldLock } from "./InstanceLock.ts"
 import { InstanceStanding } from "./InstanceStanding.ts"
-import type { Reloaded } from "./Keeper.ts"
+import type { Keeper, Reloaded } from "./Keeper.ts"
 import type { AcceptedStep, Step } from "./Step.ts"
 
 /** Whose events are not tried again, and what they are told. */
@@ -157,6 +158,37 @@ export abstract class InstanceReloading extends InstanceStanding {
     }
     this.keeper.arm(this, this.storedTimers)
     this.tellAllKnown()
+  }
+
+  /** Whoever held it before may have gone further: with the lock comes what the journal says. */
+  protected acquireLock(lock: NonNullable<Keeper["lock"]>) {
+    const holder = lock(this.key)
+    // Whatever comes between, the lock is kept or given back.
+    const acquired = Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(restore(holder.acquire), (held) =>
+        Effect.onExit(
+          Effect.flatMap(restore(this.askUntilTold()), (reloaded) =>
+            reloaded === undefined ? Effect.fail(stopped(this, undefined)) : Effect.succeed({ held, reloaded }),
+          ),
+          (exit) => (exit._tag === "Success" ? Effect.void : held.release),
+        ),
+      ),
+    )
+    this.later(Effect.result(acquired), (result) => {
+      if (result?._tag !== "Success") {
+        const error = result?._tag === "Failure" ? result.failure : stopped(this, this.ending)
+        for (const message of [...(this.mailbox?.takeAll() ?? [])].reverse()) this.giveUp(message, error)
+        return
+      }
+      this.lock = result.success.held
+      this.adopt(result.success.reloaded)
+      if (this.ending === undefined) this.takeOver(result.success.reloaded.recovered.owed)
+    })
+  }
+
+  protected releaseLock(lock: HeldLock) {
+    this.lock = undefined
+    this.environment.run(lock.release)
   }
 
   /** Nobody knows where the instance stands: it leaves memory, and the next who asks reads the journal. */

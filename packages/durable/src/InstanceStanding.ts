@@ -215,7 +215,8 @@ export abstract class InstanceStanding extends InstanceLife implements Committin
 
   /** Nothing more is to be caught up with. */
   protected tellAllKnown() {
-    const known = this.known ?? []
+    const { known } = this
+    if (known === undefined) return
     this.known = undefined
     for (const { envelope, first } of known) this.complete(envelope, first.taken)
   }
@@ -286,6 +287,7 @@ export abstract class InstanceStanding extends InstanceLife implements Committin
   protected getInLine() {
     if (this.inLine || this.flight !== undefined) return
     this.inLine = true
-    this.keeper.committer.enqueue(this)
+    if (this.steps[0]?.envelope.timer === undefined) this.keeper.committer.enqueue(this)
+    else this.keeper.committer.enqueueFired(this)
   }
 }

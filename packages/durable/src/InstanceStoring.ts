@@ -2,7 +2,7 @@
 import { LockingFailed, PersistenceFailed, type SendError, SequenceConflict } from "@detent/machine"
 import { hasWork, type Node } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
-import type { Commit, CommitOutcome, SnapshotRecord } from "./Commit.ts"
+import type { Commit, CommitOutcome, SnapshotRecord, TimerRecord } from "./Commit.ts"
 import type { Doubtful } from "./Committer.ts"
 import { conflicts, record } from "./EngineMetrics.ts"
 import { type GivenUp, InstanceReloading } from "./InstanceReloading.ts"
@@ -31,7 +31,8 @@ export abstract class InstanceStoring extends InstanceReloading {
       return undefined
     }
     const { machine, id } = this.key
-    const timers = accepted.reduce((before, step) => timersAfter(before, step), this.storedTimers)
+    let timers = this.storedTimers
+    for (const step of accepted) timers = timersAfter(timers, step)
     const node = this.compiled.nodes.get(last.decision.state._tag) as Node
     const moment = { sequence: last.sequence, at: last.at }
     const due = !this.owesEvents && snapshotDue(this.registered.snapshots, this.lastSnapshot, moment, accepted)
@@ -51,13 +52,10 @@ export abstract class InstanceStoring extends InstanceReloading {
         resident: !node.final && last.decision._tag !== "Stop" && hasWork(node, last.decision.state),
       },
       origin: undefined,
-      events: accepted.map((step) => step.record),
+      events: accepted.length === 1 ? [last.record] : accepted.map((step) => step.record),
       snapshot,
-      clearTimers: timers === this.storedTimers ? none : [...this.storedTimers.keys()].filter((name) => !timers.has(name)),
-      setTimers:
-        timers === this.storedTimers || timers.size === 0
-          ? none
-          : [...timers.values()].filter((timer) => this.storedTimers.get(timer.name)?.entry !== timer.entry),
+      clearTimers: timers === this.storedTimers ? none : clearedBetween(this.storedTimers, timers),
+      setTimers: timers === this.storedTimers || timers.size === 0 ? none : setBetween(this.storedTimers, timers),
       commands: accepted.length === 1 ? last.commands : accepted.flatMap((step) => step.commands),
       fence: this.lock?.fence,
     }
@@ -118,6 +116,7 @@ export abstract class InstanceStoring extends InstanceReloading {
         continue
       }
       this.storedTimers = timersAfter(this.storedTimers, step)
+      if (step.envelope.timer !== undefined) this.keeper.timerStored(this, step.envelope.timer)
       if (step.envelope.dedupeId !== undefined) this.ids?.delete(step.envelope.dedupeId)
       for (const envelope of step.raised) envelope.raised = false
       step.envelope.trace?.stored(step.sequence, step.commands)
@@ -184,6 +183,14 @@ export abstract class InstanceStoring extends InstanceReloading {
     )
   }
 }
+
+type TimersByName = ReadonlyMap<string, TimerRecord>
+
+const clearedBetween = (before: TimersByName, after: TimersByName): ReadonlyArray<string> =>
+  after.size === 0 ? [...before.keys()] : [...before.keys()].filter((name) => !after.has(name))
+
+const setBetween = (before: TimersByName, after: TimersByName): ReadonlyArray<TimerRecord> =>
+  [...after.values()].filter((timer) => before.get(timer.name)?.entry !== timer.entry)
 
 /** Nearly always all of them. */
 const acceptedOf = (steps: ReadonlyArray<Step>): ReadonlyArray<AcceptedStep> => {

@@ -51,6 +51,8 @@ export interface Keeper {
   ) => Effect.Effect<FirstOutcome | undefined, EventReplayError | PersistenceFailed>
   /** The timers of an instance are now these. */
   readonly arm: (cell: InstanceLife, timers: ReadonlyMap<string, TimerRecord>) => void
+  /** What a timer led to is stored. */
+  readonly timerStored: (cell: InstanceLife, timer: TimerRecord) => void
   readonly timerStale: (key: InstanceKey, timer: TimerRecord) => void
   readonly timerRefused: (key: InstanceKey, timer: TimerRecord) => void
   /** Events that a snapshot covers are no longer wanted; those up to `after` are gone already. */

@@ -71,13 +71,17 @@ export const commandRecords = (
   requests: ReadonlyArray<Request>,
   sequence: number,
 ): ReadonlyArray<CommandRecord> =>
-  requests.map(({ slot, parameters }, index) => ({
-    key: commandKey(machine, id, sequence, index),
-    slot,
-    parameters: registered.codec.encodeParameters(slot, parameters),
-    sequence,
-    ...registered.placeOf(slot),
-  }))
+  requests.length === 0
+    ? noCommands
+    : requests.map(({ slot, parameters }, index) => ({
+        key: commandKey(machine, id, sequence, index),
+        slot,
+        parameters: registered.codec.encodeParameters(slot, parameters),
+        sequence,
+        ...registered.placeOf(slot),
+      }))
+
+const noCommands: ReadonlyArray<CommandRecord> = []
 
 /** The timers of an instance after a step. */
 export const timersAfter = (

@@ -36,7 +36,7 @@ const trySweep = (core: EngineCore, graceMillis: number): Effect.Effect<Sweep | 
   Effect.gen(function* () {
     const { nodeId, sweeper } = core.config
     const now = yield* Clock.currentTimeMillis
-    const claimed = yield* core.timers.claim({
+    const { timers, overtaken } = yield* core.claimTimers({
       machines: core.machineNames,
       versions: core.machineVersions,
       now: now - graceMillis,
@@ -45,10 +45,10 @@ const trySweep = (core: EngineCore, graceMillis: number): Effect.Effect<Sweep | 
       until: now + sweeper.claimMillis,
     })
     // Those that are not in memory are read together. Where that fails, each of them finds out for itself.
-    yield* Effect.ignore(core.openEach(claimed))
-    const results = yield* Effect.forEach(claimed, (timer) => fire(core, timer), { concurrency: "unbounded" })
+    yield* Effect.ignore(core.openEach(timers))
+    const results = yield* Effect.forEach(timers, (timer) => fire(core, timer), { concurrency: "unbounded" })
     const count = (kind: keyof Sweep) => results.filter((result) => result === kind).length
-    return { fired: count("fired"), stale: count("stale"), failed: count("failed"), dead: count("dead") }
+    return { fired: count("fired"), stale: count("stale") + overtaken, failed: count("failed"), dead: count("dead") }
   }).pipe(
     Effect.catch((error) =>
       Effect.as(Effect.logWarning(`a sweep could not reach the store; the next one tries again: ${failureOf(error)}`), undefined),
@@ -100,8 +100,8 @@ export const sweepForever = (core: EngineCore, leader: Leader | undefined): Effe
     // What is overdue at the start has waited long enough.
     let grace = 0
     for (;;) {
-      // They are late because there are many, not because nobody has them.
-      while (core.isFiring) yield* Effect.sleep(graceMillis)
+      // They are late because there are many, not because nobody has them. But others may wait that really nobody has.
+      for (let waited = 0; core.isFiring && waited < intervalMillis; waited += graceMillis + 1) yield* Effect.sleep(graceMillis + 1)
       const leads = leader === undefined || (yield* leader.isLeader)
       machineAdded.closeUnsafe()
       const tried = leads ? yield* trySweep(core, grace) : nothing

@@ -14,6 +14,15 @@ export interface DueTimer {
   readonly timer: TimerRecord
 }
 
+/** Whoever makes use of what is told, and cannot do so with any number at once. */
+export interface Pace {
+  /** More may come than are told at once. */
+  readonly begin: () => void
+  /** Ends when more may be told. */
+  readonly turn: Effect.Effect<void>
+  readonly end: () => void
+}
+
 interface Armed extends DueTimer {
   /** Another timer of the same instance. */
   next: Armed | undefined
@@ -34,14 +43,16 @@ const longestSleep = 2 ** 31 - 1
 /** With more cancelled timers than this, and more than live ones, the heap is built anew. */
 const garbageLimit = 1000
 
-/** So many due timers are told at once: the store gets to work on them while the next are decided. */
-const tellLimit = 500
+/** So many due timers are told at once, so that the store gets to work on them while the next are decided. */
+const firstPortion = 128
+
+/** Each time it is twice as many, up to so many: others get their turn after four to seven milliseconds. */
+const largestPortion = 1024
 
 export class TimerQueue {
   readonly #environment: Environment
   readonly #tell: (timers: ReadonlyArray<DueTimer>) => void
-  /** Ends when more timers may be told. */
-  readonly #turn: Effect.Effect<void>
+  readonly #pace: Pace
   readonly #byInstance = new Map<string, Armed>()
   #byDue = new Map<number, Instant>()
   #heap: Array<Instant> = []
@@ -52,10 +63,10 @@ export class TimerQueue {
   #telling = false
   #closed = false
 
-  constructor(environment: Environment, tell: (timers: ReadonlyArray<DueTimer>) => void, turn: Effect.Effect<void>) {
+  constructor(environment: Environment, tell: (timers: ReadonlyArray<DueTimer>) => void, pace: Pace) {
     this.#environment = environment
     this.#tell = tell
-    this.#turn = turn
+    this.#pace = pace
   }
 
   get size(): number {
@@ -135,27 +146,30 @@ export class TimerQueue {
   #wake() {
     this.#telling = true
     this.#wakesAt = Number.POSITIVE_INFINITY
+    this.#pace.begin()
     this.#environment.run(this.#tellAll)
   }
 
   readonly #tellAll: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
-    for (let due = this.#takeDue(); due.length > 0; due = this.#takeDue()) {
-      this.#tell(due)
-      if (due.length < tellLimit) break
+    for (let portion = firstPortion; ; portion = Math.min(portion * 2, largestPortion)) {
+      const due = this.#takeDue(portion)
+      if (due.length > 0) this.#tell(due)
+      if (due.length < portion) break
       yield* Effect.yieldNow
-      yield* this.#turn
-      if (this.#closed) return
+      yield* this.#pace.turn
+      if (this.#closed) break
     }
     this.#telling = false
+    this.#pace.end()
     this.#sleep()
   })
 
-  /** The oldest of those that are due. */
-  #takeDue(): ReadonlyArray<DueTimer> {
+  /** At most so many, the oldest of those that are due. */
+  #takeDue(limit: number): ReadonlyArray<DueTimer> {
     const now = this.#environment.clock.currentTimeMillisUnsafe()
     const due: Array<Armed> = []
-    for (let first = this.#heap[0]; first !== undefined && first.due <= now && due.length < tellLimit; first = this.#heap[0]) {
-      while (first.told < first.armed.length && due.length < tellLimit) {
+    for (let first = this.#heap[0]; first !== undefined && first.due <= now && due.length < limit; first = this.#heap[0]) {
+      while (first.told < first.armed.length && due.length < limit) {
         const one = first.armed[first.told++] as Armed
         if (one.cancelled) this.#garbage--
         else due.push(one)

@@ -12,10 +12,12 @@ import { commit as commitOf, stored } from "../src/testing/samples.ts"
 const held = Effect.gen(function* () {
   const flushes: Array<{ readonly size: number; readonly answer: Deferred.Deferred<void> }> = []
   const told: Array<CommitOutcome["_tag"] | "Doubtful"> = []
+  const taken: Array<ReadonlyArray<string>> = []
   const commit = (commits: ReadonlyArray<Commit>) =>
     Effect.suspend(() => {
       const answer = Deferred.makeUnsafe<void>()
       flushes.push({ size: commits.length, answer })
+      taken.push(commits.map(({ id }) => id))
       return Effect.as(
         Deferred.await(answer),
         commits.map(() => stored),
@@ -23,18 +25,25 @@ const held = Effect.gen(function* () {
     })
   const context = yield* Effect.context<never>()
   const committer = new Committer({ commit } as unknown as JournalService, Effect.runForkWith(context))
+  const committings = (count: number, kind: string): ReadonlyArray<Committing> =>
+    Array.from({ length: count }, (_, index) => ({
+      takeCommit: () => commitOf({ machine: "m", id: `${kind}-${index}` }, 0),
+      committed: ({ _tag }) => void told.push(_tag),
+    }))
   const bring = (count: number) => {
-    for (let index = 0; index < count; index++) {
-      const one: Committing = {
-        takeCommit: () => commitOf({ machine: "m", id: `i-${index}` }, 0),
-        committed: ({ _tag }) => void told.push(_tag),
-      }
-      committer.enqueue(one)
-    }
+    for (const one of committings(count, "brought")) committer.enqueue(one)
+  }
+  const fire = (count: number) => {
+    for (const one of committings(count, "fired")) committer.enqueueFired(one)
   }
   const sizes = () => flushes.map(({ size }) => size)
   const answer = (index: number) => Deferred.succeed(flushes[index]?.answer as Deferred.Deferred<void>, undefined)
-  return { committer, bring, sizes, answer, told }
+  return { committer, bring, fire, taken, sizes, answer, told }
+})
+
+const countOf = (ids: ReadonlyArray<string>) => ({
+  brought: ids.filter((id) => id.startsWith("brought")).length,
+  fired: ids.filter((id) => id.startsWith("fired")).length,
 })
 
 const settle = Effect.forEach([1, 2, 3, 4, 5], () => Effect.yieldNow, { discard: true })
@@ -87,17 +96,91 @@ describe("group commit", () => {
     }),
   )
 
-  it.effect("whoever has many to bring gets a turn with every flush, however many others wait", () =>
+  it.effect("what timers led to lets others go first, and has half of each flush for itself", () =>
     Effect.gen(function* () {
-      const { committer, bring, answer } = yield* held
-      yield* committer.turn
-      bring(3000)
+      const { bring, fire, taken, answer } = yield* held
+      bring(1)
       yield* settle
-      const turn = yield* Effect.forkChild(committer.turn, { startImmediately: true })
+      fire(600)
+      bring(400)
       yield* settle
-      assert.isUndefined(turn.pollUnsafe())
+      assert.deepStrictEqual(taken.splice(0).map(countOf), [
+        { brought: 1, fired: 0 },
+        { brought: 250, fired: 250 },
+        { brought: 150, fired: 350 },
+      ])
+      bring(10)
+      yield* settle
       yield* answer(0)
+      yield* answer(1)
+      yield* answer(2)
+      yield* settle
+      assert.deepStrictEqual(taken.map(countOf), [{ brought: 10, fired: 0 }])
+    }),
+  )
+
+  it.effect("half a flush of what timers led to leaves beside others", () =>
+    Effect.gen(function* () {
+      const { fire, sizes } = yield* held
+      fire(1)
+      yield* settle
+      fire(249)
+      yield* settle
+      assert.deepStrictEqual(sizes(), [1])
+      fire(1)
+      yield* settle
+      assert.deepStrictEqual(sizes(), [1, 250])
+    }),
+  )
+
+  it.effect("while timers are decided on, one flush is on its way at a time", () =>
+    Effect.gen(function* () {
+      const { committer, fire, sizes, answer } = yield* held
+      committer.pace.begin()
+      fire(2500)
+      yield* settle
+      assert.deepStrictEqual(sizes(), [500])
+      yield* answer(0)
+      yield* settle
+      assert.deepStrictEqual(sizes(), [500, 500])
+      committer.pace.end()
+      yield* settle
+      assert.deepStrictEqual(sizes(), [500, 500, 500, 500, 500])
+    }),
+  )
+
+  it.effect("timers are decided ahead of the store until 25,000 wait, and then in the measure it takes them", () =>
+    Effect.gen(function* () {
+      const { committer, fire, sizes } = yield* held
+      committer.pace.begin()
+      fire(1)
+      yield* settle
+      fire(24_999)
+      yield* committer.pace.turn
+      fire(1)
+      const turn = yield* Effect.forkChild(committer.pace.turn, { startImmediately: true })
+      assert.isUndefined(turn.pollUnsafe())
+      // With no room left there is nothing to decide on: another flush may leave.
       yield* Fiber.join(turn)
+      yield* settle
+      assert.deepStrictEqual(sizes(), [1, 500])
+    }),
+  )
+
+  it.effect("tells whether what timers led to is still to be stored", () =>
+    Effect.gen(function* () {
+      const { committer, bring, fire, answer } = yield* held
+      bring(1)
+      yield* settle
+      assert.isFalse(committer.isStoringFired)
+      fire(1)
+      assert.isTrue(committer.isStoringFired)
+      yield* answer(0)
+      yield* settle
+      assert.isTrue(committer.isStoringFired)
+      yield* answer(1)
+      yield* settle
+      assert.isFalse(committer.isStoringFired)
     }),
   )
 })

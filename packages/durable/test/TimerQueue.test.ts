@@ -8,12 +8,14 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import type { TimerRecord } from "../src/Commit.ts"
-import { type DueTimer, TimerQueue } from "../src/TimerQueue.ts"
+import { type DueTimer, type Pace, TimerQueue } from "../src/TimerQueue.ts"
 
 const whole = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
-const queueOf = (tell: (timers: ReadonlyArray<DueTimer>) => void, turn: Effect.Effect<void> = Effect.void) =>
-  Effect.map(Effect.context<never>(), (context) => new TimerQueue(new Environment(context as Context.Context<unknown>), tell, turn))
+const unpaced: Pace = { begin: () => undefined, turn: Effect.void, end: () => undefined }
+
+const queueOf = (tell: (timers: ReadonlyArray<DueTimer>) => void, pace = unpaced) =>
+  Effect.map(Effect.context<never>(), (context) => new TimerQueue(new Environment(context as Context.Context<unknown>), tell, pace))
 
 const timersOf = (...timers: ReadonlyArray<TimerRecord>): ReadonlyMap<string, TimerRecord> =>
   new Map(timers.map((timer) => [timer.name, timer]))
@@ -53,28 +55,32 @@ describe("timer queue", () => {
       }),
   )
 
-  it.effect("many that are due at once are told in portions, when there is room for the next", () =>
+  it.effect("many that are due at once are told in portions that grow, when there is room for the next", () =>
     Effect.gen(function* () {
       const told: Array<number> = []
       const room = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()]
       const turn = Effect.suspend(() => Deferred.await(room[told.length - 1] as Deferred.Deferred<void>))
-      const queue = yield* queueOf((due) => void told.push(due.length), turn)
-      for (let index = 0; index < 1200; index++) {
+      const pacing: Array<"begin" | "end"> = []
+      const pace: Pace = { begin: () => pacing.push("begin"), turn, end: () => pacing.push("end") }
+      const queue = yield* queueOf((due) => void told.push(due.length), pace)
+      for (let index = 0; index < 700; index++) {
         queue.sync(`i-${index}`, { machine: "m", id: `i-${index}` }, timersOf({ name: "t", entry: 0, due: 1000 }))
       }
       yield* TestClock.adjust(1000)
       yield* settle
-      assert.deepStrictEqual(told, [500])
+      assert.deepStrictEqual(told, [128])
       assert.isTrue(queue.isTelling)
+      assert.deepStrictEqual(pacing, ["begin"])
       // What is cancelled meanwhile is not told.
-      queue.sync("i-1199", { machine: "m", id: "i-1199" }, timersOf())
+      queue.sync("i-699", { machine: "m", id: "i-699" }, timersOf())
       yield* Deferred.succeed(room[0] as Deferred.Deferred<void>, undefined)
       yield* settle
-      assert.deepStrictEqual(told, [500, 500])
+      assert.deepStrictEqual(told, [128, 256])
       yield* Deferred.succeed(room[1] as Deferred.Deferred<void>, undefined)
       yield* settle
-      assert.deepStrictEqual(told, [500, 500, 199])
+      assert.deepStrictEqual(told, [128, 256, 315])
       assert.isFalse(queue.isTelling)
+      assert.deepStrictEqual(pacing, ["begin", "end"])
       assert.strictEqual(queue.size, 0)
     }),
   )

@@ -8,6 +8,7 @@ import { dedupeIdsOf, duplicateOf } from "../sql/Duplicate.ts"
 import { inheriting } from "../sql/fork.ts"
 import type { Row } from "../sql/Row.ts"
 import { optionalTextOf, wholeOf } from "../sql/Row.ts"
+import { alikeParameters, areAlike, writeAlike } from "./alike.ts"
 import type { Positioned } from "./input.ts"
 import { inOrder, inputOf, questionOf } from "./input.ts"
 import { isPlainCommit, plainValues, writeOnePlain, writePlain } from "./plain.ts"
@@ -25,6 +26,7 @@ export const makeWriter = (sql: SqlClient, schema: string): CommitWriter => {
     plain: writePlain(schema),
     onePlain: writeOnePlain(schema),
     timed: writeTimed(schema),
+    alike: writeAlike(schema),
     explain: explainRefusals(schema),
     forkSource: selectForkSource(schema),
     forkDuplicates: selectForkDuplicates(schema),
@@ -34,11 +36,13 @@ export const makeWriter = (sql: SqlClient, schema: string): CommitWriter => {
   /** Answers how many were stored, and their positions, in one row: a row for each of 500 takes 0.1 ms more to read. */
   const run = (commits: ReadonlyArray<Commit>, ordered: ReadonlyArray<Positioned>) => {
     const [first] = commits
-    if (first === undefined || !commits.every(isTimedCommit))
-      return sql.unsafe<Row>(statements.write, [JSON.stringify(ordered.map(inputOf))])
-    if (!commits.every(isPlainCommit)) return sql.unsafe<Row>(statements.timed, [JSON.stringify(ordered.map(timedValues))])
-    if (commits.length === 1) return sql.unsafe<Row>(statements.onePlain, plainValues([0, first]))
-    return sql.unsafe<Row>(statements.plain, [JSON.stringify(ordered.map(plainValues))])
+    if (first !== undefined && commits.every(isPlainCommit)) {
+      if (commits.length === 1) return sql.unsafe<Row>(statements.onePlain, plainValues([0, first]))
+      return sql.unsafe<Row>(statements.plain, [JSON.stringify(ordered.map(plainValues))])
+    }
+    if (areAlike(commits)) return sql.unsafe<Row>(statements.alike, alikeParameters(ordered))
+    if (commits.every(isTimedCommit)) return sql.unsafe<Row>(statements.timed, [JSON.stringify(ordered.map(timedValues))])
+    return sql.unsafe<Row>(statements.write, [JSON.stringify(ordered.map(inputOf))])
   }
 
   const write = (commits: ReadonlyArray<Commit>, attempts = 1): Effect.Effect<ReadonlyArray<CommitOutcome>, SqlError> => {

@@ -2,12 +2,12 @@
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { InstanceKey, TimerRecord } from "../Commit.ts"
+import type { Commit, InstanceKey, TimerRecord } from "../Commit.ts"
 import { Journal } from "../Journal.ts"
 import type { ClaimRequest, MachineVersions } from "../Timers.ts"
 import { Timers } from "../Timers.ts"
 import type { StoreLayer } from "./StoreHooks.ts"
-import { commit, freshKey } from "./samples.ts"
+import { commit, conflict, event, freshKey, stored } from "./samples.ts"
 
 export const timersConformance = <R = never>(name: string, store: StoreLayer<R>): void =>
   layer(store, { excludeTestServices: true, timeout: "60 seconds" })(`${name}: timers`, (it) => {
@@ -37,6 +37,44 @@ export const timersConformance = <R = never>(name: string, store: StoreLayer<R>)
         assert.deepStrictEqual(yield* timersOf(key), [timer("b", 3, 26), timer("d", 2, 40)])
         yield* journal.commit([commit(key, 4, { clearTimers: "all" })])
         assert.deepStrictEqual(yield* timersOf(key), [])
+      }),
+    )
+
+    it.effect("58 of many alike each ends its own deadline and begins its own, and one that conflicts changes nothing", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const { machine } = yield* freshKey
+        const ids = ["plain", 'quo"ted', "back\\slash", "{1,2}", "NULL", "two words", " ", "é🚀"]
+        const keys = ids.map((id) => ({ machine, id }))
+        for (const key of keys) yield* set(key, [timer("t", 0, 10), timer("other", 0, 20)])
+        const [first] = keys
+        if (first !== undefined) yield* journal.commit([commit(first, 0)])
+        const alike = (expected: number, fields: (index: number) => Partial<Commit>) =>
+          journal.commit(
+            keys.map((key, index) => {
+              const at = 5_000 + index
+              const events = [event(expected + 1, { at, tag: "(t)", body: "{}" })]
+              return commit(key, expected, { at, events, clearTimers: ["t"], ...fields(index) })
+            }),
+          )
+        const others = ids.slice(1)
+        assert.deepStrictEqual(yield* alike(0, () => ({})), [conflict(1), ...others.map(() => stored)])
+        for (const [index, key] of keys.entries()) {
+          const left = index === 0 ? [timer("t", 0, 10), timer("other", 0, 20)] : [timer("other", 0, 20)]
+          assert.deepStrictEqual(yield* timersOf(key), left, key.id)
+        }
+        const anew = yield* alike(1, (index) => ({ setTimers: [timer("t", 2, 100 + index)] }))
+        assert.deepStrictEqual(
+          anew,
+          ids.map(() => stored),
+        )
+        for (const [index, key] of keys.entries()) {
+          assert.deepStrictEqual(yield* timersOf(key), [timer("other", 0, 20), timer("t", 2, 100 + index)], key.id)
+          const last = (yield* journal.events(key, 1, 10)).map(({ sequence, at, tag, body }) => ({ sequence, at, tag, body }))
+          assert.deepStrictEqual(last, [{ sequence: 2, at: 5_000 + index, tag: "(t)", body: "{}" }])
+          const { record } = Option.getOrThrow(yield* journal.open(key))
+          assert.deepInclude(record, { sequence: 2, updatedAt: 5_000 + index, tag: "Moving", status: "running" })
+        }
       }),
     )
 

@@ -16,6 +16,7 @@ import { leading } from "./leading.ts"
 import { lifecycle } from "./lifecycle.ts"
 import { locking } from "./locking.ts"
 import { outages } from "./outages.ts"
+import { overtaking } from "./overtaking.ts"
 import { pruning } from "./pruning.ts"
 import { type EngineKitOptions, makeKit } from "./Rig.ts"
 import { recovering } from "./recovering.ts"
@@ -42,6 +43,7 @@ const topics = [
   conflicting,
   following,
   sweeping,
+  overtaking,
   leading,
   locking,
   versions,
