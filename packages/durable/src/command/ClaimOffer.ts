@@ -1,18 +1,16 @@
 /**
- * A worker that waits for commands lends its next question to whoever stores some in the same process: then they are
- * claimed by the statement that stores them, and begin a round trip and a transaction sooner.
+ * A worker that waits for commands offers to take what somebody is about to store in the same process: then it is claimed by the
+ * statement that stores it, and begins a round trip and a transaction sooner.
  */
 import type { PersistenceFailed } from "@detent/machine"
-import type { Exchange, Want } from "../Commands.ts"
+import type { ClaimedCommand } from "../Commands.ts"
 
 export interface ClaimOffer {
+  readonly queue: string
   readonly worker: string
-  readonly wants: ReadonlyArray<Want>
   readonly claimMillis: number
-  /** The store answered. */
-  readonly taken: (exchange: Exchange) => void
-  /** Nothing was claimed, that is certain. */
-  readonly declined: () => void
-  /** It may have been claimed or not. */
+  /** These are the worker's now; none, where they were not to be claimed at once. */
+  readonly taken: (claimed: ReadonlyArray<ClaimedCommand>) => void
+  /** They may be the worker's or not. */
   readonly unanswered: (error: PersistenceFailed) => void
 }

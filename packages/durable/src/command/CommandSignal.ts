@@ -8,9 +8,12 @@ import type { ClaimOffer } from "./ClaimOffer.ts"
 /** Without queues: in any. */
 export type SignalListener = (queues: ReadonlySet<string> | undefined) => void
 
+/** Undefined where there is no room for all of them. */
+export type CommandTaker = (queue: string, count: number) => ClaimOffer | undefined
+
 export class CommandSignal {
   readonly #listeners = new Set<SignalListener>()
-  readonly #idlers = new Set<(queues: ReadonlySet<string>) => ClaimOffer | undefined>()
+  readonly #takers = new Set<CommandTaker>()
   #outward: SignalListener | undefined
   #listened: (() => void) | undefined
 
@@ -35,17 +38,17 @@ export class CommandSignal {
   }
 
   /** Somebody who has room for commands, and can be given them by whoever stores them. Returns how to end that. */
-  whenStoring(offer: (queues: ReadonlySet<string>) => ClaimOffer | undefined): () => void {
-    this.#idlers.add(offer)
+  whenStoring(taker: CommandTaker): () => void {
+    this.#takers.add(taker)
     return () => {
-      this.#idlers.delete(offer)
+      this.#takers.delete(taker)
     }
   }
 
-  /** Something is about to be stored in these queues: who would claim it with the same statement? */
-  offerFor(queues: ReadonlySet<string>): ClaimOffer | undefined {
-    for (const idler of this.#idlers) {
-      const offer = idler(queues)
+  /** So many commands are about to be stored in a queue: who takes them with the same statement? */
+  offerFor(queue: string, count: number): ClaimOffer | undefined {
+    for (const taker of this.#takers) {
+      const offer = taker(queue, count)
       if (offer !== undefined) return offer
     }
     return undefined

@@ -90,6 +90,12 @@ export class QueueRun {
     this.#asked -= limit
   }
 
+  /** Commands came without a look at what else there is. */
+  given(asking: Asking, commands: ReadonlyArray<Held>) {
+    this.unask(asking)
+    this.waiting.push(...commands)
+  }
+
   get hasRoom(): boolean {
     return this.running.size < this.#config.concurrency
   }

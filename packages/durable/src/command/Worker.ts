@@ -7,12 +7,11 @@ import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Metric from "effect/Metric"
-import type { CommandsService, Exchange, Want } from "../Commands.ts"
+import type { ClaimedCommand, CommandsService, Want } from "../Commands.ts"
 import type { ClaimOffer } from "./ClaimOffer.ts"
 import { commandStoreFailures, commandsRunning } from "./CommandMetrics.ts"
 import type { FindExecutable } from "./Executable.ts"
 import { type Ended, tellFinished } from "./finishing.ts"
-import type { Asking, QueueRun } from "./QueueRun.ts"
 import { Upkeep } from "./Upkeep.ts"
 import type { WorkerConfig } from "./WorkerConfig.ts"
 import { Workload } from "./Workload.ts"
@@ -33,8 +32,8 @@ export class Worker {
   readonly #woken = Latch.makeUnsafe(false)
   /** The store is being asked. One question at a time: with two, each command took 17% more of PostgreSQL's CPU and WAL. */
   #isUnderway = false
-  /** Its next question comes with what somebody else is storing. */
-  #isLent = false
+  /** Somebody is storing commands for it, and has not answered yet. */
+  #isOffering = false
   #failures = 0
   /** After a failure the store is left alone until then. */
   #restUntil = 0
@@ -68,7 +67,7 @@ export class Worker {
     const working = Effect.acquireUseRelease(
       Effect.sync(() => {
         const { signal } = this.#commands
-        return [signal.listen((queues) => this.#announce(queues)), signal.whenStoring((queues) => this.#lend(queues))]
+        return [signal.listen((queues) => this.#announce(queues)), signal.whenStoring((queue, count) => this.#offer(queue, count))]
       }),
       () => Effect.raceFirst(this.#exchangeForever, this.#upkeep.keep),
       (endings) =>
@@ -100,7 +99,7 @@ export class Worker {
   /** Milliseconds until the store should be asked, or 0. Small batches are given a moment to grow. */
   #wait(wants: ReadonlyArray<Want>, now: number): number {
     const { finished, firstFinishedAt, isStopping } = this.#load
-    if (this.#isLent) return Number.POSITIVE_INFINITY
+    if (this.#isOffering) return Number.POSITIVE_INFINITY
     if (now < this.#restUntil) return this.#restUntil - now
     if (this.#isDoubtful || this.#load.isShort(wants) || this.#isFlushUrgent()) return 0
     if (finished.length > 0) return Math.max(0, firstFinishedAt + flushMillis - now)
@@ -126,60 +125,50 @@ export class Worker {
     const validUntil = this.#clock.currentTimeMillisUnsafe() + claimMillis
     return Effect.matchEffect(this.#commands.exchange({ worker: name, finished, wants, claimMillis }), {
       onSuccess: (exchanged) => {
-        this.#take(asking, exchanged, validUntil)
+        this.#failures = 0
+        this.#load.take(asking, exchanged, validUntil)
+        if (exchanged.claimed.length > 0) this.#upkeep.renewBy(validUntil - (claimMillis * 2) / 3)
+        this.#answered()
         return Effect.andThen(tellFinished(finished, exchanged.refused), Metric.update(commandsRunning, this.#load.runningCount))
       },
       onFailure: (error) => {
+        for (const [run, asked] of asking) run.unask(asked)
         this.#load.finished = [...finished, ...this.#load.finished]
-        return this.#doubt(asking, error)
+        this.#isDoubtful = true
+        return this.#failed(error)
       },
     })
   }
 
-  #take(asking: ReadonlyMap<QueueRun, Asking>, exchanged: Exchange, validUntil: number) {
-    this.#failures = 0
-    this.#load.take(asking, exchanged, validUntil)
-    if (exchanged.claimed.length > 0) this.#upkeep.renewBy(validUntil - (this.#config.claimMillis * 2) / 3)
-    this.#answered()
-  }
-
-  #doubt(asking: ReadonlyMap<QueueRun, Asking>, error: PersistenceFailed): Effect.Effect<void> {
-    for (const [run, asked] of asking) run.unask(asked)
-    this.#isDoubtful = true
-    return this.#failed(error)
-  }
-
   /** Only where it would have to be told of them and ask: who is asking already, or has something to store, does so by itself. */
-  #lend(queues: ReadonlySet<string>): ClaimOffer | undefined {
+  #offer(queue: string, count: number): ClaimOffer | undefined {
     const now = this.#clock.currentTimeMillisUnsafe()
     if (this.#isUnderway || this.#isDoubtful || now < this.#restUntil || this.#load.finished.length > 0) return undefined
-    const wants = this.#load.roomIn(queues)
-    if (wants.length === 0) return undefined
+    const give = this.#load.reserve(queue, count)
+    if (give === undefined) return undefined
     const { name: worker, claimMillis } = this.#config
     this.#isUnderway = true
-    this.#isLent = true
-    const asking = this.#load.ask(wants)
-    const giveBack = () => {
-      this.#isLent = false
+    this.#isOffering = true
+    const answered = (claimed: ReadonlyArray<ClaimedCommand>) => {
+      this.#isOffering = false
+      give(claimed, now + claimMillis)
       this.#woken.openUnsafe()
     }
     return {
+      queue,
       worker,
-      wants,
       claimMillis,
-      taken: (exchange) => {
-        giveBack()
-        this.#take(asking, exchange, now + claimMillis)
+      taken: (claimed) => {
+        answered(claimed)
+        this.#answered()
+        if (claimed.length === 0) return
+        this.#upkeep.renewBy(now + claimMillis / 3)
         this.#run(Metric.update(commandsRunning, this.#load.runningCount))
       },
-      declined: () => {
-        giveBack()
-        for (const [run, asked] of asking) run.unask(asked)
-        this.#answered()
-      },
       unanswered: (error) => {
-        giveBack()
-        this.#run(this.#doubt(asking, error))
+        answered([])
+        this.#isDoubtful = true
+        this.#run(this.#failed(error))
       },
     }
   }

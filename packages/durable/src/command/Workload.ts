@@ -74,24 +74,30 @@ export class Workload {
     for (const [name, { run }] of this.#queues) if (queues?.has(name) ?? true) run.heat()
   }
 
-  /** What should be asked for by now. */
   wants(now: number): ReadonlyArray<Want> {
-    return this.#wantsOf((run) => run.wants(now))
-  }
-
-  /** What could be taken of these queues. */
-  roomIn(queues: ReadonlySet<string>): ReadonlyArray<Want> {
-    return this.#wantsOf((run) => (queues.has(run.name) ? run.room : 0))
-  }
-
-  #wantsOf(limitOf: (run: QueueRun) => number): ReadonlyArray<Want> {
     if (this.isStopping) return []
     const wants: Array<Want> = []
     for (const { run, finders } of this.#queues.values()) {
-      const limit = finders.size === 0 ? 0 : limitOf(run)
+      const limit = finders.size === 0 ? 0 : run.wants(now)
       if (limit > 0) wants.push({ queue: run.name, limit })
     }
     return wants
+  }
+
+  /** Keeps room for so many of a queue, and tells how they are given to it; undefined where there is none. */
+  reserve(queue: string, count: number): ((commands: ReadonlyArray<ClaimedCommand>, validUntil: number) => void) | undefined {
+    const served = this.#queues.get(queue)
+    if (this.isStopping || served === undefined || served.finders.size === 0 || served.run.room < count) return undefined
+    const { run } = served
+    const asking = run.ask(count)
+    return (commands, validUntil) => {
+      run.given(
+        asking,
+        commands.map((command) => ({ ...command, validUntil })),
+      )
+      if (this.isStopping) this.handBackWaiting()
+      else this.#pump(run)
+    }
   }
 
   /** Whether it is running out of commands of one of these queues. */

@@ -2,7 +2,7 @@
 import type * as PgClient from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type { CommandsService, Exchange, ExchangeRequest, Want } from "../Commands.ts"
+import type { CommandsService, Exchange, ExchangeRequest } from "../Commands.ts"
 import { CommandSignal } from "../command/CommandSignal.ts"
 import { anyMachine, persisting } from "../StoreFailure.ts"
 import { byTurn, claimedCommandOf, finishedRow } from "../sql/CommandRows.ts"
@@ -11,8 +11,8 @@ import { enqueueing } from "../sql/enqueueing.ts"
 import type { Row } from "../sql/Row.ts"
 import { textOf, wholeOf } from "../sql/Row.ts"
 import { sqlCommands } from "../sql/SqlCommands.ts"
-import { enqueueAndExchange, insertCommands } from "./enqueueFunction.ts"
 import { withRounds } from "./exchangeFunction.ts"
+import { insertCommands, insertForWorker } from "./insertCommands.ts"
 import { notices } from "./notices.ts"
 
 export const postgresCommands = (
@@ -25,8 +25,8 @@ export const postgresCommands = (
     const signal = new CommandSignal()
     const told = yield* notices(sql, client, `${schema}_commands`, signal)
     const statements = {
-      insert: insertCommands(schema, "$1::jsonb", "stored.id as number, stored.key"),
-      insertAndClaim: callEnqueueAndExchange(schema),
+      insert: insertCommands(schema),
+      insertForWorker: insertForWorker(schema),
       find: findCommands(schema),
       exchange: callExchange(schema),
     }
@@ -36,16 +36,18 @@ export const postgresCommands = (
         insert: (rows) => sql.unsafe<Row>(statements.insert, [rows]),
         find: (keys) => sql.unsafe<Row>(statements.find, [keys]),
       },
-      claimingInsert: (rows, { worker, wants, claimMillis }) =>
-        Effect.map(sql.unsafe<Row>(statements.insertAndClaim, [rows, worker, wantRows(wants), Math.ceil(claimMillis)]), (answers) => ({
-          inserted: answers.filter((row) => textOf(row, "kind") === "enqueued"),
-          exchange: exchanged(answers),
-        })),
+      insertForWorker: (rows, { queue, worker, claimMillis }) =>
+        sql.unsafe<Row>(statements.insertForWorker, [rows, queue, worker, Math.ceil(claimMillis)]),
       signal,
       tellOnCommit: told,
     })
     const exchange = ({ worker, finished, wants, claimMillis }: ExchangeRequest) =>
-      sql.unsafe<Row>(statements.exchange, [worker, JSON.stringify(finished.map(finishedRow)), wantRows(wants), Math.ceil(claimMillis)])
+      sql.unsafe<Row>(statements.exchange, [
+        worker,
+        JSON.stringify(finished.map(finishedRow)),
+        JSON.stringify(wants.map(({ queue, limit }) => [queue, limit])),
+        Math.ceil(claimMillis),
+      ])
     return {
       ...sqlCommands(dialect),
       isShared: true,
@@ -54,8 +56,6 @@ export const postgresCommands = (
       exchange: (request) => persisting("exchange commands", anyMachine)(Effect.map(exchange(request), exchanged)),
     }
   })
-
-const wantRows = (wants: ReadonlyArray<Want>): string => JSON.stringify(wants.map(({ queue, limit }) => [queue, limit]))
 
 const exchanged = (rows: ReadonlyArray<Row>): Exchange => {
   const claimed: Array<ReturnType<typeof claimedCommandOf>> = []
@@ -67,15 +67,12 @@ const exchanged = (rows: ReadonlyArray<Row>): Exchange => {
     if (kind === "claimed") claimed.push(claimedCommandOf(row))
     else if (kind === "refused") refused.push(wholeOf(row, "number"))
     else if (kind === "busy") busy.add(textOf(row, "queue"))
-    else if (kind === "next") next.set(textOf(row, "queue"), wholeOf(row, "number"))
+    else next.set(textOf(row, "queue"), wholeOf(row, "number"))
   }
   return { claimed: claimed.sort(byTurn), refused, next, busy }
 }
 
 const callExchange = (schema: string): string => `select * from ${schema}.${withRounds.name}($1::text, $2::jsonb, $3::jsonb, $4::bigint)`
-
-const callEnqueueAndExchange = (schema: string): string =>
-  `select * from ${schema}.${enqueueAndExchange}($1::jsonb, $2::text, $3::jsonb, $4::bigint)`
 
 /** Keys. */
 const findCommands = (schema: string): string => `

@@ -7,7 +7,6 @@ import { migrating } from "../sql/migrating.ts"
 import { initial } from "./migrations/0001_initial.ts"
 import { commands } from "./migrations/0002_commands.ts"
 import { rounds } from "./migrations/0003_rounds.ts"
-import { enqueueing } from "./migrations/0004_enqueueing.ts"
 
 /** The key of the advisory lock: "detent" in ASCII. */
 const lockKey = 0x646574656e74
@@ -41,5 +40,4 @@ export const migrate = (schema: string) =>
     "0001_initial": initial(schema),
     "0002_commands": commands(schema),
     "0003_rounds": rounds(schema),
-    "0004_enqueueing": enqueueing(schema),
   })

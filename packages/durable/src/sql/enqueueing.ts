@@ -9,13 +9,13 @@ import type { CommandSignal } from "../command/CommandSignal.ts"
 import { Enqueuer } from "../command/Enqueuer.ts"
 import { anyMachine, persisting } from "../StoreFailure.ts"
 import { type EnqueueStatements, enqueueBatch, writeCommands } from "./enqueueBatch.ts"
-import { type ClaimingInsert, enqueueClaiming } from "./enqueueClaiming.ts"
+import { enqueueForWorker, type InsertForWorker } from "./enqueueForWorker.ts"
 
 export interface Enqueueing {
   readonly sql: SqlClient
   readonly statements: EnqueueStatements
   /** Where what is stored can be claimed by the same statement. */
-  readonly claimingInsert?: ClaimingInsert
+  readonly insertForWorker?: InsertForWorker
   readonly signal: CommandSignal
   /** Tells workers of what the caller's transaction stored, once that is committed. */
   readonly tellOnCommit: (queues: ReadonlySet<string>) => Effect.Effect<unknown, unknown>
@@ -24,7 +24,7 @@ export interface Enqueueing {
 export const enqueueing = ({
   sql,
   statements,
-  claimingInsert,
+  insertForWorker,
   signal,
   tellOnCommit,
 }: Enqueueing): Effect.Effect<CommandsService["enqueue"]> =>
@@ -33,10 +33,10 @@ export const enqueueing = ({
     const outside = Context.omit(sql.transactionService)(context as Context.Context<unknown>) as Context.Context<never>
     const enqueuer = new Enqueuer({
       write: (commands) => {
-        const offer = claimingInsert === undefined ? undefined : signal.offerFor(new Set(commands.map(({ queue }) => queue)))
-        if (claimingInsert === undefined || offer === undefined)
+        const offer = insertForWorker === undefined ? undefined : offerFor(signal, commands)
+        if (insertForWorker === undefined || offer === undefined)
           return Effect.map(enqueueBatch(statements, commands), (outcomes) => ({ outcomes, claimed: new Set() }))
-        return enqueueClaiming(statements, claimingInsert, offer, commands)
+        return enqueueForWorker(statements, insertForWorker, offer, commands)
       },
       run: Effect.runForkWith(outside),
       signal,
@@ -58,3 +58,9 @@ export const enqueueing = ({
       ),
     )
   })
+
+/** A worker for commands of one queue; those of several are told as usual. */
+const offerFor = (signal: CommandSignal, commands: ReadonlyArray<NewCommand>) => {
+  const queue = commands[0]?.queue
+  return queue === undefined || commands.some((command) => command.queue !== queue) ? undefined : signal.offerFor(queue, commands.length)
+}

@@ -8,7 +8,6 @@ import { SqlClient } from "effect/unstable/sql/SqlClient"
 import { Commands } from "../../src/Commands.ts"
 import * as Queues from "../../src/command/Queues.ts"
 import * as PostgresStore from "../../src/PostgresStore.ts"
-import { enqueueAndExchange } from "../../src/postgres/enqueueFunction.ts"
 import { command, eventually, stored } from "../../src/testing/command/CommandKit.ts"
 import { jobs, onStore, startWorker } from "../../src/testing/command/Working.ts"
 import { freshDatabase } from "../support/Postgres.ts"
@@ -82,25 +81,10 @@ describe("a command enqueued where a worker waits", () => {
         // One that still waits to hear that the job before is stored asks by itself. Not every time.
         assert.isBelow(announcements(), 5)
         assert.strictEqual(questions() - before, announcements())
-        assert.strictEqual((yield* stored("key 5")).attempts, 1)
-      }),
-    ),
-  )
-
-  it.live("is as safe as any other when the caller hears of it: its transaction waits for the disk", () =>
-    withWorker(() =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient
-        const rows = JSON.stringify([["safe", "other", "slot", "{}", null, null, 0, 0, null, 0]])
-        const inside = Effect.gen(function* () {
-          const answers = yield* sql.unsafe<{ readonly kind: string }>(
-            `select kind from detent.${enqueueAndExchange}($1::jsonb, 'me', '[["other",1]]'::jsonb, 1000)`,
-            [rows],
-          )
-          const [setting] = yield* sql<{ readonly value: string }>`select current_setting('synchronous_commit') as value`
-          return { kinds: answers.map(({ kind }) => kind), value: setting?.value }
-        })
-        assert.deepStrictEqual(yield* sql.withTransaction(inside), { kinds: ["enqueued", "claimed"], value: "on" })
+        const { attempts, worker, claimedUntil, finishedAt } = yield* stored("key 5")
+        assert.deepStrictEqual({ attempts, claimedUntil }, { attempts: 1, claimedUntil: undefined })
+        assert.isDefined(worker)
+        assert.isDefined(finishedAt)
       }),
     ),
   )
@@ -129,6 +113,18 @@ describe("a command enqueued where a worker waits", () => {
     ),
   )
 
+  it.live("is left behind others that are to be claimed first", () =>
+    withWorker(({ executed }) =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        yield* sql`insert into detent.commands (key, queue, slot, parameters, sequence, run_at, enqueued_at)
+          values ('first', 'jobs', 'jobs', '{"name":"first"}', -1, 0, 0)`
+        yield* queue.enqueue({ name: "second" })
+        assert.deepStrictEqual(yield* executed(2), ["first", "second"])
+      }),
+    ),
+  )
+
   it.live("that the database cannot take leaves the others and the worker unharmed", () =>
     withWorker(({ executed }) =>
       Effect.gen(function* () {
@@ -151,30 +147,27 @@ describe("a command enqueued where a worker waits", () => {
     withWorker(({ executed }) =>
       Effect.gen(function* () {
         const sql = yield* SqlClient
-        // With a limit the claim waits for whoever has the row of the queue.
-        yield* Queues.limit("jobs", { concurrency: 3 })
+        // Whoever brings a key waits for whoever has just stored it.
         const locked = yield* Deferred.make<void>()
         const released = yield* Deferred.make<void>()
-        const holder = yield* Effect.forkChild(
-          sql.withTransaction(
-            Effect.gen(function* () {
-              yield* sql`select name from detent.queues where name = 'jobs' for update`
-              yield* Deferred.succeed(locked, undefined)
-              yield* Deferred.await(released)
-            }),
-          ),
-        )
+        const holding = Effect.gen(function* () {
+          yield* queue.enqueue({ name: "cut" }, { key: "cut" })
+          yield* Deferred.succeed(locked, undefined)
+          yield* Deferred.await(released)
+          return yield* Effect.fail("undone")
+        })
+        const holder = yield* Effect.forkChild(Effect.exit(sql.withTransaction(holding)))
         yield* Deferred.await(locked)
         const caller = yield* Effect.forkChild(Effect.exit(queue.enqueue({ name: "cut" }, { key: "cut" })))
         const waiting = sql<{ readonly pid: number }>`
-          select pid from pg_stat_activity where query like ${`%${enqueueAndExchange}(%`} and wait_event_type = 'Lock' and datname = current_database()`
+          select pid from pg_stat_activity where query like '%claimable%' and wait_event_type = 'Lock' and datname = current_database()`
         const [{ pid } = { pid: 0 }] = yield* eventually(waiting, (rows) => rows.length === 1)
         yield* sql`select pg_terminate_backend(${pid})::text`
         assert.strictEqual((yield* Fiber.join(caller))._tag, "Failure")
         yield* Deferred.succeed(released, undefined)
         yield* Fiber.join(holder)
         assert.strictEqual((yield* Effect.flatMap(Commands, (commands) => commands.get("cut")))._tag, "None")
-        yield* queue.enqueue({ name: "next" })
+        yield* queue.enqueue({ name: "next" }, { key: "cut" })
         assert.deepStrictEqual(yield* executed(1), ["next"])
       }),
     ),

@@ -1,0 +1,48 @@
+/** How commands are stored that were enqueued by hand. Both statements answer what is new, `(number, key)`. */
+
+/** Rows: key, queue, slot, parameters, machine, id, priority, ordered, time, delay. */
+const input = (schema: string): string => `
+  input as materialized (
+    select c, moment, instance, run_at, run_at > moment as waits
+    from (
+      select c, moment, coalesce((c ->> 8)::bigint, moment + (c ->> 9)::bigint) as run_at,
+        case when c ->> 4 is not null then (select i.instance from ${schema}.instances i where i.machine = c ->> 4 and i.id = c ->> 5) end as instance
+      from (select c, (extract(epoch from clock_timestamp()) * 1000)::bigint as moment from jsonb_array_elements($1::jsonb) c) given
+    ) placed
+    where c ->> 4 is null or instance is not null
+  )`
+
+const columns = "key, queue, slot, parameters, instance, sequence, priority, ordered, run_at, waits, enqueued_at"
+
+const values = "c ->> 0, c ->> 1, c ->> 2, c ->> 3, instance, -1, (c ->> 6)::integer, (c ->> 7)::integer = 1, run_at, waits, moment"
+
+export const insertCommands = (schema: string): string => `
+  with ${input(schema)}
+  insert into ${schema}.commands as stored (${columns})
+  select ${values} from input
+  on conflict (key) do nothing
+  returning stored.id as number, stored.key`
+
+/**
+ * The same for one queue, whose commands a worker has room for: they are claimed as they are stored, one round trip and one
+ * transaction sooner. Not where anything else is to be claimed first, and not where the queue has limits, which only a look at
+ * all that is executed can obey; then they are stored as any others. Answers also `claims` and when they were enqueued.
+ */
+export const insertForWorker = (schema: string): string => `
+  with ${input(schema)}, claimable as materialized (
+    select not exists (
+        select from ${schema}.queues q where q.name = $2::text and (q.paused or q.concurrency is not null or q.rate_limit is not null)
+      ) and not exists (
+        select from ${schema}.commands c
+        where c.queue = $2::text and c.finished_at is null and not c.waits
+          and (c.status = 'pending' or c.claimed_until <= (extract(epoch from clock_timestamp()) * 1000)::bigint)
+      ) as at_once
+  ), placed as (
+    select *, at_once and not waits and (c ->> 7)::integer = 0 as claimed from input cross join claimable
+  )
+  insert into ${schema}.commands as stored (${columns}, status, attempts, claims, claimed_by, claimed_until)
+  select ${values}, case when claimed then 'processing' else 'pending' end, claimed::integer, claimed::integer,
+    case when claimed then $3::text end, case when claimed then moment + $4::bigint end
+  from placed
+  on conflict (key) do nothing
+  returning stored.id as number, stored.key, stored.claims, stored.enqueued_at`

@@ -1,0 +1,65 @@
+/** Enqueues a batch of commands for a worker that waits for them, in one statement. */
+import { PersistenceFailed } from "@detent/machine"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
+import type { ClaimedCommand, NewCommand } from "../Commands.ts"
+import type { ClaimOffer } from "../command/ClaimOffer.ts"
+import type { Stored } from "../command/Enqueuer.ts"
+import { anyMachine, isContentProblem, isUndone } from "../StoreFailure.ts"
+import { byTurn } from "./CommandRows.ts"
+import { type EnqueueStatements, enqueueBatch } from "./enqueueBatch.ts"
+import type { Row } from "./Row.ts"
+import { textOf, wholeOf } from "./Row.ts"
+
+/** Rows as JSON. Answers as `insert` does, and of each how often it is claimed and when it was enqueued. */
+export type InsertForWorker = (rows: string, offer: ClaimOffer) => Effect.Effect<ReadonlyArray<Row>, SqlError>
+
+export const enqueueForWorker = (
+  statements: EnqueueStatements,
+  insertForWorker: InsertForWorker,
+  offer: ClaimOffer,
+  commands: ReadonlyArray<NewCommand>,
+): Effect.Effect<Stored, PersistenceFailed> => {
+  const claimed = new Set<number>()
+  let isOpen = true
+  // What is tried again, or one by one, is left to be claimed as usual.
+  const insert = (rows: string) => {
+    if (!isOpen) return statements.insert(rows)
+    isOpen = false
+    const inserting = Effect.map(insertForWorker(rows, offer), (inserted) => ({ inserted, taken: claimedOf(commands, inserted) }))
+    return inserting.pipe(
+      Effect.onExit((exit) => Effect.sync(() => answer(offer, exit))),
+      Effect.map(({ inserted, taken }) => {
+        for (const { number } of taken) claimed.add(number)
+        return inserted
+      }),
+    )
+  }
+  return Effect.map(enqueueBatch({ ...statements, insert }, commands), (outcomes) => ({ outcomes, claimed }))
+}
+
+const claimedOf = (commands: ReadonlyArray<NewCommand>, rows: ReadonlyArray<Row>): ReadonlyArray<ClaimedCommand> => {
+  const taken = new Map(rows.filter((row) => wholeOf(row, "claims") === 1).map((row) => [textOf(row, "key"), row]))
+  const claimed: Array<ClaimedCommand> = []
+  for (const { key, queue, slot, parameters, instance, priority } of commands) {
+    const row = taken.get(key)
+    if (row === undefined) continue
+    // A key that is brought twice is the first one.
+    taken.delete(key)
+    const enqueuedAt = wholeOf(row, "enqueued_at")
+    const number = wholeOf(row, "number")
+    claimed.push({ number, claim: 1, key, queue, slot, parameters, instance, sequence: -1, priority, attempts: 1, round: 0, enqueuedAt })
+  }
+  return claimed.sort(byTurn)
+}
+
+/** A worker that is not told would wait for ever. */
+const answer = (offer: ClaimOffer, exit: Exit.Exit<{ readonly taken: ReadonlyArray<ClaimedCommand> }, SqlError>) => {
+  if (Exit.isSuccess(exit)) return offer.taken(exit.value.taken)
+  const error = Cause.squash(exit.cause)
+  // What the database refused or undid was not claimed either.
+  if (isSqlError(error) && (isContentProblem(error) || isUndone(error))) return offer.taken([])
+  offer.unanswered(new PersistenceFailed({ machine: anyMachine.machine, operation: "enqueue for a worker", cause: error }))
+}
