@@ -17,6 +17,8 @@ export interface Running {
 /** A question to the store that is on its way. */
 export interface Asking {
   readonly limit: number
+  /** Somebody said that there is something; otherwise it is only time to look. */
+  readonly isTold: boolean
   readonly announcements: number
 }
 
@@ -29,7 +31,7 @@ interface Answer {
   readonly isBusy: boolean
 }
 
-/** After commands were found, the next look comes soon; then less and less often. */
+/** After commands were found that nobody told of, the next look comes soon; then less and less often. */
 const firstPollMillis = 100
 
 export class QueueRun {
@@ -74,6 +76,11 @@ export class QueueRun {
     return this.#isHot || this.askAt <= now ? this.room : 0
   }
 
+  /** Nothing is known that could be claimed, and it is not time to look. */
+  isQuiet(now: number): boolean {
+    return !this.#isHot && this.askAt > now
+  }
+
   /** How many more it would take. */
   get room(): number {
     return Math.max(0, this.size - this.held - this.#asked)
@@ -82,7 +89,7 @@ export class QueueRun {
   /** So many are asked for from now on. */
   ask(limit: number): Asking {
     this.#asked += limit
-    return { limit, announcements: this.#announcements }
+    return { limit, isTold: this.#isHot, announcements: this.#announcements }
   }
 
   /** There was no answer. */
@@ -117,7 +124,7 @@ export class QueueRun {
     // What was announced since may have been stored after the store looked.
     this.#isHot = isFull || this.#announcements !== asking.announcements
     this.#isBusy = isBusy
-    this.#pollMillis = got > 0 ? firstPollMillis : Math.min(pollMillis, this.#pollMillis * 2)
+    this.#pollMillis = got > 0 && !asking.isTold ? firstPollMillis : Math.min(pollMillis, this.#pollMillis * 2)
     const untilPoll = pollMillis === Number.POSITIVE_INFINITY ? pollMillis : this.#pollMillis
     this.askAt = now + Math.min(untilPoll, Math.max(1, nextMillis ?? Number.POSITIVE_INFINITY))
   }

@@ -84,11 +84,13 @@ export class Workload {
     return wants
   }
 
-  /** Keeps room for so many of a queue, and tells how they are given to it; undefined where there is none. */
+  /** Keeps room for so many of a queue, and tells how they are given to it; undefined where there is none, or others come first. */
   reserve(queue: string, count: number): ((commands: ReadonlyArray<ClaimedCommand>, validUntil: number) => void) | undefined {
     const served = this.#queues.get(queue)
-    if (this.isStopping || served === undefined || served.finders.size === 0 || served.run.room < count) return undefined
+    if (this.isStopping || served === undefined || served.finders.size === 0) return undefined
     const { run } = served
+    // Others may have waited longer, or be more urgent.
+    if (!run.isQuiet(this.#now()) || run.room < count) return undefined
     const asking = run.ask(count)
     return (commands, validUntil) => {
       run.given(

@@ -25,18 +25,17 @@ export const insertCommands = (schema: string): string => `
 
 /**
  * The same for one queue, whose commands a worker has room for: they are claimed as they are stored, one round trip and one
- * transaction sooner. Not where anything else is to be claimed first, and not where the queue has limits, which only a look at
- * all that is executed can obey; then they are stored as any others. Answers also `claims` and when they were enqueued.
+ * transaction sooner. Not where the queue is paused or has limits, which only a look at all that is executed can obey; then they
+ * are stored as any others. Answers also `claims` and when they were enqueued.
+ *
+ * Whether there are others to be claimed is not looked for: the worker has found none, and the index has to be read through all
+ * that was finished since the last vacuum. With 200,000 of these a start took 4.7 ms instead of 3.
  */
 export const insertForWorker = (schema: string): string => `
   with ${input(schema)}, claimable as materialized (
     select not exists (
-        select from ${schema}.queues q where q.name = $2::text and (q.paused or q.concurrency is not null or q.rate_limit is not null)
-      ) and not exists (
-        select from ${schema}.commands c
-        where c.queue = $2::text and c.finished_at is null and not c.waits
-          and (c.status = 'pending' or c.claimed_until <= (extract(epoch from clock_timestamp()) * 1000)::bigint)
-      ) as at_once
+      select from ${schema}.queues q where q.name = $2::text and (q.paused or q.concurrency is not null or q.rate_limit is not null)
+    ) as at_once
   ), placed as (
     select *, at_once and not waits and (c ->> 7)::integer = 0 as claimed from input cross join claimable
   )

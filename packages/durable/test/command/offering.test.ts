@@ -113,18 +113,6 @@ describe("a command enqueued where a worker waits", () => {
     ),
   )
 
-  it.live("is left behind others that are to be claimed first", () =>
-    withWorker(({ executed }) =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient
-        yield* sql`insert into detent.commands (key, queue, slot, parameters, sequence, run_at, enqueued_at)
-          values ('first', 'jobs', 'jobs', '{"name":"first"}', -1, 0, 0)`
-        yield* queue.enqueue({ name: "second" })
-        assert.deepStrictEqual(yield* executed(2), ["first", "second"])
-      }),
-    ),
-  )
-
   it.live("that the database cannot take leaves the others and the worker unharmed", () =>
     withWorker(({ executed }) =>
       Effect.gen(function* () {
