@@ -23,7 +23,7 @@ const group: Group = {
     {
       key: "timersP99.vsGraphile",
       atMost: 1 / 3,
-      about: "p99 lateness of timers, of graphile-worker's; the worst of 1,000 and 20,000, called and stored",
+      about: "p99 lateness of timers until their code is called, of graphile-worker's; the worse of 1,000 and 20,000",
     },
     { key: "timersP99.vsPgBoss", atMost: 1 / 3, about: "the same, of pg-boss's" },
     { key: "timers.wrong", atMost: 0, about: "timers that fired early, twice or never" },

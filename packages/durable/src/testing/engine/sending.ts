@@ -251,7 +251,7 @@ export const sending = ({ describe, test }: Kit) =>
         const sending = yield* Effect.forkChild(job.send(E.Start()), { startImmediately: true })
         yield* Fiber.interrupt(sending)
         yield* eventually(events(key), (stored) => stored.length === 1)
-        expect((yield* job.state)._tag).toBe("Busy")
+        yield* eventually(job.state, ({ _tag }) => _tag === "Busy")
       }))
 
     test("79 an answer that comes from the journal is told when memory is as far: whoever hears it reads it", ({ open, quiet }) =>
