@@ -15,13 +15,13 @@ import { AlreadyUploaded, BatchExists, BatchNotFound, BatchNotRetryable, ItemNot
 import { newBatch, type UploadBatch } from "./batch/UploadBatch.ts"
 import { inspect, md5Of } from "./file/FileInspection.ts"
 import { receive } from "./Receive.ts"
+import type { Uploading } from "./stages/Uploading.ts"
 import { claimBatch, findBatch, findByHash } from "./store/Batches.ts"
 import { replaceContent } from "./store/Entries.ts"
 import { findItem, searchItems } from "./store/Items.ts"
 import type { BatchRow } from "./store/Rows.ts"
 import { batchPage, entryPage } from "./UploadLists.ts"
 import type { StartError, StartOptions, UploadsService } from "./Uploads.ts"
-import type { Uploading } from "./work/Uploading.ts"
 
 type BatchWorkflow = EntityWorkflow.EntityWorkflow<UploadBatch, string, string, never>
 type BatchState = EntityState<string, UploadBatch>

@@ -29,12 +29,12 @@ import type { FileProblem } from "./file/FileProblem.ts"
 import { defaultLimits, type UploadLimits } from "./file/UploadLimits.ts"
 import { loadItemWorkflow } from "./item/HNItemWorkflow.ts"
 import type { ItemCheck } from "./item/ReadItem.ts"
+import { makeBatchWork } from "./stages/makeBatchWork.ts"
+import type { Uploading } from "./stages/Uploading.ts"
 import type { ItemPage, ItemQuery, StoredItem } from "./store/Items.ts"
 import { UploadStore } from "./store/UploadStore.ts"
 import type { BatchPage, EntryPage, EntryQuery } from "./UploadLists.ts"
 import { UploadService } from "./UploadService.ts"
-import { makeBatchWork } from "./work/makeBatchWork.ts"
-import type { Uploading } from "./work/Uploading.ts"
 
 export interface UploadsOptions extends Partial<UploadLimits> {
   /** A check of your own on every item that is otherwise fine; what it returns is why the item is refused. */
