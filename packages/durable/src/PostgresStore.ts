@@ -19,6 +19,7 @@ import { Leases } from "./Leases.ts"
 import { migrate } from "./postgres/migrate.ts"
 import { explainPostgres } from "./postgres/opening.ts"
 import { postgresCommands } from "./postgres/PostgresCommands.ts"
+import { readEvents } from "./postgres/readEvents.ts"
 import { makeWriter } from "./postgres/writeCommits.ts"
 import { persisting } from "./StoreFailure.ts"
 import { explaining, type StoreOpenError } from "./StoreNotOpened.ts"
@@ -77,7 +78,7 @@ export const layerSql = ({
       const client = Option.getOrUndefined(yield* Effect.serviceOption(PgClient.PgClient))
       const commands = yield* postgresCommands(dialect, schema, client)
       return Context.make(Journal, {
-        ...sqlJournal(dialect),
+        ...sqlJournal(dialect, readEvents(dialect)),
         writers: 2,
         commit: (commits) => commitBatch(writer.write, commits),
         fork: (from, through, to) => {
@@ -101,6 +102,7 @@ const postgresDialect = (sql: SqlClient, schema: string): Dialect => ({
   keys: (json) => sql`(select value ->> 0 as machine, value ->> 1 as id from jsonb_array_elements(${json}::jsonb))`,
   claims: (json) =>
     sql`(select (value ->> 0)::bigint as number, (value ->> 1)::integer as claim from jsonb_array_elements(${json}::jsonb))`,
+  within: (after, through) => sql`sequence > ${after} and sequence <= ${through}`,
   timersOfInstance: sql.literal(`(
     select coalesce(jsonb_agg(jsonb_build_object('name', t.name, 'entry', t.entry, 'due', t.due)), '[]')::text
     from ${schema}.timers t where t.instance = i.instance and not t.dead

@@ -25,6 +25,8 @@ import { sqlLeases } from "./sql/SqlLeases.ts"
 import { sqlTimers } from "./sql/SqlTimers.ts"
 import { migrate } from "./sqlite/migrate.ts"
 import { explainSqlite, isBusy, makeFolder } from "./sqlite/opening.ts"
+import { RowKeys } from "./sqlite/RowKeys.ts"
+import { readEvents, within } from "./sqlite/readEvents.ts"
 import { sqliteCommands } from "./sqlite/SqliteCommands.ts"
 import { transaction } from "./sqlite/transaction.ts"
 import { writeCommits, writeFork } from "./sqlite/writeCommits.ts"
@@ -65,13 +67,14 @@ export const layerSql: Layer.Layer<Journal | Timers | Leases | Commands, Migrati
       yield* sql`pragma busy_timeout = 5000`
       yield* migrate
       const commands = yield* sqliteCommands(dialect)
+      const keys = new RowKeys()
       return Context.make(Journal, {
-        ...sqlJournal(dialect),
-        commit: (commits) => commitBatch((batch) => transaction(sql, (run) => writeCommits(run, batch)), commits),
+        ...sqlJournal(dialect, readEvents(dialect)),
+        commit: (commits) => commitBatch((batch) => transaction(sql, (run) => writeCommits(run, keys, batch)), commits),
         fork: (from, through, to) => {
           const refused = checkCommits([to]).refused.get(0)
           if (refused !== undefined) return Effect.succeed(refused)
-          return persisting("fork", to)(transaction(sql, (run) => writeFork(run, from, through, to)))
+          return persisting("fork", to)(transaction(sql, (run) => writeFork(run, keys, from, through, to)))
         },
       }).pipe(Context.add(Timers, sqlTimers(dialect)), Context.add(Leases, sqlLeases(dialect)), Context.add(Commands, commands))
     }),
@@ -103,6 +106,7 @@ const sqliteDialect = (sql: SqlClient): Dialect => ({
   now: Effect.map(Clock.currentTimeMillis, (now) => sql`${Math.floor(now)}`),
   keys: (json) => sql`(select value ->> 0 as machine, value ->> 1 as id from json_each(${json}))`,
   claims: (json) => sql`(select value ->> 0 as number, value ->> 1 as claim from json_each(${json}))`,
+  within: within(sql),
   timersOfInstance: sql.literal(`(
     select json_group_array(json_object('name', t.name, 'entry', t.entry, 'due', t.due))
     from detent_timers t where t.instance = i.instance and not t.dead

@@ -158,12 +158,14 @@ describe("SQLite file", () => {
 const faulty = (sql: SqlClient, faults: { after: number }): SqlClient => {
   const problem = new SqlError({ reason: new UnknownError({ cause: new Error("the disk is gone"), operation: "execute" }) })
   let run = 0
+  const fails = (statement: string) => statement !== "rollback" && run++ === faults.after
   const reserve = Effect.map(sql.reserve, (connection) => {
     run = 0
     return {
       ...connection,
-      execute: (...call: Parameters<typeof connection.execute>) =>
-        call[0] !== "rollback" && run++ === faults.after ? Effect.fail(problem) : connection.execute(...call),
+      execute: (...call: Parameters<typeof connection.execute>) => (fails(call[0]) ? Effect.fail(problem) : connection.execute(...call)),
+      executeRaw: (...call: Parameters<typeof connection.executeRaw>) =>
+        fails(call[0]) ? Effect.fail(problem) : connection.executeRaw(...call),
     }
   })
   const client: SqlClient = new Proxy(sql, {

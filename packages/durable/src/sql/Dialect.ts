@@ -1,6 +1,6 @@
 /**
  * Where SQLite and PostgreSQL differ in what is otherwise the same SQL: names of tables, the clock that counts, JSON.
- * Statements whose shape decides the speed of a database (commit, fork) are not shared; see sqlite/ and postgres/.
+ * Statements whose shape decides the speed of a database (commit, fork, reading events) are not shared; see sqlite/ and postgres/.
  */
 import type * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
@@ -22,6 +22,8 @@ export interface Dialect {
   readonly keys: (json: string) => Fragment
   /** JSON `[[number, claim], ...]` as rows `(number, claim)`. */
   readonly claims: (json: string) => Fragment
+  /** Of events: after one sequence number and through another. */
+  readonly within: (after: number, through: number) => Fragment
   /** The live timers of the instance `i` as one JSON text. */
   readonly timersOfInstance: Fragment
   /** Passes over rows that another transaction is about to change. SQLite has only one writer. */

@@ -7,6 +7,7 @@ import { migrating } from "../sql/migrating.ts"
 import { initial } from "./migrations/0001_initial.ts"
 import { commands } from "./migrations/0002_commands.ts"
 import { rounds } from "./migrations/0003_rounds.ts"
+import { blocks } from "./migrations/0004_blocks.ts"
 
 /** The migrations of one part of the package, in a table of their own: nobody gets tables of what is not used. */
 export const migrateTables = (
@@ -32,4 +33,5 @@ export const migrate = migrateTables("detent_migrations", {
   "0001_initial": initial,
   "0002_commands": commands,
   "0003_rounds": rounds,
+  "0004_blocks": blocks,
 })

@@ -1,6 +1,6 @@
 /**
- * The statements of a commit. One row each: prepared, they take 12 µs of CPU per event in transactions of 50 through Effect SQL
- * and 6 µs in those of 500, where all rows of a transaction as one JSON parameter take 20 µs and 7 µs.
+ * The statements of a commit. One row each: in transactions of 50, an event and its instance take 6.6 µs of CPU through the bare
+ * driver, 5.8 µs with many rows in a statement, and 13 µs with all of them as one JSON parameter.
  */
 
 /** Sequence, at, tag, status, reason, version, resident, machine, id, expected. */
@@ -10,9 +10,15 @@ export const updateInstance = `
   where machine = ? and id = ? and sequence = ?
   returning instance`
 
-/** Machine, id, sequence, started at, updated at, tag, status, reason, version, resident, origin. */
+/** The same for an instance whose row key is known, which goes before machine. */
+export const updateRow = `
+  update detent_instances
+  set sequence = ?, updated_at = ?, tag = ?, status = ?, reason = ?, version = ?, resident = ?
+  where instance = ? and machine = ? and id = ? and sequence = ?`
+
+/** Sequence, at, tag, status, reason, version, resident, machine, id, started at, origin. */
 export const insertInstance = `
-  insert into detent_instances (machine, id, sequence, started_at, updated_at, tag, status, reason, version, resident, origin)
+  insert into detent_instances (sequence, updated_at, tag, status, reason, version, resident, machine, id, started_at, origin)
   values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   on conflict (machine, id) do nothing
   returning instance`
@@ -69,9 +75,11 @@ export const selectForkDuplicates = `
   from json_each(?) d cross join detent_events e on e.instance = ? and e.dedupe_id = d.value and e.sequence <= ?
   order by d.key`
 
-/** Parameters: machine and id of the fork, source, sequence number. */
+/** Parameters: sequence number, machine and id of the fork, source, sequence number. */
 export const copyEvents = `
+  with recursive blocks (block) as (select 0 union all select block + 1 from blocks where block < ? >> 5)
   insert into detent_events (instance, sequence, at, tag, body, dedupe_id)
   select i.instance, e.sequence, e.at, e.tag, e.body, e.dedupe_id
   from detent_events e cross join detent_instances i on i.machine = ? and i.id = ?
-  where e.instance = ? and e.sequence <= ?`
+  where e.instance = ? and e.block in (select block from blocks) and e.sequence <= ?
+  order by e.sequence`

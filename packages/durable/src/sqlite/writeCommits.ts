@@ -5,53 +5,84 @@ import type { Commit, CommitOutcome, Fence, InstanceKey } from "../Commit.ts"
 import { dedupeIdsOf, duplicateOf } from "../sql/Duplicate.ts"
 import { inheriting } from "../sql/fork.ts"
 import { wholeOf } from "../sql/Row.ts"
+import type { RowKeys } from "./RowKeys.ts"
 import * as statements from "./statements.ts"
 import type { Run } from "./transaction.ts"
 import { isPlainNew, writeNew } from "./writeNew.ts"
 
-export const writeCommits = (run: Run, commits: ReadonlyArray<Commit>): Effect.Effect<ReadonlyArray<CommitOutcome>, SqlError> =>
+export const writeCommits = (
+  run: Run,
+  keys: RowKeys,
+  commits: ReadonlyArray<Commit>,
+): Effect.Effect<ReadonlyArray<CommitOutcome>, SqlError> =>
   Effect.gen(function* () {
     if (commits.length > 1 && commits.every(isPlainNew)) return yield* writeNew(run, commits, (commit) => conflictOf(run, commit))
     const outcomes: Array<CommitOutcome> = []
-    for (const commit of commits) outcomes.push(yield* writeCommit(run, commit))
+    for (const commit of commits) outcomes.push(yield* writeCommit(run, keys, commit))
     return outcomes
   })
 
 /** Copies the journal of one instance up to a sequence number to a new one. */
-export const writeFork = (run: Run, from: InstanceKey, through: number, to: Commit): Effect.Effect<CommitOutcome, SqlError> =>
+export const writeFork = (
+  run: Run,
+  keys: RowKeys,
+  from: InstanceKey,
+  through: number,
+  to: Commit,
+): Effect.Effect<CommitOutcome, SqlError> =>
   Effect.gen(function* () {
     const [source] = yield* run(statements.selectForkSource, [through, from.machine, from.id])
     if (source === undefined) return { _tag: "Conflict", actual: -1 }
     const instance = wholeOf(source, "instance")
     const [duplicate] = yield* run(statements.selectForkDuplicates, [JSON.stringify(dedupeIdsOf(to)), instance, through])
     if (duplicate !== undefined) return duplicateOf(duplicate)
-    const outcome = yield* writeCommit(run, inheriting(to, source))
-    if (outcome._tag === "Stored") yield* run(statements.copyEvents, [to.machine, to.id, instance, through])
+    const outcome = yield* writeCommit(run, keys, inheriting(to, source))
+    if (outcome._tag === "Stored") yield* run(statements.copyEvents, [through, to.machine, to.id, instance, through])
     return outcome
   })
 
 const stored: CommitOutcome = { _tag: "Stored" }
 
-const writeCommit = (run: Run, commit: Commit): Effect.Effect<CommitOutcome, SqlError> =>
+const writeCommit = (run: Run, keys: RowKeys, commit: Commit): Effect.Effect<CommitOutcome, SqlError> =>
   Effect.gen(function* () {
     const fenced = commit.fence === undefined ? undefined : yield* findFenced(run, commit.fence)
     if (fenced !== undefined) return fenced
     const duplicate = yield* findDuplicate(run, commit)
     if (duplicate !== undefined) return duplicate
-    const [written] = yield* writeInstance(run, commit)
-    if (written === undefined) return yield* conflictOf(run, commit)
-    for (const [statement, parameters] of partsOf(wholeOf(written, "instance"), commit)) yield* run(statement, parameters)
+    const instance = yield* writeInstance(run, keys, commit)
+    if (instance === undefined) return yield* conflictOf(run, commit)
+    for (const [statement, parameters] of partsOf(instance, commit)) yield* run(statement, parameters)
     return stored
   })
 
 /** Answers the row's key if the expected sequence was right. */
-const writeInstance = (run: Run, { expected, machine, id, sequence, at, summary, origin }: Commit) => {
-  const { tag, status, version } = summary
-  const reason = summary.reason ?? null
-  const resident = summary.resident ? 1 : 0
-  return expected < 0
-    ? run(statements.insertInstance, [machine, id, sequence, at, at, tag, status, reason, version, resident, origin ?? null])
-    : run(statements.updateInstance, [sequence, at, tag, status, reason, version, resident, machine, id, expected])
+const writeInstance = (run: Run, keys: RowKeys, commit: Commit): Effect.Effect<number | undefined, SqlError> => {
+  const known = commit.expected < 0 ? undefined : keys.get(commit)
+  if (known === undefined) return writeNamed(run, keys, commit)
+  const parameters = [...valuesOf(commit), known, commit.machine, commit.id, commit.expected]
+  return Effect.flatMap(run.changes(statements.updateRow, parameters), (changes) =>
+    changes === 1 ? Effect.succeed(known) : writeNamed(run, keys, commit),
+  )
+}
+
+const writeNamed = (run: Run, keys: RowKeys, commit: Commit): Effect.Effect<number | undefined, SqlError> => {
+  const { expected, machine, id, at, origin } = commit
+  const written =
+    expected < 0
+      ? run(statements.insertInstance, [...valuesOf(commit), machine, id, at, origin ?? null])
+      : run(statements.updateInstance, [...valuesOf(commit), machine, id, expected])
+  return Effect.map(written, ([row]) => {
+    if (row === undefined) return undefined
+    const instance = wholeOf(row, "instance")
+    keys.set(commit, instance)
+    return instance
+  })
+}
+
+/** What every commit writes into the instance's row. */
+const valuesOf = ({ sequence, at, summary }: Commit): ReadonlyArray<string | number | null> => {
+  const { tag, status, reason = null, version, resident } = summary
+  return [sequence, at, tag, status, reason, version, resident ? 1 : 0]
 }
 
 type Part = readonly [statement: string, parameters: Parameters<Run>[1]]

@@ -1,0 +1,12 @@
+/** How the events of instances are read: each database in the way its index is made for. */
+import type * as Effect from "effect/Effect"
+import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { InstanceKey } from "../Commit.ts"
+import type { Row } from "./Row.ts"
+
+export interface EventReading {
+  /** After a sequence number, ascending, at most `limit`. */
+  readonly events: (key: InstanceKey, after: number, limit: number) => Effect.Effect<ReadonlyArray<Row>, SqlError>
+  /** Those after the snapshots of several instances, with `machine` and `id`: ascending, those of one together. */
+  readonly tails: (keys: ReadonlyArray<InstanceKey>) => Effect.Effect<ReadonlyArray<Row>, SqlError>
+}

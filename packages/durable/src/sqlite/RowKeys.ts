@@ -1,0 +1,22 @@
+/**
+ * The row keys of instances that were written to lately. By row key an instance is updated without a look into the index of
+ * names and without asking for the key back. A key may be out of date: whoever uses it compares the name too.
+ */
+import type { InstanceKey } from "../Commit.ts"
+import { instanceName } from "../CommitCheck.ts"
+
+/** About 2 MB. */
+const limit = 20_000
+
+export class RowKeys {
+  readonly #rows = new Map<string, number>()
+
+  get(key: InstanceKey): number | undefined {
+    return this.#rows.get(instanceName(key))
+  }
+
+  set(key: InstanceKey, row: number) {
+    if (this.#rows.size >= limit) this.#rows.clear()
+    this.#rows.set(instanceName(key), row)
+  }
+}

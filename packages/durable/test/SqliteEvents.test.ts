@@ -1,0 +1,167 @@
+/** How SQLite finds events: by blocks of 32 sequence numbers, whatever was pruned in between; and instances by remembered row keys. */
+import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+import type { InstanceKey } from "../src/Commit.ts"
+import { Journal } from "../src/Journal.ts"
+import * as SqliteStore from "../src/SqliteStore.ts"
+import { migrateTables } from "../src/sqlite/migrate.ts"
+import { initial } from "../src/sqlite/migrations/0001_initial.ts"
+import { commands } from "../src/sqlite/migrations/0002_commands.ts"
+import { rounds } from "../src/sqlite/migrations/0003_rounds.ts"
+import { commit, conflict, event, freshKey, snapshot, stored } from "../src/testing/samples.ts"
+import { freshFile, sqliteLayer } from "./support/Sqlite.ts"
+
+const numbers = (from: number, through: number) => Array.from({ length: through - from + 1 }, (_, index) => from + index)
+
+/** An instance with so many events, of which only some are left. */
+const pruned = (key: InstanceKey, last: number, left: ReadonlySet<number>) =>
+  Effect.gen(function* () {
+    const journal = yield* Journal
+    const events = numbers(1, last).map((sequence) => event(sequence, left.has(sequence) ? { dedupeId: `sent-${sequence}` } : {}))
+    yield* journal.commit([commit(key, -1)])
+    yield* journal.commit([commit(key, 0, { sequence: last, events, snapshot: snapshot(last) })])
+    assert.strictEqual(yield* journal.prune(key, last), last - left.size)
+  })
+
+const sequencesOf = (key: InstanceKey, after: number, limit: number) =>
+  Effect.flatMap(Journal, (journal) => Effect.map(journal.events(key, after, limit), (events) => events.map(({ sequence }) => sequence)))
+
+const last = 400
+
+const Page = Schema.Struct({
+  left: Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: last }))),
+  after: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: last + 1 })),
+  limit: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: last * 2 })),
+})
+
+describe("events on SQLite", () => {
+  it.live.prop(
+    "a page has the next events there are, however far apart pruning left them",
+    [Arbitrary.schema(Page)],
+    ([{ left, after, limit }]) =>
+      Effect.gen(function* () {
+        const key = yield* freshKey
+        yield* pruned(key, last, new Set(left))
+        const expected = numbers(1, last).filter((sequence) => sequence > after && left.includes(sequence))
+        assert.deepStrictEqual(yield* sequencesOf(key, after, limit), expected.slice(0, limit))
+      }).pipe(Effect.provide(sqliteLayer)),
+    { arbitrary: { runs: 50 }, timeout: 60_000 },
+  )
+
+  it.live("pages of any size put together are the journal", () =>
+    Effect.gen(function* () {
+      const journal = yield* Journal
+      const key = yield* freshKey
+      yield* journal.commit([commit(key, -1)])
+      yield* journal.commit([commit(key, 0, { sequence: 200, events: numbers(1, 200).map((sequence) => event(sequence)) })])
+      for (const limit of [1, 31, 32, 33, 64, 200, 1_000_000]) {
+        const read: Array<number> = []
+        for (let page = yield* sequencesOf(key, 0, limit); page.length > 0; page = yield* sequencesOf(key, read.length, limit)) {
+          assert.isAtMost(page.length, limit)
+          read.push(...page)
+        }
+        assert.deepStrictEqual(read, numbers(1, 200))
+      }
+    }).pipe(Effect.provide(sqliteLayer)),
+  )
+
+  it.live("what is written while a page is put together leaves no hole in it", () =>
+    Effect.gen(function* () {
+      const journal = yield* Journal
+      const key = yield* freshKey
+      yield* pruned(key, 300, new Set([2, 290]))
+      let last = 300
+      const write = Effect.suspend(() => {
+        const next = commit(key, last, { sequence: last + 40, events: numbers(last + 1, last + 40).map((sequence) => event(sequence)) })
+        last += 40
+        return journal.commit([next])
+      })
+      for (let round = 0; round < 20; round++) {
+        const [read] = yield* Effect.all([sequencesOf(key, 0, round % 2 === 0 ? 100 : 10_000), write], { concurrency: 2 })
+        assert.deepStrictEqual(read, [2, 290, ...numbers(301, 298 + read.length)])
+      }
+    }).pipe(Effect.provide(sqliteLayer)),
+  )
+
+  it.live("the index gives a page in its order, without sorting", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const plan = yield* sql<{ readonly detail: string }>`explain query plan
+        select sequence from detent_events where instance = 1 and block in (select value from json_each('[1, 2]')) and sequence > 40
+        order by block, sequence limit 10`
+      const details = plan.map(({ detail }) => detail).join("\n")
+      assert.include(details, "detent_events_sequence (block=? AND instance=? AND sequence>?)")
+      assert.notInclude(details, "TEMP B-TREE")
+    }).pipe(Effect.provide(sqliteLayer)),
+  )
+
+  it.live("events stored before there were blocks are found", () =>
+    Effect.gen(function* () {
+      const filename = yield* freshFile
+      const key: InstanceKey = { machine: "order", id: "o-1" }
+      const before = Effect.gen(function* () {
+        yield* migrateTables("detent_migrations", { "0001_initial": initial, "0002_commands": commands, "0003_rounds": rounds })
+        const sql = yield* SqlClient
+        yield* sql`
+          insert into detent_instances (instance, machine, id, tag, status, sequence, version, resident, started_at, updated_at, origin)
+          values (7, ${key.machine}, ${key.id}, 'Moving', 'running', 100, 1, 0, 1, 1, '{"_tag":"Begun"}')`
+        for (const { sequence, at, tag, body } of numbers(1, 100).map((number) => event(number))) {
+          yield* sql`insert into detent_events (instance, sequence, at, tag, body, dedupe_id)
+            values (7, ${sequence}, ${at}, ${tag}, ${body}, ${`sent-${sequence}`})`
+        }
+      })
+      yield* Effect.provide(before, SqliteClient.layer({ filename }))
+      const check = Effect.gen(function* () {
+        const journal = yield* Journal
+        assert.deepStrictEqual(
+          yield* journal.events(key, 0, 1_000),
+          numbers(1, 100).map((sequence) => event(sequence, { dedupeId: `sent-${sequence}` })),
+        )
+        assert.deepStrictEqual(yield* journal.commit([commit(key, 100, { events: [event(101, { dedupeId: "sent-5" })] })]), [
+          { _tag: "Duplicate", dedupeId: "sent-5", sequence: 5 },
+        ])
+        assert.deepStrictEqual(yield* journal.commit([commit(key, 100)]), [stored])
+      })
+      yield* Effect.provide(check, SqliteStore.layer({ filename }))
+    }),
+  )
+})
+
+describe("remembered row keys", () => {
+  it.live("of an instance that was undone is not taken for the one that has its row now", () =>
+    Effect.gen(function* () {
+      const journal = yield* Journal
+      const sql = yield* SqlClient
+      const [undone, other] = [yield* freshKey, yield* freshKey]
+      yield* Effect.ignore(sql.withTransaction(Effect.andThen(journal.commit([commit(undone, -1)]), Effect.fail("undo"))))
+      assert.deepStrictEqual(yield* journal.commit([commit(other, -1)]), [stored])
+      assert.deepStrictEqual(yield* journal.commit([commit(undone, 0)]), [conflict(-1)])
+      assert.deepStrictEqual(yield* journal.commit([commit(undone, -1)]), [stored])
+      assert.deepStrictEqual(yield* journal.commit([commit(undone, 0), commit(other, 0)]), [stored, stored])
+      for (const key of [undone, other]) {
+        assert.strictEqual(Option.getOrThrow(yield* journal.open(key)).record.sequence, 1)
+        assert.deepStrictEqual(yield* journal.events(key, 0, 10), [event(1)])
+      }
+    }).pipe(Effect.provide(sqliteLayer)),
+  )
+
+  it.live("of an instance that got another row since is found anew", () =>
+    Effect.gen(function* () {
+      const journal = yield* Journal
+      const sql = yield* SqlClient
+      const key = yield* freshKey
+      yield* journal.commit([commit(key, -1)])
+      yield* journal.commit([commit(key, 0)])
+      yield* sql`update detent_events set instance = instance + 1000`
+      yield* sql`update detent_instances set instance = instance + 1000`
+      assert.deepStrictEqual(yield* journal.commit([commit(key, 1)]), [stored])
+      assert.deepStrictEqual(yield* journal.commit([commit(key, 1)]), [conflict(2)])
+      assert.deepStrictEqual(yield* journal.events(key, 0, 10), [event(1), event(2)])
+    }).pipe(Effect.provide(sqliteLayer)),
+  )
+})
