@@ -3,11 +3,14 @@
  * in the order of the positions, the events are stored, and the position of the projection with them. So what a rebuilt
  * projection is given is what the first one was given, in the same order.
  */
+import * as Arr from "effect/Array"
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Encoding from "effect/Encoding"
 import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import type { Entry } from "effect/unstable/eventlog/EventJournal"
 import type { Compaction } from "./Compaction.ts"
@@ -20,8 +23,11 @@ import { insisting } from "./Insisting.ts"
 import type { OpenJournal } from "./OpenJournal.ts"
 import { passingError, type Replaying } from "./Replaying.ts"
 
-/** Savepoints are the reason: PostgreSQL becomes slow for everybody when a transaction has more than 64. */
-const batchLimit = 50
+/** Their handlers run one after the other in one transaction, and others wait for it. */
+const batchLimit = 200
+
+/** With a savepoint each, fewer: PostgreSQL becomes slow for everybody when a transaction has more than 64. */
+const guardedLimit = 50
 
 export interface Written {
   readonly entry: Entry
@@ -125,17 +131,21 @@ export const makeLogWriter = (
     const flush = (all: ReadonlyArray<Waiting>): Effect.Effect<void> => {
       const waiting = all.filter((one) => !one.isAbandoned)
       if (waiting.length === 0) return Effect.void
-      const stored = Effect.catchIf(
-        storeAll(waiting, trusting),
-        (error): error is Disturbed => error instanceof Disturbed,
+      return Effect.flatMap(Effect.exit(alone(storeAll(waiting, trusting))), (exit) => {
+        if (!isDisturbed(exit)) return answer(waiting, exit)
         // Alone it is undone already. Among others it has to be found out who goes on without it.
-        () => (waiting.length === 1 ? Effect.void : storeAll(waiting, guarded)),
-      )
-      return Effect.flatMap(Effect.exit(Effect.mapError(alone(stored), failed("write"))), (exit) =>
-        Effect.forEach(waiting, ({ done, outcome }) => Deferred.done(done, Exit.isFailure(exit) ? exit : (outcome ?? closed)), {
-          discard: true,
-        }),
-      )
+        if (waiting.length === 1) return answer(waiting, Exit.void)
+        return Effect.forEach(
+          Arr.chunksOf(waiting, guardedLimit),
+          (some) => Effect.flatMap(Effect.exit(alone(storeAll(some, guarded))), (exit) => answer(some, exit)),
+          { discard: true },
+        )
+      })
+    }
+
+    const answer = (waiting: ReadonlyArray<Waiting>, exit: Exit.Exit<void, unknown>): Effect.Effect<void> => {
+      const failure = Exit.isFailure(exit) ? Exit.mapError(exit, failed("write")) : undefined
+      return Effect.forEach(waiting, ({ done, outcome }) => Deferred.done(done, failure ?? outcome ?? closed), { discard: true })
     }
 
     const alone: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E> = replaying === undefined ? (effect) => effect : replaying.alone
@@ -183,3 +193,6 @@ export const makeLogWriter = (
   })
 
 const isHandled = ({ outcome }: Waiting): boolean => outcome !== undefined && Exit.isSuccess(outcome)
+
+const isDisturbed = (exit: Exit.Exit<void, unknown>): boolean =>
+  Exit.isFailure(exit) && Option.exists(Cause.findErrorOption(exit.cause), (error) => error instanceof Disturbed)

@@ -82,6 +82,34 @@ onEachDatabase("event log", (database) => {
     }),
   )
 
+  it.live("nor who shares it with very many", () =>
+    Effect.gen(function* () {
+      const program = yield* programs
+      yield* program(
+        Effect.gen(function* () {
+          const write = yield* petClient
+          const names = Array.from({ length: 180 }, (_, index) => `p${index}`)
+          const isNobody = (index: number) => [3, 49, 50, 101, 179].includes(index)
+          const created = names.filter((_, index) => !isNobody(index))
+          yield* Effect.forEach(created, (pet) => write("PetCreated", { pet, name: pet }), { concurrency: "unbounded" })
+          const exits = yield* Effect.forEach(names, (pet) => Effect.exit(write("PetSold", { pet, to: "somebody" })), {
+            concurrency: "unbounded",
+          })
+          exits.forEach((exit, index) => {
+            const pet = names[index] ?? ""
+            assert.deepStrictEqual(exit, isNobody(index) ? Exit.fail(new NotForSale({ pet })) : Exit.succeed(`${pet} belongs to somebody`))
+          })
+          const sold = (yield* (yield* EventLog.EventLog).entries).filter(({ event }) => event === "PetSold")
+          assert.deepStrictEqual(
+            sold.map(({ primaryKey }) => primaryKey),
+            created,
+          )
+          assert.deepStrictEqual(new Set((yield* petRows).map(({ owner, changes }) => `${owner} ${changes}`)), new Set(["somebody 2"]))
+        }),
+      )
+    }),
+  )
+
   it.live("nothing is replayed at a start when the tables have everything", () =>
     Effect.gen(function* () {
       const program = yield* programs
