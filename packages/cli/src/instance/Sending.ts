@@ -1,11 +1,10 @@
 /** Starts instances and sends them events: through the server that works in the home, or here where none does. */
-import { isDeepStrictEqual } from "node:util"
 import { Engine, Journal } from "@detent/durable"
 import { MachineJson } from "@detent/server/MachineJson"
+import { sentBefore } from "@detent/server/SentBefore"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
-import * as Stream from "effect/Stream"
+import type * as Schema from "effect/Schema"
 import { NotAllowed, WrongUsage } from "../Failure.ts"
 import type { RunningServer } from "../home/Server.ts"
 import { findInstance, findMachine } from "./Finding.ts"
@@ -24,13 +23,12 @@ export interface SentEvent {
 /** Sends an event and tells where the instance stands then, and, where it had been sent before under its key, as which one. */
 export const sendEvent = (server: RunningServer | undefined, options: SentEvent) =>
   Effect.gen(function* () {
-    const found = yield* findInstance(options.instance)
-    const before = options.key === undefined ? undefined : yield* sentBefore(found, { ...options, key: options.key })
-    const { key, machine, instance } = found
+    const { key, machine, instance } = yield* findInstance(options.instance)
     const json = new MachineJson(machine)
     const event = { ...options.fields, _tag: options.event }
+    const decoded = yield* Effect.fromResult(json.readEvent(key.id, event))
+    const before = options.key === undefined ? undefined : yield* sentBefore(instance, json, decoded, options.key)
     if (server === undefined) {
-      const decoded = yield* Effect.fromResult(json.readEvent(key.id, event))
       yield* instance.send(decoded, options.key === undefined ? {} : { id: options.key })
     } else {
       const path = `/api/v1/instances/${encodeURIComponent(key.machine)}/${encodeURIComponent(key.id)}/events`
@@ -39,46 +37,6 @@ export const sendEvent = (server: RunningServer | undefined, options: SentEvent)
     const { state, sequence, status } = yield* instance.snapshot
     const accepts = acceptedIn(json, status, state._tag)
     return { before, sent: { machine: key.machine, id: key.id, state: json.state(state), sequence, status, accepts } }
-  })
-
-/** Sent again under its key, an event is answered from the journal; under the key of another event it would get that one's answer. */
-export class KeyTaken extends Schema.TaggedError<KeyTaken>()("KeyTaken", {
-  machine: Schema.String,
-  id: Schema.String,
-  key: Schema.String,
-  sequence: Schema.Int,
-  event: Schema.String,
-  difference: Schema.Literals(["event", "fields"]),
-}) {
-  override get message() {
-    const { machine, id, key, sequence, event, difference } = this
-    const other = difference === "event" ? "" : " with other fields"
-    return `key ${key} of ${machine}/${id} is that of event ${sequence}, ${event}${other}; nothing was sent: choose another key for another event`
-  }
-}
-
-/** The event that was journaled under the key, if one was; refused where it is another than the one to be sent. */
-const sentBefore = (
-  { key: instanceKey, machine, instance }: Effect.Success<ReturnType<typeof findInstance>>,
-  options: SentEvent & { readonly key: string },
-) =>
-  Effect.gen(function* () {
-    const found = yield* Effect.flatMap(Journal, (journal) => journal.findDuplicate(instanceKey, options.key))
-    if (Option.isNone(found)) return undefined
-    const { sequence, tag } = found.value
-    const taken = { ...instanceKey, key: options.key, sequence, event: tag }
-    if (tag !== options.event) return yield* new KeyTaken({ ...taken, difference: "event" })
-    const json = new MachineJson(machine)
-    const sent = yield* Effect.fromResult(json.readEvent(instanceKey.id, { ...options.fields, _tag: options.event }))
-    const journaled = yield* instance.history.pipe(
-      Stream.filter((entry) => entry.sequence === sequence),
-      Stream.runHead,
-      // A history that was cut short or cannot be replayed has nothing to compare with.
-      Effect.orElseSucceed(() => Option.none()),
-    )
-    if (Option.isSome(journaled) && !isDeepStrictEqual(json.event(journaled.value.event), json.event(sent)))
-      return yield* new KeyTaken({ ...taken, difference: "fields" })
-    return { sequence, event: tag }
   })
 
 export const startInstance = (

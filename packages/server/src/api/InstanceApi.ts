@@ -121,7 +121,7 @@ export class InstanceApi extends HttpApiGroup.make("instances")
       error,
     }).annotate(
       OpenApi.Description,
-      "Sends an event. With an Idempotency-Key, the same key again is answered with the first outcome and changes nothing.",
+      "Sends an event. With an Idempotency-Key, the same event again is answered with the first outcome and changes nothing; another event under that key is refused.",
     ),
     HttpApiEndpoint.get("commands", `${path}/commands`, {
       params,

@@ -71,6 +71,7 @@ const answers: Readonly<Record<string, Answer>> = {
   InvalidEvent: unprocessable,
   InvalidState: unprocessable,
   InputNeeded: unprocessable,
+  KeyTaken: unprocessable,
   ManifestRefused: unprocessable,
   AddressRefused: unprocessable,
   FileInvalid: unprocessable,

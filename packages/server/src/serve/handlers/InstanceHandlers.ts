@@ -14,6 +14,7 @@ import { InputNeeded } from "../NotThere.ts"
 import { optional } from "../optional.ts"
 import { answering } from "../ProblemOf.ts"
 import { paged } from "../paged.ts"
+import { sentBefore } from "../SentBefore.ts"
 
 const listingOf = ({ machine, id, tag, status, reason, sequence, version, startedAt, updatedAt }: InstanceRecord) => ({
   machine,
@@ -106,7 +107,9 @@ export const instanceHandlers = HttpApiBuilder.group(
           Effect.gen(function* () {
             const { instance, json } = yield* find(params)
             const event = yield* Effect.fromResult(json.readEvent(params.id, payload))
-            const taken = yield* instance.call(event, optional({ id: headers["idempotency-key"] }))
+            const sender = headers["idempotency-key"]
+            if (sender !== undefined) yield* Effect.provideService(sentBefore(instance, json, event, sender), Journal, journal)
+            const taken = yield* instance.call(event, optional({ id: sender }))
             const answer = json.answer(event._tag, taken.answer)
             return { outcome: taken._tag, state: json.state(taken.state), ...optional({ answer }) }
           }),
