@@ -132,11 +132,13 @@ export class InstanceApi extends HttpApiGroup.make("instances")
     HttpApiEndpoint.get("events", `${path}/events`, {
       params,
       headers: LiveHeaders,
-      success: HttpApiSchema.StreamUint8Array({ contentType: "text/event-stream" }),
+      success: [HttpApiSchema.StreamUint8Array({ contentType: "text/event-stream" }), HttpApiSchema.NoContent],
       error,
     }).annotate(
       OpenApi.Description,
-      "Server-sent events: every event it takes, its id the sequence number. With Last-Event-ID, all that came after that one.",
+      "Server-sent events: every event it takes, its id the sequence number. With Last-Event-ID, all that came after that one. " +
+        "When the instance has ended, so does the stream; whoever comes back then is answered 204, by which an EventSource knows " +
+        "that it need not come again.",
     ),
   )
   .annotate(OpenApi.Description, "Instances of all machines") {}

@@ -54,6 +54,32 @@ describe("live streams of an instance", () => {
     }),
   )
 
+  it.live("end with the instance, and whoever comes back then is told so", () =>
+    Effect.gen(function* () {
+      const { client, url } = yield* served()
+      yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
+      const address = `${url}/api/v1/instances/tally/one/events`
+      const stream = yield* openEvents(address)
+      yield* client.instances.send(add(1))
+      yield* client.instances.send({ params: key, headers: {}, payload: { _tag: "Close" } })
+      yield* stream.ended
+      assert.deepStrictEqual(
+        stream.events.map(({ id, data }) => [id, data.event]),
+        [
+          ["1", "Add"],
+          ["2", "Close"],
+        ],
+      )
+      const missed = yield* openEvents(address, { "last-event-id": "1" })
+      yield* missed.ended
+      assert.deepStrictEqual(
+        missed.events.map(({ id }) => id),
+        ["2"],
+      )
+      for (const headers of [{ "last-event-id": "2" }, {}]) assert.strictEqual((yield* request(address, { headers })).status, 204)
+    }),
+  )
+
   it.live(
     "tell all of a long history to who asks from the beginning, in order and once",
     () =>

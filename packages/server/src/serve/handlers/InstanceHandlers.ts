@@ -3,12 +3,13 @@ import { Commands, Engine, InstanceNotFound, type InstanceRecord, Journal } from
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { Api } from "../../api/Api.ts"
 import { pageSize } from "../../api/Paging.ts"
 import { commandView } from "../../api/StoredCommand.ts"
 import { InstanceReading } from "../InstanceReading.ts"
-import { InstanceFeed } from "../live/InstanceFeed.ts"
+import { hasEnded, InstanceFeed } from "../live/InstanceFeed.ts"
 import { liveResponse } from "../live/liveResponse.ts"
 import { InputNeeded } from "../NotThere.ts"
 import { optional } from "../optional.ts"
@@ -130,8 +131,10 @@ export const instanceHandlers = HttpApiBuilder.group(
         answering(
           Effect.gen(function* () {
             const { record } = yield* opened(params)
-            const last = headers["last-event-id"]
-            return liveResponse(feed.reader(params, Math.min(record.sequence, Number(last ?? record.sequence))))
+            const after = Math.min(record.sequence, Number(headers["last-event-id"] ?? record.sequence))
+            // By this answer a browser knows that it need not come back.
+            if (hasEnded(record.status) && after === record.sequence) return HttpServerResponse.empty({ status: 204 })
+            return liveResponse(feed.reader(params, after))
           }),
         ),
       )

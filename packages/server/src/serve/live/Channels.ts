@@ -46,7 +46,7 @@ export class Channels {
   }
 
   /** Nothing more will be told in a channel: its readers come to their end. Who comes later gets another. */
-  close(name: string, farewell: Buffer) {
+  close(name: string, farewell?: Buffer) {
     this.#channels.get(name)?.end(farewell)
     this.#channels.delete(name)
   }

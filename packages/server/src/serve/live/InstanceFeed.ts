@@ -1,5 +1,5 @@
 /** The events an instance takes, as live streams: what this process stores at once, what others store within a second. */
-import { Engine, type EventRecord, type InstanceKey, Journal } from "@detent/durable"
+import { Engine, type EventRecord, type InstanceKey, type InstanceStanding, type InstanceStatus, Journal } from "@detent/durable"
 import type { PersistenceFailed } from "@detent/machine"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -15,6 +15,9 @@ const frameOfEvent = ({ sequence, at, tag, dedupeId }: EventRecord): Frame =>
 
 const pageSize = 500
 
+/** Whether it takes no events any more. One that is held does when it was repaired. */
+export const hasEnded = (status: InstanceStatus): boolean => status === "final" || status === "stopped"
+
 const nameOf = ({ machine, id }: InstanceKey): string => JSON.stringify([machine, id])
 
 const keyOf = (name: string): InstanceKey => {
@@ -23,7 +26,7 @@ const keyOf = (name: string): InstanceKey => {
 }
 
 export interface InstanceFeedService {
-  /** All events of an instance after a sequence number, then each new one. */
+  /** All events of an instance after a sequence number, then each new one. When the instance has ended, so does it. */
   readonly reader: (key: InstanceKey, after: number) => LiveReader
   readonly readers: Effect.Effect<number>
   readonly end: Effect.Effect<void>
@@ -58,10 +61,22 @@ export class InstanceFeed extends Context.Service<InstanceFeed, InstanceFeedServ
           })
         })
 
+      /** Of an instance that has ended, nothing more will be told. */
+      const closeEnded = (name: string, standing: InstanceStanding | undefined) =>
+        Effect.sync(() => {
+          if (standing !== undefined && hasEnded(standing.status)) channels.close(name)
+        })
+
       const refreshing = (names: ReadonlyArray<string>) =>
-        Effect.catch(Effect.forEach(names, refresh, { discard: true }), (error) =>
-          Effect.logWarning("instances cannot be followed at the moment", error.message),
-        )
+        Effect.gen(function* () {
+          if (names.length === 0) return
+          const standings = yield* journal.standings(names.map(keyOf))
+          for (const [index, name] of names.entries()) {
+            const standing = standings[index]
+            if ((standing?.sequence ?? 0) > (channels.get(name)?.last ?? 0)) yield* refresh(name)
+            yield* closeEnded(name, standing)
+          }
+        }).pipe(Effect.catch((error) => Effect.logWarning("instances cannot be followed at the moment", error.message)))
 
       const unsubscribe = engine.inspectUnsafe((inspection) => {
         if (inspection._tag !== "Decided") return
