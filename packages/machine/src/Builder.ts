@@ -4,8 +4,18 @@
  */
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
-import type * as Schema from "effect/Schema"
 import type { Blueprint } from "./Blueprint.ts"
+import {
+  at,
+  type Decide,
+  type DecideOrOptions,
+  list,
+  type Named,
+  type OneOrMany,
+  type Options,
+  placeOf,
+  splitArguments,
+} from "./BuilderArguments.ts"
 import type { UntypedCommandSettings } from "./CommandSettings.ts"
 import { type Compiled, compile } from "./Compile.ts"
 import {
@@ -21,31 +31,9 @@ import {
   type Work,
   type WorkDeclaration,
 } from "./Declarations.ts"
+import { checkDecidable, checkNew, checkNotFinal, fail } from "./DefinitionChecks.ts"
 import { draft } from "./Draft.ts"
-import { DefinitionError } from "./MachineError.ts"
 import type { Persistence } from "./Persistence.ts"
-
-interface Named {
-  readonly tag: string
-  readonly tags?: ReadonlyArray<string>
-  readonly reason?: string
-}
-
-type OneOrMany = Named | ReadonlyArray<Named>
-
-interface Options {
-  readonly override?: boolean
-  readonly guard?: Predicate
-  readonly guardName?: string
-  readonly description?: string
-  readonly name?: string
-  readonly idle?: boolean
-}
-
-type Decide = (context: unknown) => unknown
-
-/** How a builder method is called when the decision may be left out. */
-type DecideOrOptions = Decide | Options | undefined
 
 export class Builder {
   readonly declarations: Declarations
@@ -95,7 +83,7 @@ export class Builder {
     const targets = this.#targets(to)
     const fallbacks = new Map(this.declarations.fallbacks)
     for (const tag of this.#events(event)) {
-      this.#checkNew(fallbacks, tag, `any state × ${tag}`, options, place)
+      checkNew(this.declarations, { label: `any state × ${tag}`, earlier: fallbacks.get(tag), options, place })
       fallbacks.delete(tag)
       fallbacks.set(tag, this.#declare("on", "*", tag, targets, decide, options, place))
     }
@@ -107,7 +95,7 @@ export class Builder {
     const targets = this.#targets(to)
     const place = placeOf(this.always)
     const added = this.#states(from).map((tag): AlwaysDeclaration => {
-      this.#checkNotFinal(tag)
+      checkNotFinal(this.declarations, tag)
       return { from: tag, guard, targets, decide, order: this.declarations.count, place }
     })
     return this.#with({ always: [...this.declarations.always, ...added] })
@@ -129,16 +117,10 @@ export class Builder {
     const targets = this.#targets(to)
     const timeouts = new Map(this.declarations.timeouts)
     for (const tag of this.#states(from)) {
-      this.#checkNotFinal(tag)
+      checkNotFinal(this.declarations, tag)
       const key = `${tag} × (${name})`
-      this.#checkNew(
-        timeouts,
-        key,
-        key,
-        options,
-        place,
-        'give one of them a name of its own with { name: "..." }, or replace the first with { override: true }',
-      )
+      const nextStep = 'give one of them a name of its own with { name: "..." }, or replace the first with { override: true }'
+      checkNew(this.declarations, { label: key, earlier: timeouts.get(key), options, place, nextStep })
       timeouts.delete(key)
       timeouts.set(key, { from: tag, name, idle: options.idle === true, after, targets, decide, order: this.declarations.count, place })
     }
@@ -223,10 +205,10 @@ export class Builder {
   ): Builder {
     const transitions = new Map(this.declarations.transitions)
     for (const state of this.#states(from)) {
-      this.#checkNotFinal(state)
+      checkNotFinal(this.declarations, state)
       for (const tag of this.#events(event)) {
         const key = pairKey(state, tag)
-        this.#checkNew(transitions, key, `${state} × ${tag}`, options, place)
+        checkNew(this.declarations, { label: `${state} × ${tag}`, earlier: transitions.get(key), options, place })
         transitions.delete(key)
         const reached = kind === "reenter" ? [{ tag: state, reason: undefined }] : targets
         transitions.set(key, this.#declare(kind, state, tag, reached, decide, options, place))
@@ -244,62 +226,9 @@ export class Builder {
     options: Options,
     place: Place,
   ): TransitionDeclaration {
-    if (kind !== "postpone") this.#checkDecidable(from, event, targets, decide)
+    if (kind !== "postpone") checkDecidable(this.declarations, from, event, targets, decide)
     const { guard, guardName, description } = options
     return { kind, from, event, targets, decide, guard, guardName, description, order: this.declarations.count, place }
-  }
-
-  #checkDecidable(from: string, event: string, targets: ReadonlyArray<TargetDeclaration>, decide: Decide | undefined) {
-    const variant = this.declarations.event.$variants.get(event)
-    if (decide === undefined && targets.length !== 1) {
-      this.#fail(`${from} × ${event} has ${targets.length} targets and no decision`, "pass a function that chooses one of them")
-    }
-    if (decide === undefined) this.#checkCarried(from, event, targets[0]?.tag)
-    if (decide === undefined && variant?.reply !== undefined) {
-      this.#fail(`${from} × ${event} does not answer, but ${event} wants a reply`, "pass a decision that returns reply(...)")
-    }
-  }
-
-  /** What the compiler checks by type is checked here by name, for callers in plain JavaScript. */
-  #checkCarried(from: string, event: string, target: string | undefined) {
-    const { $variants } = this.declarations.state
-    const fields = $variants.get(target ?? "")?.fields
-    if (fields === undefined) return
-    const sources = from === "*" ? [...$variants.values()].filter(({ tag }) => !this.declarations.finals.has(tag)) : [$variants.get(from)]
-    const given = this.declarations.event.$variants.get(event)?.fields ?? {}
-    for (const source of sources) {
-      const missing = Object.entries(fields)
-        .filter(([name, schema]) => !isOptional(schema) && !Object.hasOwn(given, name) && !Object.hasOwn(source?.fields ?? {}, name))
-        .map(([name]) => name)
-      if (missing.length > 0) {
-        this.#fail(
-          `${source?.tag} × ${event} → ${target}: nothing gives ${missing.join(", ")}`,
-          "pass a decision that makes the target, or let the event carry the fields",
-        )
-      }
-    }
-  }
-
-  #checkNew(
-    declared: ReadonlyMap<string, { readonly place: Place }>,
-    key: string,
-    label: string,
-    options: Options,
-    place: Place,
-    nextStep = "remove one, or pass { override: true } to the second",
-  ) {
-    checkOptions(options, (problem, nextStep) => this.#fail(problem, nextStep))
-    const earlier = declared.get(key)
-    if (options.override === true && earlier === undefined)
-      this.#fail(`${label} overrides nothing${at(place)}`, "remove { override: true }")
-    if (options.override !== true && earlier !== undefined) {
-      this.#fail(`${label} is declared twice: first${at(earlier.place)}, again${at(place)}`, nextStep)
-    }
-  }
-
-  #checkNotFinal(tag: string) {
-    if (this.declarations.finals.has(tag))
-      this.#fail(`${tag} is final and cannot have a transition`, "remove the transition or the final mark")
   }
 
   #hook(phase: "enter" | "exit", state: OneOrMany, hook: HookFunction): Builder {
@@ -355,33 +284,6 @@ export class Builder {
   }
 
   #fail(problem: string, nextStep: string): never {
-    throw new DefinitionError({ machine: this.declarations.name, problem, nextStep })
+    return fail(this.declarations, problem, nextStep)
   }
-}
-
-const isOptional = (schema: Schema.Constraint): boolean => schema.ast.context?.isOptional === true
-
-const list = (given: OneOrMany): ReadonlyArray<Named> => (Array.isArray(given) ? (given as ReadonlyArray<Named>) : [given as Named])
-
-const splitArguments = (third: DecideOrOptions, fourth: Options | undefined): [Decide | undefined, Options] =>
-  typeof third === "function" ? [third, fourth ?? {}] : [undefined, third ?? fourth ?? {}]
-
-const knownOptions = new Set(["override", "guard", "guardName", "description", "name", "idle"])
-
-/** A misspelt option would be ignored in silence. */
-const checkOptions = (options: Options, fail: (problem: string, nextStep: string) => never) => {
-  const unknown = Object.keys(options).filter((name) => !knownOptions.has(name))
-  if (unknown.length > 0) fail(`${unknown.join(", ")} is no option of a transition`, `the options are ${[...knownOptions].join(", ")}`)
-}
-
-const placeOf = (method: (...args: never) => unknown): Place => {
-  const place: Place = {}
-  // Only V8 offers this; elsewhere the message names the pair without its line.
-  ;(Error as { captureStackTrace?: (target: object, above: unknown) => void }).captureStackTrace?.(place, method)
-  return place
-}
-
-const at = (place: Place | undefined): string => {
-  const frame = place?.stack?.split("\n")[1]?.match(/([^\s()/\\]+:\d+:\d+)\)?$/)?.[1]
-  return frame === undefined ? "" : ` at ${frame}`
 }

@@ -5,74 +5,18 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type { Compiled, Node, Transition } from "./Compile.ts"
-import type { Beginning, Decision, Goto, Hook, NotBegun, Postponed, Refused, Request, Stay, Stop, TimerRequest } from "./Decision.ts"
+import type { Beginning, Decision, Hook, NotBegun } from "./Decision.ts"
 import type { Tagged } from "./Declarations.ts"
 import { Frame } from "./Frame.ts"
-import {
-  ActionFailed,
-  describe,
-  EndlessTransition,
-  InvalidState,
-  InvalidTransition,
-  MachineStopped,
-  type Phase,
-  TransitionRefused,
-} from "./MachineError.ts"
-import { eventLabel, isOwnEvent, isTimeoutEvent } from "./Timeout.ts"
+import { describe, InvalidState } from "./MachineError.ts"
+import { attempt, endless, failed, invalid, refused, unhandled } from "./Refusals.ts"
+import { none, type TakenByTag, TakenDecision, taken } from "./TakenDecision.ts"
+import { eventLabel, isTimeoutEvent } from "./Timeout.ts"
 
 /** So many automatic transitions in a row are taken for endless. */
 export const alwaysLimit = 1000
 
 type Settled = Exclude<Decision<Tagged, Tagged>, { readonly _tag: "Deferred" }>
-
-const none: ReadonlyArray<never> = Object.freeze([])
-
-/** One shape for all decisions that are taken: the engine keeps reading them fast. */
-class TakenDecision {
-  readonly _tag: "Goto" | "Stay" | "Stop"
-  readonly from: Tagged
-  readonly state: Tagged
-  readonly event: Tagged
-  readonly answer: unknown
-  requests: ReadonlyArray<Request> = none
-  sends: ReadonlyArray<Tagged> = none
-  through: ReadonlyArray<Tagged> = none
-  hooks: ReadonlyArray<Hook> = none
-  timers: ReadonlyArray<TimerRequest> = none
-  guardAnswers: ReadonlyArray<boolean> = none
-  reason: string | undefined = undefined
-
-  constructor(tag: "Goto" | "Stay" | "Stop", from: Tagged, event: Tagged, state: Tagged, answer: unknown) {
-    this._tag = tag
-    this.from = from
-    this.state = state
-    this.event = event
-    this.answer = answer
-  }
-}
-
-const taken = (
-  tag: "Goto" | "Stay" | "Stop",
-  frame: Frame,
-  event: Tagged,
-  state: Tagged,
-  through: ReadonlyArray<Tagged>,
-  answer: unknown,
-  reason: string | undefined,
-): TakenByTag => {
-  const decision = new TakenDecision(tag, frame.state, event, state, answer)
-  decision.requests = frame.requests
-  decision.sends = frame.sends
-  decision.through = through
-  decision.hooks = frame.hooks
-  decision.timers = frame.timers
-  decision.guardAnswers = frame.guardAnswers
-  decision.reason = reason
-  frame.closed = true
-  return decision as TakenByTag
-}
-
-type TakenByTag = Goto<Tagged, Tagged> | Stay<Tagged, Tagged> | Stop<Tagged, Tagged>
 
 /** Decides what an event means, with what `enter` and `exit` ask for. */
 export const decide = (compiled: Compiled, state: Tagged, event: Tagged, at: number): Decision<Tagged, Tagged> =>
@@ -331,58 +275,5 @@ const defer = (
   effect: Effect.matchCause(effect, {
     onFailure: (cause) => failed(compiled, frame.state, event, "decide", Cause.squash(cause)) as Settled,
     onSuccess: (outcome) => settle(compiled, frame, node, transition, event, outcome as Tagged, hooks, undefined),
-  }),
-})
-
-/** Runs a user's function; what it throws becomes a decision that changes nothing. */
-const attempt = <A>(compiled: Compiled, frame: Frame, event: Tagged, phase: Phase, run: () => A): A | Refused<Tagged, Tagged> => {
-  try {
-    return run()
-  } catch (cause) {
-    return failed(compiled, frame.state, event, phase, cause)
-  }
-}
-
-const unhandled = (compiled: Compiled, node: Node, state: Tagged, event: Tagged): Refused<Tagged, Tagged> | Postponed<Tagged, Tagged> => {
-  if (node.postponed.has(event._tag)) return { _tag: "Postponed", from: state, event }
-  if (!node.final) return invalid(compiled, state, event)
-  return {
-    _tag: "Refused",
-    from: state,
-    event,
-    error: new MachineStopped({ machine: compiled.name, state: state._tag, reason: `${state._tag} is a final state` }),
-  }
-}
-
-const invalid = (compiled: Compiled, state: Tagged, event: Tagged): Refused<Tagged, Tagged> => {
-  const node = compiled.nodes.get(state?._tag)
-  const accepted = node === undefined ? [] : [...node.on.keys(), ...node.postponed].filter((tag) => !isOwnEvent(tag))
-  const error = new InvalidTransition({ machine: compiled.name, state: String(state?._tag), event: eventLabel(event), accepted })
-  return { _tag: "Refused", from: state, event, error }
-}
-
-const refused = (compiled: Compiled, state: Tagged, event: Tagged, reason: string): Refused<Tagged, Tagged> => ({
-  _tag: "Refused",
-  from: state,
-  event,
-  error: new TransitionRefused({ machine: compiled.name, state: state._tag, event: eventLabel(event), reason }),
-})
-
-const failed = (compiled: Compiled, state: Tagged, event: Tagged, phase: Phase, cause: unknown): Refused<Tagged, Tagged> => ({
-  _tag: "Refused",
-  from: state,
-  event,
-  error: new ActionFailed({ machine: compiled.name, phase, state: state._tag, event: eventLabel(event), committed: false, cause }),
-})
-
-const endless = (compiled: Compiled, frame: Frame, event: Tagged, through: ReadonlyArray<Tagged>): Refused<Tagged, Tagged> => ({
-  _tag: "Refused",
-  from: frame.state,
-  event,
-  error: new EndlessTransition({
-    machine: compiled.name,
-    state: frame.state._tag,
-    event: eventLabel(event),
-    path: through.slice(-6).map((state) => state._tag),
   }),
 })
