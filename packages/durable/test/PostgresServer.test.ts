@@ -24,7 +24,7 @@ describe("PostgreSQL server", () => {
         Array.from({ length: 8 }, () => begin),
         { concurrency: "unbounded" },
       )
-      const all = [{ migration_id: 1 }, { migration_id: 2 }, { migration_id: 3 }]
+      const all = [{ migration_id: 1 }, { migration_id: 2 }, { migration_id: 3 }, { migration_id: 4 }]
       for (const migrations of seen) assert.deepStrictEqual(migrations, all)
       assert.deepStrictEqual(yield* begin, all)
     }),
@@ -74,6 +74,19 @@ describe("PostgreSQL server", () => {
       assert.deepStrictEqual(
         long.map(({ _tag }) => _tag),
         ["PersistenceFailed"],
+      )
+    }).pipe(Effect.provide(postgresLayer)),
+  )
+
+  it.live("what claims read past is vacuumed soon, however much is kept", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const tables = yield* sql<{ readonly relname: string }>`
+        select relname from pg_class where relnamespace = 'detent'::regnamespace
+        and 'autovacuum_vacuum_scale_factor=0.001' = any (reloptions) order by relname`
+      assert.deepStrictEqual(
+        tables.map(({ relname }) => relname),
+        ["commands", "timers"],
       )
     }).pipe(Effect.provide(postgresLayer)),
   )
