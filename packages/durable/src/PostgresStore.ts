@@ -102,7 +102,8 @@ const postgresDialect = (sql: SqlClient, schema: string): Dialect => ({
   keys: (json) => sql`(select value ->> 0 as machine, value ->> 1 as id from jsonb_array_elements(${json}::jsonb))`,
   claims: (json) =>
     sql`(select (value ->> 0)::bigint as number, (value ->> 1)::integer as claim from jsonb_array_elements(${json}::jsonb))`,
-  within: (after, through) => sql`sequence > ${after} and sequence <= ${through}`,
+  eventsBySequence: sql.literal(`${schema}.events`),
+  within: (_, after, through) => sql`sequence > ${after} and sequence <= ${through}`,
   timersOfInstance: sql.literal(`(
     select coalesce(jsonb_agg(jsonb_build_object('name', t.name, 'entry', t.entry, 'due', t.due)), '[]')::text
     from ${schema}.timers t where t.instance = i.instance and not t.dead

@@ -28,7 +28,7 @@ import { explainSqlite, isBusy, makeFolder } from "./sqlite/opening.ts"
 import { RowKeys } from "./sqlite/RowKeys.ts"
 import { readEvents, within } from "./sqlite/readEvents.ts"
 import { sqliteCommands } from "./sqlite/SqliteCommands.ts"
-import { transaction } from "./sqlite/transaction.ts"
+import { tellsChanges, transaction } from "./sqlite/transaction.ts"
 import { writeCommits, writeFork } from "./sqlite/writeCommits.ts"
 import { Timers } from "./Timers.ts"
 
@@ -67,7 +67,7 @@ export const layerSql: Layer.Layer<Journal | Timers | Leases | Commands, Migrati
       yield* sql`pragma busy_timeout = 5000`
       yield* migrate
       const commands = yield* sqliteCommands(dialect)
-      const keys = new RowKeys()
+      const keys = (yield* tellsChanges(sql)) ? new RowKeys() : undefined
       return Context.make(Journal, {
         ...sqlJournal(dialect, readEvents(dialect)),
         commit: (commits) => commitBatch((batch) => transaction(sql, (run) => writeCommits(run, keys, batch)), commits),
@@ -106,6 +106,7 @@ const sqliteDialect = (sql: SqlClient): Dialect => ({
   now: Effect.map(Clock.currentTimeMillis, (now) => sql`${Math.floor(now)}`),
   keys: (json) => sql`(select value ->> 0 as machine, value ->> 1 as id from json_each(${json}))`,
   claims: (json) => sql`(select value ->> 0 as number, value ->> 1 as claim from json_each(${json}))`,
+  eventsBySequence: sql.literal("detent_events indexed by detent_events_sequence"),
   within: within(sql),
   timersOfInstance: sql.literal(`(
     select json_group_array(json_object('name', t.name, 'entry', t.entry, 'due', t.due))

@@ -22,8 +22,10 @@ export interface Dialect {
   readonly keys: (json: string) => Fragment
   /** JSON `[[number, claim], ...]` as rows `(number, claim)`. */
   readonly claims: (json: string) => Fragment
-  /** Of events: after one sequence number and through another. */
-  readonly within: (after: number, through: number) => Fragment
+  /** Events, to be found by their sequence numbers. */
+  readonly eventsBySequence: Fragment
+  /** Those of an instance after one sequence number and through another. */
+  readonly within: (instance: Fragment, after: number, through: number) => Fragment
   /** The live timers of the instance `i` as one JSON text. */
   readonly timersOfInstance: Fragment
   /** Passes over rows that another transaction is about to change. SQLite has only one writer. */

@@ -29,8 +29,8 @@ export const wholeOf = (row: Row, column: string): number => {
 /** SQLite has no booleans but 0 and 1. */
 export const flagOf = (row: Row, column: string): boolean => {
   const value = row[column]
-  if (value === true || value === 1) return true
-  if (value === false || value === 0) return false
+  if (value === true || value === 1 || value === 1n) return true
+  if (value === false || value === 0 || value === 0n) return false
   return unreadable(row, column, "true or false")
 }
 

@@ -152,12 +152,13 @@ const clearOrigin = (dialect: Dialect, key: InstanceKey, through: number) => {
 
 /** What a sender gave an id stays, so that the id is answered when it comes again. What the machine sent itself is not owed any more. */
 const deleteEvents = (dialect: Dialect, key: InstanceKey, through: number, after: number) => {
-  const { sql, events, snapshots, within } = dialect
+  const { sql, eventsBySequence, snapshots, within } = dialect
+  const instance = surrogate(dialect, key)
   return sql<Row>`
-    delete from ${events}
-    where instance = ${surrogate(dialect, key)} and ${within(after, through)}
+    delete from ${eventsBySequence}
+    where instance = ${instance} and ${within(instance, after, through)}
     and (dedupe_id is null or substr(dedupe_id, 1, ${raisedPrefix.length}) = ${raisedPrefix})
-    and sequence <= (select s.sequence from ${snapshots} s where s.instance = ${surrogate(dialect, key)})
+    and sequence <= (select s.sequence from ${snapshots} s where s.instance = ${instance})
     returning sequence`
 }
 
@@ -191,9 +192,10 @@ const updateStatus = (
   returning instance`
 
 const updateEvent = (dialect: Dialect, key: InstanceKey, { sequence, tag, body }: EventRecord) => {
-  const { sql, events, within } = dialect
+  const { sql, eventsBySequence, within } = dialect
+  const instance = surrogate(dialect, key)
   return sql<Row>`
-    update ${events} set tag = ${tag}, body = ${body}
-    where instance = ${surrogate(dialect, key)} and ${within(sequence - 1, sequence)}
+    update ${eventsBySequence} set tag = ${tag}, body = ${body}
+    where instance = ${instance} and ${within(instance, sequence - 1, sequence)}
     returning sequence`
 }

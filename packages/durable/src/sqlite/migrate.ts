@@ -1,33 +1,45 @@
 /** Makes and upgrades the tables on SQLite. Forward only; two processes may start at once. */
 import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import type { MigrationError } from "effect/unstable/sql/Migrator"
 import * as Migrator from "effect/unstable/sql/Migrator"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { SqlError } from "effect/unstable/sql/SqlError"
+import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
 import { migrating } from "../sql/migrating.ts"
 import { initial } from "./migrations/0001_initial.ts"
 import { commands } from "./migrations/0002_commands.ts"
 import { rounds } from "./migrations/0003_rounds.ts"
 import { blocks } from "./migrations/0004_blocks.ts"
+import { isBusy } from "./opening.ts"
+
+/** Another process may be upgrading a large file, at about 3 seconds per million events. It is waited for, some ten minutes. */
+const patience = 100
+
+const isUnderway = (error: MigrationError | SqlError): Effect.Effect<boolean> =>
+  isSqlError(error) && isBusy(error)
+    ? Effect.as(Effect.logInfo("another process has the file, perhaps to upgrade its tables; waiting for it"), true)
+    : Effect.succeed(false)
 
 /** The migrations of one part of the package, in a table of their own: nobody gets tables of what is not used. */
 export const migrateTables = (
   table: string,
   migrations: Readonly<Record<string, Effect.Effect<void, unknown, SqlClient>>>,
-): Effect.Effect<void, Migrator.MigrationError | SqlError, SqlClient> =>
-  migrating(
-    Effect.gen(function* () {
-      const sql = yield* SqlClient
-      yield* sql.unsafe(`create table if not exists ${table} (
-        migration_id integer primary key not null,
-        created_at datetime not null default current_timestamp,
-        name varchar(255) not null
-      )`)
-      // A write that changes nothing takes the write lock, and waits for it. Without it both of two processes would read that
-      // nothing is done yet, and the second could not write any more.
-      const lock = sql.unsafe(`delete from ${table} where migration_id < 0`)
-      yield* sql.withTransaction(Effect.andThen(lock, Migrator.make({})({ loader: Migrator.fromRecord(migrations), table })))
-    }),
-  )
+): Effect.Effect<void, MigrationError | SqlError, SqlClient> =>
+  Effect.retry(migrating(migrateOnce(table, migrations)), { schedule: Schedule.spaced("1 second"), times: patience, while: isUnderway })
+
+const migrateOnce = (table: string, migrations: Readonly<Record<string, Effect.Effect<void, unknown, SqlClient>>>) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    yield* sql.unsafe(`create table if not exists ${table} (
+      migration_id integer primary key not null,
+      created_at datetime not null default current_timestamp,
+      name varchar(255) not null
+    )`)
+    // A write that changes nothing takes the write lock, and waits for it. Without it both of two processes would read that
+    // nothing is done yet, and the second could not write any more.
+    const lock = sql.unsafe(`delete from ${table} where migration_id < 0`)
+    yield* sql.withTransaction(Effect.andThen(lock, Migrator.make({})({ loader: Migrator.fromRecord(migrations), table })))
+  })
 
 export const migrate = migrateTables("detent_migrations", {
   "0001_initial": initial,

@@ -75,11 +75,10 @@ export const selectForkDuplicates = `
   from json_each(?) d cross join detent_events e on e.instance = ? and e.dedupe_id = d.value and e.sequence <= ?
   order by d.key`
 
-/** Parameters: sequence number, machine and id of the fork, source, sequence number. */
+/** Parameters: machine and id of the fork, source, sequence number twice. */
 export const copyEvents = `
-  with recursive blocks (block) as (select 0 union all select block + 1 from blocks where block < ? >> 5)
   insert into detent_events (instance, sequence, at, tag, body, dedupe_id)
-  select i.instance, e.sequence, e.at, e.tag, e.body, e.dedupe_id
-  from detent_events e cross join detent_instances i on i.machine = ? and i.id = ?
-  where e.instance = ? and e.block in (select block from blocks) and e.sequence <= ?
-  order by e.sequence`
+  select (select instance from detent_instances where machine = ? and id = ?), e.sequence, e.at, e.tag, e.body, e.dedupe_id
+  from detent_blocks b cross join detent_events e indexed by detent_events_sequence on e.block = b.block and e.instance = b.instance
+  where b.instance = ? and b.block <= ? >> 5 and e.sequence <= ?
+  order by b.block, e.sequence`

@@ -32,9 +32,21 @@ const runOn = (connection: Connection): Run =>
   })
 
 const changesOf = (result: unknown): number => {
-  if (Predicate.hasProperty(result, "changes") && typeof result.changes === "number") return result.changes
-  throw new RowProblem("this client of SQLite does not say how many rows a statement changed")
+  const changes = Predicate.hasProperty(result, "changes") ? Number(result.changes) : Number.NaN
+  if (Number.isNaN(changes)) throw new RowProblem("the client of SQLite no longer says how many rows a statement changed")
+  return changes
 }
+
+/** Whether the client says how many rows a statement changed: that of Bun, for one, does not. */
+export const tellsChanges = (sql: SqlClient): Effect.Effect<boolean, SqlError> =>
+  Effect.scoped(
+    Effect.flatMap(sql.reserve, (connection) =>
+      Effect.map(
+        connection.executeRaw("update detent_instances set resident = 0 where instance is null", []),
+        (result) => Predicate.hasProperty(result, "changes") && Number(result.changes) === 0,
+      ),
+    ),
+  )
 
 const wrapped = <A>(run: Run, use: (run: Run) => Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
   Effect.andThen(

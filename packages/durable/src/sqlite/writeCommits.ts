@@ -12,7 +12,7 @@ import { isPlainNew, writeNew } from "./writeNew.ts"
 
 export const writeCommits = (
   run: Run,
-  keys: RowKeys,
+  keys: RowKeys | undefined,
   commits: ReadonlyArray<Commit>,
 ): Effect.Effect<ReadonlyArray<CommitOutcome>, SqlError> =>
   Effect.gen(function* () {
@@ -25,7 +25,7 @@ export const writeCommits = (
 /** Copies the journal of one instance up to a sequence number to a new one. */
 export const writeFork = (
   run: Run,
-  keys: RowKeys,
+  keys: RowKeys | undefined,
   from: InstanceKey,
   through: number,
   to: Commit,
@@ -37,13 +37,13 @@ export const writeFork = (
     const [duplicate] = yield* run(statements.selectForkDuplicates, [JSON.stringify(dedupeIdsOf(to)), instance, through])
     if (duplicate !== undefined) return duplicateOf(duplicate)
     const outcome = yield* writeCommit(run, keys, inheriting(to, source))
-    if (outcome._tag === "Stored") yield* run(statements.copyEvents, [through, to.machine, to.id, instance, through])
+    if (outcome._tag === "Stored") yield* run(statements.copyEvents, [to.machine, to.id, instance, through, through])
     return outcome
   })
 
 const stored: CommitOutcome = { _tag: "Stored" }
 
-const writeCommit = (run: Run, keys: RowKeys, commit: Commit): Effect.Effect<CommitOutcome, SqlError> =>
+const writeCommit = (run: Run, keys: RowKeys | undefined, commit: Commit): Effect.Effect<CommitOutcome, SqlError> =>
   Effect.gen(function* () {
     const fenced = commit.fence === undefined ? undefined : yield* findFenced(run, commit.fence)
     if (fenced !== undefined) return fenced
@@ -56,8 +56,8 @@ const writeCommit = (run: Run, keys: RowKeys, commit: Commit): Effect.Effect<Com
   })
 
 /** Answers the row's key if the expected sequence was right. */
-const writeInstance = (run: Run, keys: RowKeys, commit: Commit): Effect.Effect<number | undefined, SqlError> => {
-  const known = commit.expected < 0 ? undefined : keys.get(commit)
+const writeInstance = (run: Run, keys: RowKeys | undefined, commit: Commit): Effect.Effect<number | undefined, SqlError> => {
+  const known = commit.expected < 0 ? undefined : keys?.get(commit)
   if (known === undefined) return writeNamed(run, keys, commit)
   const parameters = [...valuesOf(commit), known, commit.machine, commit.id, commit.expected]
   return Effect.flatMap(run.changes(statements.updateRow, parameters), (changes) =>
@@ -65,7 +65,7 @@ const writeInstance = (run: Run, keys: RowKeys, commit: Commit): Effect.Effect<n
   )
 }
 
-const writeNamed = (run: Run, keys: RowKeys, commit: Commit): Effect.Effect<number | undefined, SqlError> => {
+const writeNamed = (run: Run, keys: RowKeys | undefined, commit: Commit): Effect.Effect<number | undefined, SqlError> => {
   const { expected, machine, id, at, origin } = commit
   const written =
     expected < 0
@@ -74,7 +74,7 @@ const writeNamed = (run: Run, keys: RowKeys, commit: Commit): Effect.Effect<numb
   return Effect.map(written, ([row]) => {
     if (row === undefined) return undefined
     const instance = wholeOf(row, "instance")
-    keys.set(commit, instance)
+    keys?.set(commit, instance)
     return instance
   })
 }
