@@ -25,6 +25,8 @@ export interface EventBody {
   /** What an effectful decision came to: a replay must not ask again. */
   readonly settled: Settled | undefined
   readonly answer: unknown
+  /** Where it tells that a command failed for good: with what. */
+  readonly failure?: string | undefined
 }
 
 /** A decision that was an Effect, as it turned out. */
@@ -48,6 +50,7 @@ interface StoredBody {
   readonly g?: ReadonlyArray<boolean>
   readonly s?: StoredSettled
   readonly a?: unknown
+  readonly f?: string
 }
 
 interface StoredSettled {
@@ -109,7 +112,7 @@ export class Codec {
     return stored
   }
 
-  encodeEvent({ event, guardAnswers, settled, answer }: EventBody): Json {
+  encodeEvent({ event, guardAnswers, settled, answer, failure }: EventBody): Json {
     const isBare = guardAnswers.length === 0 && settled === undefined && answer === undefined
     if (isBare && isTimeout(event)) return this.#encodeTimeout(event)
     const encoded = event._tag === timeoutTag ? event : this.#events.get(event._tag)?.encode(event)
@@ -119,6 +122,7 @@ export class Codec {
       ...(guardAnswers.length === 0 ? {} : { g: guardAnswers }),
       ...(settled === undefined ? {} : { s: this.#encodeSettled(settled) }),
       ...(answer === undefined ? {} : { a: this.#encodeAnswer(event, answer) }),
+      ...(failure === undefined ? {} : { f: failure }),
     }
     return JSON.stringify(stored)
   }
@@ -143,6 +147,7 @@ export class Codec {
       guardAnswers: stored.g ?? [],
       settled: stored.s === undefined ? undefined : this.#decodeSettled(stored.s, stored.v),
       answer: stored.a === undefined ? undefined : this.#decodeAnswer(event, stored.a),
+      failure: stored.f,
     }
   }
 

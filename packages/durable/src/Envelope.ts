@@ -11,12 +11,15 @@ interface Origin {
   readonly dedupeId?: string | undefined
   readonly timer?: TimerRecord
   readonly raised?: boolean
+  readonly failure?: string | undefined
 }
 
 export class Envelope extends Message {
   readonly dedupeId: string | undefined
   /** The timer this event comes from. */
   readonly timer: TimerRecord | undefined
+  /** Where it tells that a command failed for good: with what. */
+  readonly failure: string | undefined
   /** Sent by a decision that is not stored yet: decided again, it is sent again, so a lost commit takes it along. */
   raised: boolean
   /** Its way, for a tracer; undefined where none is installed. */
@@ -26,10 +29,11 @@ export class Envelope extends Message {
   /** The same dedupe id again, while this one is under way: they share the outcome. */
   #followers: Array<Envelope> | undefined
 
-  constructor(event: Tagged, { internal, dedupeId, timer, raised }: Origin) {
+  constructor(event: Tagged, { internal, dedupeId, timer, raised, failure }: Origin) {
     super(event, internal === true || raised === true || timer !== undefined, timer !== undefined)
     this.dedupeId = dedupeId
     this.timer = timer
+    this.failure = failure
     this.raised = raised === true
   }
 

@@ -2,6 +2,7 @@
  * A durable instance while it is in memory. It decides like any actor, but nothing of a decision can be seen before it is
  * stored. Meanwhile it may decide ahead on what is not stored yet; if storing fails, all of that is forgotten.
  */
+
 import { ActionFailed, type ActorEnd, type Decision, type SendError, type Taken, timeoutEvent } from "@detent/machine"
 import {
   decide,
@@ -22,6 +23,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { TimerRecord } from "./Commit.ts"
 import { Envelope } from "./Envelope.ts"
+import { idTaken, isIdOfAnother } from "./IdTaken.ts"
 import { none } from "./InstanceStanding.ts"
 import { InstanceStoring } from "./InstanceStoring.ts"
 import { type OwedEvent, raisedId } from "./Raised.ts"
@@ -68,7 +70,8 @@ export class InstanceCell extends InstanceStoring implements Living {
     }
     const first = envelope.dedupeId === undefined ? undefined : this.ids?.get(envelope.dedupeId)
     if (first !== undefined && first.result === undefined) {
-      envelope.follow(first)
+      if (!isIdOfAnother(envelope, first.event)) envelope.follow(first)
+      else this.refused(envelope, idTaken(this.key, envelope, `${first.event._tag}, which is under way`))
       return envelope
     }
     if (envelope.dedupeId !== undefined) {

@@ -1,4 +1,5 @@
 /** Where a durable instance stands: what is stored, what is decided ahead of that, and what it still owes to others or itself. */
+
 import type { SendError, Taken } from "@detent/machine"
 import { Mailbox, type Node, type Result, refusal, report, stale, type Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
@@ -6,6 +7,7 @@ import type { Commit, CommitOutcome, SnapshotRecord, TimerRecord } from "./Commi
 import type { Committing, Doubtful } from "./Committer.ts"
 import { eventsRefused, eventsRepeated, record } from "./EngineMetrics.ts"
 import { Envelope } from "./Envelope.ts"
+import { idTaken, isIdOfAnother } from "./IdTaken.ts"
 import { InstanceLife } from "./InstanceLife.ts"
 import type { HeldLock } from "./InstanceLock.ts"
 import type { OpenedInstance } from "./Journal.ts"
@@ -197,6 +199,8 @@ export abstract class InstanceStanding extends InstanceLife implements Committin
 
   /** Whoever was told of an event must not then read a state without it. */
   protected tellFirst(envelope: Envelope, first: FirstOutcome) {
+    const other = first.taken.event
+    if (isIdOfAnother(envelope, other)) return this.refused(envelope, idTaken(this.key, envelope, `event ${first.sequence}, ${other._tag}`))
     record(eventsRepeated, 1, this.environment)
     if (this.ending !== undefined || first.sequence <= this.sequence) return this.complete(envelope, first.taken)
     this.known ??= []

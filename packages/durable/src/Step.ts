@@ -61,6 +61,7 @@ export const eventRecord = (
         }
       : undefined,
     answer: decision.answer,
+    failure: envelope.failure,
   }),
   dedupeId: envelope.dedupeId,
 })

@@ -3,18 +3,27 @@ import { DefinitionError, type SendError } from "@detent/machine"
 import type { Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
-import type { ClaimedCommand } from "../Commands.ts"
+import * as Option from "effect/Option"
+import type { ClaimedCommand, Verdict } from "../Commands.ts"
 import type { InstanceKey } from "../Commit.ts"
 import type { EngineCore } from "../EngineCore.ts"
 import { awaitEnvelope, Envelope } from "../Envelope.ts"
 import type { InstanceNotFound } from "../InstanceNotFound.ts"
+import { readEvent } from "../Recovery.ts"
 import { commandEventsRefused } from "./CommandMetrics.ts"
 
 /** `Heard`: it was decided on, by being taken or refused. `Lost`: the store or a lock stood in the way. */
 export type Delivered = { readonly _tag: "Heard" } | { readonly _tag: "Lost"; readonly problem: string }
 
-export const deliver = (core: EngineCore, key: InstanceKey, event: Tagged, id: string): Effect.Effect<Delivered> =>
-  Effect.matchEffect(send(core, key, event, id), {
+/** `failure`: where the event tells that the command failed for good, with what. */
+export const deliver = (
+  core: EngineCore,
+  key: InstanceKey,
+  event: Tagged,
+  id: string,
+  failure: string | undefined,
+): Effect.Effect<Delivered> =>
+  Effect.matchEffect(send(core, key, event, id, failure), {
     onSuccess: () => Effect.succeed<Delivered>({ _tag: "Heard" }),
     onFailure: (error) => {
       if (!isRefusal(error) || core.isClosed) return Effect.succeed<Delivered>({ _tag: "Lost", problem: error.message })
@@ -23,8 +32,14 @@ export const deliver = (core: EngineCore, key: InstanceKey, event: Tagged, id: s
     },
   })
 
-const send = (core: EngineCore, key: InstanceKey, event: Tagged, id: string): Effect.Effect<void, SendError | InstanceNotFound> =>
-  Effect.flatMap(core.open(key), (cell) => Effect.asVoid(awaitEnvelope(cell.deliver(new Envelope(event, { dedupeId: id })))))
+const send = (
+  core: EngineCore,
+  key: InstanceKey,
+  event: Tagged,
+  id: string,
+  failure?: string,
+): Effect.Effect<void, SendError | InstanceNotFound> =>
+  Effect.flatMap(core.open(key), (cell) => Effect.asVoid(awaitEnvelope(cell.deliver(new Envelope(event, { dedupeId: id, failure })))))
 
 const isRefusal = ({ _tag }: SendError | InstanceNotFound): boolean =>
   _tag !== "PersistenceFailed" &&
@@ -38,6 +53,26 @@ const isRefusal = ({ _tag }: SendError | InstanceNotFound): boolean =>
  * told of its failure wants the instance to be told of its success too.
  */
 export const eventIdOf = ({ key, round }: ClaimedCommand): string => (round === 0 ? `@command/${key}` : `@retry/${round}/${key}`)
+
+/**
+ * How a command ended of which the instance was told before whoever executed it was killed: then it is not executed again, and
+ * the instance and the command say the same. Undefined where nothing was told.
+ */
+export const toldBefore = (core: EngineCore, key: InstanceKey, command: ClaimedCommand): Effect.Effect<Verdict | undefined> =>
+  Effect.match(
+    Effect.flatMap(core.journal.findDuplicate(key, eventIdOf(command)), (found) => {
+      const registered = core.registered(key.machine)
+      return Option.isNone(found) || registered === undefined ? Effect.undefined : readEvent(registered.codec, key, found.value)
+    }),
+    {
+      // It is not known whether it was told: the store is asked again, rather than the effect executed twice.
+      onFailure: (): Verdict => ({ _tag: "Released", delayMillis: 1000 }),
+      onSuccess: (told): Verdict | undefined => {
+        if (told === undefined) return undefined
+        return told.failure === undefined ? { _tag: "Completed" } : { _tag: "Failed", problem: told.failure }
+      },
+    },
+  )
 
 /** The instance as the handler of a command sees it. What it sends has ids too: the first, the second, of this command. */
 export const selfOfCommand = (core: EngineCore, key: InstanceKey, command: ClaimedCommand) => {

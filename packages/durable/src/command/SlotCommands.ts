@@ -3,7 +3,7 @@
  * then the event that the machine says follows from the result. Events go to the instance under ids made of that key, so
  * that a command executed twice is heard once, or once for each time it was retried by hand.
  */
-import { ActionFailed, type Inspection, RetryPolicy } from "@detent/machine"
+import { ActionFailed, type Inspection, RetryPolicy, type SlotSettings } from "@detent/machine"
 import { asEffect, type CommandOutcome, eventOf, failed, outcomeOf, type Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import type { ClaimedCommand, Verdict } from "../Commands.ts"
@@ -11,7 +11,7 @@ import type { InstanceKey } from "../Commit.ts"
 import type { EngineCore } from "../EngineCore.ts"
 import { InstanceHandle } from "../InstanceHandle.ts"
 import type { Registered } from "../Registered.ts"
-import { type Delivered, deliver, eventIdOf, selfOfCommand } from "./CommandEvents.ts"
+import { type Delivered, deliver, eventIdOf, selfOfCommand, toldBefore } from "./CommandEvents.ts"
 import { type Executable, type Failure, type Held, selfInterrupted, verdictOn } from "./Executable.ts"
 import { cut } from "./Problem.ts"
 import { parametersDecoder } from "./SlotParameters.ts"
@@ -76,8 +76,14 @@ export class SlotCommands {
     try {
       const parameters = this.#decode(registered, slot, command.parameters)
       const execution = { command, key: instance, registered, handler, parameters }
-      const execute = this.#execute(execution, judge(parameters))
-      return { ...common, execute: traced(registered.environment.context, command, execute), conclude: judge(parameters) }
+      const execute = traced(registered.environment.context, command, this.#execute(execution, judge(parameters)))
+      const conclude = judge(parameters)
+      if (attempts === 1 || !tells(declarations.commands?.[slot])) return { ...common, execute, conclude }
+      const unlessTold = <R>(otherwise: Effect.Effect<Verdict, never, R>) =>
+        Effect.flatMap(toldBefore(this.#core, instance, command), (verdict) =>
+          verdict === undefined ? otherwise : Effect.succeed(verdict),
+        )
+      return { ...common, execute: unlessTold(execute), conclude: (failure) => unlessTold(conclude(failure)) }
     } catch (cause) {
       const unreadable = failed(new Error("its parameters do not fit the schema of its slot", { cause }), false)
       return { ...common, maxAttempts: Math.max(common.maxAttempts, attempts), execute: judge({})(unreadable), conclude: judge({}) }
@@ -171,7 +177,8 @@ export class SlotCommands {
         return again(failed(new Error("the event that follows from it could not be made", { cause }), false))
       }
       if (event === undefined) return Effect.succeed(verdict)
-      return Effect.flatMap(deliver(this.#core, key, event, eventIdOf(command)), (delivered: Delivered) => {
+      const failure = verdict._tag === "Failed" ? verdict.problem : undefined
+      return Effect.flatMap(deliver(this.#core, key, event, eventIdOf(command), failure), (delivered: Delivered) => {
         if (delivered._tag === "Heard") return Effect.succeed(verdict)
         if (this.#core.isClosed) return Effect.succeed<Verdict>({ _tag: "Released", delayMillis: 0 })
         return again(failed(new Error(`it was executed, but its event could not be stored: ${delivered.problem}`), true))
@@ -186,6 +193,10 @@ export class SlotCommands {
     for (const inspector of [...inspectors]) inspector(inspection)
   }
 }
+
+/** Whether the instance is told how it ended. */
+const tells = (settings: Pick<SlotSettings<object, unknown, unknown, Tagged>, "onSuccess" | "onFailure"> | undefined): boolean =>
+  settings?.onSuccess !== undefined || settings?.onFailure !== undefined
 
 const handedBack: Verdict = { _tag: "Released", delayMillis: 0 }
 

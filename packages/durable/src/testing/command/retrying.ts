@@ -1,5 +1,5 @@
 /** Dead letters: what is kept and said of them, and what the instance hears when they are retried. */
-import { Event, Machine, RetryPolicy, Slot, State } from "@detent/machine"
+import { CommandResult, Event, Machine, RetryPolicy, Slot, State } from "@detent/machine"
 import { assert } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -9,6 +9,7 @@ import { Commands } from "../../Commands.ts"
 import * as DeadLetters from "../../command/DeadLetters.ts"
 import { countsOf, eventually, freshName, stored, type Topic } from "./CommandKit.ts"
 import { journaled, openEngine } from "./Requesting.ts"
+import { onStore } from "./Working.ts"
 
 class Down extends Schema.TaggedError<Down>()("Down", { host: Schema.String, token: State.sensitive(Schema.String) }) {}
 
@@ -103,6 +104,68 @@ export const retrying: Topic = (it) => {
       yield* Deferred.succeed(go, undefined)
       yield* slow.close
       assert.deepStrictEqual(yield* journaled(name, "o-1"), ["Pay", "Note", "Declined", "Note", "Charged"])
+    }),
+  )
+
+  for (const [what, attempts] of [
+    ["at once", CommandResult.failForGood(down)],
+    ["after its last attempt", Effect.fail(down)],
+  ] as const) {
+    it.effect(`128 a command that failed ${what}, of which the instance was told before its process was killed, stays failed`, () =>
+      Effect.gen(function* () {
+        const name = yield* freshName
+        const runs: Array<string> = []
+        const build = (process: string, answer: Effect.Effect<string, Down>) =>
+          shop(name).build({
+            charge: () =>
+              Effect.andThen(
+                Effect.sync(() => runs.push(process)),
+                answer,
+              ),
+          })
+        // What becomes of its commands is never stored, as when it is killed just before.
+        const killed = yield* onStore(
+          ({ exchange }) => ({
+            exchange: (request) => exchange({ ...request, finished: request.finished.filter(({ verdict }) => verdict._tag === "Retry") }),
+          }),
+          openEngine({ worker: { claimDuration: "1 second" } }),
+        )
+        const order = yield* killed.engine.start(build("killed", attempts), "o-1")
+        yield* order.send(E.Pay())
+        yield* order.waitFor(({ _tag }) => _tag === "Refused")
+        yield* killed.close
+        const before = runs.length
+        const { engine } = yield* openEngine()
+        yield* engine.register(build("next", Effect.succeed("charged after all")))
+        yield* isDead(name)
+        assert.strictEqual(runs.length, before, "it was executed again")
+        assert.deepStrictEqual(yield* journaled(name, "o-1"), ["Pay", "Declined"])
+        assert.include((yield* stored(`${name}/o-1/1/0`)).problem, "pay.example.org")
+        assert.strictEqual(yield* DeadLetters.retryAll({ slot: "charge", machine: name }), 1)
+        yield* isDone(name)
+        assert.deepStrictEqual(yield* journaled(name, "o-1"), ["Pay", "Declined", "Charged"])
+      }),
+    )
+  }
+
+  it.effect("128 one that succeeded, of which the instance was told before its process was killed, is not executed again", () =>
+    Effect.gen(function* () {
+      const name = yield* freshName
+      let runs = 0
+      const Shop = shop(name).build({ charge: () => Effect.sync(() => `receipt-${++runs}`) })
+      const killed = yield* onStore(
+        ({ exchange }) => ({ exchange: (request) => exchange({ ...request, finished: [] }) }),
+        openEngine({ worker: { claimDuration: "1 second" } }),
+      )
+      const order = yield* killed.engine.start(Shop, "o-1")
+      yield* order.send(E.Pay())
+      yield* order.waitFor(({ _tag }) => _tag === "Paid")
+      yield* killed.close
+      const { engine } = yield* openEngine()
+      yield* engine.register(Shop)
+      yield* isDone(name)
+      assert.strictEqual(runs, 1)
+      assert.deepStrictEqual(yield* journaled(name, "o-1"), ["Pay", "Charged"])
     }),
   )
 

@@ -69,6 +69,30 @@ export const sending = ({ describe, test }: Kit) =>
         expect(yield* job.state).toEqual(S.Busy({ n: 2 }))
       }))
 
+    test("111 another event under the id of one is refused, and not taken for it: at once, later, and after a restart", ({
+      open,
+      events,
+    }) =>
+      Effect.gen(function* () {
+        const first = yield* open()
+        const job = yield* first.engine.start(Job, "j", S.Busy({ n: 1 }))
+        const refusal = { _tag: "InvalidEvent", event: "Again", machine: "job", id: "j" }
+        const [added, together] = yield* Effect.all(
+          [job.send(E.Add({ by: 1 }), { id: "k" }), Effect.flip(job.send(E.Again(), { id: "k" }))],
+          { concurrency: 2 },
+        )
+        expect(added).toBeUndefined()
+        expect(together).toMatchObject(refusal)
+        const later = yield* Effect.flip(job.send(E.Again(), { id: "k" }))
+        expect(later).toMatchObject({ ...refusal, problem: "id k is that of event 1, Add; give each event an id of its own" })
+        expect(yield* job.call(E.Add({ by: 7 }), { id: "k" })).toMatchObject({ state: S.Busy({ n: 2 }) })
+        yield* first.close
+        const { engine } = yield* open()
+        const again = yield* Effect.flatMap(engine.get(Job, "j"), Effect.fromOption)
+        expect(yield* Effect.flip(again.send(E.Again(), { id: "k" }))).toMatchObject(refusal)
+        expect((yield* events(key)).map(({ tag }) => tag)).toEqual(["Add"])
+      }))
+
     test("18, 19 and 20 stay and new data are journaled and no step; entering anew is one", ({ open, events }) =>
       Effect.gen(function* () {
         const { engine } = yield* open()
