@@ -87,6 +87,32 @@ describe("SQLite file", () => {
     }),
   )
 
+  it.live(
+    "is waited for while another process upgrades it, also where that takes longer than SQLite waits",
+    () =>
+      Effect.gen(function* () {
+        const filename = yield* freshFile
+        const other = yield* Effect.acquireRelease(
+          Effect.sync(() => new DatabaseSync(filename)),
+          (database) => Effect.sync(() => database.close()),
+        )
+        other.exec("pragma journal_mode = wal; begin immediate; create table theirs (value integer)")
+        yield* Effect.forkScoped(
+          Effect.andThen(
+            Effect.sleep("6 seconds"),
+            Effect.sync(() => other.exec("commit")),
+          ),
+        )
+        const key = yield* freshKey
+        const opened = Effect.provide(
+          Effect.flatMap(Journal, (journal) => journal.commit([commit(key, -1)])),
+          SqliteStore.layer({ filename }),
+        )
+        assert.deepStrictEqual(yield* opened, [stored])
+      }),
+    30_000,
+  )
+
   it.live("73 a fault at any statement of a commit leaves nothing of it", () =>
     Effect.gen(function* () {
       const faults = { after: Number.POSITIVE_INFINITY }
