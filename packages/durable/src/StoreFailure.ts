@@ -11,6 +11,9 @@ export class RowProblem extends Error {
   override readonly name = "RowProblem"
 }
 
+/** What was to be stored cannot be written as JSON: it is too much for one text, or not of its type. */
+export class Unwritable extends RowProblem {}
+
 /** What an operation is about: one instance, one machine, or the store as a whole. */
 export type Subject = InstanceKey | { readonly machine: string; readonly id?: never }
 
@@ -40,7 +43,7 @@ export const subjectOf = (keys: ReadonlyArray<Commit | InstanceKey>): Subject =>
 
 /** Whether the content of what was written is to blame, so that a batch can succeed without it. */
 export const isContentProblem = (error: SqlError | RowProblem): boolean => {
-  if (!isSqlError(error)) return false
+  if (!isSqlError(error)) return error instanceof Unwritable
   const { reason } = error
   if (reason._tag === "UniqueViolation" || reason._tag === "ConstraintError") return true
   if (reason._tag !== "UnknownError") return false

@@ -75,7 +75,7 @@ export class Enqueuer {
 
   #flush(taken: ReadonlyArray<Waiting>): Effect.Effect<void> {
     const commands = taken.flatMap((waiting) => waiting.commands)
-    return Effect.flatMap(Effect.exit(this.#write(commands)), (exit) => {
+    return Effect.flatMap(Effect.exit(Effect.suspend(() => this.#write(commands))), (exit) => {
       let from = 0
       for (const { commands: own, told } of taken) {
         const until = from + own.length

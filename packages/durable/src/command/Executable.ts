@@ -48,6 +48,11 @@ export const selfInterrupted: Failure = failed(new Error("it interrupted itself"
 
 export const tookTooLong = (millis: number): Failure => failed(new Error(`it took longer than the ${millis} ms it is given`), true)
 
-/** Whoever executed it died each time. */
-export const neverEnded = (attempts: number): Failure =>
-  failed(new Error(`${attempts} ${attempts === 1 ? "execution" : "executions"} never came to an end`), false)
+/** Whoever had it died each time: of it, or of another that it had claimed with it. */
+export const neverEnded = (attempts: number): Failure => {
+  const executions = `${attempts} ${attempts === 1 ? "execution" : "executions"}`
+  return failed(
+    new Error(`${executions} never came to an end, or did not begin before their process was killed: find out, then retry`),
+    false,
+  )
+}

@@ -19,6 +19,9 @@ import { Workload } from "./Workload.ts"
 /** What became of a command is stored no later than this, even if nothing else is to be stored or claimed. */
 const flushMillis = 5
 
+/** So long nothing else is asked while somebody stores commands for it. Their statement may have to wait for a lock. */
+const offerMillis = 50
+
 /** How long a stop waits for the store to take what became of the last commands. */
 const lastStoreTimeout = "5 seconds"
 
@@ -32,8 +35,8 @@ export class Worker {
   readonly #woken = Latch.makeUnsafe(false)
   /** The store is being asked. One question at a time: with two, each command took 17% more of PostgreSQL's CPU and WAL. */
   #isUnderway = false
-  /** Somebody is storing commands for it, and has not answered yet. */
-  #isOffering = false
+  /** Since when somebody has been storing commands for it, and has not answered yet. */
+  #offeringSince: number | undefined
   #failures = 0
   /** After a failure the store is left alone until then. */
   #restUntil = 0
@@ -99,7 +102,12 @@ export class Worker {
   /** Milliseconds until the store should be asked, or 0. Small batches are given a moment to grow. */
   #wait(wants: ReadonlyArray<Want>, now: number): number {
     const { finished, firstFinishedAt, isStopping } = this.#load
-    if (this.#isOffering) return Number.POSITIVE_INFINITY
+    if (this.#offeringSince !== undefined) {
+      const patience = this.#offeringSince + offerMillis - now
+      if (patience > 0) return patience
+      // What is being stored for it is not to be disowned.
+      if (this.#isDoubtful) return Number.POSITIVE_INFINITY
+    }
     if (now < this.#restUntil) return this.#restUntil - now
     if (this.#isDoubtful || this.#load.isShort(wants) || this.#isFlushUrgent()) return 0
     if (finished.length > 0) return Math.max(0, firstFinishedAt + flushMillis - now)
@@ -143,14 +151,13 @@ export class Worker {
   /** Only where it would have to be told of them and ask: who is asking already, or has something to store, does so by itself. */
   #offer(queue: string, count: number): ClaimOffer | undefined {
     const now = this.#clock.currentTimeMillisUnsafe()
-    if (this.#isUnderway || this.#isDoubtful || now < this.#restUntil || this.#load.finished.length > 0) return undefined
+    if (this.#isBusy || this.#isDoubtful || now < this.#restUntil || this.#load.finished.length > 0) return undefined
     const give = this.#load.reserve(queue, count)
     if (give === undefined) return undefined
     const { name: worker, claimMillis } = this.#config
-    this.#isUnderway = true
-    this.#isOffering = true
+    this.#offeringSince = now
     const answered = (claimed: ReadonlyArray<ClaimedCommand>) => {
-      this.#isOffering = false
+      this.#offeringSince = undefined
       give(claimed, now + claimMillis)
       this.#woken.openUnsafe()
     }
@@ -160,7 +167,7 @@ export class Worker {
       claimMillis,
       taken: (claimed) => {
         answered(claimed)
-        this.#answered()
+        this.#settled?.()
         if (claimed.length === 0) return
         this.#upkeep.renewBy(now + claimMillis / 3)
         this.#run(Metric.update(commandsRunning, this.#load.runningCount))
@@ -171,6 +178,11 @@ export class Worker {
         this.#run(this.#failed(error))
       },
     }
+  }
+
+  /** The store is being asked, or somebody stores for it. */
+  get #isBusy(): boolean {
+    return this.#isUnderway || this.#offeringSince !== undefined
   }
 
   #answered() {
@@ -210,7 +222,7 @@ export class Worker {
     this.#woken.openUnsafe()
     // What cannot be stored now is free again when its claims are over.
     yield* Effect.timeoutOption(
-      this.#once(() => this.#load.finished.length === 0 && !this.#isUnderway),
+      this.#once(() => this.#load.finished.length === 0 && !this.#isBusy),
       lastStoreTimeout,
     )
   })

@@ -3,7 +3,7 @@ import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import type { EnqueueOutcome, NewCommand } from "../Commands.ts"
-import { anyMachine, failingTyped, isContentProblem, isUndone, persistenceFailed } from "../StoreFailure.ts"
+import { anyMachine, failingTyped, isContentProblem, isUndone, persistenceFailed, Unwritable } from "../StoreFailure.ts"
 import { newCommandRow } from "./CommandRows.ts"
 import type { Row } from "./Row.ts"
 import { textOf, wholeOf } from "./Row.ts"
@@ -25,18 +25,30 @@ export const writeCommands = (
   commands: ReadonlyArray<NewCommand>,
   attempts = 1,
 ): Effect.Effect<ReadonlyArray<EnqueueOutcome>, SqlError> =>
-  Effect.flatMap(statements.insert(JSON.stringify([...firstOfKeys(commands).values()].map(newCommandRow))), (rows) => {
-    const inserted = numbersOf(rows)
-    const missing = commands.filter(({ key }) => !inserted.has(key))
-    if (missing.length === 0) return Effect.succeed(outcomes(commands, inserted, new Map()))
-    return Effect.flatMap(statements.find(JSON.stringify(missing.map(({ key }) => key))), (found) => {
-      const existing = numbersOf(found)
-      const isGone = missing.some(({ key, instance }) => !existing.has(key) && instance === undefined)
-      // Whoever had the key was removed in between: now it is free.
-      if (isGone && attempts < attemptLimit) return writeCommands(statements, commands, attempts + 1)
-      return Effect.succeed(outcomes(commands, inserted, existing))
-    })
-  })
+  Effect.flatMap(
+    Effect.suspend(() => statements.insert(jsonOf(commands))),
+    (rows) => {
+      const inserted = numbersOf(rows)
+      const missing = commands.filter(({ key }) => !inserted.has(key))
+      if (missing.length === 0) return Effect.succeed(outcomes(commands, inserted, new Map()))
+      return Effect.flatMap(statements.find(JSON.stringify(missing.map(({ key }) => key))), (found) => {
+        const existing = numbersOf(found)
+        const isGone = missing.some(({ key, instance }) => !existing.has(key) && instance === undefined)
+        // Whoever had the key was removed in between: now it is free.
+        if (isGone && attempts < attemptLimit) return writeCommands(statements, commands, attempts + 1)
+        return Effect.succeed(outcomes(commands, inserted, existing))
+      })
+    },
+  )
+
+/** Many large ones together may be more than one text can hold: then each is written alone. */
+const jsonOf = (commands: ReadonlyArray<NewCommand>): string => {
+  try {
+    return JSON.stringify([...firstOfKeys(commands).values()].map(newCommandRow))
+  } catch (cause) {
+    throw new Unwritable(`it cannot be written as JSON: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+  }
+}
 
 /** One command whose content the database cannot take does not fail the others. */
 export const enqueueBatch = (

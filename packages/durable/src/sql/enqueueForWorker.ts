@@ -37,7 +37,11 @@ export const enqueueForWorker = (
       }),
     )
   }
-  return Effect.map(enqueueBatch({ ...statements, insert }, commands), (outcomes) => ({ outcomes, claimed }))
+  return enqueueBatch({ ...statements, insert }, commands).pipe(
+    // Nothing was written that it could have been given.
+    Effect.onExit(() => Effect.sync(() => (isOpen ? offer.taken([]) : undefined))),
+    Effect.map((outcomes) => ({ outcomes, claimed })),
+  )
 }
 
 const claimedOf = (commands: ReadonlyArray<NewCommand>, rows: ReadonlyArray<Row>): ReadonlyArray<ClaimedCommand> => {

@@ -4,6 +4,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import { Commands } from "../../src/Commands.ts"
 import * as Queues from "../../src/command/Queues.ts"
@@ -15,6 +16,7 @@ import { freshDatabase } from "../support/Postgres.ts"
 const queue = jobs("jobs")
 
 interface Watched {
+  readonly url: string
   /** Waits until so many were executed, and tells which. */
   readonly executed: (count: number) => Effect.Effect<ReadonlyArray<string>>
   /** How often the worker asked by itself. */
@@ -24,7 +26,7 @@ interface Watched {
 }
 
 /** A worker that has looked once, found nothing, and does not look again by itself. */
-const withWorker = <E>(body: (watched: Watched) => Effect.Effect<void, E, Commands | SqlClient>) =>
+const withWorker = <E>(body: (watched: Watched) => Effect.Effect<void, E, Commands | SqlClient | Scope.Scope>) =>
   Effect.gen(function* () {
     const url = yield* freshDatabase
     const store = yield* Layer.build(PostgresStore.layer({ url, maxConnections: 5 }))
@@ -43,6 +45,7 @@ const withWorker = <E>(body: (watched: Watched) => Effect.Effect<void, E, Comman
       startWorker(queue, (job) => Effect.sync(() => seen.push(job)), { claimDuration: "1 minute" }),
     )
     const watched = {
+      url,
       executed: (count: number) =>
         eventually(
           Effect.sync(() => [...seen]),
@@ -85,6 +88,42 @@ describe("a command enqueued where a worker waits", () => {
         assert.deepStrictEqual({ attempts, claimedUntil }, { attempts: 1, claimedUntil: undefined })
         assert.isDefined(worker)
         assert.isDefined(finishedAt)
+      }),
+    ),
+  )
+
+  it.live("does not keep the worker from others while its statement waits for a lock", () =>
+    withWorker(({ executed, url }) =>
+      Effect.gen(function* () {
+        const elsewhere = yield* Layer.build(PostgresStore.layer({ url, maxConnections: 3 }))
+        const holding = Effect.flatMap(SqlClient, (sql) =>
+          sql.withTransaction(Effect.andThen(queue.enqueue({ name: "held" }, { key: "held" }), Effect.sleep("3 seconds"))),
+        )
+        const held = yield* Effect.forkChild(Effect.provideContext(holding, elsewhere), { startImmediately: true })
+        yield* Effect.sleep(300)
+        const waiting = yield* Effect.forkChild(queue.enqueue({ name: "held" }, { key: "held" }), { startImmediately: true })
+        yield* Effect.sleep(300)
+        yield* Effect.provideContext(queue.enqueue({ name: "other" }, { key: "other" }), elsewhere)
+        assert.deepStrictEqual(yield* executed(1), ["other"])
+        assert.isUndefined(held.pollUnsafe(), "the lock was gone by then")
+        yield* Fiber.join(held)
+        assert.isFalse((yield* Fiber.join(waiting)).isNew)
+        assert.deepStrictEqual(yield* executed(2), ["other", "held"])
+      }),
+    ),
+  )
+
+  it.live("fails alone where it cannot be written, and neither the worker nor others wait for it", () =>
+    withWorker(({ executed }) =>
+      Effect.gen(function* () {
+        const { enqueue } = yield* Commands
+        const odd = enqueue([command("jobs", "odd", { runAt: 5n as never })])
+        const [good, [bad]] = yield* Effect.all([queue.enqueue({ name: "good" }, { key: "good" }), odd], { concurrency: 2 })
+        assert.deepStrictEqual([good.isNew, bad?._tag], [true, "PersistenceFailed"])
+        assert.deepStrictEqual(yield* executed(1), ["good"])
+        assert.strictEqual((yield* odd)[0]?._tag, "PersistenceFailed")
+        yield* queue.enqueue({ name: "next" }, { key: "next" })
+        assert.deepStrictEqual(yield* executed(2), ["good", "next"])
       }),
     ),
   )

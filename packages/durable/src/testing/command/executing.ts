@@ -229,7 +229,8 @@ export const executing: Topic = (it) => {
       )
       yield* over(name, 1)
       const { status, problem } = yield* stored(name)
-      assert.deepStrictEqual([ran, status, problem], [0, "failed", "2 executions never came to an end"])
+      assert.deepStrictEqual([ran, status], [0, "failed"])
+      assert.match(problem ?? "", /^2 executions never came to an end/)
     }),
   )
 
