@@ -3,8 +3,9 @@
  * The `detent` command. Help, completions and wrong usage are answered here, from a table in plain JavaScript: nothing of Effect
  * is loaded for them. What runs is loaded when it runs.
  */
-import { readFileSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
 import module from "node:module"
+import { fileURLToPath } from "node:url"
 import { ExitCode } from "../src/line/ExitCode.mjs"
 import { help } from "../src/line/help.mjs"
 import { parseLine } from "../src/line/parse.mjs"
@@ -43,12 +44,21 @@ async function run({ command, values }) {
   // Installed, the package is compiled; in the repository its sources run as they are.
   const isInstalled = import.meta.url.includes("/node_modules/")
   if (!isInstalled && !process.features.typescript) {
-    process.stderr.write(`detent: Node ${process.versions.node} cannot run it from sources; use \`npx detent\`, which brings Node 24\n`)
+    process.stderr.write(`detent: Node ${process.versions.node} cannot run it from sources; ${newerNode()}\n`)
     process.exitCode = ExitCode.failed
     return
   }
   const { main } = await import(isInstalled ? "../dist/main.js" : "../src/main.ts")
   main(command, values)
+}
+
+/** A clone brings a Node, which is the first in the path of `npx` and of npm's scripts in it, and in projects that were made from it. */
+function newerNode() {
+  const clone = fileURLToPath(new URL("../../../", import.meta.url))
+  const needed = "Node 22.18 or later can"
+  return existsSync(`${clone}node_modules/node/bin/node`)
+    ? `${needed}, such as the one in ${clone}node_modules/.bin: put that folder first in PATH`
+    : `${needed}: install it, or run \`npm install\` in ${clone}, which brings one`
 }
 
 /**

@@ -17,7 +17,7 @@ export class NothingFound extends Schema.TaggedError<NothingFound>()("NothingFou
   }
 }
 
-/** Somebody has to agree first, or a role does not allow it. */
+/** Somebody has to agree first, a role does not allow it, or it is not possible as things stand. */
 export class NotAllowed extends Schema.TaggedError<NotAllowed>()("NotAllowed", { problem: Schema.String, nextStep: Schema.String }) {
   override get message() {
     return `${this.problem}; ${this.nextStep}`
@@ -43,6 +43,7 @@ const notAllowed = new Set([
   "BatchNotRetryable",
   "BatchExists",
   "AlreadyUploaded",
+  "KeyTaken",
   "ActorExists",
   "InstanceExists",
   "RepairRefused",
@@ -57,6 +58,7 @@ const usage = new Set([
   "DatabaseRefused",
   "ConfigRefused",
   "QueryRefused",
+  "ManifestRefused",
   "ActivityInputRefused",
   "TokenNeeded",
   "TokenWeak",

@@ -46,7 +46,8 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
     assert.strictEqual(JSON.parse(json.out).boolean, true)
     const unfinished = await detent("graph", "query", "SELECT * { ?s ?p ")
     assert.strictEqual(unfinished.code, 2)
-    assert.match(unfinished.err, /refused at 1:18 \(line:column\): expected one of \S+, \S+, \S+, \S+, \S+ and others; /)
+    assert.match(unfinished.err, /refused: at 1:18 \(line:column\) expected one of \S+, \S+, \S+, \S+, \S+ and others; /)
+    assert.include((await detent("graph", "query", "SELEC ?x")).err, "SELEC begins no query; begin with SELECT, ASK, CONSTRUCT or DESCRIBE")
     assert.include((await detent("graph", "query", "CLEAR ALL")).err, "only SELECT, ASK, CONSTRUCT, DESCRIBE")
     assert.strictEqual((await detent("batch", "list", "--state", "Failed")).err, "no batch is Failed\n")
     const stats = JSON.parse((await detent("graph", "stats", "--json")).out)
@@ -63,12 +64,13 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
   })
 
   it("tells what is missing, and what cannot be found", async () => {
-    const [missing, bare, nowhere, noId, unknown] = await Promise.all([
+    const [missing, bare, nowhere, noId, unknown, noTurtle] = await Promise.all([
       detent("batch", "run", "nothing-here"),
       detent("batch", "run", "letters"),
       detent("batch", "show", "batch-000000000000"),
       detent("batch", "show", "seven"),
       detent("batch", "run", "letters", "--ontology", "none.ttl", "--namespace", "letters"),
+      detent("batch", "run", "letters", "--ontology", "letters/0-ada-sol.txt", "--namespace", "letters"),
     ])
     assert.strictEqual(missing.code, 3)
     assert.strictEqual(bare.code, 2)
@@ -77,6 +79,9 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
     assert.strictEqual(noId.code, 2)
     assert.strictEqual(unknown.code, 2)
     assert.include(unknown.err, "--ontology none.ttl: there is no such file")
+    assert.strictEqual(noTurtle.code, 2)
+    assert.match(noTurtle.err, /^detent: --ontology letters\/0-ada-sol\.txt, line 1: no valid Turtle: /)
+    assert.notInclude(noTurtle.err, "manifest")
   })
 
   it("that cannot read every document finishes in part, and says which failed", async () => {

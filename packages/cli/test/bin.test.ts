@@ -1,7 +1,7 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { assert, beforeAll, describe, it } from "vitest"
-import { bin, detent, startInTerminal, temporaryFolder } from "./support/Detent.ts"
+import { bin, detent, Running, startInTerminal, temporaryFolder } from "./support/Detent.ts"
 
 let folder = ""
 
@@ -77,6 +77,14 @@ describe("the detent command", { timeout: 60_000 }, () => {
     const { code, err } = await detent(["machine", "list"], { cwd })
     assert.strictEqual(code, 2)
     assert.include(err, "defineConfig({ machines: [...] })")
+  })
+
+  it("says where a newer Node is when the one it runs on is too old for its sources", async () => {
+    const { code, err } = await new Running(process.execPath, ["--no-experimental-strip-types", bin, "machine", "list"], { cwd: folder })
+      .ended
+    assert.strictEqual(code, 1)
+    const named = /such as the one in (\S+node_modules\/\.bin): put that folder first in PATH/.exec(err)?.[1] ?? ""
+    assert.isTrue(existsSync(join(named, "node")), err)
   })
 
   it("takes the database from the environment", async () => {

@@ -34,6 +34,9 @@ describe("detent init", { timeout: 120_000 }, () => {
     const { cwd, files } = await made("order")
     // From a clone the project depends on the clone, so there is nothing to download.
     await run("npm", ["install", "--offline", "--no-audit", "--no-fund"], { cwd })
+    // The clone's own Node comes first for npx and npm's scripts, however old that of the host is.
+    const [own, ofClone] = await Promise.all([join(cwd, "node_modules/.bin"), tools].map((path) => run(join(path, "node"), ["--version"])))
+    assert.strictEqual(own?.stdout, ofClone?.stdout)
     assert.includeMembers([...files], [".gitignore", "README.md", "detent.config.ts", "package.json", "src/Order.ts"])
     assert.strictEqual(JSON.parse(readFileSync(join(cwd, "package.json"), "utf8")).name, "my-order")
     assert.include((await script(cwd, "start")).stdout, "Placed → Paid")

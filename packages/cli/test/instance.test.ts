@@ -32,7 +32,7 @@ describe("instances of a machine of one's own", { timeout: 120_000 }, () => {
     assert.include(second.err, "see `detent instance show hall`")
     const without = await detent("instance", "start", "lamp", "attic")
     assert.strictEqual(without.code, 2)
-    assert.include(without.err, "detent machine show lamp")
+    assert.include(without.err, `Off, such as --with '{"pin":"…"}'; see \`detent machine show lamp\``)
     assert.strictEqual((await detent("instance", "start", "kettle", "k")).code, 3)
   })
 
@@ -48,9 +48,9 @@ describe("instances of a machine of one's own", { timeout: 120_000 }, () => {
       detent("instance", "send", "hall", "Rest", "--key", "k-1"),
       detent("instance", "send", "hall", "Switch", "--with", '{"level":4}', "--key", "k-1"),
     ])
-    assert.strictEqual(otherEvent.code, 1)
+    assert.strictEqual(otherEvent.code, 4)
     assert.include(otherEvent.err, "key k-1 of lamp/hall is that of event 1, Switch; nothing was sent")
-    assert.strictEqual(otherFields.code, 1)
+    assert.strictEqual(otherFields.code, 4)
     assert.include(otherFields.err, "Switch with other fields")
   })
 
@@ -72,8 +72,8 @@ describe("instances of a machine of one's own", { timeout: 120_000 }, () => {
     const misspelt = await detent("instance", "list", "--machine", "lamp", "--state", "Of")
     assert.strictEqual(misspelt.code, 2)
     assert.include(misspelt.err, "its states are Off, On")
-    const before = decoded(Standing, (await detent("instance", "show", "hall", "--at", "0", "--json")).out)
-    assert.strictEqual(before[0]?.state._tag, "Off")
+    const before = decoded(InstanceApi.InstanceView, (await detent("instance", "show", "hall", "--at", "0", "--json")).out)[0]
+    assert.deepInclude(before, { state: { _tag: "Off", pin: "•••" }, status: "running", updatedAt: before?.startedAt ?? 0 })
     assert.strictEqual((await detent("instance", "show", "hall", "--at", "9")).code, 3)
     const history = decoded(InstanceApi.HistoryEntry, (await detent("instance", "history", "hall", "--json")).out)
     assert.deepInclude(history[0], { sequence: 1, from: "Off", dedupeId: "k-1" })
@@ -96,7 +96,10 @@ describe("instances of a machine of one's own", { timeout: 120_000 }, () => {
     const key = waiting[0]?.key ?? ""
     assert.strictEqual((await detent("command", "retry", key)).code, 4)
     const worked = await detent("worker", "--until-idle")
-    assert.strictEqual(worked.code, 0, worked.err)
+    assert.strictEqual(worked.code, 1, worked.err)
+    assert.include(worked.err, "1 command failed for good: detent command list --status failed\n")
+    const later = await detent("worker", "--until-idle")
+    assert.deepStrictEqual([later.code, later.err.trim().split("\n").at(-1)], [0, "nothing is left to do"])
     const failed = decoded(CommandApi.StoredCommand, (await detent("command", "list", "--status", "failed", "--json")).out)
     assert.include(failed[0]?.problem, "the post office is closed")
     billKey = key
@@ -104,7 +107,21 @@ describe("instances of a machine of one's own", { timeout: 120_000 }, () => {
 
   it("whose effects failed for good have them retried or given up", async () => {
     const key = billKey
-    assert.strictEqual((await detent("command", "retry", "--slot", "sendBill", "--dry-run")).out, "1\n")
+    const dry = await Promise.all([
+      detent("command", "retry", "--slot", "sendBill", "--dry-run"),
+      detent("command", "retry", key, "--dry-run"),
+      detent("command", "retry", "--slot", "sendMail", "--dry-run"),
+      detent("command", "retry", "--all", "--dry-run", "--json"),
+    ])
+    assert.deepStrictEqual(
+      dry.map(({ out }) => out),
+      [
+        "1 command would be executed again\n",
+        "1 command would be executed again\n",
+        "0 commands would be executed again\n",
+        '{"count":1,"dryRun":true}\n',
+      ],
+    )
     assert.strictEqual((await detent("command", "retry")).code, 2)
     const unasked = await detent("command", "retry", "--all")
     assert.strictEqual(unasked.code, 4)
@@ -131,6 +148,7 @@ describe("instances of a machine of one's own", { timeout: 120_000 }, () => {
     )
     const shown = await detent("machine", "show", "lamp")
     assert.match(shown.out, /Off +Switch +On/)
+    assert.match(shown.out, /^On +pin level +sendBill on enter$/m)
     assert.include((await detent("machine", "diagram", "lamp")).out, " : Switch")
     assert.include((await detent("machine", "diagram", "lamp", "--instance", "hall")).out, " : ● Switch")
     assert.include((await detent("machine", "diagram", "lamp", "--format", "dot")).out, "digraph")

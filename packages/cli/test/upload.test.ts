@@ -26,6 +26,10 @@ describe("an upload from the command line", { timeout: 120_000 }, () => {
     assert.strictEqual(again.code, 4)
     assert.include(again.err, String(end?.batchId))
     assert.include(again.err, "`--force`")
+    const retried = await detent("upload", "retry", String(end?.batchId))
+    assert.strictEqual(retried.code, 4)
+    assert.include(retried.err, `upload ${end?.batchId} is complete: all 300 items are stored; nothing is left to retry`)
+    assert.notInclude((await detent("upload", "show", String(end?.batchId))).err, "go on with")
     assert.strictEqual((await detent("upload", "run", "good.json", "--force")).code, 0)
     const listed = decoded(UploadApi.UploadListing, (await detent("upload", "list", "--json")).out)
     assert.strictEqual(listed.length, 2)
@@ -56,13 +60,15 @@ describe("an upload from the command line", { timeout: 120_000 }, () => {
   })
 
   it("that is not there, or no file of items, is told apart", async () => {
-    const [nobody, missing, folder, cursor] = await Promise.all([
+    const [nobody, nothing, missing, folder, cursor] = await Promise.all([
       detent("upload", "show", "batch-none"),
+      detent("upload", "retry", "batch-none"),
       detent("upload", "run", "missing.json"),
       detent("upload", "run", "."),
       detent("upload", "list", "--after", "x"),
     ])
-    assert.strictEqual(nobody.code, 3)
+    for (const { code, err } of [nobody, nothing])
+      assert.deepStrictEqual([code, err], [3, "detent: there is no upload batch-none; see `detent upload list`\n"])
     assert.strictEqual(missing.code, 3)
     assert.include(missing.err, "there is no file missing.json")
     assert.strictEqual(folder.code, 3)
@@ -79,6 +85,8 @@ describe("an upload from the command line", { timeout: 120_000 }, () => {
     assert.strictEqual(repeated.code, 4)
     assert.include(repeated.err, `go on with \`detent ${again}\``)
     assert.include(repeated.err, "not finished")
+    const [shown, listed] = await Promise.all([detent("upload", "show", again.split(" ").at(-1) ?? ""), detent("upload", "list")])
+    for (const { err } of [shown, listed]) assert.match(err, new RegExp(`no server runs here; .* go on with: detent ${again}\\n`))
     const { code, out, err } = await detent(...again.split(" "), "--json")
     assert.strictEqual(code, 0, err)
     assert.deepInclude(statuses(out).at(-1)?.items, { total: 15_000, stored: 15_000, waiting: 0 })

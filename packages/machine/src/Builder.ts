@@ -249,13 +249,16 @@ export class Builder {
     return this.#tags(event, this.declarations.event.$variants, "event")
   }
 
-  #tags(given: OneOrMany, known: ReadonlyMap<string, unknown>, kind: string): ReadonlyArray<string> {
+  #tags(given: OneOrMany, known: ReadonlyMap<string, unknown>, kind: "state" | "event"): ReadonlyArray<string> {
     const refuse = (what: unknown) =>
       this.#fail(
         `${String(what)} is no ${kind} of this machine`,
         `pass one of the union, such as S.Name; the ${kind}s are ${[...known.keys()].join(", ")}`,
       )
-    const tags = list(given).flatMap((one) => one?.tags ?? refuse(one))
+    const tags = list(given).flatMap((one) => {
+      this.#refuseText(one, known, kind)
+      return one?.tags ?? refuse(one)
+    })
     for (const tag of tags) {
       if (!known.has(tag)) refuse(tag)
     }
@@ -269,6 +272,7 @@ export class Builder {
       if (given?.group !== undefined) {
         this.#fail(`${given.group} is a group, and no instance is in a group itself`, `name one of its states: ${given.tags?.join(", ")}`)
       }
+      this.#refuseText(given, this.declarations.state.$variants, "state")
       const known = tag === "(stay)" || tag === "(stop)" || this.declarations.state.$variants.has(tag)
       if (!known)
         this.#fail(
@@ -277,6 +281,12 @@ export class Builder {
         )
     }
     return targets
+  }
+
+  #refuseText(given: unknown, known: ReadonlyMap<string, unknown>, kind: "state" | "event") {
+    if (typeof given !== "string" || !known.has(given)) return
+    const itself = `${kind === "state" ? "S" : "E"}.${given}`
+    this.#fail(`"${given}" is a text, and no ${kind} of this machine`, `give the ${kind} itself, as ${itself}, not the text "${given}"`)
   }
 
   #with(changed: Partial<Declarations>): Builder {

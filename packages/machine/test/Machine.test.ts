@@ -165,7 +165,11 @@ describe("a definition", () => {
     expect(() => untyped["on"]?.(S.Open, E.Start, S.Working)).toThrow(
       /Working is a group.*name one of its states: Building, Testing, Linting/,
     )
-    expect(() => untyped["on"]?.("Open", E.Start, S.Building)).toThrow(/Open is no state of this machine/)
+    expect(() => untyped["on"]?.("Open", E.Start, S.Building)).toThrow(/give the state itself, as S\.Open, not the text "Open"/)
+    expect(() => untyped["on"]?.(S.Open, "Start", S.Building)).toThrow(/give the event itself, as E\.Start, not the text "Start"/)
+    expect(() => untyped["on"]?.(S.Open, E.Start, "Building")).toThrow(/give the state itself, as S\.Building, not the text "Building"/)
+    expect(() => untyped["final"]?.("Done")).toThrow(/as S\.Done, not the text "Done"/)
+    expect(() => untyped["on"]?.("Opne", E.Start, S.Building)).toThrow(/Opne is no state of this machine; .* the states are Open, /)
     expect(() => untyped["timeout"]?.(S.Open, "1 minute", stay)?.["timeout"]?.(S.Open, "2 minutes", stay)).toThrow(/\{ name: "..." \}/)
     expect(() => State({ Odd: { n: Number } as never })).toThrow(/the field n of Odd has no schema/)
   })

@@ -23,16 +23,27 @@ export const foldersOf = (input: SourceInput): Effect.Effect<ReadonlyArray<strin
     const kind = kindOf(input.source)
     if (kind === undefined)
       return Effect.fail(new NothingFound({ what: `file or folder ${input.source}`, nextStep: "name a manifest.json or a folder" }))
-    const named = (["ontology", "shapes", "examples"] as const).flatMap((option) => {
-      const file = input[option]
-      return file === undefined ? [] : [{ option, file }]
-    })
+    const named = namedFiles(input)
     const missing = named.find(({ file }) => kindOf(file) !== "file")
     if (missing !== undefined)
       return Effect.fail(new WrongUsage({ problem: `--${missing.option} ${missing.file}: there is no such file`, nextStep: "name one" }))
     const beside = named.map(({ file }) => dirname(resolve(file)))
     return Effect.succeed([kind === "folder" ? resolve(input.source) : dirname(resolve(input.source)), ...beside])
   })
+
+const namedFiles = (input: SourceInput) =>
+  (["ontology", "shapes", "examples"] as const).flatMap((option) => {
+    const file = input[option]
+    return file === undefined ? [] : [{ option, file }]
+  })
+
+/** What is wrong with a file that an option names is told of the option, in the words of who gave it; undefined where it is not. */
+export const problemOfOption = (input: SourceInput, problem: string): string | undefined => {
+  const told = namedFiles(input).reduce((text, { option, file }) => text.replaceAll(referenceOf(file), `--${option} ${file}`), problem)
+  if (told === problem) return undefined
+  // Who wrote no manifest need not hear of one.
+  return told.replace(/^\S+ is no manifest that can be worked on: /, "").replace(/; correct it and start again$/, "")
+}
 
 export const sourceOf = (input: SourceInput) =>
   Effect.gen(function* () {

@@ -1,9 +1,10 @@
 /** Starts a batch from a manifest or a folder: through the server that works in the home, or here where none does. */
-import { type BatchConfig, Batches, BatchId } from "@detent/knowledge"
+import { type BatchConfig, Batches, BatchId, type ManifestRefused } from "@detent/knowledge"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { WrongUsage } from "../Failure.ts"
 import type { RunningServer } from "../home/Server.ts"
-import { type SourceInput, sourceOf } from "./BatchSource.ts"
+import { problemOfOption, type SourceInput, sourceOf } from "./BatchSource.ts"
 
 const Accepted = Schema.Struct({ batchId: BatchId })
 
@@ -17,4 +18,14 @@ export const startBatch = (
     if (server === undefined) return yield* Effect.flatMap(Batches, (batches) => batches.start(folder, manifest, { config }))
     const answer = yield* server.post("/api/v1/batch", { json: { folder, manifest, config } })
     return (yield* Schema.decodeUnknownEffect(Accepted)(answer)).batchId
-  })
+  }).pipe(
+    Effect.catchTags({
+      ManifestRefused: (refused) => Effect.fail(ofOption(input, refused)),
+      WrongUsage: (refused) => Effect.fail(ofOption(input, refused)),
+    }),
+  )
+
+const ofOption = <E extends ManifestRefused | WrongUsage>(input: SourceInput, refused: E): E | WrongUsage => {
+  const problem = problemOfOption(input, refused.problem)
+  return problem === undefined ? refused : new WrongUsage({ problem, nextStep: "then start again" })
+}

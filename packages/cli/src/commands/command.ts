@@ -51,19 +51,22 @@ export const list: Handler<"command list"> = (input) =>
 export const retry: Handler<"command retry"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
-    const told = (count: number) => output.value({ count, dryRun: input["dry-run"] }, () => `${count}\n`)
+    const dryRun = input["dry-run"]
+    const told = (count: number) =>
+      output.value({ count, dryRun }, () => `${counted(count)} ${dryRun ? "would be" : count === 1 ? "is" : "are"} executed again\n`)
     if (input.key !== undefined) {
       const { status } = yield* found(input.key)
       if (status !== "failed") return yield* notPossible(input.key, status, "only failed ones can be retried")
-      if (!input["dry-run"]) yield* DeadLetters.retry(input.key)
+      if (dryRun) return yield* told(1)
+      yield* DeadLetters.retry(input.key)
       yield* told(1)
     } else {
       const filter = yield* filterOf(input)
       if (Object.keys(filter).length === 0 && !input.all)
         return yield* new WrongUsage({ problem: "which commands?", nextStep: "name a key, --queue, --slot, --instance, or --all" })
       const count = yield* DeadLetters.retryAll(filter, { dryRun: true })
-      if (input["dry-run"] || count === 0) return yield* told(count)
-      yield* agreed(`Execute ${count} failed commands again?`)
+      if (dryRun || count === 0) return yield* told(count)
+      yield* agreed(`Execute ${counted(count, "failed ")} again?`)
       yield* told(yield* DeadLetters.retryAll(filter))
     }
     yield* output.note(output.noteStyle.dim("they are executed by `detent dev`, `detent serve` or `detent worker`"))
@@ -82,6 +85,8 @@ export const skip: Handler<"command skip"> = (input) =>
     if (!(yield* DeadLetters.skip(input.key, reason))) return yield* notPossible(input.key, "being executed", "wait for its end")
     yield* output.value(commandView(yield* found(input.key)), () => `${input.key} skipped: ${reason}\n`)
   }).pipe(Effect.provide(observing(input)))
+
+const counted = (count: number, which = "") => `${count} ${which}${count === 1 ? "command" : "commands"}`
 
 const found = (key: string) =>
   Effect.flatMap(

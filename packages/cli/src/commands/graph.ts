@@ -1,11 +1,11 @@
 /** `detent graph`: the knowledge graph that batches add to. */
 import { text as readAll } from "node:stream/consumers"
 import { CanonicalGraph, exportGraph as exported, GraphQuery } from "@detent/knowledge"
+import { explained } from "@detent/server/QueryProblem"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { answerText } from "../graph/Answer.ts"
 import { currentGraph, namespaces } from "../graph/Choosing.ts"
-import { queryProblem } from "../graph/QueryProblem.ts"
 import type { Handler } from "../Handler.ts"
 import { observing } from "../home/Opening.ts"
 import { momentText } from "../output/Moment.ts"
@@ -19,7 +19,7 @@ export const query: Handler<"graph query"> = (input) =>
     return yield* Effect.gen(function* () {
       const version = yield* currentGraph(input.namespace)
       const answer = yield* Effect.flatMap(GraphQuery, (graph) => graph.query(version, sparql, { timeout: input.timeout * 1000 })).pipe(
-        Effect.catchTag("QueryRefused", (refused) => Effect.fail(queryProblem(sparql, refused))),
+        Effect.catchTag("QueryRefused", (refused) => Effect.fail(explained(sparql, refused))),
       )
       yield* output.write(output.isJson ? `${answer.body.trimEnd()}\n` : answerText(answer, output.style))
     }).pipe(Effect.provide(observing(input)))

@@ -1,5 +1,5 @@
 /** `detent init`: a project that runs, from a template. What a template needs of data is made when it is used. */
-import { cpSync, existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs"
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs"
 import { basename, join, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import * as Effect from "effect/Effect"
@@ -40,7 +40,8 @@ const copied = (template: Template, folder: string): void => {
   renameSync(join(folder, "gitignore"), join(folder, ".gitignore"))
   const manifest = join(folder, "package.json")
   const content = Schema.decodeSync(ManifestJson)(readFileSync(manifest, "utf8"))
-  const dependencies = clone === undefined ? content.dependencies : linkedTo(clone, Object.keys(content.dependencies))
+  const dependencies =
+    clone === undefined ? content.dependencies : { ...linkedTo(clone, Object.keys(content.dependencies)), ...nodeOf(clone, folder) }
   writeFileSync(manifest, `${JSON.stringify({ ...content, name: packageName(folder), dependencies }, null, 2)}\n`)
 }
 
@@ -50,16 +51,28 @@ const ManifestJson = Schema.fromJsonString(
   ]),
 )
 
-/** The packages of the clone and what it has installed itself: one copy of Effect, nothing to download, and its Node where it brings one. */
-const linkedTo = (root: string, names: ReadonlyArray<string>): Readonly<Record<string, string>> => {
-  const node = `node-${process.platform}-${process.arch}`
-  const nodeFolder = join(root, "node_modules/node/node_modules", node)
-  const folders = names.map((name) => [
-    name,
-    name.startsWith("@detent/") ? join(root, "packages", name.slice("@detent/".length)) : join(root, "node_modules", name),
-  ])
-  const all = existsSync(nodeFolder) ? [...folders, [node, nodeFolder]] : folders
-  return Object.fromEntries(all.map(([name, path]) => [name, `file:${path}`]))
+/** The packages of the clone and what it has installed itself: one copy of Effect, and nothing to download. */
+const linkedTo = (root: string, names: ReadonlyArray<string>): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    names.map((name) => {
+      const isOurs = name.startsWith("@detent/")
+      return [name, `file:${isOurs ? join(root, "packages", name.slice("@detent/".length)) : join(root, "node_modules", name)}`]
+    }),
+  )
+
+/**
+ * The Node that the clone brings, for hosts whose own is too old. The package it comes from would download it once more, and the
+ * one that holds it is removed by the clone's next `npm install`; the file stays, so a package of the project's own points there.
+ */
+const nodeOf = (root: string, folder: string): Readonly<Record<string, string>> => {
+  const node = join(root, "node_modules/node/bin/node")
+  if (process.platform === "win32" || !existsSync(node)) return {}
+  const name = "node-of-clone"
+  mkdirSync(join(folder, ".node/bin"), { recursive: true })
+  symlinkSync(node, join(folder, ".node/bin/node"))
+  const manifest = { name, version: process.versions.node, private: true, bin: { node: "bin/node" } }
+  writeFileSync(join(folder, ".node/package.json"), `${JSON.stringify(manifest, null, 2)}\n`)
+  return { [name]: "file:.node" }
 }
 
 const packageName = (folder: string): string =>

@@ -57,7 +57,7 @@ export const show: Handler<"instance show"> = (input) =>
           ["accepts", view.accepts === undefined ? undefined : view.accepts.join(", ") || "nothing more"],
           ["timers", view.timers.length === 0 ? undefined : view.timers.map(({ name, due }) => `${name} at ${momentText(due)}`).join(", ")],
           ["started", momentText(view.startedAt)],
-          ["changed", momentText(view.updatedAt)],
+          ["changed", view.updatedAt === undefined ? undefined : momentText(view.updatedAt)],
         ],
         output.style,
       ),

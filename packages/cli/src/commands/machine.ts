@@ -8,9 +8,9 @@ import type { Handler } from "../Handler.ts"
 import { observed, observing } from "../home/Opening.ts"
 import { findEntry, findInstance, findMachine } from "../instance/Finding.ts"
 import { ExitCode } from "../line/ExitCode.mjs"
-import { countText, machineView, machineViews } from "../machine/MachineView.ts"
+import { countText, machineView, machineViews, requestsText, stateRequests } from "../machine/MachineView.ts"
 import { Output } from "../output/Output.ts"
-import { pairsText, tableText } from "../output/Table.ts"
+import { filledTableText, pairsText, tableText } from "../output/Table.ts"
 import { writeText } from "../output/Writing.ts"
 
 export const list: Handler<"machine list"> = (input) =>
@@ -62,7 +62,8 @@ export const show: Handler<"machine show"> = (input) =>
       requests: one.requests.join(", "),
     }))
     const events = blueprint.events.map(({ tag, fields }) => ({ event: tag, fields: fields.map(({ name }) => name) }))
-    yield* output.value({ ...row, eventFields: Object.fromEntries(events.map(({ event, fields }) => [event, fields])), transitions }, () =>
+    const eventFields = Object.fromEntries(events.map(({ event, fields }) => [event, fields]))
+    yield* output.value({ ...row, eventFields, stateRequests: stateRequests(blueprint.states), transitions }, () =>
       [
         pairsText(
           [
@@ -72,7 +73,7 @@ export const show: Handler<"machine show"> = (input) =>
           ],
           output.style,
         ),
-        tableText(
+        filledTableText(
           blueprint.states,
           [
             { title: "STATE", of: ({ tag }) => tag, looks: (text, _, style) => style.bold(text) },
@@ -82,6 +83,7 @@ export const show: Handler<"machine show"> = (input) =>
                 [initial ? "first" : "", final ? "final" : "", working ? "works" : ""].filter(Boolean).join(", "),
             },
             { title: "FIELDS", of: ({ fields }) => fields.map(({ name }) => name).join(" ") },
+            { title: "REQUESTS", of: requestsText },
           ],
           output.style,
         ),
@@ -93,7 +95,7 @@ export const show: Handler<"machine show"> = (input) =>
           ],
           output.style,
         ),
-        tableText(
+        filledTableText(
           transitions,
           [
             { title: "FROM", of: ({ from }) => from },

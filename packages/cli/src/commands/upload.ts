@@ -10,6 +10,7 @@ import { observing, type Place, placeText, working } from "../home/Opening.ts"
 import { neededServer, type RunningServer, runningServer } from "../home/Server.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
+import { findUnfinished, findUpload } from "../upload/UploadFinding.ts"
 import { followElsewhere, followHere } from "../upload/UploadFollowing.ts"
 import { stateLooks, uploadText, uploadView } from "../upload/UploadView.ts"
 
@@ -51,7 +52,7 @@ const given = (input: Place & { readonly detach: boolean }, id: string) =>
   input.detach
     ? Effect.gen(function* () {
         const output = yield* Output
-        const status = yield* Effect.flatMap(Uploads, (uploads) => uploads.status(id))
+        const status = yield* findUpload(id)
         yield* output.value(uploadView(status), () => uploadText(status, output.style))
       }).pipe(Effect.provide(observing(input)))
     : Effect.onInterrupt(Effect.provide(followElsewhere(id, input), observing(input)), () =>
@@ -76,7 +77,8 @@ export const list: Handler<"upload list"> = (input) =>
     const page = yield* uploads.batches({ limit: input.limit, ...after })
     const rows = yield* Effect.forEach(
       page.batches,
-      (batch) => Effect.map(uploads.status(batch.batchId), ({ state, items }) => ({ ...batch, state, total: items.total })),
+      (batch) =>
+        Effect.map(uploads.status(batch.batchId), ({ state, items, isResting }) => ({ ...batch, state, total: items.total, isResting })),
       { concurrency: 4 },
     )
     yield* output.rows(
@@ -92,18 +94,19 @@ export const list: Handler<"upload list"> = (input) =>
       ],
       "no uploads here; start one with `detent upload run FILE`",
     )
+    yield* toldHowToGoOn(input, rows)
     if (page.next !== undefined) yield* output.note(`more with --after ${page.next}`)
   }).pipe(Effect.provide(observing(input)))
 
 export const show: Handler<"upload show"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
-    const uploads = yield* Uploads
-    const status = yield* uploads.status(input.upload)
+    const status = yield* findUpload(input.upload)
     const items = input.items === undefined ? undefined : yield* itemsOf(input, input.items)
     yield* output.value({ ...uploadView(status), ...(items === undefined ? {} : { listed: items.items }) }, () =>
       uploadText(status, output.style),
     )
+    yield* toldHowToGoOn(input, [status])
     if (output.isJson || items === undefined) return
     yield* output.write("\n")
     yield* output.rows(
@@ -121,6 +124,17 @@ export const show: Handler<"upload show"> = (input) =>
     if (items.next !== undefined) yield* output.note(`more with --after ${items.next}`)
   }).pipe(Effect.provide(observing(input)))
 
+/** A process that was killed cannot tell that nobody works any more: where no server does, somebody may have to. */
+const toldHowToGoOn = (place: Place, uploads: ReadonlyArray<{ readonly batchId: string; readonly isResting: boolean }>) =>
+  Effect.gen(function* () {
+    const [first, ...others] = uploads.filter(({ isResting }) => !isResting)
+    if (first === undefined || (yield* runningServer(place)) !== undefined) return
+    const { note, noteStyle } = yield* Output
+    const which = others.length === 0 ? `${first.batchId} has` : `${others.length + 1} uploads have`
+    const retry = `detent upload retry ${others.length === 0 ? first.batchId : "UPLOAD"}${placeText(place)}`
+    yield* note(noteStyle.dim(`${which} not ended, and no server runs here; unless another process works on it, go on with: ${retry}`))
+  })
+
 const itemsOf = (input: Parameters<typeof show>[0], state: EntryState) =>
   Effect.gen(function* () {
     const after = yield* numberOf(input.after)
@@ -131,18 +145,20 @@ export const retry: Handler<"upload retry"> = (input) =>
   Effect.gen(function* () {
     const server = input.detach ? yield* neededServer(input) : yield* runningServer(input)
     if (server !== undefined) {
-      yield* server.post(`/api/v1/uploads/${encodeURIComponent(input.upload)}/retry`)
+      const { state } = yield* Effect.provide(findUnfinished(input.upload), observing(input))
+      if (needsAsking(state)) yield* server.post(`/api/v1/uploads/${encodeURIComponent(input.upload)}/retry`)
       return yield* given(input, input.upload)
     }
     return yield* Effect.gen(function* () {
       const uploads = yield* Uploads
-      const { state } = yield* uploads.status(input.upload)
-      // One that was merely stopped goes on because somebody asks for it.
-      if (state === "failed") yield* uploads.retryBatch(input.upload)
-      if (state === "partially_completed" || state === "completed") yield* uploads.retryFailed(input.upload)
+      const { state } = yield* findUnfinished(input.upload)
+      if (needsAsking(state)) yield* state === "failed" ? uploads.retryBatch(input.upload) : uploads.retryFailed(input.upload)
       return yield* workedOn(input, input.upload)
     }).pipe(Effect.provide(working(input)))
   })
+
+/** One that was merely stopped is taken up by whoever works on it. */
+const needsAsking = (state: string): boolean => state === "failed" || state === "partially_completed"
 
 const numberOf = (text: string | undefined): Effect.Effect<{ readonly after?: number }, WrongUsage> => {
   if (text === undefined) return Effect.succeed({})

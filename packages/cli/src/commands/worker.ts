@@ -2,22 +2,40 @@
 import { Commands, Journal } from "@detent/durable"
 import { Home } from "@detent/server/Home"
 import * as Effect from "effect/Effect"
+import * as Metric from "effect/Metric"
 import * as Schedule from "effect/Schedule"
 import type { Handler } from "../Handler.ts"
-import { workingOnAll } from "../home/Opening.ts"
+import { placeText, workingOnAll } from "../home/Opening.ts"
+import { ExitCode } from "../line/ExitCode.mjs"
 import { Output } from "../output/Output.ts"
 
 export const worker: Handler<"worker"> = (input) =>
   Effect.gen(function* () {
-    const output = yield* Output
+    yield* worked(input)
+    const { note } = yield* Output
+    // Not before the worker has ended: only then all that became of commands is counted.
+    const failed = yield* failedHere
+    if (failed === 0) return yield* note("nothing is left to do")
+    const list = `detent command list --status failed${placeText(input)}`
+    yield* note(`nothing is left to do, but ${failed} ${failed === 1 ? "command" : "commands"} failed for good: ${list}`)
+    return ExitCode.failed
+  })
+
+/** Until nothing is left to do, or until it is stopped. */
+const worked = (input: Parameters<typeof worker>[0]) =>
+  Effect.gen(function* () {
     const { data, database } = yield* Home
-    yield* output.note(`working in ${data} (${database}); stop with Ctrl-C: what is unfinished is handed back`)
-    if (input["until-idle"]) {
-      yield* Effect.repeat(isIdle, { until: (idle) => idle, schedule: Schedule.spaced("250 millis") })
-      return yield* output.note("nothing is left to do")
-    }
-    return yield* Effect.never
+    const { note } = yield* Output
+    yield* note(`working in ${data} (${database}); stop with Ctrl-C: what is unfinished is handed back`)
+    if (!input["until-idle"]) return yield* Effect.never
+    return yield* Effect.repeat(isIdle, { until: (idle) => idle, schedule: Schedule.spaced("250 millis") })
   }).pipe(Effect.provide(workingOnAll(input)))
+
+/** How many commands this process executed that failed for good: those from before it began are no news. */
+const failedHere = Effect.map(Metric.snapshot, (metrics) => {
+  const counted = metrics.find(({ id }) => id === "detent_commands_failed_total")
+  return counted?.type === "Counter" ? Number(counted.state.count) : 0
+})
 
 /** No instance whose state has work, and no command that waits or is being executed. */
 const isIdle = Effect.gen(function* () {

@@ -63,7 +63,16 @@ export const instanceView = (text: string, at?: number) =>
     if (Option.isNone(opened)) return yield* new NothingFound({ what: `instance ${text}`, nextStep: "see `detent instance list`" })
     const { record, timers } = opened.value
     const shown: Standing = yield* standing(record, at)
-    return { ...instanceRow(record), tag: record.tag, ...shown, timers: timers.map(({ name, due }) => ({ name, due })) }
+    const row = { ...instanceRow(record), tag: record.tag, ...shown, timers: timers.map(({ name, due }) => ({ name, due })) }
+    return shown.at === undefined || shown.at >= record.sequence ? row : { ...row, ...(yield* asOf(record, shown.at)) }
+  })
+
+/** It took more events afterwards, so it was running; which timers it had then is not kept. */
+const asOf = (record: InstanceRecord, sequence: number) =>
+  Effect.gen(function* () {
+    const [event] = yield* Effect.flatMap(Journal, (journal) => journal.events(record, sequence - 1, 1))
+    const updatedAt = sequence === 0 ? record.startedAt : event?.at
+    return { status: "running" as const, reason: undefined, updatedAt, timers: [] }
   })
 
 /** What only a machine can tell of its instance. One that is held cannot be replayed, so the journal's summary has to do. */

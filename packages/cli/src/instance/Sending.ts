@@ -47,12 +47,10 @@ export const startInstance = (
     const { machine: name, id, fields } = options
     const machine = yield* findMachine(name)
     const json = new MachineJson(machine)
-    const { states } = machine.blueprint
-    const first = (states.find(({ initial }) => initial) ?? states[0])?.tag ?? ""
     if (fields === undefined && !json.hasFirstState)
       return yield* new WrongUsage({
         problem: `${name} needs something to begin with`,
-        nextStep: `give the fields of its first state with --with '{…}'; see \`detent machine show ${name}\``,
+        nextStep: `give the fields of its first state, ${json.firstState}, such as --with '${JSON.stringify(json.firstFields)}'; see \`detent machine show ${name}\``,
       })
     const there = yield* Effect.flatMap(Journal, (journal) => journal.open({ machine: name, id }))
     if (Option.isSome(there))
@@ -60,7 +58,7 @@ export const startInstance = (
         problem: `${name} ${id} exists (${there.value.record.tag}, ${there.value.record.status})`,
         nextStep: `see \`detent instance show ${id}\``,
       })
-    const given = fields === undefined ? undefined : { _tag: first, ...fields }
+    const given = fields === undefined ? undefined : { _tag: json.firstState, ...fields }
     if (server === undefined) {
       const decoded = given === undefined ? undefined : yield* Effect.fromResult(json.readState(id, given))
       yield* Effect.flatMap(Engine, (engine) => engine.start(machine, id, decoded))

@@ -33,7 +33,9 @@ export const runningCommands = /** @satisfies {ReadonlyArray<import("./Command.t
       summary: "do the work of others: batches, uploads, commands, timers",
       detail: "Start as many as you like on one PostgreSQL. On SIGTERM it hands back what it has not finished.",
       arguments: [],
-      options: [{ name: "until-idle", kind: "flag", summary: "end when there is nothing left to do" }],
+      options: [
+        { name: "until-idle", kind: "flag", summary: "end when there is nothing left to do: with 1 where a command failed for good" },
+      ],
       examples: [{ line: "detent worker --database postgres://db/detent", says: "until it is stopped" }],
     },
     {

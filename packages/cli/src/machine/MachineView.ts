@@ -1,5 +1,6 @@
 /** A machine as it is told to people and to programs, with how many instances are in each of its states. */
 import { Journal } from "@detent/durable"
+import type { Blueprint } from "@detent/machine"
 import { MachineJson } from "@detent/server/MachineJson"
 import { type MachineEntry, Machines } from "@detent/server/Machines"
 import * as Effect from "effect/Effect"
@@ -22,3 +23,21 @@ export const countText = (counts: Readonly<Record<string, number>>): string =>
     .filter(([, count]) => count > 0)
     .map(([state, count]) => `${count} ${state}`)
     .join(", ")
+
+type StateBlueprint = Blueprint["states"][number]
+type Requesting = Pick<StateBlueprint, "requestsOnEnter" | "requestsOnExit" | "runs">
+
+/** What the states request by themselves, whichever transition leads there; those that request nothing are left out. */
+export const stateRequests = (states: ReadonlyArray<StateBlueprint>): Readonly<Record<string, Requesting>> =>
+  Object.fromEntries(
+    states
+      .filter(({ requestsOnEnter, requestsOnExit, runs }) => requestsOnEnter.length + requestsOnExit.length + runs.length > 0)
+      .map(({ tag, requestsOnEnter, requestsOnExit, runs }) => [tag, { requestsOnEnter, requestsOnExit, runs }]),
+  )
+
+export const requestsText = ({ requestsOnEnter, requestsOnExit, runs }: Requesting): string =>
+  [
+    ...requestsOnEnter.map((slot) => `${slot} on enter`),
+    ...requestsOnExit.map((slot) => `${slot} on exit`),
+    ...runs.map((slot) => `${slot} while it lasts`),
+  ].join(", ")

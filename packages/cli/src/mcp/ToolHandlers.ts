@@ -1,6 +1,7 @@
 /** What the tools do: the same as the commands of the same names. */
 import { Batches, BatchId, GraphQuery, isTerminal } from "@detent/knowledge"
 import type { HomeServices } from "@detent/server/Home"
+import { explained } from "@detent/server/QueryProblem"
 import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -56,7 +57,9 @@ export const toolHandlers = (session: Session): Layer.Layer<Tool.HandlersFor<typ
           answering(
             Effect.gen(function* () {
               const version = yield* currentGraph(namespace)
-              return yield* Effect.flatMap(GraphQuery, (graph) => graph.query(version, sparql, { maxLength: 200_000 }))
+              return yield* Effect.flatMap(GraphQuery, (graph) => graph.query(version, sparql, { maxLength: 200_000 })).pipe(
+                Effect.catchTag("QueryRefused", (refused) => Effect.fail(explained(sparql, refused))),
+              )
             }),
           ),
         watch_batch: ({ batch, seconds = 30 }) =>

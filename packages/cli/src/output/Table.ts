@@ -28,6 +28,14 @@ export const tableText = <A>(rows: ReadonlyArray<A>, columns: ReadonlyArray<Colu
   return `${[heading, ...body.map((line) => line.join("  ").trimEnd())].join("\n")}\n`
 }
 
+/** A table without the columns that hold nothing in any row. */
+export const filledTableText = <A>(rows: ReadonlyArray<A>, columns: ReadonlyArray<Column<A>>, style: Style): string =>
+  tableText(
+    rows,
+    columns.filter(({ of }) => rows.some((row) => of(row) !== "")),
+    style,
+  )
+
 /** Lines of names and values, one under the other. */
 export const pairsText = (pairs: ReadonlyArray<readonly [string, string | number | undefined]>, style: Style): string => {
   const shown = pairs.filter(([, value]) => value !== undefined)

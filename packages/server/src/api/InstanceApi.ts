@@ -70,6 +70,15 @@ export const Sent = Schema.Struct({
 
 const name = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(500))
 const params = { machine: name, id: name }
+
+export const StartInstance = Schema.Struct({
+  id: name,
+  /** The fields of the machine's first state. */
+  input: Schema.optionalKey(Schema.Record(Schema.String, Schema.Json)),
+  /** A whole state to begin in, where that is not the first one; not together with `input`. */
+  state: Schema.optionalKey(Tagged),
+}).annotate({ identifier: "StartInstance" })
+
 const path = "/api/v1/instances/:machine/:id"
 const error = problems
 
@@ -89,12 +98,12 @@ export class InstanceApi extends HttpApiGroup.make("instances")
     }).annotate(OpenApi.Description, "Instances, oldest change first."),
     HttpApiEndpoint.post("start", "/api/v1/instances/:machine", {
       params: { machine: name },
-      payload: Schema.Struct({ id: name, state: Schema.optionalKey(Tagged) }),
+      payload: StartInstance,
       success: InstanceView.pipe(HttpApiSchema.status(201)),
       error,
     }).annotate(
       OpenApi.Description,
-      "Starts an instance in the machine's first state, or in the one given. Started again with the same id it is refused, so a repeated request starts nothing twice.",
+      "Starts an instance in the machine's first state, whose fields are given as `input`, or in the `state` given. Started again with the same id it is refused, so a repeated request starts nothing twice.",
     ),
     HttpApiEndpoint.get("get", path, { params, success: InstanceView, error }),
     HttpApiEndpoint.get("history", `${path}/history`, {

@@ -4,13 +4,14 @@ import { InvalidEvent, InvalidState } from "@detent/machine"
 import { compiledOf, hidden, isPlain, isSensitive, type Tagged, type UntypedVariant } from "@detent/machine/internal"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { problemOfSchema } from "./SchemaProblem.ts"
+import { exampleFields } from "./ExampleJson.ts"
+import { problemOfFields } from "./SchemaProblem.ts"
 
 export type TaggedJson = { readonly _tag: string } & { readonly [name: string]: Schema.Json }
 
 interface VariantJson {
   readonly show: (value: Tagged) => TaggedJson
-  readonly read: (json: unknown) => Result.Result<Tagged, string>
+  readonly read: (json: object) => Result.Result<Tagged, string>
   readonly schema: () => Schema.Json
   readonly answer: (answer: unknown) => Schema.Json | undefined
 }
@@ -80,6 +81,17 @@ export class MachineJson {
     return typeof compiledOf(this.#machine).declarations.initial !== "function"
   }
 
+  /** The state that it begins in unless told, as far as that can be told without an input. */
+  get firstState(): string {
+    const { states } = this.#machine.blueprint
+    return (states.find(({ initial }) => initial) ?? states[0])?.tag ?? ""
+  }
+
+  /** Something like the fields that the first state needs. */
+  get firstFields(): { readonly [name: string]: Schema.Json } {
+    return exampleFields(this.#states.get(this.firstState)?.schema() ?? {})
+  }
+
   /** The events a state has a transition for. */
   legalEvents(state: string): ReadonlyArray<LegalEvent> {
     const { blueprint } = this.#machine
@@ -130,7 +142,7 @@ const variantJson = (variant: UntypedVariant): VariantJson => {
       secret.length === 0
         ? shown
         : (value) => ({ ...shown(value), ...Object.fromEntries(secret.filter((name) => name in value).map((name) => [name, hidden])) }),
-    read: (json) => Result.mapError(decode(json), problemOfSchema) as Result.Result<Tagged, string>,
+    read: (json) => Result.mapError(decode(json), (problem) => problemOfFields(problem, json, secret)) as Result.Result<Tagged, string>,
     schema: () => {
       const { schema, definitions } = Schema.toJsonSchemaDocument(variant.schema)
       return (Object.keys(definitions).length === 0 ? schema : { ...schema, $defs: definitions }) as Schema.Json

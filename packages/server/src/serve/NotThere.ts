@@ -51,15 +51,36 @@ export class GraphNotFound extends Schema.TaggedError<GraphNotFound>()("GraphNot
   }
 }
 
-/** The machine makes its first state from an input that has no schema. */
-export class InputNeeded extends Schema.TaggedError<InputNeeded>()("InputNeeded", { machine: Schema.String, states: Schema.String }) {
+/** The machine's first state has fields that nobody but who starts it knows. */
+export class InputNeeded extends Schema.TaggedError<InputNeeded>()("InputNeeded", {
+  machine: Schema.String,
+  first: Schema.String,
+  states: Schema.String,
+  /** A body that would do, but for its values. */
+  example: Schema.String,
+}) {
   override get message() {
-    return `${this.machine} has no first state of its own; give the one to begin in as "state", one of ${this.states}`
+    const { machine, first, states, example } = this
+    return `${machine} begins as ${first}, which has fields; give them as "input", such as ${example}, or a whole state as "state", one of ${states}`
+  }
+}
+
+/** Which of the two it begins with cannot be told. */
+export class InputTwice extends Schema.TaggedError<InputTwice>()("InputTwice", { machine: Schema.String, id: Schema.String }) {
+  override get message() {
+    return `${this.machine} ${this.id} cannot begin both with "input" and with "state"; give the fields of the first state as "input", or a whole state as "state"`
   }
 }
 
 export class FileMissing extends Schema.TaggedError<FileMissing>()("FileMissing", {}) {
   override get message() {
     return "the form has no file; send one as multipart/form-data, such as with curl -F file=@items.json"
+  }
+}
+
+/** Nothing of an upload is left to be tried again. */
+export class UploadComplete extends Schema.TaggedError<UploadComplete>()("UploadComplete", { batchId: Schema.String, stored: Schema.Int }) {
+  override get message() {
+    return `upload ${this.batchId} is complete: all ${this.stored} items are stored, and nothing is left to retry`
   }
 }

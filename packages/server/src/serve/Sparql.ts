@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { GraphNotFound } from "./NotThere.ts"
+import { explained } from "./QueryProblem.ts"
 
 const make = Effect.gen(function* () {
   const graph = yield* CanonicalGraph.CanonicalGraph
@@ -20,7 +21,9 @@ const make = Effect.gen(function* () {
     version,
     lines: graph.lines,
     query: (namespace: Namespace, sparql: string, options?: Parameters<GraphQueryService["query"]>[2]) =>
-      Effect.flatMap(version(namespace), (current) => queries.query(current, sparql, options)),
+      Effect.flatMap(version(namespace), (current) => queries.query(current, sparql, options)).pipe(
+        Effect.catchTag("QueryRefused", (refused) => Effect.fail(explained(sparql, refused))),
+      ),
   }
 })
 

@@ -1,5 +1,8 @@
+import { Event, Machine, State } from "@detent/machine"
+import { defineConfig } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import { json, request, served } from "../support/served.ts"
 
 const key = { machine: "tally", id: "one" }
@@ -82,6 +85,37 @@ describe("instances over HTTP", () => {
       assert.strictEqual((yield* client.instances.get({ params: { machine: "tally", id } })).id, id)
       const { status } = yield* request(`${url}/api/v1/instances/tally/${encodeURIComponent(id)}`)
       assert.strictEqual(status, 200)
+    }),
+  )
+
+  it.live("begin with the fields of their first state as input, or in a whole state, and the refusal without shows how", () =>
+    Effect.gen(function* () {
+      const S = State({ Placed: { item: Schema.String, total: Schema.Finite }, Paid: { item: Schema.String } })
+      const Order = Machine.make({ name: "order", state: S, event: Event({ Pay: {} }), initial: S.Placed }).final(S.Paid)
+      const { client, url } = yield* served({ config: defineConfig({ machines: [Order] }) })
+      const starting = (body: unknown) =>
+        Effect.map(request(`${url}/api/v1/instances/order`, json(body)), ({ status, text }) => ({ status, ...JSON.parse(text) }))
+
+      const without = yield* starting({ id: "one" })
+      assert.deepInclude(without, { status: 422, type: "urn:detent:problem:InputNeeded" })
+      assert.include(without.detail, "order begins as Placed")
+      const example = /such as (\{.*\}), or/.exec(without.detail)?.[1] ?? ""
+      assert.deepStrictEqual(JSON.parse(example), { id: "one", input: { item: "…", total: 0 } })
+      const begun = yield* starting(JSON.parse(example))
+      assert.deepStrictEqual([begun.status, begun.state], ["running", { _tag: "Placed", item: "…", total: 0 }])
+
+      const input = { item: "lamp", total: 42 }
+      const { state } = yield* client.instances.start({ params: { machine: "order" }, payload: { id: "two", input } })
+      assert.deepStrictEqual(state, { _tag: "Placed", ...input })
+      const elsewhere = yield* starting({ id: "three", state: { _tag: "Paid", item: "lamp" } })
+      assert.strictEqual(elsewhere.state._tag, "Paid")
+      const twice = yield* starting({ id: "four", input, state: { _tag: "Paid", item: "lamp" } })
+      assert.deepInclude(twice, { status: 422, type: "urn:detent:problem:InputTwice" })
+      const wrong = yield* starting({ id: "four", input: { item: "lamp" } })
+      assert.deepInclude(wrong, { status: 422, type: "urn:detent:problem:InvalidState" })
+      assert.include(wrong.detail, "total is missing")
+      const { status } = yield* request(`${url}/api/v1/instances/order/four`)
+      assert.strictEqual(status, 404)
     }),
   )
 

@@ -48,6 +48,8 @@ describe("uploads over HTTP", () => {
       }
       yield* client.uploads.retry({ params: { batchId } })
       assert.strictEqual((yield* resting).items.stored, 200)
+      const retried = yield* Effect.flip(client.uploads.retry({ params: { batchId } }))
+      assert.include(retried.message, `upload ${batchId} is complete: all 200 items are stored`)
       const { items: found } = yield* client.uploads.search({ query: { by: "editor", limit: 1000 } })
       assert.strictEqual(found.length, failed.length)
       const { uploads } = yield* client.uploads.list({ query: {} })

@@ -17,7 +17,7 @@ export class NothingStored extends Schema.TaggedError<NothingStored>()("NothingS
 /** There is no batch of this id. */
 export class BatchNotFound extends Schema.TaggedError<BatchNotFound>()("BatchNotFound", { batchId: Schema.String }) {
   override get message() {
-    return `there is no batch ${this.batchId}`
+    return `there is no upload ${this.batchId}; list the uploads to find it`
   }
 }
 

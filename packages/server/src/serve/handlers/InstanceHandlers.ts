@@ -11,7 +11,7 @@ import { commandView } from "../../api/StoredCommand.ts"
 import { InstanceReading } from "../InstanceReading.ts"
 import { hasEnded, InstanceFeed } from "../live/InstanceFeed.ts"
 import { liveResponse } from "../live/liveResponse.ts"
-import { InputNeeded } from "../NotThere.ts"
+import { InputNeeded, InputTwice } from "../NotThere.ts"
 import { optional } from "../optional.ts"
 import { answering } from "../ProblemOf.ts"
 import { paged } from "../paged.ts"
@@ -50,15 +50,18 @@ export const instanceHandlers = HttpApiBuilder.group(
           ),
         ),
       )
-      .handle("start", ({ params: { machine: name }, payload: { id, state } }) =>
+      .handle("start", ({ params: { machine: name }, payload: { id, input, state } }) =>
         answering(
           Effect.gen(function* () {
             const machine = yield* machineOf(name)
             const json = jsonOf(machine)
-            if (state === undefined && !json.hasFirstState) {
-              return yield* new InputNeeded({ machine: name, states: json.stateTags.join(", ") })
+            if (input !== undefined && state !== undefined) return yield* new InputTwice({ machine: name, id })
+            const given = state ?? (input === undefined ? undefined : { _tag: json.firstState, ...input })
+            if (given === undefined && !json.hasFirstState) {
+              const example = JSON.stringify({ id, input: json.firstFields })
+              return yield* new InputNeeded({ machine: name, first: json.firstState, states: json.stateTags.join(", "), example })
             }
-            const first = state === undefined ? undefined : yield* Effect.fromResult(json.readState(id, state))
+            const first = given === undefined ? undefined : yield* Effect.fromResult(json.readState(id, given))
             yield* engine.start(machine, id, first)
             return yield* view(yield* find({ machine: name, id }))
           }),

@@ -10,7 +10,7 @@ import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { Api } from "../../api/Api.ts"
 import { pageSize } from "../../api/Paging.ts"
 import type { UploadStatus } from "../../api/UploadApi.ts"
-import { FileMissing } from "../NotThere.ts"
+import { FileMissing, UploadComplete } from "../NotThere.ts"
 import { optional } from "../optional.ts"
 import { answering } from "../ProblemOf.ts"
 import { paged } from "../paged.ts"
@@ -96,7 +96,8 @@ export const uploadHandlers = HttpApiBuilder.group(
       .handle("retry", ({ params: { batchId } }) =>
         answering(
           Effect.gen(function* () {
-            const { state } = yield* uploads.status(batchId)
+            const { state, items } = yield* uploads.status(batchId)
+            if (state === "completed") return yield* new UploadComplete({ batchId, stored: items.stored })
             const retried: ReturnType<typeof uploads.retryBatch> =
               state === "failed" ? uploads.retryBatch(batchId) : uploads.retryFailed(batchId)
             return statusOf(yield* retried)

@@ -1,0 +1,52 @@
+/**
+ * Why a SPARQL query is refused, in few words: a parser lists every token that it would have taken, and of words that it does not
+ * know only those it happened to try last.
+ */
+import { QueryRefused } from "@detent/knowledge"
+
+const mostTokens = 5
+
+const forms = ["SELECT", "ASK", "CONSTRUCT", "DESCRIBE"]
+const updates = ["INSERT", "DELETE", "CLEAR", "DROP", "CREATE", "LOAD", "COPY", "MOVE", "ADD", "WITH"]
+
+/** What may stand before the word that says which kind of query it is. */
+const prologue = /^(?:\s|#[^\n]*(?:\n|$)|prefix\s+[^\s:]*:\s*<[^>]*>|base\s*<[^>]*>)*/i
+
+export const explained = (sparql: string, { problem }: QueryRefused): QueryRefused =>
+  new QueryRefused({ problem: reasonOf(sparql, problem) })
+
+const reasonOf = (sparql: string, problem: string): string => {
+  const begin = prologue.exec(sparql)?.[0].length ?? 0
+  if (begin === sparql.length) return `it is empty; begin with ${anyOf(forms)}`
+  const [word = ""] = /^[^\s{}()<>?*]+/.exec(sparql.slice(begin)) ?? []
+  const keyword = word.toUpperCase()
+  if (updates.includes(keyword)) return `it would change the graph; only ${forms.join(", ")} are answered`
+  if (![...forms, "PREFIX", "BASE"].includes(keyword))
+    return `at ${placeOf(sparql, begin)} (line:column) ${word || sparql[begin]} begins no query; begin with ${anyOf(forms)}`
+  const prefix = undeclared(sparql)
+  if (prefix !== undefined) return `the prefix ${prefix}: is not declared; write PREFIX ${prefix}: <…> before it`
+  const [, place = "", expected = ""] = /^error at (\d+:\d+): expected ([\s\S]*)$/.exec(problem) ?? []
+  return place === "" ? `${problem}; correct it` : `at ${place} (line:column) expected ${tokensText(expected)}; correct it there`
+}
+
+const anyOf = (words: ReadonlyArray<string>): string => `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`
+
+const placeOf = (text: string, index: number): string => {
+  const lines = text.slice(0, index).split("\n")
+  return `${lines.length}:${(lines.at(-1) ?? "").length + 1}`
+}
+
+/** The first prefix that is used and stands for nothing. What is in addresses, texts and comments is no name. */
+const undeclared = (sparql: string): string | undefined => {
+  const bare = sparql.replaceAll(/<[^<>\s]*>|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|#[^\n]*/g, " ")
+  const declared = new Set([...bare.matchAll(/prefix\s+([^\s:]*):/gi)].map(([, name]) => name))
+  return [...bare.matchAll(/(?<![\w?$@^.:-])([A-Za-z][\w.-]*):/g)].map(([, name]) => name).find((name) => !declared.has(name))
+}
+
+/** Classes of characters say nothing to people. */
+const tokensText = (expected: string): string => {
+  const tokens = [...expected.replace(/^one of /, "").matchAll(/"(?:\\.|[^"\\])*"|\[[^\]]*\]|[^\s,]+/g)].map(([token]) => token)
+  const words = tokens.filter((token) => !token.startsWith("["))
+  if (words.length === 0) return "something else"
+  return words.length <= mostTokens ? words.join(", ") : `one of ${words.slice(0, mostTokens).join(", ")} and others`
+}
