@@ -7,13 +7,12 @@ import { type Executable, type FindExecutable, type Held, neverEnded, tookTooLon
 import type { Ended } from "./finishing.ts"
 import { cut } from "./Problem.ts"
 import { type Asking, QueueRun, type Running } from "./QueueRun.ts"
+import { Quarantine, suspicionOf } from "./Suspect.ts"
+import { UnknownCommands } from "./UnknownCommands.ts"
 import type { WorkerConfig } from "./WorkerConfig.ts"
 
 /** So many are started before others in the process get their turn. */
 const turnLimit = 64
-
-/** How long a command nobody here knows is left to others; doubled each time, up to five minutes. */
-const unknownMillis = { first: 5_000, longest: 300_000 }
 
 interface Served {
   readonly run: QueueRun
@@ -33,17 +32,19 @@ export class Workload {
   readonly #run: (effect: Effect.Effect<void>) => void
   readonly #events: WorkloadEvents
   readonly #queues = new Map<string, Served>()
-  readonly #unknown = new Set<string>()
+  readonly #unknown: UnknownCommands
   /** Over, and not stored yet. */
   finished: Array<Ended> = []
   firstFinishedAt = 0
   isStopping = false
+  readonly #quarantine = new Quarantine()
 
   constructor(config: WorkerConfig, clock: Clock.Clock, run: (effect: Effect.Effect<void>) => void, events: WorkloadEvents) {
     this.#config = config
     this.#clock = clock
     this.#run = run
     this.#events = events
+    this.#unknown = new UnknownCommands(run)
   }
 
   /** Returns how to stop serving. */
@@ -75,7 +76,7 @@ export class Workload {
   }
 
   wants(now: number): ReadonlyArray<Want> {
-    if (this.isStopping) return []
+    if (this.isStopping || this.#quarantine.isClosed) return []
     const wants: Array<Want> = []
     for (const { run, finders } of this.#queues.values()) {
       const limit = finders.size === 0 ? 0 : run.wants(now)
@@ -87,7 +88,7 @@ export class Workload {
   /** Keeps room for so many of a queue, and tells how they are given to it; undefined where there is none, or others come first. */
   reserve(queue: string, count: number): ((commands: ReadonlyArray<ClaimedCommand>, validUntil: number) => void) | undefined {
     const served = this.#queues.get(queue)
-    if (this.isStopping || served === undefined || served.finders.size === 0) return undefined
+    if (this.isStopping || this.#quarantine.isClosed || served === undefined || served.finders.size === 0) return undefined
     const { run } = served
     // Others may have waited longer, or be more urgent.
     if (!run.isQuiet(this.#now()) || run.room < count) return undefined
@@ -97,8 +98,7 @@ export class Workload {
         asking,
         commands.map((command) => ({ ...command, validUntil })),
       )
-      if (this.isStopping) this.handBackWaiting()
-      else this.#pump(run)
+      this.#pumpAll()
     }
   }
 
@@ -115,7 +115,7 @@ export class Workload {
   }
 
   get heldCount(): number {
-    let held = 0
+    let held = this.#quarantine.waiting === undefined ? 0 : 1
     for (const { run } of this.#queues.values()) held += run.held
     return held
   }
@@ -128,6 +128,7 @@ export class Workload {
 
   /** Everything this worker has claimed and not told the store the end of. */
   *held(): Iterable<Held> {
+    if (this.#quarantine.waiting !== undefined) yield this.#quarantine.waiting.command
     for (const { run } of this.#queues.values()) {
       yield* run.waiting
       for (const { command } of run.running.values()) yield command
@@ -153,11 +154,14 @@ export class Workload {
       const got = claimed.filter(({ queue }) => queue === name).length
       run.answered(asked, { got, nextMillis: next.get(name), isBusy: busy.has(name) }, now)
     }
-    if (this.isStopping) this.handBackWaiting()
-    else this.#pumpAll()
+    this.#pumpAll()
+    this.#tryOut()
   }
 
+  /** Begins what can begin; what must not is handed back. */
   #pumpAll() {
+    if (this.isStopping) return this.handBackWaiting()
+    if (this.#quarantine.isClosed) return this.#handBackOthers()
     for (const { run } of this.#queues.values()) if (run.waiting.length > 0) this.#pump(run)
   }
 
@@ -178,13 +182,36 @@ export class Workload {
     // This process may have slept: then others may have executed it.
     if (command.validUntil <= this.#now()) return this.#finish(run, command, { _tag: "Released", delayMillis: 0 })
     const executable = this.#find(command)
-    if (executable === undefined) return this.#leaveToOthers(run, command)
-    const { execute, conclude, timeoutMillis, maxAttempts } = executable
+    if (executable === undefined) return this.#finish(run, command, this.#unknown.leave(command))
+    const suspicion = suspicionOf(command.attempts, executable.maxAttempts)
+    if (suspicion === "suspect") return this.#isolate(run, command)
+    this.#begin(run, command, executable, suspicion === "guilty")
+  }
+
+  #begin(run: QueueRun, command: Held, executable: Executable, isGuilty: boolean) {
+    const { execute, conclude, timeoutMillis } = executable
     const running: Running = { command, executable, fiber: undefined, deadline: this.#now() + timeoutMillis }
     // It may do a great deal before it first waits, a stop of this worker included.
     run.running.set(command.number, running)
     this.#events.due(running.deadline)
-    this.#watch(run, running, command.attempts > maxAttempts ? conclude(neverEnded(command.attempts - 1)) : execute)
+    this.#watch(run, running, isGuilty ? conclude(neverEnded(command.attempts - 1)) : execute)
+  }
+
+  /** One after the other: another suspect comes again, with all that has not begun. */
+  #isolate(run: QueueRun, command: Held) {
+    if (this.#quarantine.isClosed) return this.#finish(run, command, { _tag: "Released", delayMillis: 0 })
+    this.#quarantine.isolate(run, command)
+    this.#handBackOthers()
+    this.#tryOut()
+  }
+
+  #tryOut() {
+    const suspect = this.isStopping ? undefined : this.#quarantine.release(this.finished)
+    if (suspect === undefined) return
+    const { run, command } = suspect
+    const executable = command.validUntil <= this.#now() ? undefined : this.#find(command)
+    if (executable === undefined) this.#finish(run, command, { _tag: "Released", delayMillis: 0 })
+    else this.#begin(run, command, executable, false)
   }
 
   #watch(run: QueueRun, running: Running, execution: Executable["execute"]) {
@@ -203,17 +230,6 @@ export class Workload {
     return undefined
   }
 
-  /** Whoever runs another version may know it. */
-  #leaveToOthers(run: QueueRun, command: ClaimedCommand) {
-    const { queue, slot, claim } = command
-    if (!this.#unknown.has(`${queue} ${slot}`)) {
-      this.#unknown.add(`${queue} ${slot}`)
-      this.#run(Effect.logWarning(`command ${slot} of queue ${queue} is not known here and left to other workers`))
-    }
-    const delayMillis = Math.min(unknownMillis.longest, unknownMillis.first * 2 ** Math.min(20, claim - 1))
-    this.#finish(run, command, { _tag: "Released", delayMillis })
-  }
-
   #follow(run: QueueRun, running: Running, fiber: NonNullable<Running["fiber"]>) {
     const { command } = running
     fiber.addObserver((exit) => {
@@ -229,6 +245,7 @@ export class Workload {
 
   #finish(run: QueueRun, { number, claim, queue, slot, key }: ClaimedCommand, verdict: Verdict) {
     run.finished(verdict, this.#now())
+    if (this.#quarantine.ended(number)) this.heat(undefined)
     if (this.finished.length === 0) this.firstFinishedAt = this.#now()
     this.finished.push({ number, claim, verdict, queue, slot, key })
     this.#events.finished()
@@ -236,6 +253,7 @@ export class Workload {
 
   /** Others have these by now: whatever is still done here would not be stored. */
   lose(numbers: ReadonlySet<number>) {
+    for (const number of numbers) this.#quarantine.ended(number)
     for (const { run } of this.#queues.values()) {
       const kept = run.waiting.filter(({ number }) => !numbers.has(number))
       run.waiting.splice(0, run.waiting.length, ...kept)
@@ -269,6 +287,12 @@ export class Workload {
 
   /** Hands back what has not begun. */
   handBackWaiting() {
+    const suspect = this.#quarantine.waiting
+    if (suspect !== undefined) this.#finish(suspect.run, suspect.command, { _tag: "Released", delayMillis: 0 })
+    this.#handBackOthers()
+  }
+
+  #handBackOthers() {
     for (const { run } of this.#queues.values()) {
       for (const command of run.waiting.splice(0)) this.#finish(run, command, { _tag: "Released", delayMillis: 0 })
     }

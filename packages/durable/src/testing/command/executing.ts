@@ -211,16 +211,22 @@ export const executing: Topic = (it) => {
     }),
   )
 
+  /** Claims all of a queue as workers do that are killed at once. */
+  const killed = (queue: string, count: number, times: number) =>
+    Effect.gen(function* () {
+      const commands = yield* Commands
+      for (let worker = 0; worker < times; worker++) {
+        const claim = commands.exchange({ worker: `killed ${worker}`, finished: [], wants: [{ queue, limit: count }], claimMillis: 1 })
+        yield* eventually(claim, ({ claimed }) => claimed.length === count)
+      }
+    })
+
   it.effect("124 executions that never end count: one that kills its worker each time is given up", () =>
     Effect.gen(function* () {
       const name = yield* freshName
-      const commands = yield* Commands
       const queue = jobs(name, { retry: RetryPolicy.fixed({ delay: 1, maxAttempts: 2 }) })
       yield* queue.enqueue({ name: "deadly" }, { key: name })
-      for (const worker of ["first", "second"]) {
-        const claim = commands.exchange({ worker, finished: [], wants: [{ queue: name, limit: 1 }], claimMillis: 1 })
-        yield* eventually(claim, ({ claimed }) => claimed.length === 1)
-      }
+      yield* killed(name, 1, 3)
       let ran = 0
       yield* startWorker(queue, () =>
         Effect.sync(() => {
@@ -230,7 +236,47 @@ export const executing: Topic = (it) => {
       yield* over(name, 1)
       const { status, problem } = yield* stored(name)
       assert.deepStrictEqual([ran, status], [0, "failed"])
-      assert.match(problem ?? "", /^2 executions never came to an end/)
+      assert.match(problem ?? "", /^3 executions never came to an end/)
+    }),
+  )
+
+  it.effect("124 those that were claimed beside one that kills its worker are tried once more, each alone", () =>
+    Effect.gen(function* () {
+      const name = yield* freshName
+      const queue = jobs(name, { retry: RetryPolicy.fixed({ delay: 1, maxAttempts: 2 }) })
+      const names = ["a", "b", "c", "d", "e"]
+      for (const one of names) yield* queue.enqueue({ name: one })
+      yield* killed(name, names.length, 2)
+      const runs: Array<string> = []
+      let together = 0
+      let most = 0
+      yield* startWorker(queue, (one) =>
+        Effect.gen(function* () {
+          runs.push(one)
+          most = Math.max(most, ++together)
+          yield* Effect.sleep(20)
+          together--
+        }),
+      )
+      assert.deepStrictEqual(yield* over(name, names.length), { completed: names.length })
+      assert.deepStrictEqual([runs.sort(), most], [names, 1])
+    }),
+  )
+
+  it.effect("124 one that may be tried once is not tried again after its worker was killed", () =>
+    Effect.gen(function* () {
+      const name = yield* freshName
+      const queue = jobs(name, { retry: RetryPolicy.none })
+      yield* queue.enqueue({ name: "once" }, { key: name })
+      yield* killed(name, 1, 1)
+      let ran = 0
+      yield* startWorker(queue, () =>
+        Effect.sync(() => {
+          ran++
+        }),
+      )
+      assert.deepStrictEqual(yield* over(name, 1), { failed: 1 })
+      assert.strictEqual(ran, 0)
     }),
   )
 
