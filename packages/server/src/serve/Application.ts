@@ -28,6 +28,7 @@ import { machineHandlers } from "./handlers/MachineHandlers.ts"
 import { systemHandlers } from "./handlers/SystemHandlers.ts"
 import { uploadHandlers } from "./handlers/UploadHandlers.ts"
 import { badRequest } from "./ProblemOf.ts"
+import { startPage } from "./page/StartPage.ts"
 import { type Refusal, refusalResponse } from "./Refusal.ts"
 import { rpcRoutes } from "./RpcHandlers.ts"
 import { problemOfSchema } from "./SchemaProblem.ts"
@@ -69,13 +70,11 @@ const openApiRoute = HttpRouter.use((router) =>
   }),
 )
 
-const homeRoute = HttpRouter.add("GET", "/", Effect.succeed(HttpServerResponse.redirect("/docs")))
-
 export const routes = Layer.mergeAll(
   HttpApiBuilder.layer(Api).pipe(Layer.provide(groups), Layer.provide(refusing), Layer.provide(Gauges.layer), Layer.provide(Sparql.layer)),
   HttpApiScalar.layer(Api, { path: "/docs" }),
   openApiRoute,
-  homeRoute,
+  startPage,
   rpcRoutes,
 ).pipe(Layer.provide(BatchOperations.layer))
 

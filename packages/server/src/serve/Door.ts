@@ -5,6 +5,7 @@
 import type { IncomingMessage } from "node:http"
 import { isOpen } from "../api/Api.ts"
 import { type CapabilitySecrets, capabilityHeader } from "./Capabilities.ts"
+import { isStartPage } from "./page/StartPage.ts"
 import type { Refusal } from "./Refusal.ts"
 import { isLoopback } from "./ServeOptions.ts"
 import type { AccessRole, Tokens } from "./Tokens.ts"
@@ -47,7 +48,7 @@ export class Door {
     if (headers["transfer-encoding"] !== undefined && !isUpload(request)) return lengthNeeded
     if (this.#isTooLarge(request)) return tooLarge(isUpload(request) ? this.#options.uploadBytes : this.#options.bodyBytes)
     const role = this.#roleOf(headers.authorization)
-    if (role === undefined && !isOpen(url)) return headers.authorization === undefined ? noToken : wrongToken
+    if (role === undefined && !isOpen(url) && !asksForPage(request)) return headers.authorization === undefined ? noToken : wrongToken
     if (role === "read" && !isLooking(request)) return roleMissing
     if (this.#options.observes && !isLooking(request)) return onlyLooks
     headers[capabilityHeader] = role === undefined ? "none" : this.#options.capabilities.secretOf(role)
@@ -75,6 +76,9 @@ export class Door {
     return length > (isUpload(request) ? this.#options.uploadBytes + formBytes : this.#options.bodyBytes)
   }
 }
+
+/** The page itself is the same for everybody; what it shows it asks for with a token. */
+const asksForPage = ({ method, url = "" }: IncomingMessage): boolean => (method === "GET" || method === "HEAD") && isStartPage(pathOf(url))
 
 /** A query is sent like a change, but only looks. Procedures find out for themselves. */
 const isLooking = ({ method = "", url = "" }: IncomingMessage): boolean => {
