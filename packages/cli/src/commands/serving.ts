@@ -41,7 +41,9 @@ const serving = <E, R>(input: Listening & Place, role: Role, home: Opened, first
       if (role === "work") yield* announced(input, reachable(url))
       yield* output.value({ url: reachable(url) }, () => `${reachable(url)}\n`)
       yield* output.note(
-        output.noteStyle.dim(`API reference at ${reachable(url)}/docs; stop with Ctrl-C: what is unfinished goes on at the next start`),
+        output.noteStyle.dim(
+          `open it to see what runs, API reference at /docs; stop with Ctrl-C: what is unfinished goes on at the next start`,
+        ),
       )
       yield* first
       return yield* Effect.never

@@ -33,6 +33,9 @@ import { Stopping } from "./Stopping.ts"
 import { Tokens } from "./Tokens.ts"
 import { busy, Traffic } from "./Traffic.ts"
 
+/** Names of 500 characters, each of which may take twelve in an address; the router would not find what is longer than 100. */
+const maxParamLength = 6000
+
 export { type Limits, type ServeOptions, TokenNeeded, TokenWeak } from "./ServeOptions.ts"
 
 export const defaultPort = 4400
@@ -91,7 +94,8 @@ const start = (options: ServeOptions) =>
     })
     // What is being answered ends after the listening has: so it is waited for, not cut off.
     const scope = yield* Scope.fork(yield* Effect.scope)
-    const app = withProblems(yield* HttpRouter.toHttpEffect(Layer.provide(routes, RpcTraffic.layer(limits))), bodyBytes)
+    const routing = HttpRouter.toHttpEffect(Layer.provide(routes, RpcTraffic.layer(limits)))
+    const app = withProblems(yield* Effect.provideService(routing, HttpRouter.RouterConfig, { maxParamLength }), bodyBytes)
     const answer = yield* makeShortcut(yield* NodeHttpServer.makeHandler(app, { scope }))
     const sockets = new NodeWS.WebSocketServer({ noServer: true, maxPayload: bodyBytes })
     const upgrade = yield* NodeHttpServer.makeUpgradeHandler(Effect.succeed(sockets), app, { scope })

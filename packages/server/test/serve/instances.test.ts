@@ -80,6 +80,10 @@ describe("instances over HTTP", () => {
   it.live("may have any id, slashes and all", () =>
     Effect.gen(function* () {
       const { client, url } = yield* served()
+      const long = `${"é".repeat(499)}/`
+      yield* client.instances.start({ params: { machine: "tally" }, payload: { id: long } })
+      yield* client.instances.send({ params: { machine: "tally", id: long }, headers: {}, payload: { _tag: "Add", by: 3 } })
+      assert.strictEqual((yield* client.instances.get({ params: { machine: "tally", id: long } })).state["count"], 3)
       const id = "a/b c?d#ü%2F"
       yield* client.instances.start({ params: { machine: "tally" }, payload: { id } })
       assert.strictEqual((yield* client.instances.get({ params: { machine: "tally", id } })).id, id)
