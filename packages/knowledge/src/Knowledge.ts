@@ -11,6 +11,7 @@ import { join } from "node:path"
 import { Engine, type EngineOptions, type Journal, type Leases, type Timers } from "@detent/durable"
 import * as DurableWorkflow from "@detent/durable/DurableWorkflow"
 import * as SqliteStore from "@detent/durable/SqliteStore"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
@@ -40,6 +41,8 @@ export interface KnowledgeOptions {
   readonly engine?: EngineOptions
   /** How the extraction of documents is kept: for one, how long stopping waits for it. */
   readonly workflow?: DurableWorkflow.WorkflowOptions
+  /** How long a database that is away is asked again before a batch stops, to be resumed later; 30 seconds unless told. */
+  readonly patience?: Duration.Input
   /** Which extractor runs use; the built-in one unless told. */
   readonly extractors?: Layer.Layer<Extractors, never, Storage>
   /** Where blobs are; in the folder, as files, unless told. */
@@ -85,7 +88,7 @@ const asking = Layer.provideMerge(GraphFacts.layer, GraphQuery.layer)
 const kept = (options: KnowledgeOptions) => {
   const folder = folderOf(options.folder)
   return Layer.mergeAll(
-    RunStore.layer,
+    options.patience === undefined ? RunStore.layer : RunStore.layerWith({ patience: options.patience }),
     BatchEventLog.layer,
     ArtifactStore.layer(folder),
     CanonicalGraph.layer(folder),

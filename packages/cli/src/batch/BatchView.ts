@@ -58,7 +58,8 @@ export const batchExitCode = ({ _tag }: BatchState): number => {
 export const batchNextStep = ({ _tag, batchId }: BatchState, place: Place): string | undefined => {
   const here = placeText(place)
   if (_tag === "Completed") return `Ask it: detent graph query "SELECT * { ?s ?p ?o } LIMIT 5"${here}`
-  if (_tag === "PartiallyCompleted") return `See what failed: detent batch show ${batchId} --documents failed${here}`
+  if (_tag === "PartiallyCompleted")
+    return `See what failed: detent batch show ${batchId} --documents failed${here}; then: detent batch retry ${batchId}${here}`
   if (_tag === "Failed") return `Correct the cause, then: detent batch retry ${batchId}${here}`
   return _tag === "Cancelled" ? `Go on with it: detent batch resume ${batchId}${here}` : undefined
 }

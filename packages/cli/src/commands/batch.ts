@@ -161,7 +161,7 @@ const setGoing = (input: Place & { readonly batch: string; readonly detach: bool
 const needsAsking = (id: BatchId, operation: "retry" | "resume") =>
   Effect.map(
     Effect.flatMap(Batches, (batches) => batches.state(id)),
-    ({ _tag }) => operation === "retry" || _tag === "Failed" || _tag === "Cancelled",
+    ({ _tag }) => operation === "retry" || _tag === "Failed" || _tag === "Cancelled" || _tag === "PartiallyCompleted",
   )
 
 const idOf = (text: string): Effect.Effect<BatchId, WrongUsage> =>

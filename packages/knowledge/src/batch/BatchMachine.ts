@@ -28,9 +28,9 @@ export const E = Event({
   ValidationComplete: { graph: StageGraph, violations: Count, quarantined: Count, reportUri: StorageUri },
   IngestionComplete: { canonicalVersion: ContentHash, canonicalGraphUri: StorageUri },
   Cancel: {},
-  /** Starts a failed batch again, as often as its configuration allows. */
+  /** Starts a batch again that failed, or some of whose documents did, as often as its configuration allows. */
   Retry: {},
-  /** Goes on with a cancelled batch, or with a failed one whose cause somebody has removed. */
+  /** Goes on with a cancelled batch, or with documents that failed and whose cause somebody has removed. */
   Resume: {},
   /** Of the stage that cannot be finished: a batch that has left it, through another process, does not fail. */
   Fail: { stage: Stage, attempt: Count, error: BatchFault },
@@ -108,12 +108,15 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
       ? S.Failed.derive({ ...nothing, ...state }, { failedInStage: event.stage, failedAt: at, error: event.error })
       : refuse(`stage ${event.stage} of attempt ${event.attempt} is over; the batch is ${stageOf(state)} in attempt ${state.attempt}`),
   )
-  .on(S.Failed, E.Retry, S.Pending, ({ state }) =>
+  // What a partially completed batch has added stays until the new attempt adds its own in its place.
+  .on([S.Failed, S.PartiallyCompleted], E.Retry, S.Pending, ({ state }) =>
     state.retryCount < state.config.maxRetries
       ? S.Pending.derive(state, { retryCount: state.retryCount + 1, attempt: state.attempt + 1 })
       : refuse(`retried ${state.retryCount} times, as often as allowed; resume it, or raise maxRetries in a new batch`),
   )
-  .on([S.Failed, S.Cancelled], E.Resume, S.Pending, ({ state }) => S.Pending.derive(state, { attempt: state.attempt + 1 }))
+  .on([S.Failed, S.PartiallyCompleted, S.Cancelled], E.Resume, S.Pending, ({ state }) =>
+    S.Pending.derive(state, { attempt: state.attempt + 1 }),
+  )
 
   // A batch that was started goes on by itself. That it was is told before anything is told of its documents.
   .spawn(S.Pending, ({ state: { batchId, attempt, createdAt, documentsTotal }, effects, self }) =>
@@ -151,7 +154,7 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
     effects.emitBatchEvent({ event: facts.BatchFailed.make({ batchId, at, error: "cancelled", failedDocuments: documentsFailed }) }),
   )
   .commands({ emitBatchEvent: { ordered: true } })
-  .final(S.Completed, S.PartiallyCompleted)
+  .final(S.Completed)
 
 const nothing = { documentsCompleted: 0, documentsFailed: 0, entityCount: 0, relationCount: 0 }
 

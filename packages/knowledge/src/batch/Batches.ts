@@ -62,7 +62,9 @@ export interface BatchesService {
   readonly awaitEnd: (id: BatchId) => Effect.Effect<BatchState, BatchNotFound | ReadError>
   /** Ends the work that is under way. What was extracted is kept, and can be gone on with. */
   readonly cancel: (id: BatchId) => Effect.Effect<void, BatchNotFound | ReadError | SendError | UndoError>
+  /** Starts a batch again that failed or is partially completed: documents that failed are tried again, the others are kept. */
   readonly retry: (id: BatchId) => Effect.Effect<void, BatchNotFound | ReadError | SendError>
+  /** The same, as often as one likes, and of a cancelled batch too. */
   readonly resume: (id: BatchId) => Effect.Effect<void, BatchNotFound | ReadError | SendError>
   /** Takes what the batch added out of the canonical graph again. None when there is nothing of it. */
   readonly withdraw: (id: BatchId) => Effect.Effect<Option.Option<GraphVersion>, BatchNotFound | ReadError | UndoError>

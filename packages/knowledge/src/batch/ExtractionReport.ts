@@ -8,8 +8,10 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
+import { isSqlError } from "effect/unstable/sql/SqlError"
 import type { DocumentId } from "../domain/Identity.ts"
 import type { RunResult } from "../run/ExtractionWorkflow.ts"
+import { defaultPatience, patienceOf } from "../run/StorePatience.ts"
 import { BatchEvent } from "./BatchEvent.ts"
 import { BatchEventLog, type DocumentStanding } from "./BatchEventLog.ts"
 import { E, type S } from "./BatchMachine.ts"
@@ -30,6 +32,9 @@ const progressInterval = 1000
 
 /** How long work that is interrupted waits to tell what it has left to tell. */
 const patience = "2 seconds"
+
+/** What a database that is away for a moment fails with. */
+const outages: ReadonlySet<string> = new Set(["PersistenceFailed", "EventJournalError", "SqlError"])
 
 /** Every attempt has two rounds at most: the documents, and once more those that failed. */
 export const roundOf = ({ attempt, round }: Pick<Extracting, "attempt" | "round">): number => attempt * 2 + round
@@ -77,7 +82,12 @@ export const startReport = (state: Extracting, tell: Tell) =>
       yield* tell(E.DocumentsCounted({ ...counted }))
       yield* tellProgress
       told = upTo
-    }).pipe(one.withPermit)
+    }).pipe(
+      one.withPermit,
+      // What was told when the database went away is known to its log, and not told again.
+      Effect.catchDefect((defect) => (isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect))),
+      Effect.retry({ schedule: patienceOf(defaultPatience), while: ({ _tag }) => outages.has(_tag) }),
+    )
 
     return {
       counted: () => ({ ...counted }),

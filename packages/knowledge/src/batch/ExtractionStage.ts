@@ -7,8 +7,8 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { runIdOf } from "../domain/Identity.ts"
 import type { Manifest, ManifestDocument } from "../domain/Manifest.ts"
-import { Extractions } from "../run/Extractions.ts"
-import { RunFailed } from "../run/RunFailed.ts"
+import { Extractions, endedWithBatch } from "../run/Extractions.ts"
+import { isStoreAway, RunFailed } from "../run/RunFailed.ts"
 import { RunStore } from "../run/RunStore.ts"
 import { Storage } from "../storage/Storage.ts"
 import { E, type S } from "./BatchMachine.ts"
@@ -42,7 +42,19 @@ export const extractDocuments = (state: Extracting, tell: Tell) =>
   }).pipe(
     // Documents beside the one that ended the batch are still being worked on. An interrupt leaves that to who interrupts, and
     // who was passed by leaves it to who did.
-    Effect.onError((cause) => (isLeft(cause) ? Effect.void : Effect.orDie(endRuns(state)))),
+    Effect.onError((cause) => (isLeft(cause) ? Effect.void : endRunsSoon(state))),
+  )
+
+/** How long a stage that has failed waits for its runs to be ended. */
+const patience = "5 seconds"
+
+/** Work that cannot be ended in time, because the database is away or full, is joined when the batch is resumed. */
+const endRunsSoon = (state: Extracting) =>
+  endRuns(state).pipe(
+    Effect.timeout(patience),
+    // It is called while the work is ended, where nothing is interrupted unless it says so.
+    Effect.interruptible,
+    Effect.catchCause((cause) => Effect.logWarning(`batch ${state.batchId}: some of its documents are still being extracted`, cause)),
   )
 
 const isLeft = (cause: Cause.Cause<{ readonly _tag: string }>) =>
@@ -57,7 +69,11 @@ export const endRuns = ({ batchId }: Pick<Extracting, "batchId">) =>
       running,
       (id) =>
         // One that has ended by itself meanwhile needs no end.
-        Effect.catchTag(Effect.asVoid(extractions.cancel(id)), ["RunStatusConflict", "RunStatusRefused"], () => Effect.void),
+        Effect.catchTag(
+          Effect.asVoid(extractions.cancel(id, endedWithBatch)),
+          ["RunStatusConflict", "RunStatusRefused"],
+          () => Effect.void,
+        ),
       { concurrency: 16, discard: true },
     )
   })
@@ -66,11 +82,14 @@ export const endRuns = ({ batchId }: Pick<Extracting, "batchId">) =>
 const extractAll = (state: Extracting, manifest: Manifest, documents: ReadonlyArray<ManifestDocument>, report: ExtractionReport) =>
   Effect.gen(function* () {
     const extractions = yield* Extractions
-    const failed: Array<ManifestDocument> = []
+    const failures: Array<ManifestDocument> = []
 
-    const failure = (document: ManifestDocument, { code, detail }: RunFailed) =>
+    const failure = (document: ManifestDocument, failed: RunFailed) =>
       Effect.gen(function* () {
-        failed.push(document)
+        const { code, detail } = failed
+        // Nothing is wrong with the document: whatever the policy, it is gone on with when the batch is.
+        if (isStoreAway(failed)) return yield* new BatchStopped({ code, problem: detail })
+        failures.push(document)
         yield* report.failed(document.documentId, roundOf(state), detail)
         if (state.config.failurePolicy !== "failFast") return
         yield* report.end
@@ -87,7 +106,7 @@ const extractAll = (state: Extracting, manifest: Manifest, documents: ReadonlyAr
       })
 
     yield* Effect.forEach(documents, extract, { concurrency: state.config.concurrency, discard: true })
-    return failed
+    return failures
   })
 
 /** A run that somebody cancelled by itself is a failure of its document. Anything else that ends a run so is not. */

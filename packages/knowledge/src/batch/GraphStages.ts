@@ -1,4 +1,5 @@
 /** The three stages after extraction, each from one stored file of triples to the next. */
+import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -132,13 +133,23 @@ export const ingestGraph = (folder: StorageFolder, state: typeof S.Ingesting.Typ
     const canonical = yield* CanonicalGraph
     const { targetNamespace, batchId, validatedGraph } = state
     const { ontology } = yield* equipped(state)
+    const before = Option.flatMap(yield* canonical.current(targetNamespace), ({ contributions }) =>
+      Arr.findFirst(contributions, (one) => one.batchId === batchId),
+    )
     const add = Effect.gen(function* () {
       const { version: canonicalVersion } = yield* canonical.contribute(targetNamespace, { batchId, ...validatedGraph })
       return { canonicalVersion, canonicalGraphUri: yield* publishGraph(folder, targetNamespace, ontology) }
     })
     const added = yield* Effect.onError(add, (cause) =>
       // An interrupt is a cancel, whose state withdraws it, or the process ends and goes on later.
-      Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.orDie(canonical.withdraw(targetNamespace, batchId)),
+      Cause.hasInterruptsOnly(cause)
+        ? Effect.void
+        : Effect.orDie(
+            Option.match(before, {
+              onNone: () => Effect.asVoid(canonical.withdraw(targetNamespace, batchId)),
+              onSome: (contribution) => Effect.asVoid(canonical.contribute(targetNamespace, contribution)),
+            }),
+          ),
     )
     yield* tell(E.IngestionComplete(added), `${state.attempt}/ingested`)
   })

@@ -3,11 +3,11 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import type { BatchId } from "../domain/Identity.ts"
+import { type BatchId, RunId } from "../domain/Identity.ts"
 import { type Manifest, ManifestJson } from "../domain/Manifest.ts"
 import type { StorageUri } from "../domain/Uri.ts"
 import { mergedParts } from "../graph/StoredLines.ts"
-import { contentOf, loadArtifact } from "../run/RunArtifacts.ts"
+import { type ArtifactError, contentOf, loadArtifact } from "../run/RunArtifacts.ts"
 import type { StoredArtifact } from "../run/RunRows.ts"
 import { RunStore } from "../run/RunStore.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
@@ -38,14 +38,18 @@ export const documentGraphs = (batch: BatchId) =>
     Effect.gen(function* () {
       const runs = yield* RunStore
       const context = yield* Effect.context<RunStore | ArtifactStore>()
+      const textOf = (graph: StoredArtifact) =>
+        Effect.provide(isWhole(graph) ? contentOf(graph) : loadArtifact(graph.run_id, graph.artifact_key), context).pipe(
+          Effect.tapError((error) => (isLoss(error) ? runs.reopen(graph.run_id, graph.artifact_key, error.message) : Effect.void)),
+        )
       const linesOf = (graph: StoredArtifact) =>
-        Stream.unwrap(
-          Effect.map(Effect.provide(isWhole(graph) ? contentOf(graph) : loadArtifact(graph.run_id, graph.artifact_key), context), (text) =>
-            Stream.fromIterable(text.split("\n").filter((line) => line !== "")),
-          ),
+        Stream.unwrap(Effect.map(textOf(graph), (text) => Stream.fromIterable(text.split("\n").filter((line) => line !== ""))))
+      const pageAfter = (after: string) =>
+        Effect.tapErrorTag(runs.graphsOf(batch, after, pageSize), "ArtifactMissing", ({ run, key, message }) =>
+          runs.reopen(RunId.make(run), key, message),
         )
       const pages = Stream.paginate("", (after) =>
-        Effect.map(runs.graphsOf(batch, after, pageSize), (page) => {
+        Effect.map(pageAfter(after), (page) => {
           const last = page.length < pageSize ? undefined : page.at(-1)?.documentId
           return [page, last === undefined ? Option.none<string>() : Option.some<string>(last)] as const
         }),
@@ -53,6 +57,9 @@ export const documentGraphs = (batch: BatchId) =>
       return Stream.map(pages, ({ graphs }) => mergedParts(graphs.map(linesOf)))
     }),
   )
+
+/** What a run has stored and lost: extracting that part again brings it back, when the batch is retried. */
+const isLoss = ({ _tag }: ArtifactError) => _tag === "ArtifactDamaged" || _tag === "ArtifactMissing" || _tag === "BlobNotFound"
 
 /** Pages leave out what is not small. */
 const isWhole = ({ content, packed }: StoredArtifact) => content !== null || packed !== null

@@ -12,7 +12,7 @@ import type { StorageError } from "../storage/StorageError.ts"
 import { findInChunks } from "./ChunkFindings.ts"
 import type { Equipment } from "./Extractors.ts"
 import { prepareArtifact } from "./RunArtifacts.ts"
-import type { StepResult } from "./RunRows.ts"
+import { entitiesKey, graphKey, reviewKey, type StepResult } from "./RunRows.ts"
 import type { RunStep } from "./RunStore.ts"
 
 export interface StepInput extends Equipment {
@@ -30,10 +30,6 @@ export interface FinishedStep {
 }
 
 export type StepError = Effect.Error<ReturnType<typeof findInChunks>> | StorageError
-
-export const graphKey = (batchIndex: number) => `batch_${batchIndex}.nt`
-export const entitiesKey = (batchIndex: number) => `entity_snapshot_${batchIndex}.json`
-export const reviewKey = (batchIndex: number) => `review_${batchIndex}.json`
 
 /** Tells whether a later reading of the document gave the same chunks. */
 export const textHashOf = (chunks: ReadonlyArray<Chunk>): string =>

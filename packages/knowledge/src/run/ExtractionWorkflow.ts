@@ -132,8 +132,11 @@ const newStep = (input: StepInput, before: RunResult) =>
     const { result, step } = yield* extractStep(input)
     const total = withStep(before, result)
     const isLast = chunks.length < run.config.batchSize && run.status === "running"
-    if (isLast) yield* runs.saveEnd(step, run, { expectedVersion: run.statusVersion, status: "succeeded", at: yield* DateTime.now })
-    else yield* runs.saveStep(step)
+    if (isLast) {
+      const change = { expectedVersion: run.statusVersion, status: "succeeded", at: yield* DateTime.now } as const
+      // A run that somebody cancelled, ended or resumed meanwhile is left as it is.
+      yield* Effect.catchTag(runs.saveEnd(step, run, change), "RunStatusConflict", () => Effect.void)
+    } else yield* runs.saveStep(step)
     return { total, isEnded: isLast } satisfies Progress
   })
 

@@ -24,9 +24,9 @@ import type { SortFailed } from "../rdf/LineSort.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
 import * as ExtractionWorkflow from "./ExtractionWorkflow.ts"
 import { type ExtractionSetting, Extractors } from "./Extractors.ts"
-import { entitiesKey, graphKey } from "./ExtractStep.ts"
 import { type ArtifactError, loadArtifact } from "./RunArtifacts.ts"
-import { type RunFailed, runFailed } from "./RunFailed.ts"
+import { isStoreAway, type RunFailed, runFailed } from "./RunFailed.ts"
+import { entitiesKey, graphKey } from "./RunRows.ts"
 import { RunStore, type RunStoreFailed } from "./RunStore.ts"
 
 export interface ExtractionRequest extends ExtractionSetting {
@@ -63,7 +63,11 @@ export interface ExtractionsService {
     id: RunId,
     request: ExtractionRequest,
   ) => Effect.Effect<ExtractionWorkflow.RunResult, RunFailed | RunNotFound | RunStoreFailed | RunStatusConflict | RunStatusRefused>
-  readonly cancel: (id: RunId) => Effect.Effect<ExtractionRun, RunNotFound | RunStoreFailed | RunStatusConflict | RunStatusRefused>
+  /** Ends a run that is under way. What it has stored is kept; why it was ended is kept with it. */
+  readonly cancel: (
+    id: RunId,
+    why?: string,
+  ) => Effect.Effect<ExtractionRun, RunNotFound | RunStoreFailed | RunStatusConflict | RunStatusRefused>
   readonly get: (id: RunId) => Effect.Effect<ExtractionRun, RunNotFound | RunStoreFailed>
   /** What the run has found so far, as sorted lines of N-Triples, each once. */
   readonly lines: (id: RunId) => Stream.Stream<string, ArtifactError | SortFailed>
@@ -78,6 +82,9 @@ export class Extractions extends Context.Service<Extractions, ExtractionsService
     Effect.suspend(() => make),
   )
 }
+
+/** Why a run is cancelled that nobody cancelled by itself. */
+export const endedWithBatch = "its batch was ended"
 
 const schemaVersion = "1.0.0"
 
@@ -142,18 +149,43 @@ const make = Effect.gen(function* () {
 
   const execute = (run: ExtractionRun, request: ExtractionRequest) => provided(ExtractionWorkflow.execute(payloadOf(run, request)))
 
+  /** The run under way again, also where the store was away when its end was to be noted. */
+  const takenUp = (id: RunId) =>
+    Effect.gen(function* () {
+      const run = yield* get(id)
+      const at = yield* DateTime.now
+      const failed =
+        run.status === "running" ? yield* runs.changeStatus(run, { expectedVersion: run.statusVersion, status: "failed", at }) : run
+      return failed.status === "failed"
+        ? yield* runs.changeStatus(failed, { expectedVersion: failed.statusVersion, status: "running", at })
+        : failed
+    }).pipe(
+      // Another process has taken it up just now.
+      Effect.catchTag("RunStatusConflict", () => get(id)),
+      Effect.mapError(runFailed(id)),
+    )
+
+  /**
+   * An execution that ended because the store was away for long goes on once, since its end could be stored: here, or when the
+   * batch is started again. Only once: a store may take small writes and refuse large ones, and the extractor is paid for each try.
+   */
+  const insisting = (run: ExtractionRun, request: ExtractionRequest) =>
+    Effect.catchIf(execute(run, request), isStoreAway, () => Effect.flatMap(takenUp(run.runId), (again) => execute(again, request)))
+
   const complete = (request: ExtractionRequest, failuresSince: number): Effect.Effect<ExtractionWorkflow.RunResult, RunFailed> =>
     Effect.gen(function* () {
       const run = yield* created(request)
       const endedAt = Option.match(run.completedAt, { onNone: () => 0, onSome: ({ epochMilliseconds }) => epochMilliseconds })
       const isToResume =
-        // A batch is cancelled and resumed within a millisecond.
-        (run.status === "cancelled" && endedAt <= failuresSince) || (run.status === "failed" && endedAt < failuresSince)
-      if (!isToResume) return yield* execute(run, request)
+        (run.status === "failed" && endedAt < failuresSince) ||
+        // A batch is cancelled and resumed within a millisecond. And its process may die when it has ended its runs and not yet said
+        // so: then it is its own batch that goes on.
+        (run.status === "cancelled" && (endedAt <= failuresSince || Option.contains(run.errorMessage, endedWithBatch)))
+      if (!isToResume) return yield* insisting(run, request)
       const change = { expectedVersion: run.statusVersion, status: "running", at: yield* DateTime.now } as const
       return yield* runs.changeStatus(run, change).pipe(
         Effect.mapError((error) => (error._tag === "RunStatusConflict" ? error : runFailed(run.runId)(error))),
-        Effect.flatMap((resumed) => execute(resumed, request)),
+        Effect.flatMap((resumed) => insisting(resumed, request)),
         // Another process has resumed it just now: it is the same run all the same.
         Effect.catchTag("RunStatusConflict", () => complete(request, failuresSince)),
       )
@@ -175,10 +207,11 @@ const make = Effect.gen(function* () {
         const change = { expectedVersion: run.statusVersion, status: "running", at: yield* DateTime.now } as const
         return yield* execute(yield* runs.changeStatus(run, change), request)
       }).pipe(runs.working),
-    cancel: (id) =>
+    cancel: (id, why) =>
       Effect.gen(function* () {
         const run = yield* get(id)
-        const change = { expectedVersion: run.statusVersion, status: "cancelled", at: yield* DateTime.now } as const
+        const said = why === undefined ? {} : { error: why }
+        const change = { expectedVersion: run.statusVersion, status: "cancelled", at: yield* DateTime.now, ...said } as const
         const cancelled = yield* runs.changeStatus(run, change)
         yield* provided(ExtractionWorkflow.interrupt(payloadOf(run, { sourceUri: run.inputUri, ontologyUri: run.inputUri })))
         return cancelled

@@ -2,6 +2,7 @@
  * Writes what many fibers bring at the same time in one go: while one write is on its way, everybody else gathers for the
  * next. One alone waits for nobody.
  */
+import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -26,13 +27,16 @@ export const gathered = <Item, A, E>(
   /** How many are at work and may come in a moment: the first waits until most of them are there, or nobody comes. */
   expected: () => number,
   write: (items: ReadonlyArray<Item>) => Effect.Effect<ReadonlyArray<Exit.Exit<A, E>>, E>,
+  /** Whether none of them is to blame, so that each alone would fail the same way. */
+  isOfAll: (error: E) => boolean,
 ): Effect.Effect<(item: Item) => Effect.Effect<A, E>, never, Scope.Scope> =>
   Effect.gen(function* () {
     const queue = yield* Queue.unbounded<Waiting<Item, A, E>>()
 
     const flush = (waiting: ReadonlyArray<Waiting<Item, A, E>>): Effect.Effect<void> =>
       Effect.flatMap(Effect.exit(write(waiting.map(({ item }) => item))), (exit) => {
-        if (Exit.isFailure(exit) && waiting.length > 1) return Effect.forEach(waiting, (one) => flush([one]), { discard: true })
+        if (Exit.isFailure(exit) && waiting.length > 1 && !exit.cause.reasons.some((one) => Cause.isFailReason(one) && isOfAll(one.error)))
+          return Effect.forEach(waiting, (one) => flush([one]), { discard: true })
         return Effect.sync(() => {
           for (const [index, { done }] of waiting.entries()) {
             const own: Exit.Exit<A, E> | undefined = Exit.isSuccess(exit) ? exit.value[index] : Exit.failCause(exit.cause)

@@ -6,11 +6,11 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
 import { ArtifactKey, type ContentHash, contentHashOf, type RunId } from "../domain/Identity.ts"
 import { type ArtifactPath, pathOfArtifact } from "../domain/Paths.ts"
 import { ArtifactDamaged, ArtifactStore } from "../storage/ArtifactStore.ts"
 import type { StorageError } from "../storage/StorageError.ts"
+import { ArtifactMissing } from "./ArtifactMissing.ts"
 import type { ArtifactRow, StoredArtifact } from "./RunRows.ts"
 import { RunStore, type RunStoreFailed } from "./RunStore.ts"
 
@@ -26,14 +26,10 @@ const largestInRow = 500_000
  */
 const largestUnpacked = 8000
 
-const packing = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
+/** In bytes: a character of a text takes three at most. What unpacks to more was never packed here. */
+const unpacking = { maxOutputLength: 3 * largestInRow }
 
-/** A checkpoint names an artifact that is not there. */
-export class ArtifactMissing extends Schema.TaggedError<ArtifactMissing>()("ArtifactMissing", { run: Schema.String, key: Schema.String }) {
-  override get message() {
-    return `run ${this.run} has no artifact ${this.key}; restore it from a backup, or start the run anew`
-  }
-}
+const packing = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 
 export type ArtifactError = StorageError | ArtifactDamaged | ArtifactMissing | RunStoreFailed
 
@@ -90,10 +86,10 @@ export const contentOf = ({
   return actual === expected ? Effect.succeed(kept.toString()) : Effect.fail(new ArtifactDamaged({ path, expected, actual }))
 }
 
-/** What cannot be unpacked is given as it is, and fails the check of its hash. */
+/** What cannot be unpacked, or unpacks to more than was ever packed, is given as it is, and fails the check of its hash. */
 const unpacked = (packed: Uint8Array): Buffer => {
   try {
-    return zstdDecompressSync(packed)
+    return zstdDecompressSync(packed, unpacking)
   } catch {
     return Buffer.from(packed)
   }

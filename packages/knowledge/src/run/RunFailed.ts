@@ -22,6 +22,9 @@ export const runFailed = (runId: RunId) => (error: { readonly _tag: string; read
     ? error
     : new RunFailed({ runId, code: error._tag, detail: describe(error), retryable: error.retryable ?? false })
 
+/** Whether the database was away, and nothing of the document is to blame. */
+export const isStoreAway = ({ code, retryable }: RunFailed): boolean => code === "RunStoreFailed" && retryable
+
 /** The document is not the one the run began with, so that what it found before could not be put together with what comes. */
 export class DocumentChanged extends Schema.TaggedError<DocumentChanged>()("DocumentChanged", {
   uri: Schema.String,

@@ -1,4 +1,4 @@
-/** Rows of the run tables, as written and as read. A row that cannot be read is a defect: nobody else writes these tables. */
+/** Rows of the run tables, as written and as read. A row that cannot be read is a defect, which names it: nobody else writes these tables. */
 import * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -7,6 +7,7 @@ import { ArtifactPath } from "../domain/Paths.ts"
 import { Count } from "../domain/Quantity.ts"
 import { ExtractionRun, PipelineConfig, RunStatus } from "../domain/Run.ts"
 import { StorageUri } from "../domain/Uri.ts"
+import { rowReader } from "./RunRowUnreadable.ts"
 
 const RunRow = Schema.Struct({
   run_id: RunId,
@@ -44,10 +45,10 @@ export const rowOfRun = (run: ExtractionRun) => ({
   error_message: Option.getOrNull(run.errorMessage),
 })
 
-const decodeRun = Schema.decodeUnknownSync(RunRow)
+const readRun = rowReader("extraction_runs", RunRow)
 
 export const runOf = (row: object): ExtractionRun => {
-  const found = decodeRun(withNumbers(row))
+  const found = readRun(row)
   const fields = {
     runId: found.run_id,
     status: found.status,
@@ -71,9 +72,9 @@ export const runOf = (row: object): ExtractionRun => {
 
 const LastBatchRow = Schema.Struct({ last_batch: Schema.NullOr(Count) })
 
-const decodeLastBatch = Schema.decodeUnknownSync(LastBatchRow)
+const readLastBatch = rowReader("run_checkpoints", LastBatchRow)
 
-export const lastBatchOf = (row: object): Option.Option<number> => Option.fromNullOr(decodeLastBatch(withNumbers(row)).last_batch)
+export const lastBatchOf = (row: object): Option.Option<number> => Option.fromNullOr(readLastBatch(row).last_batch)
 
 /** What was found, in numbers. */
 export const foundCounts = {
@@ -105,9 +106,11 @@ const CheckpointRow = Schema.Struct({
 export type CheckpointRow = typeof CheckpointRow.Encoded
 export type StoredCheckpoint = typeof CheckpointRow.Type
 
-const decodeCheckpoint = Schema.decodeUnknownSync(CheckpointRow)
+export const checkpointOf: (row: object) => StoredCheckpoint = rowReader("run_checkpoints", CheckpointRow)
 
-export const checkpointOf = (row: object): StoredCheckpoint => decodeCheckpoint(withNumbers(row))
+export const graphKey = (batchIndex: number) => `batch_${batchIndex}.nt`
+export const entitiesKey = (batchIndex: number) => `entity_snapshot_${batchIndex}.json`
+export const reviewKey = (batchIndex: number) => `review_${batchIndex}.json`
 
 const ArtifactRow = Schema.Struct({
   run_id: RunId,
@@ -123,13 +126,24 @@ const ArtifactRow = Schema.Struct({
 export type ArtifactRow = typeof ArtifactRow.Encoded
 export type StoredArtifact = typeof ArtifactRow.Type
 
-const decodeArtifact = Schema.decodeUnknownSync(ArtifactRow)
+export const artifactOf: (row: object) => StoredArtifact = rowReader("run_artifacts", ArtifactRow)
 
-export const artifactOf = (row: object): StoredArtifact => decodeArtifact(withNumbers(row))
+const GraphPlaceRow = Schema.Struct({
+  document_id: DocumentId,
+  run_id: RunId,
+  /** Null for a run without any batch of chunks. */
+  batch_index: Schema.NullOr(Count),
+  /** Null for a graph that is not there. */
+  artifact_key: Schema.NullOr(Schema.String),
+})
 
-/** PostgreSQL's client gives a bigint for a bigint, SQLite's a number. */
-const withNumbers = (row: object): object =>
-  Object.fromEntries(Object.entries(row).map(([name, value]) => [name, typeof value === "bigint" ? Number(value) : value]))
+const readGraphPlace = rowReader("batch_artifacts", GraphPlaceRow)
+
+/** Which graph a row is about, before it is known to be there. */
+export const graphPlaceOf = (row: object) => {
+  const place = readGraphPlace(row)
+  return { documentId: place.document_id, runId: place.run_id, batchIndex: place.batch_index, isThere: place.artifact_key !== null }
+}
 
 const millis = (at: Option.Option<DateTime.Utc>): number | null =>
   Option.match(at, { onNone: () => null, onSome: ({ epochMilliseconds }) => epochMilliseconds })

@@ -43,23 +43,30 @@ export const runWrites = (sql: SqlClient) => {
           set content_path = excluded.content_path, content_hash = excluded.content_hash, content = excluded.content,
             packed = excluded.packed`
 
-  /** The first checkpoint of a batch of chunks stays: what it names is what later batches built on. */
-  const insertSteps = (steps: ReadonlyArray<RunStep>) =>
+  /** The first checkpoint of a batch of chunks stays. Gives the steps that are first: only their artifacts are what theirs name. */
+  const insertCheckpoints = (steps: ReadonlyMap<string, RunStep>) =>
+    steps.size === 0
+      ? Effect.succeed([])
+      : Effect.map(
+          sql<{ readonly run_id: string; readonly batch_index: number | bigint }>`insert into run_checkpoints ${sql.insert(
+            [...steps.values()].map(({ checkpoint }) => ({ ...checkpoint })),
+          )} on conflict (run_id, batch_index) do nothing returning run_id, batch_index`,
+          (rows) => rows.flatMap((row) => steps.get(stepKey(row)) ?? []),
+        )
+
+  const insertGraphs = (steps: ReadonlyArray<RunStep>) =>
     steps.length === 0
       ? Effect.void
-      : Effect.andThen(
-          sql`insert into run_checkpoints ${sql.insert(steps.map(({ checkpoint }) => ({ ...checkpoint })))} on conflict (run_id, batch_index) do nothing`,
-          sql`insert into batch_artifacts ${sql.insert(
-            steps.map(({ checkpoint, graph }) => ({
-              run_id: checkpoint.run_id,
-              batch_index: checkpoint.batch_index,
-              turtle_path: graph.path,
-              turtle_hash: graph.hash,
-              chunk_count: graph.chunks,
-              created_at: checkpoint.created_at,
-            })),
-          )} on conflict (run_id, batch_index) do nothing`,
-        )
+      : sql`insert into batch_artifacts ${sql.insert(
+          steps.map(({ checkpoint, graph }) => ({
+            run_id: checkpoint.run_id,
+            batch_index: checkpoint.batch_index,
+            turtle_path: graph.path,
+            turtle_hash: graph.hash,
+            chunk_count: graph.chunks,
+            created_at: checkpoint.created_at,
+          })),
+        )} on conflict (run_id, batch_index) do nothing`
 
   const updateStatus = ({ run, expected }: NewStatus) => {
     const row = rowOfRun(run)
@@ -79,12 +86,16 @@ export const runWrites = (sql: SqlClient) => {
       )
       const steps = byKey(
         writes.flatMap((one) => (one._tag === "Step" || one._tag === "End" ? [one.step] : [])),
-        ({ checkpoint }) => `${checkpoint.run_id}\n${checkpoint.batch_index}`,
+        ({ checkpoint }) => stepKey(checkpoint),
       )
-      const artifacts = byKey(writes.flatMap(artifactsOf), (row) => `${row.run_id}\n${row.artifact_key}`)
       const created = new Set((yield* insertRuns([...runs.values()])).map((row) => runs.get(row.run_id)))
-      yield* upsertArtifacts([...artifacts.values()])
-      yield* insertSteps([...steps.values()])
+      const stored = yield* insertCheckpoints(steps)
+      const artifacts = [
+        ...writes.flatMap((one) => (one._tag === "Artifact" ? [one.artifact] : [])),
+        ...stored.flatMap((step) => step.artifacts),
+      ]
+      yield* upsertArtifacts([...byKey(artifacts, (row) => `${row.run_id}\n${row.artifact_key}`).values()])
+      yield* insertGraphs(stored)
       return yield* Effect.forEach(writes, (one) => {
         if (one._tag === "Status" || one._tag === "End") return Effect.map(updateStatus(one.status), Exit.succeed)
         return Effect.succeed(Exit.succeed(one._tag !== "Create" || created.has(one.run)))
@@ -95,7 +106,4 @@ export const runWrites = (sql: SqlClient) => {
 /** A statement takes each key once. What is brought twice at the same time is the later one, in all tables. */
 const byKey = <A>(all: ReadonlyArray<A>, key: (one: A) => string): ReadonlyMap<string, A> => new Map(all.map((one) => [key(one), one]))
 
-const artifactsOf = (write: RunWrite): ReadonlyArray<ArtifactRow> => {
-  if (write._tag === "Artifact") return [write.artifact]
-  return write._tag === "Step" || write._tag === "End" ? write.step.artifacts : []
-}
+const stepKey = ({ run_id, batch_index }: { readonly run_id: string; readonly batch_index: number | bigint }) => `${run_id}\n${batch_index}`

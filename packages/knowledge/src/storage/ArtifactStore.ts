@@ -20,7 +20,7 @@ export class ArtifactDamaged extends Schema.TaggedError<ArtifactDamaged>()("Arti
   actual: ContentHash,
 }) {
   override get message() {
-    return `artifact ${this.path} has the hash ${this.actual}, not ${this.expected}: it was changed or damaged; restore it from a backup, or start the run anew`
+    return `artifact ${this.path} has the hash ${this.actual}, not ${this.expected}: it was changed or damaged; restore it from a backup, or retry the batch, which makes it again`
   }
 }
 

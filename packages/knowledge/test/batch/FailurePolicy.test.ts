@@ -4,6 +4,8 @@ import * as Effect from "effect/Effect"
 import { BatchEventLog } from "../../src/batch/BatchEventLog.ts"
 import { Batches } from "../../src/batch/Batches.ts"
 import { ExtractionFailed } from "../../src/ExtractionFailed.ts"
+import type { StorageService } from "../../src/storage/Storage.ts"
+import { StorageFull } from "../../src/storage/StorageError.ts"
 import { canonical, harbour, lookout, manifest } from "./sea.ts"
 
 const files = {
@@ -80,6 +82,57 @@ describe("a batch with a document that fails", () => {
         })
         expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "PartiallyCompleted", documentsCompleted: 1, documentsFailed: 1 })
         expect(asked.filter((text) => text.includes("Cetus"))).toHaveLength(2)
+      }).pipe(Effect.provide(layer))
+    }),
+  )
+
+  it.live("and is partially completed can be retried: only what failed is tried again, and the graph has it then", () =>
+    Effect.gen(function* () {
+      const asked: Array<string> = []
+      const { layer, folder, data } = yield* harbour({ files, extractor: failing(asked, "Cetus", 2) })
+      yield* Effect.gen(function* () {
+        const batches = yield* Batches
+        const id = yield* batches.start(folder, manifest(["one.txt", "two.txt"]), { config: { maxRetries: 1, validation: "warn" } })
+        expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "PartiallyCompleted", documentsCompleted: 1, documentsFailed: 1 })
+        yield* batches.retry(id)
+        expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "PartiallyCompleted", documentsFailed: 1, retryCount: 1 })
+        expect((yield* canonical(data)).passings).toBe(1)
+        expect((yield* Effect.flip(batches.retry(id))).message).toMatch(/retried 1 times, as often as allowed/)
+        yield* batches.resume(id)
+        expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "Completed", documentsCompleted: 2, documentsFailed: 0, attempt: 2 })
+        expect((yield* canonical(data)).passings).toBe(2)
+        expect(asked.filter((text) => text.includes("Alba"))).toHaveLength(1)
+        const documents = yield* Effect.flatMap(BatchEventLog, (log) => log.documents(id))
+        expect(documents.map(({ status }) => status)).toEqual(["completed", "completed"])
+        expect(yield* Effect.flip(batches.retry(id))).toMatchObject({ _tag: "MachineStopped" })
+      }).pipe(Effect.provide(layer))
+    }),
+  )
+
+  it.live("keeps what it has added when the retry cannot be finished", () =>
+    Effect.gen(function* () {
+      let isBroken = false
+      const full = (storage: StorageService): StorageService => ({
+        ...storage,
+        setStream: (uri, content, condition) =>
+          isBroken && uri.endsWith("/canonical/sea/entities.ttl")
+            ? Effect.fail(new StorageFull({ uri, cause: new Error("ENOSPC") }))
+            : storage.setStream(uri, content, condition),
+      })
+      const { layer, folder, data } = yield* harbour({ files, extractor: failing([], "Cetus", 1), storage: full })
+      yield* Effect.gen(function* () {
+        const batches = yield* Batches
+        const id = yield* batches.start(folder, manifest(["one.txt", "two.txt"]), { config: { validation: "warn" } })
+        expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "PartiallyCompleted" })
+        const before = yield* canonical(data)
+        isBroken = true
+        yield* batches.retry(id)
+        expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "Failed", failedInStage: "ingesting" })
+        expect((yield* canonical(data)).lines).toEqual(before.lines)
+        isBroken = false
+        yield* batches.retry(id)
+        expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "Completed", documentsCompleted: 2 })
+        expect((yield* canonical(data)).passings).toBe(2)
       }).pipe(Effect.provide(layer))
     }),
   )

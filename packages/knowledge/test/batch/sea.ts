@@ -3,7 +3,9 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
+import type * as PostgresStore from "@detent/durable/PostgresStore"
 import * as SqliteStore from "@detent/durable/SqliteStore"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -75,10 +77,19 @@ export interface Setting {
   readonly files: Readonly<Record<string, string>>
   readonly extractor?: ExtractorService
   readonly storage?: (files: StorageService) => StorageService
+  /** A SQLite file unless told. */
+  readonly store?: (filename: string) => ReturnType<typeof SqliteStore.layer> | ReturnType<typeof PostgresStore.layer>
+  readonly patience?: Duration.Input
 }
 
 /** The layer can be provided several times: each is a new start of the program. */
-export const harbour = ({ files, extractor = lookout([]), storage = (one) => one }: Setting) =>
+export const harbour = ({
+  files,
+  extractor = lookout([]),
+  storage = (one) => one,
+  store = (filename) => SqliteStore.layer({ filename }),
+  patience,
+}: Setting) =>
   Effect.gen(function* () {
     const root = yield* Effect.acquireRelease(
       Effect.promise(() => mkdtemp(join(tmpdir(), "detent-batch-"))),
@@ -96,9 +107,10 @@ export const harbour = ({ files, extractor = lookout([]), storage = (one) => one
         folder: data,
         nodeId: "test",
         workflow: { drainTimeout: "100 millis" },
+        ...(patience === undefined ? {} : { patience }),
         extractors: Extractors.layer.pipe(Layer.provide(Layer.succeed(Extractor, extractor))),
         storage: Layer.effect(Storage, Effect.map(FileStorage.make({ root: data, readable: [input] }), storage)),
-      }).pipe(Layer.provideMerge(SqliteStore.layer({ filename: join(root, "batches.db") }))),
+      }).pipe(Layer.provideMerge(store(join(root, "batches.db")))),
     )
     return { root, data, input, layer, folder: StorageFolder.make(`${pathToFileURL(input)}/`) }
   })

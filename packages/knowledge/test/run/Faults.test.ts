@@ -192,7 +192,7 @@ describe("what a run left", () => {
         yield* Effect.promise(() => writeFile(graph, "<urn:a> <urn:b> <urn:c> .\n"))
         const damaged = yield* Effect.flip(Stream.runCollect(extractions.lines(runId)))
         expect(damaged._tag).toBe("ArtifactDamaged")
-        expect(damaged.message).toContain("restore it from a backup, or start the run anew")
+        expect(damaged.message).toContain("restore it from a backup, or retry the batch, which makes it again")
         yield* Effect.promise(() => rm(graph))
         expect((yield* Effect.flip(Stream.runCollect(extractions.lines(runId))))._tag).toBe("BlobNotFound")
       }).pipe(Effect.provide(layer))

@@ -1,4 +1,5 @@
 /** What a store of runs must do, on whichever database. */
+import { zstdCompressSync } from "node:zlib"
 import { describe, expect, it } from "@effect/vitest"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
@@ -96,6 +97,9 @@ export const runStoreConformance = (database: string, layer: Layer.Layer<RunStor
           const kept = Option.getOrThrow(yield* runs.checkpoint(run.runId, 1))
           expect(kept.result_json.textHash).toBe(contentHashOf("first 1"))
           expect(kept.created_at).toBe(at.epochMilliseconds)
+          // Whoever comes late, after a pause of his process for one, changes nothing of what the checkpoint names.
+          expect(yield* loadArtifact(run.runId, "batch_1.nt")).toBe("first 1")
+          expect(Option.getOrThrow(yield* runs.artifact(run.runId, "batch_1.nt")).content_hash).toBe(kept.entity_snapshot_hash)
           expect(Option.getOrThrow(yield* runs.lastCheckpoint(run.runId)).batch_index).toBe(2)
           expect(Option.isNone(yield* runs.checkpoint(run.runId, 3))).toBe(true)
           expect(Option.getOrThrow(yield* runs.standing(run.runId))).toEqual({ run, lastBatch: Option.some(2) })
@@ -114,7 +118,8 @@ export const runStoreConformance = (database: string, layer: Layer.Layer<RunStor
             lastBatch: Option.some(0),
           })
           const cancelled = yield* runs.changeStatus(left, { expectedVersion: 1, status: "cancelled", at })
-          yield* runs.saveEnd(yield* stepOf(left, 0, "whole"), left, end)
+          const told = yield* Effect.flip(runs.saveEnd(yield* stepOf(left, 0, "whole"), left, end))
+          expect(told).toMatchObject({ _tag: "RunStatusConflict", expectedVersion: 1, actualVersion: 2 })
           expect(Option.getOrThrow(yield* runs.standing(left.runId))).toEqual({ run: cancelled, lastBatch: Option.some(0) })
           expect((yield* Effect.flip(runs.saveEnd(yield* stepOf(left, 1, "more"), cancelled, end)))._tag).toBe("RunStatusConflict")
         }),
@@ -152,6 +157,43 @@ export const runStoreConformance = (database: string, layer: Layer.Layer<RunStor
             yield* runs.saveArtifact({ ...kept, packed: damaged })
             expect((yield* Effect.flip(loadArtifact(run.runId, "batch_3.nt")))._tag).toBe("ArtifactDamaged")
           }
+        }),
+      )
+
+      it.effect("unpack no more than they could have packed, whatever a row claims", () =>
+        Effect.gen(function* () {
+          const runs = yield* RunStore
+          const run = yield* runs.create(runOf("bomb"))
+          yield* runs.saveStep(yield* stepOf(run, 0, "passed ".repeat(5000)))
+          const kept = Option.getOrThrow(yield* runs.artifact(run.runId, "batch_0.nt"))
+          const much = Buffer.alloc(1_500_001, 32)
+          yield* runs.saveArtifact({ ...kept, content_hash: contentHashOf(much), packed: zstdCompressSync(much) })
+          const told = yield* Effect.flip(loadArtifact(run.runId, "batch_0.nt"))
+          expect(told._tag).toBe("ArtifactDamaged")
+          expect(told.message).toContain("restore it from a backup")
+        }),
+      )
+
+      it.effect("give graphs in pages, also of runs that have none", () =>
+        Effect.gen(function* () {
+          const runs = yield* RunStore
+          const { batchId } = partOf(8)
+          const made = yield* Effect.forEach(["a", "b", "c", "d"], (name) =>
+            Effect.gen(function* () {
+              const one = runOf(`paged-${name}`)
+              const run = yield* runs.create(new ExtractionRun({ ...one, batchId: Option.some(batchId) }))
+              for (const index of [0, 1]) if (name !== "b") yield* runs.saveStep(yield* stepOf(run, index, `${name} ${index}`))
+              yield* runs.changeStatus(run, { expectedVersion: 1, status: "succeeded", at })
+              return run
+            }),
+          )
+          const inOrder = made.map(({ documentId }) => documentId).toSorted()
+          const first = yield* runs.graphsOf(batchId, "", 3)
+          expect(first.map(({ documentId }) => documentId)).toEqual(inOrder.slice(0, 3))
+          const second = yield* runs.graphsOf(batchId, inOrder[2] ?? "", 3)
+          expect(second.map(({ documentId }) => documentId)).toEqual(inOrder.slice(3))
+          const counts = new Map([...first, ...second].map(({ runId, graphs }) => [runId, graphs.length]))
+          expect(made.map(({ runId }) => counts.get(runId))).toEqual([2, 0, 2, 2])
         }),
       )
 

@@ -98,6 +98,8 @@ const answers: Readonly<Record<string, Answer>> = {
   ActionFailed: failed,
   EndlessTransition: failed,
   ArtifactDamaged: failed,
+  ArtifactMissing: failed,
+  RunRowUnreadable: failed,
   GraphVersionDamaged: failed,
 }
 
