@@ -5,9 +5,9 @@ import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { freshDatabase } from "../support/Postgres.ts"
+import { startRestartable } from "../support/RestartableServer.ts"
 import type { StoreAddress } from "./Protocol.ts"
 import { startProxy } from "./Proxy.ts"
-import { startRestartable } from "./RestartableServer.ts"
 import { underLoad } from "./Run.ts"
 
 const postgres = (url: string): StoreAddress => ({ _tag: "Postgres", url })

@@ -71,14 +71,22 @@ const makeThreads = (size: number, entry: URL) =>
     const running = Semaphore.makeUnsafe(size)
     const idle: Array<PoolThread> = []
     const all = new Set<PoolThread>()
-    yield* Effect.addFinalizer(() => Effect.promise(() => Promise.all([...all].map((thread) => thread.stop()))))
-    const borrow = Effect.sync(() => {
+    let isClosed = false
+    yield* Effect.addFinalizer(() =>
+      Effect.promise(() => {
+        isClosed = true
+        return Promise.all([...all].map((thread) => thread.stop()))
+      }),
+    )
+    const borrow = Effect.suspend(() => {
+      // Whoever sees its thread end with the pool must not start another.
+      if (isClosed) return Effect.fail(new ThreadEnded("the pool has ended"))
       const kept = idle.pop()
-      if (kept?.alive) return kept
+      if (kept?.alive) return Effect.succeed(kept)
       if (kept !== undefined) all.delete(kept)
       const started = new PoolThread(entry)
       all.add(started)
-      return started
+      return Effect.succeed(started)
     })
     const end = (thread: PoolThread) =>
       Effect.promise(() => {

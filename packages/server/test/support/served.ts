@@ -10,7 +10,7 @@ import { Tally } from "./Tally.ts"
 
 export const temporaryFolder = Effect.acquireRelease(
   Effect.promise(() => mkdtemp(join(tmpdir(), "detent-server-"))),
-  (path) => Effect.promise(() => rm(path, { recursive: true, force: true })),
+  (path) => Effect.promise(() => rm(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })),
 )
 
 export const corpus = join(import.meta.dirname, "../../../knowledge/corpus")

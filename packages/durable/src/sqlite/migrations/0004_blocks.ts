@@ -64,7 +64,7 @@ const refuseReferences = Effect.gen(function* () {
     where m.type = 'table' and f."table" = 'detent_events'`
   if (referring.length === 0) return
   const names = referring.map(({ name }) => name).join(", ")
-  yield* new MigrationError({
+  return yield* new MigrationError({
     kind: "Failed",
     message: `detent_events has to be made anew, and ${names} refers to it by a foreign key; make that table without the foreign key, then open the file again`,
   })

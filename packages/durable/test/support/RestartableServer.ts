@@ -1,5 +1,5 @@
 /** A PostgreSQL that can be stopped and started again on the same data. */
-import { launchPostgres } from "../support/PostgresServer.ts"
+import { launchPostgres } from "./PostgresServer.ts"
 
 export interface RestartableServer {
   readonly url: string
