@@ -9,7 +9,8 @@ import * as Redacted from "effect/Redacted"
 import { type Execution, retry } from "./CommandMachine.ts"
 import type { StoreAddress } from "./Protocol.ts"
 
-const maxAttempts = RetryPolicy.maxAttempts(retry)
+/** After executions that never came to an end it is tried once more, alone. */
+const mostRuns = RetryPolicy.maxAttempts(retry) + 1
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -121,13 +122,13 @@ const executedRightly = (row: Row, begun: ReadonlyArray<Execution>): ReadonlyArr
   const finishedAt = Number(row["finished_at"])
   const round = Number(row["round"])
   // Attempts are counted anew in every round.
-  const attempts = Number(row["attempts"]) + round * maxAttempts
+  const attempts = Number(row["attempts"]) + round * mostRuns
   const late = begun.filter(({ at }) => at > finishedAt)
   return [
     ...late.map(({ at }) => `${key} began ${at - finishedAt} ms after its end was stored`),
     ...(row["status"] !== "failed" && begun.length === 0 ? [`${key} is ${String(row["status"])} and was never executed`] : []),
     ...(begun.length > attempts ? [`${key} was executed ${begun.length} times and counts ${attempts}`] : []),
-    ...(begun.length > maxAttempts * (round + 1) ? [`${key} was executed ${begun.length} times of ${maxAttempts}`] : []),
+    ...(begun.length > mostRuns * (round + 1) ? [`${key} was executed ${begun.length} times of ${mostRuns}`] : []),
   ]
 }
 
