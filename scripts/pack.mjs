@@ -34,7 +34,7 @@ function restore() {
 
 /** @param {string} source */
 function built(source) {
-  const path = source.replace(/^\.\/src\/(.*)\.ts$/, "./dist/$1")
+  const path = source.replace(/^\.\/(.*)\.ts$/, "./dist/$1")
   return { types: `${path}.d.ts`, default: `${path}.js` }
 }
 

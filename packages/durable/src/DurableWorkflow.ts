@@ -15,17 +15,17 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Workflow from "effect/unstable/workflow/Workflow"
 import { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
-import type { EventRecord, InstanceStatus } from "./Commit.ts"
-import { type InstanceCursor, type InstancePage, Journal } from "./Journal.ts"
-import type { Leases } from "./Leases.ts"
-import { Timers } from "./Timers.ts"
+import type { EventRecord, InstanceStatus } from "./store/Commit.ts"
+import { type InstanceCursor, type InstancePage, Journal } from "./store/Journal.ts"
+import type { Leases } from "./store/Leases.ts"
+import { Timers } from "./store/Timers.ts"
 import { ClockSweep } from "./workflow/ClockSweep.ts"
 import { keyOf, machineOf } from "./workflow/ExecutionKey.ts"
 import type { Phase } from "./workflow/ExecutionState.ts"
 import { Executions } from "./workflow/Executions.ts"
 import { makeNodeLease } from "./workflow/NodeLease.ts"
+import { OrphanScan } from "./workflow/OrphanScan.ts"
 import { pruneExecution, pruneForever } from "./workflow/Retention.ts"
-import { Takeover } from "./workflow/Takeover.ts"
 import { makeEngine } from "./workflow/WorkflowService.ts"
 
 export { machineOf } from "./workflow/ExecutionKey.ts"
@@ -64,7 +64,7 @@ const make = (options: WorkflowOptions) =>
     const environment = new Environment(context as Context.Context<unknown>)
     const executions: Executions = new Executions(journal, node, environment, drainTimeout)
     yield* Effect.addFinalizer(() => executions.close)
-    const takeover = new Takeover(executions)
+    const takeover = new OrphanScan(executions)
     const clocks = new ClockSweep(executions, timers)
     yield* Effect.forkScoped(takeover.forever(millis(options.scanInterval ?? "2 seconds")))
     yield* Effect.forkScoped(clocks.forever)

@@ -16,32 +16,32 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import * as Schedule from "effect/Schedule"
-import { type CheckReport, checkAll } from "./Check.ts"
-import { Commands } from "./Commands.ts"
-import type { InstanceKey, InstanceStatus } from "./Commit.ts"
 import { slotCommands } from "./command/engineWorker.ts"
 import type { SlotCommands } from "./command/SlotCommands.ts"
-import { type StartEntry, type Started, startAll } from "./EngineBulk.ts"
-import { type EngineOptions, engineConfig } from "./EngineConfig.ts"
-import { EngineCore } from "./EngineCore.ts"
-import type { StartError } from "./EngineInstances.ts"
-import { forkInstance } from "./Fork.ts"
+import { type CheckReport, checkAll } from "./engine/DeployCheck.ts"
+import { type EngineOptions, engineConfig } from "./engine/EngineConfig.ts"
+import { EngineCore } from "./engine/EngineCore.ts"
+import { forkInstance } from "./engine/Fork.ts"
+import { InstanceLock } from "./engine/InstanceLock.ts"
+import type { StartError } from "./engine/InstanceTable.ts"
+import { type Leader, makeLeader } from "./engine/LeaderElection.ts"
+import type { RegisteredMachine } from "./engine/MachineRegistry.ts"
+import { repairInstance } from "./engine/Repair.ts"
+import { resumeResidents } from "./engine/Resume.ts"
+import { type StartEntry, type Started, startAll } from "./engine/StartMany.ts"
+import { nothing, type Sweep, sweep, sweepForever } from "./engine/TimerSweeper.ts"
+import { notInTransaction } from "./engine/TransactionGuard.ts"
+import { warnOfUnserved } from "./engine/UnregisteredMachineWarning.ts"
 import type { Instance, ReadError } from "./Instance.ts"
-import { InstanceHandle } from "./InstanceHandle.ts"
-import { InstanceLock } from "./InstanceLock.ts"
-import { type InstanceCursor, type InstancePage, Journal } from "./Journal.ts"
-import { type Leader, makeLeader } from "./Leader.ts"
-import type { Leases } from "./Leases.ts"
-import { notInTransaction } from "./Outside.ts"
-import type { Registered } from "./Registered.ts"
-import { repairInstance } from "./Repair.ts"
+import { InstanceHandle } from "./instance/InstanceHandle.ts"
+import type { Upcasters } from "./instance/Upcasters.ts"
 import type { RepairRefused } from "./RepairRefused.ts"
-import { resumeResidents } from "./Resume.ts"
 import type { SequenceNotReached } from "./SequenceNotReached.ts"
-import { nothing, type Sweep, sweep, sweepForever } from "./Sweeper.ts"
-import { Timers } from "./Timers.ts"
-import { warnOfUnserved } from "./Unserved.ts"
-import type { Upcasters } from "./Upcasters.ts"
+import { Commands } from "./store/Commands.ts"
+import type { InstanceKey, InstanceStatus } from "./store/Commit.ts"
+import { type InstanceCursor, type InstancePage, Journal } from "./store/Journal.ts"
+import type { Leases } from "./store/Leases.ts"
+import { Timers } from "./store/Timers.ts"
 
 type Definition<S, E, I, R> = Machine.Definition<S, E, I, R>
 type InputArguments<S, I> = [I] extends [void] ? [state?: NoInfer<S>] : [input: NoInfer<I | S>]
@@ -177,21 +177,21 @@ const makeService = (core: EngineCore, slots: SlotCommands | undefined): EngineS
   const registering = <A, E, R>(
     machine: unknown,
     upcasters: Upcasters | undefined,
-    use: (registered: Registered) => Effect.Effect<A, E>,
+    use: (registered: RegisteredMachine) => Effect.Effect<A, E>,
   ): Effect.Effect<A, E, R> =>
     Effect.contextWith((context: Context.Context<R>) => {
       const registered = core.register(machine, upcasters, core.environmentFor(context as Context.Context<unknown>))
       slots?.serve(registered)
       return use(registered)
     })
-  const handle = (registered: Registered, id: string) => new InstanceHandle(core, registered, id) as never
+  const handle = (registered: RegisteredMachine, id: string) => new InstanceHandle(core, registered, id) as never
 
   /** What brings an instance into memory is no part of a transaction of the caller's. */
   const outside = <A, E, R>(
     operation: string,
     machine: { readonly name: string },
     id: string | undefined,
-    use: (registered: Registered) => Effect.Effect<A, E>,
+    use: (registered: RegisteredMachine) => Effect.Effect<A, E>,
   ): Effect.Effect<A, E | PersistenceFailed, R> =>
     Effect.withFiber((fiber): Effect.Effect<A, E | PersistenceFailed, R> => {
       if (!core.isInTransaction(fiber)) return registering(machine, undefined, use)

@@ -2,9 +2,9 @@
 import type { Answered, EventReplayError, MachineStopped, PersistenceFailed, SendError, Taken, TimeoutEvent } from "@detent/machine"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
-import type { InstanceStatus } from "./Commit.ts"
 import type { InstanceNotFound } from "./InstanceNotFound.ts"
 import type { SequenceNotReached } from "./SequenceNotReached.ts"
+import type { InstanceStatus } from "./store/Commit.ts"
 
 /** Options of one send. */
 export interface SendOptions {

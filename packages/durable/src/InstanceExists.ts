@@ -3,8 +3,8 @@ import { ActorExists } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { InstanceKey } from "./Commit.ts"
-import type { JournalService } from "./Journal.ts"
+import type { InstanceKey } from "./store/Commit.ts"
+import type { JournalService } from "./store/Journal.ts"
 
 export class InstanceExists extends ActorExists.extend<InstanceExists>("InstanceExists")({
   machine: Schema.String,

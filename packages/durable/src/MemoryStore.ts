@@ -7,15 +7,15 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Commands } from "./Commands.ts"
-import { Journal } from "./Journal.ts"
-import { Leases } from "./Leases.ts"
 import { memoryCommands } from "./memory/MemoryCommands.ts"
 import { memoryJournal } from "./memory/MemoryJournal.ts"
 import { memoryLeases } from "./memory/MemoryLeases.ts"
 import { emptyState } from "./memory/MemoryState.ts"
 import { memoryTimers } from "./memory/MemoryTimers.ts"
-import { Timers } from "./Timers.ts"
+import { Commands } from "./store/Commands.ts"
+import { Journal } from "./store/Journal.ts"
+import { Leases } from "./store/Leases.ts"
+import { Timers } from "./store/Timers.ts"
 
 /** A store that lives as long as somebody holds it: give the same one to several engines to test a restart. */
 export const make: Effect.Effect<Context.Context<Journal | Timers | Leases | Commands>> = Effect.sync(() => {

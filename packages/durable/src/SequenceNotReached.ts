@@ -1,7 +1,7 @@
 /** A sequence number that an instance's journal does not have. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import type { InstanceRecord } from "./Journal.ts"
+import type { InstanceRecord } from "./store/Journal.ts"
 
 export class SequenceNotReached extends Schema.TaggedError<SequenceNotReached>()("SequenceNotReached", {
   machine: Schema.String,

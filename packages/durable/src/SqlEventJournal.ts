@@ -12,15 +12,15 @@ import type { EventJournal } from "effect/unstable/eventlog/EventJournal"
 import type { MigrationError } from "effect/unstable/sql/Migrator"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
-import type { StoreError } from "./domain/EventStore.ts"
-import { layerOpen } from "./domain/journal.ts"
-import type { JournalOptions } from "./domain/OpenJournal.ts"
-import type { EventFeed } from "./EventFeed.ts"
+import type { EventFeed } from "./engine/EventFeed.ts"
+import type { StoreError } from "./eventlog/EventStore.ts"
+import { layerOpen } from "./eventlog/journal.ts"
+import type { JournalOptions } from "./eventlog/OpenJournal.ts"
 
-export { EntryRefused, EntryUnreadable, JournalClosed, PositionUnknown } from "./domain/DomainEventError.ts"
-export type { JournalOptions } from "./domain/OpenJournal.ts"
-export type { StoredEntry } from "./domain/StoredEntry.ts"
-export { EventFeed, type FeedError } from "./EventFeed.ts"
+export { EventFeed, type FeedError } from "./engine/EventFeed.ts"
+export { EntryRefused, EntryUnreadable, JournalClosed, PositionUnknown } from "./eventlog/DomainEventError.ts"
+export type { JournalOptions } from "./eventlog/OpenJournal.ts"
+export type { StoredEntry } from "./eventlog/StoredEntry.ts"
 
 /** What can keep a journal from being opened. */
 export type OpenError = MigrationError | SqlError | StoreError

@@ -1,5 +1,31 @@
 /** Machine instances that survive crashes, on memory, SQLite and PostgreSQL. */
-export type { CheckReport } from "./Check.ts"
+
+export { InvalidCommand } from "./command/CommandError.ts"
+export * as CommandQueue from "./command/CommandQueue.ts"
+export { CommandSignal } from "./command/CommandSignal.ts"
+export * as CommandWorker from "./command/CommandWorker.ts"
+export * as DeadLetters from "./command/DeadLetters.ts"
+export * as Queues from "./command/Queues.ts"
+export * as Retention from "./command/Retention.ts"
+export { type CommandReportOptions, commandReport, reported } from "./command/StoredCommandReport.ts"
+export type { WorkerOptions } from "./command/WorkerConfig.ts"
+export * as DurableWorkflow from "./DurableWorkflow.ts"
+export { Engine, type EngineService, type KnownMachine, type ListOptions, type RegisterOptions } from "./Engine.ts"
+export type { CheckReport } from "./engine/DeployCheck.ts"
+export type { EngineOptions, SweeperOptions } from "./engine/EngineConfig.ts"
+export { defaultLock, fastLock, InstanceLock, type InstanceLockService, type LockConfig, longRunningLock } from "./engine/InstanceLock.ts"
+export type { StartError } from "./engine/InstanceTable.ts"
+export { type Leader, type LeaderConfig, makeLeader } from "./engine/LeaderElection.ts"
+export type { StartEntry, Started } from "./engine/StartMany.ts"
+export type { Sweep } from "./engine/TimerSweeper.ts"
+export type { HistoryEntry, Instance, InstanceSnapshot, ReadError, SendOptions } from "./Instance.ts"
+export { InstanceExists } from "./InstanceExists.ts"
+export { InstanceNotFound } from "./InstanceNotFound.ts"
+export { NewerVersion } from "./instance/NewerVersion.ts"
+export type { Upcaster, Upcasters } from "./instance/Upcasters.ts"
+export * as MemoryStore from "./MemoryStore.ts"
+export { RepairRefused } from "./RepairRefused.ts"
+export { SequenceNotReached } from "./SequenceNotReached.ts"
 export {
   type Claim,
   type ClaimedCommand,
@@ -19,7 +45,7 @@ export {
   type StoredCommand,
   type Verdict,
   type Want,
-} from "./Commands.ts"
+} from "./store/Commands.ts"
 export type {
   CommandRecord,
   Commit,
@@ -31,25 +57,7 @@ export type {
   InstanceSummary,
   SnapshotRecord,
   TimerRecord,
-} from "./Commit.ts"
-export { InvalidCommand } from "./command/CommandError.ts"
-export * as CommandQueue from "./command/CommandQueue.ts"
-export { CommandSignal } from "./command/CommandSignal.ts"
-export * as CommandWorker from "./command/CommandWorker.ts"
-export * as DeadLetters from "./command/DeadLetters.ts"
-export * as Queues from "./command/Queues.ts"
-export * as Retention from "./command/Retention.ts"
-export { type CommandReportOptions, commandReport, reported } from "./command/StoredCommandReport.ts"
-export type { WorkerOptions } from "./command/WorkerConfig.ts"
-export * as DurableWorkflow from "./DurableWorkflow.ts"
-export { Engine, type EngineService, type KnownMachine, type ListOptions, type RegisterOptions } from "./Engine.ts"
-export type { StartEntry, Started } from "./EngineBulk.ts"
-export type { EngineOptions, SweeperOptions } from "./EngineConfig.ts"
-export type { StartError } from "./EngineInstances.ts"
-export type { HistoryEntry, Instance, InstanceSnapshot, ReadError, SendOptions } from "./Instance.ts"
-export { InstanceExists } from "./InstanceExists.ts"
-export { defaultLock, fastLock, InstanceLock, type InstanceLockService, type LockConfig, longRunningLock } from "./InstanceLock.ts"
-export { InstanceNotFound } from "./InstanceNotFound.ts"
+} from "./store/Commit.ts"
 export {
   type InstanceCursor,
   type InstanceFilter,
@@ -60,16 +68,9 @@ export {
   type JournalService,
   type LocalJournal,
   type OpenedInstance,
-} from "./Journal.ts"
-export { type Leader, type LeaderConfig, makeLeader } from "./Leader.ts"
-export { type Lease, type LeaseResult, Leases, type LeasesService } from "./Leases.ts"
-export * as MemoryStore from "./MemoryStore.ts"
-export { NewerVersion } from "./NewerVersion.ts"
-export * as OwnTables from "./OwnTables.ts"
-export { RepairRefused } from "./RepairRefused.ts"
-export { SequenceNotReached } from "./SequenceNotReached.ts"
-export type { RowProblem } from "./StoreFailure.ts"
-export { StoreNotOpened, type StoreOpenError } from "./StoreNotOpened.ts"
-export type { Sweep } from "./Sweeper.ts"
-export { type ClaimedTimer, type ClaimRequest, type DeadTimer, type MachineVersions, Timers, type TimersService } from "./Timers.ts"
-export type { Upcaster, Upcasters } from "./Upcasters.ts"
+} from "./store/Journal.ts"
+export { type Lease, type LeaseResult, Leases, type LeasesService } from "./store/Leases.ts"
+export * as OwnTables from "./store/OwnTables.ts"
+export type { RowProblem } from "./store/StoreFailure.ts"
+export { StoreNotOpened, type StoreOpenError } from "./store/StoreNotOpened.ts"
+export { type ClaimedTimer, type ClaimRequest, type DeadTimer, type MachineVersions, Timers, type TimersService } from "./store/Timers.ts"

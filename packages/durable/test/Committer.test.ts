@@ -3,10 +3,10 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import type { Commit, CommitOutcome } from "../src/Commit.ts"
-import { Committer, type Committing } from "../src/Committer.ts"
-import type { JournalService } from "../src/Journal.ts"
-import { commit as commitOf, stored } from "../src/testing/samples.ts"
+import { type Committing, GroupCommit } from "../src/runtime/GroupCommit.ts"
+import type { Commit, CommitOutcome } from "../src/store/Commit.ts"
+import type { JournalService } from "../src/store/Journal.ts"
+import { commit as commitOf, stored } from "../testing/samples.ts"
 
 /** A committer over a store that answers a flush when it is told to. */
 const held = Effect.gen(function* () {
@@ -24,7 +24,7 @@ const held = Effect.gen(function* () {
       )
     })
   const context = yield* Effect.context<never>()
-  const committer = new Committer({ commit } as unknown as JournalService, Effect.runForkWith(context))
+  const committer = new GroupCommit({ commit } as unknown as JournalService, Effect.runForkWith(context))
   const committings = (count: number, kind: string): ReadonlyArray<Committing> =>
     Array.from({ length: count }, (_, index) => ({
       takeCommit: () => commitOf({ machine: "m", id: `${kind}-${index}` }, 0),

@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Journal } from "../src/Journal.ts"
 import * as MemoryStore from "../src/MemoryStore.ts"
-import { instancesConformance, journalConformance, leasesConformance, storeAgreement, timersConformance } from "../src/testing/index.ts"
-import { commit, freshKey, stored } from "../src/testing/samples.ts"
+import { Journal } from "../src/store/Journal.ts"
+import { instancesConformance, journalConformance, leasesConformance, storeAgreement, timersConformance } from "../testing/index.ts"
+import { commit, freshKey, stored } from "../testing/samples.ts"
 
 journalConformance("memory", MemoryStore.layer)
 instancesConformance("memory", MemoryStore.layer)

@@ -5,10 +5,10 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
-import { Journal } from "../src/Journal.ts"
-import { Leases } from "../src/Leases.ts"
 import * as PostgresStore from "../src/PostgresStore.ts"
-import { commit, conflict, event, freshKey, stored } from "../src/testing/samples.ts"
+import { Journal } from "../src/store/Journal.ts"
+import { Leases } from "../src/store/Leases.ts"
+import { commit, conflict, event, freshKey, stored } from "../testing/samples.ts"
 import { freshDatabase, postgresLayer } from "./support/Postgres.ts"
 
 describe("PostgreSQL server", () => {

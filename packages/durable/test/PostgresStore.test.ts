@@ -1,4 +1,4 @@
-import { instancesConformance, journalConformance, leasesConformance, storeAgreement, timersConformance } from "../src/testing/index.ts"
+import { instancesConformance, journalConformance, leasesConformance, storeAgreement, timersConformance } from "../testing/index.ts"
 import { postgresHooks } from "./support/hooks.ts"
 import { postgresLayer } from "./support/Postgres.ts"
 

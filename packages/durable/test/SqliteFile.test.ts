@@ -11,9 +11,9 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import { SqlError, UnknownError } from "effect/unstable/sql/SqlError"
-import { Journal } from "../src/Journal.ts"
 import * as SqliteStore from "../src/SqliteStore.ts"
-import { commit, event, freshKey, snapshot, stored } from "../src/testing/samples.ts"
+import { Journal } from "../src/store/Journal.ts"
+import { commit, event, freshKey, snapshot, stored } from "../testing/samples.ts"
 import { freshFile, sqliteLayer } from "./support/Sqlite.ts"
 
 describe("SQLite file", () => {

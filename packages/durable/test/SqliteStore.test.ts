@@ -1,4 +1,4 @@
-import { instancesConformance, journalConformance, leasesConformance, storeAgreement, timersConformance } from "../src/testing/index.ts"
+import { instancesConformance, journalConformance, leasesConformance, storeAgreement, timersConformance } from "../testing/index.ts"
 import { sqliteHooks } from "./support/hooks.ts"
 import { sqliteLayer } from "./support/Sqlite.ts"
 

@@ -7,15 +7,15 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
-import type { TimerRecord } from "../src/Commit.ts"
-import { type DueTimer, type Pace, TimerQueue } from "../src/TimerQueue.ts"
+import { type DueTimer, type Pace, TimerHeap } from "../src/engine/TimerHeap.ts"
+import type { TimerRecord } from "../src/store/Commit.ts"
 
 const whole = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
 const unpaced: Pace = { begin: () => undefined, turn: Effect.void, end: () => undefined }
 
 const queueOf = (tell: (timers: ReadonlyArray<DueTimer>) => void, pace = unpaced) =>
-  Effect.map(Effect.context<never>(), (context) => new TimerQueue(new Environment(context as Context.Context<unknown>), tell, pace))
+  Effect.map(Effect.context<never>(), (context) => new TimerHeap(new Environment(context as Context.Context<unknown>), tell, pace))
 
 const timersOf = (...timers: ReadonlyArray<TimerRecord>): ReadonlyMap<string, TimerRecord> =>
   new Map(timers.map((timer) => [timer.name, timer]))

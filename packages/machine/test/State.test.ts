@@ -1,7 +1,7 @@
 import { DefinitionError, Event, State } from "@detent/machine"
 import { describe, expect, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
-import { isSensitive, redact } from "../src/Sensitive.ts"
+import { isSensitive, redact } from "../src/schema/Sensitive.ts"
 
 const S = State({
   Draft: { title: Schema.String },

@@ -3,13 +3,13 @@
  * can tell it. A lost call costs time, not commands: workers look by themselves now and then.
  */
 
-import type { ClaimOffer } from "./ClaimOffer.ts"
+import type { DirectHandoff } from "./DirectHandoff.ts"
 
 /** Without queues: in any. */
 export type SignalListener = (queues: ReadonlySet<string> | undefined) => void
 
 /** Undefined where there is no room for all of them. */
-export type CommandTaker = (queue: string, count: number) => ClaimOffer | undefined
+export type CommandTaker = (queue: string, count: number) => DirectHandoff | undefined
 
 export class CommandSignal {
   readonly #listeners = new Set<SignalListener>()
@@ -46,7 +46,7 @@ export class CommandSignal {
   }
 
   /** So many commands are about to be stored in a queue: who takes them with the same statement? */
-  offerFor(queue: string, count: number): ClaimOffer | undefined {
+  offerFor(queue: string, count: number): DirectHandoff | undefined {
     for (const taker of this.#takers) {
       const offer = taker(queue, count)
       if (offer !== undefined) return offer

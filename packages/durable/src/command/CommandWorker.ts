@@ -5,7 +5,7 @@
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Commands } from "../Commands.ts"
+import { Commands } from "../store/Commands.ts"
 import type { QueueHandler } from "./CommandQueue.ts"
 import { startWorker } from "./startWorker.ts"
 import type { WorkerOptions } from "./WorkerConfig.ts"

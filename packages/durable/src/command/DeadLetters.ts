@@ -2,7 +2,7 @@
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
-import { type CommandFilter, type CommandPage, Commands, type StoredCommand } from "../Commands.ts"
+import { type CommandFilter, type CommandPage, Commands, type StoredCommand } from "../store/Commands.ts"
 
 type DeadFilter = Omit<CommandFilter, "status">
 type Answer<A> = Effect.Effect<A, PersistenceFailed, Commands>

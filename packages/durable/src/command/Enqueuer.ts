@@ -6,7 +6,7 @@ import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Metric from "effect/Metric"
-import type { EnqueueOutcome, NewCommand } from "../Commands.ts"
+import type { EnqueueOutcome, NewCommand } from "../store/Commands.ts"
 import { commandsEnqueued } from "./CommandMetrics.ts"
 import type { CommandSignal } from "./CommandSignal.ts"
 

@@ -4,7 +4,7 @@ import { type CommandOutcome, failed, retryDelay } from "@detent/machine/interna
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
-import type { ClaimedCommand, Verdict } from "../Commands.ts"
+import type { ClaimedCommand, Verdict } from "../store/Commands.ts"
 import { problemOf } from "./Problem.ts"
 
 export interface Executable {

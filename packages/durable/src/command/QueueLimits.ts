@@ -1,5 +1,5 @@
 /** How many commands of a queue may be claimed now, by its settings. What PostgreSQL does in SQL is done here for the others. */
-import type { QueueSettings } from "../Commands.ts"
+import type { QueueSettings } from "../store/Commands.ts"
 import { allowance, opensIn, type Start } from "./RateWindow.ts"
 
 /** How soon a queue whose limit on concurrency is reached is worth asking again; whoever finishes one asks at once. */

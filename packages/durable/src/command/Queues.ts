@@ -2,7 +2,7 @@
 import { DefinitionError, type PersistenceFailed } from "@detent/machine"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { Commands, type QueueRecord, type QueueSettings } from "../Commands.ts"
+import { Commands, type QueueRecord, type QueueSettings } from "../store/Commands.ts"
 import { millisOf } from "./WorkerConfig.ts"
 
 export interface QueueLimits {

@@ -3,7 +3,7 @@ import type { PersistenceFailed } from "@detent/machine"
 import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { Commands } from "../Commands.ts"
+import { Commands } from "../store/Commands.ts"
 import { millisOf } from "./WorkerConfig.ts"
 
 export interface PurgeOptions {

@@ -6,11 +6,11 @@
 import { ActionFailed, type Inspection, RetryPolicy, type SlotSettings } from "@detent/machine"
 import { asEffect, type CommandOutcome, eventOf, failed, outcomeOf, type Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
-import type { ClaimedCommand, Verdict } from "../Commands.ts"
-import type { InstanceKey } from "../Commit.ts"
-import type { EngineCore } from "../EngineCore.ts"
-import { InstanceHandle } from "../InstanceHandle.ts"
-import type { Registered } from "../Registered.ts"
+import type { EngineCore } from "../engine/EngineCore.ts"
+import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
+import { InstanceHandle } from "../instance/InstanceHandle.ts"
+import type { ClaimedCommand, Verdict } from "../store/Commands.ts"
+import type { InstanceKey } from "../store/Commit.ts"
 import { type Delivered, deliver, eventIdOf, selfOfCommand, toldBefore } from "./CommandEvents.ts"
 import { type Executable, type Failure, type Held, selfInterrupted, verdictOn } from "./Executable.ts"
 import { cut } from "./Problem.ts"
@@ -24,7 +24,7 @@ type Handler = (parameters: object, context: unknown) => unknown
 interface Execution {
   readonly command: Held
   readonly key: InstanceKey
-  readonly registered: Registered
+  readonly registered: RegisteredMachine
   readonly handler: Handler
   readonly parameters: object
 }
@@ -33,7 +33,7 @@ export class SlotCommands {
   readonly #core: EngineCore
   readonly #worker: Worker
   readonly #config: WorkerConfig
-  readonly #known = new WeakSet<Registered>()
+  readonly #known = new WeakSet<RegisteredMachine>()
   readonly #served = new Set<string>()
   readonly #decoders = new WeakMap<object, Map<string, (json: string) => object>>()
 
@@ -44,7 +44,7 @@ export class SlotCommands {
   }
 
   /** From now on the commands of a machine are executed here, if its slots are filled. */
-  serve(registered: Registered) {
+  serve(registered: RegisteredMachine) {
     if (this.#known.has(registered)) return
     this.#known.add(registered)
     const { name, compiled } = registered
@@ -90,7 +90,7 @@ export class SlotCommands {
     }
   }
 
-  #decode({ compiled }: Registered, slot: string, json: string): object {
+  #decode({ compiled }: RegisteredMachine, slot: string, json: string): object {
     const decoders = this.#decoders.get(compiled) ?? new Map<string, (json: string) => object>()
     this.#decoders.set(compiled, decoders)
     const decode = decoders.get(slot) ?? parametersDecoder(compiled.declarations.effectSlots[slot] ?? {})
@@ -122,14 +122,14 @@ export class SlotCommands {
   }
 
   /** The state costs a look into the journal where the instance has moved on: only handlers that take a context get it. */
-  #context(command: ClaimedCommand, key: InstanceKey, registered: Registered, handler: Handler) {
+  #context(command: ClaimedCommand, key: InstanceKey, registered: RegisteredMachine, handler: Handler) {
     const { id } = key
     const context = { id, key: command.key, self: selfOfCommand(this.#core, key, command) }
     if (handler.length < 2) return Effect.succeed(context)
     return Effect.map(this.#stateAsRequested(command, key, registered), (state) => ({ ...context, state }))
   }
 
-  #stateAsRequested({ sequence }: ClaimedCommand, key: InstanceKey, registered: Registered) {
+  #stateAsRequested({ sequence }: ClaimedCommand, key: InstanceKey, registered: RegisteredMachine) {
     const handle = new InstanceHandle(this.#core, registered, key.id)
     const current = this.#core.isLive(key) || sequence < 0 ? handle.snapshot : Effect.undefined
     return Effect.flatMap(current, (snapshot) =>
@@ -186,7 +186,7 @@ export class SlotCommands {
     })
   }
 
-  #inspect({ machine, id }: InstanceKey, { environment }: Registered, what: Told) {
+  #inspect({ machine, id }: InstanceKey, { environment }: RegisteredMachine, what: Told) {
     const { inspectors } = this.#core.host
     if (inspectors.size === 0) return
     const inspection = { machine, id, at: environment.clock.currentTimeMillisUnsafe(), ...what } as Inspection

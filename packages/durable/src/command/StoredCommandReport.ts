@@ -2,7 +2,7 @@
 import type { PersistenceFailed } from "@detent/machine"
 import type { CommandReport } from "@detent/machine/diagram"
 import * as Effect from "effect/Effect"
-import { type CommandFilter, type CommandStatus, Commands, type StoredCommand } from "../Commands.ts"
+import { type CommandFilter, type CommandStatus, Commands, type StoredCommand } from "../store/Commands.ts"
 
 export interface CommandReportOptions extends CommandFilter {
   readonly title?: string

@@ -1,6 +1,6 @@
 /** Commands that nobody here knows: whoever runs another version may. */
 import * as Effect from "effect/Effect"
-import type { ClaimedCommand, Verdict } from "../Commands.ts"
+import type { ClaimedCommand, Verdict } from "../store/Commands.ts"
 
 /** How long one is left to others; doubled each time. */
 const firstMillis = 5_000

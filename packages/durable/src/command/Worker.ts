@@ -7,14 +7,14 @@ import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Metric from "effect/Metric"
-import type { ClaimedCommand, CommandsService, Want } from "../Commands.ts"
-import type { ClaimOffer } from "./ClaimOffer.ts"
+import type { ClaimedCommand, CommandsService, Want } from "../store/Commands.ts"
+import { ClaimRenewal } from "./ClaimRenewal.ts"
 import { commandStoreFailures, commandsRunning } from "./CommandMetrics.ts"
+import type { DirectHandoff } from "./DirectHandoff.ts"
 import type { FindExecutable } from "./Executable.ts"
 import { type Ended, tellFinished } from "./finishing.ts"
-import { Upkeep } from "./Upkeep.ts"
+import { HeldCommands } from "./HeldCommands.ts"
 import type { WorkerConfig } from "./WorkerConfig.ts"
-import { Workload } from "./Workload.ts"
 
 /** What became of a command is stored no later than this, even if nothing else is to be stored or claimed. */
 const flushMillis = 5
@@ -29,8 +29,8 @@ export class Worker {
   readonly #config: WorkerConfig
   readonly #commands: CommandsService
   readonly #clock: Clock.Clock
-  readonly #load: Workload
-  readonly #upkeep: Upkeep
+  readonly #load: HeldCommands
+  readonly #upkeep: ClaimRenewal
   readonly #run: (effect: Effect.Effect<void>) => void
   readonly #woken = Latch.makeUnsafe(false)
   /** The store is being asked. One question at a time: with two, each command took 17% more of PostgreSQL's CPU and WAL. */
@@ -48,14 +48,14 @@ export class Worker {
     this.#config = config
     this.#clock = clock
     this.#run = run
-    this.#load = new Workload(config, clock, run, {
+    this.#load = new HeldCommands(config, clock, run, {
       finished: () => {
         if (this.#load.finished.length === 1 || this.#isFlushUrgent()) this.#woken.openUnsafe()
         this.#settled?.()
       },
       due: (at) => this.#upkeep.tickBy(at),
     })
-    this.#upkeep = new Upkeep(commands, config, clock, this.#load)
+    this.#upkeep = new ClaimRenewal(commands, config, clock, this.#load)
   }
 
   /** From now on commands of a queue are executed by whoever knows them. Returns how to stop that. */
@@ -149,7 +149,7 @@ export class Worker {
   }
 
   /** Only where it would have to be told of them and ask: who is asking already, or has something to store, does so by itself. */
-  #offer(queue: string, count: number): ClaimOffer | undefined {
+  #offer(queue: string, count: number): DirectHandoff | undefined {
     const now = this.#clock.currentTimeMillisUnsafe()
     if (this.#isBusy || this.#isDoubtful || now < this.#restUntil || this.#load.finished.length > 0) return undefined
     const give = this.#load.reserve(queue, count)

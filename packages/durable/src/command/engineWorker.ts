@@ -1,8 +1,8 @@
 /** The worker of an engine: there where the store keeps commands, unless it is told to leave them to others. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { Commands } from "../Commands.ts"
-import type { EngineCore } from "../EngineCore.ts"
+import type { EngineCore } from "../engine/EngineCore.ts"
+import { Commands } from "../store/Commands.ts"
 import { SlotCommands } from "./SlotCommands.ts"
 import { startWorker } from "./startWorker.ts"
 import type { WorkerOptions } from "./WorkerConfig.ts"

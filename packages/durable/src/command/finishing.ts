@@ -1,7 +1,7 @@
 /** Counts what became of commands, and says which are dead letters, once the table has it. */
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
-import type { ClaimedCommand, Finished, Verdict } from "../Commands.ts"
+import type { ClaimedCommand, Finished, Verdict } from "../store/Commands.ts"
 import { commandsCompleted, commandsFailed, commandsLost, commandsReleased, commandsRetried, commandsSkipped } from "./CommandMetrics.ts"
 
 const counters: { readonly [K in Verdict["_tag"]]: Metric.Counter<number> } = {

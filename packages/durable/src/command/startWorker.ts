@@ -4,7 +4,7 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
-import type { CommandsService } from "../Commands.ts"
+import type { CommandsService } from "../store/Commands.ts"
 import { Worker } from "./Worker.ts"
 import { type WorkerConfig, type WorkerOptions, workerConfig } from "./WorkerConfig.ts"
 

@@ -2,7 +2,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Tracer from "effect/Tracer"
-import type { ClaimedCommand } from "../Commands.ts"
+import type { ClaimedCommand } from "../store/Commands.ts"
 
 export const traced = <A, R>(
   context: Context.Context<unknown>,

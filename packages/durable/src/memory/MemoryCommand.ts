@@ -1,7 +1,8 @@
 /** A command in memory, and how one gets there. */
-import type { NewCommand, QueueSettings, StoredCommand } from "../Commands.ts"
-import type { CommandRecord, Commit } from "../Commit.ts"
+
 import type { Start } from "../command/RateWindow.ts"
+import type { NewCommand, QueueSettings, StoredCommand } from "../store/Commands.ts"
+import type { CommandRecord, Commit } from "../store/Commit.ts"
 import type { MemoryState } from "./MemoryState.ts"
 
 type Mutable<A> = { -readonly [K in keyof A]: A[K] }

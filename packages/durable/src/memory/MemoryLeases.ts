@@ -2,7 +2,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { Lease, LeaseResult, LeasesService } from "../Leases.ts"
+import type { Lease, LeaseResult, LeasesService } from "../store/Leases.ts"
 import type { MemoryState } from "./MemoryState.ts"
 
 export const memoryLeases = ({ leases }: MemoryState): LeasesService => {

@@ -1,9 +1,9 @@
 /** What the memory store holds: the same things the tables of the others hold. */
 
-import type { EventRecord, InstanceKey, Json, SnapshotRecord, TimerRecord } from "../Commit.ts"
-import { instanceName } from "../CommitCheck.ts"
-import type { InstanceRecord } from "../Journal.ts"
-import type { Lease } from "../Leases.ts"
+import type { EventRecord, InstanceKey, Json, SnapshotRecord, TimerRecord } from "../store/Commit.ts"
+import { instanceName } from "../store/CommitCheck.ts"
+import type { InstanceRecord } from "../store/Journal.ts"
+import type { Lease } from "../store/Leases.ts"
 import type { MemoryCommand, MemoryQueue } from "./MemoryCommand.ts"
 
 export interface StoredTimer extends TimerRecord {

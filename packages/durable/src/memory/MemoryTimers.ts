@@ -1,8 +1,8 @@
 /** Durable deadlines in memory. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { InstanceKey, TimerRecord } from "../Commit.ts"
-import type { ClaimedTimer, DeadTimer, MachineVersions, TimersService } from "../Timers.ts"
+import type { InstanceKey, TimerRecord } from "../store/Commit.ts"
+import type { ClaimedTimer, DeadTimer, MachineVersions, TimersService } from "../store/Timers.ts"
 import type { MemoryState, StoredTimer } from "./MemoryState.ts"
 import { compareText, findInstance } from "./MemoryState.ts"
 

@@ -1,6 +1,6 @@
 /** Checks and applies one commit in memory. Nothing is changed before every check has passed. */
-import type { Commit, CommitOutcome, InstanceKey } from "../Commit.ts"
-import { instanceName } from "../CommitCheck.ts"
+import type { Commit, CommitOutcome, InstanceKey } from "../store/Commit.ts"
+import { instanceName } from "../store/CommitCheck.ts"
 import { addRequested } from "./MemoryCommand.ts"
 import type { MemoryState, StoredInstance } from "./MemoryState.ts"
 import { findInstance } from "./MemoryState.ts"

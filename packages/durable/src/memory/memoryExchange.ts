@@ -1,7 +1,8 @@
 /** Claiming and finishing commands in memory. */
-import type { Claim, ClaimedCommand, Finished, Verdict, Want } from "../Commands.ts"
+
 import { roomIn, unlimited } from "../command/QueueLimits.ts"
 import { begun } from "../command/RateWindow.ts"
+import type { Claim, ClaimedCommand, Finished, Verdict, Want } from "../store/Commands.ts"
 import type { MemoryCommand } from "./MemoryCommand.ts"
 import type { MemoryState } from "./MemoryState.ts"
 

@@ -3,7 +3,7 @@
  * have in common is told once, the rest in columns. In batches of 500 that costs PostgreSQL 11.2 µs each, against 14.9 µs where
  * all is told of each (see timed.ts); in batches of 50 it is 18.9 µs against 23.2.
  */
-import type { Commit } from "../Commit.ts"
+import type { Commit } from "../store/Commit.ts"
 import type { Positioned } from "./input.ts"
 import { isTimedCommit } from "./timed.ts"
 

@@ -1,6 +1,7 @@
 /** The one parameter of the commit statement: a JSON array of arrays, in the order of the columns of its `input`. */
-import type { Commit } from "../Commit.ts"
+
 import { dedupeIdsOf } from "../sql/Duplicate.ts"
+import type { Commit } from "../store/Commit.ts"
 
 /** A commit and its position in the batch. */
 export type Positioned = readonly [position: number, commit: Commit]

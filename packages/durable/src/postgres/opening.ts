@@ -1,7 +1,7 @@
 /** Why a PostgreSQL server cannot be used, in words: by the codes of the operating system and those of the server. */
 import * as Predicate from "effect/Predicate"
 import { isSqlError } from "effect/unstable/sql/SqlError"
-import { causeOf, type Explain, StoreNotOpened } from "../StoreNotOpened.ts"
+import { causeOf, type Explain, StoreNotOpened } from "../store/StoreNotOpened.ts"
 
 const starting = "start PostgreSQL there, or correct the address"
 const naming = "correct the name of the host"

@@ -3,7 +3,7 @@
  * one timer that ends and one that begins. In batches of 500 that costs PostgreSQL 15 µs each, against 23 µs for the
  * statement that can do everything; in batches of 50 it is 24 µs against 33. Plain commits among them go along.
  */
-import type { Commit } from "../Commit.ts"
+import type { Commit } from "../store/Commit.ts"
 import type { Positioned } from "./input.ts"
 import { hasPlainCore, plainValues } from "./plain.ts"
 

@@ -1,7 +1,7 @@
 /** Rows of commands and queues as records; the column names are the same on SQLite and PostgreSQL. */
-import type { ClaimedCommand, CommandCount, CommandStatus, Finished, NewCommand, QueueRecord, StoredCommand } from "../Commands.ts"
-import type { InstanceKey } from "../Commit.ts"
-import { RowProblem } from "../StoreFailure.ts"
+import type { ClaimedCommand, CommandCount, CommandStatus, Finished, NewCommand, QueueRecord, StoredCommand } from "../store/Commands.ts"
+import type { InstanceKey } from "../store/Commit.ts"
+import { RowProblem } from "../store/StoreFailure.ts"
 import type { Row } from "./Row.ts"
 import { flagOf, optionalTextOf, textOf, wholeOf } from "./Row.ts"
 

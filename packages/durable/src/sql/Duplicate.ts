@@ -1,5 +1,5 @@
 /** The ids that senders gave their events, and the answer when one of them is journaled already. */
-import type { Commit, CommitOutcome } from "../Commit.ts"
+import type { Commit, CommitOutcome } from "../store/Commit.ts"
 import type { Row } from "./Row.ts"
 import { textOf, wholeOf } from "./Row.ts"
 

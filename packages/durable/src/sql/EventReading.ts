@@ -1,7 +1,7 @@
 /** How the events of instances are read: each database in the way its index is made for. */
 import type * as Effect from "effect/Effect"
 import type { SqlError } from "effect/unstable/sql/SqlError"
-import type { InstanceKey } from "../Commit.ts"
+import type { InstanceKey } from "../store/Commit.ts"
 import type { Row } from "./Row.ts"
 
 export interface EventReading {

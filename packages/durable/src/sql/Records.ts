@@ -1,8 +1,8 @@
 /** Database rows as records. The column names are the same on SQLite and PostgreSQL. */
-import type { EventRecord, SnapshotRecord, TimerRecord } from "../Commit.ts"
-import type { InstanceRecord, OpenedInstance } from "../Journal.ts"
-import { RowProblem } from "../StoreFailure.ts"
-import type { ClaimedTimer, DeadTimer } from "../Timers.ts"
+import type { EventRecord, SnapshotRecord, TimerRecord } from "../store/Commit.ts"
+import type { InstanceRecord, OpenedInstance } from "../store/Journal.ts"
+import { RowProblem } from "../store/StoreFailure.ts"
+import type { ClaimedTimer, DeadTimer } from "../store/Timers.ts"
 import type { Row } from "./Row.ts"
 import { flagOf, optionalTextOf, statusOf, textOf, wholeOf } from "./Row.ts"
 

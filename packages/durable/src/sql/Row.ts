@@ -2,8 +2,8 @@
  * Reads columns of database rows. Written by hand because this runs once per row of every load; a row that makes no sense
  * throws a `RowProblem`, which `persisting` turns into a typed failure.
  */
-import type { InstanceStatus } from "../Commit.ts"
-import { RowProblem } from "../StoreFailure.ts"
+import type { InstanceStatus } from "../store/Commit.ts"
+import { RowProblem } from "../store/StoreFailure.ts"
 
 export interface Row {
   readonly [column: string]: unknown

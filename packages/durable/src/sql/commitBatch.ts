@@ -2,9 +2,9 @@
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/unstable/sql/SqlError"
-import type { Commit, CommitOutcome } from "../Commit.ts"
-import { checkCommits } from "../CommitCheck.ts"
-import { failingTyped, isContentProblem, isUndone, persistenceFailed, subjectOf } from "../StoreFailure.ts"
+import type { Commit, CommitOutcome } from "../store/Commit.ts"
+import { checkCommits } from "../store/CommitCheck.ts"
+import { failingTyped, isContentProblem, isUndone, persistenceFailed, subjectOf } from "../store/StoreFailure.ts"
 
 /** Writes well-formed commits of distinct instances; outcomes in the order given. */
 export type WriteBatch = (commits: ReadonlyArray<Commit>) => Effect.Effect<ReadonlyArray<CommitOutcome>, SqlError>

@@ -4,22 +4,22 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
-import type { ClaimedCommand, NewCommand } from "../Commands.ts"
-import type { ClaimOffer } from "../command/ClaimOffer.ts"
+import type { DirectHandoff } from "../command/DirectHandoff.ts"
 import type { Stored } from "../command/Enqueuer.ts"
-import { anyMachine, isContentProblem, isUndone } from "../StoreFailure.ts"
+import type { ClaimedCommand, NewCommand } from "../store/Commands.ts"
+import { anyMachine, isContentProblem, isUndone } from "../store/StoreFailure.ts"
 import { byTurn } from "./CommandRows.ts"
 import { type EnqueueStatements, enqueueBatch } from "./enqueueBatch.ts"
 import type { Row } from "./Row.ts"
 import { textOf, wholeOf } from "./Row.ts"
 
 /** Rows as JSON. Answers as `insert` does, and of each how often it is claimed and when it was enqueued. */
-export type InsertForWorker = (rows: string, offer: ClaimOffer) => Effect.Effect<ReadonlyArray<Row>, SqlError>
+export type InsertForWorker = (rows: string, offer: DirectHandoff) => Effect.Effect<ReadonlyArray<Row>, SqlError>
 
 export const enqueueForWorker = (
   statements: EnqueueStatements,
   insertForWorker: InsertForWorker,
-  offer: ClaimOffer,
+  offer: DirectHandoff,
   commands: ReadonlyArray<NewCommand>,
 ): Effect.Effect<Stored, PersistenceFailed> => {
   const claimed = new Set<number>()
@@ -60,7 +60,7 @@ const claimedOf = (commands: ReadonlyArray<NewCommand>, rows: ReadonlyArray<Row>
 }
 
 /** A worker that is not told would wait for ever. */
-const answer = (offer: ClaimOffer, exit: Exit.Exit<{ readonly taken: ReadonlyArray<ClaimedCommand> }, SqlError>) => {
+const answer = (offer: DirectHandoff, exit: Exit.Exit<{ readonly taken: ReadonlyArray<ClaimedCommand> }, SqlError>) => {
   if (Exit.isSuccess(exit)) return offer.taken(exit.value.taken)
   const error = Cause.squash(exit.cause)
   // What the database refused or undid was not claimed either.

@@ -1,5 +1,5 @@
 /** What SQLite and PostgreSQL do alike when an instance is forked. */
-import type { Commit } from "../Commit.ts"
+import type { Commit } from "../store/Commit.ts"
 import type { Row } from "./Row.ts"
 import { optionalTextOf, textOf, wholeOf } from "./Row.ts"
 

@@ -1,6 +1,6 @@
 /** Instances as statements name them. */
 import type { Fragment } from "effect/unstable/sql/Statement"
-import type { InstanceKey } from "../Commit.ts"
+import type { InstanceKey } from "../store/Commit.ts"
 import type { Dialect } from "./Dialect.ts"
 
 /** The row's own key, by which all other tables know the instance. */

@@ -2,8 +2,8 @@
  * The row keys of instances that were written to lately. By row key an instance is updated without a look into the index of
  * names and without asking for the key back. A key may be out of date: whoever uses it compares the name too.
  */
-import type { InstanceKey } from "../Commit.ts"
-import { instanceName } from "../CommitCheck.ts"
+import type { InstanceKey } from "../store/Commit.ts"
+import { instanceName } from "../store/CommitCheck.ts"
 
 /** About 2 MB. */
 const limit = 20_000

@@ -4,7 +4,7 @@ import { dirname } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
 import type { SqlError } from "effect/unstable/sql/SqlError"
-import { causeOf, type Explain, StoreNotOpened } from "../StoreNotOpened.ts"
+import { causeOf, type Explain, StoreNotOpened } from "../store/StoreNotOpened.ts"
 
 /** Databases in memory have no folder, and of a `file:` address SQLite alone knows what is the path. */
 const hasFolder = (filename: string): boolean => filename !== "" && filename !== ":memory:" && !filename.startsWith("file:")

@@ -7,8 +7,8 @@ import * as Predicate from "effect/Predicate"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { Connection } from "effect/unstable/sql/SqlConnection"
 import type { SqlError } from "effect/unstable/sql/SqlError"
-import { RowProblem } from "../StoreFailure.ts"
 import type { Row } from "../sql/Row.ts"
+import { RowProblem } from "../store/StoreFailure.ts"
 
 type Parameters = ReadonlyArray<string | number | null>
 

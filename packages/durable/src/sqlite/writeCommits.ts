@@ -1,10 +1,10 @@
 /** Writes a batch of commits inside a transaction that holds the write lock: what is checked first stays true. */
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/unstable/sql/SqlError"
-import type { Commit, CommitOutcome, Fence, InstanceKey } from "../Commit.ts"
 import { dedupeIdsOf, duplicateOf } from "../sql/Duplicate.ts"
 import { inheriting } from "../sql/fork.ts"
 import { wholeOf } from "../sql/Row.ts"
+import type { Commit, CommitOutcome, Fence, InstanceKey } from "../store/Commit.ts"
 import type { RowKeys } from "./RowKeys.ts"
 import * as statements from "./statements.ts"
 import type { Run } from "./transaction.ts"

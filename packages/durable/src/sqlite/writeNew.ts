@@ -4,9 +4,9 @@
  */
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/unstable/sql/SqlError"
-import type { Commit, CommitOutcome } from "../Commit.ts"
-import { instanceName } from "../CommitCheck.ts"
 import { textOf } from "../sql/Row.ts"
+import type { Commit, CommitOutcome } from "../store/Commit.ts"
+import { instanceName } from "../store/CommitCheck.ts"
 import type { Run } from "./transaction.ts"
 
 /** A few sizes, so that each is prepared once. */

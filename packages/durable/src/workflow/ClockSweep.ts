@@ -8,8 +8,8 @@ import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
-import { timersFired } from "../EngineMetrics.ts"
-import type { ClaimedTimer, TimersService } from "../Timers.ts"
+import { timersFired } from "../engine/EngineMetrics.ts"
+import type { ClaimedTimer, TimersService } from "../store/Timers.ts"
 import type { Executions } from "./Executions.ts"
 
 const batchSize = 500

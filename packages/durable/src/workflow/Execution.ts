@@ -1,7 +1,7 @@
 /** An execution in memory: it is run here, or something is stored with it. When neither is the case any more, it leaves. */
 import * as Effect from "effect/Effect"
-import type { InstanceKey } from "../Commit.ts"
-import { instanceName } from "../CommitCheck.ts"
+import type { InstanceKey } from "../store/Commit.ts"
+import { instanceName } from "../store/CommitCheck.ts"
 import type { ActivityRun } from "./ActivityRun.ts"
 import type { AppendOutcome } from "./Appending.ts"
 import type { CompensationLog } from "./Compensations.ts"

@@ -1,6 +1,6 @@
 /** What an execution wants to have stored, as the commit of an instance. */
-import type { Commit, EventRecord, InstanceKey, TimerRecord } from "../Commit.ts"
-import type { OpenedInstance } from "../Journal.ts"
+import type { Commit, EventRecord, InstanceKey, TimerRecord } from "../store/Commit.ts"
+import type { OpenedInstance } from "../store/Journal.ts"
 import type { Appended } from "./Appending.ts"
 import { bodyOf, type ExecutionEvent, tagOf } from "./ExecutionEvent.ts"
 import { type ExecutionState, isAtWork, isEnded, type Phase, statusOf } from "./ExecutionState.ts"

@@ -2,7 +2,7 @@
  * What is journaled of an execution. The tag of the record says what happened and to what, so that a history reads like a
  * story (`Activity/charge card`, `ClockSet/reminder`, `Suspended`, `Completed`); the body holds the rest.
  */
-import type { EventRecord, InstanceKey } from "../Commit.ts"
+import type { EventRecord, InstanceKey } from "../store/Commit.ts"
 import type { StoredExit } from "./StoredExit.ts"
 
 export type ExecutionEvent =

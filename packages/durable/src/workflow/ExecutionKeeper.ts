@@ -4,9 +4,9 @@ import type * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Workflow from "effect/unstable/workflow/Workflow"
 import type { WorkflowEngine, WorkflowInstance } from "effect/unstable/workflow/WorkflowEngine"
-import type { InstanceKey } from "../Commit.ts"
-import type { Committer } from "../Committer.ts"
-import type { JournalService } from "../Journal.ts"
+import type { GroupCommit } from "../runtime/GroupCommit.ts"
+import type { InstanceKey } from "../store/Commit.ts"
+import type { JournalService } from "../store/Journal.ts"
 import type { Execution } from "./Execution.ts"
 import type { ExecutionEvent } from "./ExecutionEvent.ts"
 import type { Codecs } from "./StoredExit.ts"
@@ -23,7 +23,7 @@ export interface RegisteredWorkflow {
 export interface ExecutionKeeper {
   readonly journal: JournalService
   /** For an execution that comes into memory now. */
-  readonly committer: Committer
+  readonly committer: GroupCommit
   readonly environment: Environment
   readonly codecs: Codecs
   readonly waiting: Waiting

@@ -1,6 +1,6 @@
 /** An execution of an Effect workflow is an instance like any other: of the machine `workflow/NAME`, under its execution id. */
 import type * as Workflow from "effect/unstable/workflow/Workflow"
-import type { InstanceKey } from "../Commit.ts"
+import type { InstanceKey } from "../store/Commit.ts"
 
 /** The machine under which the executions of a workflow are listed. */
 export const machineOf = (workflowName: string): string => `workflow/${workflowName}`

@@ -1,7 +1,7 @@
 /** Where an execution stands, by its journal: what is done and need not be done again. Pure. */
-import type { InstanceKey, InstanceStatus } from "../Commit.ts"
-import { instanceName } from "../CommitCheck.ts"
-import type { OpenedInstance } from "../Journal.ts"
+import type { InstanceKey, InstanceStatus } from "../store/Commit.ts"
+import { instanceName } from "../store/CommitCheck.ts"
+import type { OpenedInstance } from "../store/Journal.ts"
 import { clockDeferred, type Ending, type ExecutionEvent, readOrigin } from "./ExecutionEvent.ts"
 import { type StoredExit, storedVoid } from "./StoredExit.ts"
 

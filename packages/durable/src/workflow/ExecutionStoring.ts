@@ -5,10 +5,10 @@
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
-import type { Commit, CommitOutcome, InstanceKey } from "../Commit.ts"
-import { instanceName } from "../CommitCheck.ts"
-import type { Committer, Committing, Doubtful } from "../Committer.ts"
-import { conflicts } from "../EngineMetrics.ts"
+import { conflicts } from "../engine/EngineMetrics.ts"
+import type { Committing, Doubtful, GroupCommit } from "../runtime/GroupCommit.ts"
+import type { Commit, CommitOutcome, InstanceKey } from "../store/Commit.ts"
+import { instanceName } from "../store/CommitCheck.ts"
 import { Appended, type AppendOutcome, isFromOutside, phaseAfterAll, takeBatch } from "./Appending.ts"
 import { commitOf, countJournaled, isThatCommit } from "./ExecutionCommit.ts"
 import type { ExecutionEvent } from "./ExecutionEvent.ts"
@@ -42,7 +42,7 @@ export abstract class ExecutionStoring implements Committing {
   protected foreign: string | undefined
   /** Whether executions that wait for its end may not know of it. */
   protected owes = false
-  readonly #committer: Committer
+  readonly #committer: GroupCommit
   #first: First | undefined
   #pending: Array<Appended> = []
   #flight: Flight | undefined

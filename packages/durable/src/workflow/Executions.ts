@@ -2,10 +2,10 @@
 import type { Environment } from "@detent/machine/internal"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type { InstanceKey } from "../Commit.ts"
-import { instanceName } from "../CommitCheck.ts"
-import { Committer } from "../Committer.ts"
-import type { JournalService, OpenedInstance } from "../Journal.ts"
+import { GroupCommit } from "../runtime/GroupCommit.ts"
+import type { InstanceKey } from "../store/Commit.ts"
+import { instanceName } from "../store/CommitCheck.ts"
+import type { JournalService, OpenedInstance } from "../store/Journal.ts"
 import type { AppendOutcome } from "./Appending.ts"
 import { Execution } from "./Execution.ts"
 import type { ExecutionEvent } from "./ExecutionEvent.ts"
@@ -26,7 +26,7 @@ export class Executions implements ExecutionKeeper {
    * flush leave the process idle meanwhile: on PostgreSQL 1,030 to 1,150 workflows of ten activities per second with one lane,
    * 1,330 to 1,490 with two, 1,150 to 1,240 with three.
    */
-  readonly #lanes: [Committer, ...Array<Committer>]
+  readonly #lanes: [GroupCommit, ...Array<GroupCommit>]
   #created = 0
   readonly codecs = new Codecs()
   readonly waiting = new Waiting()
@@ -43,8 +43,8 @@ export class Executions implements ExecutionKeeper {
     this.journal = journal
     this.environment = environment
     this.#node = node
-    const lanes = Array.from({ length: journal.writers ?? 1 }, () => new Committer(journal, (effect) => environment.run(effect)))
-    this.#lanes = lanes as [Committer, ...Array<Committer>]
+    const lanes = Array.from({ length: journal.writers ?? 1 }, () => new GroupCommit(journal, (effect) => environment.run(effect)))
+    this.#lanes = lanes as [GroupCommit, ...Array<GroupCommit>]
     this.#reads = new Gathering(environment, (keys) => readExecutions(this, keys))
     this.#peeks = new Gathering(environment, (keys) =>
       Effect.map(patiently(journal.openAll(keys)), (all) => new Map(all.map((opened) => [instanceName(opened.record), opened]))),
@@ -52,7 +52,7 @@ export class Executions implements ExecutionKeeper {
   }
 
   /** Each execution stays in its lane: the store must not get two commits of one at once. */
-  get committer(): Committer {
+  get committer(): GroupCommit {
     return this.#lanes[this.#created++ % this.#lanes.length] ?? this.#lanes[0]
   }
 

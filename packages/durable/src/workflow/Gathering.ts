@@ -1,8 +1,8 @@
 /** Reads many things with one query: while one is on its way, whatever else is asked for gathers for the next. */
 import type { Environment } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
-import type { InstanceKey } from "../Commit.ts"
-import { instanceName } from "../CommitCheck.ts"
+import type { InstanceKey } from "../store/Commit.ts"
+import { instanceName } from "../store/CommitCheck.ts"
 
 const limit = 500
 

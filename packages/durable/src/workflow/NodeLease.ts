@@ -9,7 +9,7 @@ import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
-import { type Lease, Leases, type LeasesService } from "../Leases.ts"
+import { type Lease, Leases, type LeasesService } from "../store/Leases.ts"
 import { patiently } from "./Reading.ts"
 
 export interface NodeLease {

@@ -1,6 +1,6 @@
 /** Those who wait for executions to end: callers of `execute`, and executions that called others. */
-import type { InstanceKey } from "../Commit.ts"
-import { instanceName } from "../CommitCheck.ts"
+import type { InstanceKey } from "../store/Commit.ts"
+import { instanceName } from "../store/CommitCheck.ts"
 import type { StoredExit } from "./StoredExit.ts"
 
 /** What somebody who waits is told. */

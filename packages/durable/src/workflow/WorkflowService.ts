@@ -7,18 +7,18 @@ import type * as Activity from "effect/unstable/workflow/Activity"
 import type * as DurableDeferred from "effect/unstable/workflow/DurableDeferred"
 import * as Workflow from "effect/unstable/workflow/Workflow"
 import { type Encoded, makeUnsafe, WorkflowEngine, type WorkflowInstance } from "effect/unstable/workflow/WorkflowEngine"
-import type { InstanceKey } from "../Commit.ts"
-import { instanceName } from "../CommitCheck.ts"
+import type { InstanceKey } from "../store/Commit.ts"
+import { instanceName } from "../store/CommitCheck.ts"
 import type { AnyActivity } from "./ActivityRun.ts"
 import type { ClockSweep } from "./ClockSweep.ts"
 import { keyOf, machineOf } from "./ExecutionKey.ts"
 import { executionOf } from "./ExecutionOf.ts"
 import { isAtWork, isEnded, type Phase } from "./ExecutionState.ts"
 import type { Executions } from "./Executions.ts"
+import type { OrphanScan } from "./OrphanScan.ts"
 import { patiently, readEventAt, readResult } from "./Reading.ts"
 import { Steps } from "./Steps.ts"
 import type { StoredExit } from "./StoredExit.ts"
-import type { Takeover } from "./Takeover.ts"
 import { ExecutionHeld } from "./WorkflowError.ts"
 
 type Result = Workflow.Result<unknown, unknown>
@@ -28,7 +28,7 @@ type Result = Workflow.Result<unknown, unknown>
  * Its ways to activities and deferreds are replaced, for they take a stored result that does not decode for a failure of the
  * workflow, which would end it; here it holds it.
  */
-export const makeEngine = (executions: Executions, takeover: Takeover, clocks: ClockSweep): WorkflowEngine["Service"] => {
+export const makeEngine = (executions: Executions, takeover: OrphanScan, clocks: ClockSweep): WorkflowEngine["Service"] => {
   const steps = new Steps(executions)
   const activityExecute = (activity: Activity.Any, attempt: number) => steps.activity(activity as unknown as AnyActivity, attempt)
   const deferredResult = (deferred: DurableDeferred.Any) => steps.deferred(deferred as DurableDeferred.AnyWithProps)

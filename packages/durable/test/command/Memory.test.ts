@@ -1,4 +1,4 @@
 import * as MemoryStore from "../../src/MemoryStore.ts"
-import { commandsConformance } from "../../src/testing/commandsConformance.ts"
+import { commandsConformance } from "../../testing/commandsConformance.ts"
 
 commandsConformance("memory", MemoryStore.layer)

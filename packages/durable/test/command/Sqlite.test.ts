@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
-import { commandsConformance } from "../../src/testing/commandsConformance.ts"
+import { commandsConformance } from "../../testing/commandsConformance.ts"
 import { sqliteLayer } from "../support/Sqlite.ts"
 
 commandsConformance<SqlClient>("SQLite", sqliteLayer, {

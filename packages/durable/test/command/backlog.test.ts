@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import { openCommands as postgresCommands } from "../../src/postgres/exchangeFunction.ts"
 import { openCommands as sqliteCommands } from "../../src/sqlite/commandStatements.ts"
-import { claimNames, command, enqueue } from "../../src/testing/command/CommandKit.ts"
+import { claimNames, command, enqueue } from "../../testing/command/CommandKit.ts"
 import { postgresLayer } from "../support/Postgres.ts"
 import { sqliteLayer } from "../support/Sqlite.ts"
 

@@ -3,8 +3,8 @@ import { MemoryStore } from "@detent/durable"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Tracer from "effect/Tracer"
-import { eventually } from "../../src/testing/command/CommandKit.ts"
-import { jobs, startWorker } from "../../src/testing/command/Working.ts"
+import { eventually } from "../../testing/command/CommandKit.ts"
+import { jobs, startWorker } from "../../testing/command/Working.ts"
 
 it.live("an execution is a span with its queue, key and attempt, where a tracer listens", () =>
   Effect.gen(function* () {

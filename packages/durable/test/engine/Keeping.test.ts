@@ -4,9 +4,9 @@ import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import type { Commit } from "../../src/Commit.ts"
 import * as MemoryStore from "../../src/MemoryStore.ts"
-import { makeKit } from "../../src/testing/engine/Rig.ts"
+import type { Commit } from "../../src/store/Commit.ts"
+import { makeKit } from "../../testing/engine/Rig.ts"
 
 const S = State({ Counting: { count: Schema.Int } })
 const E = Event({ Add: { at: Schema.Date } })

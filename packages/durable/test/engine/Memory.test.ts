@@ -1,4 +1,4 @@
 import * as MemoryStore from "../../src/MemoryStore.ts"
-import { engineConformance } from "../../src/testing/index.ts"
+import { engineConformance } from "../../testing/index.ts"
 
 engineConformance("memory", MemoryStore.layer)

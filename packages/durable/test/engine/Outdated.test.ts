@@ -9,7 +9,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Engine } from "../../src/Engine.ts"
 import * as MemoryStore from "../../src/MemoryStore.ts"
-import { makeKit } from "../../src/testing/engine/Rig.ts"
+import { makeKit } from "../../testing/engine/Rig.ts"
 
 const S = State({ Idle: {}, Busy: { count: Schema.Int } })
 const E = Event({ Start: {}, Add: {}, Never: {} })

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto"
 import * as Layer from "effect/Layer"
 import { inject } from "vitest"
 import * as PostgresStore from "../../src/PostgresStore.ts"
-import { engineConformance } from "../../src/testing/index.ts"
+import { engineConformance } from "../../testing/index.ts"
 
 /** Tables of its own for every test, in one database: making a database takes ten times as long. */
 const store = Layer.suspend(() =>

@@ -4,7 +4,7 @@ import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as MemoryStore from "../../src/MemoryStore.ts"
-import { makeKit } from "../../src/testing/engine/Rig.ts"
+import { makeKit } from "../../testing/engine/Rig.ts"
 
 const S = State({ Idle: {}, Counting: { count: Schema.Int } })
 const E = Event({ Go: {}, Add: {} })

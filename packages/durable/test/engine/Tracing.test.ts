@@ -6,7 +6,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Tracer from "effect/Tracer"
 import * as MemoryStore from "../../src/MemoryStore.ts"
-import { makeKit } from "../../src/testing/engine/Rig.ts"
+import { makeKit } from "../../testing/engine/Rig.ts"
 
 const S = State({ Open: { card: Schema.String }, Paid: { card: Schema.String }, Late: {} })
 const E = Event({ Pay: { card: Schema.String }, Ping: {}, Note: {}, Wait: {} })

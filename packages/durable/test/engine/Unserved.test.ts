@@ -7,7 +7,7 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as TestClock from "effect/testing/TestClock"
 import { Engine } from "../../src/Engine.ts"
-import type { EngineOptions } from "../../src/EngineConfig.ts"
+import type { EngineOptions } from "../../src/engine/EngineConfig.ts"
 import * as MemoryStore from "../../src/MemoryStore.ts"
 
 const S = State({ Open: {} })

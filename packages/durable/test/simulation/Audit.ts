@@ -3,10 +3,10 @@
  * commands must be what follows from them. The engine has no part in it.
  */
 import { begin, type Compiled, compiledOf, decide, type Node, type Tagged } from "@detent/machine/internal"
-import type { Codec, EventBody } from "../../src/Codec.ts"
-import type { CommandRecord, EventRecord, InstanceKey, SnapshotRecord, TimerRecord } from "../../src/Commit.ts"
-import { encodeSnapshot } from "../../src/SnapshotBody.ts"
-import { hasMoved } from "../../src/Step.ts"
+import type { Codec, EventBody } from "../../src/instance/Codec.ts"
+import { encodeSnapshot } from "../../src/instance/SnapshotBody.ts"
+import { hasMoved } from "../../src/instance/Step.ts"
+import type { CommandRecord, EventRecord, InstanceKey, SnapshotRecord, TimerRecord } from "../../src/store/Commit.ts"
 import { type AnyMachine, codecOf } from "./Machines.ts"
 
 /** One instance as it is stored, whatever the store. */

@@ -1,8 +1,8 @@
 /** How the conformance kit reaches behind the stores in SQL. */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { InstanceKey } from "../../src/Commit.ts"
-import type { StoreHooks } from "../../src/testing/index.ts"
+import type { InstanceKey } from "../../src/store/Commit.ts"
+import type { StoreHooks } from "../../testing/index.ts"
 
 const corrupt =
   (instances: string) =>

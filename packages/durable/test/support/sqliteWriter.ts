@@ -1,8 +1,8 @@
 /** A process of its own that writes to a SQLite file: its own instance many times, and one that all writers want to create. */
 import * as Effect from "effect/Effect"
-import { Journal } from "../../src/Journal.ts"
 import * as SqliteStore from "../../src/SqliteStore.ts"
-import { commit } from "../../src/testing/samples.ts"
+import { Journal } from "../../src/store/Journal.ts"
+import { commit } from "../../testing/samples.ts"
 
 const [filename = "", id = ""] = process.argv.slice(2)
 

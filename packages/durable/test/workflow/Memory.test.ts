@@ -1,4 +1,4 @@
 import * as MemoryStore from "../../src/MemoryStore.ts"
-import { workflowConformance } from "../../src/testing/workflow/WorkflowConformance.ts"
+import { workflowConformance } from "../../testing/workflow/WorkflowConformance.ts"
 
 workflowConformance("memory", MemoryStore.layer)

@@ -2,7 +2,7 @@
  * A transition that every state of a group has is drawn once, from the group. If a single state differs, each state
  * keeps its own: what leaves a group's border must hold for all that is inside.
  */
-import type { Blueprint, TargetBlueprint, TransitionBlueprint } from "../Blueprint.ts"
+import type { Blueprint, TargetBlueprint, TransitionBlueprint } from "../define/Blueprint.ts"
 import { anyKey, groupKey, stateKey } from "./Keys.ts"
 import { groupsOf, leavesOf, type Nested } from "./Nesting.ts"
 

@@ -2,7 +2,7 @@
  * Graphviz DOT: the structure of a machine, with or without the way one instance went through it, and the timeline of
  * an instance. Render with `dot -Tsvg machine.dot -o machine.svg`.
  */
-import type { Trace } from "../Trace.ts"
+import type { Trace } from "../actor/Trace.ts"
 import * as Escape from "./Escape.ts"
 import * as Identifiers from "./Identifiers.ts"
 import { lineText } from "./LineText.ts"

@@ -1,5 +1,5 @@
 /** The story of one instance as a Mermaid sequence diagram. Reached through `Mermaid.sequence`. */
-import type { Trace, TraceStep } from "../Trace.ts"
+import type { Trace, TraceStep } from "../actor/Trace.ts"
 import type { CommandRecord } from "./CommandRecord.ts"
 import * as Escape from "./Escape.ts"
 import { isTimeout } from "./Path.ts"

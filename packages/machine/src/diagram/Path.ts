@@ -2,9 +2,10 @@
  * The way a trace went through a machine, as single hops, so that a diagram can ask of each of its edges whether it
  * was taken. Automatic transitions are hops of their own, without an event.
  */
-import type { TargetBlueprint, TransitionBlueprint } from "../Blueprint.ts"
-import { isOwnEvent } from "../Timeout.ts"
-import type { Trace, TraceStep } from "../Trace.ts"
+
+import type { Trace, TraceStep } from "../actor/Trace.ts"
+import { isOwnEvent } from "../decide/Timeout.ts"
+import type { TargetBlueprint, TransitionBlueprint } from "../define/Blueprint.ts"
 
 interface Hop {
   readonly from: string

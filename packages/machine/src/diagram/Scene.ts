@@ -3,9 +3,10 @@
  * and the edges between them. Transitions that keep the state are lines inside its box; only `reenter` is a loop. What
  * all states of a group share leaves from the group, and fallbacks from one box for any state.
  */
-import type { Blueprint, StateBlueprint } from "../Blueprint.ts"
-import { hidden } from "../Sensitive.ts"
-import type { Trace } from "../Trace.ts"
+
+import type { Trace } from "../actor/Trace.ts"
+import type { Blueprint, StateBlueprint } from "../define/Blueprint.ts"
+import { hidden } from "../schema/Sensitive.ts"
 import { type Arrow, arrowsOf, joinParallel } from "./Arrow.ts"
 import { bundle } from "./Bundle.ts"
 import { cut } from "./Escape.ts"

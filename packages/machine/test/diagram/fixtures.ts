@@ -1,3 +1,4 @@
+import type { Trace, TraceStep } from "../../src/actor/Trace.ts"
 import type {
   Blueprint,
   EventBlueprint,
@@ -6,8 +7,7 @@ import type {
   StateBlueprint,
   TargetBlueprint,
   TransitionBlueprint,
-} from "../../src/Blueprint.ts"
-import type { Trace, TraceStep } from "../../src/Trace.ts"
+} from "../../src/define/Blueprint.ts"
 
 const field = (name: string): FieldBlueprint =>
   name.startsWith("!") ? { name: name.slice(1), sensitive: true } : { name, sensitive: false }

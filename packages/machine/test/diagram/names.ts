@@ -1,8 +1,8 @@
 /** Machines whose every name is hostile: for the property that any name can be drawn. */
 import * as Schema from "effect/Schema"
 import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
-import type { Blueprint } from "../../src/Blueprint.ts"
-import type { Trace } from "../../src/Trace.ts"
+import type { Trace } from "../../src/actor/Trace.ts"
+import type { Blueprint } from "../../src/define/Blueprint.ts"
 import { after, always, blueprint, event, group, on, postpone, state, stay, step, stop, traceOf } from "./fixtures.ts"
 
 /** What has a meaning somewhere in Mermaid, DOT, XML, Markdown or JavaScript. */

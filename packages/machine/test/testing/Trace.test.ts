@@ -3,7 +3,7 @@ import { simulate } from "@detent/machine/testing"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { appendTrace, beginTrace, traceOfInspections } from "../../src/Trace.ts"
+import { appendTrace, beginTrace, traceOfInspections } from "../../src/actor/Trace.ts"
 import { Order, OrderEvent, OrderState, Session, SessionEvent, SessionState, start } from "./machines.ts"
 
 describe("a trace", () => {

@@ -6,7 +6,7 @@ import * as Schema from "effect/Schema"
 import * as Activity from "effect/unstable/workflow/Activity"
 import { WorkflowInstance } from "effect/unstable/workflow/WorkflowEngine"
 import { machineOf } from "../../../src/DurableWorkflow.ts"
-import type { JournalService } from "../../../src/Journal.ts"
+import type { JournalService } from "../../../src/store/Journal.ts"
 
 export class Deeds {
   readonly #file: string

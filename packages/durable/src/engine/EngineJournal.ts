@@ -1,0 +1,24 @@
+/** The journal as the committer writes to it: every group commit is timed, and told to a tracer where there is one. */
+import type { Environment } from "@detent/machine/internal"
+import * as Effect from "effect/Effect"
+import type { Commit } from "../store/Commit.ts"
+import type { JournalService } from "../store/Journal.ts"
+import { flushMillis, record } from "./EngineMetrics.ts"
+import { spanned } from "./Tracing.ts"
+
+export const observed = (journal: JournalService, environment: Environment, isTraced: boolean): JournalService => {
+  const timed: JournalService["commit"] = (commits) =>
+    Effect.suspend(() => {
+      const began = environment.clock.currentTimeMillisUnsafe()
+      return Effect.map(journal.commit(commits), (outcomes) => {
+        record(flushMillis, environment.clock.currentTimeMillisUnsafe() - began, environment)
+        return outcomes
+      })
+    })
+  return { ...journal, commit: isTraced ? (commits) => spanned("detent.flush", flushAttributes(commits), timed(commits)) : timed }
+}
+
+const flushAttributes = (commits: ReadonlyArray<Commit>) => ({
+  "detent.commits": commits.length,
+  "detent.events": commits.reduce((sum, { events }) => sum + events.length, 0),
+})

@@ -1,0 +1,75 @@
+/** A new instance from the past of another: to try again differently, or to reproduce a fault. */
+import { type ActorExists, InvalidState } from "@detent/machine"
+import { hasWork, type Node } from "@detent/machine/internal"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { instanceExists } from "../InstanceExists.ts"
+import { InstanceNotFound } from "../InstanceNotFound.ts"
+import { recover } from "../instance/Replay.ts"
+import { encodeSnapshot } from "../instance/SnapshotBody.ts"
+import { reached, type SequenceNotReached } from "../SequenceNotReached.ts"
+import type { Commit } from "../store/Commit.ts"
+import type { EngineCore } from "./EngineCore.ts"
+import type { OpenError } from "./InstanceTable.ts"
+import type { RegisteredMachine } from "./MachineRegistry.ts"
+import { isId, noId } from "./NewInstance.ts"
+import { reopening } from "./retryOnNewerSnapshot.ts"
+
+/** The new instance's timers start anew: the deadlines of the old one are long over, or belong to it. */
+export const forkInstance = (
+  core: EngineCore,
+  registered: RegisteredMachine,
+  id: string,
+  through: number,
+  newId: string,
+): Effect.Effect<void, ActorExists | InvalidState | OpenError | SequenceNotReached> =>
+  Effect.gen(function* () {
+    const from = { machine: registered.name, id }
+    const found = yield* core.journal.open(from)
+    if (Option.isNone(found)) return yield* Effect.fail(new InstanceNotFound(from))
+    yield* reached(found.value.record, through)
+    const { opened, recovered } = yield* reopening(core.journal, found.value, (opened) =>
+      Effect.map(recover(registered, core.journal, opened, through), (recovered) => ({ opened, recovered })),
+    )
+    const { _tag: state } = recovered.state
+    if (!isId(newId)) return yield* Effect.fail(new InvalidState({ machine: registered.name, state, problem: noId }))
+    const at = Math.floor(yield* Clock.currentTimeMillis)
+    const node = registered.compiled.nodes.get(recovered.state._tag) as Node
+    const running = recovered.stopped === undefined && !node.final
+    const commit: Commit = {
+      machine: registered.name,
+      id: newId,
+      expected: -1,
+      sequence: recovered.sequence,
+      at,
+      summary: {
+        tag: node.tag,
+        status: recovered.stopped !== undefined ? "stopped" : node.final ? "final" : "running",
+        reason: recovered.stopped,
+        version: registered.version,
+        resident: running && hasWork(node, recovered.state),
+      },
+      origin: opened.origin,
+      events: [],
+      snapshot: {
+        sequence: recovered.sequence,
+        at: recovered.at,
+        version: registered.version,
+        body: encodeSnapshot(registered.codec, { ...recovered, previous: recovered.past.at(-1) }),
+      },
+      clearTimers: [],
+      setTimers: running
+        ? [...node.timeouts.values()].map(({ name, millis }) => ({
+            name,
+            entry: recovered.sequence,
+            due: at + Math.max(0, millis(recovered.state)),
+          }))
+        : [],
+      commands: [],
+      fence: undefined,
+    }
+    const outcome = yield* core.journal.fork(from, recovered.sequence, commit)
+    if (outcome._tag !== "Stored") return yield* Effect.flip(instanceExists(core.journal, { machine: registered.name, id: newId }))
+    yield* core.open({ machine: registered.name, id: newId })
+  })

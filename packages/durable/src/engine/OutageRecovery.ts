@@ -1,0 +1,61 @@
+/**
+ * Instances that an outage of the store put out of memory, and that have something to go on with: work of their state, or
+ * events they owe themselves. Nobody would ask for them, so they are brought back once the store answers.
+ */
+import type { Environment } from "@detent/machine/internal"
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import type { InstanceKey } from "../store/Commit.ts"
+import { instanceName } from "../store/CommitCheck.ts"
+import type { InstanceTable } from "./InstanceTable.ts"
+
+const firstPause = 250
+const longestPause = 10_000
+
+/** So many are read at a time. */
+const concurrency = 16
+
+export class OutageRecovery {
+  readonly #instances: InstanceTable
+  readonly #environment: Environment
+  readonly #waiting = new Map<string, InstanceKey>()
+  #returning: Fiber.Fiber<void> | undefined
+  #closed = false
+
+  constructor(instances: InstanceTable, environment: Environment) {
+    this.#instances = instances
+    this.#environment = environment
+  }
+
+  bringBack(key: InstanceKey) {
+    if (this.#closed) return
+    this.#waiting.set(instanceName(key), key)
+    this.#returning ??= this.#environment.run(this.#return)
+  }
+
+  close() {
+    this.#closed = true
+    this.#returning?.interruptUnsafe()
+  }
+
+  readonly #return: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
+    for (let pause = firstPause; this.#waiting.size > 0; ) {
+      yield* Effect.sleep(pause)
+      const [first, ...others] = [...this.#waiting.values()]
+      // One asks for all: a store that is still away is not to be run over.
+      const answers = first === undefined || (yield* this.#open(first))
+      if (answers) yield* Effect.forEach(others, (key) => this.#open(key), { discard: true, concurrency })
+      pause = answers ? firstPause : Math.min(pause * 2, longestPause)
+    }
+    this.#returning = undefined
+  })
+
+  /** False where the store is still away. What else keeps an instance from being opened will not pass by itself. */
+  #open(key: InstanceKey): Effect.Effect<boolean> {
+    return Effect.map(Effect.result(this.#instances.open(key)), (result) => {
+      if (result._tag === "Failure" && result.failure._tag === "PersistenceFailed") return false
+      this.#waiting.delete(instanceName(key))
+      return true
+    })
+  }
+}

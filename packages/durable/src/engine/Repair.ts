@@ -1,0 +1,79 @@
+/**
+ * Replaces the event that holds an instance, and only that one. It is tried first: the journal is not touched unless the instance
+ * then replays, or is stopped further on by an event that cannot be read at all, whatever comes before it.
+ */
+import { type EventReplayError, InvalidEvent } from "@detent/machine"
+import { eventProblem, type Tagged } from "@detent/machine/internal"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { InstanceNotFound } from "../InstanceNotFound.ts"
+import { NewerVersion } from "../instance/NewerVersion.ts"
+import { readEvent, recover } from "../instance/Replay.ts"
+import { RepairRefused } from "../RepairRefused.ts"
+import type { EventRecord, InstanceKey } from "../store/Commit.ts"
+import type { JournalService, OpenedInstance } from "../store/Journal.ts"
+import type { EngineCore } from "./EngineCore.ts"
+import type { OpenError } from "./InstanceTable.ts"
+import type { RegisteredMachine } from "./MachineRegistry.ts"
+
+export type RepairError = OpenError | InvalidEvent | RepairRefused
+
+export const repairInstance = (
+  core: EngineCore,
+  registered: RegisteredMachine,
+  id: string,
+  sequence: number,
+  event: unknown,
+): Effect.Effect<void, RepairError> =>
+  Effect.gen(function* () {
+    const key = { machine: registered.name, id }
+    const refuse = (problem: string) => Effect.fail(new RepairRefused({ ...key, sequence, problem }))
+    const invalid = eventProblem(registered.compiled, event)
+    if (invalid !== undefined) return yield* Effect.fail(new InvalidEvent({ ...key, event: invalid.event, problem: invalid.problem }))
+    const reading = yield* Effect.result(core.reload(registered, key))
+    const opened = Option.getOrUndefined(yield* core.journal.open(key))
+    if (opened === undefined) return yield* Effect.fail(new InstanceNotFound(key))
+    const stored = yield* eventAt(core.journal, key, sequence)
+    if (stored === undefined) return yield* refuse(`has no event ${sequence}; ${yield* rangeOf(core.journal, opened)}`)
+    if (reading._tag === "Success") return yield* refuse("is not held: only what holds an instance can be repaired")
+    const { failure } = reading
+    if (failure._tag !== "EventReplayError" || failure instanceof NewerVersion) return yield* Effect.fail(failure)
+    if (failure.sequence !== sequence) return yield* refuse(`is held at ${placeOf(failure)}, not by event ${sequence}: ${failure.problem}`)
+    const { _tag: tag } = event as Tagged
+    const body = registered.codec.encodeEvent({ event: event as Tagged, guardAnswers: [], settled: undefined, answer: undefined })
+    const repaired = { ...stored, tag, body }
+    const still = yield* heldWith(core.journal, registered, opened, repaired)
+    if (still !== undefined) {
+      return yield* refuse(`would still be held at sequence ${still.sequence} with ${tag} as event ${sequence}: ${still.problem}`)
+    }
+    yield* core.journal.rewrite(key, repaired)
+    yield* core.open(key)
+  })
+
+const eventAt = (journal: JournalService, key: InstanceKey, sequence: number) => {
+  if (!Number.isSafeInteger(sequence)) return Effect.succeed(undefined)
+  return Effect.map(journal.events(key, sequence - 1, 1), ([found]) => (found?.sequence === sequence ? found : undefined))
+}
+
+const rangeOf = (journal: JournalService, { record }: OpenedInstance) =>
+  Effect.map(journal.events(record, 0, 1), ([first]) =>
+    first === undefined ? "its journal has none" : `its journal has ${first.sequence} to ${record.sequence}`,
+  )
+
+const placeOf = ({ state, sequence }: EventReplayError): string =>
+  state === "(snapshot)" ? "its snapshot" : sequence === 0 ? "its first state" : `event ${sequence}`
+
+/** What would hold the instance if an event were another, as far as that is to blame. */
+const heldWith = (journal: JournalService, registered: RegisteredMachine, opened: OpenedInstance, repaired: EventRecord) =>
+  Effect.gen(function* () {
+    const events: JournalService["events"] = (key, after, limit) =>
+      Effect.map(journal.events(key, after, limit), (page) => page.map((one) => (one.sequence === repaired.sequence ? repaired : one)))
+    const result = yield* Effect.result(recover(registered, { ...journal, events }, opened))
+    if (result._tag === "Success") return undefined
+    const { failure } = result
+    if (failure._tag === "PersistenceFailed") return yield* Effect.fail(failure)
+    if (failure.sequence <= repaired.sequence) return failure
+    const next = yield* eventAt(journal, opened.record, failure.sequence)
+    const readable = next === undefined || (yield* Effect.isSuccess(readEvent(registered.codec, opened.record, next)))
+    return readable ? failure : undefined
+  })

@@ -1,0 +1,153 @@
+/**
+ * Many new instances at once. Those that rest in their first state are only stored, in few statements, and never enter
+ * memory: of 20,000 on SQLite one costs 21 to 30 µs of CPU in calls of 2,000, against 52 to 67 µs with `start`, 1,000 at once.
+ *
+ * They are stored by whoever asks, not by the engine's own flushes. Inside `sql.withTransaction` they are part of that
+ * transaction, so that rows of your own are there with them or not at all.
+ */
+import { type Beginning, InvalidState, PersistenceFailed } from "@detent/machine"
+import { begin, hasWork, identified, initialState, type Node, type Tagged } from "@detent/machine/internal"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Metric from "effect/Metric"
+import * as Result from "effect/Result"
+import { InstanceExists } from "../InstanceExists.ts"
+import type { Commit, CommitOutcome } from "../store/Commit.ts"
+import { instanceName } from "../store/CommitCheck.ts"
+import type { EngineCore } from "./EngineCore.ts"
+import { commitsStored, flushes } from "./EngineMetrics.ts"
+import type { StartError } from "./InstanceTable.ts"
+import type { RegisteredMachine } from "./MachineRegistry.ts"
+import { isOurs, newInstanceCommit } from "./NewInstance.ts"
+
+/** An instance to be started. */
+export interface StartEntry<out Input> {
+  readonly id: string
+  readonly input: Input
+}
+
+/** The state an instance began in, or why it was not started. */
+export type Started<S> = Result.Result<S, StartError>
+
+/** More than this in one statement gains no throughput. */
+const statementLimit = 1000
+
+/** Those that have something to do are started one by one, so many at a time. */
+const concurrency = 100
+
+export const startAll = (
+  core: EngineCore,
+  registered: RegisteredMachine,
+  entries: Iterable<StartEntry<unknown>>,
+): Effect.Effect<ReadonlyArray<Started<Tagged>>, PersistenceFailed> =>
+  Effect.gen(function* () {
+    const at = Math.floor(yield* Clock.currentTimeMillis)
+    const joined = yield* Effect.withFiber((fiber) => Effect.succeed(core.isInTransaction(fiber)))
+    const given = [...entries]
+    const started: Array<Started<Tagged>> = []
+    const resting: Array<Resting> = []
+    const busy: Array<Position> = []
+    for (const [position, { id, input }] of given.entries()) {
+      if (core.isClosed) {
+        started[position] = Result.fail(core.stoppedError({ machine: registered.name, id }))
+        continue
+      }
+      const beginning = begin(registered.compiled, initialState(registered.compiled, input), at)
+      if (beginning._tag === "Refused") started[position] = Result.fail(identified(beginning.error, id))
+      else if (rests(registered, beginning)) {
+        const commit = newInstanceCommit(registered, id, beginning, at)
+        if (commit instanceof InvalidState) started[position] = Result.fail(commit)
+        else resting.push({ position, state: beginning.state, commit })
+      } else if (joined) started[position] = Result.fail(workInTransaction(registered, id))
+      else busy.push({ position, id, input })
+    }
+    for (const some of batchesOf(resting)) {
+      const outcomes = yield* joined ? core.journal.commit(some.map(({ commit }) => commit)) : storeSurely(core, some)
+      for (const [index, { position, state, commit }] of some.entries()) started[position] = resultOf(outcomes[index], state, commit)
+      yield* Metric.update(flushes, 1)
+      yield* Metric.update(commitsStored, outcomes.filter(({ _tag }) => _tag === "Stored").length)
+    }
+    yield* Effect.forEach(
+      busy,
+      ({ position, id, input }) =>
+        Effect.map(Effect.result(core.start(registered, id, input)), (result) => {
+          started[position] = Result.map(result, (cell) => cell.currentState)
+        }),
+      { concurrency, discard: true },
+    )
+    return started
+  })
+
+interface Resting {
+  readonly position: number
+  readonly state: Tagged
+  readonly commit: Commit
+}
+
+interface Position extends StartEntry<unknown> {
+  readonly position: number
+}
+
+/** Nothing follows from its start but what is stored with it. */
+const rests = ({ compiled }: RegisteredMachine, { state, hooks, sends, requests, timers }: Beginning<Tagged, Tagged>): boolean => {
+  const node = compiled.nodes.get(state._tag) as Node
+  const isIdle = node.final || (!hasWork(node, state) && timers.length === 0)
+  return isIdle && hooks.length === 0 && sends.length === 0 && requests.length === 0
+}
+
+/** No two of a statement are of the same instance: the second is told that there is one. */
+const batchesOf = (resting: ReadonlyArray<Resting>): ReadonlyArray<ReadonlyArray<Resting>> => {
+  const batches: Array<Array<Resting>> = []
+  let names = new Set<string>()
+  for (const one of resting) {
+    const name = instanceName(one.commit)
+    const last = batches.at(-1)
+    if (last === undefined || last.length === statementLimit || names.has(name)) {
+      batches.push([one])
+      names = new Set([name])
+    } else {
+      last.push(one)
+      names.add(name)
+    }
+  }
+  return batches
+}
+
+/** Where the store does not say whether it stored, it is asked. */
+const storeSurely = (core: EngineCore, some: ReadonlyArray<Resting>): Effect.Effect<ReadonlyArray<CommitOutcome>, PersistenceFailed> => {
+  const commits = some.map(({ commit }) => commit)
+  let doubted = false
+  const attempt = Effect.gen(function* () {
+    const outcomes = yield* Effect.tapError(core.journal.commit(commits), () =>
+      Effect.sync(() => {
+        doubted = true
+      }),
+    )
+    const conflicting = commits.filter((_, index) => outcomes[index]?._tag === "Conflict")
+    if (!doubted || conflicting.length === 0) return outcomes
+    // An attempt that the store failed at may have arrived before this one.
+    const opened = yield* core.journal.openAll(conflicting)
+    const found = new Map(opened.map((one) => [instanceName(one.record), one]))
+    return commits.map((commit, index): CommitOutcome => {
+      const one = found.get(instanceName(commit))
+      return one !== undefined && isOurs(commit, one) ? { _tag: "Stored" } : (outcomes[index] ?? { _tag: "Stored" })
+    })
+  })
+  return Effect.retry(attempt, { schedule: core.doubt })
+}
+
+const resultOf = (outcome: CommitOutcome | undefined, state: Tagged, { machine, id }: Commit): Started<Tagged> => {
+  if (outcome === undefined) {
+    return Result.fail(new PersistenceFailed({ machine, id, operation: "startAll", cause: new Error("the store gave no outcome") }))
+  }
+  if (outcome._tag === "Stored") return Result.succeed(state)
+  return Result.fail(outcome._tag === "PersistenceFailed" ? outcome : new InstanceExists({ machine, id }))
+}
+
+const workInTransaction = ({ name }: RegisteredMachine, id: string): PersistenceFailed =>
+  new PersistenceFailed({
+    machine: name,
+    id,
+    operation: "startAll",
+    cause: new Error("it has something to do once it is stored, which cannot begin inside a transaction; start it after that"),
+  })

@@ -1,0 +1,192 @@
+/**
+ * What a tracer is told: the way of every event from its sender to its answer, timers, recoveries, group commits. Tags,
+ * names and numbers, never what an event or a state holds.
+ *
+ * Where no tracer is installed nothing of this exists: an event then has an empty field, and that is all it costs.
+ */
+import type { Taken } from "@detent/machine"
+import { Environment, type Tagged } from "@detent/machine/internal"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import * as Tracer from "effect/Tracer"
+import type { CommandRecord, InstanceKey, TimerRecord } from "../store/Commit.ts"
+
+export type Attributes = Readonly<Record<string, string | number | boolean>>
+
+/** Whether a tracer is installed where a fiber runs. The one that Effect has by default tells nobody, and does not count. */
+export const isTraced = ({ cache }: Fiber.Fiber<unknown, unknown>): boolean => cache.tracer !== undefined && cache.tracerEnabled
+
+/** The tracer of a fiber, if one is installed. */
+export const tracingOf = (fiber: Fiber.Fiber<unknown, unknown>): Tracing | undefined =>
+  fiber.cache.tracer === undefined || !fiber.cache.tracerEnabled ? undefined : new Tracing(fiber.cache.tracer, fiber.getRef(Clock.Clock))
+
+/** The tracer of those who run in an environment. */
+export const tracingIn = (environment: Environment): Tracing | undefined => {
+  let found: Tracing | undefined
+  environment.run(
+    Effect.withFiber((fiber) => {
+      found = tracingOf(fiber)
+      return Effect.void
+    }),
+  )
+  return found
+}
+
+/** What lives for long is no part of whatever was going on when it was started. */
+export const outsideSpans = (environment: Environment): Environment => {
+  const context = environment.context as Context.Context<Tracer.ParentSpan>
+  return Option.isNone(Context.getOption(context, Tracer.ParentSpan))
+    ? environment
+    : new Environment(Context.omit(Tracer.ParentSpan)(context) as Context.Context<unknown>)
+}
+
+/** An event on its way in. */
+interface Incoming {
+  readonly event: Tagged
+  readonly internal: boolean
+  readonly timer: TimerRecord | undefined
+}
+
+export class Tracing {
+  readonly #tracer: Tracer.Tracer
+  readonly #clock: Clock.Clock
+
+  constructor(tracer: Tracer.Tracer, clock: Clock.Clock) {
+    this.#tracer = tracer
+    this.#clock = clock
+  }
+
+  get now(): bigint {
+    return this.#clock.currentTimeNanosUnsafe()
+  }
+
+  span(name: string, parent: Tracer.AnySpan | undefined, attributes: Attributes, kind: Tracer.SpanKind = "internal"): Tracer.Span {
+    const span = this.#tracer.span({
+      name,
+      parent: parent === undefined ? Option.none() : Option.some(parent),
+      annotations: Context.empty(),
+      links: [],
+      startTime: this.now,
+      kind,
+      root: parent === undefined,
+      sampled: parent?.sampled ?? true,
+    })
+    for (const [key, value] of Object.entries(attributes)) span.attribute(key, value)
+    return span
+  }
+
+  /** What its sender has not told of: timers, what the instance sends itself, senders without a tracer. */
+  incoming(key: InstanceKey, { event, internal, timer }: Incoming, parent?: Tracer.AnySpan): EventTrace {
+    const attributes = { ...instanceAttributes(key), "detent.event": timer?.name ?? event._tag, "detent.internal": internal }
+    if (timer === undefined) return new EventTrace(this, this.span("detent.send", parent, attributes))
+    return new EventTrace(this, this.span("detent.timer", parent, { ...attributes, "detent.due": timer.due, "detent.entry": timer.entry }))
+  }
+}
+
+/** The way of one event: decided, committed, carried out, one part after the other. */
+export class EventTrace {
+  readonly span: Tracer.Span
+  readonly #tracing: Tracing
+  #part: Tracer.Span | undefined
+  #ended = false
+
+  constructor(tracing: Tracing, span: Tracer.Span) {
+    this.#tracing = tracing
+    this.span = span
+  }
+
+  /** Where Effects that run on behalf of the event belong. */
+  get current(): Tracer.Span {
+    return this.#part ?? this.span
+  }
+
+  deciding(state: Tagged) {
+    this.#next("detent.decide", { "detent.state": state._tag })
+  }
+
+  postponed() {
+    this.#part?.attribute("detent.outcome", "Postponed")
+    this.#over(Exit.void)
+  }
+
+  committing({ _tag, state }: Taken<Tagged, Tagged>, sequence: number) {
+    this.#part?.attribute("detent.outcome", _tag)
+    this.#part?.attribute("detent.target", state._tag)
+    this.#next("detent.commit", { "detent.sequence": sequence })
+  }
+
+  /** Stored: what it requested is told, and from now on it is being carried out. */
+  stored(sequence: number, commands: ReadonlyArray<CommandRecord>) {
+    const { span } = this
+    for (const { slot, key } of commands) {
+      this.#tracing
+        .span("detent.request", this.current, { "detent.slot": slot, "detent.command": key }, "producer")
+        .end(this.#tracing.now, Exit.void)
+    }
+    span.attribute("detent.sequence", sequence)
+    this.#next("detent.carryOut", {})
+  }
+
+  /** The store did not take it, this time. */
+  notStored(why: { readonly _tag: string }) {
+    this.#part?.attribute("detent.outcome", why._tag)
+    this.#over(Exit.fail(why))
+  }
+
+  /** Something this event sends to its own instance. */
+  raises(key: InstanceKey, event: Incoming): EventTrace {
+    return this.#tracing.incoming(key, event, this.span)
+  }
+
+  /** Told once, however many tell it. */
+  end(exit: Exit.Exit<unknown, unknown>) {
+    if (this.#ended) return
+    this.#ended = true
+    this.#over(exit)
+    this.span.end(this.#tracing.now, exit)
+  }
+
+  #next(name: string, attributes: Attributes) {
+    this.#over(Exit.void)
+    this.#part = this.#tracing.span(name, this.span, attributes)
+  }
+
+  #over(exit: Exit.Exit<unknown, unknown>) {
+    this.#part?.end(this.#tracing.now, exit)
+    this.#part = undefined
+  }
+}
+
+export const instanceAttributes = ({ machine, id }: InstanceKey): Attributes => ({ "detent.machine": machine, "detent.id": id })
+
+/** Tells the tracer of the fiber how an Effect begins and ends. Only where one is installed. */
+export const traced = <A, E, R>(
+  name: string,
+  attributes: Attributes,
+  use: (trace: EventTrace) => Effect.Effect<A, E, R>,
+): Effect.Effect<A, E, R> =>
+  Effect.withFiber((fiber) =>
+    Effect.flatMap(Effect.makeSpan(name, { attributes }), (span) => {
+      const trace = new EventTrace(tracingOf(fiber) as Tracing, span)
+      const used = Effect.withParentSpan(use(trace), span) as Effect.Effect<A, E, R>
+      return Effect.onExit(used, (exit) => Effect.sync(() => trace.end(exit)))
+    }),
+  )
+
+/** Runs on behalf of a fiber that is traced what others may share: it belongs to the first who asked. */
+export const askedBy = <A, E, R>({ cache }: Fiber.Fiber<unknown, unknown>, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
+  if (cache.tracer === undefined || !cache.tracerEnabled || cache.span === undefined) return effect
+  return Effect.withTracer(Effect.withParentSpan(effect, cache.span), cache.tracer) as Effect.Effect<A, E, R>
+}
+
+/** Runs an Effect of an event where the event is in its trace. */
+export const within = <A, E, R>(trace: EventTrace | undefined, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  trace === undefined ? effect : (Effect.withParentSpan(effect, trace.current) as Effect.Effect<A, E, R>)
+
+/** Tells the tracer of the fiber that runs it, if there is one. */
+export const spanned = <A, E, R>(name: string, attributes: Attributes, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.withFiber((fiber) => (isTraced(fiber) ? (Effect.withSpan(effect, name, { attributes }) as Effect.Effect<A, E, R>) : effect))

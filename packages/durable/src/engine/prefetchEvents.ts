@@ -1,0 +1,32 @@
+/** Reading many instances after a restart: short journals come in one query, long ones page by page as ever. */
+import type { PersistenceFailed } from "@detent/machine"
+import * as Effect from "effect/Effect"
+import type { EventRecord } from "../store/Commit.ts"
+import { instanceName } from "../store/CommitCheck.ts"
+import type { JournalService, OpenedInstance } from "../store/Journal.ts"
+
+/** An instance with more events than this since its snapshot is read by itself, so that memory stays bounded. */
+const shortTail = 100
+
+/** A journal that has the short tails of these instances at hand. */
+export const withTails = (
+  journal: JournalService,
+  opened: ReadonlyArray<OpenedInstance>,
+): Effect.Effect<JournalService, PersistenceFailed> => {
+  const short = opened
+    .filter(({ record, snapshot }) => record.sequence - (snapshot?.sequence ?? 0) <= shortTail)
+    .map(({ record }) => record)
+  if (short.length === 0) return Effect.succeed(journal)
+  return Effect.map(journal.tails(short), (events) => {
+    const tails = new Map<string, Array<EventRecord>>(short.map((record) => [instanceName(record), []]))
+    for (const event of events) tails.get(instanceName(event))?.push(event)
+    return {
+      ...journal,
+      events: (key, after, limit) => {
+        const tail = tails.get(instanceName(key))
+        if (tail === undefined) return journal.events(key, after, limit)
+        return Effect.succeed(tail.filter((event) => event.sequence > after).slice(0, limit))
+      },
+    }
+  })
+}

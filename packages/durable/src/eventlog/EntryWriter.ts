@@ -1,0 +1,119 @@
+/** Stores events: many fibers' in one statement, or inside a transaction of the user's as a part of it. */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Encoding from "effect/Encoding"
+import type * as Scope from "effect/Scope"
+import { isContentProblem } from "../store/StoreFailure.ts"
+import { batchLimit, inBatches } from "./Batch.ts"
+import { EntryUnreadable, JournalClosed } from "./DomainEventError.ts"
+import type { EventStore, StoreError } from "./EventStore.ts"
+import type { Following } from "./Following.ts"
+import { makeGathering } from "./Gathering.ts"
+import { appendLatest, placed } from "./KeepingLatest.ts"
+import { insisting } from "./retryTransient.ts"
+import type { NewEntry, StoredEntry } from "./StoredEntry.ts"
+import type { Tail } from "./Tail.ts"
+
+export interface EntryWriter {
+  readonly write: (entry: NewEntry) => Effect.Effect<void, StoreError | JournalClosed>
+  /** Inside a transaction that holds the journal's lock, after the position that gave. */
+  readonly append: (position: number, entries: ReadonlyArray<NewEntry>) => Effect.Effect<ReadonlyArray<StoredEntry>, StoreError>
+  /** To be called when a transaction with such events has been committed. */
+  readonly committed: (entries: ReadonlyArray<StoredEntry>) => void
+}
+
+interface Waiting {
+  readonly entry: NewEntry
+  readonly done: Deferred.Deferred<void, StoreError>
+}
+
+export const makeEntryWriter = (
+  store: EventStore,
+  tail: Tail,
+  following: Following,
+  keepLatest: ReadonlySet<string>,
+): Effect.Effect<EntryWriter, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const announcing = yield* makeGathering<number>(Number.MAX_SAFE_INTEGER, (positions) =>
+      Effect.catch(store.announce(positions.reduce((last, position) => Math.max(last, position), 0)), (error) =>
+        Effect.logDebug(`journal ${store.journal} could not announce its position: others will ask for it`, error),
+      ),
+    )
+
+    const committed = (entries: ReadonlyArray<StoredEntry>) => {
+      const last = entries.at(-1)
+      if (last === undefined) return
+      if (!tail.stored(entries)) following.poke()
+      if (store.dialect.announce !== undefined) announcing.add(last.position)
+    }
+
+    const append = (position: number, entries: ReadonlyArray<NewEntry>) => appendLatest(store, keepLatest, position, entries)
+
+    const locked = (entries: ReadonlyArray<NewEntry>) =>
+      store.transaction(Effect.flatMap(store.lock, (position) => append(position, entries)))
+
+    /** One statement is a transaction by itself. Compaction has to see what others stored, and so needs the lock first. */
+    const storeAll = (entries: ReadonlyArray<NewEntry>): Effect.Effect<ReadonlyArray<StoredEntry>, StoreError> =>
+      entries.some(({ entry }) => keepLatest.has(entry.event))
+        ? locked(entries)
+        : Effect.map(store.append(entries), (position) => placed(position - entries.length, entries))
+
+    const storeMissing = (entries: ReadonlyArray<NewEntry>) =>
+      Effect.flatMap(store.storedIds(entries.map(({ entry }) => entry.id)), (stored) => {
+        const missing = entries.filter(({ entry }) => !stored.has(Encoding.encodeHex(entry.id)))
+        if (missing.length < entries.length) following.poke()
+        return missing.length === 0 ? Effect.succeed([]) : storeAll(missing)
+      })
+
+    const flushSome = (waiting: ReadonlyArray<Waiting>): Effect.Effect<void> => {
+      const entries = waiting.map(({ entry }) => entry)
+      const stored = Effect.tap(
+        insisting((isRepeated) => (isRepeated ? storeMissing(entries) : storeAll(entries))),
+        (all) => Effect.sync(() => committed(all)),
+      )
+      return Effect.matchCauseEffect(stored, {
+        onSuccess: () => answer(waiting, Effect.void),
+        onFailure: (cause) => {
+          const [reason] = cause.reasons
+          // One of them is to blame, and the others can do without it.
+          const isOnesFault = waiting.length > 1 && reason?._tag === "Fail" && isContent(reason.error)
+          return isOnesFault
+            ? Effect.forEach(waiting, (one) => flushSome([one]), { discard: true })
+            : answer(waiting, Effect.failCause(cause))
+        },
+      })
+    }
+
+    const gathering = yield* makeGathering<Waiting>(batchLimit, (waiting) =>
+      Effect.forEach(
+        inBatches(waiting, ({ entry }) => entry),
+        flushSome,
+        { discard: true },
+      ),
+    )
+
+    const writeInTransaction = (entry: NewEntry) =>
+      Effect.gen(function* () {
+        const stored = yield* append(yield* store.lock, [entry])
+        // It is told when the transaction is over, and never if it is undone.
+        yield* store.announce(stored.at(-1)?.position ?? 0)
+      })
+
+    const writeGathered = (entry: NewEntry) =>
+      Effect.suspend((): Effect.Effect<void, StoreError | JournalClosed> => {
+        const done = Deferred.makeUnsafe<void, StoreError>()
+        return gathering.add({ entry, done }) ? Deferred.await(done) : Effect.fail(new JournalClosed({ journal: store.journal }))
+      })
+
+    return {
+      write: (entry) =>
+        Effect.flatMap(store.isInTransaction, (isInTransaction) => (isInTransaction ? writeInTransaction(entry) : writeGathered(entry))),
+      append,
+      committed,
+    }
+  })
+
+const answer = (waiting: ReadonlyArray<Waiting>, outcome: Effect.Effect<void, StoreError>): Effect.Effect<void> =>
+  Effect.forEach(waiting, ({ done }) => Deferred.complete(done, outcome), { discard: true })
+
+const isContent = (error: StoreError): boolean => !(error instanceof EntryUnreadable) && isContentProblem(error)

@@ -1,0 +1,217 @@
+/**
+ * One journal of domain events in a database: the statements, and nothing that waits or retries. Several journals may share
+ * the tables; each has its own positions.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Encoding from "effect/Encoding"
+import type { Entry, EntryId, RemoteId } from "effect/unstable/eventlog/EventJournal"
+import type { SqlError } from "effect/unstable/sql/SqlError"
+import { isSqlError } from "effect/unstable/sql/SqlError"
+import type { Fragment } from "effect/unstable/sql/Statement"
+import type { Row } from "../sql/Row.ts"
+import { textOf, wholeOf } from "../sql/Row.ts"
+import { RowProblem } from "../store/StoreFailure.ts"
+import { batchOf } from "./Batch.ts"
+import { EntryUnreadable } from "./DomainEventError.ts"
+import type { EventDialect } from "./EventDialect.ts"
+import type { NewEntry, StoredEntry } from "./StoredEntry.ts"
+import { idOf, storedEntryOf } from "./StoredEntry.ts"
+
+/** Every way the store has to fail. */
+export type StoreError = SqlError | RowProblem | EntryUnreadable
+
+/** At most so many events are read at once, and not more once there are so many bytes: memory stays bounded whatever is stored. */
+const pageLimit = 500
+const pageBytes = 4 * 1024 * 1024
+
+export type EventStore = ReturnType<typeof makeEventStore>
+
+export const makeEventStore = (dialect: EventDialect, journal: string) => {
+  const { sql, journals, events, remotes, projections } = dialect
+  const columns = sql`position, ${dialect.bytesOfId("id")} as id, ${dialect.bytesOfId("origin")} as origin, event, primary_key, payload`
+  const readRow = storedEntryOf(journal)
+  const readRows = (rows: ReadonlyArray<Row>): ReadonlyArray<StoredEntry> => rows.map(readRow)
+
+  /** Without the row, nothing can be counted: somebody has deleted it by hand. */
+  const positionIn = (rows: ReadonlyArray<Row>): number => {
+    const [row] = rows
+    if (row === undefined) throw new RowProblem(`the row of journal ${journal} is gone`)
+    return wholeOf(row, "position")
+  }
+
+  const page = (after: number, condition: Fragment, limit: number = pageLimit) => sql<Row>`
+    select ${columns} from (
+      select e.*, sum(coalesce(length(payload), 0)) over (order by position) - coalesce(length(payload), 0) as bytes_before
+      from (
+        select * from ${events} where journal = ${journal} and position > ${after} and ${condition} order by position
+        limit ${Math.max(1, Math.min(limit, pageLimit))}
+      ) e
+    ) e
+    where bytes_before < ${pageBytes} order by position`
+
+  return {
+    dialect,
+    journal,
+
+    /** Makes the tables, and this journal's row. */
+    prepare: Effect.andThen(
+      dialect.migrate,
+      sql`insert into ${journals} (journal, position) values (${journal}, 0) on conflict (journal) do nothing`,
+    ),
+
+    /** In a transaction. A failed COMMIT, which Effect SQL reports as a defect, is a failure as any other. */
+    transaction: <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreError, R> => typed(sql.withTransaction(effect)),
+
+    /** In a transaction, one at a time per name. */
+    exclusively: <A, E, R>(name: string, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreError, R> =>
+      typed(sql.withTransaction(Effect.andThen(dialect.lockName(journal, name), effect))),
+
+    /** Whether this is inside a transaction on the same database, which may still be undone. */
+    isInTransaction: Effect.map(Effect.serviceOption(sql.transactionService), ({ _tag }) => _tag === "Some"),
+
+    /** The last position. */
+    position: typed(Effect.map(sql<Row>`select position from ${journals} where journal = ${journal}`, positionIn)),
+
+    /** The last position, and how often everything was deleted. */
+    state: typed(
+      Effect.map(sql<Row>`select position, emptied from ${journals} where journal = ${journal}`, (rows) => ({
+        position: positionIn(rows),
+        emptied: rows[0] === undefined ? 0 : wholeOf(rows[0], "emptied"),
+      })),
+    ),
+
+    /** For what outlives a transaction it is started in: on the connection of one that has ended, nothing would be stored. */
+    outside: <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+      Effect.updateContext(effect, (context: Context.Context<R>) => Context.omit(sql.transactionService)(context) as Context.Context<R>),
+
+    /** Inside a transaction: from here to its end nobody else writes. Gives the last position. */
+    lock: typed(Effect.map(dialect.lock(journal), positionIn)),
+
+    /** Stores events at the next positions, all or none, and gives the last position. */
+    append: (entries: ReadonlyArray<NewEntry>) => typed(Effect.map(dialect.append(journal, batchOf(entries)), positionIn)),
+
+    /** Tells other processes how far the journal has come, where that is possible. */
+    announce: (position: number) => (dialect.announce === undefined ? Effect.void : typed(dialect.announce(journal, position))),
+
+    /** What comes after a position, in its order; empty when nothing does. */
+    page: (after: number, limit?: number) => typed(Effect.map(page(after, sql`true`, limit), readRows)),
+
+    /** The same without what a remote has sent itself. */
+    pageFor: (remote: RemoteId, after: number) =>
+      typed(Effect.map(page(after, sql`(origin is null or origin <> ${dialect.idOfHex(Encoding.encodeHex(remote))})`), readRows)),
+
+    /** Which of these are stored, as hex. */
+    storedIds: (ids: ReadonlyArray<EntryId>) =>
+      typed(
+        Effect.map(
+          sql<Row>`
+            select ${dialect.bytesOfId("id")} as id from ${events} where journal = ${journal} and id in (
+              select ${dialect.idOfExpression("value ->> 0")} from ${dialect.elements(JSON.stringify(ids.map((id) => [Encoding.encodeHex(id)])))}
+            )`,
+          (rows): ReadonlySet<string> => new Set(rows.map((row) => Encoding.encodeHex(idOf(row, "id")))),
+        ),
+      ),
+
+    /** Events of the same kind about the same thing that were created later but stored before. */
+    conflicts: (entry: Entry, before: number) =>
+      typed(
+        Effect.map(
+          sql<Row>`
+            select ${columns} from ${events}
+            where journal = ${journal} and event = ${entry.event} and primary_key = ${entry.primaryKey}
+            and at > ${entry.createdAtMillis} and position < ${before}
+            order by at, position`,
+          (rows) => readRows(rows).map((stored) => stored.entry),
+        ),
+      ),
+
+    /** When the newest stored event of each kind and key was created, by `keyOf`. */
+    newest: (keys: ReadonlyArray<Entry>) =>
+      typed(
+        Effect.map(
+          sql<Row>`
+            select event, primary_key, max(at) as at from ${events}
+            where journal = ${journal} and ${isOneOf(dialect, keys)} group by event, primary_key`,
+          (rows): ReadonlyMap<string, number> =>
+            new Map(rows.map((row) => [keyOf(textOf(row, "event"), textOf(row, "primary_key")), wholeOf(row, "at")])),
+        ),
+      ),
+
+    /** Deletes all events of the same kind about the same thing. */
+    forget: (keys: ReadonlyArray<Entry>) => typed(sql`delete from ${events} where journal = ${journal} and ${isOneOf(dialect, keys)}`),
+
+    /** The first events of these kinds about one thing, in their order. */
+    about: (primaryKey: string, kinds: ReadonlyArray<string>, limit: number) =>
+      typed(
+        Effect.map(
+          sql<Row>`
+            select ${columns} from ${events}
+            where journal = ${journal} and primary_key = ${primaryKey} and ${sql.in("event", kinds)} order by position limit ${limit}`,
+          readRows,
+        ),
+      ),
+
+    /** Puts another event in the place of one. */
+    replace: (position: number, { id, event, primaryKey, payload, createdAtMillis }: Entry) =>
+      typed(sql`
+        update ${events} set id = ${dialect.idOfHex(Encoding.encodeHex(id))}, origin = null, at = ${createdAtMillis}, event = ${event},
+          primary_key = ${primaryKey}, payload = ${dialect.bytes(payload)}
+        where journal = ${journal} and position = ${position}`),
+
+    remove: (positions: ReadonlyArray<number>) =>
+      typed(sql`delete from ${events} where journal = ${journal} and ${sql.in("position", positions)}`),
+
+    /** What is known of a remote: the sequence it sends next, and the position up to which it has everything. */
+    remote: (remote: RemoteId) =>
+      typed(
+        Effect.map(
+          sql<Row>`
+            select sequence, sent from ${remotes}
+            where journal = ${journal} and remote = ${dialect.idOfHex(Encoding.encodeHex(remote))}`,
+          ([row]) => (row === undefined ? { sequence: 0, sent: 0 } : { sequence: wholeOf(row, "sequence"), sent: wholeOf(row, "sent") }),
+        ),
+      ),
+
+    /** Neither ever goes back. */
+    advanceRemote: (remote: RemoteId, { sequence, sent }: { readonly sequence: number; readonly sent: number }) =>
+      typed(sql`
+        insert into ${remotes} as known (journal, remote, sequence, sent)
+        values (${journal}, ${dialect.idOfHex(Encoding.encodeHex(remote))}, ${sequence}, ${sent})
+        on conflict (journal, remote) do update set sequence = ${dialect.greatest}(known.sequence, excluded.sequence),
+          sent = ${dialect.greatest}(known.sent, excluded.sent)`),
+
+    /**
+     * Deletes everything but the count: a position is never given twice, so that no reader takes a new event for an old one.
+     * Projections are of no version any more, and so are made anew when somebody starts.
+     */
+    destroy: typed(
+      sql.withTransaction(
+        Effect.gen(function* () {
+          yield* dialect.lock(journal)
+          for (const table of [events, remotes]) yield* sql`delete from ${table} where journal = ${journal}`
+          yield* sql`update ${projections} set version = 0 where journal = ${journal}`
+          yield* sql`update ${journals} set emptied = emptied + 1 where journal = ${journal}`
+        }),
+      ),
+    ),
+  }
+}
+
+/** One text for a kind of event and the thing it is about. */
+export const keyOf = (event: string, primaryKey: string): string => JSON.stringify([event, primaryKey])
+
+const isOneOf = ({ sql, elements }: EventDialect, keys: ReadonlyArray<Entry>): Fragment =>
+  sql`(event, primary_key) in (
+    select value ->> 0, value ->> 1 from ${elements(JSON.stringify(keys.map(({ event, primaryKey }) => [event, primaryKey])))}
+  )`
+
+/** What the database or a row is to blame for becomes a failure, also where it was thrown. */
+export const typed = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreError, R> =>
+  Effect.catchDefect(
+    effect,
+    (defect): Effect.Effect<never, StoreError> => (isStoreError(defect) ? Effect.fail(defect) : Effect.die(defect)),
+  )
+
+export const isStoreError = (cause: unknown): cause is StoreError =>
+  isSqlError(cause) || cause instanceof RowProblem || cause instanceof EntryUnreadable

@@ -1,0 +1,51 @@
+/** The events of a log with their payloads decoded, as a stream from any position on. */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import type * as Event from "effect/unstable/eventlog/Event"
+import type * as EventGroup from "effect/unstable/eventlog/EventGroup"
+import type { EventLogSchema } from "effect/unstable/eventlog/EventLog"
+import { EventFeed, type FeedError } from "../engine/EventFeed.ts"
+import { EntryUnreadable } from "./DomainEventError.ts"
+import type { StoredEntry } from "./StoredEntry.ts"
+
+/** An event with its tag, so that a `switch` knows its payload, and its place in the log. */
+export type LogEvent<Events extends Event.Any> = Event.TaggedPayload<Events> & {
+  readonly position: number
+  readonly primaryKey: string
+  /** When it was created, in milliseconds. */
+  readonly at: number
+}
+
+/**
+ * All events of a log after a position, from the beginning unless told, then each new one, by whichever process. One that does
+ * not fit the schema stops the stream with its position.
+ */
+export const stream = <Groups extends EventGroup.Any>(
+  schema: EventLogSchema<Groups>,
+  options?: { readonly after?: number },
+): Stream.Stream<
+  LogEvent<EventGroup.Events<Groups>>,
+  FeedError,
+  EventFeed | Event.PayloadSchema<EventGroup.Events<Groups>>["DecodingServices"]
+> => {
+  const events = new Map(schema.groups.flatMap((group) => Object.entries((group as unknown as EventGroup.AnyWithProps).events)))
+  const decoders = new Map([...events].map(([tag, { payloadSchemaBinary }]) => [tag, Schema.decodeUnknownEffect(payloadSchemaBinary)]))
+
+  const decoded = (journal: string) => (stored: StoredEntry) => {
+    const { position, entry } = stored
+    const unreadable = (problem: string) => Effect.fail(new EntryUnreadable({ journal, position, problem }))
+    const decode = decoders.get(entry.event)
+    if (decode === undefined) return unreadable(`the log has no event ${entry.event}`)
+    return Effect.matchEffect(decode(entry.payload), {
+      onFailure: ({ message }) => unreadable(`the payload of ${entry.event} does not fit its schema: ${message}`),
+      onSuccess: (payload) =>
+        Effect.succeed({ _tag: entry.event, payload, position, primaryKey: entry.primaryKey, at: entry.createdAtMillis }),
+    })
+  }
+
+  // The tags and payloads are those of the schema, which the types cannot follow through a map.
+  return Stream.unwrap(
+    Effect.map(EventFeed, (feed) => Stream.mapEffect(feed.stream(options), decoded(feed.journal))),
+  ) as unknown as ReturnType<typeof stream<Groups>>
+}

@@ -1,0 +1,198 @@
+/**
+ * Writes events through their handlers: one transaction for all who are ready, in which the handlers run one after the other
+ * in the order of the positions, the events are stored, and the position of the projection with them. So what a rebuilt
+ * projection is given is what the first one was given, in the same order.
+ */
+import * as Arr from "effect/Array"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Encoding from "effect/Encoding"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import type { Entry } from "effect/unstable/eventlog/EventJournal"
+import type { Compaction } from "./Compaction.ts"
+import { failed, HandlerTimeout, JournalClosed } from "./DomainEventError.ts"
+import type { EventHandlers } from "./EventHandlers.ts"
+import type { StoreError } from "./EventStore.ts"
+import { makeGathering } from "./Gathering.ts"
+import { inside } from "./Inside.ts"
+import type { OpenJournal } from "./OpenJournal.ts"
+import { passingError, type Replaying } from "./Replaying.ts"
+import { insisting } from "./retryTransient.ts"
+
+/** Their handlers run one after the other in one transaction, and others wait for it. */
+const batchLimit = 200
+
+/** With a savepoint each, fewer: PostgreSQL becomes slow for everybody when a transaction has more than 64. */
+const guardedLimit = 50
+
+export interface Written {
+  readonly entry: Entry
+  readonly payload: unknown
+}
+
+export interface LogWriter {
+  /** Gives what the handler gives, when the event is stored; fails with what it fails with, or with an `EventJournalError`. */
+  readonly write: (written: Written) => Effect.Effect<unknown, unknown>
+}
+
+interface Waiting extends Written {
+  /** The writer's own services and references: its handler runs with them. */
+  readonly context: Context.Context<never>
+  readonly done: Deferred.Deferred<unknown, unknown>
+  /** What its handler did last. */
+  outcome: Exit.Exit<unknown, unknown> | undefined
+  isAbandoned: boolean
+}
+
+/** A handler failed in a transaction that it shares with others: it has to be undone. */
+class Disturbed {
+  readonly _tag = "Disturbed"
+}
+
+/** More was stored by others than could be handled at once. */
+class Behind {
+  readonly _tag = "Behind"
+}
+
+export const makeLogWriter = (
+  { store, writer, tail, following }: OpenJournal["Service"],
+  handlers: EventHandlers,
+  replaying: Replaying | undefined,
+  compaction: Compaction,
+): Effect.Effect<LogWriter, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { sql } = store.dialect
+    const closed = Exit.fail(failed("write")(new JournalClosed({ journal: store.journal })))
+
+    /** With what is around it here, which is the transaction, and the writer's own over it. */
+    const handle = ({ entry, payload, context }: Waiting) =>
+      Effect.updateContext(handlers.handle({ entry, payload, conflicts: [] }), (around: Context.Context<never>) =>
+        Context.merge(around, context),
+      )
+
+    const noting = (one: Waiting, handling: Effect.Effect<unknown, unknown>) =>
+      Effect.flatMap(Effect.exit(handling), (exit) => {
+        one.outcome = Exit.mapError(exit, (error) => (error instanceof HandlerTimeout ? failed("write")(error) : error))
+        const passing = Exit.isFailure(exit) ? passingError(exit.cause) : undefined
+        return passing === undefined ? Effect.succeed(exit) : Effect.fail(passing)
+      })
+
+    /** Nearly all handlers succeed: then nothing has to be set up to undo one alone. */
+    const trusting = (one: Waiting) =>
+      Effect.flatMap(noting(one, handle(one)), (exit) => (Exit.isFailure(exit) ? Effect.fail(new Disturbed()) : Effect.void))
+
+    /** A failed one is undone alone. */
+    const guarded = (one: Waiting) => noting(one, sql.withTransaction(handle(one)))
+
+    type Handle = (one: Waiting) => Effect.Effect<unknown, StoreError | Disturbed>
+
+    /**
+     * Those whose events are stored already, by an attempt whose end was not heard of, keep the outcome they had then. Under the
+     * lock that attempt is over for certain.
+     */
+    const missing = (waiting: ReadonlyArray<Waiting>) =>
+      Effect.map(store.storedIds(waiting.map(({ entry }) => entry.id)), (stored) => {
+        if (stored.size > 0) following.poke()
+        return waiting.filter(({ entry }) => !stored.has(Encoding.encodeHex(entry.id)))
+      })
+
+    const transact = (waiting: ReadonlyArray<Waiting>, isRepeated: boolean, handleOne: Handle) =>
+      store.transaction(
+        Effect.gen(function* () {
+          const last = yield* store.lock
+          const reached = replaying === undefined ? last : yield* replaying.approach(last)
+          if (reached < last) return { stored: undefined, reached, isCompacted: false }
+          const left = isRepeated ? yield* missing(waiting) : waiting
+          yield* Effect.forEach(left, handleOne, { discard: true })
+          const entries = left.filter(isHandled).map(({ entry }) => ({ entry, origin: undefined }))
+          const stored = yield* writer.append(last, entries)
+          const isCompacted = yield* compaction.compact(stored)
+          if (replaying !== undefined && stored.length > 0) yield* replaying.progress.advance(last + stored.length)
+          return { stored, reached: last + stored.length, isCompacted }
+        }),
+      )
+
+    const attempt = (waiting: ReadonlyArray<Waiting>, isRepeated: boolean, handleOne: Handle) =>
+      Effect.flatMap(transact(waiting, isRepeated, handleOne), ({ stored, reached, isCompacted }) => {
+        replaying?.progress.reached(reached)
+        if (stored === undefined) return Effect.fail(new Behind())
+        writer.committed(stored)
+        if (isCompacted) tail.forget()
+        return Effect.void
+      })
+
+    const storeAll = (waiting: ReadonlyArray<Waiting>, handleOne: Handle) =>
+      insisting((isRepeated) => Effect.retry(attempt(waiting, isRepeated, handleOne), { while: (error) => error instanceof Behind }))
+
+    const flush = (all: ReadonlyArray<Waiting>): Effect.Effect<void> => {
+      const waiting = all.filter((one) => !one.isAbandoned)
+      if (waiting.length === 0) return Effect.void
+      return Effect.flatMap(Effect.exit(alone(storeAll(waiting, trusting))), (exit) => {
+        if (!isDisturbed(exit)) return answer(waiting, exit)
+        // Alone it is undone already. Among others it has to be found out who goes on without it.
+        if (waiting.length === 1) return answer(waiting, Exit.void)
+        return Effect.forEach(
+          Arr.chunksOf(waiting, guardedLimit),
+          (some) => Effect.flatMap(Effect.exit(alone(storeAll(some, guarded))), (exit) => answer(some, exit)),
+          { discard: true },
+        )
+      })
+    }
+
+    const answer = (waiting: ReadonlyArray<Waiting>, exit: Exit.Exit<void, unknown>): Effect.Effect<void> => {
+      const failure = Exit.isFailure(exit) ? Exit.mapError(exit, failed("write")) : undefined
+      return Effect.forEach(waiting, ({ done, outcome }) => Deferred.done(done, failure ?? outcome ?? closed), { discard: true })
+    }
+
+    const alone: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E> = replaying === undefined ? (effect) => effect : replaying.alone
+
+    const gathering = yield* makeGathering(batchLimit, flush)
+
+    const writeGathered = ({ entry, payload }: Written) =>
+      Effect.flatMap(Effect.context<never>(), (context) => {
+        const one: Waiting = { entry, payload, context, done: Deferred.makeUnsafe(), outcome: undefined, isAbandoned: false }
+        if (!gathering.add(one)) return closed
+        return Effect.onInterrupt(Deferred.await(one.done), () =>
+          Effect.sync(() => {
+            one.isAbandoned = true
+          }),
+        )
+      })
+
+    /** As a part of the writer's own transaction: the event is stored with the rest of it, or undone with it. */
+    const writeInTransaction = (written: Written) => {
+      const handling = handlers.handle({ ...written, conflicts: [] })
+      const entry = { entry: written.entry, origin: undefined }
+      const storing = <E>(handling: Effect.Effect<unknown, E>) =>
+        store.transaction(
+          Effect.gen(function* () {
+            const last = yield* store.lock
+            if (replaying?.progress.isStored) while ((yield* replaying.approach(last)) < last);
+            const value = yield* handling
+            const stored = yield* writer.append(last, [entry])
+            yield* compaction.compact(stored)
+            if (replaying?.progress.isStored) yield* replaying.progress.advance(last + stored.length)
+            else replaying?.progress.handled(written.entry.id)
+            yield* store.announce(last + stored.length)
+            return value
+          }),
+        )
+      return inside(handling, storing, (error) => Effect.fail(failed("write")(error)))
+    }
+
+    return {
+      write: (written) =>
+        Effect.flatMap(store.isInTransaction, (isInTransaction) =>
+          isInTransaction ? writeInTransaction(written) : writeGathered(written),
+        ),
+    }
+  })
+
+const isHandled = ({ outcome }: Waiting): boolean => outcome !== undefined && Exit.isSuccess(outcome)
+
+const isDisturbed = (exit: Exit.Exit<void, unknown>): boolean =>
+  Exit.isFailure(exit) && Option.exists(Cause.findErrorOption(exit.cause), (error) => error instanceof Disturbed)

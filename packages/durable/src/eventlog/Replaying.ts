@@ -1,0 +1,161 @@
+/**
+ * Gives stored events to the handlers that have not had them yet, in the order of their positions: at the start, and whenever
+ * somebody else wrote some.
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Encoding from "effect/Encoding"
+import * as Semaphore from "effect/Semaphore"
+import type { EntryId } from "effect/unstable/eventlog/EventJournal"
+import type { SqlError } from "effect/unstable/sql/SqlError"
+import { ReplayFailed } from "./DomainEventError.ts"
+import type { EventHandlers } from "./EventHandlers.ts"
+import type { EventStore, StoreError } from "./EventStore.ts"
+import type { ProjectionRefused, ProjectionTables } from "./Projection.ts"
+import { isPassing } from "./retryTransient.ts"
+import type { StoredEntry } from "./StoredEntry.ts"
+
+/** How far the handlers have come. */
+export interface Progress {
+  readonly name: string
+  /** Whether the database keeps it, beside what the handlers made there. */
+  readonly isStored: boolean
+  /** Inside a transaction: nobody else goes on until it ends. */
+  readonly lock: Effect.Effect<number, StoreError | ProjectionRefused>
+  /** Inside that transaction. */
+  readonly advance: (position: number) => Effect.Effect<unknown, StoreError>
+  /** The transaction is over, and was not undone. */
+  readonly reached: (position: number) => void
+  readonly isBehind: (position: number) => Effect.Effect<boolean, StoreError>
+  /** An event inside a transaction of the user's, of which nobody knows how it will end. */
+  readonly handled: (id: EntryId) => void
+  /** Whether it was such an event. */
+  readonly wasHandled: (id: EntryId) => boolean
+}
+
+export const storedProgress = (name: string, { lock, advance, position }: ProjectionTables): Progress => {
+  // What this process has stored need not be asked for.
+  let known = 0
+  const reached = (position: number) => {
+    known = Math.max(known, position)
+  }
+  return {
+    name,
+    isStored: true,
+    lock,
+    advance,
+    reached,
+    isBehind: (last) => {
+      if (known >= last) return Effect.succeed(false)
+      return Effect.map(position, (stored) => {
+        reached(stored)
+        return stored < last
+      })
+    },
+    handled: () => undefined,
+    wasHandled: () => false,
+  }
+}
+
+/** For handlers that keep what they make in memory: it begins anew with the process. */
+export const volatileProgress = (): Progress => {
+  let current = 0
+  const handled = new Set<string>()
+  return {
+    name: "in memory",
+    isStored: false,
+    lock: Effect.sync(() => current),
+    advance: () => Effect.void,
+    reached: (position) => {
+      current = Math.max(current, position)
+    },
+    isBehind: (last) => Effect.sync(() => current < last),
+    handled: (id) => handled.add(Encoding.encodeHex(id)),
+    wasHandled: (id) => handled.delete(Encoding.encodeHex(id)),
+  }
+}
+
+export type ReplayError = StoreError | ReplayFailed | ProjectionRefused
+
+export interface Replaying {
+  readonly progress: Progress
+  /** One at a time in this process. */
+  readonly alone: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /**
+   * Inside a transaction that holds the journal's lock: brings the handlers towards its last position, by one page at most, and
+   * gives where they are. Who sees that it is not the last position has to try again.
+   */
+  readonly approach: (position: number) => Effect.Effect<number, ReplayError>
+  /** Brings them to the end, page by page, each in a transaction of its own. */
+  readonly catchUp: Effect.Effect<void, ReplayError>
+}
+
+export const makeReplaying = (store: EventStore, handlers: EventHandlers, progress: Progress): Replaying => {
+  const semaphore = Semaphore.makeUnsafe(1)
+  const alone = semaphore.withPermit
+
+  const handle = (stored: StoredEntry): Effect.Effect<void, ReplayError> =>
+    Effect.gen(function* () {
+      const { position, entry, origin } = stored
+      if (progress.wasHandled(entry.id)) return
+      const stop = (problem: string, cause?: unknown) =>
+        new ReplayFailed({
+          journal: store.journal,
+          projection: progress.name,
+          position,
+          event: entry.event,
+          problem,
+          ...(cause === undefined ? {} : { cause }),
+        })
+      if (!handlers.has(entry.event)) return yield* stop("no handler is registered for it")
+      const payload = yield* Effect.mapError(handlers.decode(entry), (problem) => stop(`its payload cannot be decoded: ${problem}`))
+      const conflicts = origin === undefined ? [] : yield* store.conflicts(entry, position)
+      yield* Effect.catchCause(handlers.handle({ entry, payload, conflicts }), (cause): Effect.Effect<never, ReplayError> => {
+        const passing = passingError(cause)
+        if (passing !== undefined) return Effect.fail(passing)
+        if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
+        return Effect.fail(stop("its handler failed", Cause.squash(cause)))
+      })
+    })
+
+  /** Gives where the handlers are then: at the end of the page, or at the last position when there is nothing up to it. */
+  const handlePage = (after: number, last: number) =>
+    Effect.gen(function* () {
+      const page = yield* store.page(after)
+      yield* Effect.forEach(page, handle, { discard: true })
+      return page.at(-1)?.position ?? Math.max(after, last)
+    })
+
+  const approach = (position: number) =>
+    Effect.gen(function* () {
+      const current = yield* progress.lock
+      if (current >= position) return current
+      const reached = yield* handlePage(current, position)
+      yield* progress.advance(reached)
+      return reached
+    })
+
+  const step = Effect.gen(function* () {
+    const last = yield* store.position
+    const { current, reached } = yield* store.transaction(
+      Effect.gen(function* () {
+        const current = yield* progress.lock
+        const reached = yield* handlePage(current, last)
+        if (reached > current) yield* progress.advance(reached)
+        return { current, reached }
+      }),
+    )
+    progress.reached(reached)
+    return reached === current
+  })
+
+  const catchUp = Effect.gen(function* () {
+    while (true) if (yield* alone(step)) return
+  })
+
+  return { progress, alone, approach, catchUp }
+}
+
+/** What the database is to blame for, and may not be the next time: a deadlock with others, a lost connection. */
+export const passingError = (cause: Cause.Cause<unknown>): SqlError | undefined =>
+  cause.reasons.map((reason) => (reason._tag === "Fail" ? reason.error : reason._tag === "Die" ? reason.defect : undefined)).find(isPassing)

@@ -1,0 +1,104 @@
+/** Effect's `EventJournal` on a journal in a database. Behaves as `EventJournal.makeMemory` does, and keeps what it was told. */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as PubSub from "effect/PubSub"
+import * as Ref from "effect/Ref"
+import * as Schedule from "effect/Schedule"
+import * as Stream from "effect/Stream"
+import { Entry, EventJournal, makeEntryIdUnsafe } from "effect/unstable/eventlog/EventJournal"
+import type { MigrationError } from "effect/unstable/sql/Migrator"
+import type { SqlClient } from "effect/unstable/sql/SqlClient"
+import type { SqlError } from "effect/unstable/sql/SqlError"
+import { EventFeed, makeEventFeed } from "../engine/EventFeed.ts"
+import { failed } from "./DomainEventError.ts"
+import { checkEntry } from "./EntryCheck.ts"
+import type { EventStore, StoreError } from "./EventStore.ts"
+import { type JournalOptions, OpenJournal, openJournal } from "./OpenJournal.ts"
+import { withUncommitted, writeFromRemote } from "./Remotes.ts"
+import type { StoredEntry } from "./StoredEntry.ts"
+import { byCreation } from "./StoredEntry.ts"
+import { makeStoreLock } from "./StoreLock.ts"
+
+type Service = EventJournal["Service"]
+
+export const makeJournal = (open: OpenJournal["Service"], feed: EventFeed["Service"]): Service => {
+  const { store, writer, following } = open
+  return EventJournal.of({
+    entries: Effect.mapError(allEntries(store), failed("entries")),
+    write: ({ event, primaryKey, payload, effect }) =>
+      Effect.uninterruptibleMask((restore) =>
+        Effect.gen(function* () {
+          const entry = yield* newEntry(event, primaryKey, payload)
+          const refused = checkEntry(store.journal, entry)
+          if (refused !== undefined) return yield* failed("write")(refused)
+          const value = yield* restore(effect(entry))
+          yield* Effect.mapError(writer.write({ entry, origin: undefined }), failed("write"))
+          return value
+        }),
+      ),
+    writeFromRemote: (options) =>
+      Effect.mapBoth(writeFromRemote(open, options), {
+        onFailure: failed("writeFromRemote"),
+        onSuccess: ({ duplicateEntries }) => ({ duplicateEntries }),
+      }),
+    withRemoteUncommited: (remoteId, f) => withUncommitted(store, remoteId, f),
+    nextRemoteSequence: (remoteId) =>
+      Effect.mapBoth(store.remote(remoteId), { onFailure: failed("nextRemoteSequence"), onSuccess: ({ sequence }) => sequence }),
+    changes: changes(open, feed),
+    destroy: Effect.mapError(Effect.andThen(store.destroy, following.refresh), failed("destroy")).pipe(Effect.asVoid),
+    withLock: makeStoreLock(store),
+  })
+}
+
+/** The journal, its feed, and what both are made of. */
+export const layerOpen = (
+  options: JournalOptions,
+): Layer.Layer<EventJournal | EventFeed | OpenJournal, MigrationError | SqlError | StoreError, SqlClient> =>
+  Layer.effectContext(
+    Effect.map(openJournal(options), (open) => {
+      const feed = makeEventFeed(open)
+      return Context.make(OpenJournal, open).pipe(Context.add(EventFeed, feed), Context.add(EventJournal, makeJournal(open, feed)))
+    }),
+  )
+
+/** An entry made now. */
+export const newEntry = (event: string, primaryKey: string, payload: Uint8Array): Effect.Effect<Entry> =>
+  Effect.map(
+    Clock.currentTimeMillis,
+    (msecs) => new Entry({ id: makeEntryIdUnsafe({ msecs }), event, primaryKey, payload }, { disableChecks: true }),
+  )
+
+/** By the time they were created: what comes from elsewhere may be older than what was stored before it. */
+const allEntries = (store: EventStore) =>
+  Effect.gen(function* () {
+    const entries: Array<Entry> = []
+    for (let after = 0; ; ) {
+      const page = yield* store.page(after)
+      const last = page.at(-1)
+      if (last === undefined) return byCreation(entries)
+      for (const { entry } of page) entries.push(entry)
+      after = last.position
+    }
+  })
+
+/** Entries written here or by another process on the same database, from now on. A slow subscriber slows down only itself. */
+const changes = ({ store, tail, following }: OpenJournal["Service"], feed: EventFeed["Service"]): Service["changes"] =>
+  Effect.gen(function* () {
+    const known = yield* Effect.catch(following.refresh, (error) =>
+      Effect.as(Effect.logWarning("changes begin at the last position known: the store does not answer", error), tail.position),
+    )
+    const cursor = yield* Ref.make(known)
+    const pubsub = yield* PubSub.bounded<Entry>(256)
+    const publish = ({ position, entry, origin }: StoredEntry) =>
+      Effect.andThen(origin === undefined ? PubSub.publish(pubsub, entry) : Effect.void, Ref.set(cursor, position))
+    const subscription = yield* PubSub.subscribe(pubsub)
+    yield* Effect.flatMap(Ref.get(cursor), (after) => Stream.runForEach(feed.stream({ after }), publish)).pipe(
+      Effect.tapError((error) => Effect.logError("changes wait for the journal to be readable", error)),
+      Effect.retry(Schedule.spaced("1 second")),
+      store.outside,
+      Effect.forkScoped,
+    )
+    return subscription
+  })

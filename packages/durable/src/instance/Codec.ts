@@ -1,0 +1,257 @@
+/**
+ * How states and events of a machine become JSON and come back. Values of bare strings, numbers and booleans are JSON
+ * already and skip the schema: 87 ns against 310 ns for an event of three fields.
+ */
+import type { TimeoutEvent } from "@detent/machine"
+import {
+  type Compiled,
+  type Declarations,
+  isEffectSlot,
+  isPlain,
+  type Tagged,
+  type UntypedUnion,
+  type UntypedVariant,
+} from "@detent/machine/internal"
+import * as Schema from "effect/Schema"
+import type { Json } from "../store/Commit.ts"
+import { checkStorable, unstorableField } from "../store/Storable.ts"
+import { Undecodable, WrittenByNewer } from "./Undecodable.ts"
+import { type Upcasters, upcast } from "./Upcasters.ts"
+
+/** A journaled event with what its replay needs. */
+export interface EventBody {
+  readonly event: Tagged
+  readonly guardAnswers: ReadonlyArray<boolean>
+  /** What an effectful decision came to: a replay must not ask again. */
+  readonly settled: Settled | undefined
+  readonly answer: unknown
+  /** Where it tells that a command failed for good: with what. */
+  readonly failure?: string | undefined
+}
+
+/** A decision that was an Effect, as it turned out. */
+export interface Settled {
+  readonly outcome: "Goto" | "Stay" | "Stop"
+  readonly moved: boolean
+  readonly state: Tagged
+  readonly through: ReadonlyArray<Tagged>
+  readonly reason: string | undefined
+  readonly sends: ReadonlyArray<Tagged>
+}
+
+interface VariantCodec {
+  readonly encode: (value: Tagged) => unknown
+  readonly decode: (value: unknown) => Tagged
+}
+
+interface StoredBody {
+  readonly v: number
+  readonly e: unknown
+  readonly g?: ReadonlyArray<boolean>
+  readonly s?: StoredSettled
+  readonly a?: unknown
+  readonly f?: string
+}
+
+interface StoredSettled {
+  readonly o: Settled["outcome"]
+  readonly m: boolean
+  readonly s: unknown
+  readonly p?: ReadonlyArray<unknown>
+  readonly r?: string
+  readonly e?: ReadonlyArray<unknown>
+}
+
+const timeoutTag = "@timeout"
+
+const isTimeout = (event: Tagged): event is TimeoutEvent => event._tag === timeoutTag
+
+export class Codec {
+  readonly #compiled: Compiled
+  readonly #version: number
+  readonly #upcasters: Upcasters
+  readonly #states: ReadonlyMap<string, VariantCodec>
+  readonly #events: ReadonlyMap<string, VariantCodec>
+  readonly #timeouts = new Map<string, Json>()
+  readonly #parameters = new Map<string, (parameters: object) => unknown>()
+
+  constructor(compiled: Compiled, upcasters: Upcasters) {
+    this.#compiled = compiled
+    this.#version = compiled.declarations.version
+    this.#upcasters = upcasters
+    this.#states = codecsOf(compiled.declarations.state, compiled.states)
+    this.#events = codecsOf(compiled.declarations.event, compiled.events)
+  }
+
+  encodeState(state: Tagged): Json {
+    return JSON.stringify(this.#states.get(state._tag)?.encode(state))
+  }
+
+  /** The state an instance begins with: what JSON would lose of it is told by its field. */
+  encodeFirst(state: Tagged): Json {
+    const variant = this.#compiled.declarations.state.$variants.get(state._tag)
+    if (variant === undefined || isPlain(variant)) return this.encodeState(state)
+    let encoded: unknown
+    try {
+      encoded = this.#states.get(state._tag)?.encode(state)
+    } catch (cause) {
+      throw unstorableField(variant, state) ?? cause
+    }
+    checkStorable(encoded as object)
+    return JSON.stringify(encoded)
+  }
+
+  decodeState(body: Json, version: number): Tagged {
+    return this.stateOf(parse(body, "state"), version)
+  }
+
+  /** A stored state as JSON has it, before it is decoded. */
+  parseState(body: Json): object {
+    const stored = parse(body, "state")
+    if (typeof stored !== "object" || stored === null) throw new Undecodable("the stored state is no object")
+    return stored
+  }
+
+  encodeEvent({ event, guardAnswers, settled, answer, failure }: EventBody): Json {
+    const isBare = guardAnswers.length === 0 && settled === undefined && answer === undefined
+    if (isBare && isTimeout(event)) return this.#encodeTimeout(event)
+    const encoded = event._tag === timeoutTag ? event : this.#events.get(event._tag)?.encode(event)
+    const stored: StoredBody = {
+      v: this.#version,
+      e: encoded,
+      ...(guardAnswers.length === 0 ? {} : { g: guardAnswers }),
+      ...(settled === undefined ? {} : { s: this.#encodeSettled(settled) }),
+      ...(answer === undefined ? {} : { a: this.#encodeAnswer(event, answer) }),
+      ...(failure === undefined ? {} : { f: failure }),
+    }
+    return JSON.stringify(stored)
+  }
+
+  /** All timeouts of a name are the same text, which is made once. */
+  #encodeTimeout(event: TimeoutEvent): Json {
+    const known = this.#timeouts.get(event.name)
+    if (known !== undefined) return known
+    const encoded = JSON.stringify({ v: this.#version, e: event } satisfies StoredBody)
+    this.#timeouts.set(event.name, encoded)
+    return encoded
+  }
+
+  decodeEvent(body: Json): EventBody {
+    const stored = parse(body, "event") as Partial<StoredBody>
+    if (typeof stored.v !== "number" || stored.e === undefined) throw new Undecodable("the journaled event has no version or no content")
+    const event = stored.e as Tagged
+    // A timeout has no content that a version could change; what it leads to is another matter.
+    if (stored.v > this.#version) throw new WrittenByNewer(stored.v, this.#version)
+    return {
+      event: event?._tag === timeoutTag ? event : this.#event(upcast(this.#upcasters, "event", event, stored.v, this.#version)),
+      guardAnswers: stored.g ?? [],
+      settled: stored.s === undefined ? undefined : this.#decodeSettled(stored.s, stored.v),
+      answer: stored.a === undefined ? undefined : this.#decodeAnswer(event, stored.a),
+      failure: stored.f,
+    }
+  }
+
+  #encodeSettled({ outcome, moved, state, through, reason, sends }: Settled): StoredSettled {
+    const encode = (one: Tagged) => this.#states.get(one._tag)?.encode(one)
+    return {
+      o: outcome,
+      m: moved,
+      s: encode(state),
+      ...(through.length === 0 ? {} : { p: through.map(encode) }),
+      ...(reason === undefined ? {} : { r: reason }),
+      ...(sends.length === 0 ? {} : { e: this.encodeEvents(sends) }),
+    }
+  }
+
+  #decodeSettled({ o, m, s, p = [], r, e = [] }: StoredSettled, version: number): Settled {
+    const through = p.map((one) => this.stateOf(one, version))
+    return { outcome: o, moved: m, state: this.stateOf(s, version), through, reason: r, sends: this.decodeEvents(e, version) }
+  }
+
+  /** What a requested effect is given, as its worker will read it. */
+  encodeParameters(slot: string, parameters: object): Json {
+    let encode = this.#parameters.get(slot)
+    if (encode === undefined) {
+      encode = parametersEncoder(this.#compiled.declarations.effectSlots[slot] ?? {})
+      this.#parameters.set(slot, encode)
+    }
+    return JSON.stringify(encode(parameters))
+  }
+
+  /** Bare events, without what a replay needs. */
+  encodeEvents(events: ReadonlyArray<Tagged>): ReadonlyArray<unknown> {
+    return events.map((event) => this.#events.get(event._tag)?.encode(event))
+  }
+
+  decodeEvents(stored: ReadonlyArray<unknown>, version: number): ReadonlyArray<Tagged> {
+    return stored.map((event) => this.#event(upcast(this.#upcasters, "event", event, version, this.#version)))
+  }
+
+  stateOf(value: unknown, version: number): Tagged {
+    return decodeIn(this.#states, upcast(this.#upcasters, "state", value, version, this.#version), "state")
+  }
+
+  #event(value: unknown): Tagged {
+    return decodeIn(this.#events, value, "event")
+  }
+
+  #encodeAnswer(event: Tagged, answer: unknown): unknown {
+    const reply = this.#compiled.declarations.event.$variants.get(event._tag)?.reply
+    // An answer that does not fit is no answer: whoever asked is told, and the transition stands.
+    return reply === undefined || !Schema.is(reply)(answer) ? undefined : Schema.encodeUnknownSync(Schema.toCodecJson(reply))(answer)
+  }
+
+  #decodeAnswer(event: Tagged, answer: unknown): unknown {
+    const reply = this.#compiled.declarations.event.$variants.get(event._tag)?.reply
+    return reply === undefined ? undefined : Schema.decodeUnknownSync(Schema.toCodecJson(reply))(answer)
+  }
+}
+
+const parametersEncoder = (slot: Declarations["effectSlots"][string]): ((parameters: object) => unknown) =>
+  Schema.encodeUnknownSync(
+    Schema.toCodecJson(Schema.Struct(isEffectSlot(slot) ? slot.parameters : slot) as unknown as Schema.Codec<object, unknown>),
+  )
+
+const parse = (body: Json, what: string): unknown => {
+  try {
+    return JSON.parse(body)
+  } catch (cause) {
+    throw new Undecodable(`the stored ${what} is no JSON: ${String(cause)}`)
+  }
+}
+
+const decodeIn = (codecs: ReadonlyMap<string, VariantCodec>, value: unknown, what: string): Tagged => {
+  const tag = (value as Tagged | null | undefined)?._tag
+  const codec = codecs.get(tag as string)
+  if (codec === undefined) throw new Undecodable(`${String(tag)} is no ${what} of this machine`)
+  return codec.decode(value)
+}
+
+const codecsOf = (union: UntypedUnion, checks: Compiled["states"]): ReadonlyMap<string, VariantCodec> =>
+  new Map(
+    [...union.$variants.values()].map((variant) => {
+      const bySchema = schemaCodec(variant)
+      return [variant.tag, isPlain(variant) ? plainCodec(bySchema, checks.get(variant.tag)) : bySchema]
+    }),
+  )
+
+const plainCodec = (bySchema: VariantCodec, check: ((value: object) => string | undefined) | undefined): VariantCodec => ({
+  // JSON has no NaN and no Infinity: only the schema's codec carries those.
+  encode: (value) =>
+    Object.values(value).every((content) => typeof content !== "number" || Number.isFinite(content)) ? value : bySchema.encode(value),
+  decode: (value) => (check?.(value as object) === undefined ? (value as Tagged) : bySchema.decode(value)),
+})
+
+const schemaCodec = (variant: UntypedVariant): VariantCodec => {
+  const codec = Schema.toCodecJson(variant.schema)
+  const encode = Schema.encodeUnknownSync(codec)
+  const decode = Schema.decodeUnknownResult(codec)
+  return {
+    encode,
+    decode: (value) => {
+      const result = decode(value)
+      if (result._tag === "Success") return result.success as Tagged
+      throw new Undecodable(`the stored ${variant.tag} does not fit its schema: ${String(result.failure)}`)
+    },
+  }
+}

@@ -1,0 +1,242 @@
+/**
+ * From the journal back to a live state: the snapshot, then every later event decided on again. No hook, no effect and
+ * no guard runs.
+ */
+import { type Beginning, EventReplayError, type PersistenceFailed } from "@detent/machine"
+import { type Compiled, replay, type Tagged } from "@detent/machine/internal"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import type { EventRecord, InstanceKey } from "../store/Commit.ts"
+import type { JournalService, OpenedInstance } from "../store/Journal.ts"
+import type { Codec, EventBody } from "./Codec.ts"
+import { NewerVersion } from "./NewerVersion.ts"
+import { type OwedEvent, owedAfter } from "./SelfSentEvents.ts"
+import { decodeSnapshot, stateIfKnown } from "./SnapshotBody.ts"
+import { WrittenByNewer } from "./Undecodable.ts"
+
+const none: ReadonlyArray<never> = []
+
+/**
+ * The store reads so many events while as many are replayed: 100,000 on PostgreSQL in 299 ms, against 439 ms in pages of 1,000.
+ * Twice as many gained nothing more that could be told from chance.
+ */
+const pageSize = 2000
+
+/** An instance brought back. */
+export interface Recovered {
+  readonly state: Tagged
+  readonly sequence: number
+  /** States before the current one, oldest first, as far as the snapshot and the replayed events tell. */
+  readonly past: ReadonlyArray<Tagged>
+  /** The sequence at which the current state was entered. */
+  readonly entered: number
+  /** When the last replayed event, or else the snapshot, was accepted. */
+  readonly at: number
+  readonly stopped: string | undefined
+  /** Events the machine has sent itself and not handled yet, in the order they are due. */
+  readonly owed: ReadonlyArray<OwedEvent>
+}
+
+export interface ReplayedEvent {
+  readonly record: EventRecord
+  readonly event: Tagged
+  readonly from: Tagged
+  readonly state: Tagged
+  /** Whether the state was entered: another one, or the same anew. */
+  readonly moved: boolean
+  readonly answer: unknown
+}
+
+interface Machinery {
+  readonly compiled: Compiled
+  readonly codec: Codec
+}
+
+/** Replays up to a sequence number, or to the end. `each` is told of every event on the way. */
+export const recover = (
+  { compiled, codec }: Machinery,
+  journal: JournalService,
+  opened: OpenedInstance,
+  through = Number.POSITIVE_INFINITY,
+  each?: (replayed: ReplayedEvent) => void,
+): Effect.Effect<Recovered, EventReplayError | PersistenceFailed> =>
+  Effect.gen(function* () {
+    const { record } = opened
+    const start = yield* beginning(codec, opened, through)
+    let { state, sequence } = start
+    let at = start.at
+    let stopped: string | undefined
+    let { owed, entered } = start
+    const past: Array<Tagged> = start.previous === undefined ? [] : [start.previous]
+    // No further than what was opened: status and timers belong to that sequence, and others may have written since.
+    const last = Math.min(through, record.sequence)
+    const pageAfter = (after: number) => journal.events(record, after, Math.min(pageSize, last - after))
+    let page = sequence < last ? yield* pageAfter(sequence) : none
+    while (sequence < last) {
+      const end = page.at(-1)?.sequence ?? last
+      const ahead = end < last ? yield* Effect.forkChild(pageAfter(end), { startImmediately: true }) : undefined
+      for (const event of page) {
+        if (event.sequence !== sequence + 1) return yield* Effect.fail(missing(record, state, sequence + 1))
+        const replayed = replayOne(compiled, codec, record, state, event)
+        if (replayed instanceof EventReplayError) return yield* Effect.fail(replayed)
+        if (replayed.moved) {
+          past.push(state, ...replayed.through)
+          entered = event.sequence
+        }
+        each?.({
+          record: event,
+          event: replayed.event,
+          from: state,
+          state: replayed.state,
+          moved: replayed.moved,
+          answer: replayed.answer,
+        })
+        state = replayed.state
+        stopped = replayed.stopped
+        owed = owedAfter(owed, event.sequence, event.dedupeId, replayed.sends)
+        sequence = event.sequence
+        at = event.at
+      }
+      if (page.length === 0) return yield* Effect.fail(missing(record, state, sequence + 1))
+      page = ahead === undefined ? none : yield* Fiber.join(ahead)
+    }
+    return { state, sequence, past, entered, at, stopped, owed }
+  })
+
+const beginning = (codec: Codec, { record, snapshot, origin }: OpenedInstance, through: number) =>
+  Effect.suspend(() => {
+    const usable = snapshot !== undefined && snapshot.sequence <= through ? snapshot : undefined
+    if (usable === undefined && origin === undefined) {
+      return Effect.fail(broken(record, undefined, firstState, "its first events were pruned, and no snapshot is old enough"))
+    }
+    try {
+      if (usable === undefined) {
+        const began = decodeOrigin(codec, origin as string)
+        return Effect.succeed({ ...began, entered: 0, sequence: 0, at: record.startedAt })
+      }
+      const { sequence, at, version, body } = usable
+      return Effect.succeed({ ...decodeSnapshot(codec, body, version, sequence), sequence, at, owed: none })
+    } catch (cause) {
+      const at = usable === undefined ? firstState : { tag: "(snapshot)", sequence: usable.sequence }
+      return Effect.fail(unreadable(record, { _tag: at.tag }, at, cause))
+    }
+  })
+
+/** What an instance began with: the version that wrote it, its first state and the one before, and what it sent itself. */
+export const encodeOrigin = (
+  codec: Codec,
+  version: number,
+  { state, through, sends }: Pick<Beginning<Tagged, Tagged>, "state" | "through" | "sends">,
+): string => {
+  const previous = through.at(-1)
+  const before = previous === undefined ? "" : `,"p":${codec.encodeState(previous)}`
+  const sent = sends.length === 0 ? "" : `,"e":${JSON.stringify(codec.encodeEvents(sends))}`
+  return `{"v":${version},"s":${codec.encodeFirst(state)}${before}${sent}}`
+}
+
+interface StoredOrigin {
+  readonly v: number
+  readonly s: unknown
+  readonly p?: unknown
+  readonly e?: ReadonlyArray<unknown>
+}
+
+const decodeOrigin = (codec: Codec, origin: string) => {
+  const { v, s, p, e = [] } = JSON.parse(origin) as StoredOrigin
+  return {
+    state: codec.stateOf(s, v),
+    previous: p === undefined ? undefined : stateIfKnown(codec, p, v),
+    owed: owedAfter(none, 0, undefined, codec.decodeEvents(e, v)),
+  }
+}
+
+interface ReplayedOne {
+  readonly event: Tagged
+  readonly answer: unknown
+  readonly state: Tagged
+  readonly through: ReadonlyArray<Tagged>
+  readonly moved: boolean
+  readonly stopped: string | undefined
+  readonly sends: ReadonlyArray<Tagged>
+}
+
+/** A journaled event by itself, without the states around it. */
+export const readEvent = (codec: Codec, key: InstanceKey, record: EventRecord): Effect.Effect<EventBody, EventReplayError> =>
+  Effect.try({ try: () => codec.decodeEvent(record.body), catch: (cause) => unreadable(key, undefined, record, cause) })
+
+/** Not an Effect: one for every event takes longer than deciding on it. */
+const replayOne = (
+  compiled: Compiled,
+  codec: Codec,
+  key: InstanceKey,
+  state: Tagged,
+  record: EventRecord,
+): ReplayedOne | EventReplayError => {
+  let body: EventBody
+  try {
+    body = codec.decodeEvent(record.body)
+  } catch (cause) {
+    return unreadable(key, state, record, cause)
+  }
+  const { event, answer } = body
+  if (body.settled !== undefined) {
+    const { outcome, moved, state: reached, through, reason, sends } = body.settled
+    return { event, answer, state: reached, through, moved, sends, stopped: outcome === "Stop" ? reason : undefined }
+  }
+  const decision = replay(compiled, state, event, record.at, body.guardAnswers)
+  switch (decision._tag) {
+    case "Goto":
+    case "Stay":
+      return {
+        event,
+        answer,
+        state: decision.state,
+        through: decision.through,
+        moved: decision._tag === "Goto",
+        stopped: undefined,
+        sends: decision.sends,
+      }
+    case "Stop":
+      return {
+        event,
+        answer,
+        state: decision.state,
+        through: decision.through,
+        moved: decision.state !== state,
+        stopped: decision.reason,
+        sends: none,
+      }
+    case "Refused":
+      return broken(key, state, record, decision.error.message)
+    case "Postponed":
+      return broken(key, state, record, "the definition now postpones it")
+    case "Deferred":
+      return broken(key, state, record, "its decision has become an Effect since; it cannot be replayed")
+  }
+}
+
+type Place = Pick<EventRecord, "tag" | "sequence">
+
+const firstState: Place = { tag: "(start)", sequence: 0 }
+
+const broken = (key: InstanceKey, state: Tagged | undefined, place: Place, problem: string): EventReplayError =>
+  new EventReplayError(placed(key, state, place, problem))
+
+const placed = ({ machine, id }: InstanceKey, state: Tagged | undefined, { tag: event, sequence }: Place, problem: string) => ({
+  machine,
+  id,
+  state: state?._tag ?? "(start)",
+  event,
+  sequence,
+  problem,
+})
+
+const missing = ({ machine, id }: InstanceKey, { _tag: state }: Tagged, sequence: number): EventReplayError =>
+  new EventReplayError({ machine, id, state, event: "(missing)", sequence, problem: `event ${sequence} is missing` })
+
+/** What was stored cannot be decoded. */
+const unreadable = (key: InstanceKey, state: Tagged | undefined, place: Place, cause: unknown): EventReplayError => {
+  const at = placed(key, state, place, cause instanceof Error ? cause.message : String(cause))
+  if (!(cause instanceof WrittenByNewer)) return new EventReplayError(at)
+  return new NewerVersion({ ...at, written: cause.written, known: cause.known })
+}

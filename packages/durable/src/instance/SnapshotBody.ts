@@ -1,0 +1,36 @@
+/**
+ * What a snapshot holds: the state, the one before it, and when it was entered. With less, an instance brought back from a
+ * snapshot would not be the one that a replay of all its events comes to.
+ */
+import type { Tagged } from "@detent/machine/internal"
+import type { Json } from "../store/Commit.ts"
+import type { Codec } from "./Codec.ts"
+
+export interface SnapshotContent {
+  readonly state: Tagged
+  readonly previous: Tagged | undefined
+  /** The sequence at which the state was entered. */
+  readonly entered: number
+}
+
+export const encodeSnapshot = (codec: Codec, { state, previous, entered }: SnapshotContent): Json => {
+  const before = previous === undefined ? "" : `,"p":${codec.encodeState(previous)}`
+  return `{"s":${codec.encodeState(state)},"n":${entered}${before}}`
+}
+
+/** A snapshot of the state alone is taken for one of a state just entered. */
+export const decodeSnapshot = (codec: Codec, body: Json, version: number, sequence: number): SnapshotContent => {
+  const stored = codec.parseState(body)
+  if ("_tag" in stored) return { state: codec.stateOf(stored, version), previous: undefined, entered: sequence }
+  const { s, p, n } = stored as { readonly s: unknown; readonly p?: unknown; readonly n: number }
+  return { state: codec.stateOf(s, version), previous: p === undefined ? undefined : stateIfKnown(codec, p, version), entered: n }
+}
+
+/** The state before is only looked at: a machine that has it no more must not be held for it. */
+export const stateIfKnown = (codec: Codec, stored: unknown, version: number): Tagged | undefined => {
+  try {
+    return codec.stateOf(stored, version)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,207 @@
+/**
+ * Commands are effects to be executed: requested by an instance and stored in the same commit as the event that caused
+ * them, or enqueued by hand. Workers claim them in batches. Recording is exactly once, execution at least once; the
+ * idempotency key is what makes its effects exactly once.
+ */
+import type { PersistenceFailed } from "@detent/machine"
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
+import type { CommandSignal } from "../command/CommandSignal.ts"
+import type { InstanceKey, Json } from "./Commit.ts"
+
+/** `failed` for good is what dead letters are; `skipped` had been executed before, or was given up by somebody. */
+export type CommandStatus = "pending" | "processing" | "completed" | "failed" | "skipped"
+
+/** A command as it is stored. */
+export interface StoredCommand {
+  readonly number: number
+  /** Its idempotency key: the same key again is the first one. */
+  readonly key: string
+  readonly queue: string
+  readonly slot: string
+  readonly parameters: Json
+  /** Whose it is. */
+  readonly instance: InstanceKey | undefined
+  /** The event that requested it; -1 where it was enqueued by hand. */
+  readonly sequence: number
+  readonly status: CommandStatus
+  readonly priority: number
+  readonly ordered: boolean
+  /** How often it was claimed to be executed, since it was retried by hand last. */
+  readonly attempts: number
+  /** How often it was retried by hand after it had failed for good. */
+  readonly round: number
+  /** Not before this time. */
+  readonly runAt: number
+  /** Who executes it, or did so last. */
+  readonly worker: string | undefined
+  /** Until when nobody else may have it, while it is being executed. */
+  readonly claimedUntil: number | undefined
+  /** Why it failed last, or was skipped. */
+  readonly problem: string | undefined
+  readonly enqueuedAt: number
+  readonly finishedAt: number | undefined
+}
+
+/** A command to be enqueued by hand. */
+export interface NewCommand {
+  readonly key: string
+  readonly queue: string
+  readonly slot: string
+  readonly parameters: Json
+  readonly instance: InstanceKey | undefined
+  readonly priority: number
+  readonly ordered: boolean
+  /** Not before this time; undefined: from now on. */
+  readonly runAt: number | undefined
+  /** Not before so many milliseconds have passed by the store's clock. */
+  readonly delayMillis: number
+}
+
+/** `Existing`: its key is taken, and nothing was changed. */
+export type EnqueueOutcome =
+  | { readonly _tag: "Enqueued"; readonly number: number }
+  | { readonly _tag: "Existing"; readonly number: number }
+  /** The instance it is to belong to does not exist. */
+  | { readonly _tag: "NoInstance" }
+  /** The store cannot take this one, by its content; the others are unharmed. */
+  | PersistenceFailed
+
+/** Proof of holding a command: its number, and which of all claims on it this is. */
+export interface Claim {
+  readonly number: number
+  readonly claim: number
+}
+
+/** A command that a worker has taken upon itself. */
+export interface ClaimedCommand extends Claim {
+  readonly key: string
+  readonly queue: string
+  readonly slot: string
+  readonly parameters: Json
+  readonly instance: InstanceKey | undefined
+  readonly sequence: number
+  readonly priority: number
+  /** How often it was executed in this round, this time included. */
+  readonly attempts: number
+  /** How often it was retried by hand: what follows from it is heard once in every round. */
+  readonly round: number
+  readonly enqueuedAt: number
+}
+
+/** What became of a claimed command. */
+export type Verdict =
+  | { readonly _tag: "Completed" }
+  | { readonly _tag: "Skipped"; readonly reason: string }
+  | { readonly _tag: "Failed"; readonly problem: string }
+  /** Pending again after a while. */
+  | { readonly _tag: "Retry"; readonly problem: string; readonly delayMillis: number }
+  /** Handed back; this execution does not count. */
+  | { readonly _tag: "Released"; readonly delayMillis: number }
+
+export type Finished = Claim & { readonly verdict: Verdict }
+
+export interface ExchangeRequest {
+  /** Who this is: one name per worker and start. */
+  readonly worker: string
+  readonly finished: ReadonlyArray<Finished>
+  /** How many of which queue at most. */
+  readonly wants: ReadonlyArray<Want>
+  /** For how long nobody else may have them. */
+  readonly claimMillis: number
+}
+
+export interface Want {
+  readonly queue: string
+  readonly limit: number
+}
+
+export interface Exchange {
+  /** By priority, then in the order they were enqueued. */
+  readonly claimed: ReadonlyArray<ClaimedCommand>
+  /** Numbers of finished commands that were no longer this worker's: what became of them was not stored. */
+  readonly refused: ReadonlyArray<number>
+  /** Milliseconds until it is worth asking again, by queue; a queue that is not named has nothing in sight. */
+  readonly next: ReadonlyMap<string, number>
+  /** Queues that had more, but for the limit on how many are executed at once. */
+  readonly busy: ReadonlySet<string>
+}
+
+export interface CommandFilter {
+  readonly queue?: string
+  readonly status?: CommandStatus
+  readonly slot?: string
+  readonly machine?: string
+  /** The id of an instance; with `machine`. */
+  readonly id?: string
+  readonly enqueuedAfter?: number
+  readonly enqueuedBefore?: number
+}
+
+export interface CommandPage {
+  readonly commands: ReadonlyArray<StoredCommand>
+  /** Where the next page begins, if there is one. */
+  readonly next: number | undefined
+}
+
+export interface CommandCount {
+  readonly queue: string
+  readonly status: CommandStatus
+  readonly count: number
+}
+
+/** What all workers obey. */
+export interface QueueSettings {
+  readonly paused: boolean
+  /** How many of its commands are executed at once, by all workers together. */
+  readonly concurrency: number | undefined
+  /** How many begin within any such interval, by all workers together. */
+  readonly rate: { readonly limit: number; readonly intervalMillis: number } | undefined
+}
+
+export type QueueRecord = QueueSettings & { readonly queue: string }
+
+type Stored<A> = Effect.Effect<A, PersistenceFailed>
+
+export interface CommandsService {
+  /** Whether other processes may store commands without this one being told: then workers look now and then. */
+  readonly isShared: boolean
+  /** Tells this process's workers that there is something to do. */
+  readonly signal: CommandSignal
+  /**
+   * Stores commands; one whose key is taken is left as it is. Inside a SQL transaction of the caller's they are a part of it:
+   * if that is rolled back, they never were.
+   */
+  readonly enqueue: (commands: ReadonlyArray<NewCommand>) => Stored<ReadonlyArray<EnqueueOutcome>>
+  /** Stores what became of one batch and claims the next, in one transaction. Each command goes to one worker. */
+  readonly exchange: (request: ExchangeRequest) => Stored<Exchange>
+  /** Prolongs claims. Returns the numbers of those that are no longer this worker's. */
+  readonly renew: (worker: string, claims: ReadonlyArray<Claim>, millis: number) => Stored<ReadonlyArray<number>>
+  /** Hands back what this worker has claimed without knowing it, because the store's answer was lost. Returns how many. */
+  readonly disown: (worker: string, held: ReadonlyArray<number>) => Stored<number>
+  /** Makes commands pending again whose claim is over. Claiming does so by itself; returns how many. */
+  readonly releaseExpired: Stored<number>
+
+  readonly get: (key: string) => Stored<Option.Option<StoredCommand>>
+  readonly ofInstance: (instance: InstanceKey) => Stored<ReadonlyArray<StoredCommand>>
+  /** In the order they were enqueued; `after` is `next` of the page before. */
+  readonly list: (filter: CommandFilter, limit: number, after?: number) => Stored<CommandPage>
+  readonly counts: Stored<ReadonlyArray<CommandCount>>
+
+  /** Lets failed commands that match be executed again, in a new round, with all their attempts. Returns how many. */
+  readonly retry: (filter: CommandFilter & { readonly key?: string }) => Stored<number>
+  /** How many {@link retry} would affect. */
+  readonly countRetries: (filter: CommandFilter & { readonly key?: string }) => Stored<number>
+  /** Gives up a command that is failed or pending: otherwise false. */
+  readonly skip: (key: string, reason: string) => Stored<boolean>
+  /** Removes commands that ended with one of these statuses before a time, at most so many. Returns how many. */
+  readonly purge: (statuses: ReadonlyArray<CommandStatus>, finishedBefore: number, limit: number) => Stored<number>
+
+  /** Changes what is given of a queue's settings. */
+  readonly configure: (queue: string, settings: Partial<QueueSettings>) => Stored<void>
+  /** Queues that have settings. */
+  readonly queues: Stored<ReadonlyArray<QueueRecord>>
+}
+
+export class Commands extends Context.Service<Commands, CommandsService>()("@detent/durable/Commands") {}

@@ -1,0 +1,179 @@
+/** Several processes on one database, some of them killed: nothing that was told as stored is lost, doubled or out of order. */
+import { setTimeout as sleep } from "node:timers/promises"
+import { assert, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { EventJournal } from "effect/unstable/eventlog/EventJournal"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { EventFeed } from "../../src/engine/EventFeed.ts"
+import * as SqlEventJournal from "../../src/SqlEventJournal.ts"
+import { clientOf, type DatabaseAddress, onEachDatabase } from "./Databases.ts"
+import { PetEvents, petLayer, petRows } from "./Pets.ts"
+import { WorkerProcess } from "./WorkerProcess.ts"
+
+const opening = (address: DatabaseAddress, names: ReadonlyArray<string>) =>
+  Effect.acquireRelease(
+    Effect.promise(() => Promise.all(names.map((name) => new WorkerProcess().open(address, name)))),
+    (workers) => Effect.promise(() => Promise.all(workers.map((worker) => worker.kill()))),
+  )
+
+/** Everything in the journals, and what the handlers made of it. */
+const evidence = (address: DatabaseAddress) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const read = (layer: Layer.Layer<EventFeed | SqlClient, unknown>) =>
+        Effect.gen(function* () {
+          const context = yield* Layer.build(layer)
+          const feed = Context.get(context, EventFeed)
+          const last = yield* feed.position
+          return { entries: yield* Stream.runCollect(Stream.take(feed.stream(), last)), context }
+        })
+      const client = clientOf(address)
+      const plain = yield* read(SqlEventJournal.layer({ journal: "plain" }).pipe(Layer.provideMerge(client)))
+      const pets = yield* read(petLayer({ journal: "pets" }).pipe(Layer.provideMerge(client)))
+      const rows = yield* Effect.provideContext(petRows, pets.context)
+      return { plain: plain.entries, pets: pets.entries, rows }
+    }),
+  )
+
+/** How far the tables have come; nowhere before they are made. */
+const positionOf = (address: DatabaseAddress, projections: string) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const sql = Context.get(yield* Layer.build(clientOf(address)), SqlClient)
+      const rows = yield* Effect.orElseSucceed(sql<{ position: number }>`select position from ${sql.literal(projections)}`, () => [])
+      return Number(rows[0]?.position ?? 0)
+    }),
+  )
+
+const assertWhole = ({ plain, pets, rows }: Effect.Success<ReturnType<typeof evidence>>, workers: ReadonlyArray<WorkerProcess>) => {
+  for (const [entries, where] of [
+    [plain, "journal"],
+    [pets, "log"],
+  ] as const) {
+    assert.deepStrictEqual(
+      entries.map(({ position }) => position),
+      entries.map((_, index) => index + 1),
+    )
+    const keys = new Set(entries.map(({ entry }) => entry.primaryKey))
+    assert.strictEqual(keys.size, entries.length)
+    for (const worker of workers) for (const key of worker.stored[where]) assert.isTrue(keys.has(key), `${key} was told as stored`)
+  }
+  assert.sameMembers(
+    rows.map(({ pet }) => pet),
+    pets.map(({ entry }) => entry.primaryKey),
+  )
+  assert.isTrue(rows.every(({ changes }) => changes === 1))
+}
+
+onEachDatabase("processes", (database) => {
+  it.live(
+    "several start at once on an empty database, write, and see each other's events in one order without holes",
+    () =>
+      Effect.gen(function* () {
+        const address = yield* database.address
+        const workers = yield* opening(address, ["a", "b", "c"])
+        const feed = Context.get(
+          yield* Layer.build(SqlEventJournal.layer({ journal: "plain" }).pipe(Layer.provide(clientOf(address)))),
+          EventFeed,
+        )
+        const followed = yield* Effect.forkChild(Stream.runCollect(Stream.take(feed.stream(), 300)))
+        for (const worker of workers) worker.write()
+        const entries = yield* Fiber.join(followed)
+        assert.deepStrictEqual(
+          entries.map(({ position }) => position),
+          entries.map((_, index) => index + 1),
+        )
+        yield* Effect.promise(() => Promise.all(workers.map((worker) => worker.stop())))
+        for (const worker of workers) assert.isUndefined(worker.problem)
+        assertWhole(yield* evidence(address), workers)
+      }),
+    60_000,
+  )
+
+  it.live(
+    "what was told as stored survives kill -9 in the middle of writes, and the tables fit the events",
+    () =>
+      Effect.gen(function* () {
+        const address = yield* database.address
+        const [steady] = yield* opening(address, ["steady"])
+        const all = [steady]
+        steady?.write()
+        for (let kill = 0; kill < 6; kill++) {
+          const [victim] = yield* opening(address, [`victim-${kill}`])
+          all.push(victim)
+          victim?.write()
+          yield* Effect.promise(() => sleep(60 + kill * 40))
+          yield* Effect.promise(async () => victim?.kill())
+        }
+        yield* Effect.promise(async () => steady?.stop())
+        const workers = all.filter((worker) => worker !== undefined)
+        for (const worker of workers) assert.isUndefined(worker.problem)
+        const found = yield* evidence(address)
+        assert.isAbove(
+          workers.reduce((sum, { stored }) => sum + stored.journal.size, 0),
+          0,
+        )
+        assert.isAbove(
+          workers.reduce((sum, { stored }) => sum + stored.log.size, 0),
+          0,
+        )
+        assertWhole(found, workers)
+      }),
+    120_000,
+  )
+
+  it.live(
+    "a table that is filled again goes on where the process that filled it was killed",
+    () =>
+      Effect.gen(function* () {
+        const address = yield* database.address
+        const journal = Context.get(
+          yield* Layer.build(SqlEventJournal.layer({ journal: "pets" }).pipe(Layer.provide(clientOf(address)))),
+          EventJournal,
+        )
+        const encode = Schema.encodeUnknownEffect(PetEvents.events["PetCreated"]?.payloadSchemaBinary ?? Schema.Uint8Array)
+        yield* Effect.forEach(
+          Array.from({ length: 4_000 }, (_, n) => `p${n}`),
+          (pet) =>
+            Effect.flatMap(encode({ pet, name: pet }), (payload) =>
+              journal.write({ event: "PetCreated", primaryKey: pet, payload: payload as Uint8Array, effect: () => Effect.void }),
+            ),
+          { concurrency: "unbounded" },
+        )
+        const positions: Array<number> = []
+        for (const millis of [30, 150, 250, 350]) {
+          yield* Effect.promise(() => new WorkerProcess().openAndKill(address, millis))
+          positions.push(yield* positionOf(address, database.projections))
+        }
+        // It never goes back.
+        assert.deepStrictEqual(
+          positions,
+          [...positions].sort((left, right) => left - right),
+        )
+        const found = yield* evidence(address)
+        assert.strictEqual(found.rows.length, 4_000)
+        assertWhole(found, [])
+      }),
+    120_000,
+  )
+
+  it.live(
+    "only one at a time is under the lock of a store, in all processes together",
+    () =>
+      Effect.gen(function* () {
+        const address = yield* database.address
+        const sql = Context.get(yield* Layer.build(clientOf(address)), SqlClient)
+        yield* sql`create table counts (value integer)`
+        yield* sql`insert into counts values (0)`
+        const workers = yield* opening(address, ["a", "b", "c"])
+        yield* Effect.promise(() => Promise.all(workers.map((worker) => worker.count(20))))
+        assert.deepStrictEqual(yield* sql`select value from counts`, [{ value: 60 }])
+      }),
+    60_000,
+  )
+})

@@ -1,0 +1,116 @@
+/** A hand between an engine and its store: counts what is asked, and lets a test fail it, delay it or cut it off. */
+import { PersistenceFailed } from "@detent/machine"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type { Commit, CommitOutcome, InstanceKey } from "../../src/store/Commit.ts"
+import { type InstancePage, Journal, type OpenedInstance } from "../../src/store/Journal.ts"
+import { Leases } from "../../src/store/Leases.ts"
+import { type ClaimedTimer, type ClaimRequest, Timers } from "../../src/store/Timers.ts"
+
+export type Store = Context.Context<Journal | Timers | Leases>
+export type Outcomes = Effect.Effect<ReadonlyArray<CommitOutcome>, PersistenceFailed>
+
+export class StoreProbe {
+  /** Every group commit, as it was asked for. */
+  readonly batches: Array<ReadonlyArray<Commit>> = []
+  /** Whose standings were asked for, question by question. */
+  readonly standings: Array<ReadonlyArray<InstanceKey>> = []
+  readonly claims: Array<ClaimRequest> = []
+  readonly claimed: Array<ReadonlyArray<ClaimedTimer>> = []
+  /** What becomes of a group commit. */
+  onCommit: (commits: ReadonlyArray<Commit>, commit: Outcomes) => Outcomes = (_, commit) => commit
+  /** What becomes of a reading. */
+  onOpen: <A>(open: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (open) => open
+  /** What becomes of a reading of events, of one instance or of many. */
+  onEvents: <A>(read: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (read) => read
+  /** What becomes of a list. */
+  onList: (list: Effect.Effect<InstancePage, PersistenceFailed>) => Effect.Effect<InstancePage, PersistenceFailed> = (list) => list
+  onClaim: <A>(claim: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (claim) => claim
+  /** What becomes of a request about a lease. */
+  onLease: <A>(request: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (request) => request
+  /** From now on the store hears nothing of this engine and never answers it: as if its process had been killed. */
+  isCut = false
+
+  get events(): number {
+    return this.batches.flat().reduce((sum, commit) => sum + commit.events.length, 0)
+  }
+
+  wrap(store: Store): Store {
+    const journal = Context.get(store, Journal)
+    const timers = Context.get(store, Timers)
+    const leases = Context.get(store, Leases)
+    return Context.make(Journal, {
+      // With this hand between them, no store is local.
+      ...(journal.writers === undefined ? {} : { writers: journal.writers }),
+      ...(journal.transaction === undefined ? {} : { transaction: journal.transaction }),
+      commit: (commits) =>
+        this.#whileAlive(
+          Effect.suspend(() => {
+            this.batches.push(commits)
+            return this.onCommit(commits, journal.commit(commits))
+          }),
+        ),
+      open: (key) => this.#read(journal.open(key)),
+      standings: (keys) =>
+        this.#read(
+          Effect.suspend(() => {
+            this.standings.push(keys)
+            return journal.standings(keys)
+          }),
+        ),
+      openAll: (keys): Effect.Effect<ReadonlyArray<OpenedInstance>, PersistenceFailed> => this.#read(journal.openAll(keys)),
+      events: (key, after, limit) => this.#read(Effect.suspend(() => this.onEvents(journal.events(key, after, limit)))),
+      tails: (keys) => this.#read(Effect.suspend(() => this.onEvents(journal.tails(keys)))),
+      findDuplicate: (key, dedupeId) => this.#read(journal.findDuplicate(key, dedupeId)),
+      saveSnapshot: (key, snapshot) => this.#whileAlive(journal.saveSnapshot(key, snapshot)),
+      prune: (key, through, after) => this.#whileAlive(journal.prune(key, through, after)),
+      list: (filter, limit, after) => this.#read(Effect.suspend(() => this.onList(journal.list(filter, limit, after)))),
+      count: (machine) => this.#read(journal.count(machine)),
+      setStatus: (key, status, reason) => this.#whileAlive(journal.setStatus(key, status, reason)),
+      rewrite: (key, event) => this.#whileAlive(journal.rewrite(key, event)),
+      fork: (from, through, to) => this.#whileAlive(journal.fork(from, through, to)),
+    }).pipe(
+      Context.add(Timers, {
+        claim: (request) =>
+          this.#whileAlive(
+            Effect.suspend(() => {
+              this.claims.push(request)
+              return Effect.tap(this.onClaim(timers.claim(request)), (claimed) => Effect.sync(() => this.claimed.push(claimed)))
+            }),
+          ),
+        nextDue: (machines, now, versions) => this.#whileAlive(timers.nextDue(machines, now, versions)),
+        unserved: (machines, before) => this.#whileAlive(timers.unserved(machines, before)),
+        complete: (timer) => this.#whileAlive(timers.complete(timer)),
+        release: (timer, owner) => this.#whileAlive(timers.release(timer, owner)),
+        bury: (timer, problem) => this.#whileAlive(timers.bury(timer, problem)),
+        dead: (limit) => this.#whileAlive(timers.dead(limit)),
+        revive: (timer) => this.#whileAlive(timers.revive(timer)),
+      }),
+      Context.add(Leases, {
+        acquire: (name, owner, millis) => this.#lease(leases.acquire(name, owner, millis)),
+        extend: (lease, millis) => this.#lease(leases.extend(lease, millis)),
+        release: (lease) => this.#lease(leases.release(lease)),
+        get: (name) => this.#lease(leases.get(name)),
+      }),
+    )
+  }
+
+  #read<A>(read: Effect.Effect<A, PersistenceFailed>): Effect.Effect<A, PersistenceFailed> {
+    return this.#whileAlive(Effect.suspend(() => this.onOpen(read)))
+  }
+
+  #lease<A>(request: Effect.Effect<A, PersistenceFailed>): Effect.Effect<A, PersistenceFailed> {
+    return this.#whileAlive(Effect.suspend(() => this.onLease(request)))
+  }
+
+  /** What was asked before the cut may still be done, but is not answered. */
+  #whileAlive<A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> {
+    return Effect.suspend(() =>
+      this.isCut ? Effect.never : Effect.flatMap(Effect.exit(effect), (exit): Effect.Effect<A, E> => (this.isCut ? Effect.never : exit)),
+    )
+  }
+}
+
+/** A failure as a store reports it. */
+export const outage = (operation = "commit"): PersistenceFailed =>
+  new PersistenceFailed({ machine: "any", operation, cause: new Error("the store is away") })

@@ -1,0 +1,96 @@
+/** A new version is deployed node by node: for a while an old one and a new one share a store. */
+import { Event, Machine, State } from "@detent/machine"
+import { expect } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { NewerVersion } from "../../src/instance/NewerVersion.ts"
+import type { Kit } from "./Rig.ts"
+
+const S = State({ Open: { n: Schema.Number }, Late: {} })
+const E = Event({ Add: {} })
+const version = (number: number) =>
+  Machine.make({ name: "order", version: number, state: S, event: E, initial: S.Open({ n: 0 }) })
+    .on(S.Open, E.Add, S.Open, ({ state }) => S.Open({ n: state.n + 1 }))
+    .timeout(S.Open, "1 minute", S.Late)
+
+const One = version(1)
+const Two = version(2)
+const upcasters = { 1: {} }
+const key = { machine: "order", id: "o" }
+const message = "order o was written by version 2, this process knows 1; deploy it here too"
+
+export const deploying = ({ describe, test }: Kit) =>
+  describe("a rolling deploy", () => {
+    test("135 an older node fails to read what a newer one wrote, holds nothing, and the newer one goes on", ({ open, record }) =>
+      Effect.gen(function* () {
+        const older = yield* open()
+        const newer = yield* open()
+        yield* newer.engine.register(Two, { upcasters })
+        const there = yield* older.engine.start(One, "o")
+        yield* there.send(E.Add())
+        const here = yield* Effect.flatMap(newer.engine.get(Two, "o"), Effect.fromOption)
+        yield* here.send(E.Add())
+        for (const read of [there.state, there.snapshot, there.send(E.Add()), there.state]) {
+          const error = yield* Effect.flip(read as Effect.Effect<unknown, Error>)
+          expect(error).toBeInstanceOf(NewerVersion)
+          expect(error).toMatchObject({ _tag: "EventReplayError", written: 2, known: 1, message })
+        }
+        expect(yield* record(key)).toMatchObject({ status: "running", version: 2, sequence: 2 })
+        yield* older.engine.register(One)
+        expect(yield* record(key)).toMatchObject({ status: "running" })
+        expect(yield* here.state).toEqual(S.Open({ n: 2 }))
+        yield* here.send(E.Add())
+        expect(yield* record(key)).toMatchObject({ status: "running", sequence: 3 })
+      }))
+
+    test("135 whoever waits on the older node is told why that is over", (rig) =>
+      Effect.gen(function* () {
+        const older = yield* rig.open()
+        const newer = yield* rig.open()
+        const there = yield* older.engine.start(One, "o")
+        const waiting = yield* Effect.forkChild(Effect.flip(there.awaitFinal))
+        yield* rig.quiet
+        yield* newer.engine.register(Two, { upcasters })
+        yield* (yield* Effect.flatMap(newer.engine.get(Two, "o"), Effect.fromOption)).send(E.Add())
+        expect(yield* rig.passFor(waiting)).toMatchObject({ _tag: "MachineStopped", reason: message })
+        expect(yield* rig.record(key)).toMatchObject({ status: "running" })
+      }))
+
+    test("135 and 86 an older node leaves the deadlines of newer instances alone, and a newer one meets them", (rig) =>
+      Effect.gen(function* () {
+        const gone = yield* rig.open()
+        yield* gone.engine.start(Two, "o")
+        yield* gone.engine.start(Two, "p")
+        yield* gone.crash
+        const older = yield* rig.open({ sweeper: { interval: "1 second", maxAttempts: 2 } })
+        yield* older.engine.register(One)
+        yield* older.engine.start(One, "q")
+        for (let minute = 0; minute < 5; minute++) yield* rig.pass("1 minute")
+        yield* rig.passUntil("1 second", rig.record({ machine: "order", id: "q" }), ({ tag }) => tag === "Late")
+        expect(older.probe.claimed.flat()).toEqual([])
+        expect(yield* rig.timers.dead(10)).toEqual([])
+        for (const id of ["o", "p"]) {
+          expect(yield* rig.record({ machine: "order", id })).toMatchObject({ tag: "Open", status: "running" })
+          expect(yield* rig.deadlines({ machine: "order", id })).toHaveLength(1)
+        }
+        const newer = yield* rig.open()
+        yield* newer.engine.register(Two)
+        yield* rig.pass("1 millis")
+        yield* rig.eventually(rig.record(key), ({ tag }) => tag === "Late")
+      }))
+
+    test("135 what only a deadline of the newer version changed is newer, too", (rig) =>
+      Effect.gen(function* () {
+        const gone = yield* rig.open()
+        yield* gone.engine.start(One, "o")
+        yield* gone.crash
+        const newer = yield* rig.open()
+        yield* newer.engine.register(Two, { upcasters })
+        yield* rig.pass("1 minute")
+        yield* rig.passUntil("1 second", rig.record(key), ({ tag }) => tag === "Late")
+        yield* newer.close
+        const older = yield* rig.open()
+        const order = yield* Effect.flatMap(older.engine.get(One, "o"), Effect.fromOption)
+        expect((yield* Effect.flip(order.state)).message).toBe(message)
+      }))
+  })

@@ -1,0 +1,166 @@
+/** Journals that do not keep everything: what is forgotten, what is not, and who may be reading meanwhile. */
+import { Machine } from "@detent/machine"
+import { expect } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import type { EngineService } from "../../src/Engine.ts"
+import type { Instance } from "../../src/Instance.ts"
+import { E, Job, S } from "./Machines.ts"
+import type { Kit } from "./Rig.ts"
+import { outage, type StoreProbe } from "./StoreProbe.ts"
+
+const key = { machine: "job", id: "j" }
+
+type JobInstance = Instance<typeof S.Type, typeof E.Type>
+
+/** As another node might, just when this one has read the record and not yet the events. */
+const prunedMeanwhile = (probe: StoreProbe, job: JobInstance) => {
+  let pruned = false
+  probe.onEvents = (read) => {
+    if (pruned) return read
+    pruned = true
+    return Effect.andThen(Effect.orDie(Effect.andThen(job.saveSnapshot, job.prune)), read)
+  }
+  return () => expect(pruned).toBe(true)
+}
+
+export const pruning = ({ describe, test }: Kit) =>
+  describe("pruning", () => {
+    const readings: Readonly<Record<string, (job: JobInstance) => Effect.Effect<unknown, unknown>>> = {
+      "the state": (job) => Effect.map(job.state, ({ n }) => expect(n).toBe(6)),
+      "a send": (job) => Effect.map(Effect.andThen(job.send(E.Add({ by: 4 })), job.state), ({ n }) => expect(n).toBe(10)),
+      "the last state by its number": (job) => Effect.map(job.stateAt(3), ({ n }) => expect(n).toBe(6)),
+      "the history": (job) => Effect.map(Stream.runCollect(job.history), (entries) => expect(entries).toEqual([])),
+    }
+    for (const [what, read] of Object.entries(readings)) {
+      test(`77 ${what} is read while another node prunes: the reading begins anew, and nothing is held`, ({ open, record }) =>
+        Effect.gen(function* () {
+          const first = yield* open()
+          const job = yield* first.engine.start(Job, "j", S.Busy({ n: 0 }))
+          for (const by of [1, 2, 3]) yield* job.send(E.Add({ by }))
+          const second = yield* open()
+          const wasPruned = prunedMeanwhile(second.probe, job)
+          yield* read(yield* Effect.flatMap(second.engine.get(Job, "j"), Effect.fromOption))
+          wasPruned()
+          expect(yield* record(key)).toMatchObject({ status: "running" })
+        }))
+    }
+
+    const uses: Readonly<Record<string, (engine: EngineService) => Effect.Effect<unknown, unknown>>> = {
+      "bringing back": (engine) => Effect.map(engine.restoreAll(Job), (jobs) => expect(jobs.map(({ id }) => id)).toEqual(["j"])),
+      checking: (engine) => Effect.map(engine.check(Job), (report) => expect(report).toEqual({ checked: 1, failing: [] })),
+      forking: (engine) =>
+        Effect.map(
+          Effect.flatMap(engine.fork(Job, "j", 3, "k"), ({ state }) => state),
+          (state) => expect(state).toEqual(S.Busy({ n: 6 })),
+        ),
+    }
+    for (const [what, use] of Object.entries(uses)) {
+      test(`77 ${what} goes on while another node prunes`, ({ open, record }) =>
+        Effect.gen(function* () {
+          const first = yield* open()
+          const job = yield* first.engine.start(Job, "j", S.Busy({ n: 0 }))
+          for (const by of [1, 2, 3]) yield* job.send(E.Add({ by }))
+          const second = yield* open()
+          const wasPruned = prunedMeanwhile(second.probe, job)
+          yield* use(second.engine)
+          wasPruned()
+          expect(yield* record(key)).toMatchObject({ status: "running" })
+        }))
+    }
+
+    test("79 an id is answered after its event was pruned: nothing happens twice, and the answer is the first one", ({ open, events }) =>
+      Effect.gen(function* () {
+        const first = yield* open()
+        const job = yield* first.engine.start(Job, "j", S.Busy({ n: 1 }))
+        expect(yield* job.ask(E.Count(), { id: "count" })).toBe(1)
+        yield* job.send(E.Add({ by: 2 }), { id: "add" })
+        yield* job.send(E.Add({ by: 3 }))
+        yield* job.saveSnapshot
+        expect(yield* job.prune).toBe(1)
+        expect(yield* job.prune).toBe(0)
+        const again = Effect.fnUntraced(function* (instance: JobInstance) {
+          expect(yield* instance.ask(E.Count(), { id: "count" })).toBe(1)
+          expect(yield* instance.call(E.Add({ by: 2 }), { id: "add" })).toMatchObject({ state: S.Busy({ n: 6 }), requests: [], sends: [] })
+          expect(yield* instance.snapshot).toMatchObject({ state: S.Busy({ n: 6 }), sequence: 3 })
+        })
+        yield* again(job)
+        yield* first.close
+        const { engine } = yield* open()
+        yield* again(yield* engine.ensure(Job, "j"))
+        yield* again(yield* engine.fork(Job, "j", 3, "k"))
+        expect((yield* events(key)).map(({ sequence, dedupeId }) => [sequence, dedupeId])).toEqual([
+          [1, "count"],
+          [2, "add"],
+        ])
+      }))
+
+    test("79 a journal that is never kept still answers ids, also those that come again much later", ({ open, events, quiet }) =>
+      Effect.gen(function* () {
+        const Forgetful = Job.persist({ snapshot: { _tag: "EveryN", transitions: 2 }, keepJournal: false })
+        const { engine } = yield* open()
+        const job = yield* engine.start(Forgetful, "j", S.Busy({ n: 0 }))
+        for (let round = 1; round <= 4; round++) {
+          yield* job.send(E.Add({ by: 1 }), { id: `add-${round}` })
+          yield* job.send(E.Add({ by: 10 }))
+          yield* quiet
+        }
+        for (let round = 1; round <= 4; round++) yield* job.send(E.Add({ by: 1 }), { id: `add-${round}` })
+        expect(yield* job.snapshot).toMatchObject({ state: S.Busy({ n: 44 }), sequence: 8 })
+        expect((yield* events(key)).map(({ dedupeId }) => dedupeId)).toEqual(["add-1", "add-2", "add-3", "add-4"])
+      }))
+
+    test("27 what a machine sent itself is handled once, though another node handled and pruned it", ({ open, quiet, eventually }) =>
+      Effect.gen(function* () {
+        const Sending = Machine.make({ name: "job", state: S, event: E, initial: S.Idle({ n: 0 }) })
+          .on(S.Idle, E.Start, S.Busy, ({ state, self }) => {
+            self.send(E.Add({ by: 1 }))
+            return S.Busy(state)
+          })
+          .on(S.Busy, E.Add, S.Busy, ({ state, event }) => S.Busy({ n: state.n + event.by }))
+          .enter(S.Busy, () => Effect.void)
+        const one = yield* open()
+        const two = yield* open()
+        const job = yield* one.engine.start(Sending, "j")
+        let commits = 0
+        one.probe.onCommit = (_, commit) =>
+          ++commits === 2
+            ? Effect.gen(function* () {
+                const other = yield* Effect.orDie(two.engine.ensure(Sending, "j"))
+                yield* Effect.orDie(eventually(other.lastSequence, (sequence) => sequence === 2))
+                yield* Effect.orDie(Effect.andThen(other.saveSnapshot, other.prune))
+                return yield* commit
+              })
+            : commit
+        yield* job.send(E.Start())
+        yield* eventually(job.lastSequence, (sequence) => sequence === 2)
+        yield* quiet
+        expect(yield* job.snapshot).toMatchObject({ state: S.Busy({ n: 1 }), sequence: 2 })
+      }))
+
+    for (const [title, options] of [
+      ["its sender is told that nobody knows", {}],
+      ["under an id it is found out", { id: "add" }],
+    ] as const) {
+      test(`44 a commit whose fate a prune has hidden is not stored twice: ${title}`, ({ open, passFor }) =>
+        Effect.gen(function* () {
+          const one = yield* open()
+          const two = yield* open()
+          const job = yield* one.engine.start(Job, "j", S.Busy({ n: 0 }))
+          const other = yield* two.engine.ensure(Job, "j")
+          one.probe.onCommit = (_, commit) =>
+            Effect.gen(function* () {
+              one.probe.onCommit = (_, commit) => commit
+              yield* commit
+              yield* Effect.orDie(other.send(E.Add({ by: 10 })))
+              yield* Effect.orDie(Effect.andThen(other.saveSnapshot, other.prune))
+              return yield* Effect.fail(outage())
+            })
+          const sending = yield* Effect.forkChild(Effect.result(job.send(E.Add({ by: 1 }), options)), { startImmediately: true })
+          const result = yield* passFor(sending)
+          if (result._tag === "Failure") expect(result.failure.message).toMatch(/cannot be told any more: the journal was pruned/)
+          expect(result._tag).toBe("id" in options ? "Success" : "Failure")
+          expect(yield* job.snapshot).toMatchObject({ state: S.Busy({ n: 11 }), sequence: 2 })
+        }))
+    }
+  })

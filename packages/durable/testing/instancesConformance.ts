@@ -1,0 +1,139 @@
+/** The rules of looking at instances and mending them: lists, counts, status, repair, fork. */
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { InstanceKey } from "../src/store/Commit.ts"
+import type { InstanceCursor } from "../src/store/Journal.ts"
+import { Journal } from "../src/store/Journal.ts"
+import type { StoreLayer } from "./StoreHooks.ts"
+import { commit, conflict, event, freshKey, snapshot, stored } from "./samples.ts"
+
+export const instancesConformance = <R = never>(name: string, store: StoreLayer<R>): void =>
+  layer(store, { excludeTestServices: true, timeout: "60 seconds" })(`${name}: instances`, (it) => {
+    it.effect("lists instances oldest change first, in pages that neither skip nor repeat", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const { machine } = yield* freshKey
+        const keys = Array.from({ length: 25 }, (_, index) => ({ machine, id: `i-${String(index).padStart(2, "0")}` }))
+        // Five share each time, so that pages end between equals.
+        yield* journal.commit(keys.map((key, index) => commit(key, -1, { at: 100 - Math.floor(index / 5) })))
+        const expected = [4, 3, 2, 1, 0].flatMap((group) => keys.slice(group * 5, group * 5 + 5)).map(({ id }) => id)
+        const seen: Array<string> = []
+        let after: InstanceCursor | undefined
+        do {
+          const page = yield* journal.list({ machine }, 7, after)
+          seen.push(...page.instances.map(({ id }) => id))
+          after = page.next
+        } while (after !== undefined)
+        assert.deepStrictEqual(seen, expected)
+        assert.strictEqual((yield* journal.list({ machine }, 25)).next, undefined)
+      }),
+    )
+
+    it.effect("tells how far instances have come, in the order asked for, of one or of many", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const { machine } = yield* freshKey
+        const keys = ["a", "b", "c"].map((id) => ({ machine, id }))
+        const [a, b, c] = keys as [InstanceKey, InstanceKey, InstanceKey]
+        yield* journal.commit([commit(a, -1), commit(c, -1)])
+        yield* journal.commit([commit(c, 0)])
+        yield* journal.setStatus(a, "held", "it no longer fits")
+        const held = { sequence: 0, status: "held" } as const
+        const running = { sequence: 1, status: "running" } as const
+        assert.deepStrictEqual(yield* journal.standings([c, b, a, c]), [running, undefined, held, running])
+        assert.deepStrictEqual(yield* journal.standings([a]), [held])
+        assert.deepStrictEqual(yield* journal.standings([b]), [undefined])
+        assert.deepStrictEqual(yield* journal.standings([]), [])
+      }),
+    )
+
+    it.effect("filters by machine, state, status, residence and time of change, and counts by state", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const { machine } = yield* freshKey
+        const summary = { tag: "A", status: "running", reason: undefined, version: 1, resident: false } as const
+        yield* journal.commit([
+          commit({ machine, id: "1" }, -1, { at: 10, summary }),
+          commit({ machine, id: "2" }, -1, { at: 20, summary: { ...summary, tag: "B", resident: true } }),
+          commit({ machine, id: "3" }, -1, { at: 30, summary: { ...summary, tag: "B", status: "stopped", reason: "enough" } }),
+        ])
+        const ids = (filter: object) =>
+          Effect.map(journal.list({ machine, ...filter }, 10), ({ instances }) => instances.map(({ id }) => id))
+        assert.deepStrictEqual(yield* ids({}), ["1", "2", "3"])
+        assert.deepStrictEqual(yield* ids({ tag: "B" }), ["2", "3"])
+        assert.deepStrictEqual(yield* ids({ status: "stopped" }), ["3"])
+        assert.deepStrictEqual(yield* ids({ resident: true }), ["2"])
+        assert.deepStrictEqual(yield* ids({ resident: false }), ["1", "3"])
+        assert.deepStrictEqual(yield* ids({ updatedAfter: 10, updatedBefore: 30 }), ["2"])
+        assert.deepStrictEqual(
+          yield* journal.count(machine),
+          new Map([
+            ["A", 1],
+            ["B", 2],
+          ]),
+        )
+      }),
+    )
+
+    it.effect("78 the summary of the last commit is what is listed, and the time of the start stays", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        yield* journal.commit([commit(key, -1, { at: 10 })])
+        const summary = { tag: "Gone", status: "stopped", reason: "asked to", version: 3, resident: true } as const
+        yield* journal.commit([commit(key, 0, { at: 20, summary })])
+        const { record } = Option.getOrThrow(yield* journal.open(key))
+        assert.deepStrictEqual(record, { ...key, ...summary, sequence: 1, startedAt: 10, updatedAt: 20 })
+      }),
+    )
+
+    it.effect("77 an instance can be held, its event rewritten, and let go on", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        yield* journal.commit([commit(key, -1)])
+        yield* journal.commit([commit(key, 0, { events: [event(1, { dedupeId: "sent-1" })] })])
+        assert.isTrue(yield* journal.setStatus(key, "held", "event 1 no longer fits"))
+        const held = yield* journal.list({ machine: key.machine, status: "held" }, 10)
+        assert.deepStrictEqual(
+          held.instances.map(({ id, reason }) => [id, reason]),
+          [[key.id, "event 1 no longer fits"]],
+        )
+        assert.isTrue(yield* journal.rewrite(key, event(1, { tag: "Turned", body: "{}" })))
+        assert.isFalse(yield* journal.rewrite(key, event(2)))
+        assert.deepStrictEqual(yield* journal.events(key, 0, 10), [event(1, { tag: "Turned", body: "{}", dedupeId: "sent-1" })])
+        assert.isTrue(yield* journal.setStatus(key, "running", undefined))
+        assert.deepStrictEqual(Option.getOrThrow(yield* journal.open(key)).record.reason, undefined)
+      }),
+    )
+
+    it.effect("a fork takes over the journal up to a sequence number and goes its own way", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        const fork = { ...key, id: `${key.id}-fork` }
+        yield* journal.commit([commit(key, -1)])
+        yield* journal.commit([commit(key, 0, { events: [event(1, { dedupeId: "sent-1" })] })])
+        for (const expected of [1, 2]) yield* journal.commit([commit(key, expected, { snapshot: snapshot(expected + 1) })])
+        const first = commit(fork, -1, { sequence: 2, origin: undefined })
+        assert.deepStrictEqual(yield* journal.fork(key, 2, first), stored)
+        assert.deepStrictEqual(yield* journal.fork(key, 2, first), conflict(2))
+        assert.deepStrictEqual(yield* journal.fork({ ...key, id: "nobody" }, 2, commit({ ...key, id: "new" }, -1)), conflict(-1))
+        assert.deepStrictEqual(yield* journal.events(fork, 0, 10), [event(1, { dedupeId: "sent-1" }), event(2)])
+        const opened = Option.getOrThrow(yield* journal.open(fork))
+        assert.deepStrictEqual([opened.origin, opened.snapshot], [`{"_tag":"Begun"}`, undefined])
+        assert.deepStrictEqual(yield* journal.commit([commit(fork, 2)]), [stored])
+        assert.strictEqual(Option.getOrThrow(yield* journal.open(key)).record.sequence, 3)
+        const later = { ...key, id: `${key.id}-later` }
+        assert.deepStrictEqual(yield* journal.fork(key, 3, commit(later, -1, { sequence: 4, events: [event(4)] })), stored)
+        assert.deepStrictEqual(Option.getOrThrow(yield* journal.open(later)).snapshot, snapshot(3))
+        assert.deepStrictEqual(
+          (yield* journal.events(later, 0, 10)).map(({ sequence }) => sequence),
+          [1, 2, 3, 4],
+        )
+        const repeated = commit({ ...key, id: `${key.id}-repeated` }, -1, { sequence: 4, events: [event(4, { dedupeId: "sent-1" })] })
+        assert.deepStrictEqual(yield* journal.fork(key, 3, repeated), { _tag: "Duplicate", dedupeId: "sent-1", sequence: 1 })
+      }),
+    )
+  })

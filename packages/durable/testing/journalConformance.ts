@@ -1,0 +1,277 @@
+/** The rules of the journal, as tests. The numbers are those of the conformance list. */
+import { PersistenceFailed } from "@detent/machine"
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { Journal } from "../src/store/Journal.ts"
+import { registerAtomicity } from "./atomicityConformance.ts"
+import type { StoreHooks, StoreLayer } from "./StoreHooks.ts"
+import { commit, conflict, event, freshKey, snapshot, stored } from "./samples.ts"
+
+export const journalConformance = <R = never>(name: string, store: StoreLayer<R>, hooks: StoreHooks<R> = {}): void =>
+  layer(store, { excludeTestServices: true, timeout: "60 seconds" })(`${name}: journal`, (it) => {
+    it.effect("66 appending at the expected sequence moves the instance on by one", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        assert.deepStrictEqual(yield* journal.commit([commit(key, -1)]), [stored])
+        assert.deepStrictEqual(yield* journal.commit([commit(key, 0)]), [stored])
+        assert.deepStrictEqual(yield* journal.commit([commit(key, 1, { sequence: 3, events: [event(2), event(3)] })]), [stored])
+        const opened = Option.getOrThrow(yield* journal.open(key))
+        assert.strictEqual(opened.record.sequence, 3)
+        assert.strictEqual(opened.origin, `{"_tag":"Begun"}`)
+        assert.deepStrictEqual(yield* journal.events(key, 0, 10), [event(1), event(2), event(3)])
+      }),
+    )
+
+    it.effect("67 sequences are per instance, and two machines may share an id", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        const other = { machine: `${key.machine}Other`, id: key.id }
+        yield* journal.commit([commit(key, -1), commit(other, -1)])
+        yield* journal.commit([commit(key, 0)])
+        assert.deepStrictEqual(
+          (yield* journal.openAll([other, key])).map(({ record }) => [record.machine, record.sequence]),
+          [
+            [other.machine, 0],
+            [key.machine, 1],
+          ],
+        )
+        assert.deepStrictEqual(yield* journal.events(other, 0, 10), [])
+      }),
+    )
+
+    it.effect("68 events come ascending, after a sequence number and in pages", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        yield* journal.commit([commit(key, -1)])
+        yield* journal.commit([commit(key, 0, { sequence: 25, events: Array.from({ length: 25 }, (_, index) => event(index + 1)) })])
+        const first = yield* journal.events(key, 0, 10)
+        const second = yield* journal.events(key, 10, 10)
+        const third = yield* journal.events(key, 20, 10)
+        assert.deepStrictEqual([first.length, second.length, third.length], [10, 10, 5])
+        assert.deepStrictEqual(
+          [...first, ...second, ...third].map(({ sequence }) => sequence),
+          Array.from({ length: 25 }, (_, index) => index + 1),
+        )
+      }),
+    )
+
+    it.effect("68 the tails of several instances come together: each one's events after its snapshot, ascending", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const [plain, saved, unknown] = [yield* freshKey, yield* freshKey, yield* freshKey]
+        for (const key of [plain, saved]) {
+          yield* journal.commit([commit(key, -1)])
+          for (const sequence of [0, 1, 2]) yield* journal.commit([commit(key, sequence)])
+        }
+        yield* journal.saveSnapshot(saved, snapshot(2))
+        const tails = yield* journal.tails([saved, unknown, plain])
+        const of = (id: string) => tails.filter((one) => one.id === id)
+        assert.deepStrictEqual(
+          [of(plain.id), of(saved.id), of(unknown.id)].map((tail) => tail.map(({ sequence }) => sequence)),
+          [[1, 2, 3], [3], []],
+        )
+        assert.deepStrictEqual(
+          of(plain.id).map(({ body, tag }) => [body, tag]),
+          (yield* journal.events(plain, 0, 10)).map(({ body, tag }) => [body, tag]),
+        )
+        assert.deepStrictEqual(yield* journal.tails([]), [])
+      }),
+    )
+
+    it.effect("69 an unknown instance is empty, and writing to it tells that it does not exist", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        assert.isTrue(Option.isNone(yield* journal.open(key)))
+        assert.deepStrictEqual(yield* journal.openAll([key]), [])
+        assert.deepStrictEqual(yield* journal.events(key, 0, 10), [])
+        assert.isTrue(Option.isNone(yield* journal.findDuplicate(key, "sent-1")))
+        assert.deepStrictEqual(yield* journal.commit([commit(key, 4)]), [conflict(-1)])
+        assert.isFalse(yield* journal.saveSnapshot(key, snapshot(0)))
+        assert.strictEqual(yield* journal.prune(key, 5), 0)
+        assert.isFalse(yield* journal.setStatus(key, "held", "unknown"))
+        assert.isFalse(yield* journal.rewrite(key, event(1)))
+        assert.strictEqual((yield* journal.count(key.machine)).size, 0)
+      }),
+    )
+
+    it.effect("70 after pruning behind a snapshot numbering goes on", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        yield* journal.commit([commit(key, -1)])
+        for (const expected of [0, 1, 2, 3]) yield* journal.commit([commit(key, expected)])
+        assert.strictEqual(yield* journal.prune(key, 4), 0, "nothing may go without a snapshot")
+        yield* journal.saveSnapshot(key, snapshot(3))
+        assert.strictEqual(yield* journal.prune(key, 99), 3, "only what the snapshot covers may go")
+        assert.deepStrictEqual(yield* journal.events(key, 0, 10), [event(4)])
+        assert.deepStrictEqual(yield* journal.commit([commit(key, 4)]), [stored])
+        const opened = Option.getOrThrow(yield* journal.open(key))
+        assert.deepStrictEqual([opened.record.sequence, opened.origin, opened.snapshot], [5, undefined, snapshot(3)])
+      }),
+    )
+
+    it.effect("70 and 79 pruning keeps what was sent under an id, and forgets what the machine sent itself", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        const sent = event(2, { dedupeId: "sent" })
+        const raised = event(3, { dedupeId: "@raised/2/0" })
+        yield* journal.commit([commit(key, -1)])
+        for (const [expected, one] of [event(1), sent, raised, event(4), event(5)].entries())
+          yield* journal.commit([commit(key, expected, { events: [one] })])
+        yield* journal.saveSnapshot(key, snapshot(5))
+        assert.strictEqual(yield* journal.prune(key, 5, 3), 2, "what comes before is left alone")
+        assert.deepStrictEqual(yield* journal.events(key, 0, 10), [event(1), sent, raised])
+        assert.strictEqual(yield* journal.prune(key, 5), 2)
+        assert.deepStrictEqual(yield* journal.events(key, 0, 10), [sent])
+        assert.deepStrictEqual(yield* journal.findDuplicate(key, "sent"), Option.some(sent))
+        assert.isTrue(Option.isNone(yield* journal.findDuplicate(key, "@raised/2/0")))
+        const again = commit(key, 5, { events: [event(6, { dedupeId: "sent" })] })
+        assert.deepStrictEqual(yield* journal.commit([again]), [{ _tag: "Duplicate", dedupeId: "sent", sequence: 2 }])
+        const fresh = commit(key, 5, { events: [event(6, { dedupeId: "@raised/2/0" })] })
+        assert.deepStrictEqual(yield* journal.commit([fresh]), [stored])
+      }),
+    )
+
+    it.effect("71 texts of every kind come back as they were", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const { machine, id } = yield* freshKey
+        const key = { machine, id: `${id} 'quoted" \\ {} $1 ?1 é 漢 🎈` }
+        const body = JSON.stringify({
+          text: `'"\\\n\t\u0000\u001f ; -- $1 é 漢 🎈`,
+          nested: { list: [1, 2.5, null, true] },
+          long: "x".repeat(20_000),
+        })
+        yield* journal.commit([commit(key, -1, { origin: body, snapshot: snapshot(0, { body }) })])
+        const sent = event(1, { tag: "(idle 漢)", body, dedupeId: "a'b\"c" })
+        assert.deepStrictEqual(yield* journal.commit([commit(key, 0, { events: [sent] })]), [stored])
+        const opened = Option.getOrThrow(yield* journal.open(key))
+        assert.deepStrictEqual([opened.record.id, opened.origin, opened.snapshot?.body], [key.id, body, body])
+        assert.deepStrictEqual(yield* journal.events(key, 0, 10), [sent])
+        assert.deepStrictEqual(yield* journal.findDuplicate(key, "a'b\"c"), Option.some(sent))
+      }),
+    )
+
+    it.effect("74 the latest snapshot replaces, an older one never does, and none is ahead of the journal", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        yield* journal.commit([commit(key, -1, { snapshot: snapshot(0) })])
+        for (const expected of [0, 1, 2]) yield* journal.commit([commit(key, expected)])
+        assert.isTrue(yield* journal.saveSnapshot(key, snapshot(2)))
+        assert.isFalse(yield* journal.saveSnapshot(key, snapshot(1)))
+        assert.isFalse(yield* journal.saveSnapshot(key, snapshot(4)))
+        assert.isTrue(yield* journal.saveSnapshot(key, snapshot(2, { version: 2 })))
+        assert.deepStrictEqual(yield* journal.commit([commit(key, 3, { snapshot: snapshot(1) })]), [stored])
+        assert.deepStrictEqual(Option.getOrThrow(yield* journal.open(key)).snapshot, snapshot(2, { version: 2 }))
+      }),
+    )
+
+    it.effect("79 the same dedupe id is told where it is journaled, and nothing is added", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        const other = { ...key, id: `${key.id}-other` }
+        const sent = event(1, { dedupeId: "sent-1" })
+        yield* journal.commit([commit(key, -1), commit(other, -1)])
+        yield* journal.commit([commit(key, 0, { events: [sent] })])
+        const again = commit(key, 1, { sequence: 3, events: [event(2), event(3, { dedupeId: "sent-1" })] })
+        const duplicate = { _tag: "Duplicate", dedupeId: "sent-1", sequence: 1 } as const
+        assert.deepStrictEqual(yield* journal.commit([again, commit(other, 0, { events: [sent] })]), [duplicate, stored])
+        assert.deepStrictEqual(yield* journal.commit([commit(key, 0, { events: [sent] })]), [duplicate], "also when it is stale")
+        assert.deepStrictEqual(yield* journal.events(key, 0, 10), [sent])
+        assert.deepStrictEqual(yield* journal.findDuplicate(key, "sent-1"), Option.some(sent))
+      }),
+    )
+
+    it.effect("81 a stale expected sequence is a conflict that names the true one", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        yield* journal.commit([commit(key, -1)])
+        for (const expected of [0, 1]) yield* journal.commit([commit(key, expected)])
+        assert.deepStrictEqual(yield* journal.commit([commit(key, 0)]), [conflict(2)])
+        assert.deepStrictEqual(yield* journal.commit([commit(key, 7)]), [conflict(2)])
+        assert.deepStrictEqual(yield* journal.commit([commit(key, -1)]), [conflict(2)])
+        assert.strictEqual((yield* journal.events(key, 0, 10)).length, 2)
+      }),
+    )
+
+    it.effect("82 84 of a hundred racers one wins, at creation and after", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        for (const expected of [-1, 0, 1]) {
+          const racers = Array.from({ length: 100 }, (_, racer) => journal.commit([commit(key, expected, { at: racer })]))
+          const outcomes = (yield* Effect.all(racers, { concurrency: "unbounded" })).flat()
+          assert.strictEqual(outcomes.filter(({ _tag }) => _tag === "Stored").length, 1)
+          assert.deepStrictEqual(
+            outcomes.filter(({ _tag }) => _tag !== "Stored"),
+            Array.from({ length: 99 }, () => conflict(expected + 1)),
+          )
+        }
+        assert.deepStrictEqual(
+          (yield* journal.events(key, 0, 10)).map(({ sequence }) => sequence),
+          [1, 2],
+        )
+      }),
+    )
+
+    it.effect("85 in a batch one conflict fails only its own instance", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        const keys = Array.from({ length: 50 }, (_, index) => ({ ...key, id: `${key.id}-${index}` }))
+        yield* journal.commit(keys.map((one) => commit(one, -1)))
+        const outcomes = yield* journal.commit(keys.map((one, index) => commit(one, index % 10 === 3 ? 5 : 0)))
+        assert.deepStrictEqual(
+          outcomes,
+          keys.map((_, index) => (index % 10 === 3 ? conflict(0) : stored)),
+        )
+        assert.deepStrictEqual(
+          (yield* journal.openAll(keys)).map(({ record }) => record.sequence),
+          keys.map((_, index) => (index % 10 === 3 ? 0 : 1)),
+        )
+      }),
+    )
+
+    it.effect("85 batches that meet in different orders do not block each other", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        const keys = Array.from({ length: 40 }, (_, index) => ({ ...key, id: `${key.id}-${index}` }))
+        yield* journal.commit(keys.map((one) => commit(one, -1)))
+        const batches = Array.from({ length: 10 }, (_, batch) =>
+          journal.commit((batch % 2 === 0 ? keys : keys.toReversed()).map((one) => commit(one, 0))),
+        )
+        const outcomes = (yield* Effect.all(batches, { concurrency: "unbounded" })).flat()
+        assert.strictEqual(outcomes.filter(({ _tag }) => _tag === "Stored").length, 40)
+      }),
+    )
+
+    it.effect("85 a malformed commit fails alone, as a typed failure", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        const other = { ...key, id: `${key.id}-other` }
+        yield* journal.commit([commit(key, -1)])
+        const twice = [event(1, { dedupeId: "twice" }), event(2, { dedupeId: "twice" })]
+        const [malformed, good] = yield* journal.commit([commit(key, 0, { sequence: 2, events: twice }), commit(other, -1)])
+        assert.instanceOf(malformed, PersistenceFailed)
+        assert.deepStrictEqual(good, stored)
+        const [behind, repeated, kept] = yield* journal.commit([commit(key, 0, { events: [event(0)] }), commit(other, 0), commit(other, 0)])
+        assert.instanceOf(behind, PersistenceFailed)
+        assert.deepStrictEqual(repeated, stored)
+        assert.instanceOf(kept, PersistenceFailed)
+        assert.strictEqual(Option.getOrThrow(yield* journal.open(key)).record.sequence, 0)
+      }),
+    )
+
+    registerAtomicity(it, hooks)
+  })

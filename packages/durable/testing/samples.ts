@@ -1,0 +1,49 @@
+/** Commits to test stores with. */
+import * as Effect from "effect/Effect"
+import * as Random from "effect/Random"
+import type { Commit, CommitOutcome, EventRecord, InstanceKey, SnapshotRecord } from "../src/store/Commit.ts"
+
+/** An instance of a machine nobody else uses: tests share a store, and own their data. */
+export const freshKey: Effect.Effect<InstanceKey> = Effect.map(Random.nextIntBetween(0, 2 ** 40), (number) => ({
+  machine: `Machine${number}`,
+  id: `instance-${number}`,
+}))
+
+export const event = (sequence: number, fields: Partial<EventRecord> = {}): EventRecord => ({
+  sequence,
+  at: 1_000 + sequence,
+  tag: "Moved",
+  body: `{"_tag":"Moved","step":${sequence}}`,
+  dedupeId: undefined,
+  ...fields,
+})
+
+export const snapshot = (sequence: number, fields: Partial<SnapshotRecord> = {}): SnapshotRecord => ({
+  sequence,
+  at: 1_000 + sequence,
+  version: 1,
+  body: `{"_tag":"Moving","step":${sequence}}`,
+  ...fields,
+})
+
+/** The commit that takes an instance from one sequence number to the next; from -1 it creates it. */
+export const commit = ({ machine, id }: InstanceKey, expected: number, fields: Partial<Commit> = {}): Commit => ({
+  machine,
+  id,
+  expected,
+  sequence: expected + 1,
+  at: 1_000 + expected,
+  summary: { tag: "Moving", status: "running", reason: undefined, version: 1, resident: false },
+  origin: expected === -1 ? `{"_tag":"Begun"}` : undefined,
+  events: expected === -1 ? [] : [event(expected + 1)],
+  snapshot: undefined,
+  clearTimers: [],
+  setTimers: [],
+  commands: [],
+  fence: undefined,
+  ...fields,
+})
+
+export const stored: CommitOutcome = { _tag: "Stored" }
+
+export const conflict = (actual: number): CommitOutcome => ({ _tag: "Conflict", actual })

@@ -1,0 +1,242 @@
+/** The rules of durable deadlines, as tests. The numbers are those of the conformance list. */
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Commit, InstanceKey, TimerRecord } from "../src/store/Commit.ts"
+import { Journal } from "../src/store/Journal.ts"
+import type { ClaimRequest, MachineVersions } from "../src/store/Timers.ts"
+import { Timers } from "../src/store/Timers.ts"
+import type { StoreLayer } from "./StoreHooks.ts"
+import { commit, conflict, event, freshKey, stored } from "./samples.ts"
+
+export const timersConformance = <R = never>(name: string, store: StoreLayer<R>): void =>
+  layer(store, { excludeTestServices: true, timeout: "60 seconds" })(`${name}: timers`, (it) => {
+    it.effect("57 a deadline is one row per name, with the sequence it was set at", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        yield* set(key, [timer("idle", 0, 50), timer("state", 0, 20)])
+        yield* journal.commit([commit(key, 0, { setTimers: [timer("idle", 1, 70)] })])
+        assert.deepStrictEqual(yield* timersOf(key), [timer("state", 0, 20), timer("idle", 1, 70)])
+      }),
+    )
+
+    it.effect("58 leaving clears the rows in the same commit: by name, or all that are not set anew", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        yield* set(key, [timer("a", 0, 10), timer("b", 0, 20), timer("c", 0, 30)])
+        yield* journal.commit([commit(key, 0, { clearTimers: ["a", "missing"] })])
+        assert.deepStrictEqual(yield* timersOf(key), [timer("b", 0, 20), timer("c", 0, 30)])
+        yield* journal.commit([commit(key, 1, { clearTimers: "all", setTimers: [timer("b", 2, 25), timer("d", 2, 40)] })])
+        assert.deepStrictEqual(yield* timersOf(key), [timer("b", 2, 25), timer("d", 2, 40)])
+        yield* journal.commit([commit(key, 0, { clearTimers: "all" })])
+        assert.strictEqual((yield* timersOf(key)).length, 2, "a refused commit clears nothing")
+        yield* journal.commit([commit(key, 2, { clearTimers: ["b"], setTimers: [timer("b", 3, 26)] })])
+        yield* journal.commit([commit(key, 3)])
+        assert.deepStrictEqual(yield* timersOf(key), [timer("b", 3, 26), timer("d", 2, 40)])
+        yield* journal.commit([commit(key, 4, { clearTimers: "all" })])
+        assert.deepStrictEqual(yield* timersOf(key), [])
+      }),
+    )
+
+    it.effect("58 of many alike each ends its own deadline and begins its own, and one that conflicts changes nothing", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const { machine } = yield* freshKey
+        const ids = ["plain", 'quo"ted', "back\\slash", "{1,2}", "NULL", "two words", " ", "é🚀"]
+        const keys = ids.map((id) => ({ machine, id }))
+        for (const key of keys) yield* set(key, [timer("t", 0, 10), timer("other", 0, 20)])
+        const [first] = keys
+        if (first !== undefined) yield* journal.commit([commit(first, 0)])
+        const alike = (expected: number, fields: (index: number) => Partial<Commit>) =>
+          journal.commit(
+            keys.map((key, index) => {
+              const at = 5_000 + index
+              const events = [event(expected + 1, { at, tag: "(t)", body: "{}" })]
+              return commit(key, expected, { at, events, clearTimers: ["t"], ...fields(index) })
+            }),
+          )
+        const others = ids.slice(1)
+        assert.deepStrictEqual(yield* alike(0, () => ({})), [conflict(1), ...others.map(() => stored)])
+        for (const [index, key] of keys.entries()) {
+          const left = index === 0 ? [timer("t", 0, 10), timer("other", 0, 20)] : [timer("other", 0, 20)]
+          assert.deepStrictEqual(yield* timersOf(key), left, key.id)
+        }
+        const anew = yield* alike(1, (index) => ({ setTimers: [timer("t", 2, 100 + index)] }))
+        assert.deepStrictEqual(
+          anew,
+          ids.map(() => stored),
+        )
+        for (const [index, key] of keys.entries()) {
+          assert.deepStrictEqual(yield* timersOf(key), [timer("other", 0, 20), timer("t", 2, 100 + index)], key.id)
+          const last = (yield* journal.events(key, 1, 10)).map(({ sequence, at, tag, body }) => ({ sequence, at, tag, body }))
+          assert.deepStrictEqual(last, [{ sequence: 2, at: 5_000 + index, tag: "(t)", body: "{}" }])
+          const { record } = Option.getOrThrow(yield* journal.open(key))
+          assert.deepInclude(record, { sequence: 2, updatedAt: 5_000 + index, tag: "Moving", status: "running" })
+        }
+      }),
+    )
+
+    it.effect("61 of a hundred claimers each timer goes to one", () =>
+      Effect.gen(function* () {
+        const timers = yield* Timers
+        const key = yield* freshKey
+        const names = Array.from({ length: 20 }, (_, index) => timer(`t${index}`, 0, index))
+        yield* set(key, names)
+        const claims = Array.from({ length: 100 }, (_, node) => timers.claim(request(key, { owner: `node-${node}`, limit: 3 })))
+        const claimed = (yield* Effect.all(claims, { concurrency: "unbounded" })).flat()
+        assert.deepStrictEqual(claimed.map(({ name: one }) => one).sort(), names.map(({ name: one }) => one).sort())
+      }),
+    )
+
+    it.effect("135 timers of instances that a newer version wrote are left to those who know it", () =>
+      Effect.gen(function* () {
+        const timers = yield* Timers
+        const journal = yield* Journal
+        const key = yield* freshKey
+        const { summary } = commit(key, -1)
+        const write = (id: string, version: number, due: number) =>
+          commit({ ...key, id }, -1, { summary: { ...summary, version }, setTimers: [timer("t", 0, due)] })
+        yield* journal.commit([write("newer", 2, 10), write("older", 1, 20)])
+        const { machine } = key
+        assert.deepStrictEqual(yield* timers.nextDue([machine], 5, { [machine]: 1 }), Option.some(20))
+        assert.deepStrictEqual(yield* timers.nextDue([machine], 5, { [machine]: 2 }), Option.some(10))
+        const ids = (versions: MachineVersions) =>
+          Effect.map(timers.claim({ ...request(key, {}), versions }), (claimed) => claimed.map(({ id }) => id))
+        assert.deepStrictEqual(yield* ids({ [machine]: 1 }), ["older"])
+        assert.deepStrictEqual(yield* ids({ [machine]: 2, other: 1 }), ["newer"])
+      }),
+    )
+
+    it.effect("91 tells which machines have overdue timers that are not served, but no dead ones", () =>
+      Effect.gen(function* () {
+        const timers = yield* Timers
+        const [overdue, later, dead] = [yield* freshKey, yield* freshKey, yield* freshKey]
+        yield* set(overdue, [timer("t", 0, -100), timer("u", 0, -50)])
+        yield* set(later, [timer("t", 0, 500)])
+        yield* set(dead, [timer("t", 0, -100)])
+        yield* timers.bury({ ...dead, ...timer("t", 0, -100) }, "it fails")
+        const found = yield* timers.unserved([], -10)
+        assert.deepStrictEqual(
+          [overdue, later, dead].map(({ machine }) => found.filter((one) => one === machine).length),
+          [1, 0, 0],
+        )
+        assert.isFalse((yield* timers.unserved([overdue.machine], -10)).includes(overdue.machine))
+      }),
+    )
+
+    it.effect("62 a claim that is over can be claimed again, and attempts are counted", () =>
+      Effect.gen(function* () {
+        const timers = yield* Timers
+        const key = yield* freshKey
+        yield* set(key, [timer("t", 0, 10)])
+        const claim = (now: number) =>
+          Effect.map(timers.claim(request(key, { now, until: now + 50 })), (found) => found.map(({ attempts }) => attempts))
+        assert.deepStrictEqual(yield* claim(9), [])
+        assert.deepStrictEqual(yield* claim(100), [1])
+        assert.deepStrictEqual(yield* claim(149), [])
+        assert.deepStrictEqual(yield* claim(150), [2])
+      }),
+    )
+
+    it.effect("63 completing an old entry leaves the new row", () =>
+      Effect.gen(function* () {
+        const timers = yield* Timers
+        const journal = yield* Journal
+        const key = yield* freshKey
+        yield* set(key, [timer("t", 0, 10)])
+        yield* timers.claim(request(key))
+        yield* journal.commit([commit(key, 0, { setTimers: [timer("t", 1, 20)] })])
+        assert.isFalse(yield* timers.complete({ ...key, ...timer("t", 0, 10) }))
+        const again = yield* timers.claim(request(key))
+        assert.deepStrictEqual(again, [{ ...key, ...timer("t", 1, 20), attempts: 1 }], "a new entry begins without claim")
+        assert.isTrue(yield* timers.complete({ ...key, ...timer("t", 1, 20) }))
+        assert.isFalse(yield* timers.complete({ ...key, ...timer("t", 1, 20) }))
+      }),
+    )
+
+    it.effect("64 only the owner of a claim can give it back", () =>
+      Effect.gen(function* () {
+        const timers = yield* Timers
+        const key = yield* freshKey
+        const one = { ...key, ...timer("t", 0, 10) }
+        yield* set(key, [timer("t", 0, 10)])
+        yield* timers.claim(request(key, { owner: "mine" }))
+        assert.isFalse(yield* timers.release(one, "yours"))
+        assert.isTrue(Option.isNone(yield* timers.nextDue([key.machine], 100)))
+        assert.isTrue(yield* timers.release(one, "mine"))
+        assert.isFalse(yield* timers.release(one, "mine"))
+        assert.deepStrictEqual(yield* timers.nextDue([key.machine], 100), Option.some(10))
+      }),
+    )
+
+    it.effect("86 only what is due is claimed, oldest first, at most so many", () =>
+      Effect.gen(function* () {
+        const timers = yield* Timers
+        const key = yield* freshKey
+        yield* set(key, [timer("c", 0, 30), timer("a", 0, 10), timer("d", 0, 200), timer("b", 0, 20)])
+        const names = (limit: number) => Effect.map(timers.claim(request(key, { limit })), (found) => found.map(({ name: one }) => one))
+        assert.deepStrictEqual(yield* timers.nextDue([key.machine], 100), Option.some(10))
+        assert.deepStrictEqual(yield* names(2), ["a", "b"])
+        assert.deepStrictEqual(yield* names(2), ["c"])
+        assert.deepStrictEqual(yield* names(2), [])
+        assert.deepStrictEqual(yield* timers.nextDue([key.machine], 100), Option.some(200))
+      }),
+    )
+
+    it.effect("89 a timer that is given up is listed as dead, is not claimed, and can be revived", () =>
+      Effect.gen(function* () {
+        const timers = yield* Timers
+        const key = yield* freshKey
+        const one = { ...key, ...timer("t", 0, 10) }
+        yield* set(key, [timer("t", 0, 10)])
+        yield* timers.claim(request(key))
+        assert.isFalse(yield* timers.bury({ ...one, entry: 7 }, "another entry"))
+        assert.isTrue(yield* timers.bury(one, "it keeps failing"))
+        assert.isFalse(yield* timers.bury(one, "again"))
+        const dead = Effect.map(timers.dead(1_000), (found) => found.filter(({ machine }) => machine === key.machine))
+        assert.deepStrictEqual(yield* dead, [{ ...one, attempts: 1, problem: "it keeps failing" }])
+        assert.deepStrictEqual(yield* timers.claim(request(key, { now: 10_000 })), [])
+        assert.isTrue(Option.isNone(yield* timers.nextDue([key.machine], 10_000)))
+        assert.deepStrictEqual(yield* timersOf(key), [], "recovery does not arm what was given up")
+        assert.isTrue(yield* timers.revive(one))
+        assert.isFalse(yield* timers.revive(one))
+        assert.deepStrictEqual(yield* dead, [])
+        assert.deepStrictEqual(yield* timers.claim(request(key, { now: 10_000 })), [{ ...one, attempts: 1 }])
+      }),
+    )
+
+    it.effect("92 a timer is claimed with the instance it belongs to, and only for machines asked for", () =>
+      Effect.gen(function* () {
+        const timers = yield* Timers
+        const key = yield* freshKey
+        const sameId = { machine: `${key.machine}Other`, id: key.id }
+        const sameMachine = { machine: key.machine, id: `${key.id}-other` }
+        yield* set(key, [timer("t", 0, 10)])
+        yield* set(sameId, [timer("t", 0, 20)])
+        yield* set(sameMachine, [timer("t", 0, 30)])
+        assert.deepStrictEqual(yield* timers.claim(request(key, { machines: [] })), [])
+        assert.deepStrictEqual(yield* timers.claim(request(sameId)), [{ ...sameId, ...timer("t", 0, 20), attempts: 1 }])
+        assert.isTrue(yield* timers.complete({ ...key, ...timer("t", 0, 10) }))
+        assert.deepStrictEqual(yield* timers.claim(request(key)), [{ ...sameMachine, ...timer("t", 0, 30), attempts: 1 }])
+      }),
+    )
+  })
+
+const timer = (name: string, entry: number, due: number): TimerRecord => ({ name, entry, due })
+
+const request = (key: InstanceKey, fields: Partial<ClaimRequest> = {}): ClaimRequest => ({
+  machines: [key.machine],
+  now: 100,
+  limit: 10,
+  owner: "node",
+  until: 1_000,
+  ...fields,
+})
+
+const set = (key: InstanceKey, setTimers: ReadonlyArray<TimerRecord>) =>
+  Effect.flatMap(Journal, (journal) => journal.commit([commit(key, -1, { setTimers })]))
+
+const timersOf = (key: InstanceKey) =>
+  Effect.flatMap(Journal, (journal) => Effect.map(journal.open(key), (opened) => Option.getOrThrow(opened).timers))

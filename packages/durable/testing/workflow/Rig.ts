@@ -1,0 +1,175 @@
+/** What a test of Effect workflows stands on: one store, any number of nodes over it that run the same workflows, and time. */
+import { describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
+import * as TestClock from "effect/testing/TestClock"
+import type * as Workflow from "effect/unstable/workflow/Workflow"
+import type { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
+import * as DurableWorkflow from "../../src/DurableWorkflow.ts"
+import type { TimerRecord } from "../../src/store/Commit.ts"
+import { type InstanceRecord, Journal, type JournalService } from "../../src/store/Journal.ts"
+import { keyOf } from "../../src/workflow/ExecutionKey.ts"
+import { type Store, StoreProbe } from "../engine/StoreProbe.ts"
+import type { StoreLayer } from "../StoreHooks.ts"
+
+export interface WorkflowKitOptions {
+  /** `store` where leases end by the clock of a database: tests of several nodes then run in real time. */
+  readonly leaseClock?: "engine" | "store"
+  /** How long the store may take to answer a few requests. */
+  readonly settle?: Duration.Input
+}
+
+export interface NodeOptions extends DurableWorkflow.WorkflowOptions {
+  /** Prepared before the node asks anything. */
+  readonly probe?: StoreProbe
+}
+
+export interface Node {
+  /** Runs something that needs the engine of this node. */
+  readonly run: <A, E>(effect: Effect.Effect<A, E, WorkflowEngine | Journal>) => Effect.Effect<A, E>
+  readonly probe: StoreProbe
+  /** Stops it as a process does that is asked to. */
+  readonly close: Effect.Effect<void>
+  /** Kills it: nothing it does from now on reaches the store. */
+  readonly crash: Effect.Effect<void>
+}
+
+export interface Rig {
+  readonly journal: JournalService
+  readonly store: Store
+  /** Starts a node that runs these workflows. It has the same name every time, unless told. */
+  readonly open: (workflows: Layer.Layer<never, never, WorkflowEngine>, options?: NodeOptions) => Effect.Effect<Node>
+  readonly record: (workflow: Workflow.Any, executionId: string) => Effect.Effect<InstanceRecord, unknown>
+  /** The tags of what is journaled. */
+  readonly tags: (workflow: Workflow.Any, executionId: string) => Effect.Effect<ReadonlyArray<string>, unknown>
+  readonly deadlines: (workflow: Workflow.Any, executionId: string) => Effect.Effect<ReadonlyArray<TimerRecord>, unknown>
+  /** Waits until an execution is in a phase. */
+  readonly reaches: (workflow: Workflow.Any, executionId: string, phase: DurableWorkflow.Phase) => Effect.Effect<void>
+  /** Lets time pass until an execution is in a phase. */
+  readonly comesTo: (workflow: Workflow.Any, executionId: string, phase: DurableWorkflow.Phase) => Effect.Effect<void>
+  /** Lets time pass until what is read is as wanted. */
+  readonly inTime: <A, E, R>(read: Effect.Effect<A, E, R>, holds: (value: A) => boolean, step?: Duration.Input) => Effect.Effect<A, E, R>
+  /** Lets time pass, and what it set off happen. */
+  readonly pass: (duration: Duration.Input) => Effect.Effect<void>
+  /** Lets everything happen that needs no time. */
+  readonly quiet: Effect.Effect<void>
+  /** Waits until something is so, however long that takes; fails a test that waits for ever. */
+  readonly until: (holds: () => boolean) => Effect.Effect<void>
+  /** Waits until what is read is as wanted. */
+  readonly eventually: <A, E, R>(read: Effect.Effect<A, E, R>, holds: (value: A) => boolean) => Effect.Effect<A, E, R>
+}
+
+type Body = (rig: Rig) => Effect.Effect<unknown, unknown, Scope.Scope>
+
+export interface Kit {
+  readonly describe: (topic: string, tests: () => void) => void
+  /** A test under a test clock. */
+  readonly test: (title: string, body: Body) => void
+  /** A test of several nodes: under a test clock where leases follow it, in real time otherwise. Keep its durations short. */
+  readonly nodesTest: (title: string, body: Body) => void
+}
+
+const timeout = 30_000
+
+export const makeKit = <R>(name: string, layer: StoreLayer<R>, options: WorkflowKitOptions): Kit => {
+  const settle = Duration.toMillis(Duration.fromInputUnsafe(options.settle ?? "1 millis"))
+  const live = options.leaseClock === "store"
+  return {
+    describe: (topic, tests) => describe(`${name} Effect workflows: ${topic}`, tests),
+    test: (title, body) => it.effect(title, () => Effect.flatMap(makeRig(layer, settle, false), body), timeout),
+    nodesTest: (title, body) => (live ? it.live : it.effect)(title, () => Effect.flatMap(makeRig(layer, settle, live), body), timeout),
+  }
+}
+
+/** Real time, also where a test clock rules. */
+const liveSleep = (millis: number) => Effect.provideService(Effect.sleep(millis), Clock.Clock, Clock.Clock.defaultValue())
+
+const makeRig = <R>(layer: StoreLayer<R>, settle: number, live: boolean): Effect.Effect<Rig, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const scope = yield* Effect.scope
+    const store = yield* Effect.orDie(Layer.buildWithMemoMap(layer, Layer.makeMemoMapUnsafe(), scope))
+    const journal = patientJournal(Context.get(store, Journal))
+    const nodes: Array<Node> = []
+    // Whatever a test left open is cut off and ends when it can: a test does not wait for it.
+    yield* Effect.addFinalizer(() =>
+      Effect.forEach(nodes, ({ crash, close }) => Effect.andThen(crash, Effect.forkDetach(close)), { discard: true }),
+    )
+    const opened = (workflow: Workflow.Any, id: string) => Effect.map(journal.open(keyOf(workflow, id)), Option.getOrThrow)
+    const quiet = Effect.andThen(Effect.yieldNow, liveSleep(settle))
+    const pass = (duration: Duration.Input) => Effect.andThen(live ? Effect.sleep(duration) : TestClock.adjust(duration), quiet)
+    const inTime: Rig["inTime"] = (read, holds, step = "200 millis") =>
+      eventually(
+        Effect.tap(read, (value) => (holds(value) ? Effect.void : pass(step))),
+        holds,
+      )
+    const phase = (workflow: Workflow.Any, id: string) =>
+      Effect.map(journal.open(keyOf(workflow, id)), (found) => (Option.isNone(found) ? "none" : found.value.record.tag))
+    return {
+      journal,
+      store,
+      open: (workflows, options = {}) => Effect.tap(openNode(store, workflows, options), (node) => Effect.sync(() => nodes.push(node))),
+      record: (workflow, id) => Effect.map(opened(workflow, id), ({ record }) => record),
+      tags: (workflow, id) => Effect.map(journal.events(keyOf(workflow, id), 0, 100_000), (events) => events.map(({ tag }) => tag)),
+      deadlines: (workflow, id) => Effect.map(opened(workflow, id), ({ timers }) => timers),
+      reaches: (workflow, id, wanted) => Effect.orDie(Effect.asVoid(eventually(phase(workflow, id), (tag) => tag === wanted))),
+      comesTo: (workflow, id, wanted) => Effect.orDie(Effect.asVoid(inTime(phase(workflow, id), (tag) => tag === wanted))),
+      inTime,
+      pass,
+      quiet,
+      until: (holds) => Effect.asVoid(eventually(Effect.sync(holds), (so) => so)),
+      eventually,
+    }
+  })
+
+/** A connection that is being opened when an hour passes is taken for lost: then the test asks again. */
+const patientJournal = (journal: JournalService): JournalService => {
+  const again = <A, E>(effect: Effect.Effect<A, E>, times = 50): Effect.Effect<A, E> =>
+    Effect.catch(effect, (error) => (times === 0 ? Effect.fail(error) : Effect.andThen(liveSleep(20), again(effect, times - 1))))
+  return {
+    ...journal,
+    open: (key) => again(journal.open(key)),
+    events: (key, after, limit) => again(journal.events(key, after, limit)),
+    list: (filter, limit, after) => again(journal.list(filter, limit, after)),
+    count: (machine) => again(journal.count(machine)),
+    rewrite: (key, event) => again(journal.rewrite(key, event)),
+  }
+}
+
+const openNode = (
+  store: Store,
+  workflows: Layer.Layer<never, never, WorkflowEngine>,
+  { probe = new StoreProbe(), ...options }: NodeOptions,
+): Effect.Effect<Node> =>
+  Effect.gen(function* () {
+    const scope = yield* Scope.make()
+    const layer = workflows.pipe(
+      // Hours pass in these tests, and all that is done every few seconds is done for each of them.
+      Layer.provideMerge(DurableWorkflow.layer({ nodeId: "node", lease: "5 minutes", scanInterval: "20 seconds", ...options })),
+      Layer.provideMerge(Layer.succeedContext(probe.wrap(store))),
+    )
+    const context = yield* Layer.buildWithMemoMap(layer, Layer.makeMemoMapUnsafe(), scope)
+    return {
+      run: (effect) => Effect.provide(effect, context),
+      probe,
+      close: Scope.close(scope, Exit.void),
+      crash: Effect.sync(() => {
+        probe.isCut = true
+      }),
+    }
+  })
+
+const eventually = <A, E, R>(read: Effect.Effect<A, E, R>, holds: (value: A) => boolean): Effect.Effect<A, E, R> =>
+  Effect.gen(function* () {
+    for (let attempt = 0; ; attempt++) {
+      const value = yield* read
+      if (holds(value)) return value
+      if (attempt === 2000) return yield* Effect.die(new Error(`it never came about; last seen: ${JSON.stringify(value)}`))
+      yield* liveSleep(attempt < 20 ? 1 : 5)
+    }
+  })

@@ -1,0 +1,113 @@
+/** What is kept of executions that have ended. */
+import { expect } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as DurableDeferred from "effect/unstable/workflow/DurableDeferred"
+import * as Workflow from "effect/unstable/workflow/Workflow"
+import * as DurableWorkflow from "../../src/DurableWorkflow.ts"
+import { Calls } from "./Calls.ts"
+import type { Kit } from "./Rig.ts"
+
+const Job = Workflow.make("Job", {
+  payload: { id: Schema.String },
+  success: Schema.Struct({ text: Schema.String }),
+  error: Schema.String,
+  idempotencyKey: ({ id }) => id,
+})
+const Gate = DurableDeferred.make("gate")
+
+const layerOf = (calls: Calls) =>
+  Job.toLayer(({ id }) =>
+    Effect.gen(function* () {
+      const text = yield* calls.activity("work", `work of ${id}`)
+      if (id === "fails") return yield* Effect.fail("no")
+      if (id === "asleep") yield* DurableDeferred.await(Gate)
+      return { text }
+    }),
+  )
+
+export const keeping = ({ describe, test }: Kit) => {
+  describe("ended executions", () => {
+    test("a pruned one has no events, and its result is still polled, executed and listed, also after a restart", ({
+      open,
+      tags,
+      record,
+    }) =>
+      Effect.gen(function* () {
+        const calls = new Calls()
+        const first = yield* open(layerOf(calls))
+        yield* first.run(Job.execute({ id: "a" }))
+        yield* Effect.exit(first.run(Job.execute({ id: "fails" })))
+        const id = yield* Job.executionId({ id: "a" })
+        const failed = yield* Job.executionId({ id: "fails" })
+        expect(yield* first.run(DurableWorkflow.prune(Job, id))).toBe(2)
+        expect(yield* first.run(DurableWorkflow.prune(Job, failed))).toBe(2)
+        expect(yield* first.run(DurableWorkflow.prune(Job, id))).toBe(0)
+        expect(yield* tags(Job, id)).toEqual([])
+        yield* first.close
+        const { run } = yield* open(layerOf(calls))
+        expect(Option.getOrThrow(yield* run(Job.poll(id)))).toMatchObject({ exit: Exit.succeed({ text: "work of a" }) })
+        expect(yield* run(Job.execute({ id: "a" }))).toEqual({ text: "work of a" })
+        expect(yield* Effect.flip(run(Job.execute({ id: "fails" })))).toBe("no")
+        expect(yield* record(Job, id)).toMatchObject({ tag: "Completed", status: "final" })
+        expect(calls.all).toEqual(["work", "work"])
+      }))
+
+    test("one that has not ended is not pruned", ({ open, reaches, tags }) =>
+      Effect.gen(function* () {
+        const { run } = yield* open(layerOf(new Calls()))
+        const id = yield* run(Job.execute({ id: "asleep" }, { discard: true }))
+        yield* reaches(Job, id, "Suspended")
+        expect(yield* run(DurableWorkflow.prune(Job, id))).toBe(0)
+        expect(yield* tags(Job, id)).toEqual(["Activity/work", "Suspended"])
+        expect(yield* run(DurableWorkflow.prune(Job, "unknown"))).toBe(0)
+      }))
+
+    test("with a retention journals go by themselves when it is over, and results stay", ({ open, pass, tags, inTime, reaches }) =>
+      Effect.gen(function* () {
+        const { run } = yield* open(layerOf(new Calls()), { retention: "1 hour" })
+        const id = yield* Job.executionId({ id: "a" })
+        yield* run(Job.execute({ id: "a" }))
+        const asleep = yield* run(Job.execute({ id: "asleep" }, { discard: true }))
+        yield* reaches(Job, asleep, "Suspended")
+        yield* pass("50 minutes")
+        expect(yield* tags(Job, id)).toEqual(["Activity/work", "Completed"])
+        yield* run(Job.execute({ id: "later" }))
+        yield* pass("10 minutes")
+        yield* inTime(tags(Job, id), (all) => all.length === 0, "1 minute")
+        expect(yield* run(Job.execute({ id: "a" }))).toEqual({ text: "work of a" })
+        expect(yield* tags(Job, yield* Job.executionId({ id: "later" }))).toEqual(["Activity/work", "Completed"])
+        expect(yield* tags(Job, asleep)).toHaveLength(2)
+        yield* pass("1 hour")
+        yield* inTime(tags(Job, yield* Job.executionId({ id: "later" })), (all) => all.length === 0, "1 minute")
+      }))
+
+    test("a parent that is resumed gets the result of a child whose journal is gone", ({ open, reaches }) =>
+      Effect.gen(function* () {
+        const Outer = Workflow.make("Outer", { payload: {}, success: Schema.String, error: Schema.String, idempotencyKey: () => "o" })
+        const calls = new Calls()
+        const { run } = yield* open(
+          Layer.merge(
+            layerOf(calls),
+            Outer.toLayer(() =>
+              Effect.gen(function* () {
+                const { text } = yield* Job.execute({ id: "a" })
+                yield* DurableDeferred.await(Gate)
+                return text
+              }),
+            ),
+          ),
+        )
+        const outer = yield* run(Outer.execute({}, { discard: true }))
+        yield* reaches(Outer, outer, "Suspended")
+        yield* run(DurableWorkflow.prune(Job, yield* Job.executionId({ id: "a" })))
+        const token = DurableDeferred.tokenFromExecutionId(Gate, { workflow: Outer, executionId: outer })
+        yield* run(DurableDeferred.succeed(Gate, { token, value: undefined }))
+        expect(yield* run(Outer.execute({}))).toBe("work of a")
+        expect(calls.all).toEqual(["work"])
+      }))
+  })
+}

@@ -1,0 +1,37 @@
+/** What work that runs inside an actor can do with that actor. */
+import type * as Effect from "effect/Effect"
+import type { Definition } from "../define/Definition.ts"
+import type {
+  ActionFailed,
+  ActorExists,
+  EndlessTransition,
+  InvalidState,
+  InvalidTransition,
+  MachineStopped,
+  SendError,
+} from "../MachineError.ts"
+import type { Actor } from "./Actor.ts"
+
+/** An actor as seen by its own work. */
+export interface Self<in E> {
+  readonly id: string
+  /**
+   * Sends an event to the actor and waits until it is decided. Once the state this work belongs to is left, nothing
+   * it sends is heard any more.
+   */
+  send(event: E): Effect.Effect<void, SendError>
+  /** Sends an event and goes on. Should the actor refuse it, the log is told. */
+  tell(event: E): Effect.Effect<void>
+  /** Starts an actor that lives no longer than the state this work belongs to. */
+  spawn<S2, E2, I2, R2>(
+    id: string,
+    machine: Definition<S2, E2, I2, R2>,
+    ...input: InputArguments<S2, I2>
+  ): Effect.Effect<Actor<S2, E2>, SpawnError, R2>
+}
+
+/** A machine whose initial state is a value may be started without input. */
+export type InputArguments<S, I> = [I] extends [void] ? [state?: NoInfer<S>] : [input: NoInfer<I | S>]
+
+/** Why an actor could not be started. */
+export type SpawnError = ActorExists | ActionFailed | EndlessTransition | InvalidState | InvalidTransition | MachineStopped

@@ -1,0 +1,84 @@
+/** What runs while an actor is in a state: work, timers, child actors. Leaving the state ends all of it. */
+import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import type { Message, Result } from "./Mailbox.ts"
+
+type Run = <A, E>(effect: Effect.Effect<A, E, unknown>) => Fiber.Fiber<A, E>
+
+interface Child {
+  readonly isRunning: boolean
+  readonly stop: (reason?: string) => Effect.Effect<void>
+  readonly listen: (listener: { readonly next: () => void; readonly end: () => void }) => () => void
+}
+
+export class StateScope {
+  closed = false
+  readonly #fibers = new Set<Fiber.Fiber<unknown, unknown>>()
+  readonly #timers = new Map<string, Fiber.Fiber<void>>()
+  readonly #children = new Set<Child>()
+  /** Events from here that still wait in the mailbox, with the timer they come from. */
+  readonly #queued = new Map<Message, string | undefined>()
+
+  /** Starts work. `ended` hears how it ended, unless the state was left first. */
+  start<A, E>(run: Run, work: Effect.Effect<A, E, unknown>, ended: (exit: Exit.Exit<A, E>) => void) {
+    // Earlier work may have ended the state the moment it was started.
+    if (this.closed) return
+    const fiber = run(work)
+    this.#fibers.add(fiber)
+    fiber.addObserver((exit) => {
+      this.#fibers.delete(fiber)
+      if (!this.closed) ended(exit)
+    })
+  }
+
+  /** Starts or restarts the timer of a name. What an earlier one has already put into the mailbox is void. */
+  arm(run: Run, name: string, millis: number, stale: () => Result, due: () => void) {
+    this.#timers.get(name)?.interruptUnsafe()
+    this.#drop(stale, (timer) => timer === name)
+    const fiber = run(Effect.sleep(millis))
+    this.#timers.set(name, fiber)
+    fiber.addObserver((exit) => {
+      if (exit._tag !== "Success" || this.#timers.get(name) !== fiber || this.closed) return
+      this.#timers.delete(name)
+      due()
+    })
+  }
+
+  adopt(child: Child) {
+    this.#children.add(child)
+    child.listen({ next: () => undefined, end: () => this.#children.delete(child) })
+  }
+
+  /** Remembers that an event from here waits in the mailbox. */
+  queue(message: Message, timer: string | undefined) {
+    this.#queued.set(message, timer)
+    message.tracker = () => this.#queued.delete(message)
+  }
+
+  /** Ends everything. What takes time to end is returned as an Effect that waits for it. */
+  close(stale: () => Result): Effect.Effect<void> | undefined {
+    if (this.closed) return undefined
+    this.closed = true
+    for (const timer of this.#timers.values()) timer.interruptUnsafe()
+    const fibers = [...this.#fibers]
+    for (const fiber of fibers) fiber.interruptUnsafe()
+    // Work that waits for its own event, and cannot be interrupted there, is let go.
+    this.#drop(stale, () => true)
+    const lasting = fibers.filter((fiber) => fiber.pollUnsafe() === undefined)
+    const children = [...this.#children].filter((child) => child.isRunning)
+    if (lasting.length === 0 && children.length === 0) return undefined
+    return Effect.andThen(
+      Fiber.awaitAll(lasting),
+      Effect.forEach(children, (child) => child.stop("the state it belonged to was left"), { discard: true, concurrency: "unbounded" }),
+    )
+  }
+
+  #drop(stale: () => Result, isFrom: (timer: string | undefined) => boolean) {
+    for (const [message, timer] of this.#queued) {
+      if (!isFrom(timer)) continue
+      this.#queued.delete(message)
+      message.complete(stale())
+    }
+  }
+}

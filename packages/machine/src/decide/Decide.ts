@@ -1,0 +1,279 @@
+/**
+ * The core of every machine: from a state and an event to a decision. Pure and synchronous, without fiber or I/O;
+ * actors, durable instances, simulations and analysis all call this and nothing else.
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import type { Compiled, Node, Transition } from "../define/Compile.ts"
+import type { Tagged } from "../define/Declarations.ts"
+import { describe, InvalidState } from "../MachineError.ts"
+import type { Beginning, Decision, Hook, NotBegun } from "./Decision.ts"
+import { Frame } from "./Frame.ts"
+import { attempt, endless, failed, invalid, refused, unhandled } from "./Refusals.ts"
+import { none, type TakenByTag, TakenDecision, taken } from "./TakenDecision.ts"
+import { eventLabel, isTimeoutEvent } from "./Timeout.ts"
+
+/** So many automatic transitions in a row are taken for endless. */
+export const alwaysLimit = 1000
+
+type Settled = Exclude<Decision<Tagged, Tagged>, { readonly _tag: "Deferred" }>
+
+/** Decides what an event means, with what `enter` and `exit` ask for. */
+export const decide = (compiled: Compiled, state: Tagged, event: Tagged, at: number): Decision<Tagged, Tagged> =>
+  step(compiled, state, event, at, runHooks, undefined)
+
+/** Decides again on an event that was accepted before: no hook runs, and guard slots answer what they answered then. */
+export const replay = (
+  compiled: Compiled,
+  state: Tagged,
+  event: Tagged,
+  at: number,
+  guardAnswers: ReadonlyArray<boolean>,
+): Decision<Tagged, Tagged> => step(compiled, state, event, at, skipHooks, guardAnswers)
+
+/** What a decision does beyond finding the state: everything when it is made, nothing when it is replayed. */
+interface Hooks {
+  readonly run: (frame: Frame, phase: "enter" | "exit", node: Node, state: Tagged, other: Tagged | undefined) => void
+  readonly timers: (frame: Frame, node: Node, state: Tagged, entered: boolean) => void
+}
+
+const step = (
+  compiled: Compiled,
+  state: Tagged,
+  event: Tagged,
+  at: number,
+  hooks: Hooks,
+  recorded: ReadonlyArray<boolean> | undefined,
+): Decision<Tagged, Tagged> => {
+  const node = compiled.nodes.get(state._tag)
+  let transition = node?.on.get(event._tag)
+  let visible: Tagged | undefined = event
+  if (transition === undefined) {
+    if (node === undefined) return invalid(compiled, state, event)
+    if (isTimeoutEvent(event)) {
+      transition = node.timeouts.get(event.name)
+      visible = undefined
+    }
+    if (transition === undefined) return unhandled(compiled, node, state, event)
+  }
+  // No user function is involved, so no frame is needed.
+  if (transition.fast && transition.carry !== undefined) {
+    const tag = transition.only !== node || transition.reenters ? "Goto" : "Stay"
+    return new TakenDecision(tag, state, event, transition.carry(state, event), undefined) as TakenByTag
+  }
+  const frame = new Frame(compiled, state, visible, at)
+  frame.recorded = recorded
+  let outcome: unknown
+  try {
+    if (transition.guard !== undefined && !transition.guard(frame))
+      return refused(compiled, state, event, `${transition.guardName} does not hold`)
+    outcome = transition.decide(frame)
+  } catch (cause) {
+    return failed(compiled, state, event, "decide", cause)
+  }
+  if (transition.answers && !isAnswer(outcome)) {
+    return failed(compiled, state, event, "decide", new Error(`${eventLabel(event)} wants an answer: return reply(...)`))
+  }
+  const isState = transition.only !== undefined && (outcome as Tagged | undefined)?._tag === transition.only.tag
+  if (!isState && Effect.isEffect(outcome)) return defer(compiled, frame, node as Node, transition, event, outcome, hooks)
+  return settle(compiled, frame, node as Node, transition, event, outcome as Tagged, hooks, undefined)
+}
+
+const isAnswer = (outcome: unknown): boolean => {
+  const tag = (outcome as Tagged | undefined)?._tag
+  return tag === "@reply" || tag === "@refuse" || Effect.isEffect(outcome)
+}
+
+/** Turns what a decision returned into data, and goes on with automatic transitions and hooks. */
+const settle = (
+  compiled: Compiled,
+  frame: Frame,
+  node: Node,
+  transition: Transition,
+  event: Tagged,
+  outcome: Tagged,
+  hooks: Hooks,
+  answer: unknown,
+): Settled => {
+  const only = transition.only
+  const tag = outcome?._tag
+  const target = only !== undefined && only.tag === tag ? only : transition.targets.get(tag)
+  if (target !== undefined) {
+    const changes = target !== node || transition.reenters
+    if (node.plain && target.plain) {
+      return taken(changes ? "Goto" : "Stay", frame, event, outcome, none, answer, undefined)
+    }
+    return follow(compiled, frame, node, target, changes, event, outcome, hooks, answer)
+  }
+  switch (tag) {
+    case "@stay":
+      if (transition.mayStay) return follow(compiled, frame, node, node, false, event, frame.state, hooks, answer)
+      break
+    case "@stop": {
+      if (!transition.mayStop) break
+      const failure = attempt(compiled, frame, event, "exit", () => hooks.run(frame, "exit", node, frame.state, undefined))
+      if (failure !== undefined) return failure
+      return taken("Stop", frame, event, frame.state, none, answer, (outcome as unknown as { reason: string }).reason)
+    }
+    case "@refuse":
+      return refused(compiled, frame.state, event, describe((outcome as unknown as { reason: unknown }).reason))
+    case "@reply": {
+      const replied = outcome as unknown as { readonly answer: unknown; readonly outcome: Tagged }
+      return settle(compiled, frame, node, transition, event, replied.outcome, hooks, replied.answer)
+    }
+  }
+  const declared = [...transition.targets.keys(), ...(transition.mayStay ? ["stay"] : []), ...(transition.mayStop ? ["stop"] : [])]
+  const returned = typeof tag === "string" ? tag : describe(outcome)
+  return failed(compiled, frame.state, event, "decide", new Error(`the decision returned ${returned}, declared are ${declared.join(", ")}`))
+}
+
+/** Leaves and enters states, as often as automatic transitions ask for it. */
+const follow = (
+  compiled: Compiled,
+  frame: Frame,
+  node: Node,
+  target: Node,
+  changes: boolean,
+  event: Tagged,
+  reached: Tagged,
+  hooks: Hooks,
+  answer: unknown,
+): Settled => {
+  let state = reached
+  let from = node
+  let here = target
+  let entering = changes
+  let moved = changes
+  let leaving = frame.state
+  const through: Array<Tagged> = []
+  for (let rounds = 0; ; rounds++) {
+    if (entering) {
+      const left = from
+      const entered = here
+      const before = leaving
+      const after = state
+      const exitFailure = attempt(compiled, frame, event, "exit", () => hooks.run(frame, "exit", left, before, after))
+      if (exitFailure !== undefined) return exitFailure
+      const enterFailure = attempt(compiled, frame, event, "enter", () => hooks.run(frame, "enter", entered, after, before))
+      if (enterFailure !== undefined) return enterFailure
+    }
+    const current = state
+    const next = attempt(compiled, frame, event, "always", () => nextAlways(frame, here, current))
+    if (next === undefined) {
+      const entered = moved
+      const failure = attempt(compiled, frame, event, "timeout", () => hooks.timers(frame, here, current, entered))
+      if (failure !== undefined) return failure
+      return taken(moved ? "Goto" : "Stay", frame, event, state, through, answer, undefined)
+    }
+    if (next instanceof Step) {
+      if (rounds === alwaysLimit) return endless(compiled, frame, event, through)
+      if (next.node === undefined) {
+        const last = here
+        const failure = attempt(compiled, frame, event, "exit", () => hooks.run(frame, "exit", last, current, undefined))
+        if (failure !== undefined) return failure
+        return taken("Stop", frame, event, state, through, answer, next.reason)
+      }
+      if (moved) through.push(state)
+      moved = true
+      from = here
+      leaving = state
+      here = next.node
+      state = next.state
+      entering = true
+      continue
+    }
+    return next
+  }
+}
+
+/** Where an automatic transition leads. No node: to the end. */
+class Step {
+  readonly node: Node | undefined
+  readonly state: Tagged
+  readonly reason: string | undefined
+  constructor(node: Node | undefined, state: Tagged, reason: string | undefined) {
+    this.node = node
+    this.state = state
+    this.reason = reason
+  }
+}
+
+const nextAlways = (frame: Frame, node: Node, state: Tagged): Step | undefined => {
+  for (const transition of node.always) {
+    const context = frame.from(state)
+    if (transition.guard?.(context) !== true) continue
+    const outcome = transition.decide(context) as Tagged & { readonly reason?: string }
+    if (outcome._tag === "@stop") return new Step(undefined, state, outcome.reason)
+    const target = transition.targets.get(outcome._tag)
+    if (target === undefined) throw new Error(`an automatic transition of ${node.tag} returned ${outcome._tag}, which it does not declare`)
+    return new Step(target, outcome, undefined)
+  }
+  return undefined
+}
+
+const runHooks: Hooks = {
+  run: (frame, phase, node, state, other) => {
+    for (const hook of node[phase]) {
+      const returned = hook(frame.hook(state, other))
+      if (Effect.isEffect(returned)) frame.addHook({ phase, state: node.tag, effect: returned as Hook["effect"] })
+    }
+  },
+  timers: (frame, node, state, entered) => {
+    if (!(entered ? node.timeouts.size > 0 : node.hasIdleTimeout)) return
+    frame.timers = [...node.timeouts.values()]
+      .filter((timeout) => entered || timeout.idle)
+      .map(({ name, millis }) => ({ name, millis: Math.max(0, millis(state)) }))
+  },
+}
+
+const skipHooks: Hooks = { run: () => undefined, timers: () => undefined }
+
+/** How an instance begins. */
+export const begin = (compiled: Compiled, initial: Tagged, at: number): Beginning<Tagged, Tagged> | NotBegun<Tagged, Tagged> => {
+  const node = compiled.nodes.get(initial?._tag)
+  // A constant first state was checked when the machine was made.
+  const isConstant = initial === compiled.declarations.initial
+  const problem =
+    node === undefined ? "the machine has no such state" : isConstant ? undefined : compiled.states.get(initial._tag)?.(initial)
+  if (node === undefined || problem !== undefined) {
+    const error = new InvalidState({ machine: compiled.name, state: String(initial?._tag), problem: String(problem) })
+    return { _tag: "Refused", from: initial, event: startEvent, error }
+  }
+  if (node.plain) return { _tag: "Beginning", state: initial, requests: none, sends: none, through: none, hooks: none, timers: none }
+  const frame = new Frame(compiled, initial, undefined, at)
+  const failure = attempt(compiled, frame, startEvent, "enter", () => runHooks.run(frame, "enter", node, initial, undefined))
+  if (failure !== undefined) return failure
+  const followed = follow(compiled, frame, node, node, false, startEvent, initial, runHooks, undefined)
+  if (followed._tag === "Goto" || followed._tag === "Stay") {
+    const last = compiled.nodes.get(followed.state._tag) as Node
+    const armed = attempt(compiled, frame, startEvent, "timeout", () => runHooks.timers(frame, last, followed.state, true))
+    return armed ?? beginning(frame, followed.state, followed._tag === "Stay" ? none : [initial, ...followed.through])
+  }
+  if (followed._tag === "Refused") return followed
+  return failed(compiled, initial, startEvent, "always", new Error("an automatic transition stopped the machine before it began"))
+}
+
+const beginning = (frame: Frame, state: Tagged, through: ReadonlyArray<Tagged>): Beginning<Tagged, Tagged> => {
+  frame.closed = true
+  return { _tag: "Beginning", state, requests: frame.requests, sends: frame.sends, through, hooks: frame.hooks, timers: frame.timers }
+}
+
+const startEvent: Tagged = { _tag: "@start" }
+
+const defer = (
+  compiled: Compiled,
+  frame: Frame,
+  node: Node,
+  transition: Transition,
+  event: Tagged,
+  effect: Effect.Effect<unknown, unknown, unknown>,
+  hooks: Hooks,
+): Decision<Tagged, Tagged> => ({
+  _tag: "Deferred",
+  from: frame.state,
+  event,
+  effect: Effect.matchCause(effect, {
+    onFailure: (cause) => failed(compiled, frame.state, event, "decide", Cause.squash(cause)) as Settled,
+    onSuccess: (outcome) => settle(compiled, frame, node, transition, event, outcome as Tagged, hooks, undefined),
+  }),
+})

@@ -1,0 +1,114 @@
+/**
+ * A decision is what one event means in one state, as data: where it leads, what is requested, what is answered.
+ * Nothing has happened yet when it is made; whoever runs the machine carries it out.
+ */
+import type * as Effect from "effect/Effect"
+import type {
+  ActionFailed,
+  EndlessTransition,
+  InvalidState,
+  InvalidTransition,
+  MachineStopped,
+  Phase,
+  TransitionRefused,
+} from "../MachineError.ts"
+
+/** An effect slot that was called in a decision, an `enter` or an `exit`: a command to be. */
+export interface Request {
+  readonly slot: string
+  readonly parameters: object
+}
+
+/** A deadline that begins with a transition. */
+export interface TimerRequest {
+  readonly name: string
+  readonly millis: number
+}
+
+/** An Effect that an `enter` or `exit` returned: it runs after the commit. */
+export interface Hook {
+  readonly phase: Phase & ("enter" | "exit")
+  readonly state: string
+  readonly effect: Effect.Effect<unknown, unknown, unknown>
+}
+
+interface Settled<S, E> {
+  readonly from: S
+  readonly state: S
+  readonly event: E
+  readonly requests: ReadonlyArray<Request>
+  /** Events the machine sent to itself, to be handled right after this one. */
+  readonly sends: ReadonlyArray<E>
+  /** The answer to an event that wanted one. */
+  readonly answer: unknown
+  /** States that automatic transitions passed through on the way to `state`. */
+  readonly through: ReadonlyArray<S>
+  readonly hooks: ReadonlyArray<Hook>
+  /** The timers of a state that is entered; for a stay, those that an event starts anew. */
+  readonly timers: ReadonlyArray<TimerRequest>
+  /** What guard slots said, in the order they were asked: a replay hears the same. */
+  readonly guardAnswers: ReadonlyArray<boolean>
+}
+
+/** A state is entered: another one, or the same anew. */
+export interface Goto<S, E> extends Settled<S, E> {
+  readonly _tag: "Goto"
+}
+
+/** The state goes on, perhaps with new data: work and timers are left alone. */
+export interface Stay<S, E> extends Settled<S, E> {
+  readonly _tag: "Stay"
+}
+
+/** The machine ends. */
+export interface Stop<S, E> extends Settled<S, E> {
+  readonly _tag: "Stop"
+  readonly reason: string
+}
+
+/** The event waits for the next change of state. */
+export interface Postponed<S, E> {
+  readonly _tag: "Postponed"
+  readonly from: S
+  readonly event: E
+}
+
+/** Nothing changes, and this is why. */
+export interface Refused<S, E> {
+  readonly _tag: "Refused"
+  readonly from: S
+  readonly event: E
+  readonly error: TransitionRefused | InvalidTransition | MachineStopped | ActionFailed | EndlessTransition
+}
+
+/** The instance cannot begin, and this is why. */
+export interface NotBegun<S, E> {
+  readonly _tag: "Refused"
+  readonly from: S
+  readonly event: E
+  readonly error: Refused<S, E>["error"] | InvalidState
+}
+
+/** The decision itself is an Effect; its outcome is what gets stored. */
+export interface Deferred<S, E> {
+  readonly _tag: "Deferred"
+  readonly from: S
+  readonly event: E
+  readonly effect: Effect.Effect<Exclude<Decision<S, E>, Deferred<S, E>>, never, unknown>
+}
+
+/** A decision that changes something, be it only the sequence number. */
+export type Taken<S, E> = Goto<S, E> | Stay<S, E> | Stop<S, E>
+
+export type Decision<S, E> = Taken<S, E> | Postponed<S, E> | Refused<S, E> | Deferred<S, E>
+
+/** How an instance begins: its first state, and what entering it requested. */
+export interface Beginning<S, E> {
+  readonly _tag: "Beginning"
+  readonly state: S
+  readonly requests: ReadonlyArray<Request>
+  readonly sends: ReadonlyArray<E>
+  readonly through: ReadonlyArray<S>
+  readonly hooks: ReadonlyArray<Hook>
+  readonly timers: ReadonlyArray<TimerRequest>
+}

@@ -1,0 +1,299 @@
+/**
+ * The run-time side of a definition: each method checks what it is given and returns a new builder. What the
+ * compiler refuses is refused here too, for callers in plain JavaScript.
+ */
+import * as Duration from "effect/Duration"
+import * as Option from "effect/Option"
+import type { UntypedCommandSettings } from "../effects/CommandSettings.ts"
+import type { Blueprint } from "./Blueprint.ts"
+import {
+  at,
+  type Decide,
+  type DecideOrOptions,
+  list,
+  type Named,
+  type OneOrMany,
+  type Options,
+  placeOf,
+  splitArguments,
+} from "./BuilderArguments.ts"
+import { type Compiled, compile } from "./Compile.ts"
+import {
+  type AlwaysDeclaration,
+  type Declarations,
+  type HookFunction,
+  type Place,
+  type Predicate,
+  pairKey,
+  type Tagged,
+  type TargetDeclaration,
+  type TransitionDeclaration,
+  type Work,
+  type WorkDeclaration,
+} from "./Declarations.ts"
+import { checkDecidable, checkNew, checkNotFinal, fail } from "./DefinitionChecks.ts"
+import { draft } from "./Draft.ts"
+import type { Persistence } from "./Persistence.ts"
+
+export class Builder {
+  readonly declarations: Declarations
+  #compiled: Compiled | undefined
+  #blueprint: Blueprint | undefined
+
+  constructor(declarations: Declarations) {
+    this.declarations = declarations
+  }
+
+  get name(): string {
+    return this.declarations.name
+  }
+
+  get version(): number {
+    return this.declarations.version
+  }
+
+  get blueprint(): Blueprint {
+    this.#blueprint ??= this.declarations.blueprint?.() ?? draft(this.declarations)
+    return this.#blueprint
+  }
+
+  /** The tables that decisions are looked up in; made on first use. */
+  get compiled(): Compiled {
+    this.#compiled ??= compile(this.declarations)
+    return this.#compiled
+  }
+
+  on(from: OneOrMany, event: OneOrMany, to: OneOrMany, third?: DecideOrOptions, fourth?: Options): Builder {
+    const [decide, options] = splitArguments(third, fourth)
+    return this.#transition("on", from, event, this.#targets(to), decide, options, placeOf(this.on))
+  }
+
+  reenter(from: OneOrMany, event: OneOrMany, third?: DecideOrOptions, fourth?: Options): Builder {
+    const [decide, options] = splitArguments(third, fourth)
+    return this.#transition("reenter", from, event, [], decide, options, placeOf(this.reenter))
+  }
+
+  postpone(from: OneOrMany, event: OneOrMany): Builder {
+    return this.#transition("postpone", from, event, [], undefined, {}, placeOf(this.postpone))
+  }
+
+  onAny(event: OneOrMany, to: OneOrMany, third?: DecideOrOptions, fourth?: Options): Builder {
+    const [decide, options] = splitArguments(third, fourth)
+    const place = placeOf(this.onAny)
+    const targets = this.#targets(to)
+    const fallbacks = new Map(this.declarations.fallbacks)
+    for (const tag of this.#events(event)) {
+      checkNew(this.declarations, { label: `any state × ${tag}`, earlier: fallbacks.get(tag), options, place })
+      fallbacks.delete(tag)
+      fallbacks.set(tag, this.#declare("on", "*", tag, targets, decide, options, place))
+    }
+    return this.#with({ fallbacks })
+  }
+
+  always(from: OneOrMany, guard: Predicate, to: OneOrMany, decide?: Decide): Builder {
+    if (typeof guard !== "function") this.#fail("an automatic transition has no guard", "pass a function that says when it is taken")
+    const targets = this.#targets(to)
+    const place = placeOf(this.always)
+    const added = this.#states(from).map((tag): AlwaysDeclaration => {
+      checkNotFinal(this.declarations, tag)
+      return { from: tag, guard, targets, decide, order: this.declarations.count, place }
+    })
+    return this.#with({ always: [...this.declarations.always, ...added] })
+  }
+
+  timeout(
+    from: OneOrMany,
+    after: Duration.Input | ((state: Tagged) => Duration.Input),
+    to: OneOrMany,
+    third?: DecideOrOptions,
+    fourth?: Options,
+  ): Builder {
+    const [decide, options] = splitArguments(third, fourth)
+    const place = placeOf(this.timeout)
+    const name = options.name ?? "timeout"
+    if (typeof after !== "function" && Option.isNone(Duration.fromInput(after))) {
+      this.#fail(`${JSON.stringify(after)} is no duration`, 'write it like "30 minutes" or in milliseconds')
+    }
+    const targets = this.#targets(to)
+    const timeouts = new Map(this.declarations.timeouts)
+    for (const tag of this.#states(from)) {
+      checkNotFinal(this.declarations, tag)
+      const key = `${tag} × (${name})`
+      const nextStep = 'give one of them a name of its own with { name: "..." }, or replace the first with { override: true }'
+      checkNew(this.declarations, { label: key, earlier: timeouts.get(key), options, place, nextStep })
+      timeouts.delete(key)
+      timeouts.set(key, { from: tag, name, idle: options.idle === true, after, targets, decide, order: this.declarations.count, place })
+    }
+    return this.#with({ timeouts })
+  }
+
+  enter(state: OneOrMany, hook: HookFunction): Builder {
+    return this.#hook("enter", state, hook)
+  }
+
+  exit(state: OneOrMany, hook: HookFunction): Builder {
+    return this.#hook("exit", state, hook)
+  }
+
+  spawn(state: OneOrMany, work: Work): Builder {
+    return this.#work(state, work, undefined)
+  }
+
+  task(state: OneOrMany, work: Work, outcomes: NonNullable<WorkDeclaration["outcomes"]>): Builder {
+    return this.#work(state, work, outcomes)
+  }
+
+  background(work: Work): Builder {
+    return this.#with({ backgrounds: [...this.declarations.backgrounds, work] })
+  }
+
+  final(...states: ReadonlyArray<Named>): Builder {
+    const finals = new Set(this.declarations.finals)
+    for (const tag of this.#states(states)) {
+      const outgoing = [
+        ...[...this.declarations.transitions.values(), ...this.declarations.timeouts.values(), ...this.declarations.always].filter(
+          (one) => one.from === tag,
+        ),
+      ]
+      if (outgoing.length > 0) {
+        this.#fail(`${tag} is declared final but has a transition${at(outgoing[0]?.place)}`, "remove the transition or the final mark")
+      }
+      finals.add(tag)
+    }
+    return this.#with({ finals })
+  }
+
+  total(): Builder {
+    const { transitions, fallbacks, event } = this.declarations
+    const handled = new Set([...transitions.values(), ...fallbacks.values()].map((one) => one.event))
+    const unhandled = event.$tags.filter((tag) => !handled.has(tag))
+    if (unhandled.length > 0) this.#fail(`no state handles ${unhandled.join(", ")}`, "add a transition or remove the event")
+    return this
+  }
+
+  persist(persistence: Persistence<string>): Builder {
+    return this.#with({ persistence })
+  }
+
+  commands(settings: UntypedCommandSettings): Builder {
+    const slots = Object.keys(this.declarations.effectSlots)
+    const unknown = Object.keys(settings).filter((name) => !slots.includes(name))
+    if (unknown.length > 0)
+      this.#fail(`commands names ${unknown.join(", ")}, for which there is no effect slot`, `the slots are ${slots.join(", ") || "none"}`)
+    return this.#with({ commands: { ...this.declarations.commands, ...settings } })
+  }
+
+  build(handlers: NonNullable<Declarations["handlers"]>): Builder {
+    const { guardSlots, effectSlots } = this.declarations
+    const slots = [...Object.keys(guardSlots), ...Object.keys(effectSlots)]
+    const left = slots.filter((name) => !Object.hasOwn(handlers, name) || typeof handlers[name] !== "function")
+    if (left.length > 0) this.#fail(`build leaves out ${left.join(", ")}`, "pass a function for each slot")
+    const unknown = Object.keys(handlers).filter((name) => !slots.includes(name))
+    if (unknown.length > 0)
+      this.#fail(`build names ${unknown.join(", ")}, for which there is no slot`, `the slots are ${slots.join(", ") || "none"}`)
+    return this.#with({ handlers })
+  }
+
+  #transition(
+    kind: TransitionDeclaration["kind"],
+    from: OneOrMany,
+    event: OneOrMany,
+    targets: ReadonlyArray<TargetDeclaration>,
+    decide: Decide | undefined,
+    options: Options,
+    place: Place,
+  ): Builder {
+    const transitions = new Map(this.declarations.transitions)
+    for (const state of this.#states(from)) {
+      checkNotFinal(this.declarations, state)
+      for (const tag of this.#events(event)) {
+        const key = pairKey(state, tag)
+        checkNew(this.declarations, { label: `${state} × ${tag}`, earlier: transitions.get(key), options, place })
+        transitions.delete(key)
+        const reached = kind === "reenter" ? [{ tag: state, reason: undefined }] : targets
+        transitions.set(key, this.#declare(kind, state, tag, reached, decide, options, place))
+      }
+    }
+    return this.#with({ transitions })
+  }
+
+  #declare(
+    kind: TransitionDeclaration["kind"],
+    from: string,
+    event: string,
+    targets: ReadonlyArray<TargetDeclaration>,
+    decide: Decide | undefined,
+    options: Options,
+    place: Place,
+  ): TransitionDeclaration {
+    if (kind !== "postpone") checkDecidable(this.declarations, from, event, targets, decide)
+    const { guard, guardName, description } = options
+    return { kind, from, event, targets, decide, guard, guardName, description, order: this.declarations.count, place }
+  }
+
+  #hook(phase: "enter" | "exit", state: OneOrMany, hook: HookFunction): Builder {
+    const added = this.#states(state).map((tag) => ({ phase, state: tag, hook }))
+    return this.#with({ hooks: [...this.declarations.hooks, ...added] })
+  }
+
+  #work(state: OneOrMany, work: Work, outcomes: WorkDeclaration["outcomes"]): Builder {
+    const added = this.#states(state).map((tag) => ({ state: tag, work, outcomes }))
+    return this.#with({ works: [...this.declarations.works, ...added] })
+  }
+
+  #states(from: OneOrMany): ReadonlyArray<string> {
+    return this.#tags(from, this.declarations.state.$variants, "state")
+  }
+
+  #events(event: OneOrMany): ReadonlyArray<string> {
+    return this.#tags(event, this.declarations.event.$variants, "event")
+  }
+
+  #tags(given: OneOrMany, known: ReadonlyMap<string, unknown>, kind: "state" | "event"): ReadonlyArray<string> {
+    const refuse = (what: unknown) =>
+      this.#fail(
+        `${String(what)} is no ${kind} of this machine`,
+        `pass one of the union, such as S.Name; the ${kind}s are ${[...known.keys()].join(", ")}`,
+      )
+    const tags = list(given).flatMap((one) => {
+      this.#refuseText(one, known, kind)
+      return one?.tags ?? refuse(one)
+    })
+    for (const tag of tags) {
+      if (!known.has(tag)) refuse(tag)
+    }
+    return [...new Set(tags)]
+  }
+
+  #targets(to: OneOrMany): ReadonlyArray<TargetDeclaration> {
+    const targets = list(to).map((one) => ({ tag: one?.tag, reason: one?.reason }))
+    for (const [index, { tag }] of targets.entries()) {
+      const given = list(to)[index] as (Named & { readonly group?: string }) | undefined
+      if (given?.group !== undefined) {
+        this.#fail(`${given.group} is a group, and no instance is in a group itself`, `name one of its states: ${given.tags?.join(", ")}`)
+      }
+      this.#refuseText(given, this.declarations.state.$variants, "state")
+      const known = tag === "(stay)" || tag === "(stop)" || this.declarations.state.$variants.has(tag)
+      if (!known)
+        this.#fail(
+          `the target ${String(tag ?? given)} is no state of this machine`,
+          `the states are ${this.declarations.state.$tags.join(", ")}`,
+        )
+    }
+    return targets
+  }
+
+  #refuseText(given: unknown, known: ReadonlyMap<string, unknown>, kind: "state" | "event") {
+    if (typeof given !== "string" || !known.has(given)) return
+    const itself = `${kind === "state" ? "S" : "E"}.${given}`
+    this.#fail(`"${given}" is a text, and no ${kind} of this machine`, `give the ${kind} itself, as ${itself}, not the text "${given}"`)
+  }
+
+  #with(changed: Partial<Declarations>): Builder {
+    return new Builder({ ...this.declarations, ...changed, count: this.declarations.count + 1 })
+  }
+
+  #fail(problem: string, nextStep: string): never {
+    return fail(this.declarations, problem, nextStep)
+  }
+}

@@ -1,0 +1,287 @@
+/**
+ * The types a definition is written in: what `.on` and its siblings take, what they check, and what the finished
+ * machine tells its users.
+ */
+import type * as Duration from "effect/Duration"
+import type * as Effect from "effect/Effect"
+import type { Self } from "../actor/Self.ts"
+import type { Refuse, Stay, Stop } from "../decide/Outcome.ts"
+import type { CommandSettings } from "../effects/CommandSettings.ts"
+import type { HandlerServices } from "../effects/Slot.ts"
+import type { TagOf } from "../schema/Union.ts"
+import type { Source } from "../schema/Variant.ts"
+import type { Blueprint } from "./Blueprint.ts"
+import type { Persistence } from "./Persistence.ts"
+import type {
+  Decided,
+  Edge,
+  Fallback,
+  FinalPair,
+  HandledTags,
+  Kept,
+  MustBeNew,
+  MustCarry,
+  MustCarryBack,
+  MustFit,
+  MustReturnEach,
+  NoOthers,
+  OneOrMany,
+  Pair,
+  ServicesDecided,
+  StateDecided,
+} from "./TypeRules.ts"
+
+/** What every machine is, whatever it declares: enough to run, draw or test it. */
+export interface Definition<out S, out E, in I, out R, out Left = never> {
+  readonly name: string
+  readonly version: number
+  /** The structure as data. */
+  readonly blueprint: Blueprint
+  /** Slots that `build` has not filled yet; types only. */
+  readonly "slots left out of build": Left
+  readonly "~types": {
+    readonly state: S
+    readonly event: E
+    readonly input: (input: I) => void
+    readonly services: R
+  }
+}
+
+/** The slots of a machine, as its functions see them. */
+export interface SlotTypes {
+  readonly guards: object
+  readonly requests: object
+  readonly runs: object
+  readonly handlers: object
+  readonly left: string
+}
+
+/** A leaf state, `stay` or `stop`: where a transition can lead. */
+export interface Target<out T> {
+  readonly Type: T
+  readonly tag: string
+  /** A group is no target: no instance is ever in a group itself. */
+  readonly group?: "a group is no target: name one of its states"
+}
+
+/** What a decision is made from. It is a pure function of this. */
+export interface DecisionContext<S, V, E, K extends SlotTypes> {
+  readonly state: S
+  readonly event: V
+  /** When the event was accepted, in milliseconds since 1970: the same in every replay. */
+  readonly at: number
+  readonly guards: K["guards"]
+  /** Calling one requests it: it is carried out after the transition is committed. */
+  readonly effects: K["requests"]
+  /** `send` hands the machine an event that it handles right after this one. */
+  readonly self: { readonly send: (event: E) => void }
+}
+
+/** How a transition is decided on. An Effect is allowed where a decision must ask someone; it delays what follows. */
+export type Decide<S, V, To, E, K extends SlotTypes, R> = (context: DecisionContext<S, V, E, K>) => Decided<To, V, R>
+
+/** What `enter` and `exit` are told. */
+export interface HookContext<S, All, E, K extends SlotTypes> {
+  readonly state: S
+  /** The state on the other side: the one left for `enter`, the one reached for `exit`. None at the start and the end. */
+  readonly other: All | undefined
+  readonly event: E | undefined
+  readonly at: number
+  readonly effects: K["requests"]
+  readonly self: { readonly send: (event: E) => void }
+}
+
+/** What work that runs while a state lasts is given. */
+export interface WorkContext<S, E, K extends SlotTypes> {
+  readonly id: string
+  readonly state: S
+  readonly effects: K["runs"]
+  readonly self: Self<E>
+}
+
+/** Options of one transition. */
+export interface TransitionOptions<S, V, E, K extends SlotTypes, O = undefined> {
+  /** The event is refused where this says no. A text names the guard in diagrams and errors. */
+  readonly guard?: (context: DecisionContext<S, V, E, K>) => boolean
+  readonly guardName?: string
+  readonly description?: string
+  /** Replaces what was declared for the same state and event before. */
+  readonly override?: O
+}
+
+export interface TimeoutOptions<N extends string, O = undefined> {
+  /** Needed where a state has more than one. */
+  readonly name?: N
+  /** An idle timeout starts anew with every event; otherwise the time since the state was entered counts. */
+  readonly idle?: boolean
+  /** Replaces the timeout of the same state and name. */
+  readonly override?: O
+}
+
+/** How a work that ends becomes an event. */
+export interface TaskOutcomes<A, X, S, E> {
+  readonly onSuccess: (value: A, context: { readonly state: S }) => E
+  readonly onFailure: (error: X, context: { readonly state: S }) => E
+}
+
+/**
+ * A machine while it is written, and once it is done. Every method returns a new one.
+ *
+ * @template S the union of states
+ * @template E the union of events
+ * @template K the slots
+ * @template H the pairs of state and event that are declared
+ * @template T the edges: pair and target
+ * @template I the input the initial state is made from
+ * @template R the services its work needs
+ */
+export interface Machine<S, E, K extends SlotTypes, H extends string, T extends string, I, R> extends Definition<S, E, I, R, K["left"]> {
+  readonly "~edges": T
+  readonly "~handled": H
+
+  /** The transition whose target takes all its fields from the event and the state. */
+  on<F extends Source<S>, V extends Source<E>, To extends Target<S | Stay | Stop>>(
+    from: OneOrMany<F> & MustBeNew<Pair<F, V> | FinalPair<F>, H>,
+    event: OneOrMany<V>,
+    to: To & MustCarry<F["Type"], V["Type"], To["Type"]>,
+  ): Machine<S, E, K, H | Pair<F, V>, T | Edge<Pair<F, V>, To>, I, R>
+  on<F extends Source<S>, V extends Source<E>, To extends Target<S | Stay | Stop>, O extends true | undefined = undefined>(
+    from: OneOrMany<F> & MustFit<Pair<F, V>, FinalPair<F>, H, O>,
+    event: OneOrMany<V>,
+    to: To & MustCarry<F["Type"], V["Type"], To["Type"]>,
+    options: TransitionOptions<F["Type"], V["Type"], E, K, O>,
+  ): Machine<S, E, K, H | Pair<F, V>, Kept<T, Pair<F, V>, O> | Edge<Pair<F, V>, To>, I, R>
+  /** The transition that is decided on: `to` lists every state the decision may return. */
+  on<F extends Source<S>, V extends Source<E>, To extends Target<S | Stay | Stop>, R2 = never, O extends true | undefined = undefined>(
+    from: OneOrMany<F> & MustFit<Pair<F, V>, FinalPair<F>, H, O>,
+    event: OneOrMany<V>,
+    to: OneOrMany<To>,
+    decide: Decide<F["Type"], V["Type"], To["Type"], E, K, R2>,
+    options?: TransitionOptions<F["Type"], V["Type"], E, K, O>,
+  ): Machine<S, E, K, H | Pair<F, V>, Kept<T, Pair<F, V>, O> | Edge<Pair<F, V>, To>, I, R | R2>
+
+  /** Leaves the state and enters it again: its work and its timers start anew. */
+  reenter<F extends Source<S>, V extends Source<E>>(
+    from: OneOrMany<F> & MustBeNew<Pair<F, V> | FinalPair<F>, H>,
+    event: OneOrMany<V> & MustCarryBack<F["Type"], V["Type"]>,
+  ): Machine<S, E, K, H | Pair<F, V>, T | Edge<Pair<F, V>, F>, I, R>
+  reenter<F extends Source<S>, V extends Source<E>, X extends Decided<F["Type"], V["Type"], unknown>>(
+    from: OneOrMany<F> & MustBeNew<Pair<F, V> | FinalPair<F>, H>,
+    event: OneOrMany<V>,
+    decide: ((context: DecisionContext<F["Type"], V["Type"], E, K>) => X) & MustReturnEach<F["Type"], StateDecided<X>>,
+    options?: TransitionOptions<F["Type"], V["Type"], E, K>,
+  ): Machine<S, E, K, H | Pair<F, V>, T | Edge<Pair<F, V>, F>, I, R | ServicesDecided<X>>
+
+  /** What happens on an event in every state that says nothing of it itself and is not final. */
+  onAny<V extends Source<E>, To extends Target<S | Stay | Stop>>(
+    event: OneOrMany<V> & MustBeNew<Fallback<V>, H>,
+    to: To & MustCarry<S, V["Type"], To["Type"]>,
+  ): Machine<S, E, K, H | Fallback<V>, T | Edge<Fallback<V>, To>, I, R>
+  onAny<V extends Source<E>, To extends Target<S | Stay | Stop>, R2 = never>(
+    event: OneOrMany<V> & MustBeNew<Fallback<V>, H>,
+    to: OneOrMany<To>,
+    decide: Decide<S, V["Type"], To["Type"], E, K, R2>,
+    options?: TransitionOptions<S, V["Type"], E, K>,
+  ): Machine<S, E, K, H | Fallback<V>, T | Edge<Fallback<V>, To>, I, R | R2>
+
+  /** Keeps the event until the next state change and handles it then. */
+  postpone<F extends Source<S>, V extends Source<E>>(
+    from: OneOrMany<F> & MustBeNew<Pair<F, V> | FinalPair<F>, H>,
+    event: OneOrMany<V>,
+  ): Machine<S, E, K, H | Pair<F, V>, T, I, R>
+
+  /** A transition taken by itself as soon as its guard holds; checked in declaration order after every decision. */
+  always<F extends Source<S>, To extends Target<S | Stop>>(
+    from: OneOrMany<F> & MustBeNew<FinalPair<F>, H>,
+    guard: (context: Omit<DecisionContext<F["Type"], E | undefined, E, K>, "effects" | "self">) => boolean,
+    to: To & MustCarry<F["Type"], unknown, To["Type"]>,
+  ): Machine<S, E, K, H | `${F["tag"]} × (always)`, T | `${F["tag"]} × (always) → ${To["tag"]}`, I, R>
+  always<F extends Source<S>, To extends Target<S | Stop>>(
+    from: OneOrMany<F> & MustBeNew<FinalPair<F>, H>,
+    guard: (context: Omit<DecisionContext<F["Type"], E | undefined, E, K>, "effects" | "self">) => boolean,
+    to: OneOrMany<To>,
+    decide: (context: DecisionContext<F["Type"], E | undefined, E, K>) => To["Type"],
+  ): Machine<S, E, K, H | `${F["tag"]} × (always)`, T | `${F["tag"]} × (always) → ${To["tag"]}`, I, R>
+
+  /** What happens when a state has lasted, or been idle, for a while. */
+  timeout<
+    F extends Source<S>,
+    To extends Target<S | Stay | Stop>,
+    const N extends string = "timeout",
+    O extends true | undefined = undefined,
+  >(
+    from: OneOrMany<F> & MustFit<`${F["tag"]} × (${N})`, FinalPair<F>, H, O>,
+    after: Duration.Input | ((state: F["Type"]) => Duration.Input),
+    to: OneOrMany<To>,
+    decide: (context: DecisionContext<F["Type"], undefined, E, K>) => To["Type"] | Refuse,
+    options?: TimeoutOptions<N, O>,
+  ): Machine<S, E, K, H | `${F["tag"]} × (${N})`, Kept<T, `${F["tag"]} × (${N})`, O> | `${F["tag"]} × (${N}) → ${To["tag"]}`, I, R>
+  timeout<
+    F extends Source<S>,
+    To extends Target<S | Stay | Stop>,
+    const N extends string = "timeout",
+    O extends true | undefined = undefined,
+  >(
+    from: OneOrMany<F> & MustFit<`${F["tag"]} × (${N})`, FinalPair<F>, H, O>,
+    after: Duration.Input | ((state: F["Type"]) => Duration.Input),
+    to: To & MustCarry<F["Type"], unknown, To["Type"]>,
+    options?: TimeoutOptions<N, O>,
+  ): Machine<S, E, K, H | `${F["tag"]} × (${N})`, Kept<T, `${F["tag"]} × (${N})`, O> | `${F["tag"]} × (${N}) → ${To["tag"]}`, I, R>
+
+  /** Runs on entering. What it requests is stored with the transition; an Effect it returns runs after it. */
+  enter<F extends Source<S>, R2 = never>(
+    state: OneOrMany<F>,
+    hook: (context: HookContext<F["Type"], S, E, K>) => void | Effect.Effect<unknown, unknown, R2>,
+  ): Machine<S, E, K, H, T, I, R | R2>
+  /** Runs on leaving, under the same rules as `enter`. */
+  exit<F extends Source<S>, R2 = never>(
+    state: OneOrMany<F>,
+    hook: (context: HookContext<F["Type"], S, E, K>) => void | Effect.Effect<unknown, unknown, R2>,
+  ): Machine<S, E, K, H, T, I, R | R2>
+
+  /** Work that runs while the state lasts and is interrupted when it is left. If it fails, the actor fails. */
+  spawn<F extends Source<S>, R2 = never>(
+    state: OneOrMany<F>,
+    work: (context: WorkContext<F["Type"], E, K>) => Effect.Effect<unknown, unknown, R2>,
+  ): Machine<S, E, K, H, T, I, R | R2>
+  /** Like `spawn`, with an event for either way it can end. */
+  task<F extends Source<S>, A, X, R2 = never>(
+    state: OneOrMany<F>,
+    work: (context: WorkContext<F["Type"], E, K>) => Effect.Effect<A, X, R2>,
+    outcomes: TaskOutcomes<A, X, F["Type"], E>,
+  ): Machine<S, E, K, H, T, I, R | R2>
+  /** Work that runs as long as the actor does. */
+  background<R2 = never>(
+    work: (context: Omit<WorkContext<S, E, K>, "state">) => Effect.Effect<unknown, unknown, R2>,
+  ): Machine<S, E, K, H, T, I, R | R2>
+
+  /** States in which an instance has reached its end. */
+  final<F extends Source<S>>(
+    ...states: ReadonlyArray<F> & MustBeNew<Extract<H, `${F["tag"]} × ${string}`>, H>
+  ): Machine<S, E, K, H | FinalPair<F>, T, I, R>
+
+  /** Declares that every event is handled by some state; the compiler names those that are not. */
+  total(
+    this: [Exclude<TagOf<E>, HandledTags<H>>] extends [never]
+      ? Machine<S, E, K, H, T, I, R>
+      : { readonly "events no state handles": Exclude<TagOf<E>, HandledTags<H>> },
+  ): Machine<S, E, K, H, T, I, R>
+
+  /** How a durable engine keeps instances. In memory it has no effect. */
+  persist(options: Persistence<TagOf<S>>): Machine<S, E, K, H, T, I, R>
+
+  /** How requested effects are carried out, and which events follow from their results. Said again, it adds to what was said. */
+  commands(settings: CommandSettings<K["runs"], E>): Machine<S, E, K, H, T, I, R>
+
+  /** Fills the slots. */
+  build<const B extends K["handlers"]>(handlers: B & NoOthers<B, K["handlers"]>): Machine<S, E, Built<K>, H, T, I, R | HandlerServices<B>>
+}
+
+/** The slots of a machine once `build` has filled them. */
+export interface Built<K extends SlotTypes> extends SlotTypes {
+  readonly guards: K["guards"]
+  readonly requests: K["requests"]
+  readonly runs: K["runs"]
+  readonly handlers: K["handlers"]
+  readonly left: never
+}

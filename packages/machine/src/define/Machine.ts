@@ -1,0 +1,161 @@
+/**
+ * A machine is one typed definition that decides, runs, is tested and drawn.
+ *
+ * ```ts
+ * const Door = Machine.make({ name: "door", state: S, event: E, initial: S.Closed() })
+ *   .on(S.Closed, E.Open, S.Opened)
+ *   .on(S.Opened, E.Close, S.Closed)
+ * const decision = Machine.decide(Door, S.Closed(), E.Open())
+ * ```
+ */
+import type * as Duration from "effect/Duration"
+import type * as Schedule from "effect/Schedule"
+import * as Decide from "../decide/Decide.ts"
+import type { Beginning, Decision, NotBegun } from "../decide/Decision.ts"
+import { isOwnEvent, type TimeoutEvent } from "../decide/Timeout.ts"
+import type { EffectHandlers, Effects, GuardHandlers, Guards } from "../effects/Slot.ts"
+import { DefinitionError, InvalidEvent } from "../MachineError.ts"
+import type { UntypedUnion } from "../schema/Union.ts"
+import { valueCheck } from "../schema/ValueCheck.ts"
+import type { UntypedVariant } from "../schema/Variant.ts"
+import { Builder } from "./Builder.ts"
+import type { Compiled } from "./Compile.ts"
+import type { Declarations, Tagged } from "./Declarations.ts"
+import type { Definition, Machine, SlotTypes } from "./Definition.ts"
+
+export type { Built, DecisionContext, Definition, HookContext, Machine, SlotTypes, WorkContext } from "./Definition.ts"
+export type { EventOf, EventsIn, InputOf, ServicesOf, StateOf, TargetOf, ValidTransition } from "./MachineQuestion.ts"
+
+/** The slots of a machine as `make` was told of them. */
+export interface SlotsOf<G, F, S, E> extends SlotTypes {
+  readonly guards: Guards<G>["~calls"]
+  readonly requests: Effects<F>["~requests"]
+  readonly runs: Effects<F>["~runs"]
+  readonly handlers: GuardHandlers<G, S, E> & EffectHandlers<F, S, E>
+  readonly left: `guard ${keyof G & string}` | `effect ${keyof F & string}`
+}
+
+/** Begins a definition. */
+export const make = <S extends Tagged, E extends Tagged, I = void, G = Record<never, never>, F = Record<never, never>>(options: {
+  readonly name: string
+  /** Counts up when stored instances need upcasting to be read. */
+  readonly version?: number
+  readonly state: { readonly Type: S }
+  readonly event: { readonly Type: E }
+  readonly guards?: Guards<G>
+  readonly effects?: Effects<F>
+  /** The first state, or how to make it from what an instance is created with. */
+  readonly initial: NoInfer<S> | ((input: I) => NoInfer<S>)
+  /** How long an effectful decision, `enter` or `exit` may take. What cannot be interrupted then goes on by itself, unheard. */
+  readonly processingTimeout?: Duration.Input
+  /** How often and how soon an actor whose work failed is restarted. Without it the actor ends. */
+  readonly supervision?: Schedule.Schedule<unknown, unknown>
+}): Machine<S, E, SlotsOf<G, F, S, E>, never, never, I, never> => {
+  const declarations: Declarations = {
+    name: options.name,
+    version: options.version ?? 1,
+    state: options.state as unknown as UntypedUnion,
+    event: options.event as unknown as UntypedUnion,
+    initial: options.initial as Declarations["initial"],
+    guardSlots: (options.guards?.slots ?? {}) as Declarations["guardSlots"],
+    effectSlots: (options.effects?.slots ?? {}) as Declarations["effectSlots"],
+    handlers: undefined,
+    processingTimeout: options.processingTimeout,
+    supervision: options.supervision,
+    transitions: new Map(),
+    fallbacks: new Map(),
+    timeouts: new Map(),
+    always: [],
+    hooks: [],
+    works: [],
+    backgrounds: [],
+    finals: new Set(),
+    persistence: undefined,
+    count: 0,
+  }
+  checkMake(declarations)
+  return new Builder(declarations) as never
+}
+
+/** A machine that another notation was compiled to. Whoever declares it so has checked what `make` and the builder check. */
+export const fromDeclarations = (declarations: Declarations): Definition<unknown, unknown, never, unknown> =>
+  new Builder(declarations) as never
+
+const checkMake = ({ name, state, event, initial, guardSlots, effectSlots }: Declarations) => {
+  const fail = (problem: string, nextStep: string) => {
+    throw new DefinitionError({ machine: String(name), problem, nextStep })
+  }
+  if (typeof name !== "string" || name === "") fail("a machine needs a name", 'pass { name: "order", ... }')
+  if (state?.$tags === undefined) fail("its states are missing", "make them with State({ ... })")
+  if (event?.$tags === undefined) fail("its events are missing", "make them with Event({ ... })")
+  if (typeof initial !== "function" && !state.$variants.has(initial?._tag)) {
+    fail("its initial state is none of its states", `use one of ${state.$tags.join(", ")}, or a function that returns one`)
+  }
+  const problem = typeof initial === "function" ? undefined : valueCheck(state.$variants.get(initial._tag) as UntypedVariant)(initial)
+  if (problem !== undefined) fail(`its initial state does not fit its schema: ${problem}`, "give it fields that do")
+  const both = Object.keys(guardSlots).filter((slot) => Object.hasOwn(effectSlots, slot))
+  if (both.length > 0) fail(`${both.join(", ")} is both a guard and an effect`, "rename one of them")
+}
+
+/** Deciding asks guards but only requests effects, so effect slots may be open. */
+export type EffectSlotsLeft = `effect ${string}`
+
+/**
+ * What an event means in a state. Nothing happens and nothing is thrown: refusals and failures are decisions too.
+ * `at` is the time the event was accepted at, for decisions that look at it.
+ */
+export const decide: <S, E, I, R>(
+  machine: Definition<S, E, I, R, EffectSlotsLeft>,
+  state: NoInfer<S>,
+  event: NoInfer<E> | TimeoutEvent,
+  at?: number,
+) => Decision<S, E | TimeoutEvent> = (machine, state, event, at = 0) =>
+  Decide.decide(compiledOf(machine), state as Tagged, event as Tagged, at) as never
+
+/**
+ * Decides again on an event that was accepted earlier: no hook runs, and guard slots give the answers they gave then
+ * (`Taken.guardAnswers`).
+ */
+export const replay: <S, E, I, R>(
+  machine: Definition<S, E, I, R, EffectSlotsLeft>,
+  state: NoInfer<S>,
+  event: NoInfer<E> | TimeoutEvent,
+  at: number,
+  guardAnswers?: ReadonlyArray<boolean>,
+) => Decision<S, E | TimeoutEvent> = (machine, state, event, at, guardAnswers = []) =>
+  Decide.replay(compiledOf(machine), state as Tagged, event as Tagged, at, guardAnswers) as never
+
+/** The first state of an instance, with what entering it requests. It takes the machine's input, or a state. */
+export const begin: <S, E, I, R>(machine: Definition<S, E, I, R>, input: NoInfer<I | S>, at?: number) => Beginning<S, E> | NotBegun<S, E> =
+  (machine, input, at = 0) => {
+    const compiled = compiledOf(machine)
+    return Decide.begin(compiled, initialState(compiled, input), at) as never
+  }
+
+/** What is wrong with a value that was sent as an event, or nothing. */
+export const checkEvent = (machine: Definition<unknown, unknown, never, unknown, string>, event: unknown): InvalidEvent | undefined =>
+  eventProblem(compiledOf(machine), event)
+
+/** The tables behind a definition. */
+export const compiledOf = (machine: unknown): Compiled => (machine as Builder).compiled
+
+export const initialState = (compiled: Compiled, input: unknown): Tagged => {
+  const { initial } = compiled.declarations
+  const isState = typeof input === "object" && input !== null && compiled.nodes.has((input as Tagged)._tag)
+  return isState ? (input as Tagged) : typeof initial === "function" ? initial(input) : initial
+}
+
+export const eventProblem = (compiled: Compiled, event: unknown): InvalidEvent | undefined => {
+  const tag = (event as Tagged | undefined | null)?._tag
+  const check = compiled.events.get(tag as string)
+  if (check !== undefined) {
+    const problem = check(event as object)
+    return problem === undefined ? undefined : new InvalidEvent({ machine: compiled.name, event: String(tag), problem })
+  }
+  const label = typeof tag === "string" ? tag : typeof event === "object" ? "a value without _tag" : typeof event
+  return new InvalidEvent({
+    machine: compiled.name,
+    event: label,
+    problem: `the events are ${[...compiled.events.keys()].filter((tag) => !isOwnEvent(tag)).join(", ") || "none"}`,
+  })
+}

@@ -1,0 +1,47 @@
+/** What can be asked of the type of a machine. */
+import type { TagOf } from "../schema/Union.ts"
+
+/** The states of a machine. */
+export type StateOf<M> = M extends { readonly "~types": { readonly state: infer S } } ? S : never
+/** The events of a machine. */
+export type EventOf<M> = M extends { readonly "~types": { readonly event: infer E } } ? E : never
+/** What an instance is created from. */
+export type InputOf<M> = M extends { readonly "~types": { readonly input: (input: infer I) => void } } ? I : never
+/** The services a machine's work needs. */
+export type ServicesOf<M> = M extends { readonly "~types": { readonly services: infer R } } ? R : never
+
+type Specific<T, S extends string, E extends string> = T extends `${S} × ${E} → ${infer To}` ? To : never
+
+type Resolved<To, S> = To extends "(stay)" ? S : To extends "(stop)" ? never : To
+
+interface Known {
+  readonly "~edges": string
+  readonly "~handled": string
+}
+
+/** A fallback holds where the state says nothing of the event itself, and is not final. */
+type HasFallback<M extends Known, S extends string, E extends string> = [Extract<M["~handled"], `${S} × ${E}` | `${S} × (final)`>] extends [
+  never,
+]
+  ? true
+  : false
+
+type TargetTag<M extends Known, S extends string, E extends string> =
+  | Specific<M["~edges"], S, E>
+  | (HasFallback<M, S, E> extends true ? Specific<M["~edges"], "*", E> : never)
+
+/** The tags of the states that event `E` can lead to from state `S`; `never` where it is not handled. */
+export type TargetOf<M extends Known, S extends TagOf<StateOf<M>>, E extends TagOf<EventOf<M>>> = Resolved<TargetTag<M, S, E>, S>
+
+/** Whether an event can be taken in a state: `true` or `false`, for use in signatures. */
+export type ValidTransition<M extends Known, S extends TagOf<StateOf<M>>, E extends TagOf<EventOf<M>>> = [TargetTag<M, S, E>] extends [
+  never,
+]
+  ? false
+  : true
+
+/** The events a state handles. */
+export type EventsIn<M extends { readonly "~edges": string }, S extends TagOf<StateOf<M>>> = Extract<
+  EventOf<M>,
+  { readonly _tag: M["~edges"] extends infer T ? (T extends `${S | "*"} × ${infer E} → ${string}` ? E : never) : never }
+>

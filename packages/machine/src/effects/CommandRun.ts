@@ -1,0 +1,64 @@
+/** Carries out requested effects in memory. They go on when the state, or even the actor, is left. */
+import * as Effect from "effect/Effect"
+import * as Random from "effect/Random"
+import type { ActorPort } from "../actor/ActorPort.ts"
+import { actionFailed, inspect, report } from "../actor/ActorReport.ts"
+import { selfOf } from "../actor/SelfOf.ts"
+import type { Request } from "../decide/Decision.ts"
+import { eventOf } from "./CommandEvent.ts"
+import { type CommandOutcome, failed, outcomeOf, retryDelay } from "./CommandOutcome.ts"
+import * as RetryPolicy from "./RetryPolicy.ts"
+import { asEffect } from "./SlotCalls.ts"
+
+export const execute = (actor: ActorPort, { slot, parameters }: Request, key: string, ended: () => void) => {
+  const { declarations } = actor.compiled
+  const context = { id: actor.id, state: actor.currentState, self: selfOf(actor, undefined), key }
+  inspect(actor, () => ({ _tag: "CommandStarted", slot }))
+  let attempts = 1
+  const run = Effect.suspend(() => asEffect(actor.machine, slot, declarations.handlers?.[slot]?.(parameters, context)))
+  const command = actor.environment.run(
+    attempted(actor, slot, run, (count) => {
+      attempts = count
+    }),
+  )
+  actor.host.track(command)
+  command.addObserver((exit) => {
+    let outcome = exit._tag === "Success" ? exit.value : outcomeOf(exit, undefined)
+    try {
+      const event = eventOf(declarations, { slot, id: actor.id, key, parameters, attempts }, outcome)
+      if (event !== undefined) actor.sendInternal(event, undefined, undefined)
+    } catch (cause) {
+      outcome = failed(cause, false)
+    }
+    const error = outcome._tag === "Failed" ? actionFailed(actor, "effect", told(slot, outcome), undefined) : undefined
+    if (error !== undefined) report(actor, error)
+    inspect(actor, () => ({ _tag: "CommandEnded", slot, error }))
+    ended()
+  })
+}
+
+const told = (slot: string, { problem, error }: { readonly problem: string; readonly error: unknown }): Error =>
+  new Error(`${slot}: ${problem}`, { cause: error })
+
+/** Once, unless the machine says how often. */
+const attempted = (
+  actor: ActorPort,
+  slot: string,
+  run: Effect.Effect<unknown, unknown, unknown>,
+  tried: (attempts: number) => void,
+): Effect.Effect<CommandOutcome, never, unknown> =>
+  Effect.gen(function* () {
+    const { commands, effectSlots } = actor.compiled.declarations
+    const { timeout, retry = RetryPolicy.none, ...settings } = commands?.[slot] ?? {}
+    const limited = timeout === undefined ? run : Effect.timeoutOrElse(run, { duration: timeout, orElse: () => Effect.die(timedOut) })
+    for (let attempts = 1; ; attempts++) {
+      tried(attempts)
+      const outcome = outcomeOf(yield* Effect.exit(limited), effectSlots[slot])
+      if (outcome._tag !== "Failed") return outcome
+      const delay = retryDelay(outcome, settings, effectSlots[slot], retry, attempts, yield* Random.next)
+      if (delay === undefined) return outcome
+      yield* Effect.sleep(delay)
+    }
+  })
+
+const timedOut = new Error("it took longer than its time-out allows")

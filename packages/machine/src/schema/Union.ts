@@ -1,0 +1,182 @@
+/**
+ * The tagged unions behind `State` and `Event`: variants, groups of variants, and what holds for all of them.
+ */
+import * as Schema from "effect/Schema"
+import { DefinitionError } from "../MachineError.ts"
+import {
+  checkName,
+  type Fields,
+  type Group,
+  makeVariant,
+  type UntypedGroup,
+  type UntypedVariant,
+  type Value,
+  type Variant,
+} from "./Variant.ts"
+
+/** Variants by name, some of them gathered in groups. */
+export interface Definitions {
+  readonly [name: string]: Fields | GroupDefinition<Definitions> | ReplyDefinition<Fields, unknown>
+}
+
+/** What `State.group` and `Event.group` return. */
+export class GroupDefinition<out D> {
+  readonly "~group": D
+  constructor(members: D) {
+    this["~group"] = members
+  }
+}
+
+/** What `Event.reply` returns. */
+export class ReplyDefinition<out F, out A> {
+  readonly "~fields": F
+  readonly "~reply": Schema.Schema<A>
+  constructor(fields: F, reply: Schema.Schema<A>) {
+    this["~fields"] = fields
+    this["~reply"] = reply
+  }
+}
+
+/** Marks the type of an event that expects an answer of type `A`. Only types know of it. */
+export interface Answered<out A> {
+  readonly "~answer"?: () => A
+}
+
+type LeafOf<K, X> = K extends string
+  ? X extends ReplyDefinition<infer F extends Fields, infer A>
+    ? Variant<K, F, Value<K, F> & Answered<A>>
+    : X extends Fields
+      ? Variant<K, X>
+      : never
+  : never
+
+type ValueOf<K, X> = K extends string
+  ? X extends GroupDefinition<infer D>
+    ? UnionOf<D>
+    : X extends ReplyDefinition<infer F extends Fields, infer A>
+      ? Value<K, F> & Answered<A>
+      : X extends Fields
+        ? Value<K, X>
+        : never
+  : never
+
+/** The union of all values of all variants, nested ones too. */
+export type UnionOf<D> = { [K in keyof D]: ValueOf<K, D[K]> }[keyof D]
+
+type GroupsOf<D> = { [K in keyof D]: D[K] extends GroupDefinition<infer X> ? X : never }[keyof D]
+
+type Flat<D> = {
+  readonly [K in keyof D]: D[K] extends GroupDefinition<infer X> ? Group<UnionOf<X>, TagOf<UnionOf<X>>> & Flat<X> : LeafOf<K, D[K]>
+}
+
+type Intersection<U> = (U extends unknown ? (value: U) => void : never) extends (value: infer I) => void ? I : never
+
+/** Every variant and every group under its own name, whatever it is nested in. */
+export type Members<D> = Flat<D> & ([GroupsOf<D>] extends [never] ? unknown : Intersection<NestedMembers<GroupsOf<D>>>)
+
+type NestedMembers<D> = D extends unknown ? Members<D> : never
+
+export type TagOf<T> = T extends { readonly _tag: infer Tag extends string } ? Tag : never
+
+type Cases<T extends { readonly _tag: string }> = {
+  readonly [Tag in T["_tag"]]: (value: Extract<T, { readonly _tag: Tag }>) => unknown
+}
+
+type Returned<C> = C[keyof C] extends (value: never) => infer A ? A : never
+
+type Names<D> = TagOf<UnionOf<D>> | { [K in keyof D]: D[K] extends GroupDefinition<infer X> ? K | Names<X> : never }[keyof D]
+
+type Named<D, N> = N extends keyof D ? ValueOf<N, D[N]> : GroupsOf<D> extends infer X ? (X extends unknown ? Named<X, N> : never) : never
+
+/** What every union offers beside its variants. */
+export interface Union<D, T extends { readonly _tag: string } = Extract<UnionOf<D>, { readonly _tag: string }>> {
+  /** The type of the values; there is nothing at run time. */
+  readonly Type: T
+  readonly $schema: Schema.Codec<T, unknown>
+  readonly $tags: ReadonlyArray<T["_tag"]>
+  /** Calls the case of the value's tag. With the cases alone it returns that function. */
+  readonly $match: {
+    <C extends Cases<T>>(cases: C): (value: T) => Returned<C>
+    <C extends Cases<T>>(value: T, cases: C): Returned<C>
+  }
+  /** Whether a value is of a variant, or of any variant in a group. */
+  readonly $is: <N extends Names<D> & string>(name: N) => (value: unknown) => value is Named<D, N>
+}
+
+/** The run-time side of a union. */
+export interface UntypedUnion {
+  readonly $schema: Schema.Codec<{ readonly _tag: string }, unknown>
+  readonly $tags: ReadonlyArray<string>
+  readonly $variants: ReadonlyMap<string, UntypedVariant>
+  /** All groups, an outer one before those inside it. */
+  readonly $groups: ReadonlyMap<string, UntypedGroup>
+}
+
+/** Makes a union from its definitions. */
+export const makeUnion = (definitions: Definitions): UntypedUnion => {
+  const variants = new Map<string, UntypedVariant>()
+  const groups = new Map<string, UntypedGroup>()
+  const members: Record<string, unknown> = {}
+
+  const add = (name: string, member: unknown) => {
+    if (Object.hasOwn(members, name)) {
+      throw new DefinitionError({
+        problem: `the name ${name} is declared twice`,
+        nextStep: "give each state, event and group a name of its own, also across groups",
+      })
+    }
+    members[name] = member
+  }
+
+  const addAll = (definitions: Definitions): Array<string> =>
+    Object.entries(definitions).flatMap(([name, definition]) => {
+      if (definition instanceof GroupDefinition) {
+        checkName(name)
+        const group: Record<string, unknown> = {}
+        add(name, group)
+        groups.set(name, undefined as never) // keeps an outer group before its inner ones
+        const inside = definition["~group"]
+        const tags = addAll(inside)
+        const names = Object.keys(inside)
+        for (const inner of names) group[inner] = members[inner]
+        Object.assign(group, { group: name, tag: tags.join(" | "), tags, members: names, is: isOneOf(new Set(tags)) })
+        groups.set(name, group as unknown as UntypedGroup)
+        return tags
+      }
+      const variant =
+        definition instanceof ReplyDefinition
+          ? makeVariant(name, definition["~fields"], definition["~reply"])
+          : makeVariant(name, definition)
+      add(name, variant)
+      variants.set(name, variant)
+      return [name]
+    })
+
+  const tags = addAll(definitions)
+  const schema = Schema.Union([...variants.values()].map((variant) => variant.schema))
+
+  const $match = (
+    ...args: [Record<string, (value: unknown) => unknown>] | [{ readonly _tag: string }, Record<string, (value: unknown) => unknown>]
+  ) => {
+    const run = (value: { readonly _tag: string }, cases: Record<string, (value: unknown) => unknown>) => {
+      const matched = cases[value._tag]
+      if (matched === undefined) throw new DefinitionError({ problem: `no case matches ${value._tag}`, nextStep: "add it" })
+      return matched(value)
+    }
+    return args.length === 1 ? (value: { readonly _tag: string }) => run(value, args[0]) : run(args[0], args[1])
+  }
+  const $is = (name: string) => {
+    const named = groups.get(name) ?? variants.get(name)
+    if (named === undefined)
+      throw new DefinitionError({
+        problem: `${name} names no variant and no group`,
+        nextStep: `use one of ${Object.keys(members).join(", ")}`,
+      })
+    return isOneOf(new Set(named.tags))
+  }
+
+  return Object.assign(members, { $schema: schema, $tags: tags, $variants: variants, $groups: groups, $match, $is }) as never
+}
+
+const isOneOf = (tags: ReadonlySet<string>) => (value: unknown) =>
+  typeof value === "object" && value !== null && "_tag" in value && tags.has(value._tag as string)

@@ -1,0 +1,133 @@
+/**
+ * A live actor for a test, under the test clock. Effect slots that the test does not care about are recorded
+ * instead of run.
+ *
+ * ```ts
+ * const order = yield* createTestHarness(Order, { orderId: "7", total: 42 }, { guards: { inStock: () => true } })
+ * yield* order.send(E.RequestPayment())
+ * yield* order.advance("30 minutes")
+ * yield* order.expectState("Cancelled")
+ * expect(order.path).toEqual(["Pending", "Awaiting", "Cancelled"])
+ * ```
+ */
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import type * as Scope from "effect/Scope"
+import * as TestClock from "effect/testing/TestClock"
+import type { Actor } from "../src/actor/Actor.ts"
+import { ActorSystem } from "../src/actor/ActorSystem.ts"
+import type { SpawnError } from "../src/actor/Self.ts"
+import type { Trace } from "../src/actor/Trace.ts"
+import type { Request } from "../src/decide/Decision.ts"
+import type { EventOf, ServicesOf, StateOf } from "../src/define/MachineQuestion.ts"
+import type { HandlerServices } from "../src/effects/Slot.ts"
+import type { SendError } from "../src/MachineError.ts"
+import { Recording } from "./Recording.ts"
+import type { AnyMachine, EffectStubs, GuardStubs, StartOf, StateTag } from "./Subject.ts"
+
+export interface HarnessOptions<M> {
+  readonly id?: string
+  /** Answers of guard slots, for machines that are not built or to answer otherwise than they would. */
+  readonly guards?: GuardStubs<M>
+}
+
+export interface HarnessEffects<F> {
+  /**
+   * Effects to run. Of the others, built ones run as they are built. The rest only leave a record: as a command
+   * they succeed at once, as work of a state they last until it is left.
+   */
+  readonly effects: F
+}
+
+export interface TestHarness<S, E, Tag extends string> {
+  /** Sends an event. Returns once it is handled, or once it waits: postponed, or for the clock. */
+  send(event: E): Effect.Effect<void, SendError>
+  /** Lets time pass, and everything run that is due by then. */
+  advance(duration: Duration.Input): Effect.Effect<void>
+  /** The state, if it is of this tag; dies with what happened so far if not. */
+  expectState<T extends Tag>(tag: T): Effect.Effect<Extract<S, { readonly _tag: T }>>
+  readonly state: S
+  /** The tags of the states visited, in order. */
+  readonly path: ReadonlyArray<Tag>
+  /** The commands that were started, in order. */
+  readonly requests: ReadonlyArray<Request>
+  /** The effects that work of states ran, in order. */
+  readonly runs: ReadonlyArray<Request>
+  /** Everything that was refused or failed, in order. */
+  readonly errors: ReadonlyArray<SendError>
+  readonly trace: Trace
+  readonly actor: Actor<S, E>
+}
+
+type HarnessOf<M> = TestHarness<StateOf<M>, EventOf<M>, StateTag<M>>
+
+/** Starts a machine for a test. It ends with the scope. */
+export const createTestHarness: {
+  <M extends AnyMachine, const F extends EffectStubs<M>>(
+    machine: M,
+    start: StartOf<M>,
+    options: HarnessOptions<M> & HarnessEffects<F>,
+  ): Effect.Effect<HarnessOf<M>, SpawnError, ServicesOf<M> | HandlerServices<F> | Scope.Scope>
+  <M extends AnyMachine>(
+    machine: M,
+    start: StartOf<M>,
+    options?: HarnessOptions<M>,
+  ): Effect.Effect<HarnessOf<M>, SpawnError, ServicesOf<M> | Scope.Scope>
+} = <M extends AnyMachine>(machine: M, start: StartOf<M>, options: HarnessOptions<M> & Partial<HarnessEffects<object>> = {}) =>
+  Effect.gen(function* () {
+    const id = options.id ?? machine.name
+    const system = yield* ActorSystem.make
+    const recording = new Recording(machine, id, options.guards, options.effects)
+    system.inspectUnsafe((inspection) => recording.inspected(inspection))
+    const actor = (yield* system.spawn(id, recording.machine as never, start as never)) as Actor<StateOf<M>, EventOf<M>>
+    recording.began(actor.snapshotUnsafe())
+    yield* settle
+    return harness<M>(machine.name, actor, recording)
+  }) as never
+
+const harness = <M>(name: string, actor: Actor<StateOf<M>, EventOf<M>>, recording: Recording): HarnessOf<M> => ({
+  send: (event) =>
+    Effect.gen(function* () {
+      // Detached: a postponed event outlives the send, and what becomes of it is told of in `errors`.
+      const sending = yield* Effect.forkDetach(
+        Effect.tapError(actor.send(event), (error) => Effect.sync(() => recording.failed(error))),
+        { startImmediately: true },
+      )
+      yield* settle
+      const exit = sending.pollUnsafe()
+      if (exit !== undefined) yield* exit
+    }),
+  advance: (duration) => Effect.andThen(TestClock.adjust(duration), settle),
+  expectState: (tag) =>
+    Effect.suspend(() => {
+      const state = actor.snapshotUnsafe().state as { readonly _tag: string }
+      if (state._tag === tag) return Effect.succeed(state as never)
+      const errors = recording.errors.map((error) => `  ${error.message}`)
+      return Effect.die(
+        new Error([`${name} is in ${state._tag}, not in ${tag}`, `  path: ${recording.path.join(" → ")}`, ...errors].join("\n")),
+      )
+    }),
+  get state() {
+    return actor.snapshotUnsafe().state
+  },
+  get path() {
+    return recording.path as ReadonlyArray<string> as ReadonlyArray<never>
+  },
+  get requests() {
+    return [...recording.requests]
+  },
+  get runs() {
+    return [...recording.runs]
+  },
+  get errors() {
+    return [...recording.errors]
+  },
+  get trace() {
+    return recording.trace
+  },
+  actor,
+})
+
+/** Lets fibers that have something to do go on. Twice as many turns as hooks, work and commands take in a chain. */
+const settle = Effect.replicateEffect(Effect.flatMap(Effect.forkChild(Effect.yieldNow), Fiber.await), 8, { discard: true })

@@ -1,0 +1,47 @@
+/** What a machine's declarations say about where one can get, whatever its decisions make of them. */
+
+import { eventLabel, timeoutEvent } from "../src/decide/Timeout.ts"
+import type { Compiled, Transition } from "../src/define/Compile.ts"
+
+export interface DeclaredEdge {
+  readonly from: string
+  /** The event's tag, `(name)` for a timeout, `(always)` for an automatic transition. */
+  readonly event: string
+  readonly transition: Transition
+  readonly kind: "event" | "timeout" | "always"
+}
+
+/** Everything that can happen in a state. */
+export const edgesFrom = (compiled: Compiled, from: string): ReadonlyArray<DeclaredEdge> => {
+  const node = compiled.nodes.get(from)
+  if (node === undefined) return []
+  return [
+    ...[...node.on].map(([event, transition]) => ({ from, event, transition, kind: "event" as const })),
+    ...[...node.timeouts].map(([name, transition]) => ({
+      from,
+      event: eventLabel(timeoutEvent(name)),
+      transition,
+      kind: "timeout" as const,
+    })),
+    ...node.always.map((transition) => ({ from, event: "(always)", transition, kind: "always" as const })),
+  ]
+}
+
+export interface Hop {
+  readonly event: string
+  readonly to: string
+}
+
+/** The shortest ways from some states to every state they can reach. The states themselves need no hop. */
+export const declaredWays = (compiled: Compiled, from: Iterable<string>): ReadonlyMap<string, ReadonlyArray<Hop>> => {
+  const ways = new Map<string, ReadonlyArray<Hop>>([...from].map((tag) => [tag, []]))
+  // A map goes on to what is added while it is iterated, in the order it was added: breadth first.
+  for (const [tag, way] of ways) {
+    for (const { event, transition } of edgesFrom(compiled, tag)) {
+      for (const to of transition.targets.keys()) {
+        if (!ways.has(to)) ways.set(to, [...way, { event, to }])
+      }
+    }
+  }
+  return ways
+}

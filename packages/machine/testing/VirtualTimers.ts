@@ -1,0 +1,42 @@
+/** The timeouts of the current state, on a clock that only a test moves. */
+import type { Node } from "../src/define/Compile.ts"
+import type { Tagged } from "../src/define/Declarations.ts"
+
+interface Timer {
+  readonly name: string
+  readonly deadline: number
+}
+
+export class VirtualTimers {
+  /** In the order they were armed: of two that are due at the same time, the earlier armed fires first. */
+  #timers: ReadonlyArray<Timer> = []
+
+  /** A state was entered: its timers begin, all others end. */
+  enter(node: Node, state: Tagged, now: number) {
+    this.#timers = [...node.timeouts.values()].map(({ name, millis }) => ({ name, deadline: now + Math.max(0, millis(state)) }))
+  }
+
+  /** An event was handled without leaving the state: idle timers begin anew. */
+  stay(node: Node, state: Tagged, now: number) {
+    if (!node.hasIdleTimeout) return
+    const idle = [...node.timeouts.values()].filter((timeout) => timeout.idle)
+    this.#timers = [
+      ...this.#timers.filter((timer) => !idle.some((timeout) => timeout.name === timer.name)),
+      ...idle.map(({ name, millis }) => ({ name, deadline: now + Math.max(0, millis(state)) })),
+    ]
+  }
+
+  clear() {
+    this.#timers = []
+  }
+
+  /** Takes out the timer that is due first, if one is due by then. */
+  takeDue(until: number): Timer | undefined {
+    let due: Timer | undefined
+    for (const timer of this.#timers) {
+      if (timer.deadline <= until && (due === undefined || timer.deadline < due.deadline)) due = timer
+    }
+    if (due !== undefined) this.#timers = this.#timers.filter((timer) => timer !== due)
+    return due
+  }
+}
