@@ -12,20 +12,22 @@ import { memoryJournal } from "./memory/MemoryJournal.ts"
 import { memoryLeases } from "./memory/MemoryLeases.ts"
 import { emptyState } from "./memory/MemoryState.ts"
 import { memoryTimers } from "./memory/MemoryTimers.ts"
+import { LoopHealth } from "./runtime/BackgroundLoop.ts"
 import { Commands } from "./store/Commands.ts"
 import { Journal } from "./store/Journal.ts"
 import { Leases } from "./store/Leases.ts"
 import { Timers } from "./store/Timers.ts"
 
 /** A store that lives as long as somebody holds it: give the same one to several engines to test a restart. */
-export const make: Effect.Effect<Context.Context<Journal | Timers | Leases | Commands>> = Effect.sync(() => {
+export const make: Effect.Effect<Context.Context<Journal | Timers | Leases | Commands | LoopHealth>> = Effect.sync(() => {
   const state = emptyState()
   return Context.make(Journal, memoryJournal(state)).pipe(
     Context.add(Timers, memoryTimers(state)),
     Context.add(Leases, memoryLeases(state)),
     Context.add(Commands, memoryCommands(state)),
+    Context.add(LoopHealth, LoopHealth.make()),
   )
 })
 
 /** A store that lives as long as the layer. */
-export const layer: Layer.Layer<Journal | Timers | Leases | Commands> = Layer.effectContext(make)
+export const layer: Layer.Layer<Journal | Timers | Leases | Commands | LoopHealth> = Layer.effectContext(make)

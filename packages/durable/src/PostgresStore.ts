@@ -17,6 +17,7 @@ import { explainPostgres } from "./postgres/opening.ts"
 import { postgresCommands } from "./postgres/PostgresCommands.ts"
 import { readEvents } from "./postgres/readEvents.ts"
 import { makeWriter } from "./postgres/writeCommits.ts"
+import { LoopHealth } from "./runtime/BackgroundLoop.ts"
 import { commitBatch } from "./sql/commitBatch.ts"
 import type { Dialect } from "./sql/Dialect.ts"
 import { sqlJournal } from "./sql/SqlJournal.ts"
@@ -49,7 +50,7 @@ export const layer = ({
   url,
   schema,
   maxConnections = 10,
-}: PostgresOptions): Layer.Layer<Journal | Timers | Leases | Commands | SqlClient | PgClient.PgClient, StoreOpenError> =>
+}: PostgresOptions): Layer.Layer<Journal | Timers | Leases | Commands | LoopHealth | SqlClient | PgClient.PgClient, StoreOpenError> =>
   layerSql(schema === undefined ? {} : { schema }).pipe(
     Layer.provideMerge(
       PgClient.layer({
@@ -67,7 +68,7 @@ export const layerSql = ({
   schema = "detent",
 }: {
   readonly schema?: string
-} = {}): Layer.Layer<Journal | Timers | Leases | Commands, MigrationError | SqlError, SqlClient> =>
+} = {}): Layer.Layer<Journal | Timers | Leases | Commands | LoopHealth, MigrationError | SqlError, SqlClient> =>
   Layer.effectContext(
     Effect.gen(function* () {
       if (!/^[a-z_][a-z0-9_]*$/.test(schema))
@@ -85,7 +86,12 @@ export const layerSql = ({
           const refused = checkCommits([to]).refused.get(0)
           return refused === undefined ? persisting("fork", to)(writer.fork(from, through, to)) : Effect.succeed(refused)
         },
-      }).pipe(Context.add(Timers, sqlTimers(dialect)), Context.add(Leases, sqlLeases(dialect)), Context.add(Commands, commands))
+      }).pipe(
+        Context.add(Timers, sqlTimers(dialect)),
+        Context.add(Leases, sqlLeases(dialect)),
+        Context.add(Commands, commands),
+        Context.add(LoopHealth, LoopHealth.make()),
+      )
     }),
   )
 

@@ -12,6 +12,7 @@ import * as Schedule from "effect/Schedule"
 import type { MigrationError } from "effect/unstable/sql/Migrator"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
+import { LoopHealth } from "./runtime/BackgroundLoop.ts"
 import { commitBatch } from "./sql/commitBatch.ts"
 import type { Dialect } from "./sql/Dialect.ts"
 import { sqlJournal } from "./sql/SqlJournal.ts"
@@ -48,7 +49,7 @@ export interface SqliteOptions {
 export const layer = ({
   filename,
   synchronous = "full",
-}: SqliteOptions): Layer.Layer<Journal | Timers | Leases | Commands | SqlClient | SqliteClient.SqliteClient, StoreOpenError> =>
+}: SqliteOptions): Layer.Layer<Journal | Timers | Leases | Commands | LoopHealth | SqlClient | SqliteClient.SqliteClient, StoreOpenError> =>
   layerSql.pipe(
     // The client would switch to WAL before there is a busy_timeout, and die when another process is starting too.
     Layer.provideMerge(
@@ -59,7 +60,7 @@ export const layer = ({
   )
 
 /** The same in a database that is open already. Made anew wherever it is used: two files in one program are two stores. */
-export const layerSql: Layer.Layer<Journal | Timers | Leases | Commands, MigrationError | SqlError, SqlClient> = Layer.fresh(
+export const layerSql: Layer.Layer<Journal | Timers | Leases | Commands | LoopHealth, MigrationError | SqlError, SqlClient> = Layer.fresh(
   Layer.effectContext(
     Effect.gen(function* () {
       const dialect = sqliteDialect((yield* SqlClient).withoutTransforms())
@@ -76,7 +77,12 @@ export const layerSql: Layer.Layer<Journal | Timers | Leases | Commands, Migrati
           if (refused !== undefined) return Effect.succeed(refused)
           return persisting("fork", to)(transaction(sql, (run) => writeFork(run, keys, from, through, to)))
         },
-      }).pipe(Context.add(Timers, sqlTimers(dialect)), Context.add(Leases, sqlLeases(dialect)), Context.add(Commands, commands))
+      }).pipe(
+        Context.add(Timers, sqlTimers(dialect)),
+        Context.add(Leases, sqlLeases(dialect)),
+        Context.add(Commands, commands),
+        Context.add(LoopHealth, LoopHealth.make()),
+      )
     }),
   ),
 )

@@ -16,6 +16,7 @@ export type { EngineOptions, SweeperOptions } from "./engine/EngineConfig.ts"
 export { defaultLock, fastLock, InstanceLock, type InstanceLockService, type LockConfig, longRunningLock } from "./engine/InstanceLock.ts"
 export type { StartError } from "./engine/InstanceTable.ts"
 export { type Leader, type LeaderConfig, makeLeader } from "./engine/LeaderElection.ts"
+export { Placement, type PlacementService } from "./engine/Placement.ts"
 export type { StartEntry, Started } from "./engine/StartMany.ts"
 export type { Sweep } from "./engine/TimerSweeper.ts"
 export type { HistoryEntry, Instance, InstanceSnapshot, ReadError, SendOptions } from "./Instance.ts"
@@ -25,6 +26,7 @@ export { NewerVersion } from "./instance/NewerVersion.ts"
 export type { Upcaster, Upcasters } from "./instance/Upcasters.ts"
 export * as MemoryStore from "./MemoryStore.ts"
 export { RepairRefused } from "./RepairRefused.ts"
+export { LoopHealth, type LoopHealthService, type LoopOutage } from "./runtime/BackgroundLoop.ts"
 export { SequenceNotReached } from "./SequenceNotReached.ts"
 export {
   type Claim,
@@ -66,6 +68,7 @@ export {
   type InstanceStanding,
   Journal,
   type JournalService,
+  type KeyFilter,
   type LocalJournal,
   type OpenedInstance,
 } from "./store/Journal.ts"

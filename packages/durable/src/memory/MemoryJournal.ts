@@ -5,7 +5,7 @@ import * as Option from "effect/Option"
 import { isRaisedId } from "../instance/SelfSentEvents.ts"
 import type { CommitOutcome, EventRecord, InstanceKey } from "../store/Commit.ts"
 import { checkCommits } from "../store/CommitCheck.ts"
-import type { InstanceCursor, InstanceFilter, InstanceRecord, JournalService, OpenedInstance } from "../store/Journal.ts"
+import type { InstanceCursor, InstanceFilter, InstanceRecord, JournalService, KeyFilter, OpenedInstance } from "../store/Journal.ts"
 import type { MemoryState, StoredInstance } from "./MemoryState.ts"
 import { compareText, findInstance } from "./MemoryState.ts"
 import { memoryCommit, memoryFork } from "./memoryCommit.ts"
@@ -73,6 +73,29 @@ export const memoryJournal = (state: MemoryState): JournalService => ({
       const last = instances.at(-1)
       return { instances, next: found.length > limit && last !== undefined ? cursorOf(last) : undefined }
     }),
+  page: (filter, limit, after) =>
+    Effect.sync(() =>
+      [...state.instances.values()]
+        .map((instance) => instance.record)
+        .filter((record) => isAmong(record, filter) && (after === undefined || compareText(record.id, after) > 0))
+        .sort((left, right) => compareText(left.id, right.id))
+        .slice(0, limit),
+    ),
+  owners: (machine) =>
+    Effect.sync(() => [
+      ...new Set(
+        [...state.instances.values()].flatMap(({ record }) => (isAmong(record, { machine, resident: true }) ? [record.reason] : [])),
+      ),
+    ]),
+  changeOwner: (keys, from, to) =>
+    Effect.sync(() =>
+      keys.filter((key) => {
+        const instance = findInstance(state, key)
+        if (instance === undefined || !isAmong(instance.record, { machine: key.machine, owner: from ?? null })) return false
+        instance.record = { ...instance.record, reason: to }
+        return true
+      }),
+    ),
   count: (machine) =>
     Effect.sync(() => {
       const counts = new Map<string, number>()
@@ -135,6 +158,12 @@ const matches = (record: InstanceRecord, filter: InstanceFilter): boolean =>
   (filter.resident === undefined || record.resident === filter.resident) &&
   (filter.updatedAfter === undefined || record.updatedAt > filter.updatedAfter) &&
   (filter.updatedBefore === undefined || record.updatedAt < filter.updatedBefore)
+
+const isAmong = (record: InstanceRecord, { machine, status, resident, owner }: KeyFilter): boolean => {
+  if (record.machine !== machine || (status !== undefined && record.status !== status)) return false
+  if (resident === undefined && owner === undefined) return true
+  return record.resident && record.status === "running" && (owner === undefined || (record.reason ?? null) === owner)
+}
 
 const cursorOf = ({ updatedAt, machine, id }: InstanceRecord): InstanceCursor => ({ updatedAt, machine, id })
 

@@ -6,14 +6,14 @@ import type { Fragment } from "effect/unstable/sql/Statement"
 import { raisedPrefix } from "../instance/SelfSentEvents.ts"
 import type { EventRecord, InstanceKey, InstanceStatus, SnapshotRecord } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
-import type { InstanceCursor, InstanceFilter, JournalService } from "../store/Journal.ts"
+import type { InstanceCursor, InstanceFilter, JournalService, KeyFilter } from "../store/Journal.ts"
 import { anyMachine, persisting, subjectOf } from "../store/StoreFailure.ts"
 import type { Dialect } from "./Dialect.ts"
 import type { EventReading } from "./EventReading.ts"
 import { keysOf, surrogate } from "./keys.ts"
 import { eventOf, instanceOf, openedOf } from "./Records.ts"
 import type { Row } from "./Row.ts"
-import { statusOf, textOf, wholeOf } from "./Row.ts"
+import { optionalTextOf, statusOf, textOf, wholeOf } from "./Row.ts"
 
 export const sqlJournal = (dialect: Dialect, reading: EventReading): Omit<JournalService, "commit" | "fork"> => ({
   open: (key) => persisting("open", key)(Effect.map(openRow(dialect, key), ([row]) => Option.map(Option.fromNullishOr(row), openedOf))),
@@ -79,6 +79,19 @@ export const sqlJournal = (dialect: Dialect, reading: EventReading): Omit<Journa
         const more = rows.length > limit && last !== undefined
         return { instances, next: more ? { updatedAt: last.updatedAt, machine: last.machine, id: last.id } : undefined }
       }),
+    ),
+  page: (filter, limit, after) =>
+    persisting("page", filter)(Effect.map(pageRows(dialect, filter, limit, after), (rows) => rows.map(instanceOf))),
+  owners: (machine) =>
+    persisting("owners", { machine })(Effect.map(ownerRows(dialect, machine), (rows) => rows.map((row) => optionalTextOf(row, "owner")))),
+  changeOwner: (keys, from, to) =>
+    persisting(
+      "changeOwner",
+      subjectOf(keys),
+    )(
+      Effect.map(updateOwner(dialect, keys, from, to), (rows) =>
+        rows.map((row) => ({ machine: textOf(row, "machine"), id: textOf(row, "id") })),
+      ),
     ),
   count: (machine) =>
     persisting("count", { machine })(
@@ -175,6 +188,37 @@ const instanceRows = ({ sql, instances }: Dialect, filter: InstanceFilter, limit
     select machine, id, tag, status, reason, version, resident, sequence, started_at, updated_at
     from ${instances} where ${sql.and(conditions)}
     order by updated_at, machine, id limit ${limit}`
+}
+
+const ownedBy = ({ sql }: Dialect, owner: string | null | undefined): Fragment => {
+  if (owner === undefined) return sql`resident and status = 'running'`
+  return owner === null
+    ? sql`resident and status = 'running' and reason is null`
+    : sql`resident and status = 'running' and reason = ${owner}`
+}
+
+const pageRows = (dialect: Dialect, { machine, status, resident, owner }: KeyFilter, limit: number, after: string | undefined) => {
+  const { sql, instances } = dialect
+  const conditions: Array<Fragment> = [sql`machine = ${machine}`]
+  if (status !== undefined) conditions.push(sql`status = ${status}`)
+  if (resident !== undefined || owner !== undefined) conditions.push(ownedBy(dialect, owner))
+  if (after !== undefined) conditions.push(sql`id > ${after}`)
+  return sql<Row>`
+    select machine, id, tag, status, reason, version, resident, sequence, started_at, updated_at
+    from ${instances} where ${sql.and(conditions)} order by id limit ${limit}`
+}
+
+const ownerRows = (dialect: Dialect, machine: string) => {
+  const { sql, instances } = dialect
+  return sql<Row>`select distinct reason as owner from ${instances} where machine = ${machine} and ${ownedBy(dialect, undefined)}`
+}
+
+const updateOwner = (dialect: Dialect, requested: ReadonlyArray<InstanceKey>, from: string | undefined, to: string) => {
+  const { sql, instances, keys } = dialect
+  return sql<Row>`
+    update ${instances} set reason = ${to}
+    where (machine, id) in (select machine, id from ${keys(keysOf(requested))} k) and ${ownedBy(dialect, from ?? null)}
+    returning machine, id`
 }
 
 const tagCounts = ({ sql, instances }: Dialect, machine: string) =>

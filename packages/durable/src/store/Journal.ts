@@ -48,6 +48,16 @@ export interface InstanceFilter {
   readonly updatedBefore?: number
 }
 
+/** Which instances to page through by key. All conditions are served by an index. */
+export interface KeyFilter {
+  readonly machine: string
+  readonly status?: InstanceStatus
+  /** Only running instances whose state has work. */
+  readonly resident?: true
+  /** Only running instances whose state has work and whose owner this is; null: those without an owner. */
+  readonly owner?: string | null
+}
+
 /** Where a page ended; pass it to get the next. Instances come oldest change first. */
 export interface InstanceCursor extends InstanceKey {
   readonly updatedAt: number
@@ -93,6 +103,19 @@ export interface JournalService {
    */
   readonly prune: (key: InstanceKey, through: number, after?: number) => Effect.Effect<number, PersistenceFailed>
   readonly list: (filter: InstanceFilter, limit: number, after?: InstanceCursor) => Effect.Effect<InstancePage, PersistenceFailed>
+  /** Instances in the order of their ids, which never change: paging neither skips nor repeats while instances move. `after` is an id. */
+  readonly page: (filter: KeyFilter, limit: number, after?: string) => Effect.Effect<ReadonlyArray<InstanceRecord>, PersistenceFailed>
+  /** Who owns running instances of a machine whose state has work; undefined stands for those without an owner. One look per owner. */
+  readonly owners: (machine: string) => Effect.Effect<ReadonlyArray<string | undefined>, PersistenceFailed>
+  /**
+   * Makes another node the owner of running instances whose state has work, where the owner is still the one expected. Returns
+   * those it changed.
+   */
+  readonly changeOwner: (
+    keys: ReadonlyArray<InstanceKey>,
+    from: string | undefined,
+    to: string,
+  ) => Effect.Effect<ReadonlyArray<InstanceKey>, PersistenceFailed>
   /** How many instances are in each state. */
   readonly count: (machine: string) => Effect.Effect<ReadonlyMap<string, number>, PersistenceFailed>
   /** Marks an instance as held, or lets it go on. */

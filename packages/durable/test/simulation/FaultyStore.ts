@@ -70,6 +70,9 @@ export class FaultyStore {
     return Context.make(Journal, {
       commit: (commits) => write(Effect.suspend(() => this.#commit(process, commits))),
       open: (key) => read(journal.open(key)),
+      page: (filter, limit, after) => read(journal.page(filter, limit, after)),
+      owners: (machine) => read(journal.owners(machine)),
+      changeOwner: (keys, from, to) => write(journal.changeOwner(keys, from, to)),
       standings: (keys) => read(journal.standings(keys)),
       openAll: (keys) => read(journal.openAll(keys)),
       events: (key, after, limit) => read(journal.events(key, after, limit)),

@@ -1,0 +1,80 @@
+/**
+ * A background loop repeats one turn for as long as its scope lasts. A failure or a defect ends the turn, not the loop: the loop
+ * logs one warning per outage, backs off and tries again. While its turns fail it is listed as down, so that readiness can
+ * report it.
+ */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Random from "effect/Random"
+import type * as Scope from "effect/Scope"
+
+/** A loop whose last turn failed. */
+export interface LoopOutage {
+  readonly name: string
+  /** When its first turn of this outage failed, in milliseconds since 1970. */
+  readonly since: number
+  readonly failures: number
+  readonly problem: string
+}
+
+/** The loops of one process that are down. Store layers provide one, so that all loops on a store report to the same. */
+export interface LoopHealthService {
+  readonly failed: (name: string, problem: string, at: number) => void
+  readonly succeeded: (name: string) => void
+  readonly outages: () => ReadonlyArray<LoopOutage>
+}
+
+export class LoopHealth extends Context.Service<LoopHealth, LoopHealthService>()("@detent/durable/LoopHealth") {
+  static make(): LoopHealthService {
+    const outages = new Map<string, LoopOutage>()
+    return {
+      failed: (name, problem, at) => {
+        const known = outages.get(name)
+        outages.set(name, { name, since: known?.since ?? at, failures: (known?.failures ?? 0) + 1, problem })
+      },
+      succeeded: (name) => {
+        outages.delete(name)
+      },
+      outages: () => [...outages.values()],
+    }
+  }
+}
+
+const firstBackoffMillis = 250
+const longestBackoffMillis = 10_000
+
+/** Repeats a turn without end. The turn waits for its own next time; the loop waits only after a failure. */
+export const backgroundLoop = <E, R>(name: string, turn: Effect.Effect<unknown, E, R>): Effect.Effect<never, never, R> =>
+  Effect.gen(function* () {
+    const health = Option.getOrUndefined(yield* Effect.serviceOption(LoopHealth))
+    let failures = 0
+    for (;;) {
+      const exit = yield* Effect.exit(turn)
+      if (exit._tag === "Success") {
+        if (failures > 0) yield* Effect.logInfo(`${name} works again after ${failures} failed attempts`)
+        failures = 0
+        health?.succeeded(name)
+        continue
+      }
+      // Only the end of the scope interrupts the loop itself.
+      if (Cause.hasInterruptsOnly(exit.cause)) yield* Effect.yieldNow
+      failures++
+      const error = Cause.squash(exit.cause)
+      const problem = error instanceof Error ? error.message : String(error)
+      health?.failed(name, problem, yield* Clock.currentTimeMillis)
+      if (failures === 1) yield* Effect.logWarning(`${name} failed and is tried again until it succeeds: ${problem}`, exit.cause)
+      const backoff = Math.min(firstBackoffMillis * 2 ** Math.min(failures - 1, 10), longestBackoffMillis)
+      yield* Effect.sleep(backoff * (0.5 + 0.5 * (yield* Random.next)))
+    }
+  })
+
+/** Starts a loop that ends with the scope. When it ends, it is no longer listed as down. */
+export const forkLoop = <E, R>(name: string, turn: Effect.Effect<unknown, E, R>): Effect.Effect<void, never, R | Scope.Scope> =>
+  Effect.gen(function* () {
+    const health = Option.getOrUndefined(yield* Effect.serviceOption(LoopHealth))
+    yield* Effect.addFinalizer(() => Effect.sync(() => health?.succeeded(name)))
+    yield* Effect.forkScoped(backgroundLoop(name, turn))
+  })
