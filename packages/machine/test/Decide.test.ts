@@ -84,11 +84,51 @@ describe("deciding", () => {
     expect(phase(base.on(S.A, E.Go, S.B, boom) as never)).toBe(
       "decide: letters: decide failed in state A on event Go, nothing changed: boom",
     )
-    expect(phase(base.on(S.A, E.Go, S.B, { guard: boom }) as never)).toMatch(/^decide/)
+    expect(phase(base.on(S.A, E.Go, S.B, { guard: boom }) as never)).toBe(
+      "guard: letters: guard failed in state A on event Go, nothing changed: boom",
+    )
     expect(phase(base.on(S.A, E.Go, S.B).exit(S.A, boom) as never)).toMatch(/^exit/)
     expect(phase(base.on(S.A, E.Go, S.B).enter(S.B, boom) as never)).toMatch(/^enter/)
-    expect(phase(base.on(S.A, E.Go, S.B).always(S.B, boom, S.C) as never)).toMatch(/^always/)
+    expect(phase(base.on(S.A, E.Go, S.B).always(S.B, boom, S.C) as never)).toMatch(/^guard/)
+    expect(phase(base.on(S.A, E.Go, S.B).always(S.B, () => true, S.C, boom) as never)).toMatch(/^always/)
   })
+
+  it.effect("38 a guard slot that throws is reported as a guard, wherever it is asked", () =>
+    Effect.gen(function* () {
+      const asking = (caught: boolean) =>
+        Machine.make({ name: "letters", state: S, event: E, guards: Slot.Guards({ lucky: {} }), initial: a })
+          .on(S.A, E.Go, S.B, ({ state, guards }) => {
+            try {
+              guards.lucky()
+            } catch (cause) {
+              if (!caught) throw cause
+              throw new Error("no luck")
+            }
+            return S.B(state)
+          })
+          .on(S.A, E.Add, S.B, { guard: ({ guards }) => guards.lucky() })
+          .on(S.A, E.Boom, S.B, ({ state, guards }) => Effect.sync(() => (guards.lucky() ? S.B(state) : S.B(state))))
+          .on(S.A, E.Later, S.C)
+          .always(S.C, ({ guards }) => guards.lucky(), S.B)
+          .build({
+            lucky: () => {
+              throw new Error("boom")
+            },
+          })
+      const failed = (phase: string, cause: string) => ({
+        _tag: "Refused",
+        error: { _tag: "ActionFailed", phase, cause: new Error(cause) },
+      })
+      expect(Machine.decide(asking(false), a, E.Go())).toMatchObject(failed("guard", "boom"))
+      expect(Machine.decide(asking(false), a, E.Add({ by: 1 }))).toMatchObject(failed("guard", "boom"))
+      expect(Machine.decide(asking(false), a, E.Later())).toMatchObject(failed("guard", "boom"))
+      const deferred = Machine.decide(asking(false), a, E.Boom())
+      if (deferred._tag !== "Deferred") return expect.fail("it is effectful")
+      expect(yield* deferred.effect as Effect.Effect<unknown>).toMatchObject(failed("guard", "boom"))
+      // The decision's own failure is not the guard's.
+      expect(Machine.decide(asking(true), a, E.Go())).toMatchObject(failed("decide", "no luck"))
+    }),
+  )
 
   it("refuses what a decision returns and the transition does not declare", () => {
     const returning = (value: unknown) =>
@@ -158,6 +198,31 @@ describe("deciding", () => {
     expect(ran).toEqual([])
     expect(Machine.decide(machine, a, E.Go())).toMatchObject({ state: { _tag: "C" }, guardAnswers: [false] })
     expect(ran).toEqual(["guard", "exit", "enter"])
+  })
+
+  it("45 and 151 a replay asks no inline guard, of an event or of an automatic transition", () => {
+    let asked = 0
+    const saying = (answers: ReadonlyArray<boolean>) =>
+      base
+        .on(S.A, E.Go, S.B, { guard: () => answers[asked++] === true })
+        .always(S.B, () => answers[asked++] === true, S.A)
+        .always(S.B, () => answers[asked++] === true, S.C)
+    const decision = Machine.decide(saying([true, false, true]), a, E.Go())
+    expect(decision).toMatchObject({ state: { _tag: "C" }, guardAnswers: [true, false, true] })
+    asked = 0
+    const answers = decision._tag === "Goto" ? decision.guardAnswers : []
+    expect(Machine.replay(saying([false, true]), a, E.Go(), 0, answers)).toMatchObject({ state: { _tag: "C" }, through: [{ _tag: "B" }] })
+    expect(asked).toBe(0)
+  })
+
+  it("records an inline guard by its own answer, not by those of the slots it asks", () => {
+    const machine = Machine.make({ name: "letters", state: S, event: E, guards: Slot.Guards({ lucky: {} }), initial: a })
+      .on(S.A, E.Go, [S.B, S.C], ({ state, guards }) => (guards.lucky() ? S.B(state) : S.C(state)), {
+        guard: ({ guards }) => !guards.lucky() && !guards.lucky(),
+      })
+      .build({ lucky: () => false })
+    expect(Machine.decide(machine, a, E.Go())).toMatchObject({ state: { _tag: "C" }, guardAnswers: [true, false] })
+    expect(Machine.replay(machine, a, E.Go(), 0, [true, true])).toMatchObject({ state: { _tag: "B" } })
   })
 
   it("46 a beginning enters the initial state once, and may move on by itself", () => {

@@ -22,6 +22,8 @@ import { type Upcasters, upcast } from "./Upcasters.ts"
 export interface EventBody {
   readonly event: Tagged
   readonly guardAnswers: ReadonlyArray<boolean>
+  /** Whether inline guards are among them. Journals of earlier versions have the answers of guard slots only. */
+  readonly inlineGuards?: boolean | undefined
   /** What an effectful decision came to: a replay must not ask again. */
   readonly settled: Settled | undefined
   readonly answer: unknown
@@ -47,7 +49,10 @@ interface VariantCodec {
 interface StoredBody {
   readonly v: number
   readonly e: unknown
+  /** Answers of guards, none of them inline. */
   readonly g?: ReadonlyArray<boolean>
+  /** Instead of `g`: answers of guards, inline ones among them. */
+  readonly i?: ReadonlyArray<boolean>
   readonly s?: StoredSettled
   readonly a?: unknown
   readonly f?: string
@@ -112,14 +117,14 @@ export class Codec {
     return stored
   }
 
-  encodeEvent({ event, guardAnswers, settled, answer, failure }: EventBody): Json {
+  encodeEvent({ event, guardAnswers, inlineGuards, settled, answer, failure }: EventBody): Json {
     const isBare = guardAnswers.length === 0 && settled === undefined && answer === undefined
     if (isBare && isTimeout(event)) return this.#encodeTimeout(event)
     const encoded = event._tag === timeoutTag ? event : this.#events.get(event._tag)?.encode(event)
     const stored: StoredBody = {
       v: this.#version,
       e: encoded,
-      ...(guardAnswers.length === 0 ? {} : { g: guardAnswers }),
+      ...(guardAnswers.length === 0 ? {} : inlineGuards === true ? { i: guardAnswers } : { g: guardAnswers }),
       ...(settled === undefined ? {} : { s: this.#encodeSettled(settled) }),
       ...(answer === undefined ? {} : { a: this.#encodeAnswer(event, answer) }),
       ...(failure === undefined ? {} : { f: failure }),
@@ -144,7 +149,8 @@ export class Codec {
     if (stored.v > this.#version) throw new WrittenByNewer(stored.v, this.#version)
     return {
       event: event?._tag === timeoutTag ? event : this.#event(upcast(this.#upcasters, "event", event, stored.v, this.#version)),
-      guardAnswers: stored.g ?? [],
+      guardAnswers: stored.i ?? stored.g ?? [],
+      inlineGuards: stored.i !== undefined,
       settled: stored.s === undefined ? undefined : this.#decodeSettled(stored.s, stored.v),
       answer: stored.a === undefined ? undefined : this.#decodeAnswer(event, stored.a),
       failure: stored.f,

@@ -183,7 +183,7 @@ const replayOne = (
     const { outcome, moved, state: reached, through, reason, sends } = body.settled
     return { event, answer, state: reached, through, moved, sends, stopped: outcome === "Stop" ? reason : undefined }
   }
-  const decision = replay(compiled, state, event, record.at, body.guardAnswers)
+  const decision = replay(compiled, state, event, record.at, body)
   switch (decision._tag) {
     case "Goto":
     case "Stay":

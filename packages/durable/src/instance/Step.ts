@@ -50,6 +50,7 @@ export const eventRecord = (
   body: codec.encodeEvent({
     event: decision.event,
     guardAnswers: decision.guardAnswers,
+    inlineGuards: decision.inlineGuards,
     settled: effectful
       ? {
           outcome: decision._tag,

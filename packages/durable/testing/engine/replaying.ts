@@ -64,8 +64,86 @@ const policies: ReadonlyArray<SnapshotPolicy<"Cart" | "Open" | "Review" | "Paid"
   { _tag: "Manual" },
 ]
 
+const T = State({ Idle: { n: Schema.Number }, Busy: { n: Schema.Number }, Done: { n: Schema.Number } })
+const G = Event({ Work: {}, Add: { by: Schema.Number } })
+
+/** Inline guards of `.on` and `.always`, one of which asks a slot; `say` answers for all of them. */
+const guarded = (say: (guard: string) => boolean) =>
+  Machine.make({ name: "guarded", state: T, event: G, guards: Slot.Guards({ allowed: {} }), initial: T.Idle({ n: 0 }) })
+    .on(T.Idle, G.Work, T.Busy, { guard: ({ guards }) => say("on") && guards.allowed() })
+    .on(T.Busy, G.Add, T.Busy, ({ state, event, guards }) => T.Busy({ n: state.n + (guards.allowed() ? event.by : 0) }), {
+      guard: () => say("add"),
+    })
+    .always(T.Busy, () => say("first"), T.Idle)
+    .always(T.Busy, ({ state }) => say("always") && state.n > 2, T.Done)
+    .persist({ snapshot: { _tag: "Manual" } })
+    .build({ allowed: () => say("slot") })
+
 export const replaying = ({ describe, test, runs }: Kit) =>
   describe("replay", () => {
+    test("45 and 151 a replay asks no guard, inline or slot, whatever it would say now", ({ open, events }) =>
+      Effect.gen(function* () {
+        const first = yield* open()
+        const instance = yield* first.engine.start(
+          guarded((guard) => guard !== "first"),
+          "g",
+        )
+        yield* instance.send(G.Work())
+        yield* instance.send(G.Add({ by: 2 }))
+        yield* instance.send(G.Add({ by: 3 }))
+        const before = yield* instance.snapshot
+        expect(before.state).toEqual(T.Done({ n: 5 }))
+        expect((yield* events({ machine: "guarded", id: "g" })).map(({ body }) => body)).toEqual([
+          '{"v":1,"e":{"_tag":"Work"},"i":[true,false,false]}',
+          '{"v":1,"e":{"_tag":"Add","by":2},"i":[true,true,false,false]}',
+          '{"v":1,"e":{"_tag":"Add","by":3},"i":[true,true,false,true]}',
+        ])
+        yield* first.close
+        const asked: Array<string> = []
+        const changed = guarded((guard) => {
+          asked.push(guard)
+          return guard === "first"
+        })
+        const second = yield* open()
+        const again = yield* second.engine.ensure(changed, "g")
+        expect(yield* again.snapshot).toEqual(before)
+        expect(yield* again.stateAt(1)).toEqual(T.Busy({ n: 0 }))
+        expect((yield* second.engine.check(changed)).failing).toEqual([])
+        expect(asked).toEqual([])
+      }))
+
+    test("a journal with the answers of slots only asks inline guards again, and slots inside them answer as recorded", ({
+      open,
+      events,
+      journal,
+    }) =>
+      Effect.gen(function* () {
+        const key = { machine: "guarded", id: "g" }
+        const first = yield* open()
+        const instance = yield* first.engine.start(
+          guarded((guard) => guard !== "first"),
+          "g",
+        )
+        yield* instance.send(G.Work())
+        yield* instance.send(G.Add({ by: 5 }))
+        const before = yield* instance.snapshot
+        yield* first.close
+        // As versions that journaled no inline guard have written them.
+        const bodies = ['{"v":1,"e":{"_tag":"Work"},"g":[true]}', '{"v":1,"e":{"_tag":"Add","by":5},"g":[true]}']
+        for (const [index, event] of (yield* events(key)).entries()) {
+          yield* journal.rewrite(key, { ...event, body: bodies[index] as string })
+        }
+        const asked: Array<string> = []
+        const changed = guarded((guard) => {
+          asked.push(guard)
+          return guard !== "first" && guard !== "slot"
+        })
+        const second = yield* open()
+        const again = yield* second.engine.ensure(changed, "g")
+        expect(yield* again.snapshot).toEqual(before)
+        expect(asked).toEqual(["on", "first", "always", "add", "first", "always"])
+      }))
+
     for (const policy of policies) {
       test(`76 snapshot and later events are the live state, also at every sequence (${policy._tag})`, ({
         open,

@@ -8,7 +8,7 @@ import type { Compiled, Node, Transition } from "../define/Compile.ts"
 import type { Tagged } from "../define/Declarations.ts"
 import { describe, InvalidState } from "../MachineError.ts"
 import type { Beginning, Decision, Hook, NotBegun } from "./Decision.ts"
-import { Frame } from "./Frame.ts"
+import { Frame, type RecordedAnswers } from "./Frame.ts"
 import { attempt, endless, failed, invalid, refused, unhandled } from "./Refusals.ts"
 import { none, type TakenByTag, TakenDecision, taken } from "./TakenDecision.ts"
 import { eventLabel, isTimeoutEvent } from "./Timeout.ts"
@@ -22,14 +22,9 @@ type Settled = Exclude<Decision<Tagged, Tagged>, { readonly _tag: "Deferred" }>
 export const decide = (compiled: Compiled, state: Tagged, event: Tagged, at: number): Decision<Tagged, Tagged> =>
   step(compiled, state, event, at, runHooks, undefined)
 
-/** Decides again on an event that was accepted before: no hook runs, and guard slots answer what they answered then. */
-export const replay = (
-  compiled: Compiled,
-  state: Tagged,
-  event: Tagged,
-  at: number,
-  guardAnswers: ReadonlyArray<boolean>,
-): Decision<Tagged, Tagged> => step(compiled, state, event, at, skipHooks, guardAnswers)
+/** Decides again on an event that was accepted before: no hook and no guard runs, guards give their recorded answers. */
+export const replay = (compiled: Compiled, state: Tagged, event: Tagged, at: number, recorded: RecordedAnswers): Decision<Tagged, Tagged> =>
+  step(compiled, state, event, at, skipHooks, recorded)
 
 /** What a decision does beyond finding the state: everything when it is made, nothing when it is replayed. */
 interface Hooks {
@@ -43,7 +38,7 @@ const step = (
   event: Tagged,
   at: number,
   hooks: Hooks,
-  recorded: ReadonlyArray<boolean> | undefined,
+  recorded: RecordedAnswers | undefined,
 ): Decision<Tagged, Tagged> => {
   const node = compiled.nodes.get(state._tag)
   let transition = node?.on.get(event._tag)
@@ -65,11 +60,11 @@ const step = (
   frame.recorded = recorded
   let outcome: unknown
   try {
-    if (transition.guard !== undefined && !transition.guard(frame))
+    if (transition.guard !== undefined && !frame.askInline(transition.guard, frame))
       return refused(compiled, state, event, `${transition.guardName} does not hold`)
     outcome = transition.decide(frame)
   } catch (cause) {
-    return failed(compiled, state, event, "decide", cause)
+    return failed(compiled, state, event, frame.phaseOf(cause, "decide"), cause)
   }
   if (transition.answers && !isAnswer(outcome)) {
     return failed(compiled, state, event, "decide", new Error(`${eventLabel(event)} wants an answer: return reply(...)`))
@@ -201,7 +196,7 @@ class Step {
 const nextAlways = (frame: Frame, node: Node, state: Tagged): Step | undefined => {
   for (const transition of node.always) {
     const context = frame.from(state)
-    if (transition.guard?.(context) !== true) continue
+    if (transition.guard === undefined || !frame.askInline(transition.guard, context)) continue
     const outcome = transition.decide(context) as Tagged & { readonly reason?: string }
     if (outcome._tag === "@stop") return new Step(undefined, state, outcome.reason)
     const target = transition.targets.get(outcome._tag)
@@ -273,7 +268,10 @@ const defer = (
   from: frame.state,
   event,
   effect: Effect.matchCause(effect, {
-    onFailure: (cause) => failed(compiled, frame.state, event, "decide", Cause.squash(cause)) as Settled,
+    onFailure: (cause) => {
+      const thrown = Cause.squash(cause)
+      return failed(compiled, frame.state, event, frame.phaseOf(thrown, "decide"), thrown) as Settled
+    },
     onSuccess: (outcome) => settle(compiled, frame, node, transition, event, outcome as Tagged, hooks, undefined),
   }),
 })

@@ -46,8 +46,13 @@ interface Settled<S, E> {
   readonly hooks: ReadonlyArray<Hook>
   /** The timers of a state that is entered; for a stay, those that an event starts anew. */
   readonly timers: ReadonlyArray<TimerRequest>
-  /** What guard slots said, in the order they were asked: a replay hears the same. */
+  /**
+   * The answers of guards, in the order they were asked: a replay asks none. A guard slot that an inline guard asks has no
+   * entry of its own.
+   */
   readonly guardAnswers: ReadonlyArray<boolean>
+  /** Whether inline guards (`{ guard }`, `.always`) are among them. */
+  readonly inlineGuards?: boolean
 }
 
 /** A state is entered: another one, or the same anew. */

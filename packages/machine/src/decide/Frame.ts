@@ -1,11 +1,18 @@
 /** The context of one decision: what its functions may look at, and where what they ask for is collected. */
 import type { Compiled } from "../define/Compile.ts"
-import type { Tagged } from "../define/Declarations.ts"
+import type { Predicate, Tagged } from "../define/Declarations.ts"
 import type { Recorder } from "../effects/SlotCalls.ts"
-import { DefinitionError } from "../MachineError.ts"
+import { DefinitionError, type Phase } from "../MachineError.ts"
 import type { Hook, Request, TimerRequest } from "./Decision.ts"
 
 const none: ReadonlyArray<never> = Object.freeze([])
+
+/** What guards answered when an event was first decided on, in the order they were asked. */
+export interface RecordedAnswers {
+  readonly guardAnswers: ReadonlyArray<boolean>
+  /** Where this is not set, guard slots alone were recorded, those that inline guards asked among them. */
+  readonly inlineGuards?: boolean | undefined
+}
 
 export class Frame implements Recorder {
   readonly state: Tagged
@@ -18,9 +25,14 @@ export class Frame implements Recorder {
   hooks: ReadonlyArray<Hook> | Array<Hook> = none
   timers: ReadonlyArray<TimerRequest> = none
   guardAnswers: ReadonlyArray<boolean> | Array<boolean> = none
-  /** What guards said when the event was first decided on; set in a replay. */
-  recorded: ReadonlyArray<boolean> | undefined
+  /** Whether `guardAnswers` has the answer of an inline guard. */
+  inlineGuards = false
+  /** The answers of the first decision on the event; set in a replay. */
+  recorded: RecordedAnswers | undefined
+  /** What the last guard that failed has thrown. */
+  guardFailure: { readonly cause: unknown } | undefined
   closed = false
+  #insideInlineGuard = false
 
   constructor(compiled: Compiled, state: Tagged, event: Tagged | undefined, at: number) {
     this.compiled = compiled
@@ -53,11 +65,46 @@ export class Frame implements Recorder {
     ;(this.requests as Array<Request>).push({ slot, parameters })
   }
 
+  /** Asks a guard slot. Inside an inline guard it is not recorded: the inline guard's own answer is. */
   askGuard(_name: string, answer: () => boolean): boolean {
-    const said = this.recorded?.[this.guardAnswers.length] ?? answer()
+    if (this.#insideInlineGuard) return this.#guarded(answer)
+    return this.#record(this.recorded?.guardAnswers[this.guardAnswers.length] ?? this.#guarded(answer))
+  }
+
+  /** Asks the guard of an `.on` or an `.always`. */
+  askInline(guard: Predicate, context: unknown): boolean {
+    const { recorded } = this
+    // Journals of versions that recorded slots only: the guard runs again, and the slots it asks give their recorded answers.
+    if (recorded !== undefined && recorded.inlineGuards !== true) return this.#guarded(() => guard(context))
+    this.inlineGuards = true
+    const known = recorded?.guardAnswers[this.guardAnswers.length]
+    if (known !== undefined) return this.#record(known)
+    this.#insideInlineGuard = true
+    try {
+      return this.#record(this.#guarded(() => guard(context)))
+    } finally {
+      this.#insideInlineGuard = false
+    }
+  }
+
+  /** The phase that is reported for a failure: `guard` where a guard has thrown it. */
+  phaseOf(cause: unknown, phase: Phase): Phase {
+    return this.guardFailure !== undefined && this.guardFailure.cause === cause ? "guard" : phase
+  }
+
+  #record(answer: boolean): boolean {
     if (this.guardAnswers === none) this.guardAnswers = []
-    ;(this.guardAnswers as Array<boolean>).push(said)
-    return said
+    ;(this.guardAnswers as Array<boolean>).push(answer)
+    return answer
+  }
+
+  #guarded(ask: () => boolean): boolean {
+    try {
+      return Boolean(ask())
+    } catch (cause) {
+      this.guardFailure = { cause }
+      throw cause
+    }
   }
 
   addHook(hook: Hook) {

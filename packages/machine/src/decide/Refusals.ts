@@ -11,7 +11,7 @@ export const attempt = <A>(compiled: Compiled, frame: Frame, event: Tagged, phas
   try {
     return run()
   } catch (cause) {
-    return failed(compiled, frame.state, event, phase, cause)
+    return failed(compiled, frame.state, event, frame.phaseOf(cause, phase), cause)
   }
 }
 

@@ -19,6 +19,7 @@ export class TakenDecision {
   hooks: ReadonlyArray<Hook> = none
   timers: ReadonlyArray<TimerRequest> = none
   guardAnswers: ReadonlyArray<boolean> = none
+  inlineGuards = false
   reason: string | undefined = undefined
 
   constructor(tag: "Goto" | "Stay" | "Stop", from: Tagged, event: Tagged, state: Tagged, answer: unknown) {
@@ -46,6 +47,7 @@ export const taken = (
   decision.hooks = frame.hooks
   decision.timers = frame.timers
   decision.guardAnswers = frame.guardAnswers
+  decision.inlineGuards = frame.inlineGuards
   decision.reason = reason
   frame.closed = true
   return decision as TakenByTag

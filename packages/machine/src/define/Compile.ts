@@ -178,7 +178,7 @@ const untold = { kind: "on", guard: undefined, guardName: undefined, description
 const constant = (value: number) => () => value
 
 const alwaysOf = (one: AlwaysDeclaration, from: string, declarations: Declarations, nodes: ReadonlyMap<string, Node>) =>
-  transitionOf({ ...one, ...untold, guard: one.guard, event: "(always)" }, from, declarations, nodes)
+  transitionOf({ ...one, ...untold, guard: (context) => one.guard(context) === true, event: "(always)" }, from, declarations, nodes)
 
 const transitionOf = (
   one: TransitionDeclaration,

@@ -112,10 +112,7 @@ export const decide: <S, E, I, R>(
 ) => Decision<S, E | TimeoutEvent> = (machine, state, event, at = 0) =>
   Decide.decide(compiledOf(machine), state as Tagged, event as Tagged, at) as never
 
-/**
- * Decides again on an event that was accepted earlier: no hook runs, and guard slots give the answers they gave then
- * (`Taken.guardAnswers`).
- */
+/** Decides again on an event that was accepted earlier: no hook and no guard runs, guards give `Taken.guardAnswers`. */
 export const replay: <S, E, I, R>(
   machine: Definition<S, E, I, R, EffectSlotsLeft>,
   state: NoInfer<S>,
@@ -123,7 +120,7 @@ export const replay: <S, E, I, R>(
   at: number,
   guardAnswers?: ReadonlyArray<boolean>,
 ) => Decision<S, E | TimeoutEvent> = (machine, state, event, at, guardAnswers = []) =>
-  Decide.replay(compiledOf(machine), state as Tagged, event as Tagged, at, guardAnswers) as never
+  Decide.replay(compiledOf(machine), state as Tagged, event as Tagged, at, { guardAnswers, inlineGuards: true }) as never
 
 /** The first state of an instance, with what entering it requests. It takes the machine's input, or a state. */
 export const begin: <S, E, I, R>(machine: Definition<S, E, I, R>, input: NoInfer<I | S>, at?: number) => Beginning<S, E> | NotBegun<S, E> =
