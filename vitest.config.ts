@@ -12,7 +12,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "detent",
-          include: ["packages/*/test/**/*.test.ts", "examples/test/**/*.test.ts"],
+          include: ["packages/*/test/**/*.test.ts", "examples/test/**/*.test.ts", "scripts/test/**/*.test.ts"],
           exclude: [
             "packages/durable/test/**",
             "packages/uploads/test/**",

@@ -1,7 +1,8 @@
-/** Keeps imports pointing in one direction. Examples and benchmarks may import anything; packages follow the rules here. */
+/** Keeps imports pointing in one direction, without circles. Examples and benchmarks may import anything; packages follow the rules here. */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { isBuiltin } from "node:module"
 import { dirname, join, relative, resolve, sep } from "node:path"
+import { importCycles } from "./import-cycles.mjs"
 import { packages, root } from "./projects.mjs"
 
 /**
@@ -34,9 +35,15 @@ const needsTypesOf = { console: ["server"] }
  */
 const testsNeed = { entity: ["durable"] }
 
+/** The folders of a package that hold code. `testing` is what a package offers to the tests of its users. */
+const parts = ["src", "testing", "test"]
+
 const inBrowsers = new Set(["machine", "entity", "console"])
 
-const problems = packages.flatMap(checkPackage)
+/** Packages whose files still import one another in circles. */
+const cyclesAllowed = new Set(["machine", "durable"])
+
+const problems = packages.flatMap((name) => [...checkPackage(name), ...(cyclesAllowed.has(name) ? [] : checkCycles(name))])
 for (const problem of problems) console.error(problem)
 if (problems.length > 0) process.exitCode = 1
 
@@ -46,17 +53,57 @@ if (problems.length > 0) process.exitCode = 1
  */
 function checkPackage(name) {
   if (!(name in needs)) return [`packages/${name}: not in the list of scripts/check-imports.mjs; add it with what it needs`]
-  return ["src", "test"].flatMap((part) =>
+  return parts.flatMap((part) =>
     sourceFiles(join(root, "packages", name, part)).flatMap((file) =>
       importsOf(readFileSync(file, "utf8")).flatMap((found) => {
         const reason =
-          part === "src"
-            ? (objection(name, file, found, []) ?? objectionInSource(name, found))
-            : objection(name, file, found, testsNeed[name] ?? [])
+          part === "test"
+            ? objection(name, file, found, testsNeed[name] ?? [])
+            : (objection(name, file, found, []) ?? objectionInSource(name, file, found))
         return reason === undefined ? [] : [`${relative(root, file)}:${found.line}: "${found.specifier}": ${reason}`]
       }),
     ),
   )
+}
+
+/**
+ * Types count like values: a circle of types is as hard to read and to move as one of code.
+ *
+ * @param {string} name
+ * @returns {ReadonlyArray<string>}
+ */
+function checkCycles(name) {
+  const home = join(root, "packages", name)
+  const files = ["src", "testing"].flatMap((part) => sourceFiles(join(home, part)))
+  const known = new Set(files)
+  const imports = new Map(
+    files.map((file) => {
+      const targets = importsOf(readFileSync(file, "utf8")).flatMap(({ specifier }) => targetOf(name, file, specifier) ?? [])
+      return [file, targets.filter((target) => known.has(target))]
+    }),
+  )
+  return importCycles(imports).map((cycle) => {
+    const way = [...cycle, cycle[0] ?? ""].map((file) => relative(home, file))
+    return `packages/${name}: import cycle: ${way.join(" -> ")}`
+  })
+}
+
+/**
+ * The file that an import inside a package names: by path, or by the package's own name.
+ *
+ * @param {string} name
+ * @param {string} file
+ * @param {string} specifier
+ * @returns {string | undefined}
+ */
+function targetOf(name, file, specifier) {
+  if (specifier.startsWith(".")) return resolve(dirname(file), specifier)
+  const own = `@detent/${name}`
+  if (specifier !== own && !specifier.startsWith(`${own}/`)) return undefined
+  const home = join(root, "packages", name)
+  const { exports } = JSON.parse(readFileSync(join(home, "package.json"), "utf8"))
+  const path = exports?.[`.${specifier.slice(own.length)}`]
+  return typeof path === "string" ? join(home, path) : undefined
 }
 
 /**
@@ -82,9 +129,14 @@ function objection(name, file, { specifier, typesOnly }, more) {
 
 /**
  * @param {string} name
+ * @param {string} file
  * @param {Import} found
  */
-function objectionInSource(name, { specifier }) {
+function objectionInSource(name, file, { specifier }) {
+  const home = join(root, "packages", name)
+  const folder = specifier.startsWith(".") ? relative(home, resolve(dirname(file), specifier)).split(sep)[0] : undefined
+  if (folder === "test") return "tests import the code, never the other way round"
+  if (folder === "testing" && file.startsWith(join(home, "src") + sep)) return "src may not import testing; testing may import src"
   if (specifier === "effect") return 'import the module itself, such as "effect/Effect": loading all of effect takes three times as long'
   if (inBrowsers.has(name) && isBuiltin(specifier)) return `${name} runs in browsers, without Node's modules`
   return undefined

@@ -10,8 +10,9 @@ import * as References from "effect/References"
 import { handlers } from "./commands.ts"
 import { type Failure, failureOf } from "./Failure.ts"
 import type { Handler } from "./Handler.ts"
-import type { Command, CommandName, GlobalValues, Values } from "./line/Command.ts"
+import type { Command, Values } from "./line/Command.ts"
 import { ExitCode } from "./line/ExitCode.mjs"
+import type { CommandName, GlobalValues } from "./line/Input.ts"
 import { Output } from "./output/Output.ts"
 
 type Runnable = Exclude<CommandName, "completions">

@@ -1,9 +1,9 @@
-/** What the {@link Uploads} service does. */
+/** The operations of the `Uploads` service, and the service that runs them. */
 import { rm } from "node:fs/promises"
 import { basename, join, resolve } from "node:path"
 import type { Instance, ReadError } from "@detent/durable"
 import type { EntityState, EntityWorkflow, TriggerEvent, UpdateEvent } from "@detent/entity"
-import type { PersistenceFailed, SendError } from "@detent/machine"
+import type { InvalidState, PersistenceFailed, SendError } from "@detent/machine"
 import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -14,18 +14,64 @@ import { type BatchStatus, isResting, statusOf } from "./BatchStatus.ts"
 import { AlreadyUploaded, BatchExists, BatchNotFound, BatchNotRetryable, ItemNotFailed } from "./batch/BatchProblem.ts"
 import { newBatch, type UploadBatch } from "./batch/UploadBatch.ts"
 import { inspect, md5Of } from "./file/FileInspection.ts"
+import type { FileProblem } from "./file/FileProblem.ts"
 import { receive } from "./Receive.ts"
 import type { Uploading } from "./stages/Uploading.ts"
 import { claimBatch, findBatch, findByHash } from "./store/Batches.ts"
 import { replaceContent } from "./store/Entries.ts"
-import { findItem, searchItems } from "./store/Items.ts"
+import { findItem, type ItemPage, type ItemQuery, type StoredItem, searchItems } from "./store/Items.ts"
 import type { BatchRow } from "./store/Rows.ts"
-import { batchPage, entryPage } from "./UploadLists.ts"
-import type { StartError, StartOptions, UploadsService } from "./Uploads.ts"
+import { type BatchPage, batchPage, type EntryPage, type EntryQuery, entryPage } from "./UploadLists.ts"
 
 type BatchWorkflow = EntityWorkflow.EntityWorkflow<UploadBatch, string, string, never>
 type BatchState = EntityState<string, UploadBatch>
 type BatchInstance = Instance<BatchState, TriggerEvent<string, UploadBatch> | UpdateEvent<UploadBatch>>
+
+export interface StartOptions {
+  /** Default: a new id. */
+  readonly batchId?: string
+  /** Name of the file. Default: the last part of its path. */
+  readonly fileName?: string
+  /** The declared content type, such as a request's header. Default: found by reading the file. */
+  readonly contentType?: string
+  /** Accepts a file whose content was uploaded before. */
+  readonly force?: boolean
+}
+
+export type StartError = FileProblem | AlreadyUploaded | BatchExists | InvalidState | ReadError | SendError
+
+export interface UploadsService {
+  /** Uploads a file of this machine. Returns when the batch is stored; the batch then runs by itself. */
+  start(file: string, options?: StartOptions): Effect.Effect<BatchStatus, StartError>
+  /** Stores the bytes as a file and uploads it. */
+  receive<E, R>(
+    bytes: Stream.Stream<Uint8Array, E, R>,
+    options: StartOptions & { readonly fileName: string },
+  ): Effect.Effect<BatchStatus, StartError | E, R>
+  status(batchId: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError>
+  /** The status now and whenever it changes, until the batch rests. */
+  watch(batchId: string, interval?: Duration.Input): Stream.Stream<BatchStatus, BatchNotFound | ReadError>
+  /** Waits until the batch rests: it is completed, partially completed or failed, or held. */
+  finished(batchId: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError>
+  /** Batches, the newest first. */
+  batches(options?: { readonly limit?: number; readonly after?: number }): Effect.Effect<BatchPage, PersistenceFailed>
+  /** The items of a batch with their results, in the order of the file. */
+  items(batchId: string, query?: EntryQuery): Effect.Effect<EntryPage, BatchNotFound | PersistenceFailed>
+  /** Replaces the content of a failed item. The next retry uses it. */
+  correct(batchId: string, index: number, item: object): Effect.Effect<void, BatchNotFound | ItemNotFailed | PersistenceFailed>
+  /** Retries the failed items of a partially completed batch, and only these. */
+  retryFailed(batchId: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError>
+  /** Retries a failed batch from the stage that failed. Refused after three failures or 24 hours. */
+  retryBatch(batchId: string): Effect.Effect<BatchStatus, BatchNotFound | BatchNotRetryable | ReadError | SendError>
+  /** Stops the batch's work and marks it as failed. Stored items stay. */
+  markFailed(batchId: string, reason?: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError>
+  /** `markFailed` with the reason that the user cancelled it. */
+  cancel(batchId: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError>
+  /** A stored item. */
+  item(hnId: number): Effect.Effect<Option.Option<StoredItem>, PersistenceFailed>
+  /** Stored items by type, author, time and words. */
+  search(query: ItemQuery): Effect.Effect<ItemPage, PersistenceFailed>
+}
 
 interface KnownFile extends StartOptions {
   readonly batchId: string
@@ -67,11 +113,11 @@ export class UploadService implements UploadsService {
       const batchId = options.batchId ?? (yield* freshId)
       const { limits } = this.#uploading
       if (yield* this.#isBegun(batchId)) return yield* Effect.fail(new BatchExists({ batchId }))
-      // A name of its own: somebody else may be sending a batch of the same id at this moment.
+      // The name is unique: another request may send a batch of the same id at the same time.
       const target = resolve(join(this.#folder, `${fileNameOf(batchId)}-${yield* freshNumber}`))
       const { path, md5 } = yield* receive(bytes, target, options.fileName, limits.maxFileBytes)
       const remove = Effect.promise(() => rm(path, { force: true }))
-      // What became no batch leaves no file behind. Once the batch begins, an error does not tell that it has not.
+      // A file that became no batch is removed. After the claim an error does not prove that the batch has not begun, so the file stays.
       const batch = yield* Effect.onError(this.#claim({ ...options, batchId, path, md5 }), () => remove)
       const status = yield* this.#begin(batch)
       if (status.batch.filePath !== path) yield* remove
@@ -87,7 +133,7 @@ export class UploadService implements UploadsService {
     )
   }
 
-  /** Enters the batch in the table, and tells how it is to begin. */
+  /** Enters the batch in the table and returns its first state. */
   #claim(file: KnownFile): Effect.Effect<UploadBatch, StartError> {
     const { fileName, path, md5 } = file
     return Effect.gen({ self: this }, function* () {

@@ -9,90 +9,37 @@
  * ```
  */
 import { readFileSync } from "node:fs"
-import { Engine, type ReadError } from "@detent/durable"
+import { Engine } from "@detent/durable"
 import type { EntityWorkflowError } from "@detent/entity"
-import type { InvalidState, PersistenceFailed, SendError } from "@detent/machine"
+import type { PersistenceFailed } from "@detent/machine"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type * as Option from "effect/Option"
-import type * as Stream from "effect/Stream"
 import type { MigrationError } from "effect/unstable/sql/Migrator"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
-import type { BatchStatus } from "./BatchStatus.ts"
-import type { AlreadyUploaded, BatchExists, BatchNotFound, BatchNotRetryable, ItemNotFailed } from "./batch/BatchProblem.ts"
 import type { Notice } from "./batch/BatchWork.ts"
 import { loadBatchWorkflow } from "./batch/UploadBatchWorkflow.ts"
-import type { FileProblem } from "./file/FileProblem.ts"
 import { defaultLimits, type UploadLimits } from "./file/UploadLimits.ts"
 import { loadItemWorkflow } from "./item/HNItemWorkflow.ts"
 import type { ItemCheck } from "./item/ReadItem.ts"
 import { makeBatchWork } from "./stages/makeBatchWork.ts"
 import type { Uploading } from "./stages/Uploading.ts"
-import type { ItemPage, ItemQuery, StoredItem } from "./store/Items.ts"
 import { UploadStore } from "./store/UploadStore.ts"
-import type { BatchPage, EntryPage, EntryQuery } from "./UploadLists.ts"
-import { UploadService } from "./UploadService.ts"
+import { UploadService, type UploadsService } from "./UploadService.ts"
 
 export interface UploadsOptions extends Partial<UploadLimits> {
-  /** A check of your own on every item that is otherwise fine; what it returns is why the item is refused. */
+  /** Checks every item that passed the built-in checks; returns the reason to refuse it. */
   readonly check?: ItemCheck
-  /** Told when a batch is completed, partially completed or has failed; at least once, by `key` you tell that it is again. */
+  /** Called when a batch is completed, partially completed or failed: at least once, always with the same `key`. */
   readonly notify?: (notice: Notice) => Effect.Effect<void, unknown>
-  /** Where received files are kept; `uploads` in the current folder unless told. */
+  /** Folder of received files. Default: `uploads` in the current folder. */
   readonly folder?: string
-  /** Where the tables are on PostgreSQL; `detent` unless told. */
+  /** Schema of the tables on PostgreSQL. Default: `detent`. */
   readonly schema?: string
-  /** For how long a database that fails is asked again before a batch fails; a minute unless told. */
+  /** How long a failing database is retried before the batch fails. Default: one minute. */
   readonly storeTimeout?: Duration.Input
-}
-
-export interface StartOptions {
-  /** A new one unless told. */
-  readonly batchId?: string
-  /** What the file is called; the last part of its path unless told. */
-  readonly fileName?: string
-  /** What it is said to be, such as the header of a request says; found out unless told. */
-  readonly contentType?: string
-  /** Uploads a file again that was uploaded before. */
-  readonly force?: boolean
-}
-
-export type StartError = FileProblem | AlreadyUploaded | BatchExists | InvalidState | ReadError | SendError
-
-export interface UploadsService {
-  /** Uploads a file that is on this machine. It returns once the batch is stored; the batch then goes on by itself. */
-  start(file: string, options?: StartOptions): Effect.Effect<BatchStatus, StartError>
-  /** Keeps bytes as a file and uploads it. */
-  receive<E, R>(
-    bytes: Stream.Stream<Uint8Array, E, R>,
-    options: StartOptions & { readonly fileName: string },
-  ): Effect.Effect<BatchStatus, StartError | E, R>
-  status(batchId: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError>
-  /** The status now and whenever it changes, until the batch rests. */
-  watch(batchId: string, interval?: Duration.Input): Stream.Stream<BatchStatus, BatchNotFound | ReadError>
-  /** Waits until nothing is under way: the batch is completed, partially completed or failed, or kept where it is. */
-  finished(batchId: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError>
-  /** Batches, the newest first. */
-  batches(options?: { readonly limit?: number; readonly after?: number }): Effect.Effect<BatchPage, PersistenceFailed>
-  /** The items of a batch and what became of them, in the order of its file. */
-  items(batchId: string, query?: EntryQuery): Effect.Effect<EntryPage, BatchNotFound | PersistenceFailed>
-  /** Gives a failed item other content, for the next retry. */
-  correct(batchId: string, index: number, item: object): Effect.Effect<void, BatchNotFound | ItemNotFailed | PersistenceFailed>
-  /** Tries the failed items of a partially completed batch again, and only those. */
-  retryFailed(batchId: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError>
-  /** Tries a failed batch again, from where it got to: until it has failed three times, within 24 hours. */
-  retryBatch(batchId: string): Effect.Effect<BatchStatus, BatchNotFound | BatchNotRetryable | ReadError | SendError>
-  /** Ends whatever the batch is doing. What it has stored stays. */
-  markFailed(batchId: string, reason?: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError>
-  /** `markFailed`, for the one who changed their mind. */
-  cancel(batchId: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError>
-  /** A stored item. */
-  item(hnId: number): Effect.Effect<Option.Option<StoredItem>, PersistenceFailed>
-  /** Stored items by type, author, time and words. */
-  search(query: ItemQuery): Effect.Effect<ItemPage, PersistenceFailed>
 }
 
 const make = (options: UploadsOptions) =>
@@ -125,7 +72,7 @@ const limitsOf = (options: UploadsOptions): UploadLimits => {
 }
 
 export class Uploads extends Context.Service<Uploads, UploadsService>()("@detent/uploads/Uploads") {
-  /** In the database of the engine's store. Batches that were under way go on. */
+  /** Uses the database of the engine's store. Unfinished batches resume. */
   static readonly layer = (
     options: UploadsOptions = {},
   ): Layer.Layer<Uploads, EntityWorkflowError | MigrationError | SqlError | PersistenceFailed, Engine | SqlClient> =>

@@ -6,7 +6,7 @@ import { FileUri, type ManifestFile, manifestOfFolder, Namespace, readManifestFi
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { NothingFound, WrongUsage } from "../Failure.ts"
-import type { Input } from "../line/Command.ts"
+import type { Input } from "../line/Input.ts"
 
 /** Which options say what the batch is made of. */
 export type SourceInput = Pick<Input<"batch run">, "source" | "ontology" | "namespace" | "shapes" | "examples">

@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 import { NotAllowed } from "../Failure.ts"
 import type { Handler } from "../Handler.ts"
 import { madeFolder } from "../home/Folder.ts"
-import type { Input } from "../line/Command.ts"
+import type { Input } from "../line/Input.ts"
 import { Output } from "../output/Output.ts"
 
 type Template = Input<"init">["template"]

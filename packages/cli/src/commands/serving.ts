@@ -8,7 +8,7 @@ import { NotAllowed, WrongUsage } from "../Failure.ts"
 import type { Handler } from "../Handler.ts"
 import { type Opened, observed, type Place, workingOnAll } from "../home/Opening.ts"
 import { announced, runningServer } from "../home/Server.ts"
-import type { Input } from "../line/Command.ts"
+import type { Input } from "../line/Input.ts"
 import { Output } from "../output/Output.ts"
 import { demoFolder, loadDemo } from "../serving/Demo.ts"
 

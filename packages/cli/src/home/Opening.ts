@@ -9,7 +9,7 @@ import { Home, type HomeOptions, type HomeServices } from "@detent/server/Home"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { NothingFound } from "../Failure.ts"
-import type { GlobalValues } from "../line/Command.ts"
+import type { GlobalValues } from "../line/Input.ts"
 import { madeFolder } from "./Folder.ts"
 import { knownSources } from "./Sources.ts"
 

@@ -1,9 +1,7 @@
 /**
- * The shape of one line of the command table, and the types a command's code sees of it. The table is the only place where
- * commands, arguments and options are named: help, completions, parsing and types all come from it.
+ * The shape of one line of the command table. The table is the only place where commands, arguments and options are named: help,
+ * completions, parsing and types all come from it.
  */
-import type { globalOptions } from "./options.mjs"
-import type { commands } from "./table.mjs"
 
 /** What is completed for a value: files, folders, or what is in the home (asked from the command itself). */
 export type Completed = "file" | "folder"
@@ -52,31 +50,6 @@ export interface Noun {
   readonly name: string
   readonly summary: string
 }
-
-type Table = (typeof commands)[number]
-export type CommandName = Table["name"]
-type Row<Name extends CommandName> = Extract<Table, { readonly name: Name }>
-
-type TextOf<D> = D extends { readonly choices: ReadonlyArray<infer Choice> } ? Choice : string
-
-type ArgumentValues<A extends Argument> = {
-  readonly [One in A as One["name"]]: One extends { readonly optional: true } ? TextOf<One> | undefined : TextOf<One>
-}
-
-type OptionValue<O extends Option> = O["kind"] extends "flag" ? boolean : O["kind"] extends "integer" ? number : TextOf<O>
-
-type OptionValues<O extends Option> = {
-  readonly [One in O as One["name"]]: One extends { readonly kind: "flag" } | { readonly default: string | number }
-    ? OptionValue<One>
-    : OptionValue<One> | undefined
-}
-
-export type GlobalValues = OptionValues<(typeof globalOptions)[number]>
-
-/** What a command is given, as the table declares it. */
-export type Input<Name extends CommandName> = ArgumentValues<Row<Name>["arguments"][number]> &
-  OptionValues<Row<Name>["options"][number]> &
-  GlobalValues
 
 /** An input before its command is known. */
 export type Values = Readonly<Record<string, string | number | boolean | undefined>>

@@ -3,7 +3,7 @@
  * active state does its stage's work for as long as it lasts; leaving it, by a cancel for one, ends the work. A process that
  * dies takes up the work of the state where it was.
  */
-import { Event, Machine, refuse, Slot } from "@detent/machine"
+import { Event, Machine, refuse, type SendError, Slot } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { ContentHash } from "../domain/Identity.ts"
@@ -35,6 +35,9 @@ export const E = Event({
   /** Of the stage that cannot be finished: a batch that has left it, through another process, does not fail. */
   Fail: { stage: Stage, attempt: Count, error: BatchFault },
 })
+
+/** Sends an event from a stage to its batch. The batch stores the same id once, so that a stage that starts over counts nothing twice. */
+export type Tell = (event: typeof E.Type, id?: string) => Effect.Effect<void, SendError>
 
 /** What the stages do, and what the batch has to tell the world. A stage tells the batch by an event when it is done. */
 export const stages = Slot.Effects({

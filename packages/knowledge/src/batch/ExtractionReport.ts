@@ -14,9 +14,8 @@ import type { RunResult } from "../run/ExtractionWorkflow.ts"
 import { defaultPatience, patienceOf } from "../run/StorePatience.ts"
 import { BatchEvent } from "./BatchEvent.ts"
 import { BatchEventLog, type DocumentStanding } from "./BatchEventLog.ts"
-import { E, type S } from "./BatchMachine.ts"
+import { E, type S, type Tell } from "./BatchMachine.ts"
 import { progressPercent } from "./BatchProgress.ts"
-import type { Tell } from "./ExtractionStage.ts"
 
 type Extracting = typeof S.Extracting.Type
 

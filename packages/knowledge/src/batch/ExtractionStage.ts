@@ -1,6 +1,4 @@
 /** Extracts the documents of a batch: many at once, each as a run of its own, as the failure policy says. */
-
-import type { SendError } from "@detent/machine"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -11,16 +9,13 @@ import { Extractions, endedWithBatch } from "../run/Extractions.ts"
 import { isStoreAway, RunFailed } from "../run/RunFailed.ts"
 import { RunStore } from "../run/RunStore.ts"
 import { Storage } from "../storage/Storage.ts"
-import { E, type S } from "./BatchMachine.ts"
+import { E, type S, type Tell } from "./BatchMachine.ts"
 import { BatchStopped } from "./BatchStopped.ts"
 import { type ExtractionReport, roundOf, startReport } from "./ExtractionReport.ts"
 import { isPassedBy } from "./PassedBy.ts"
 import { loadManifest } from "./StageFiles.ts"
 
 type Extracting = typeof S.Extracting.Type
-
-/** How a stage speaks to its batch. The same id again is answered, not repeated: a stage that starts over counts nothing twice. */
-export type Tell = (event: typeof E.Type, id?: string) => Effect.Effect<void, SendError>
 
 export const extractDocuments = (state: Extracting, tell: Tell) =>
   Effect.gen(function* () {

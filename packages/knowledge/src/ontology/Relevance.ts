@@ -6,7 +6,7 @@ import { isFunctionWord } from "../language/FunctionWords.ts"
 import { stem } from "../language/Stem.ts"
 import { relatedStems } from "../language/VerbLexicon.ts"
 import { fold, tokenize } from "../language/Words.ts"
-import type { OntologyIndex } from "./OntologyIndex.ts"
+import type { ClassExpression } from "./Ontology.ts"
 import { xsd } from "./Vocabulary.ts"
 
 export interface RelevanceOptions {
@@ -17,12 +17,26 @@ export interface RelevanceOptions {
 /** Providers limit how many names an answer's schema may hold, and a model overlooks what stands in too long a list. */
 export const defaultMost = 80
 
+/** What the choice asks of an ontology. `OntologyIndex` answers it. */
+export interface Terms {
+  readonly classes: ReadonlyMap<string, unknown>
+  readonly properties: ReadonlyMap<string, unknown>
+  ancestors(iri: string): ReadonlySet<string>
+  descendants(iri: string): ReadonlySet<string>
+  propertyAncestors(iri: string): ReadonlySet<string>
+  propertyDescendants(iri: string): ReadonlySet<string>
+  domainOf(property: string): ClassExpression
+  rangeOf(property: string): ClassExpression
+  datatypesOf(property: string): ReadonlyArray<string>
+  nameStems(iri: string): ReadonlyArray<ReadonlyArray<string>>
+}
+
 export interface RelevantTerms {
   readonly classes: ReadonlySet<string>
   readonly properties: ReadonlySet<string>
 }
 
-export const relevantTerms = (index: OntologyIndex, text: string, { most = defaultMost }: RelevanceOptions = {}): RelevantTerms => {
+export const relevantTerms = (index: Terms, text: string, { most = defaultMost }: RelevanceOptions = {}): RelevantTerms => {
   const said = stemsOf(text)
   const properties = best(
     [...index.properties.keys()],
@@ -57,7 +71,7 @@ const stemsOf = (text: string): ReadonlySet<string> =>
   )
 
 /** How much of the best of a term's names stands in the text; a word of like meaning is half the word. */
-const named = (index: OntologyIndex, iri: string, said: ReadonlySet<string>): number =>
+const named = (index: Terms, iri: string, said: ReadonlySet<string>): number =>
   index.nameStems(iri).reduce((highest, stems) => {
     const found = stems.reduce(
       (sum, one) => sum + (said.has(one) ? 1 : [...relatedStems(one)].some((other) => said.has(other)) ? 0.5 : 0),
@@ -67,7 +81,7 @@ const named = (index: OntologyIndex, iri: string, said: ReadonlySet<string>): nu
   }, 0)
 
 /** Whether the text has values of the kind the property takes. */
-const shownByValues = (index: OntologyIndex, iri: string, text: string): number => {
+const shownByValues = (index: Terms, iri: string, text: string): number => {
   const datatypes = index.datatypesOf(iri)
   if (datatypes.length === 0 || !/\d/.test(text)) return 0
   const dated = datatypes.some((datatype) => datatype === xsd.date || datatype === xsd.dateTime || datatype === xsd.gYear)
