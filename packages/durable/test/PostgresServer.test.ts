@@ -24,7 +24,7 @@ describe("PostgreSQL server", () => {
         Array.from({ length: 8 }, () => begin),
         { concurrency: "unbounded" },
       )
-      const all = [{ migration_id: 1 }, { migration_id: 2 }, { migration_id: 3 }, { migration_id: 4 }]
+      const all = [{ migration_id: 1 }, { migration_id: 2 }, { migration_id: 3 }, { migration_id: 4 }, { migration_id: 5 }]
       for (const migrations of seen) assert.deepStrictEqual(migrations, all)
       assert.deepStrictEqual(yield* begin, all)
     }),

@@ -22,7 +22,15 @@ export const retryAll = (filter: DeadFilter, options: { readonly dryRun?: boolea
   options.dryRun === true ? Effect.flatMap(Commands, (commands) => commands.countRetries(filter)) : retrying(filter)
 
 /** Gives one up, for a reason that is kept with it. Also for commands that still wait. False where it is being executed, or over. */
-export const skip = (key: string, reason: string): Answer<boolean> => Effect.flatMap(Commands, (commands) => commands.skip(key, reason))
+export const skip = (key: string, reason: string): Answer<boolean> =>
+  Effect.flatMap(Commands, (commands) =>
+    Effect.tap(commands.skip(key, reason), (isSkipped) =>
+      Effect.sync(() => {
+        // An ordered command may have waited for this one.
+        if (isSkipped) commands.signal.announce(undefined)
+      }),
+    ),
+  )
 
 const retrying = (filter: DeadFilter & { readonly key?: string }): Answer<number> =>
   Effect.flatMap(Commands, (commands) =>

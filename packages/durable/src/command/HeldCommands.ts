@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import type { ClaimedCommand, Exchange, Verdict, Want } from "../store/Commands.ts"
 import { Quarantine, suspicionOf } from "./CrashQuarantine.ts"
 import { type Executable, type FindExecutable, type Held, neverEnded, tookTooLong } from "./Executable.ts"
-import type { Ended } from "./finishing.ts"
+import { type Ended, isFinal } from "./finishing.ts"
 import { cut } from "./Problem.ts"
 import { type Asking, QueueState, type Running } from "./QueueState.ts"
 import { UnknownCommands } from "./UnknownCommands.ts"
@@ -243,11 +243,13 @@ export class HeldCommands {
     })
   }
 
-  #finish(run: QueueState, { number, claim, queue, slot, key }: ClaimedCommand, verdict: Verdict) {
+  #finish(run: QueueState, { number, claim, queue, slot, key, instance, ordered }: ClaimedCommand, verdict: Verdict) {
     run.finished(verdict, this.#now())
+    // The exchange that stores its end also claims the command that waited for it.
+    if (ordered && isFinal(verdict)) run.heat()
     if (this.#quarantine.ended(number)) this.heat(undefined)
     if (this.finished.length === 0) this.firstFinishedAt = this.#now()
-    this.finished.push({ number, claim, verdict, queue, slot, key })
+    this.finished.push({ number, claim, verdict, queue, slot, key, instance, ordered })
     this.#events.finished()
   }
 

@@ -7,12 +7,14 @@ import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Metric from "effect/Metric"
-import type { ClaimedCommand, CommandsService, Want } from "../store/Commands.ts"
+import type { ClaimedCommand, CommandsService, Exchange, Want } from "../store/Commands.ts"
+import type { InstanceKey } from "../store/Commit.ts"
+import { instanceName } from "../store/CommitCheck.ts"
 import { ClaimRenewal } from "./ClaimRenewal.ts"
 import { commandStoreFailures, commandsRunning } from "./CommandMetrics.ts"
 import type { DirectHandoff } from "./DirectHandoff.ts"
 import type { FindExecutable } from "./Executable.ts"
-import { type Ended, tellFinished } from "./finishing.ts"
+import { type Ended, isFinal, tellFinished } from "./finishing.ts"
 import { HeldCommands } from "./HeldCommands.ts"
 import type { WorkerConfig } from "./WorkerConfig.ts"
 
@@ -137,7 +139,10 @@ export class Worker {
         this.#load.take(asking, exchanged, validUntil)
         if (exchanged.claimed.length > 0) this.#upkeep.renewBy(validUntil - (claimMillis * 2) / 3)
         this.#answered()
-        return Effect.andThen(tellFinished(finished, exchanged.refused), Metric.update(commandsRunning, this.#load.runningCount))
+        return Effect.andThen(
+          Effect.andThen(tellFinished(finished, exchanged.refused), Metric.update(commandsRunning, this.#load.runningCount)),
+          this.#announceNext(finished, exchanged),
+        )
       },
       onFailure: (error) => {
         for (const [run, asked] of asking) run.unask(asked)
@@ -145,6 +150,23 @@ export class Worker {
         this.#isDoubtful = true
         return this.#failed(error)
       },
+    })
+  }
+
+  /** The next ordered command of an instance may wait in a queue that this exchange did not ask for, or another worker serves. */
+  #announceNext(finished: ReadonlyArray<Ended>, { claimed, refused }: Exchange): Effect.Effect<void> {
+    const freed = new Map<string, InstanceKey>()
+    for (const { number, verdict, ordered, instance } of finished)
+      if (ordered && instance !== undefined && isFinal(verdict) && !refused.includes(number)) freed.set(instanceName(instance), instance)
+    for (const { ordered, instance } of claimed) if (ordered && instance !== undefined) freed.delete(instanceName(instance))
+    if (freed.size === 0) return Effect.void
+    const { queuesOfNext, signal } = this.#commands
+    return Effect.match(queuesOfNext([...freed.values()]), {
+      onSuccess: (queues) => {
+        if (queues.size > 0) signal.announce(queues)
+      },
+      // Then all workers look in all their queues, as they do after any outage.
+      onFailure: () => signal.announce(undefined),
     })
   }
 

@@ -13,7 +13,10 @@ const counters: { readonly [K in Verdict["_tag"]]: Metric.Counter<number> } = {
 }
 
 /** What became of a command, and which one it was. */
-export type Ended = Finished & Pick<ClaimedCommand, "queue" | "slot" | "key">
+export type Ended = Finished & Pick<ClaimedCommand, "queue" | "slot" | "key" | "instance" | "ordered">
+
+/** Whether a command with this verdict is over, so that an ordered one lets the next of its instance begin. */
+export const isFinal = ({ _tag }: Verdict): boolean => _tag === "Completed" || _tag === "Skipped" || _tag === "Failed"
 
 export const tellFinished = (finished: ReadonlyArray<Ended>, refused: ReadonlyArray<number>): Effect.Effect<void> => {
   if (finished.length === 0) return Effect.void

@@ -9,7 +9,7 @@ import type { CommandCount, CommandFilter, CommandsService, EnqueueOutcome, NewC
 import { addByHand, type MemoryCommand } from "./MemoryCommand.ts"
 import type { MemoryState } from "./MemoryState.ts"
 import { findInstance } from "./MemoryState.ts"
-import { claimFrom, expire, finish, held } from "./memoryExchange.ts"
+import { claimFrom, expire, finish, held, queuesOfNext } from "./memoryExchange.ts"
 
 export const memoryCommands = (state: MemoryState): CommandsService => {
   const signal = new CommandSignal()
@@ -35,6 +35,7 @@ export const memoryCommands = (state: MemoryState): CommandsService => {
         })
         return { claimed, refused, next, busy }
       }),
+    queuesOfNext: (instances) => atNow((now) => queuesOfNext(state, instances, now)),
     renew: (worker, claims, millis) =>
       atNow((now) =>
         claims.flatMap((claim) => {

@@ -3,6 +3,7 @@
 import { roomIn, unlimited } from "../command/QueueLimits.ts"
 import { begun } from "../command/RateWindow.ts"
 import type { Claim, ClaimedCommand, Finished, Verdict, Want } from "../store/Commands.ts"
+import type { InstanceKey } from "../store/Commit.ts"
 import type { MemoryCommand } from "./MemoryCommand.ts"
 import type { MemoryState } from "./MemoryState.ts"
 
@@ -103,6 +104,14 @@ export const claimFrom = (
   return { commands: chosen.map(claimed), nextMillis: room.nextMillis ?? untilDue(open, now), isBusy: room.isBusy }
 }
 
+/** The queues in which the next ordered command of one of these instances can be claimed. */
+export const queuesOfNext = (state: MemoryState, instances: ReadonlyArray<InstanceKey>, now: number): ReadonlySet<string> => {
+  const open = [...state.openCommands.values()].filter(({ ordered }) => ordered)
+  const next = instances.flatMap(({ machine, id }) => open.find((command) => command.machine === machine && command.id === id) ?? [])
+  const isFree = ({ status, waits, runAt }: MemoryCommand) => status === "pending" && (!waits || runAt <= now)
+  return new Set(next.filter((command) => isFree(command) && !isBehind(state, command)).map(({ queue }) => queue))
+}
+
 const isBehind = (state: MemoryState, { ordered, machine, id, number }: MemoryCommand): boolean => {
   if (!ordered || machine === undefined) return false
   const isAhead = (other: MemoryCommand) =>
@@ -133,6 +142,7 @@ const claimed = ({ machine, id, ...command }: MemoryCommand): ClaimedCommand => 
   instance: machine === undefined || id === undefined ? undefined : { machine, id },
   sequence: command.sequence,
   priority: command.priority,
+  ordered: command.ordered,
   attempts: command.attempts,
   round: command.round,
   enqueuedAt: command.enqueuedAt,

@@ -11,7 +11,7 @@ import { textOf, wholeOf } from "../sql/Row.ts"
 import { sqlCommands } from "../sql/SqlCommands.ts"
 import type { CommandsService, Exchange, ExchangeRequest } from "../store/Commands.ts"
 import { anyMachine, persisting } from "../store/StoreFailure.ts"
-import { withRounds } from "./exchangeFunction.ts"
+import { withOrder } from "./exchangeFunction.ts"
 import { insertCommands, insertForWorker } from "./insertCommands.ts"
 import { notices } from "./notices.ts"
 
@@ -72,7 +72,7 @@ const exchanged = (rows: ReadonlyArray<Row>): Exchange => {
   return { claimed: claimed.sort(byTurn), refused, next, busy }
 }
 
-const callExchange = (schema: string): string => `select * from ${schema}.${withRounds.name}($1::text, $2::jsonb, $3::jsonb, $4::bigint)`
+const callExchange = (schema: string): string => `select * from ${schema}.${withOrder.name}($1::text, $2::jsonb, $3::jsonb, $4::bigint)`
 
 /** Keys. */
 const findCommands = (schema: string): string => `

@@ -19,7 +19,7 @@ export const openCommands = (schema: string, queue: string, moment: string, limi
     ))
   order by c.priority desc, c.id limit ${limit}`
 
-/** What the function is called, and the column of its answers that the first version of it did not have. */
+/** What the function is called, and the columns of its answers that the first version of it did not have. */
 export interface ExchangeVersion {
   readonly name: string
   readonly column: string
@@ -34,6 +34,13 @@ export const withRounds: ExchangeVersion = {
   column: ", round integer",
   none: ", null::integer",
   value: ", c.round",
+}
+
+export const withOrder: ExchangeVersion = {
+  name: "exchange_commands_in_order",
+  column: ", round integer, ordered boolean",
+  none: ", null::integer, null::boolean",
+  value: ", c.round, c.ordered",
 }
 
 /**

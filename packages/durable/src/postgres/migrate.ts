@@ -8,6 +8,7 @@ import { initial } from "./migrations/0001_initial.ts"
 import { commands } from "./migrations/0002_commands.ts"
 import { rounds } from "./migrations/0003_rounds.ts"
 import { vacuum } from "./migrations/0004_vacuum.ts"
+import { order } from "./migrations/0005_order.ts"
 
 /** The key of the advisory lock: "detent" in ASCII. */
 const lockKey = 0x646574656e74
@@ -42,4 +43,5 @@ export const migrate = (schema: string) =>
     "0002_commands": commands(schema),
     "0003_rounds": rounds(schema),
     "0004_vacuum": vacuum(schema),
+    "0005_order": order(schema),
   })

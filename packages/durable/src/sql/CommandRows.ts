@@ -36,6 +36,7 @@ export const claimedCommandOf = (row: Row): ClaimedCommand => ({
   instance: instanceOf(row),
   sequence: wholeOf(row, "sequence"),
   priority: wholeOf(row, "priority"),
+  ordered: flagOf(row, "ordered"),
   attempts: wholeOf(row, "attempts"),
   round: wholeOf(row, "round"),
   enqueuedAt: wholeOf(row, "enqueued_at"),

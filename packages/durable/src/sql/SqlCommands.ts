@@ -8,8 +8,9 @@ import type { InstanceKey } from "../store/Commit.ts"
 import { anyMachine, persisting } from "../store/StoreFailure.ts"
 import { commandCountOf, queueOf, storedCommandOf } from "./CommandRows.ts"
 import type { Dialect } from "./Dialect.ts"
+import { keysOf } from "./keys.ts"
 import type { Row } from "./Row.ts"
-import { wholeOf } from "./Row.ts"
+import { textOf, wholeOf } from "./Row.ts"
 
 type Retried = CommandFilter & { readonly key?: string }
 
@@ -18,6 +19,14 @@ export const sqlCommands = (dialect: Dialect): Omit<CommandsService, "isShared" 
   const reading = persisting("read commands", anyMachine)
   const changing = persisting("change commands", anyMachine)
   return {
+    queuesOfNext: (instances) =>
+      instances.length === 0
+        ? Effect.succeed(new Set())
+        : reading(
+            Effect.flatMap(now, (time) =>
+              Effect.map(nextQueues(dialect, instances, time), (rows) => new Set(rows.map((row) => textOf(row, "queue")))),
+            ),
+          ),
     renew: (worker, claims, millis) =>
       claims.length === 0
         ? Effect.succeed([])
@@ -69,6 +78,20 @@ const select = ({ sql, commands, instances }: Dialect, condition: Fragment, limi
     c.run_at, c.claimed_by, c.claimed_until, c.last_error, c.enqueued_at, c.finished_at, i.machine, i.id as instance_id
   from ${commands} c left join ${instances} i on i.instance = c.instance
   where ${condition} order by c.id limit ${limit}`
+
+/** The first open ordered command of each instance, where no claim and no delay keeps it; both look-ups use an index. */
+const nextQueues = ({ sql, commands, instances, keys }: Dialect, of: ReadonlyArray<InstanceKey>, now: Fragment) => sql<Row>`
+  select distinct n.queue
+  from (
+    select (
+      select min(c.id) from ${commands} c
+      where c.ordered and c.finished_at is null
+        and c.instance = (select i.instance from ${instances} i where i.machine = k.machine and i.id = k.id)
+    ) as number
+    from ${keys(keysOf(of))} k
+  ) f
+  cross join ${commands} n
+  where n.id = f.number and n.status = 'pending' and (not n.waits or n.run_at <= ${now})`
 
 const ofInstance = ({ sql, instances }: Dialect, { machine, id }: InstanceKey): Fragment =>
   sql`c.instance = (select instance from ${instances} where machine = ${machine} and id = ${id})`

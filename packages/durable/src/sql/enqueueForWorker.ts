@@ -47,14 +47,15 @@ export const enqueueForWorker = (
 const claimedOf = (commands: ReadonlyArray<NewCommand>, rows: ReadonlyArray<Row>): ReadonlyArray<ClaimedCommand> => {
   const taken = new Map(rows.filter((row) => wholeOf(row, "claims") === 1).map((row) => [textOf(row, "key"), row]))
   const claimed: Array<ClaimedCommand> = []
-  for (const { key, queue, slot, parameters, instance, priority } of commands) {
+  for (const { key, queue, slot, parameters, instance, priority, ordered } of commands) {
     const row = taken.get(key)
     if (row === undefined) continue
     // A key that is brought twice is the first one.
     taken.delete(key)
     const enqueuedAt = wholeOf(row, "enqueued_at")
     const number = wholeOf(row, "number")
-    claimed.push({ number, claim: 1, key, queue, slot, parameters, instance, sequence: -1, priority, attempts: 1, round: 0, enqueuedAt })
+    const placed = { number, claim: 1, key, queue, slot, parameters, instance, sequence: -1, priority, ordered }
+    claimed.push({ ...placed, attempts: 1, round: 0, enqueuedAt })
   }
   return claimed.sort(byTurn)
 }

@@ -66,7 +66,7 @@ export const claimCommands = `
   update detent_commands
   set status = 'processing', attempts = attempts + 1, claims = claims + 1, claimed_by = ?, claimed_until = ?, counted = ?
   where id in (${openCommands})
-  returning id as number, claims as claim, queue, priority, attempts, round, sequence, enqueued_at, key, slot, parameters,
+  returning id as number, claims as claim, queue, priority, ordered, attempts, round, sequence, enqueued_at, key, slot, parameters,
     (select i.machine from detent_instances i where i.instance = detent_commands.instance) as machine,
     (select i.id from detent_instances i where i.instance = detent_commands.instance) as instance_id`
 

@@ -83,6 +83,8 @@ export interface ClaimedCommand extends Claim {
   readonly instance: InstanceKey | undefined
   readonly sequence: number
   readonly priority: number
+  /** The next ordered command of its instance can be claimed when this one has ended. */
+  readonly ordered: boolean
   /** How often it was executed in this round, this time included. */
   readonly attempts: number
   /** How often it was retried by hand: what follows from it is heard once in every round. */
@@ -176,6 +178,8 @@ export interface CommandsService {
   readonly enqueue: (commands: ReadonlyArray<NewCommand>) => Stored<ReadonlyArray<EnqueueOutcome>>
   /** Stores what became of one batch and claims the next, in one transaction. Each command goes to one worker. */
   readonly exchange: (request: ExchangeRequest) => Stored<Exchange>
+  /** The queues in which the next ordered command of one of these instances can be claimed now. */
+  readonly queuesOfNext: (instances: ReadonlyArray<InstanceKey>) => Stored<ReadonlySet<string>>
   /** Prolongs claims. Returns the numbers of those that are no longer this worker's. */
   readonly renew: (worker: string, claims: ReadonlyArray<Claim>, millis: number) => Stored<ReadonlyArray<number>>
   /** Hands back what this worker has claimed without knowing it, because the store's answer was lost. Returns how many. */

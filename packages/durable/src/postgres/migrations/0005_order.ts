@@ -1,0 +1,13 @@
+/**
+ * The function that claims commands also says which of them are ordered, so that a worker that ends one asks for the next at
+ * once. It has a new name: processes of the version before continue to call theirs.
+ */
+import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { exchangeFunction, withOrder } from "../exchangeFunction.ts"
+
+export const order = (schema: string) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    yield* sql.unsafe(exchangeFunction(schema, withOrder))
+  })
