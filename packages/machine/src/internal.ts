@@ -14,6 +14,7 @@ export { hasWork, restartLater, startBackground, startStateWork } from "./actor/
 export type { Supervisor } from "./actor/Supervision.ts"
 export { WaitingActor } from "./actor/WaitingActor.ts"
 export { begin, decide, replay } from "./decide/Decide.ts"
+export { timersOnEnter } from "./decide/Timeout.ts"
 export type { Compiled, Node, Timeout } from "./define/Compile.ts"
 export { type AlwaysDeclaration, type Declarations, pairKey, type Tagged, type TransitionDeclaration } from "./define/Declarations.ts"
 export { compiledOf, eventProblem, fromDeclarations, initialState } from "./define/Machine.ts"

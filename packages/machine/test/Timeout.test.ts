@@ -1,5 +1,6 @@
-import { Event, Machine, State, spawn, stay } from "@detent/machine"
+import { DefinitionError, Event, Machine, RetryPolicy, State, spawn, stay } from "@detent/machine"
 import { describe, expect, it } from "@effect/vitest"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
@@ -125,4 +126,75 @@ describe("timeouts", () => {
       expect(yield* tagAfter(actor, "1 minute")).toBe("VeryLate")
     }),
   )
+
+  it.effect("145 a duration of Infinity is no timer; an idle one that becomes infinite ends", () =>
+    Effect.gen(function* () {
+      const never = yield* spawn(base.timeout(S.Waiting, Number.POSITIVE_INFINITY, S.Late))
+      expect(yield* tagAfter(never, "36500 days")).toBe("Waiting")
+      const idle = base.timeout(S.Waiting, ({ minutes }) => Duration.minutes(minutes), S.Idle, { name: "idle", idle: true })
+      expect(Machine.begin(idle, S.Waiting({ minutes: Number.POSITIVE_INFINITY }))).toMatchObject({ timers: [] })
+      const actor = yield* spawn(idle)
+      yield* actor.send(E.Extend({ minutes: Number.POSITIVE_INFINITY }))
+      expect(yield* tagAfter(actor, "36500 days")).toBe("Waiting")
+      yield* actor.send(E.Extend({ minutes: 5 }))
+      expect(yield* tagAfter(actor, "5 minutes")).toBe("Idle")
+    }),
+  )
+
+  it("145 a constant that no timer can wait for is refused while the machine is defined", () => {
+    const refused = (after: Duration.Input) => {
+      try {
+        base.timeout(S.Waiting, after, S.Late)
+        return "accepted"
+      } catch (error) {
+        return error instanceof DefinitionError ? error.message : String(error)
+      }
+    }
+    for (const nan of [Number.NaN, { hours: Number.NaN }, [Number.NaN, 0]] as ReadonlyArray<Duration.Input>) {
+      expect(refused(nan)).toBe(
+        'machine call: timeout timeout has a duration of NaN; give a number of milliseconds; write it like "30 minutes"',
+      )
+    }
+    expect(refused(-1)).toBe("machine call: timeout timeout has a duration of -1 ms; give 0 or more")
+    expect(refused(Number.NEGATIVE_INFINITY)).toMatch(/a duration of -Infinity; Infinity means that it never passes/)
+    expect(refused("9000 weeks")).toBe("accepted")
+    expect(refused(1e16)).toMatch(/ends after the year 9999; use Infinity/)
+    const timed = { name: "call", state: S, event: E, initial: waiting }
+    expect(() => Machine.make({ ...timed, processingTimeout: Number.NaN })).toThrow(/processingTimeout has a duration of NaN/)
+    expect(() => base.persist({ snapshot: { _tag: "Interval", every: -5 } })).toThrow(/the snapshot interval has a duration of -5 ms/)
+  })
+
+  it.effect("145 what a function returns and no timer can wait for fails the transition; one that has passed is due immediately", () =>
+    Effect.gen(function* () {
+      const machine = base
+        .on(S.Idle, E.Extend, S.Waiting)
+        .on(S.Idle, E.Ping, stay)
+        .timeout(S.Waiting, ({ minutes }) => minutes * 60_000, S.Late)
+      const actor = yield* spawn(machine, S.Idle())
+      for (const minutes of [Number.NaN, Number.NEGATIVE_INFINITY, 1e12]) {
+        expect(yield* Effect.flip(actor.send(E.Extend({ minutes })))).toMatchObject({
+          _tag: "ActionFailed",
+          phase: "timeout",
+          committed: false,
+        })
+        expect(yield* Effect.flip(spawn(machine, S.Waiting({ minutes })))).toMatchObject({ _tag: "ActionFailed", phase: "timeout" })
+      }
+      // Each is in range by itself, but not from the year 9999 on.
+      expect(Machine.decide(machine, S.Idle(), E.Extend({ minutes: 1 }), 253_402_300_799_000)).toMatchObject({
+        _tag: "Refused",
+        error: { phase: "timeout", message: expect.stringMatching(/would be due after the year 9999/) },
+      })
+      yield* actor.send(E.Ping())
+      expect(yield* actor.snapshot).toMatchObject({ state: { _tag: "Idle" }, sequence: 1 })
+      yield* actor.send(E.Extend({ minutes: -5 }))
+      expect(yield* tagAfter(actor, 0)).toBe("Late")
+    }),
+  )
+
+  it("145 retry policies take durations that can be waited for, and no others", () => {
+    expect(() => RetryPolicy.fixed({ delay: Number.NaN, maxAttempts: 2 })).toThrow(/a duration of NaN/)
+    expect(() => RetryPolicy.fixed({ delay: Number.POSITIVE_INFINITY, maxAttempts: 2 })).toThrow(/a delay of Infinity ms; use a time/)
+    expect(() => RetryPolicy.exponential({ maxDelay: 1e300 })).toThrow(/ends after the year 9999/)
+    expect(() => RetryPolicy.exponential({ initialDelay: -1 })).toThrow(/an? initial delay of -1 ms/)
+  })
 })

@@ -1,4 +1,5 @@
 /** The timeouts of the current state, on a clock that only a test moves. */
+import { timersOnEnter, timersOnStay } from "../src/decide/Timeout.ts"
 import type { Node } from "../src/define/Compile.ts"
 import type { Tagged } from "../src/define/Declarations.ts"
 
@@ -13,16 +14,16 @@ export class VirtualTimers {
 
   /** A state was entered: its timers begin, all others end. */
   enter(node: Node, state: Tagged, now: number) {
-    this.#timers = [...node.timeouts.values()].map(({ name, millis }) => ({ name, deadline: now + Math.max(0, millis(state)) }))
+    this.#timers = timersOnEnter(node, state, now).map(({ name, millis }) => ({ name, deadline: now + millis }))
   }
 
   /** An event was handled without leaving the state: idle timers begin anew. */
   stay(node: Node, state: Tagged, now: number) {
     if (!node.hasIdleTimeout) return
-    const idle = [...node.timeouts.values()].filter((timeout) => timeout.idle)
+    const idle = timersOnStay(node, state, now)
     this.#timers = [
-      ...this.#timers.filter((timer) => !idle.some((timeout) => timeout.name === timer.name)),
-      ...idle.map(({ name, millis }) => ({ name, deadline: now + Math.max(0, millis(state)) })),
+      ...this.#timers.filter((timer) => !idle.some(({ name }) => name === timer.name)),
+      ...idle.map(({ name, millis }) => ({ name, deadline: now + millis })),
     ]
   }
 

@@ -1,6 +1,6 @@
 /** A new instance from the past of another: to try again differently, or to reproduce a fault. */
 import { type ActorExists, InvalidState } from "@detent/machine"
-import { hasWork, type Node } from "@detent/machine/internal"
+import { hasWork, type Node, timersOnEnter } from "@detent/machine/internal"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -60,11 +60,7 @@ export const forkInstance = (
       },
       clearTimers: [],
       setTimers: running
-        ? [...node.timeouts.values()].map(({ name, millis }) => ({
-            name,
-            entry: recovered.sequence,
-            due: at + Math.max(0, millis(recovered.state)),
-          }))
+        ? timersOnEnter(node, recovered.state, at).map(({ name, millis }) => ({ name, entry: recovered.sequence, due: at + millis }))
         : [],
       commands: [],
       fence: undefined,

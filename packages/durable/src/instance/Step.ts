@@ -96,7 +96,10 @@ export const timersAfter = (
   if (decision._tag === "Stop" || (decision._tag === "Goto" && decision.timers.length === 0)) return noTimers
   const after = new Map(decision._tag === "Stay" ? before : noTimers)
   if (envelope.timer !== undefined) after.delete(envelope.timer.name)
-  for (const { name, millis } of decision.timers) after.set(name, { name, entry: sequence, due: at + millis })
+  for (const { name, millis } of decision.timers) {
+    if (millis === Number.POSITIVE_INFINITY) after.delete(name)
+    else after.set(name, { name, entry: sequence, due: at + millis })
+  }
   return after
 }
 

@@ -32,10 +32,14 @@ export class StateScope {
     })
   }
 
-  /** Starts or restarts the timer of a name. What an earlier one has already put into the mailbox is void. */
+  /** Starts or restarts the timer of a name; after `Infinity` it ends. What an earlier one has already put into the mailbox is void. */
   arm(run: Run, name: string, millis: number, stale: () => Result, due: () => void) {
     this.#timers.get(name)?.interruptUnsafe()
     this.#drop(stale, (timer) => timer === name)
+    if (millis === Number.POSITIVE_INFINITY) {
+      this.#timers.delete(name)
+      return
+    }
     const fiber = run(Effect.sleep(millis))
     this.#timers.set(name, fiber)
     fiber.addObserver((exit) => {

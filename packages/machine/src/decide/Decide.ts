@@ -11,7 +11,7 @@ import type { Beginning, Decision, Hook, NotBegun } from "./Decision.ts"
 import { Frame, type RecordedAnswers } from "./Frame.ts"
 import { attempt, endless, failed, invalid, refused, unhandled } from "./Refusals.ts"
 import { none, type TakenByTag, TakenDecision, taken } from "./TakenDecision.ts"
-import { eventLabel, isTimeoutEvent } from "./Timeout.ts"
+import { eventLabel, isTimeoutEvent, timersOnEnter, timersOnStay } from "./Timeout.ts"
 
 /** So many automatic transitions in a row are taken for endless. */
 export const alwaysLimit = 1000
@@ -214,10 +214,9 @@ const runHooks: Hooks = {
     }
   },
   timers: (frame, node, state, entered) => {
-    if (!(entered ? node.timeouts.size > 0 : node.hasIdleTimeout)) return
-    frame.timers = [...node.timeouts.values()]
-      .filter((timeout) => entered || timeout.idle)
-      .map(({ name, millis }) => ({ name, millis: Math.max(0, millis(state)) }))
+    if (entered ? node.timeouts.size > 0 : node.hasIdleTimeout) {
+      frame.timers = (entered ? timersOnEnter : timersOnStay)(node, state, frame.at)
+    }
   },
 }
 

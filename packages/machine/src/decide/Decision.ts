@@ -22,6 +22,7 @@ export interface Request {
 /** A deadline that begins with a transition. */
 export interface TimerRequest {
   readonly name: string
+  /** `Infinity`, in a stay only: the idle timer of this name ends. */
   readonly millis: number
 }
 

@@ -2,8 +2,7 @@
  * The run-time side of a definition: each method checks what it is given and returns a new builder. What the
  * compiler refuses is refused here too, for callers in plain JavaScript.
  */
-import * as Duration from "effect/Duration"
-import * as Option from "effect/Option"
+import type * as Duration from "effect/Duration"
 import type { UntypedCommandSettings } from "../effects/CommandSettings.ts"
 import type { Blueprint } from "./Blueprint.ts"
 import {
@@ -31,7 +30,7 @@ import {
   type Work,
   type WorkDeclaration,
 } from "./Declarations.ts"
-import { checkDecidable, checkNew, checkNotFinal, fail } from "./DefinitionChecks.ts"
+import { checkDecidable, checkDuration, checkNew, checkNotFinal, fail } from "./DefinitionChecks.ts"
 import { draft } from "./Draft.ts"
 import type { Persistence } from "./Persistence.ts"
 
@@ -111,9 +110,7 @@ export class Builder {
     const [decide, options] = splitArguments(third, fourth)
     const place = placeOf(this.timeout)
     const name = options.name ?? "timeout"
-    if (typeof after !== "function" && Option.isNone(Duration.fromInput(after))) {
-      this.#fail(`${JSON.stringify(after)} is no duration`, 'write it like "30 minutes" or in milliseconds')
-    }
+    if (typeof after !== "function") checkDuration(this.name, `timeout ${name}`, after)
     const targets = this.#targets(to)
     const timeouts = new Map(this.declarations.timeouts)
     for (const tag of this.#states(from)) {
@@ -172,6 +169,7 @@ export class Builder {
   }
 
   persist(persistence: Persistence<string>): Builder {
+    if (persistence.snapshot?._tag === "Interval") checkDuration(this.name, "the snapshot interval", persistence.snapshot.every)
     return this.#with({ persistence })
   }
 
@@ -180,6 +178,9 @@ export class Builder {
     const unknown = Object.keys(settings).filter((name) => !slots.includes(name))
     if (unknown.length > 0)
       this.#fail(`commands names ${unknown.join(", ")}, for which there is no effect slot`, `the slots are ${slots.join(", ") || "none"}`)
+    for (const [slot, one] of Object.entries(settings)) {
+      if (one?.timeout !== undefined) checkDuration(this.name, `the time-out of ${slot}`, one.timeout)
+    }
     return this.#with({ commands: { ...this.declarations.commands, ...settings } })
   }
 

@@ -1,5 +1,6 @@
 /** Turns declarations into the tables that decisions are looked up in: one lookup by state, one by event. */
 import * as Duration from "effect/Duration"
+import { durationMillis } from "../decide/Timeout.ts"
 import { effectCalls, guardCalls, type SlotCalls } from "../effects/SlotCalls.ts"
 import type { UntypedUnion } from "../schema/Union.ts"
 import { type ValueCheck, valueCheck } from "../schema/ValueCheck.ts"
@@ -159,10 +160,7 @@ const fill = (node: Mutable<Node>, declarations: Declarations, declared: Declare
   node.timeouts = new Map(
     declared.timeouts(node.tag).map((one) => {
       const after = one.after
-      const millis =
-        typeof after === "function"
-          ? (state: Tagged) => Duration.toMillis(Duration.fromInputUnsafe(after(state)))
-          : constant(Duration.toMillis(Duration.fromInputUnsafe(after)))
+      const millis = typeof after === "function" ? (state: Tagged) => durationMillis(after(state)) : constant(durationMillis(after))
       const transition = transitionOf({ ...one, ...untold, event: `(${one.name})` }, node.tag, declarations, nodes)
       return [one.name, { ...transition, name: one.name, idle: one.idle, millis }]
     }),

@@ -1,11 +1,31 @@
 /** What the compiler refuses of a definition by type is refused here by name, for callers in plain JavaScript. */
+import * as Duration from "effect/Duration"
+import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
-import { DefinitionError } from "../MachineError.ts"
+import { durationMillis } from "../decide/Timeout.ts"
+import { DefinitionError, describe } from "../MachineError.ts"
 import { at, type Decide, type Options } from "./BuilderArguments.ts"
 import type { Declarations, Place, TargetDeclaration } from "./Declarations.ts"
 
 export const fail = (declarations: Declarations, problem: string, nextStep: string): never => {
   throw new DefinitionError({ machine: declarations.name, problem, nextStep })
+}
+
+/** Refuses a constant duration that cannot be waited for. `Infinity` is one that never passes. */
+export const checkDuration = (machine: string, what: string, duration: Duration.Input) => {
+  const refuse = (problem: string, nextStep: string): never => {
+    throw new DefinitionError({ machine, problem, nextStep })
+  }
+  if (Option.isNone(Duration.fromInput(duration))) {
+    refuse(`${JSON.stringify(duration)} is no duration`, 'write it like "30 minutes" or in milliseconds')
+  }
+  let millis: number
+  try {
+    millis = durationMillis(duration)
+  } catch (cause) {
+    return refuse(`${what} has ${describe(cause)}`, 'write it like "30 minutes"')
+  }
+  if (millis < 0) refuse(`${what} has a duration of ${millis} ms`, "give 0 or more")
 }
 
 /** Whether it is clear what the transition leads to, with all its fields. */

@@ -22,6 +22,7 @@ import { Builder } from "./Builder.ts"
 import type { Compiled } from "./Compile.ts"
 import type { Declarations, Tagged } from "./Declarations.ts"
 import type { Definition, Machine, SlotTypes } from "./Definition.ts"
+import { checkDuration } from "./DefinitionChecks.ts"
 
 export type { Built, DecisionContext, Definition, HookContext, Machine, SlotTypes, WorkContext } from "./Definition.ts"
 export type { EventOf, EventsIn, InputOf, ServicesOf, StateOf, TargetOf, ValidTransition } from "./MachineQuestion.ts"
@@ -81,7 +82,7 @@ export const make = <S extends Tagged, E extends Tagged, I = void, G = Record<ne
 export const fromDeclarations = (declarations: Declarations): Definition<unknown, unknown, never, unknown> =>
   new Builder(declarations) as never
 
-const checkMake = ({ name, state, event, initial, guardSlots, effectSlots }: Declarations) => {
+const checkMake = ({ name, state, event, initial, guardSlots, effectSlots, processingTimeout }: Declarations) => {
   const fail = (problem: string, nextStep: string) => {
     throw new DefinitionError({ machine: String(name), problem, nextStep })
   }
@@ -94,6 +95,7 @@ const checkMake = ({ name, state, event, initial, guardSlots, effectSlots }: Dec
   const problem = typeof initial === "function" ? undefined : valueCheck(state.$variants.get(initial._tag) as UntypedVariant)(initial)
   if (problem !== undefined) fail(`its initial state does not fit its schema: ${problem}`, "give it fields that do")
   const both = Object.keys(guardSlots).filter((slot) => Object.hasOwn(effectSlots, slot))
+  if (processingTimeout !== undefined) checkDuration(name, "processingTimeout", processingTimeout)
   if (both.length > 0) fail(`${both.join(", ")} is both a guard and an effect`, "rename one of them")
 }
 

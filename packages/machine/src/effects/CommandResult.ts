@@ -6,9 +6,10 @@
  * if (yield* warehouse.wasNotified(orderId)) return yield* CommandResult.alreadyExecuted()
  * ```
  */
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { durationMillis } from "../decide/Timeout.ts"
 import { failed, Verdict } from "./CommandOutcome.ts"
 
 /** What was to be done has been done before: the command is skipped, and no event follows from it. */
@@ -18,9 +19,16 @@ export const alreadyExecuted = (reason = "already executed"): Effect.Effect<neve
 /** It failed, and trying again will not help. A value of the slot's failure schema reaches `onFailure` as it is. */
 export const failForGood = (error: unknown): Effect.Effect<never> => Effect.die(new Verdict(failed(error, false)))
 
-/** It failed, and should be tried again after this time instead of the policy's. It counts as an attempt. */
+/**
+ * It failed, and should be tried again after this time instead of the policy's. It counts as an attempt. A delay that cannot
+ * be waited for is a defect, which the policy retries.
+ */
 export const retryAfter = (delay: Duration.Input, reason: unknown = "asked to be tried again later"): Effect.Effect<never> =>
-  Effect.die(new Verdict({ ...failed(reason, true), afterMillis: Duration.toMillis(Duration.fromInputUnsafe(delay)) }))
+  Effect.suspend(() => {
+    const millis = durationMillis(delay)
+    if (millis === Number.POSITIVE_INFINITY) throw new RangeError("retryAfter would wait for ever; use failForGood")
+    return Effect.die(new Verdict({ ...failed(reason, true), afterMillis: Math.max(0, millis) }))
+  })
 
 /** A command was given up for another reason than a failure its slot declares: a defect, a time-out, attempts that never ended. */
 export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandFailed", {

@@ -6,8 +6,9 @@
  * RetryPolicy.exponential({ initialDelay: "1 second", maxDelay: "5 minutes", maxAttempts: 5 })
  * ```
  */
-import * as Duration from "effect/Duration"
-import { DefinitionError } from "../MachineError.ts"
+import type * as Duration from "effect/Duration"
+import { durationMillis } from "../decide/Timeout.ts"
+import { DefinitionError, describe } from "../MachineError.ts"
 
 export type RetryPolicy =
   | { readonly _tag: "None" }
@@ -86,8 +87,17 @@ const checkAttempts = (attempts: number) => {
 }
 
 const millisOf = (what: string, duration: Duration.Input): number => {
-  const millis = Duration.toMillis(Duration.fromInputUnsafe(duration))
+  const millis = millisOrProblem(duration)
+  if (typeof millis === "string") return refuse(`${what}: ${millis}`, 'write it like "5 seconds"')
   return Number.isFinite(millis) && millis >= 0 ? millis : refuse(`a ${what} of ${millis} ms`, "use a time that passes")
+}
+
+const millisOrProblem = (duration: Duration.Input): number | string => {
+  try {
+    return durationMillis(duration)
+  } catch (cause) {
+    return describe(cause)
+  }
 }
 
 const refuse = (problem: string, nextStep: string): never => {
