@@ -5,17 +5,33 @@
  *
  * `Placement.leases` is the default: a node proves that it is alive by a lease with a heartbeat. When the lease ends, other nodes
  * take over what it owned by compare-and-set, and the fencing token refuses what it still tries to commit.
+ *
+ *     alive -> lost            the lease ended: the listeners of `onLost` stop all work, synchronously
+ *     lost -> alive            the node holds a lease again, as a new life with a new owner name
+ *     lost -> superseded       another process was started under the same node id: this one never owns anything again
  */
+import type { PersistenceFailed } from "@detent/machine"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import type * as Effect from "effect/Effect"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Random from "effect/Random"
+import * as Schedule from "effect/Schedule"
+import type * as Scope from "effect/Scope"
+import { forkLoop } from "../runtime/BackgroundLoop.ts"
+import { LeaseHolder } from "../runtime/LeaseHolder.ts"
 import type { Fence } from "../store/Commit.ts"
+import { type Lease, Leases, type LeasesService } from "../store/Leases.ts"
 
 export interface PlacementService {
   /** The name of this node in its current life: what commits write as owner. A node that lost its lease continues under another name. */
   readonly node: () => string
   /** Proof for commits that this life of the node still holds its lease. Undefined while it holds none: nothing may be committed as owner. */
   readonly fence: () => Fence | undefined
-  /** Whether the owner is a node that is alive. What the store said is believed for 500 milliseconds. */
+  /** Whether the owner is a node that is alive. The store's answer is believed for 500 milliseconds. */
   readonly isAlive: (owner: string) => Effect.Effect<boolean>
   /**
    * Makes sure that a node whose lease has ended cannot commit any more, before its instances are taken over. False where it is
@@ -28,4 +44,183 @@ export interface PlacementService {
   readonly onRegained: (listener: () => void) => () => void
 }
 
-export class Placement extends Context.Service<Placement, PlacementService>()("@detent/durable/Placement") {}
+export interface LeasePlacementOptions {
+  /**
+   * The name of this node: the same after every restart, and of one process at a time. With one, a process that was killed
+   * takes its work up the moment it is back; without one, when the lease of its former life has ended. Default: a random name.
+   */
+  readonly nodeId?: string
+  /** How long a node that no longer extends its lease is taken for alive. It extends it three times in that. Default: 10 seconds. */
+  readonly lease?: Duration.Input
+}
+
+export class Placement extends Context.Service<Placement, PlacementService>()("@detent/durable/Placement") {
+  /** Takes part as a node until the scope closes, which releases the lease. */
+  static readonly make = (options: LeasePlacementOptions = {}): Effect.Effect<PlacementService, never, Leases | Scope.Scope> =>
+    makeLeasePlacement(options)
+
+  /** The placement in the context. Where there is none: one for the caller alone, made with these options. */
+  static readonly inContextOrMake = (options: LeasePlacementOptions = {}): Effect.Effect<PlacementService, never, Leases | Scope.Scope> =>
+    Effect.flatMap(
+      Effect.serviceOption(Placement),
+      Option.match({ onNone: () => makeLeasePlacement(options), onSome: (placement) => Effect.succeed(placement) }),
+    )
+
+  /** One node for all engines of a process. */
+  static readonly leases = (options: LeasePlacementOptions = {}): Layer.Layer<Placement, never, Leases> =>
+    Layer.effect(Placement, makeLeasePlacement(options))
+}
+
+/** How long an answer about another node is believed before the store is asked again. */
+const believedMillis = 500
+
+/**
+ * How often the watchdog looks at the clock. It is a timer of the runtime and no fiber: after a freeze the timers that are due
+ * run in the order of their deadlines and before the fibers that they wake, so that the loss is noticed before any work resumes.
+ */
+const watchdogMillis = 50
+
+/** A grave is a lease that only makes the token grow; nobody extends it. */
+const graveMillis = 1
+const graveOwner = "buried"
+
+/** How many buried owners are remembered, so that a node is not buried again for each of its instances. */
+const rememberedGraves = 1000
+
+/** The same prefix as in the version before, so that nodes of both versions see each other alive. */
+const leaseNameOf = (owner: string): string => `workflow/node/${nodeIdOf(owner)}`
+
+const nodeIdOf = (owner: string): string => owner.slice(0, owner.lastIndexOf("/"))
+
+const makeLeasePlacement = (options: LeasePlacementOptions): Effect.Effect<PlacementService, never, Leases | Scope.Scope> =>
+  Effect.gen(function* () {
+    const leases = yield* Leases
+    const millis = Duration.toMillis(Duration.fromInputUnsafe(options.lease ?? "10 seconds"))
+    const nodeId = options.nodeId ?? `node-${yield* randomName}`
+    const context = yield* Effect.context<never>()
+    const report = (cause: unknown) => Effect.runForkWith(context)(Effect.logError(`a listener of node ${nodeId} failed`, cause))
+    const lost = new Listeners(report)
+    const regained = new Listeners(report)
+    const registered = Latch.makeUnsafe(false)
+    let name = `${nodeId}/${yield* randomName}`
+    let life: LeaseHolder | undefined
+    let isSuperseded = false
+    /** Names under which this process asked for the lease and got no answer: the store may have granted it. */
+    const unconfirmed = new Set<string>()
+
+    const live = (held: LeaseHolder) =>
+      Effect.suspend(() => {
+        const isFirst = life === undefined
+        life = held
+        unconfirmed.clear()
+        held.onLost(lost.call)
+        registered.openUnsafe()
+        if (!isFirst) regained.call()
+        return Effect.never
+      })
+
+    /** Only the first life takes the name from another life: that one must have ended, and is refused if it has not. */
+    const makeRoom = (holder: Lease) =>
+      Effect.suspend(() => {
+        if (holder.owner === graveOwner) return Effect.sleep(graveMillis)
+        if (life === undefined || unconfirmed.has(holder.owner)) return leases.release(holder)
+        isSuperseded = true
+        return Effect.logError(`${nodeId} was started again elsewhere: this process no longer runs what has an owner`)
+      })
+
+    const oneLife = Effect.gen(function* () {
+      if (isSuperseded) return yield* Effect.never
+      if (life !== undefined) name = `${nodeId}/${yield* randomName}`
+      unconfirmed.add(name)
+      yield* LeaseHolder.withLease(leases, { name: leaseNameOf(name), owner: name, millis }, live, makeRoom)
+    })
+    yield* forkLoop(`the lease of node ${nodeId}`, oneLife)
+
+    const watchdog = setInterval(() => life?.isHeld(), watchdogMillis)
+    watchdog.unref()
+    yield* Effect.addFinalizer(() => Effect.sync(() => clearInterval(watchdog)))
+    yield* registered.await
+
+    return {
+      node: () => name,
+      fence: () => (life?.isHeld() ? { lease: life.lease.name, token: life.lease.token } : undefined),
+      isAlive: liveness(leases, () => (life?.isHeld() ? life.lease.owner : undefined)),
+      bury: burial(leases),
+      onLost: lost.add,
+      onRegained: regained.add,
+    }
+  })
+
+const randomName = Effect.map(Random.nextIntBetween(0, 2 ** 31), (number) => number.toString(36))
+
+/** A listener that throws is reported, and does not keep the others from stopping their work. */
+class Listeners {
+  readonly #listeners = new Set<() => void>()
+  readonly #report: (cause: unknown) => void
+
+  constructor(report: (cause: unknown) => void) {
+    this.#report = report
+  }
+
+  readonly add = (listener: () => void) => {
+    const own = () => listener()
+    this.#listeners.add(own)
+    return () => {
+      this.#listeners.delete(own)
+    }
+  }
+
+  readonly call = () => {
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener()
+      } catch (cause) {
+        this.#report(cause)
+      }
+    }
+  }
+}
+
+/** Asks the store once for all instances of one owner. */
+const liveness = (leases: LeasesService, self: () => string | undefined) => {
+  const known = new Map<string, { readonly isAlive: boolean; readonly until: number }>()
+  return (owner: string): Effect.Effect<boolean> =>
+    Effect.gen(function* () {
+      if (owner === self()) return true
+      const now = yield* Clock.currentTimeMillis
+      const believed = known.get(owner)
+      if (believed !== undefined && believed.until > now) return believed.isAlive
+      for (const [name, { until }] of known) if (until <= now) known.delete(name)
+      const lease = yield* persistently(leases.get(leaseNameOf(owner)))
+      const isAlive = Option.isSome(lease) && lease.value.owner === owner
+      known.set(owner, { isAlive, until: now + believedMillis })
+      return isAlive
+    })
+}
+
+/** A life that was buried never holds its lease again: its name is used once. */
+const burial = (leases: LeasesService) => {
+  const graves = new Set<string>()
+  const dig = (owner: string): Effect.Effect<boolean, PersistenceFailed> =>
+    Effect.gen(function* () {
+      const result = yield* leases.acquire(leaseNameOf(owner), graveOwner, graveMillis)
+      // Another holder than the owner holds a newer token.
+      if (result._tag === "Busy") return result.holder.owner !== owner
+      yield* leases.release(result.lease)
+      return true
+    })
+  return (owner: string): Effect.Effect<boolean> =>
+    Effect.gen(function* () {
+      if (graves.has(owner)) return true
+      const isBuried = yield* persistently(dig(owner))
+      if (!isBuried) return false
+      graves.add(owner)
+      if (graves.size > rememberedGraves) for (const oldest of graves) return graves.delete(oldest)
+      return true
+    })
+}
+
+const untilAnswered = Schedule.min([Schedule.exponential("50 millis", 1.5), Schedule.spaced("2 seconds")])
+
+/** Asks a store that fails until it answers. */
+const persistently = <A>(effect: Effect.Effect<A, PersistenceFailed>): Effect.Effect<A> => Effect.orDie(Effect.retry(effect, untilAnswered))

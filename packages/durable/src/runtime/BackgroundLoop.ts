@@ -7,6 +7,7 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
@@ -71,10 +72,16 @@ export const backgroundLoop = <E, R>(name: string, turn: Effect.Effect<unknown, 
     }
   })
 
-/** Starts a loop that ends with the scope. When it ends, it is no longer listed as down. */
-export const forkLoop = <E, R>(name: string, turn: Effect.Effect<unknown, E, R>): Effect.Effect<void, never, R | Scope.Scope> =>
+/** Starts a loop that ends with the scope, or when its fiber is interrupted. When it ends, it is no longer listed as down. */
+export const forkLoop = <E, R>(
+  name: string,
+  turn: Effect.Effect<unknown, E, R>,
+): Effect.Effect<Fiber.Fiber<never>, never, R | Scope.Scope> =>
   Effect.gen(function* () {
     const health = Option.getOrUndefined(yield* Effect.serviceOption(LoopHealth))
-    yield* Effect.addFinalizer(() => Effect.sync(() => health?.succeeded(name)))
-    yield* Effect.forkScoped(backgroundLoop(name, turn))
+    const loop = Effect.ensuring(
+      backgroundLoop(name, turn),
+      Effect.sync(() => health?.succeeded(name)),
+    )
+    return yield* Effect.forkScoped(loop)
   })

@@ -17,6 +17,7 @@ import { lifecycle } from "./lifecycle.ts"
 import { locking } from "./locking.ts"
 import { outages } from "./outages.ts"
 import { overtaking } from "./overtaking.ts"
+import { placing } from "./placing.ts"
 import { pruning } from "./pruning.ts"
 import { type EngineKitOptions, makeKit } from "./Rig.ts"
 import { recovering } from "./recovering.ts"
@@ -46,6 +47,7 @@ const topics = [
   overtaking,
   leading,
   locking,
+  placing,
   versions,
   deploying,
   repairing,
