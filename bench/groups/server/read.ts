@@ -50,7 +50,7 @@ export const read: Part = async ({ quick }) => {
   }
 }
 
-/** Starts one instance after the other, so that no answer can be given twice; tells how many when it is stopped. */
+/** Starts one instance after the other until it is stopped; returns how many. */
 const startWriting = (port: number, turn: number) => {
   let [stopped, count] = [false, 0]
   const writing = (async () => {

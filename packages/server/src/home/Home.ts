@@ -22,7 +22,6 @@ import { type Database, databaseOf, storesIn } from "./Database.ts"
 import { makeFolder } from "./Folder.ts"
 import { Machines } from "./Machines.ts"
 import { takeNodeName } from "./NodeName.ts"
-import { StoreVersion } from "./StoreVersion.ts"
 
 export { DatabaseRefused } from "./Database.ts"
 
@@ -78,7 +77,7 @@ export class Home extends Context.Service<Home, HomeService>()("@detent/server/H
         return Layer.mergeAll(here, withConfig(options.config)).pipe(
           Layer.provideMerge(Machines.layer),
           Layer.provideMerge(inhabited),
-          Layer.provideMerge(Layer.provideMerge(StoreVersion.layer(database), storesIn(database))),
+          Layer.provideMerge(storesIn(database)),
         )
       }),
     )

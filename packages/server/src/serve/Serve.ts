@@ -28,7 +28,6 @@ import { InstanceFeed } from "./live/InstanceFeed.ts"
 import { type Refusal, refuse, refuseSocket } from "./Refusal.ts"
 import { RpcTraffic } from "./RpcTraffic.ts"
 import { checkAccess, defaultLimits, type Limits, millisOf, type ServeOptions } from "./ServeOptions.ts"
-import { makeShortcut } from "./Shortcut.ts"
 import { Stopping } from "./Stopping.ts"
 import { Tokens } from "./Tokens.ts"
 import { busy, Traffic } from "./Traffic.ts"
@@ -96,7 +95,7 @@ const start = (options: ServeOptions) =>
     const scope = yield* Scope.fork(yield* Effect.scope)
     const routing = HttpRouter.toHttpEffect(Layer.provide(routes, RpcTraffic.layer(limits)))
     const app = withProblems(yield* Effect.provideService(routing, HttpRouter.RouterConfig, { maxParamLength }), bodyBytes)
-    const answer = yield* makeShortcut(yield* NodeHttpServer.makeHandler(app, { scope }))
+    const answer = yield* NodeHttpServer.makeHandler(app, { scope })
     const sockets = new NodeWS.WebSocketServer({ noServer: true, maxPayload: bodyBytes })
     const upgrade = yield* NodeHttpServer.makeUpgradeHandler(Effect.succeed(sockets), app, { scope })
     const stopping = yield* Stopping
