@@ -1,18 +1,9 @@
-/** A sequence number that an instance's journal does not have. */
+/** Checks that a journal has a sequence number. */
+import { SequenceNotReached } from "@detent/machine"
 import * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
 import type { InstanceRecord } from "./store/Journal.ts"
 
-export class SequenceNotReached extends Schema.TaggedError<SequenceNotReached>()("SequenceNotReached", {
-  machine: Schema.String,
-  id: Schema.String,
-  sequence: Schema.Number,
-  last: Schema.Number,
-}) {
-  override get message() {
-    return `${this.machine} ${this.id} has no sequence ${this.sequence}: its journal goes from 0 to ${this.last}; ask for one of those`
-  }
-}
+export { SequenceNotReached } from "@detent/machine"
 
 export const reached = ({ machine, id, sequence: last }: InstanceRecord, sequence: number): Effect.Effect<void, SequenceNotReached> =>
   Number.isInteger(sequence) && sequence >= 0 && sequence <= last

@@ -9,7 +9,7 @@ const instance = { machine: Schema.String, id: Schema.optionalKey(Schema.String)
 const where = (error: { readonly machine: string; readonly id?: string }) =>
   error.id === undefined || error.id === error.machine ? error.machine : `${error.machine} ${error.id}`
 
-/** A machine was declared wrongly. Thrown while the definition is built, since no program can go on with it. */
+/** A machine was declared wrongly. Thrown while the definition is built: no program can continue with it. */
 export class DefinitionError extends Schema.TaggedError<DefinitionError>()("DefinitionError", {
   machine: Schema.optionalKey(Schema.String),
   problem: Schema.String,
@@ -46,7 +46,7 @@ export class TransitionRefused extends Schema.TaggedError<TransitionRefused>()("
   }
 }
 
-/** What was sent is no event of this machine, or its fields do not fit its schema. Nothing changed. */
+/** What was sent is no event of this machine, does not fit its schema, or is too large to store. Nothing changed. */
 export class InvalidEvent extends Schema.TaggedError<InvalidEvent>()("InvalidEvent", {
   ...instance,
   event: Schema.String,
@@ -57,7 +57,7 @@ export class InvalidEvent extends Schema.TaggedError<InvalidEvent>()("InvalidEve
   }
 }
 
-/** What an instance was to begin with does not fit the schema of its state. Nothing was started. */
+/** The first state of an instance does not fit its schema, or is too large to store. Nothing was started. */
 export class InvalidState extends Schema.TaggedError<InvalidState>()("InvalidState", {
   ...instance,
   state: Schema.String,
@@ -99,16 +99,24 @@ export class ActionFailed extends Schema.TaggedError<ActionFailed>()("ActionFail
   }
 }
 
-/** Automatic transitions went on and on. Nothing changed. */
+/**
+ * Automatic transitions do not end, and nothing changed; or the events that a machine sends to itself do not, and the last of
+ * them is refused.
+ */
 export class EndlessTransition extends Schema.TaggedError<EndlessTransition>()("EndlessTransition", {
   ...instance,
   state: Schema.String,
   event: Schema.String,
-  /** The states of the last rounds, in order. */
+  /** The states of the last automatic transitions, or the last events that the machine sent to itself, in order. */
   path: Schema.Array(Schema.String),
+  /** What does not end. Default: automatic transitions. */
+  chain: Schema.optionalKey(Schema.Literals(["automatic transitions", "raised events"])),
 }) {
   override get message() {
-    return `${where(this)}: automatic transitions after event ${this.event} in state ${this.state} do not end: ${this.path.join(" → ")} …; make a guard stop them`
+    const path = `${this.path.join(" → ")} …`
+    return this.chain === "raised events"
+      ? `${where(this)}: the events it sends to itself do not end, and ${this.event} is refused in state ${this.state}: ${path}; let a decision stop sending them`
+      : `${where(this)}: automatic transitions after event ${this.event} in state ${this.state} do not end: ${path}; make a guard stop them`
   }
 }
 
@@ -131,6 +139,53 @@ export class ActorExists extends Schema.TaggedError<ActorExists>()("ActorExists"
   }
 }
 
+/** An instance of that id exists already, in memory or in the store. */
+export class InstanceExists extends ActorExists.extend<InstanceExists>("InstanceExists")({
+  machine: Schema.String,
+  /** Its state and status, where they were read. */
+  state: Schema.optionalKey(Schema.String),
+  status: Schema.optionalKey(Schema.String),
+}) {
+  override get message() {
+    const standing = this.state === undefined ? "" : ` (${this.state}, ${this.status})`
+    return `${this.machine} ${this.id} exists${standing}; use ensure or get`
+  }
+}
+
+/** There is no such instance. */
+export class InstanceNotFound extends Schema.TaggedError<InstanceNotFound>()("InstanceNotFound", {
+  machine: Schema.String,
+  id: Schema.String,
+}) {
+  override get message() {
+    return `there is no instance ${this.id} of machine ${this.machine}; start it first`
+  }
+}
+
+/** The journal of an instance does not have this sequence number. */
+export class SequenceNotReached extends Schema.TaggedError<SequenceNotReached>()("SequenceNotReached", {
+  machine: Schema.String,
+  id: Schema.String,
+  sequence: Schema.Number,
+  last: Schema.Number,
+}) {
+  override get message() {
+    return `${this.machine} ${this.id} has no sequence ${this.sequence}: its journal goes from 0 to ${this.last}; ask for one of those`
+  }
+}
+
+/** A repair that is not needed or does not help. The journal is unchanged. */
+export class RepairRefused extends Schema.TaggedError<RepairRefused>()("RepairRefused", {
+  machine: Schema.String,
+  id: Schema.String,
+  sequence: Schema.Number,
+  problem: Schema.String,
+}) {
+  override get message() {
+    return `${this.machine} ${this.id} ${this.problem}`
+  }
+}
+
 /** The store failed. What was being written is not written. */
 export class PersistenceFailed extends Schema.TaggedError<PersistenceFailed>()("PersistenceFailed", {
   ...instance,
@@ -142,7 +197,7 @@ export class PersistenceFailed extends Schema.TaggedError<PersistenceFailed>()("
   }
 }
 
-/** Somebody else wrote to the instance since it was read. Reload it and apply the event again. */
+/** Another process wrote to the instance since it was read. Reload it and apply the event again. */
 export class SequenceConflict extends Schema.TaggedError<SequenceConflict>()("SequenceConflict", {
   machine: Schema.String,
   id: Schema.String,
@@ -175,7 +230,22 @@ export class EventReplayError extends Schema.TaggedError<EventReplayError>()("Ev
   }
 }
 
-/** A lock could not be had, or was lost. */
+/**
+ * An instance was written by a newer version of its machine than this process has, as happens while a new version is deployed
+ * node by node. It is not held: the nodes that have that version run it.
+ */
+export class NewerVersion extends EventReplayError.extend<NewerVersion>("NewerVersion")({
+  /** The version that wrote it. */
+  written: Schema.Number,
+  /** The version of this process. */
+  known: Schema.Number,
+}) {
+  override get message() {
+    return `${this.machine} ${this.id} was written by version ${this.written}, this process knows ${this.known}; deploy it here too`
+  }
+}
+
+/** A lock could not be acquired, or was lost. */
 export class LockingFailed extends Schema.TaggedError<LockingFailed>()("LockingFailed", {
   machine: Schema.String,
   id: Schema.String,
@@ -190,7 +260,7 @@ export class LockingFailed extends Schema.TaggedError<LockingFailed>()("LockingF
   }
 }
 
-/** Why a sent event was not carried out. The last four only happen to instances that are kept in a store. */
+/** Why a sent event was not carried out. The last four only occur with instances that are kept in a store. */
 export type SendError =
   | InvalidTransition
   | TransitionRefused
@@ -205,9 +275,18 @@ export type SendError =
   | LockingFailed
 
 /** The whole family. */
-export type MachineError = SendError | DefinitionError | InvalidState | ActorExists
+export type MachineError =
+  | SendError
+  | DefinitionError
+  | InvalidState
+  | ActorExists
+  | InstanceExists
+  | InstanceNotFound
+  | SequenceNotReached
+  | RepairRefused
+  | NewerVersion
 
-/** Whatever it is, in words: a value may refuse to be turned into text. */
+/** A value as text. Never throws: a value may refuse to be turned into text. */
 export const describe = (value: unknown): string => {
   try {
     return value instanceof Error ? value.message : String(value)
@@ -216,7 +295,7 @@ export const describe = (value: unknown): string => {
   }
 }
 
-/** The same error, told of a certain instance. */
+/** A copy of an error that names the instance. */
 export const identified = <E extends SendError | InvalidState>(error: E, id: string): E => {
   const constructor = error.constructor as new (fields: object) => E
   // The cause of an Error is not enumerable, so a spread would leave it behind.
