@@ -3,13 +3,21 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as MemoryStore from "../src/MemoryStore.ts"
 import { Journal } from "../src/store/Journal.ts"
-import { instancesConformance, journalConformance, leasesConformance, storeAgreement, timersConformance } from "../testing/index.ts"
+import {
+  instancesConformance,
+  journalConformance,
+  leasesConformance,
+  ownershipConformance,
+  storeAgreement,
+  timersConformance,
+} from "../testing/index.ts"
 import { commit, freshKey, stored } from "../testing/samples.ts"
 
 journalConformance("memory", MemoryStore.layer)
 instancesConformance("memory", MemoryStore.layer)
 timersConformance("memory", MemoryStore.layer)
 leasesConformance("memory", MemoryStore.layer)
+ownershipConformance("memory", MemoryStore.layer)
 storeAgreement("memory", MemoryStore.layer)
 
 describe("memory", () => {

@@ -1,4 +1,11 @@
-import { instancesConformance, journalConformance, leasesConformance, storeAgreement, timersConformance } from "../testing/index.ts"
+import {
+  instancesConformance,
+  journalConformance,
+  leasesConformance,
+  ownershipConformance,
+  storeAgreement,
+  timersConformance,
+} from "../testing/index.ts"
 import { postgresHooks } from "./support/hooks.ts"
 import { postgresLayer } from "./support/Postgres.ts"
 
@@ -6,4 +13,5 @@ journalConformance("PostgreSQL", postgresLayer, postgresHooks)
 instancesConformance("PostgreSQL", postgresLayer)
 timersConformance("PostgreSQL", postgresLayer)
 leasesConformance("PostgreSQL", postgresLayer)
+ownershipConformance("PostgreSQL", postgresLayer)
 storeAgreement("PostgreSQL", postgresLayer)

@@ -1,4 +1,11 @@
-import { instancesConformance, journalConformance, leasesConformance, storeAgreement, timersConformance } from "../testing/index.ts"
+import {
+  instancesConformance,
+  journalConformance,
+  leasesConformance,
+  ownershipConformance,
+  storeAgreement,
+  timersConformance,
+} from "../testing/index.ts"
 import { sqliteHooks } from "./support/hooks.ts"
 import { sqliteLayer } from "./support/Sqlite.ts"
 
@@ -6,4 +13,5 @@ journalConformance("SQLite", sqliteLayer, sqliteHooks)
 instancesConformance("SQLite", sqliteLayer)
 timersConformance("SQLite", sqliteLayer)
 leasesConformance("SQLite", sqliteLayer)
+ownershipConformance("SQLite", sqliteLayer)
 storeAgreement("SQLite", sqliteLayer)

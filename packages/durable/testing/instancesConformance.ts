@@ -84,7 +84,7 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
         const summary = { tag: "Gone", status: "stopped", reason: "asked to", version: 3, resident: true } as const
         yield* journal.commit([commit(key, 0, { at: 20, summary })])
         const { record } = Option.getOrThrow(yield* journal.open(key))
-        assert.deepStrictEqual(record, { ...key, ...summary, sequence: 1, startedAt: 10, updatedAt: 20 })
+        assert.deepStrictEqual(record, { ...key, ...summary, owner: undefined, sequence: 1, startedAt: 10, updatedAt: 20 })
       }),
     )
 

@@ -21,7 +21,7 @@ import type { InstanceLife } from "../instance/InstanceLife.ts"
 import { raisedId } from "../instance/SelfSentEvents.ts"
 import type { Commit, InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
-import type { OpenedInstance } from "../store/Journal.ts"
+import { type OpenedInstance, placementOf } from "../store/Journal.ts"
 import { instancesLive, record } from "./EngineMetrics.ts"
 import type { InstanceLoader } from "./InstanceLoader.ts"
 import type { RegisteredMachine } from "./MachineRegistry.ts"
@@ -150,7 +150,7 @@ export class InstanceTable {
   #begin(registered: RegisteredMachine, { state, through, hooks, sends }: Beginning<Tagged, Tagged>, commit: Commit): InstanceCell {
     const { machine, id, at, origin, summary, setTimers } = commit
     const opened: OpenedInstance = {
-      record: { machine, id, ...summary, sequence: 0, startedAt: at, updatedAt: at },
+      record: { machine, id, ...summary, ...placementOf(summary), sequence: 0, startedAt: at, updatedAt: at },
       origin,
       snapshot: undefined,
       timers: setTimers,

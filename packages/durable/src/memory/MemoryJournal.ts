@@ -5,7 +5,15 @@ import * as Option from "effect/Option"
 import { isRaisedId } from "../instance/SelfSentEvents.ts"
 import type { CommitOutcome, EventRecord, InstanceKey } from "../store/Commit.ts"
 import { checkCommits } from "../store/CommitCheck.ts"
-import type { InstanceCursor, InstanceFilter, InstanceRecord, JournalService, KeyFilter, OpenedInstance } from "../store/Journal.ts"
+import {
+  type InstanceCursor,
+  type InstanceFilter,
+  type InstanceRecord,
+  type JournalService,
+  type KeyFilter,
+  type OpenedInstance,
+  placementOf,
+} from "../store/Journal.ts"
 import type { MemoryState, StoredInstance } from "./MemoryState.ts"
 import { compareText, findInstance } from "./MemoryState.ts"
 import { memoryCommit, memoryFork } from "./memoryCommit.ts"
@@ -84,7 +92,7 @@ export const memoryJournal = (state: MemoryState): JournalService => ({
   owners: (machine) =>
     Effect.sync(() => [
       ...new Set(
-        [...state.instances.values()].flatMap(({ record }) => (isAmong(record, { machine, resident: true }) ? [record.reason] : [])),
+        [...state.instances.values()].flatMap(({ record }) => (isAmong(record, { machine, resident: true }) ? [record.owner] : [])),
       ),
     ]),
   changeOwner: (keys, from, to) =>
@@ -92,7 +100,7 @@ export const memoryJournal = (state: MemoryState): JournalService => ({
       keys.filter((key) => {
         const instance = findInstance(state, key)
         if (instance === undefined || !isAmong(instance.record, { machine: key.machine, owner: from ?? null })) return false
-        instance.record = { ...instance.record, reason: to }
+        instance.record = { ...instance.record, owner: to }
         return true
       }),
     ),
@@ -108,7 +116,8 @@ export const memoryJournal = (state: MemoryState): JournalService => ({
     Effect.map(Clock.currentTimeMillis, (now) => {
       const instance = findInstance(state, key)
       if (instance === undefined) return false
-      instance.record = { ...instance.record, status, reason, updatedAt: now }
+      const placed = placementOf({ ...instance.record, status, reason })
+      instance.record = { ...instance.record, ...placed, status, updatedAt: now }
       return true
     }),
   rewrite: (key, { sequence, tag, body }) =>
@@ -162,7 +171,7 @@ const matches = (record: InstanceRecord, filter: InstanceFilter): boolean =>
 const isAmong = (record: InstanceRecord, { machine, status, resident, owner }: KeyFilter): boolean => {
   if (record.machine !== machine || (status !== undefined && record.status !== status)) return false
   if (resident === undefined && owner === undefined) return true
-  return record.resident && record.status === "running" && (owner === undefined || (record.reason ?? null) === owner)
+  return record.resident && record.status === "running" && (owner === undefined || (record.owner ?? null) === owner)
 }
 
 const cursorOf = ({ updatedAt, machine, id }: InstanceRecord): InstanceCursor => ({ updatedAt, machine, id })

@@ -36,6 +36,13 @@ export const memoryLeases = ({ leases }: MemoryState): LeasesService => {
         leases.set(lease.name, { ...lease, expiresAt: 0 })
         return true
       }),
+    bury: (name) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        if (held(name, now) !== undefined) return false
+        const lease = leases.get(name)
+        if (lease !== undefined) leases.set(name, { ...lease, token: lease.token + 1, expiresAt: 0 })
+        return true
+      }),
     get: (name) => Effect.map(Clock.currentTimeMillis, (now) => Option.fromNullishOr(held(name, now))),
   }
 }

@@ -1,6 +1,7 @@
 /** Checks and applies one commit in memory. Nothing is changed before every check has passed. */
 import type { Commit, CommitOutcome, InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
+import { placementOf } from "../store/Journal.ts"
 import { addRequested } from "./MemoryCommand.ts"
 import type { MemoryState, StoredInstance } from "./MemoryState.ts"
 import { findInstance } from "./MemoryState.ts"
@@ -10,7 +11,13 @@ export const memoryCommit = (state: MemoryState, commit: Commit): CommitOutcome 
   const refusal = refusalOf(state, stored, commit)
   if (refusal !== undefined) return refusal
   const instance = stored ?? create(state, commit)
-  instance.record = { ...instance.record, ...commit.summary, sequence: commit.sequence, updatedAt: commit.at }
+  instance.record = {
+    ...instance.record,
+    ...commit.summary,
+    ...placementOf(commit.summary, stored?.record.owner),
+    sequence: commit.sequence,
+    updatedAt: commit.at,
+  }
   for (const event of commit.events) {
     instance.events.push(event)
     if (event.dedupeId !== undefined) instance.dedupe.set(event.dedupeId, event.sequence)
@@ -56,7 +63,7 @@ const refusalOf = (state: MemoryState, stored: StoredInstance | undefined, commi
 
 const create = (state: MemoryState, { machine, id, summary, sequence, at, origin }: Commit): StoredInstance => {
   const instance: StoredInstance = {
-    record: { machine, id, ...summary, sequence, startedAt: at, updatedAt: at },
+    record: { machine, id, ...summary, ...placementOf(summary), sequence, startedAt: at, updatedAt: at },
     origin,
     events: [],
     snapshot: undefined,

@@ -9,6 +9,7 @@ import { commands } from "./migrations/0002_commands.ts"
 import { rounds } from "./migrations/0003_rounds.ts"
 import { vacuum } from "./migrations/0004_vacuum.ts"
 import { order } from "./migrations/0005_order.ts"
+import { owners } from "./migrations/0006_owners.ts"
 
 /** The key of the advisory lock: "detent" in ASCII. */
 const lockKey = 0x646574656e74
@@ -44,4 +45,5 @@ export const migrate = (schema: string) =>
     "0003_rounds": rounds(schema),
     "0004_vacuum": vacuum(schema),
     "0005_order": order(schema),
+    "0006_owners": owners(schema),
   })

@@ -15,18 +15,26 @@ export const eventOf = (row: Row): EventRecord => ({
   dedupeId: optionalTextOf(row, "dedupe_id"),
 })
 
-export const instanceOf = (row: Row): InstanceRecord => ({
-  machine: textOf(row, "machine"),
-  id: textOf(row, "id"),
-  tag: textOf(row, "tag"),
-  status: statusOf(row, "status"),
-  reason: optionalTextOf(row, "reason"),
-  version: wholeOf(row, "version"),
-  resident: flagOf(row, "resident"),
-  sequence: wholeOf(row, "sequence"),
-  startedAt: wholeOf(row, "started_at"),
-  updatedAt: wholeOf(row, "updated_at"),
-})
+/** The column `reason` holds the owner of a running instance whose state has work, and the reason of any other. */
+export const instanceOf = (row: Row): InstanceRecord => {
+  const status = statusOf(row, "status")
+  const resident = flagOf(row, "resident")
+  const reason = optionalTextOf(row, "reason")
+  const isOwned = resident && status === "running"
+  return {
+    machine: textOf(row, "machine"),
+    id: textOf(row, "id"),
+    tag: textOf(row, "tag"),
+    status,
+    reason: isOwned ? undefined : reason,
+    version: wholeOf(row, "version"),
+    resident,
+    owner: isOwned ? reason : undefined,
+    sequence: wholeOf(row, "sequence"),
+    startedAt: wholeOf(row, "started_at"),
+    updatedAt: wholeOf(row, "updated_at"),
+  }
+}
 
 export const openedOf = (row: Row): OpenedInstance => ({
   record: instanceOf(row),

@@ -208,16 +208,29 @@ const pageRows = (dialect: Dialect, { machine, status, resident, owner }: KeyFil
     from ${instances} where ${sql.and(conditions)} order by id limit ${limit}`
 }
 
+/**
+ * A loose index scan: each step finds the next greater owner in the index `instances_owner`. `select distinct` would read the row
+ * of every instance with work.
+ */
 const ownerRows = (dialect: Dialect, machine: string) => {
   const { sql, instances } = dialect
-  return sql<Row>`select distinct reason as owner from ${instances} where machine = ${machine} and ${ownedBy(dialect, undefined)}`
+  const owned = sql`${instances} i where i.machine = ${machine} and ${ownedBy(dialect, undefined)}`
+  return sql<Row>`
+    with recursive found (owner) as (
+      select min(i.reason) from ${owned}
+      union all
+      select (select min(i.reason) from ${owned} and i.reason > found.owner) from found where found.owner is not null
+    )
+    select owner from found where owner is not null
+    union all
+    select null where exists (select 1 from ${owned} and i.reason is null)`
 }
 
 const updateOwner = (dialect: Dialect, requested: ReadonlyArray<InstanceKey>, from: string | undefined, to: string) => {
   const { sql, instances, keys } = dialect
   return sql<Row>`
     update ${instances} set reason = ${to}
-    where (machine, id) in (select machine, id from ${keys(keysOf(requested))} k) and ${ownedBy(dialect, from ?? null)}
+    where (machine, id) in (select k.machine, k.id from ${keys(keysOf(requested))} k) and ${ownedBy(dialect, from ?? null)}
     returning machine, id`
 }
 

@@ -1,4 +1,13 @@
-/** Leases in SQL. A lease that was given back keeps its row, so that its token goes on growing. */
+/**
+ * Leases in SQL. A lease that was given back keeps its row, so that its token keeps growing.
+ *
+ * On PostgreSQL a fenced commit locks the lease's row FOR KEY SHARE until it is committed. That does not conflict with `extend`,
+ * which changes no key column, so a heartbeat never waits for a flush. It does conflict with a change of the token, because
+ * `acquire` and `bury` name the key column in their SET list: PostgreSQL then locks the row FOR UPDATE. So a token only changes
+ * when every commit that has checked the old one is committed and visible, and every commit after that sees the new one. Without
+ * the lock, a commit that had read the old token could be stored after `changeOwner`, which changes no sequence number and is
+ * therefore no conflict. SQLite has one writer at a time and needs no lock.
+ */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { SqlError } from "effect/unstable/sql/SqlError"
@@ -33,6 +42,14 @@ export const sqlLeases = (dialect: Dialect): LeasesService => {
       persisting("release", { machine: "lease", id: lease.name })(
         Effect.flatMap(now, (time) => Effect.map(giveBack(dialect, lease, time), (rows) => rows.length > 0)),
       ),
+    bury: (name) =>
+      persisting("bury", { machine: "lease", id: name })(
+        Effect.flatMap(now, (time) =>
+          Effect.flatMap(growToken(dialect, name, time), ([row]) =>
+            row === undefined ? Effect.map(holderOf(dialect, name, time), ([holder]) => holder === undefined) : Effect.succeed(true),
+          ),
+        ),
+      ),
     get: (name) =>
       persisting("get", { machine: "lease", id: name })(
         Effect.flatMap(now, (time) => Effect.map(holderOf(dialect, name, time), ([row]) => Option.map(Option.fromNullishOr(row), leaseOf))),
@@ -50,9 +67,18 @@ const leaseOf = (row: Row): Lease => ({
 const takeOver = ({ sql, leases }: Dialect, name: string, owner: string, millis: number, now: Fragment) => sql<Row>`
   insert into ${leases} as old (name, owner, token, expires_at) values (${name}, ${owner}, 1, ${now} + ${Math.ceil(millis)})
   on conflict (name) do update
-  set owner = excluded.owner, token = old.token + 1, expires_at = ${now} + ${Math.ceil(millis)}
+  set name = excluded.name, owner = excluded.owner, token = old.token + 1, expires_at = ${now} + ${Math.ceil(millis)}
   where old.expires_at <= ${now}
   returning name, owner, token, expires_at`
+
+/** An upsert, because a plain UPDATE locks by what changes and not by what it names. It never inserts: token 0 would be no lease. */
+const growToken = ({ sql, leases }: Dialect, name: string, now: Fragment) => sql<Row>`
+  insert into ${leases} as old (name, owner, token, expires_at)
+  select name, owner, token, expires_at from ${leases} where name = ${name} and expires_at <= ${now}
+  on conflict (name) do update
+  set name = excluded.name, token = old.token + 1, expires_at = 0
+  where old.expires_at <= ${now}
+  returning name`
 
 const holderOf = ({ sql, leases }: Dialect, name: string, now: Fragment) => sql<Row>`
   select name, owner, token, expires_at from ${leases} where name = ${name} and expires_at > ${now}`

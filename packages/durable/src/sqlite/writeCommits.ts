@@ -16,9 +16,11 @@ export const writeCommits = (
   commits: ReadonlyArray<Commit>,
 ): Effect.Effect<ReadonlyArray<CommitOutcome>, SqlError> =>
   Effect.gen(function* () {
-    if (commits.length > 1 && commits.every(isPlainNew)) return yield* writeNew(run, commits, (commit) => conflictOf(run, commit))
+    const fences = new Fences(run)
+    if (commits.length > 1 && commits.every(isPlainNew) && (yield* fences.areAllHeld(commits)))
+      return yield* writeNew(run, commits, (commit) => conflictOf(run, commit))
     const outcomes: Array<CommitOutcome> = []
-    for (const commit of commits) outcomes.push(yield* writeCommit(run, keys, commit))
+    for (const commit of commits) outcomes.push(yield* writeCommit(run, keys, fences, commit))
     return outcomes
   })
 
@@ -36,16 +38,16 @@ export const writeFork = (
     const instance = wholeOf(source, "instance")
     const [duplicate] = yield* run(statements.selectForkDuplicates, [JSON.stringify(dedupeIdsOf(to)), instance, through])
     if (duplicate !== undefined) return duplicateOf(duplicate)
-    const outcome = yield* writeCommit(run, keys, inheriting(to, source))
+    const outcome = yield* writeCommit(run, keys, new Fences(run), inheriting(to, source))
     if (outcome._tag === "Stored") yield* run(statements.copyEvents, [to.machine, to.id, instance, through, through])
     return outcome
   })
 
 const stored: CommitOutcome = { _tag: "Stored" }
 
-const writeCommit = (run: Run, keys: RowKeys | undefined, commit: Commit): Effect.Effect<CommitOutcome, SqlError> =>
+const writeCommit = (run: Run, keys: RowKeys | undefined, fences: Fences, commit: Commit): Effect.Effect<CommitOutcome, SqlError> =>
   Effect.gen(function* () {
-    const fenced = commit.fence === undefined ? undefined : yield* findFenced(run, commit.fence)
+    const fenced = commit.fence === undefined ? undefined : yield* fences.refusal(commit.fence)
     if (fenced !== undefined) return fenced
     const duplicate = yield* findDuplicate(run, commit)
     if (duplicate !== undefined) return duplicate
@@ -59,18 +61,20 @@ const writeCommit = (run: Run, keys: RowKeys | undefined, commit: Commit): Effec
 const writeInstance = (run: Run, keys: RowKeys | undefined, commit: Commit): Effect.Effect<number | undefined, SqlError> => {
   const known = commit.expected < 0 ? undefined : keys?.get(commit)
   if (known === undefined) return writeNamed(run, keys, commit)
+  const statement = keepsOwner(commit) ? statements.updateRowKeepingOwner : statements.updateRow
   const parameters = [...valuesOf(commit), known, commit.machine, commit.id, commit.expected]
-  return Effect.flatMap(run.changes(statements.updateRow, parameters), (changes) =>
+  return Effect.flatMap(run.changes(statement, parameters), (changes) =>
     changes === 1 ? Effect.succeed(known) : writeNamed(run, keys, commit),
   )
 }
 
 const writeNamed = (run: Run, keys: RowKeys | undefined, commit: Commit): Effect.Effect<number | undefined, SqlError> => {
   const { expected, machine, id, at, origin } = commit
+  const update = keepsOwner(commit) ? statements.updateInstanceKeepingOwner : statements.updateInstance
   const written =
     expected < 0
       ? run(statements.insertInstance, [...valuesOf(commit), machine, id, at, origin ?? null])
-      : run(statements.updateInstance, [...valuesOf(commit), machine, id, expected])
+      : run(update, [...valuesOf(commit), machine, id, expected])
   return Effect.map(written, ([row]) => {
     if (row === undefined) return undefined
     const instance = wholeOf(row, "instance")
@@ -78,6 +82,9 @@ const writeNamed = (run: Run, keys: RowKeys | undefined, commit: Commit): Effect
     return instance
   })
 }
+
+/** It stays in a state with work, or enters one, and names no owner. */
+const keepsOwner = ({ summary: { resident, status, reason } }: Commit): boolean => resident && status === "running" && reason === undefined
 
 /** What every commit writes into the instance's row. */
 const valuesOf = ({ sequence, at, summary }: Commit): ReadonlyArray<string | number | null> => {
@@ -106,11 +113,37 @@ const partsOf = (instance: number, { machine, at, events, snapshot, clearTimers,
   return parts
 }
 
-const findFenced = (run: Run, { lease, token }: Fence): Effect.Effect<CommitOutcome | undefined, SqlError> =>
-  Effect.map(run(statements.selectToken, [lease]), ([row]) => {
-    const newest = row === undefined ? 0 : wholeOf(row, "token")
-    return newest > 0 && newest === token ? undefined : { _tag: "Fenced", newest }
-  })
+/** The newest tokens of leases, each read once in a transaction: the write lock keeps them as they are. */
+class Fences {
+  readonly #run: Run
+  readonly #newest = new Map<string, number>()
+
+  constructor(run: Run) {
+    this.#run = run
+  }
+
+  refusal({ lease, token }: Fence): Effect.Effect<CommitOutcome | undefined, SqlError> {
+    return Effect.map(this.#token(lease), (newest) => (newest > 0 && newest === token ? undefined : { _tag: "Fenced", newest }))
+  }
+
+  areAllHeld(commits: ReadonlyArray<Commit>): Effect.Effect<boolean, SqlError> {
+    const fences = new Map(commits.flatMap(({ fence }) => (fence === undefined ? [] : [[`${fence.lease}/${fence.token}`, fence] as const])))
+    return Effect.map(
+      Effect.forEach(fences.values(), (fence) => this.refusal(fence)),
+      (refusals) => refusals.every((refusal) => refusal === undefined),
+    )
+  }
+
+  #token(lease: string): Effect.Effect<number, SqlError> {
+    const known = this.#newest.get(lease)
+    if (known !== undefined) return Effect.succeed(known)
+    return Effect.map(this.#run(statements.selectToken, [lease]), ([row]) => {
+      const newest = row === undefined ? 0 : wholeOf(row, "token")
+      this.#newest.set(lease, newest)
+      return newest
+    })
+  }
+}
 
 const findDuplicate = (run: Run, commit: Commit): Effect.Effect<CommitOutcome | undefined, SqlError> => {
   const dedupeIds = dedupeIdsOf(commit)

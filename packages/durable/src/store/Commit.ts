@@ -65,14 +65,20 @@ export type InstanceStatus = "running" | "final" | "stopped" | "held"
 export interface InstanceSummary {
   readonly tag: string
   readonly status: InstanceStatus
-  /** Why it was stopped or is held. Of an Effect workflow that is being run: by which node. */
+  /**
+   * Why the instance was stopped or is held. In the commit of an instance that is running and whose state has work: the node that
+   * becomes its owner; undefined keeps the owner it has, and `InstanceRecord.owner` returns it.
+   */
   readonly reason: string | undefined
   readonly version: number
-  /** Whether its state has work that must go on after a restart without anybody asking. */
+  /** Whether its state has work, which an owner must run, also after a restart. */
   readonly resident: boolean
 }
 
-/** Proof of holding a lease: a store refuses a commit whose token is not the newest. */
+/**
+ * Proof of holding a lease: a store refuses a commit whose token is not the newest. Commits of one batch that share one fence are
+ * checked together, at the cost of one lookup.
+ */
 export interface Fence {
   readonly lease: string
   readonly token: number

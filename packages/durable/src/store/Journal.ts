@@ -19,10 +19,24 @@ import type {
 
 /** An instance as the store lists it. */
 export interface InstanceRecord extends InstanceKey, InstanceSummary {
+  /** Why it was stopped or is held. */
+  readonly reason: string | undefined
+  /** The node that runs the work of its state; undefined where the state has none, and while no node has taken it over. */
+  readonly owner: string | undefined
   readonly sequence: number
   readonly startedAt: number
   readonly updatedAt: number
 }
+
+/**
+ * The owner and the reason that a commit leaves in an instance's record. Where a state with work stays one, a commit that names no
+ * owner keeps the owner before it.
+ */
+export const placementOf = (
+  { resident, status, reason }: InstanceSummary,
+  ownerBefore?: string,
+): Pick<InstanceRecord, "owner" | "reason"> =>
+  resident && status === "running" ? { owner: reason ?? ownerBefore, reason: undefined } : { owner: undefined, reason }
 
 /** All that recovery needs but the events after the snapshot. */
 export interface OpenedInstance {
@@ -105,11 +119,14 @@ export interface JournalService {
   readonly list: (filter: InstanceFilter, limit: number, after?: InstanceCursor) => Effect.Effect<InstancePage, PersistenceFailed>
   /** Instances in the order of their ids, which never change: paging neither skips nor repeats while instances move. `after` is an id. */
   readonly page: (filter: KeyFilter, limit: number, after?: string) => Effect.Effect<ReadonlyArray<InstanceRecord>, PersistenceFailed>
-  /** Who owns running instances of a machine whose state has work; undefined stands for those without an owner. One look per owner. */
+  /**
+   * The distinct owners of a machine's running instances whose state has work; undefined stands for instances without an owner.
+   * Costs one index lookup per owner, however many instances there are.
+   */
   readonly owners: (machine: string) => Effect.Effect<ReadonlyArray<string | undefined>, PersistenceFailed>
   /**
-   * Makes another node the owner of running instances whose state has work, where the owner is still the one expected. Returns
-   * those it changed.
+   * Makes another node the owner of running instances whose state has work, where the owner is still the one expected: of two
+   * callers with the same expectation one succeeds. Returns the instances it changed.
    */
   readonly changeOwner: (
     keys: ReadonlyArray<InstanceKey>,

@@ -1,6 +1,6 @@
 /**
- * A lease is ownership for a while. Each time it changes hands its token grows, so that a store can refuse whoever held
- * it before. The store's clock decides when a lease is over, not the clock of the node that holds it.
+ * A lease is ownership for a limited time. Its token grows each time it changes hands, so that a store can refuse commits of an
+ * earlier holder. The store's clock decides when a lease is over, not the clock of the node that holds it.
  */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Context from "effect/Context"
@@ -10,7 +10,7 @@ import type * as Option from "effect/Option"
 export interface Lease {
   readonly name: string
   readonly owner: string
-  /** Grows with every change of hands. */
+  /** Grows each time the lease changes hands. */
   readonly token: number
   /** Milliseconds since 1970, by the store's clock. */
   readonly expiresAt: number
@@ -19,13 +19,19 @@ export interface Lease {
 export type LeaseResult = { readonly _tag: "Acquired"; readonly lease: Lease } | { readonly _tag: "Busy"; readonly holder: Lease }
 
 export interface LeasesService {
-  /** Takes a lease that is free or over. Whoever holds it, even the same owner, keeps it: then `Busy`. */
+  /** Takes a lease that is free or over, under a greater token. `Busy` while it is held, also for the same owner. */
   readonly acquire: (name: string, owner: string, millis: number) => Effect.Effect<LeaseResult, PersistenceFailed>
-  /** Prolongs a lease that is still held under that very token; none otherwise. */
+  /** Extends a lease that is still held under this token; none otherwise. */
   readonly extend: (lease: Lease, millis: number) => Effect.Effect<Option.Option<Lease>, PersistenceFailed>
-  /** Gives a lease back that is still held under that very token: otherwise false. */
+  /** Gives back a lease that is still held under this token; false otherwise. */
   readonly release: (lease: Lease) => Effect.Effect<boolean, PersistenceFailed>
-  /** Who holds it, unless it is free or over. */
+  /**
+   * Grows the token of a lease that is over, so that commits under the old token are refused from then on. The lease stays free.
+   * Returns true also where there is no such lease, and false where it is held. Once this returns, every commit under the old
+   * token is either stored and visible or will be refused.
+   */
+  readonly bury: (name: string) => Effect.Effect<boolean, PersistenceFailed>
+  /** The lease while it is held; none where it is free or over. */
   readonly get: (name: string) => Effect.Effect<Option.Option<Lease>, PersistenceFailed>
 }
 

@@ -77,7 +77,7 @@ const problemIn = (batch: ReadonlyArray<Appended>): string | undefined => {
 
 /** Whether it was this very commit that made the execution. Two processes may start the same one in the same millisecond. */
 export const isThatCommit = ({ at, origin, summary }: Commit, { record, origin: found }: OpenedInstance): boolean =>
-  record.startedAt === at && found === origin && record.reason === summary.reason
+  record.startedAt === at && found === origin && (record.owner ?? record.reason) === summary.reason
 
 /** How many of these are journaled, from the first on: an attempt that was doubted may have brought fewer than the next. */
 export const countJournaled = (events: ReadonlyArray<EventRecord>, found: ReadonlyArray<EventRecord>): number => {

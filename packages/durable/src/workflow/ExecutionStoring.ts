@@ -286,7 +286,7 @@ export abstract class ExecutionStoring implements Committing {
   protected abstract isKnown(event: ExecutionEvent): boolean
 
   #stand({ record, isOwnerAlive }: ReadExecution) {
-    this.owner = isAtWork(record.tag as Phase) ? record.reason : undefined
+    this.owner = isAtWork(record.tag as Phase) ? record.owner : undefined
     this.foreign = isOwnerAlive ? this.owner : undefined
     this.owes = isEnded(record.tag as Phase) && record.resident
   }

@@ -208,7 +208,7 @@ export class Executions implements ExecutionKeeper {
       if (record.status === "held") this.environment.run(this.#tellSleeping(key, held))
       else if (isEnded(record.tag as Phase)) this.environment.run(this.#tellEnd(name, opened))
       else if (record.tag === "Suspended") this.environment.run(this.#tellSleeping(key, { _tag: "Suspended", cause: undefined }))
-      else if (isAtWork(record.tag as Phase)) this.takeUp(key, record.reason)
+      else if (isAtWork(record.tag as Phase)) this.takeUp(key, record.owner)
     })
   }
 

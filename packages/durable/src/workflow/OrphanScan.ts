@@ -67,7 +67,7 @@ export class OrphanScan {
 
   #deadOwners(records: ReadonlyArray<InstanceRecord>): Effect.Effect<ReadonlySet<string | undefined>> {
     const executions = this.#executions
-    const owners = new Set(records.flatMap(({ reason, status }) => (status === "running" ? (reason ?? []) : [])))
+    const owners = new Set(records.flatMap(({ owner }) => owner ?? []))
     return Effect.map(
       Effect.filter(owners, (owner) =>
         owner === executions.owner ? Effect.succeed(true) : Effect.map(executions.isAlive(owner), (is) => !is),
@@ -83,7 +83,7 @@ export class OrphanScan {
     // Somebody else has completed a deferred of it, or interrupted it.
     if (live !== undefined && record.sequence > live.state.sequence) live.refresh()
     if (live !== undefined || executions.isClosed) return
-    if (record.status === "running" && !dead.has(record.reason)) return
+    if (record.status === "running" && !dead.has(record.owner)) return
     executions.use({ machine: record.machine, id: record.id }, (found) => {
       if (found === undefined || found instanceof Unreadable) return
       found.accept({ _tag: "Resumed", on: executions.owner }, () => undefined)

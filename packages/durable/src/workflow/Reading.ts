@@ -99,7 +99,7 @@ const readOpened = (
     const { record, snapshot } = opened
     const start = Math.max(0, after, snapshot?.sequence ?? 0)
     const records = yield* recordsAfter(journal, record, start, record.sequence)
-    const owner = isAtWork(record.tag as Phase) ? record.reason : undefined
+    const owner = isAtWork(record.tag as Phase) ? record.owner : undefined
     const isOwnerAlive = owner !== undefined && owner !== from.owner && (yield* from.isAlive(owner))
     const events = decode(records, record, start)
     if (!(events instanceof EventReplayError)) return { ...opened, records, events, isOwnerAlive }

@@ -131,7 +131,7 @@ const poll = (executions: Executions, workflow: Workflow.Any, key: InstanceKey):
     if (isEnded(record.tag as Phase)) {
       return Option.some(yield* completed(executions, workflow, key.id, yield* readResult(executions.journal, opened.value)))
     }
-    if (isAtWork(record.tag as Phase) && live === undefined) executions.takeUp(key, record.reason)
+    if (isAtWork(record.tag as Phase) && live === undefined) executions.takeUp(key, record.owner)
     if (record.tag !== "Suspended") return Option.none()
     const last = yield* readEventAt(executions.journal, record)
     const cause = last?._tag === "Suspended" ? last.cause : undefined

@@ -100,6 +100,7 @@ export class FaultyStore {
         acquire: (name, owner, millis) => write(leases.acquire(name, owner, millis)),
         extend: (lease, millis) => write(leases.extend(lease, millis)),
         release: (lease) => write(leases.release(lease)),
+        bury: (name) => write(leases.bury(name)),
         get: (name) => read(leases.get(name)),
       }),
     )

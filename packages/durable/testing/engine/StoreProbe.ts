@@ -93,6 +93,7 @@ export class StoreProbe {
         acquire: (name, owner, millis) => this.#lease(leases.acquire(name, owner, millis)),
         extend: (lease, millis) => this.#lease(leases.extend(lease, millis)),
         release: (lease) => this.#lease(leases.release(lease)),
+        bury: (name) => this.#lease(leases.bury(name)),
         get: (name) => this.#lease(leases.get(name)),
       }),
     )

@@ -75,7 +75,7 @@ export const nodes = ({ describe, nodesTest }: Kit) => {
         yield* open(workflows, b)
         const id = yield* first.run(Job.execute({ id: "x" }, { discard: true }))
         yield* until(() => calls.of("two") === 1)
-        expect((yield* record(Job, id)).reason).toMatch(/^a\//)
+        expect((yield* record(Job, id)).owner).toMatch(/^a\//)
         isStuck = false
         yield* first.crash
         yield* comesTo(Job, id, "Completed")
