@@ -26,7 +26,7 @@ export { NewerVersion } from "./instance/NewerVersion.ts"
 export type { Upcaster, Upcasters } from "./instance/Upcasters.ts"
 export * as MemoryStore from "./MemoryStore.ts"
 export { RepairRefused } from "./RepairRefused.ts"
-export { LoopHealth, type LoopHealthService, type LoopOutage } from "./runtime/BackgroundLoop.ts"
+export { forkLoop, LoopHealth, type LoopHealthService, type LoopOutage, type Turn } from "./runtime/BackgroundLoop.ts"
 export { SequenceNotReached } from "./SequenceNotReached.ts"
 export {
   type Claim,

@@ -44,15 +44,16 @@ export const makeLeader = (config: LeaderConfig): Effect.Effect<Leader, never, L
     }
     let leading: LeaseHolder | undefined
     let hasResigned = false
-    const term = LeaseHolder.withLease(
-      leases,
-      { name: config.name, owner: config.nodeId, millis, heartbeatMillis },
-      (held) => {
-        leading = held
-        return Effect.never
-      },
-      () => Effect.sleep(heartbeatMillis),
-    )
+    const term = (works: Effect.Effect<void>) =>
+      LeaseHolder.withLease(
+        leases,
+        { name: config.name, owner: config.nodeId, millis, heartbeatMillis },
+        (held) => {
+          leading = held
+          return Effect.andThen(works, Effect.never)
+        },
+        () => Effect.sleep(heartbeatMillis),
+      )
     const campaign = yield* forkLoop(`the election of ${config.name}`, term)
     return {
       isLeader: Effect.sync(() => !hasResigned && leading?.isHeld() === true),

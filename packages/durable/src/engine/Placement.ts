@@ -108,7 +108,7 @@ const makeLeasePlacement = (options: LeasePlacementOptions): Effect.Effect<Place
     /** Names under which this process asked for the lease and got no answer: the store may have granted it. */
     const unconfirmed = new Set<string>()
 
-    const live = (held: LeaseHolder) =>
+    const live = (works: Effect.Effect<void>) => (held: LeaseHolder) =>
       Effect.suspend(() => {
         const isFirst = life === undefined
         life = held
@@ -116,7 +116,7 @@ const makeLeasePlacement = (options: LeasePlacementOptions): Effect.Effect<Place
         held.onLost(lost.call)
         registered.openUnsafe()
         if (!isFirst) regained.call()
-        return Effect.never
+        return Effect.andThen(works, Effect.never)
       })
 
     /** Only the first life takes the name from another life: that one must have ended, and is refused if it has not. */
@@ -128,12 +128,13 @@ const makeLeasePlacement = (options: LeasePlacementOptions): Effect.Effect<Place
         return Effect.logError(`${nodeId} was started again elsewhere: this process no longer runs what has an owner`)
       })
 
-    const oneLife = Effect.gen(function* () {
-      if (isSuperseded) return yield* Effect.never
-      if (life !== undefined) name = `${nodeId}/${yield* randomName}`
-      unconfirmed.add(name)
-      yield* LeaseHolder.withLease(leases, { name: leaseNameOf(name), owner: name, millis }, live, makeRoom)
-    })
+    const oneLife = (works: Effect.Effect<void>) =>
+      Effect.gen(function* () {
+        if (isSuperseded) return yield* Effect.andThen(works, Effect.never)
+        if (life !== undefined) name = `${nodeId}/${yield* randomName}`
+        unconfirmed.add(name)
+        yield* LeaseHolder.withLease(leases, { name: leaseNameOf(name), owner: name, millis }, live(works), makeRoom)
+      })
     yield* forkLoop(`the lease of node ${nodeId}`, oneLife)
 
     const watchdog = setInterval(() => life?.isHeld(), watchdogMillis)

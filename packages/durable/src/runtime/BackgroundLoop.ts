@@ -47,17 +47,25 @@ export class LoopHealth extends Context.Service<LoopHealth, LoopHealthService>()
 const firstBackoffMillis = 250
 const longestBackoffMillis = 10_000
 
+/** One turn, given an effect that reports that it works. A turn without end runs it as soon as it does its work. */
+export type Turn<E, R> = Effect.Effect<unknown, E, R> | ((works: Effect.Effect<void>) => Effect.Effect<unknown, E, R>)
+
 /** Repeats a turn without end. The turn waits for its own next time; the loop waits only after a failure. */
-export const backgroundLoop = <E, R>(name: string, turn: Effect.Effect<unknown, E, R>): Effect.Effect<never, never, R> =>
+export const backgroundLoop = <E, R>(name: string, turn: Turn<E, R>): Effect.Effect<never, never, R> =>
   Effect.gen(function* () {
     const health = Option.getOrUndefined(yield* Effect.serviceOption(LoopHealth))
     let failures = 0
+    const works = Effect.suspend(() => {
+      const before = failures
+      failures = 0
+      health?.succeeded(name)
+      return before === 0 ? Effect.void : Effect.logInfo(`${name} works again after ${before} failed attempts`)
+    })
+    const oneTurn = typeof turn === "function" ? turn(works) : turn
     for (;;) {
-      const exit = yield* Effect.exit(turn)
+      const exit = yield* Effect.exit(oneTurn)
       if (exit._tag === "Success") {
-        if (failures > 0) yield* Effect.logInfo(`${name} works again after ${failures} failed attempts`)
-        failures = 0
-        health?.succeeded(name)
+        yield* works
         continue
       }
       // Only the end of the scope interrupts the loop itself.
@@ -73,10 +81,7 @@ export const backgroundLoop = <E, R>(name: string, turn: Effect.Effect<unknown, 
   })
 
 /** Starts a loop that ends with the scope, or when its fiber is interrupted. When it ends, it is no longer listed as down. */
-export const forkLoop = <E, R>(
-  name: string,
-  turn: Effect.Effect<unknown, E, R>,
-): Effect.Effect<Fiber.Fiber<never>, never, R | Scope.Scope> =>
+export const forkLoop = <E, R>(name: string, turn: Turn<E, R>): Effect.Effect<Fiber.Fiber<never>, never, R | Scope.Scope> =>
   Effect.gen(function* () {
     const health = Option.getOrUndefined(yield* Effect.serviceOption(LoopHealth))
     const loop = Effect.ensuring(

@@ -1,0 +1,52 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as TestClock from "effect/testing/TestClock"
+import { forkLoop, LoopHealth } from "../../src/runtime/BackgroundLoop.ts"
+
+/** Runs a test with a health of its own. */
+const withHealth = <A, E, R>(test: (health: ReturnType<typeof LoopHealth.make>) => Effect.Effect<A, E, R>) => {
+  const health = LoopHealth.make()
+  return Effect.provideService(test(health), LoopHealth, health)
+}
+
+describe("a background loop", () => {
+  it.effect("147 survives defects, is listed as down meanwhile, and works again", () =>
+    withHealth((health) =>
+      Effect.gen(function* () {
+        let [turns, isBroken] = [0, true]
+        yield* forkLoop(
+          "the sweep",
+          Effect.suspend(() => {
+            turns++
+            return isBroken ? Effect.die(new Error("no such table")) : Effect.sleep("1 second")
+          }),
+        )
+        yield* TestClock.adjust("30 seconds")
+        const [outage] = health.outages()
+        assert.deepStrictEqual([outage?.name, outage?.problem, outage?.since, outage?.failures], ["the sweep", "no such table", 0, turns])
+        assert.isBelow(turns, 20)
+        isBroken = false
+        yield* TestClock.adjust("12 seconds")
+        assert.deepStrictEqual(health.outages(), [])
+      }),
+    ),
+  )
+
+  it.effect("147 whose turn does not end is no longer listed as down once the turn reports that it works", () =>
+    withHealth((health) =>
+      Effect.gen(function* () {
+        let attempts = 0
+        yield* forkLoop("the lease", (works) =>
+          Effect.suspend(() => (attempts++ === 0 ? Effect.fail("the store is away") : Effect.andThen(works, Effect.never))),
+        )
+        yield* TestClock.adjust("0 seconds")
+        assert.deepStrictEqual(
+          health.outages().map(({ problem }) => problem),
+          ["the store is away"],
+        )
+        yield* TestClock.adjust("1 second")
+        assert.deepStrictEqual(health.outages(), [])
+      }),
+    ),
+  )
+})
