@@ -86,9 +86,13 @@ export class Decisions {
   /** Where an automatic transition that is due leads. */
   automatic(transition: PlannedTransition, context: Context): AnyState {
     const { state, at } = context
-    const verdict = this.#due?.context === context ? this.#due.verdict : undefined
+    // A replay does not ask whether it is due: the answer is recorded, so all its criteria hold.
+    const verdict =
+      this.#due?.context === context
+        ? this.#due.verdict
+        : this.#judge(transition, state.entity, () => true, { at, argument: undefined, error: undefined })
     this.#due = undefined
-    switch (verdict?._tag) {
+    switch (verdict._tag) {
       case "Taken":
         return stepped(state, transition.to, verdict.entity)
       case "Failed":
@@ -99,7 +103,7 @@ export class Decisions {
         const message = `${chain} automatic transitions in a row: they do not end; let a criterion stop them`
         return { ...state, error: { transition: transition.name, message, attempts: 0, at }, tried: allTried }
       }
-      default:
+      case "Unmet":
         throw new Error(`${transition.name} was taken without being due`)
     }
   }
