@@ -31,12 +31,12 @@ export const batchOf = (entries: ReadonlyArray<NewEntry>): Batch => {
 export const batchLimit = 500
 const batchBytes = 4 * 1024 * 1024
 
-/** As many at once as are not too much for one statement. */
-export const inBatches = <A>(all: ReadonlyArray<A>, entryOf: (one: A) => NewEntry): ReadonlyArray<ReadonlyArray<A>> => {
-  const batches: Array<Array<A>> = []
+/** Cuts entries into batches that are not too large for one statement. */
+export const inBatches = (all: ReadonlyArray<NewEntry>): ReadonlyArray<ReadonlyArray<NewEntry>> => {
+  const batches: Array<Array<NewEntry>> = []
   let bytes = Number.POSITIVE_INFINITY
   for (const one of all) {
-    const size = entryOf(one).entry.payload.length
+    const size = one.entry.payload.length
     if (bytes + size > batchBytes || batches.at(-1)?.length === batchLimit) {
       batches.push([])
       bytes = 0

@@ -1,14 +1,14 @@
 /** Stores events: many fibers' in one statement, or inside a transaction of the user's as a part of it. */
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Encoding from "effect/Encoding"
+import * as Exit from "effect/Exit"
 import type * as Scope from "effect/Scope"
+import { makeBatcher } from "../runtime/Batcher.ts"
 import { isContentProblem } from "../store/StoreFailure.ts"
 import { batchLimit, inBatches } from "./Batch.ts"
 import { EntryUnreadable, JournalClosed } from "./DomainEventError.ts"
 import type { EventStore, StoreError } from "./EventStore.ts"
 import type { Following } from "./Following.ts"
-import { makeGathering } from "./Gathering.ts"
 import { appendLatest, placed } from "./KeepingLatest.ts"
 import { insisting } from "./retryTransient.ts"
 import type { NewEntry, StoredEntry } from "./StoredEntry.ts"
@@ -22,11 +22,6 @@ export interface EntryWriter {
   readonly committed: (entries: ReadonlyArray<StoredEntry>) => void
 }
 
-interface Waiting {
-  readonly entry: NewEntry
-  readonly done: Deferred.Deferred<void, StoreError>
-}
-
 export const makeEntryWriter = (
   store: EventStore,
   tail: Tail,
@@ -34,11 +29,16 @@ export const makeEntryWriter = (
   keepLatest: ReadonlySet<string>,
 ): Effect.Effect<EntryWriter, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const announcing = yield* makeGathering<number>(Number.MAX_SAFE_INTEGER, (positions) =>
-      Effect.catch(store.announce(positions.reduce((last, position) => Math.max(last, position), 0)), (error) =>
-        Effect.logDebug(`journal ${store.journal} could not announce its position: others will ask for it`, error),
-      ),
-    )
+    const announcing = yield* makeBatcher<number>({
+      limit: Number.MAX_SAFE_INTEGER,
+      perform: (positions) =>
+        Effect.as(
+          Effect.catch(store.announce(positions.reduce((last, position) => Math.max(last, position), 0)), (error) =>
+            Effect.logDebug(`journal ${store.journal} could not announce its position: other processes find it by polling`, error),
+          ),
+          positions.map(() => Exit.void),
+        ),
+    })
 
     const committed = (entries: ReadonlyArray<StoredEntry>) => {
       const last = entries.at(-1)
@@ -65,32 +65,33 @@ export const makeEntryWriter = (
         return missing.length === 0 ? Effect.succeed([]) : storeAll(missing)
       })
 
-    const flushSome = (waiting: ReadonlyArray<Waiting>): Effect.Effect<void> => {
-      const entries = waiting.map(({ entry }) => entry)
+    /** One exit for each entry. */
+    const flush = (entries: ReadonlyArray<NewEntry>): Effect.Effect<ReadonlyArray<Exit.Exit<void, StoreError>>> => {
       const stored = Effect.tap(
         insisting((isRepeated) => (isRepeated ? storeMissing(entries) : storeAll(entries))),
         (all) => Effect.sync(() => committed(all)),
       )
       return Effect.matchCauseEffect(stored, {
-        onSuccess: () => answer(waiting, Effect.void),
+        onSuccess: () => Effect.succeed(entries.map(() => Exit.void)),
         onFailure: (cause) => {
           const [reason] = cause.reasons
-          // One of them is to blame, and the others can do without it.
-          const isOnesFault = waiting.length > 1 && reason?._tag === "Fail" && isContent(reason.error)
+          // The content of one entry is to blame: each is stored alone.
+          const isOnesFault = entries.length > 1 && reason?._tag === "Fail" && isContent(reason.error)
           return isOnesFault
-            ? Effect.forEach(waiting, (one) => flushSome([one]), { discard: true })
-            : answer(waiting, Effect.failCause(cause))
+            ? Effect.map(
+                Effect.forEach(entries, (entry) => flush([entry])),
+                (exits) => exits.flat(),
+              )
+            : Effect.succeed(entries.map(() => Exit.failCause(cause)))
         },
       })
     }
 
-    const gathering = yield* makeGathering<Waiting>(batchLimit, (waiting) =>
-      Effect.forEach(
-        inBatches(waiting, ({ entry }) => entry),
-        flushSome,
-        { discard: true },
-      ),
-    )
+    const writing = yield* makeBatcher<NewEntry, void, StoreError | JournalClosed>({
+      limit: batchLimit,
+      perform: (entries) => Effect.map(Effect.forEach(inBatches(entries), flush), (exits) => exits.flat()),
+      closed: () => Exit.fail(new JournalClosed({ journal: store.journal })),
+    })
 
     const writeInTransaction = (entry: NewEntry) =>
       Effect.gen(function* () {
@@ -99,21 +100,12 @@ export const makeEntryWriter = (
         yield* store.announce(stored.at(-1)?.position ?? 0)
       })
 
-    const writeGathered = (entry: NewEntry) =>
-      Effect.suspend((): Effect.Effect<void, StoreError | JournalClosed> => {
-        const done = Deferred.makeUnsafe<void, StoreError>()
-        return gathering.add({ entry, done }) ? Deferred.await(done) : Effect.fail(new JournalClosed({ journal: store.journal }))
-      })
-
     return {
       write: (entry) =>
-        Effect.flatMap(store.isInTransaction, (isInTransaction) => (isInTransaction ? writeInTransaction(entry) : writeGathered(entry))),
+        Effect.flatMap(store.isInTransaction, (isInTransaction) => (isInTransaction ? writeInTransaction(entry) : writing.submit(entry))),
       append,
       committed,
     }
   })
-
-const answer = (waiting: ReadonlyArray<Waiting>, outcome: Effect.Effect<void, StoreError>): Effect.Effect<void> =>
-  Effect.forEach(waiting, ({ done }) => Deferred.complete(done, outcome), { discard: true })
 
 const isContent = (error: StoreError): boolean => !(error instanceof EntryUnreadable) && isContentProblem(error)

@@ -17,7 +17,7 @@ export const appendLatest = (store: EventStore, keepLatest: ReadonlySet<string>,
     for (const one of compacted) if (!late.has(one)) latest.set(nameOf(one), laterOf(latest.get(nameOf(one)), one))
     const survivors = entries.filter((one) => !keepLatest.has(one.entry.event) || latest.get(nameOf(one)) === one)
     if (latest.size > 0) yield* store.forget([...latest.values()].map(({ entry }) => entry))
-    for (const batch of inBatches(survivors, (one) => one)) yield* store.append(batch)
+    for (const batch of inBatches(survivors)) yield* store.append(batch)
     return placed(position, survivors)
   })
 

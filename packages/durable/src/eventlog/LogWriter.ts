@@ -6,18 +6,17 @@
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Encoding from "effect/Encoding"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import type { Entry } from "effect/unstable/eventlog/EventJournal"
+import { makeBatcher } from "../runtime/Batcher.ts"
 import type { Compaction } from "./Compaction.ts"
 import { failed, HandlerTimeout, JournalClosed } from "./DomainEventError.ts"
 import type { EventHandlers } from "./EventHandlers.ts"
 import type { StoreError } from "./EventStore.ts"
-import { makeGathering } from "./Gathering.ts"
 import { inside } from "./Inside.ts"
 import type { OpenJournal } from "./OpenJournal.ts"
 import { passingError, type Replaying } from "./Replaying.ts"
@@ -42,9 +41,11 @@ export interface LogWriter {
 interface Waiting extends Written {
   /** The writer's own services and references: its handler runs with them. */
   readonly context: Context.Context<never>
-  readonly done: Deferred.Deferred<unknown, unknown>
-  /** What its handler did last. */
+  /** The exit of the last run of its handler. */
   outcome: Exit.Exit<unknown, unknown> | undefined
+  /** The exit of the write, once it is known whether the event is stored. */
+  exit: Exit.Exit<unknown, unknown> | undefined
+  /** The writer was interrupted before its batch began. */
   isAbandoned: boolean
 }
 
@@ -128,35 +129,38 @@ export const makeLogWriter = (
     const storeAll = (waiting: ReadonlyArray<Waiting>, handleOne: Handle) =>
       insisting((isRepeated) => Effect.retry(attempt(waiting, isRepeated, handleOne), { while: (error) => error instanceof Behind }))
 
-    const flush = (all: ReadonlyArray<Waiting>): Effect.Effect<void> => {
-      const waiting = all.filter((one) => !one.isAbandoned)
+    const flush = (waiting: ReadonlyArray<Waiting>): Effect.Effect<void> => {
       if (waiting.length === 0) return Effect.void
       return Effect.flatMap(Effect.exit(alone(storeAll(waiting, trusting))), (exit) => {
-        if (!isDisturbed(exit)) return answer(waiting, exit)
-        // Alone it is undone already. Among others it has to be found out who goes on without it.
-        if (waiting.length === 1) return answer(waiting, Exit.void)
+        // The only one of a transaction is undone with it. Among others, each is handled again behind a savepoint of its own.
+        if (!isDisturbed(exit) || waiting.length === 1) return decide(waiting, isDisturbed(exit) ? Exit.void : exit)
         return Effect.forEach(
           Arr.chunksOf(waiting, guardedLimit),
-          (some) => Effect.flatMap(Effect.exit(alone(storeAll(some, guarded))), (exit) => answer(some, exit)),
+          (some) => Effect.flatMap(Effect.exit(alone(storeAll(some, guarded))), (exit) => decide(some, exit)),
           { discard: true },
         )
       })
     }
 
-    const answer = (waiting: ReadonlyArray<Waiting>, exit: Exit.Exit<void, unknown>): Effect.Effect<void> => {
-      const failure = Exit.isFailure(exit) ? Exit.mapError(exit, failed("write")) : undefined
-      return Effect.forEach(waiting, ({ done, outcome }) => Deferred.done(done, failure ?? outcome ?? closed), { discard: true })
-    }
+    /** Either the transaction failed for all of them, or each ends as its handler did. */
+    const decide = (waiting: ReadonlyArray<Waiting>, exit: Exit.Exit<void, unknown>): Effect.Effect<void> =>
+      Effect.sync(() => {
+        const failure = Exit.isFailure(exit) ? Exit.mapError(exit, failed("write")) : undefined
+        for (const one of waiting) one.exit = failure ?? one.outcome
+      })
 
     const alone: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E> = replaying === undefined ? (effect) => effect : replaying.alone
 
-    const gathering = yield* makeGathering(batchLimit, flush)
+    const writing = yield* makeBatcher<Waiting, unknown, unknown>({
+      limit: batchLimit,
+      perform: (all) => Effect.map(flush(all.filter(({ isAbandoned }) => !isAbandoned)), () => all.map(({ exit }) => exit ?? closed)),
+      closed: () => closed,
+    })
 
     const writeGathered = ({ entry, payload }: Written) =>
       Effect.flatMap(Effect.context<never>(), (context) => {
-        const one: Waiting = { entry, payload, context, done: Deferred.makeUnsafe(), outcome: undefined, isAbandoned: false }
-        if (!gathering.add(one)) return closed
-        return Effect.onInterrupt(Deferred.await(one.done), () =>
+        const one: Waiting = { entry, payload, context, outcome: undefined, exit: undefined, isAbandoned: false }
+        return Effect.onInterrupt(writing.submit(one), () =>
           Effect.sync(() => {
             one.isAbandoned = true
           }),

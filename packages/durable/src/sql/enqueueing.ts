@@ -5,7 +5,7 @@ import * as Metric from "effect/Metric"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import { commandsEnqueued } from "../command/CommandMetrics.ts"
 import type { CommandSignal } from "../command/CommandSignal.ts"
-import { Enqueuer } from "../command/Enqueuer.ts"
+import { enqueuingTogether } from "../command/Enqueuer.ts"
 import type { CommandsService, NewCommand } from "../store/Commands.ts"
 import { anyMachine, persisting } from "../store/StoreFailure.ts"
 import { type EnqueueStatements, enqueueBatch, writeCommands } from "./enqueueBatch.ts"
@@ -31,7 +31,7 @@ export const enqueueing = ({
   Effect.contextWith((context: Context.Context<never>) => {
     // Flushes serve many callers: they must not run in the transaction of the one who happens to begin it.
     const outside = Context.omit(sql.transactionService)(context as Context.Context<unknown>) as Context.Context<never>
-    const enqueuer = new Enqueuer({
+    const enqueue = enqueuingTogether({
       write: (commands) => {
         const offer = insertForWorker === undefined ? undefined : offerFor(signal, commands)
         if (insertForWorker === undefined || offer === undefined)
@@ -53,7 +53,7 @@ export const enqueueing = ({
     return Effect.succeed((commands) =>
       Effect.contextWith((current: Context.Context<never>) =>
         Context.getOption(current as Context.Context<unknown>, sql.transactionService)._tag === "None"
-          ? enqueuer.enqueue(commands)
+          ? enqueue(commands)
           : within(commands),
       ),
     )
