@@ -11,7 +11,7 @@ type Options = Partial<BatcherOptions<number, number, string, number>>
 /** Doubles numbers, notes the batches, and holds each batch back until `open` is called. */
 const doubling = (options: Options = {}) => {
   const batches: Array<ReadonlyArray<number>> = []
-  const gates: Array<Deferred.Deferred<void, string>> = []
+  const gates: Array<Deferred.Deferred<void>> = []
   const fibers: Array<Fiber.Fiber<void>> = []
   const batcher = new Batcher<number, number, string>({
     run: (effect) => fibers.push(Effect.runFork(effect)),
@@ -19,7 +19,7 @@ const doubling = (options: Options = {}) => {
     prepare: (item) => item,
     perform: (items) => {
       batches.push(items)
-      const gate = Deferred.makeUnsafe<void, string>()
+      const gate = Deferred.makeUnsafe<void>()
       gates.push(gate)
       return Effect.as(
         Deferred.await(gate),
@@ -33,11 +33,13 @@ const doubling = (options: Options = {}) => {
     batcher,
     batches,
     fibers,
-    open: (outcome: Exit.Exit<void, string> = Exit.void) =>
-      Effect.andThen(
-        Effect.suspend(() => Deferred.done(gates.shift() ?? Deferred.makeUnsafe(), outcome)),
-        settle,
-      ),
+    /** Lets the oldest batch that is held back end. */
+    open: () =>
+      Effect.suspend(() => {
+        const gate = gates.shift()
+        if (gate === undefined) throw new Error("no batch is in flight")
+        return Effect.andThen(Deferred.done(gate, Exit.void), settle)
+      }),
     settle,
   }
 }
