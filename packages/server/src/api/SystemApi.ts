@@ -1,4 +1,4 @@
-/** How the server is: for load balancers, monitoring and people. */
+/** Health and metrics, for load balancers, monitoring and people. */
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
@@ -17,11 +17,11 @@ export class SystemApi extends HttpApiGroup.make("system", { topLevel: true })
   .add(
     HttpApiEndpoint.get("live", "/health/live", { success: Schema.Struct({ status: Schema.Literal("live") }), error: problems }).annotate(
       OpenApi.Description,
-      "Whether the process answers at all.",
+      "Whether the process answers.",
     ),
     HttpApiEndpoint.get("ready", "/health/ready", { success: Readiness, error: problems }).annotate(
       OpenApi.Description,
-      "Whether it can do its work: the database answers, and it is not being stopped.",
+      "Whether it can do its work: the database answers, no background loop is down, and it is not being stopped. 503 names the cause.",
     ),
     HttpApiEndpoint.get("metrics", "/metrics", {
       success: Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/plain; version=0.0.4; charset=utf-8" })),

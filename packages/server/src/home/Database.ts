@@ -1,6 +1,6 @@
-/** Which database a home is in, from one address: `sqlite:PATH`, or `postgres://…`. */
+/** The database of a home, from one address: `sqlite:PATH`, or `postgres://…`. */
 import { join } from "node:path"
-import type { Commands, Journal, Leases, StoreNotOpened, Timers } from "@detent/durable"
+import type { Commands, Journal, Leases, LoopHealth, StoreNotOpened, Timers } from "@detent/durable"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
@@ -10,7 +10,7 @@ import type { MigrationError } from "effect/unstable/sql/Migrator"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 
-/** The address of a database names none that is known. */
+/** The address of the database is not valid or names a database that is not supported. */
 export class DatabaseRefused extends Schema.TaggedError<DatabaseRefused>()("DatabaseRefused", { problem: Schema.String }) {
   override get message() {
     return `${this.problem}; use sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME`
@@ -19,7 +19,7 @@ export class DatabaseRefused extends Schema.TaggedError<DatabaseRefused>()("Data
 
 export type Database = { readonly _tag: "Sqlite"; readonly file: string } | { readonly _tag: "Postgres"; readonly url: Redacted.Redacted }
 
-/** What the address says; nothing of it is in the error, since it may have a password in it. */
+/** Reads the address. The error repeats nothing of it, since it may hold a password. */
 export const databaseOf = (address: string | undefined, data: string): Result.Result<Database, DatabaseRefused> => {
   if (address === undefined || address === "") return Result.succeed({ _tag: "Sqlite", file: join(data, "detent.db") })
   const scheme = /^([a-z]+):/i.exec(address)?.[1]?.toLowerCase()
@@ -38,9 +38,9 @@ export const databaseOf = (address: string | undefined, data: string): Result.Re
     : Result.succeed({ _tag: "Sqlite", file })
 }
 
-export type Stores = Journal | Timers | Leases | Commands | SqlClient
+export type Stores = Journal | Timers | Leases | Commands | LoopHealth | SqlClient
 
-/** Each store's client is loaded where it is used: a home in SQLite does not wait for the one of PostgreSQL. */
+/** The store's layer. Its client is imported on use, so that a home on SQLite does not wait for the client of PostgreSQL. */
 export const storesIn = (database: Database): Layer.Layer<Stores, MigrationError | SqlError | StoreNotOpened> => {
   if (database._tag === "Sqlite") {
     const { file: filename } = database

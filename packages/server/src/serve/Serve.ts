@@ -8,13 +8,13 @@
  */
 import * as Http from "node:http"
 import type { AddressInfo } from "node:net"
+import { forkLoop } from "@detent/durable"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { NodeWS } from "@effect/platform-node/NodeSocket"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as HttpRouter from "effect/unstable/http/HttpRouter"
@@ -124,15 +124,11 @@ const start = (options: ServeOptions) =>
     })
     server.on("clientError", (error: NodeJS.ErrnoException, socket) => refuseSocket(socket, misread(error)))
 
-    yield* Effect.forkScoped(
-      Effect.repeat(
-        Effect.sync(() => {
-          traffic.tick()
-          for (const client of sockets.clients) if (client.bufferedAmount > unreadBytes) client.terminate()
-        }),
-        Schedule.spaced("1 second"),
-      ),
-    )
+    const enforceLimits = Effect.sync(() => {
+      traffic.tick()
+      for (const client of sockets.clients) if (client.bufferedAmount > unreadBytes) client.terminate()
+    })
+    yield* forkLoop("the limits of requests", Effect.delay(enforceLimits, "1 second"))
     const feeds = Effect.andThen((yield* BatchFeed).end, (yield* InstanceFeed).end)
     yield* Effect.acquireRelease(listening(server, host, port), () =>
       Effect.gen(function* () {

@@ -1,4 +1,5 @@
 /** What batches tell, as live streams: the log of batch events is followed once, for all readers of all batches. */
+import { forkLoop } from "@detent/durable"
 import { BatchEventLog, BatchId } from "@detent/knowledge"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -85,14 +86,15 @@ export class BatchFeed extends Context.Service<BatchFeed, BatchFeedService>()("@
           followed = events.at(-1)?.position ?? followed
         })
 
-      yield* Stream.runForEachArray(
-        Stream.suspend(() => log.events(followed)),
-        give,
-      ).pipe(
-        Effect.tapError((error) => Effect.logWarning("the events of batches cannot be followed at the moment", error)),
-        Effect.retry(Schedule.spaced("1 second")),
-        Effect.orDie,
-        Effect.forkScoped,
+      yield* forkLoop("the live stream of batches", (works) =>
+        Effect.andThen(
+          // Reads the log once before it follows it, which shows that an outage is over.
+          Effect.tap(log.position, works),
+          Stream.runForEachArray(
+            Stream.suspend(() => log.events(followed)),
+            give,
+          ),
+        ),
       )
 
       const page = (batch: BatchId, after: number) =>

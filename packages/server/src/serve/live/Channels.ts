@@ -1,6 +1,6 @@
 /** The channels that somebody reads, by name: made with the first reader and forgotten with the last. */
+import { forkLoop } from "@detent/durable"
 import * as Effect from "effect/Effect"
-import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import { Channel, type Frame, type LoadedFrames } from "./Channel.ts"
 import { LiveReader } from "./LiveReader.ts"
@@ -65,10 +65,11 @@ export class Channels {
 /** Channels that beat for as long as the scope lasts. */
 export const makeChannels: Effect.Effect<Channels, never, Scope.Scope> = Effect.gen(function* () {
   const channels = new Channels()
-  yield* Effect.forkScoped(
-    Effect.repeat(
+  yield* forkLoop(
+    "the heartbeat of live streams",
+    Effect.delay(
       Effect.sync(() => channels.beat()),
-      Schedule.spaced("10 seconds"),
+      "10 seconds",
     ),
   )
   yield* Effect.addFinalizer(() => Effect.sync(() => channels.end()))

@@ -1,10 +1,9 @@
 /** The events an instance takes, as live streams: what this process stores at once, what others store within a second. */
-import { Engine, type EventRecord, type InstanceKey, type InstanceStanding, type InstanceStatus, Journal } from "@detent/durable"
+import { Engine, type EventRecord, forkLoop, type InstanceKey, type InstanceStanding, type InstanceStatus, Journal } from "@detent/durable"
 import type { PersistenceFailed } from "@detent/machine"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Schedule from "effect/Schedule"
 import { type Frame, frameOf } from "./Channel.ts"
 import { makeChannels } from "./Channels.ts"
 import type { LiveReader } from "./LiveReader.ts"
@@ -76,19 +75,22 @@ export class InstanceFeed extends Context.Service<InstanceFeed, InstanceFeedServ
             if ((standing?.sequence ?? 0) > (channels.get(name)?.last ?? 0)) yield* refresh(name)
             yield* closeEnded(name, standing)
           }
-        }).pipe(Effect.catch((error) => Effect.logWarning("instances cannot be followed at the moment", error.message)))
+        })
 
       const unsubscribe = engine.inspectUnsafe((inspection) => {
         if (inspection._tag !== "Decided") return
         const name = nameOf(inspection)
-        if (channels.get(name) !== undefined) Effect.runForkWith(context)(refreshing([name]))
+        if (channels.get(name) === undefined) return
+        // The loop below reads it within a second, and reports a store that is away.
+        Effect.runForkWith(context)(Effect.catchCause(refreshing([name]), (cause) => Effect.logDebug("an instance is read later", cause)))
       })
       yield* Effect.addFinalizer(() => Effect.sync(unsubscribe))
 
-      yield* Effect.forkScoped(
-        Effect.repeat(
+      yield* forkLoop(
+        "the live stream of instances",
+        Effect.andThen(
+          Effect.sleep("1 second"),
           Effect.suspend(() => refreshing(channels.names)),
-          Schedule.spaced("1 second"),
         ),
       )
 
