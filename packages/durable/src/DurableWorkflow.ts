@@ -15,6 +15,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Workflow from "effect/unstable/workflow/Workflow"
 import { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
+import { Placement } from "./engine/Placement.ts"
 import type { EventRecord, InstanceStatus } from "./store/Commit.ts"
 import { type InstanceCursor, type InstancePage, Journal } from "./store/Journal.ts"
 import type { Leases } from "./store/Leases.ts"
@@ -23,7 +24,6 @@ import { ClockSweep } from "./workflow/ClockSweep.ts"
 import { keyOf, machineOf } from "./workflow/ExecutionKey.ts"
 import type { Phase } from "./workflow/ExecutionState.ts"
 import { Executions } from "./workflow/Executions.ts"
-import { makeNodeLease } from "./workflow/NodeLease.ts"
 import { OrphanScan } from "./workflow/OrphanScan.ts"
 import { pruneExecution, pruneForever } from "./workflow/Retention.ts"
 import { makeEngine } from "./workflow/WorkflowService.ts"
@@ -55,16 +55,16 @@ const make = (options: WorkflowOptions) =>
     const journal = yield* Journal
     const timers = yield* Timers
     const context = yield* Effect.context<never>()
-    const node = yield* makeNodeLease({
-      nodeId: options.nodeId,
-      leaseMillis: millis(options.lease ?? "10 seconds"),
-      superseded: Effect.suspend(() => executions.close),
+    const placement = yield* Placement.inContextOrMake({
+      ...(options.nodeId === undefined ? {} : { nodeId: options.nodeId }),
+      ...(options.lease === undefined ? {} : { lease: options.lease }),
     })
     const drainTimeout = Duration.fromInputUnsafe(options.drainTimeout ?? "30 seconds")
     const environment = new Environment(context as Context.Context<unknown>)
-    const executions: Executions = new Executions(journal, node, environment, drainTimeout)
+    const executions = new Executions(journal, placement, environment, drainTimeout)
     yield* Effect.addFinalizer(() => executions.close)
     const takeover = new OrphanScan(executions)
+    placement.onRegained(() => takeover.regained())
     const clocks = new ClockSweep(executions, timers)
     yield* Effect.forkScoped(takeover.forever(millis(options.scanInterval ?? "2 seconds")))
     yield* Effect.forkScoped(clocks.forever)

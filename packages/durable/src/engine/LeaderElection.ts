@@ -54,7 +54,7 @@ export const makeLeader = (config: LeaderConfig): Effect.Effect<Leader, never, L
         },
         () => Effect.sleep(heartbeatMillis),
       )
-    const campaign = yield* forkLoop(`the election of ${config.name}`, term)
+    const campaign = yield* forkLoop(`the election of ${config.name}`, term, heartbeatMillis)
     return {
       isLeader: Effect.sync(() => !hasResigned && leading?.isHeld() === true),
       resign: Effect.suspend(() => {

@@ -19,10 +19,10 @@ import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
-import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import { forkLoop } from "../runtime/BackgroundLoop.ts"
 import { LeaseHolder } from "../runtime/LeaseHolder.ts"
+import { untilAnswered } from "../runtime/untilAnswered.ts"
 import type { Fence } from "../store/Commit.ts"
 import { type Lease, Leases, type LeasesService } from "../store/Leases.ts"
 
@@ -80,9 +80,8 @@ const believedMillis = 500
  */
 const watchdogMillis = 50
 
-/** A grave is a lease that only makes the token grow; nobody extends it. */
-const graveMillis = 1
-const graveOwner = "buried"
+/** A node without a lease tries to get one at least this often, for it may run nothing meanwhile. */
+const longestPauseMillis = 1000
 
 /** How many buried owners are remembered, so that a node is not buried again for each of its instances. */
 const rememberedGraves = 1000
@@ -105,14 +104,13 @@ const makeLeasePlacement = (options: LeasePlacementOptions): Effect.Effect<Place
     let name = `${nodeId}/${yield* randomName}`
     let life: LeaseHolder | undefined
     let isSuperseded = false
-    /** Names under which this process asked for the lease and got no answer: the store may have granted it. */
-    const unconfirmed = new Set<string>()
+    /** All names of this process so far: the store may still hold the lease for one that got no answer, or a late one. */
+    const ownNames = new Set<string>()
 
     const live = (works: Effect.Effect<void>) => (held: LeaseHolder) =>
       Effect.suspend(() => {
         const isFirst = life === undefined
         life = held
-        unconfirmed.clear()
         held.onLost(lost.call)
         registered.openUnsafe()
         if (!isFirst) regained.call()
@@ -122,8 +120,7 @@ const makeLeasePlacement = (options: LeasePlacementOptions): Effect.Effect<Place
     /** Only the first life takes the name from another life: that one must have ended, and is refused if it has not. */
     const makeRoom = (holder: Lease) =>
       Effect.suspend(() => {
-        if (holder.owner === graveOwner) return Effect.sleep(graveMillis)
-        if (life === undefined || unconfirmed.has(holder.owner)) return leases.release(holder)
+        if (life === undefined || ownNames.has(holder.owner)) return leases.release(holder)
         isSuperseded = true
         return Effect.logError(`${nodeId} was started again elsewhere: this process no longer runs what has an owner`)
       })
@@ -132,10 +129,10 @@ const makeLeasePlacement = (options: LeasePlacementOptions): Effect.Effect<Place
       Effect.gen(function* () {
         if (isSuperseded) return yield* Effect.andThen(works, Effect.never)
         if (life !== undefined) name = `${nodeId}/${yield* randomName}`
-        unconfirmed.add(name)
+        ownNames.add(name)
         yield* LeaseHolder.withLease(leases, { name: leaseNameOf(name), owner: name, millis }, live(works), makeRoom)
       })
-    yield* forkLoop(`the lease of node ${nodeId}`, oneLife)
+    yield* forkLoop(`the lease of node ${nodeId}`, oneLife, Math.min(longestPauseMillis, millis / 3))
 
     const watchdog = setInterval(() => life?.isHeld(), watchdogMillis)
     watchdog.unref()
@@ -192,7 +189,7 @@ const liveness = (leases: LeasesService, self: () => string | undefined) => {
       const believed = known.get(owner)
       if (believed !== undefined && believed.until > now) return believed.isAlive
       for (const [name, { until }] of known) if (until <= now) known.delete(name)
-      const lease = yield* persistently(leases.get(leaseNameOf(owner)))
+      const lease = yield* untilAnswered(leases.get(leaseNameOf(owner)))
       const isAlive = Option.isSome(lease) && lease.value.owner === owner
       known.set(owner, { isAlive, until: now + believedMillis })
       return isAlive
@@ -204,24 +201,20 @@ const burial = (leases: LeasesService) => {
   const graves = new Set<string>()
   const dig = (owner: string): Effect.Effect<boolean, PersistenceFailed> =>
     Effect.gen(function* () {
-      const result = yield* leases.acquire(leaseNameOf(owner), graveOwner, graveMillis)
-      // Another holder than the owner holds a newer token.
-      if (result._tag === "Busy") return result.holder.owner !== owner
-      yield* leases.release(result.lease)
-      return true
+      for (;;) {
+        if (yield* leases.bury(leaseNameOf(owner))) return true
+        const holder = yield* leases.get(leaseNameOf(owner))
+        // Another holder than the owner has a newer token. A lease that has ended since is buried at the next try.
+        if (Option.isSome(holder)) return holder.value.owner !== owner
+      }
     })
   return (owner: string): Effect.Effect<boolean> =>
     Effect.gen(function* () {
       if (graves.has(owner)) return true
-      const isBuried = yield* persistently(dig(owner))
+      const isBuried = yield* untilAnswered(dig(owner))
       if (!isBuried) return false
       graves.add(owner)
       if (graves.size > rememberedGraves) for (const oldest of graves) return graves.delete(oldest)
       return true
     })
 }
-
-const untilAnswered = Schedule.min([Schedule.exponential("50 millis", 1.5), Schedule.spaced("2 seconds")])
-
-/** Asks a store that fails until it answers. */
-const persistently = <A>(effect: Effect.Effect<A, PersistenceFailed>): Effect.Effect<A> => Effect.orDie(Effect.retry(effect, untilAnswered))

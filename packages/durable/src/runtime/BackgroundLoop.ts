@@ -50,8 +50,15 @@ const longestBackoffMillis = 10_000
 /** One turn, given an effect that reports that it works. A turn without end runs it as soon as it does its work. */
 export type Turn<E, R> = Effect.Effect<unknown, E, R> | ((works: Effect.Effect<void>) => Effect.Effect<unknown, E, R>)
 
-/** Repeats a turn without end. The turn waits for its own next time; the loop waits only after a failure. */
-export const backgroundLoop = <E, R>(name: string, turn: Turn<E, R>): Effect.Effect<never, never, R> =>
+/**
+ * Repeats a turn without end. The turn waits for its own next time; the loop waits only after a failure, for at most
+ * `longestBackoff` milliseconds. Default: 10 seconds.
+ */
+export const backgroundLoop = <E, R>(
+  name: string,
+  turn: Turn<E, R>,
+  longestBackoff = longestBackoffMillis,
+): Effect.Effect<never, never, R> =>
   Effect.gen(function* () {
     const health = Option.getOrUndefined(yield* Effect.serviceOption(LoopHealth))
     let failures = 0
@@ -75,17 +82,21 @@ export const backgroundLoop = <E, R>(name: string, turn: Turn<E, R>): Effect.Eff
       const problem = error instanceof Error ? error.message : String(error)
       health?.failed(name, problem, yield* Clock.currentTimeMillis)
       if (failures === 1) yield* Effect.logWarning(`${name} failed and is tried again until it succeeds: ${problem}`, exit.cause)
-      const backoff = Math.min(firstBackoffMillis * 2 ** Math.min(failures - 1, 10), longestBackoffMillis)
+      const backoff = Math.min(firstBackoffMillis * 2 ** Math.min(failures - 1, 10), longestBackoff)
       yield* Effect.sleep(backoff * (0.5 + 0.5 * (yield* Random.next)))
     }
   })
 
 /** Starts a loop that ends with the scope, or when its fiber is interrupted. When it ends, it is no longer listed as down. */
-export const forkLoop = <E, R>(name: string, turn: Turn<E, R>): Effect.Effect<Fiber.Fiber<never>, never, R | Scope.Scope> =>
+export const forkLoop = <E, R>(
+  name: string,
+  turn: Turn<E, R>,
+  longestBackoff = longestBackoffMillis,
+): Effect.Effect<Fiber.Fiber<never>, never, R | Scope.Scope> =>
   Effect.gen(function* () {
     const health = Option.getOrUndefined(yield* Effect.serviceOption(LoopHealth))
     const loop = Effect.ensuring(
-      backgroundLoop(name, turn),
+      backgroundLoop(name, turn, longestBackoff),
       Effect.sync(() => health?.succeeded(name)),
     )
     return yield* Effect.forkScoped(loop)

@@ -51,7 +51,19 @@ export class Execution extends ExecutionStoring implements CompensationLog {
       done("stored")
       return this.settle()
     }
-    this.append({ _tag: "Resumed", on: this.foreign ?? this.keeper.owner }, false, done)
+    this.append({ _tag: "Resumed", on: this.keeper.owner }, false, done)
+  }
+
+  /**
+   * Makes this node the owner of an execution that no living node runs. Where another node was quicker the event is dropped: it
+   * would read as if the execution had been taken from that node.
+   */
+  takeOver() {
+    const isRunElsewhere = isAtWork(this.phaseAhead) && this.foreign !== undefined
+    const isRunHere = isAtWork(this.phaseAhead) && this.isMine
+    const isOver = isEnded(this.state.phase) || this.state.phase === "Waiting"
+    if (!isOver && !isRunElsewhere && !isRunHere) this.append({ _tag: "Resumed", on: this.keeper.owner }, true)
+    this.settle()
   }
 
   protected isKnown(event: ExecutionEvent): boolean {
@@ -126,7 +138,7 @@ export class Execution extends ExecutionStoring implements CompensationLog {
     if (!this.isSettled || this.#run !== undefined || this.#isTelling || this.#hasLeft) return
     if (this.owes) return this.#tellParents()
     const registered = this.keeper.registered(this.key.machine)
-    if (isAtWork(this.state.phase) && this.isMine && registered !== undefined && !this.keeper.isClosed) {
+    if (isAtWork(this.state.phase) && this.isMine && registered !== undefined && this.keeper.canOwn) {
       const run = new Run(this, registered)
       this.#run = run
       return run.start((outcome) => this.#over(run, outcome))
@@ -212,6 +224,13 @@ export class Execution extends ExecutionStoring implements CompensationLog {
       this.#isTelling = false
       this.clearOwed()
     })
+  }
+
+  /** This node has lost its lease, and with it all that it runs. */
+  ownershipLost() {
+    this.forsake()
+    this.dropOwn()
+    this.settle()
   }
 
   /** Ends what it does here; the journal keeps it. */

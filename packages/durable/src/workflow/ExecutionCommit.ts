@@ -40,7 +40,7 @@ export const commitOf = ({ key, state, batch, phase, at, origin, owner, owes }: 
       resident: isAtWork(phase) || (ended && owes()),
     },
     origin,
-    events: batch.map(({ event, at }, index) => recordOf(event, base + index + 1, at)),
+    events: batch.map(({ event, at }, index) => recordOf(withOwner(event, owner), base + index + 1, at)),
     snapshot: undefined,
     clearTimers: ended && state.clocks.size > 0 ? "all" : firedClocks(batch),
     setTimers: ended ? none : setClocks(batch, base),
@@ -48,6 +48,10 @@ export const commitOf = ({ key, state, batch, phase, at, origin, owner, owes }: 
     fence: undefined,
   }
 }
+
+/** Who runs it is known only now: another node may have become the owner since the event was made. */
+const withOwner = (event: ExecutionEvent, owner: string | undefined): ExecutionEvent =>
+  event._tag === "Resumed" && owner !== undefined ? { ...event, on: owner } : event
 
 const recordOf = (event: ExecutionEvent, sequence: number, at: number): EventRecord => ({
   sequence,

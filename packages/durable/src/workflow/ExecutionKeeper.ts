@@ -30,6 +30,8 @@ export interface ExecutionKeeper {
   /** The name of this process among those who share the store. */
   readonly owner: string
   readonly isClosed: boolean
+  /** Whether this node holds its lease, so that it may run executions. */
+  readonly canOwn: boolean
   registered(machine: string): RegisteredWorkflow | undefined
   /** Whether the process of that name is still there, as far as the store knows. */
   isAlive(owner: string): Effect.Effect<boolean>

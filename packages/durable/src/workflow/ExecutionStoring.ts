@@ -113,6 +113,14 @@ export abstract class ExecutionStoring implements Committing {
     this.#getInLine()
   }
 
+  /** What its run did and has not stored is dropped: the next owner does it again. */
+  protected dropOwn() {
+    this.#pending = this.#pending.filter((appended) => {
+      if (appended.own) appended.done("lost")
+      return !appended.own
+    })
+  }
+
   /** Reads what others have written, where that may be more than this process knows. */
   refresh() {
     if (!this.isSettled) return
@@ -146,7 +154,7 @@ export abstract class ExecutionStoring implements Committing {
 
   #commitOf(batch: ReadonlyArray<Appended>): Commit {
     const { keeper, state } = this
-    const here = keeper.registered(this.key.machine) === undefined || keeper.isClosed ? undefined : keeper.owner
+    const here = keeper.registered(this.key.machine) === undefined || !keeper.canOwn ? undefined : keeper.owner
     const owes = () => !this.#clearing && (isEnded(state.phase) ? this.owes : this.owesParents())
     return commitOf({
       key: this.key,

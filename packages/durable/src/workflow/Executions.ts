@@ -2,7 +2,9 @@
 import type { Environment } from "@detent/machine/internal"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type { PlacementService } from "../engine/Placement.ts"
 import { GroupCommit } from "../runtime/GroupCommit.ts"
+import { untilAnswered } from "../runtime/untilAnswered.ts"
 import type { InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { JournalService, OpenedInstance } from "../store/Journal.ts"
@@ -13,8 +15,7 @@ import type { ExecutionKeeper, RegisteredWorkflow } from "./ExecutionKeeper.ts"
 import { machineOf } from "./ExecutionKey.ts"
 import { isAtWork, isEnded, type Phase } from "./ExecutionState.ts"
 import { Gathering } from "./Gathering.ts"
-import type { NodeLease } from "./NodeLease.ts"
-import { patiently, type ReadExecution, readExecutions, readResult, Unreadable } from "./Reading.ts"
+import { type ReadExecution, readExecutions, readResult, Unreadable } from "./Reading.ts"
 import { Codecs } from "./StoredExit.ts"
 import { type Waiter, Waiting, type WaitOutcome } from "./Waiting.ts"
 
@@ -30,7 +31,7 @@ export class Executions implements ExecutionKeeper {
   #created = 0
   readonly codecs = new Codecs()
   readonly waiting = new Waiting()
-  readonly #node: NodeLease
+  readonly #placement: PlacementService
   readonly #drainTimeout: Duration.Duration
   readonly #workflows = new Map<string, RegisteredWorkflow>()
   readonly #live = new Map<string, Execution>()
@@ -38,16 +39,17 @@ export class Executions implements ExecutionKeeper {
   readonly #peeks: Gathering<OpenedInstance>
   #closed = false
 
-  constructor(journal: JournalService, node: NodeLease, environment: Environment, drainTimeout: Duration.Duration) {
+  constructor(journal: JournalService, placement: PlacementService, environment: Environment, drainTimeout: Duration.Duration) {
     this.#drainTimeout = drainTimeout
     this.journal = journal
     this.environment = environment
-    this.#node = node
+    this.#placement = placement
+    placement.onLost(() => this.#ownershipLost())
     const lanes = Array.from({ length: journal.writers ?? 1 }, () => new GroupCommit(journal, (effect) => environment.run(effect)))
     this.#lanes = lanes as [GroupCommit, ...Array<GroupCommit>]
     this.#reads = new Gathering(environment, (keys) => readExecutions(this, keys))
     this.#peeks = new Gathering(environment, (keys) =>
-      Effect.map(patiently(journal.openAll(keys)), (all) => new Map(all.map((opened) => [instanceName(opened.record), opened]))),
+      Effect.map(untilAnswered(journal.openAll(keys)), (all) => new Map(all.map((opened) => [instanceName(opened.record), opened]))),
     )
   }
 
@@ -57,7 +59,11 @@ export class Executions implements ExecutionKeeper {
   }
 
   get owner(): string {
-    return this.#node.owner
+    return this.#placement.node()
+  }
+
+  get canOwn(): boolean {
+    return !this.#closed && this.#placement.fence() !== undefined
   }
 
   get isClosed(): boolean {
@@ -65,7 +71,7 @@ export class Executions implements ExecutionKeeper {
   }
 
   isAlive(owner: string): Effect.Effect<boolean> {
-    return this.#node.isAlive(owner)
+    return this.#placement.isAlive(owner)
   }
 
   // Workflows
@@ -116,16 +122,29 @@ export class Executions implements ExecutionKeeper {
    * asks for it need not wait until it is found.
    */
   takeUp(key: InstanceKey, owner: string | undefined) {
-    if (this.#closed || !this.#workflows.has(key.machine)) return
-    const isAlive = owner === undefined || owner === this.owner ? Effect.succeed(false) : this.isAlive(owner)
+    if (!this.canOwn || !this.#workflows.has(key.machine)) return
     this.environment.run(
-      Effect.map(isAlive, (is) => {
-        if (is || this.#closed || this.#live.has(instanceName(key))) return
+      Effect.map(this.isDead(owner), (isDead) => {
+        if (!isDead || !this.canOwn || this.#live.has(instanceName(key))) return
         this.use(key, (found) => {
-          if (found instanceof Execution) found.accept({ _tag: "Resumed", on: this.owner }, () => undefined)
+          if (found instanceof Execution) found.takeOver()
         })
       }),
     )
+  }
+
+  /**
+   * Whether no node runs what this owner has: it is dead and can no longer commit, or it is this node, which has not got it in
+   * memory.
+   */
+  isDead(owner: string | undefined): Effect.Effect<boolean> {
+    if (owner === undefined || owner === this.owner) return Effect.succeed(true)
+    return Effect.flatMap(this.isAlive(owner), (isAlive) => (isAlive ? Effect.succeed(false) : this.#placement.bury(owner)))
+  }
+
+  /** Another node may run them from now on: every run stops before anything else happens. */
+  #ownershipLost() {
+    for (const execution of [...this.#live.values()]) execution.ownershipLost()
   }
 
   /** Uses an execution that is in memory or in the journal, at once when it is there. */

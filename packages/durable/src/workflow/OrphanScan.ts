@@ -29,6 +29,11 @@ export class OrphanScan {
     this.#workflowAdded.openUnsafe()
   }
 
+  /** This node holds a lease again: what its former life ran is taken over at once, unless another node was quicker. */
+  regained() {
+    this.#workflowAdded.openUnsafe()
+  }
+
   /** Looks at once, and then again and again. A store that is away is asked the next time. */
   forever(intervalMillis: number): Effect.Effect<never> {
     return Effect.gen({ self: this }, function* () {
@@ -69,9 +74,7 @@ export class OrphanScan {
     const executions = this.#executions
     const owners = new Set(records.flatMap(({ owner }) => owner ?? []))
     return Effect.map(
-      Effect.filter(owners, (owner) =>
-        owner === executions.owner ? Effect.succeed(true) : Effect.map(executions.isAlive(owner), (is) => !is),
-      ),
+      Effect.filter(owners, (owner) => executions.isDead(owner)),
       (dead) => new Set([undefined, ...dead]),
     )
   }
@@ -82,11 +85,11 @@ export class OrphanScan {
     const live = executions.live(instanceName(record))
     // Somebody else has completed a deferred of it, or interrupted it.
     if (live !== undefined && record.sequence > live.state.sequence) live.refresh()
-    if (live !== undefined || executions.isClosed) return
+    if (live !== undefined || !executions.canOwn) return
     if (record.status === "running" && !dead.has(record.owner)) return
     executions.use({ machine: record.machine, id: record.id }, (found) => {
       if (found === undefined || found instanceof Unreadable) return
-      found.accept({ _tag: "Resumed", on: executions.owner }, () => undefined)
+      found.takeOver()
     })
   }
 }

@@ -2,8 +2,8 @@
 import { EventReplayError, PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as Schedule from "effect/Schedule"
 import { withTails } from "../engine/prefetchEvents.ts"
+import { untilAnswered } from "../runtime/untilAnswered.ts"
 import type { EventRecord, InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { JournalService, OpenedInstance } from "../store/Journal.ts"
@@ -37,14 +37,9 @@ export class Unreadable {
 
 const pageSize = 1000
 
-/** A store that fails is asked again for as long as it takes. */
-export const patience = Schedule.min([Schedule.exponential("50 millis", 1.5), Schedule.spaced("2 seconds")])
-
-export const patiently = <A>(effect: Effect.Effect<A, PersistenceFailed>): Effect.Effect<A> => Effect.orDie(Effect.retry(effect, patience))
-
 /** What was written to an execution since a sequence number; undefined where there is none. */
 export const readExecution = (from: ReadingFrom, key: InstanceKey, after: number): Effect.Effect<ReadExecution | Unreadable | undefined> =>
-  patiently(
+  untilAnswered(
     Effect.gen(function* () {
       const opened = yield* from.journal.open(key)
       return Option.isNone(opened) ? undefined : yield* readOpened(from, from.journal, opened.value, after)
@@ -56,7 +51,7 @@ export const readExecutions = (
   from: ReadingFrom,
   keys: ReadonlyArray<InstanceKey>,
 ): Effect.Effect<ReadonlyMap<string, ReadExecution | Unreadable>> =>
-  patiently(
+  untilAnswered(
     Effect.gen(function* () {
       const opened = yield* from.journal.openAll(keys)
       const journal = yield* withTails(from.journal, opened)
@@ -80,7 +75,7 @@ export const readResult = (journal: JournalService, { record, snapshot }: Opened
 
 /** The event an execution stands at. */
 export const readEventAt = (journal: JournalService, record: OpenedInstance["record"]): Effect.Effect<ExecutionEvent | undefined> =>
-  Effect.map(patiently(journal.events(record, record.sequence - 1, 1)), ([last]) => (last === undefined ? undefined : readEvent(last)))
+  Effect.map(untilAnswered(journal.events(record, record.sequence - 1, 1)), ([last]) => (last === undefined ? undefined : readEvent(last)))
 
 /** Where an execution stands that was read whole. */
 export const stateOf = (read: ReadExecution): ExecutionState => {

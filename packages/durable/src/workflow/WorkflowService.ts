@@ -7,6 +7,7 @@ import type * as Activity from "effect/unstable/workflow/Activity"
 import type * as DurableDeferred from "effect/unstable/workflow/DurableDeferred"
 import * as Workflow from "effect/unstable/workflow/Workflow"
 import { type Encoded, makeUnsafe, WorkflowEngine, type WorkflowInstance } from "effect/unstable/workflow/WorkflowEngine"
+import { untilAnswered } from "../runtime/untilAnswered.ts"
 import type { InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { AnyActivity } from "./ActivityRun.ts"
@@ -16,7 +17,7 @@ import { executionOf } from "./ExecutionOf.ts"
 import { isAtWork, isEnded, type Phase } from "./ExecutionState.ts"
 import type { Executions } from "./Executions.ts"
 import type { OrphanScan } from "./OrphanScan.ts"
-import { patiently, readEventAt, readResult } from "./Reading.ts"
+import { readEventAt, readResult } from "./Reading.ts"
 import { Steps } from "./Steps.ts"
 import type { StoredExit } from "./StoredExit.ts"
 import { ExecutionHeld } from "./WorkflowError.ts"
@@ -121,7 +122,7 @@ const poll = (executions: Executions, workflow: Workflow.Any, key: InstanceKey):
   Effect.gen(function* () {
     const live = executions.live(instanceName(key))
     if (live?.state.result !== undefined) return Option.some(yield* completed(executions, workflow, key.id, live.state.result))
-    const opened = yield* patiently(executions.journal.open(key))
+    const opened = yield* untilAnswered(executions.journal.open(key))
     if (Option.isNone(opened)) return Option.none()
     const { record } = opened.value
     if (record.status === "held") {

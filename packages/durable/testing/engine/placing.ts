@@ -118,6 +118,29 @@ export const placing = ({ describe, leaseTest }: Kit) =>
       }),
     )
 
+    leaseTest("a lease that the store grants too late is not taken for one of another process", (rig) =>
+      Effect.gen(function* () {
+        const one = yield* nodeOn(rig, { ...short, nodeId: "one" })
+        let isHanging = true
+        let isLate = true
+        one.probe.onLease = (request) => {
+          if (isHanging) return Effect.never
+          if (!isLate) return request
+          isLate = false
+          return Effect.delay(request, "220 millis")
+        }
+        yield* passFor(rig, 7)
+        isHanging = false
+        yield* rig.passUntil(
+          "20 millis",
+          Effect.sync(() => one.log.length),
+          (length) => length === 4,
+        )
+        expect(one.log.map((line) => line.split(" ")[0])).toEqual(["lost", "regained", "lost", "regained"])
+        expect(one.placement.fence()).toBeDefined()
+      }),
+    )
+
     leaseTest("a store that fails for less than the lease costs the node nothing", (rig) =>
       Effect.gen(function* () {
         const one = yield* nodeOn(rig, { lease: "600 millis", nodeId: "one" })

@@ -149,8 +149,8 @@ const openNode = (
   Effect.gen(function* () {
     const scope = yield* Scope.make()
     const layer = workflows.pipe(
-      // Hours pass in these tests, and all that is done every few seconds is done for each of them.
-      Layer.provideMerge(DurableWorkflow.layer({ nodeId: "node", lease: "5 minutes", scanInterval: "20 seconds", ...options })),
+      // Days pass in these tests while a database answers in real time: neither its lease nor its scans may depend on that.
+      Layer.provideMerge(DurableWorkflow.layer({ nodeId: "node", lease: "1000 days", scanInterval: "20 seconds", ...options })),
       Layer.provideMerge(Layer.succeedContext(probe.wrap(store))),
     )
     const context = yield* Layer.buildWithMemoMap(layer, Layer.makeMemoMapUnsafe(), scope)

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import * as Activity from "effect/unstable/workflow/Activity"
 import * as DurableDeferred from "effect/unstable/workflow/DurableDeferred"
 import * as Workflow from "effect/unstable/workflow/Workflow"
 import { StoreProbe } from "../engine/StoreProbe.ts"
@@ -227,5 +228,80 @@ export const nodes = ({ describe, nodesTest }: Kit) => {
         expect(calls.of("done y")).toBe(1)
       }),
     )
+
+    nodesTest(
+      "142 executions that no node owns are run by one of the nodes that find them, each activity once",
+      ({ open, comesTo, tags }) =>
+        Effect.gen(function* () {
+          const calls = new Calls()
+          const workflows = Job.toLayer(({ id }) => Effect.andThen(slowly(calls, `one ${id}`), calls.activity(`two ${id}`)))
+          const starter = yield* open(Layer.empty as never, { ...fast, nodeId: "starter" })
+          const started = Array.from({ length: 20 }, (_, index) => `${index}`)
+          const ids = yield* starter.run(Effect.forEach(started, (id) => Job.execute({ id }, { discard: true })))
+          const meeting = meetingAtResumed(2)
+          yield* open(workflows, { ...a, probe: meeting() })
+          yield* open(workflows, { ...b, probe: meeting() })
+          for (const id of ids) {
+            yield* comesTo(Job, id, "Completed")
+            const journaled = yield* tags(Job, id)
+            expect(journaled.filter((tag) => tag === "Resumed")).toHaveLength(1)
+          }
+          expect([...calls.all].sort()).toEqual(started.flatMap((id) => [`one ${id}`, `two ${id}`]).sort())
+        }),
+    )
+
+    nodesTest("142 executions of a killed node are run by one of its survivors, each activity once", ({ open, comesTo, until }) =>
+      Effect.gen(function* () {
+        const calls = new Calls()
+        let isStuck = true
+        const workflows = Job.toLayer(({ id }) =>
+          Effect.gen(function* () {
+            if (isStuck) yield* calls.stuck(`stuck ${id}`)
+            yield* slowly(calls, `one ${id}`)
+            return yield* calls.activity(`two ${id}`)
+          }),
+        )
+        const killed = yield* open(workflows, { ...fast, nodeId: "killed" })
+        const meeting = meetingAtResumed(2)
+        yield* open(workflows, { ...a, probe: meeting() })
+        yield* open(workflows, { ...b, probe: meeting() })
+        const started = Array.from({ length: 10 }, (_, index) => `${index}`)
+        const ids = yield* killed.run(Effect.forEach(started, (id) => Job.execute({ id }, { discard: true })))
+        yield* until(() => started.every((id) => calls.of(`stuck ${id}`) === 1))
+        isStuck = false
+        yield* killed.crash
+        for (const id of ids) yield* comesTo(Job, id, "Completed")
+        expect(calls.all.filter((call) => !call.startsWith("stuck")).sort()).toEqual(
+          started.flatMap((id) => [`one ${id}`, `two ${id}`]).sort(),
+        )
+      }),
+    )
   })
+}
+
+/** An activity that takes as long as the loser of a race needs to find out and to write again. */
+const slowly = (calls: Calls, name: string) =>
+  Activity.make({
+    name,
+    execute: Effect.andThen(
+      calls.note(name),
+      Effect.promise(() => new Promise((resume) => setTimeout(resume, 150))),
+    ),
+  })
+
+/** Probes of nodes that commit their first `Resumed` only once all of them are about to: they race for the same executions. */
+const meetingAtResumed = (nodes: number) => {
+  const all = Deferred.makeUnsafe<void>()
+  let arrived = 0
+  return () => {
+    const probe = new StoreProbe()
+    let hasArrived = false
+    probe.onCommit = (commits, commit) => {
+      if (!commits.some(({ events }) => events.some(({ tag }) => tag === "Resumed"))) return commit
+      if (!hasArrived && ++arrived === nodes) Deferred.doneUnsafe(all, Effect.void)
+      hasArrived = true
+      return Effect.andThen(Deferred.await(all), commit)
+    }
+    return probe
+  }
 }
