@@ -1,9 +1,8 @@
 /** `detent machine`: definitions, how they look, and whether what is stored still fits them. */
 import { Engine, Journal } from "@detent/durable"
-import { beginTrace, eventLabel, type Trace } from "@detent/machine"
 import { Machines } from "@detent/server/Machines"
 import * as Effect from "effect/Effect"
-import * as Stream from "effect/Stream"
+import { WrongUsage } from "../Failure.ts"
 import type { Handler } from "../Handler.ts"
 import { observed, observing } from "../home/Opening.ts"
 import { findEntry, findInstance, findMachine } from "../instance/Finding.ts"
@@ -113,45 +112,18 @@ export const show: Handler<"machine show"> = (input) =>
 export const diagram: Handler<"machine diagram"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
-    const machine = yield* findMachine(input.machine)
-    const trace = input.instance === undefined ? undefined : yield* traceOf(`${input.machine}/${input.instance}`)
-    const options = trace === undefined ? {} : { trace }
-    const { Dot, Mermaid, Svg } = yield* Effect.promise(() => import("@detent/machine/diagram"))
-    const drawn: Effect.Effect<string, unknown> =
-      input.format === "svg"
-        ? Svg.render(machine, options)
-        : Effect.sync(() => {
-            if (input.format === "dot") return Dot.structure(machine, options)
-            return input.format === "flowchart" ? Mermaid.flowchart(machine, options) : Mermaid.stateDiagram(machine, options)
-          })
-    const text = yield* drawn
-    const { output: file } = input
-    if (file === undefined) return yield* output.value({ machine: input.machine, format: input.format, text }, () => text)
+    const { machine: name, format, output: file } = input
+    const machine = yield* findMachine(name)
+    const instance = input.instance === undefined ? undefined : (yield* findInstance(`${name}/${input.instance}`)).instance
+    const { draw } = yield* Effect.promise(() => import("@detent/server/Drawing"))
+    const text = yield* Effect.catchTag(draw(machine, { format, instance }), ["InstanceNeeded", "HistoryTooLong"], (error) =>
+      Effect.fail(new WrongUsage({ problem: error.message, nextStep: "add --instance ID, or see `detent instance history`" })),
+    )
+    if (file === undefined) return yield* output.value({ machine: name, format, text }, () => text)
     yield* writeText(file, text)
-    yield* output.value({ machine: input.machine, format: input.format, file }, () => "")
+    yield* output.value({ machine: name, format, file }, () => "")
     yield* output.note(`${file} written`)
   }).pipe(Effect.provide(input.instance === undefined ? observed(input) : observing(input)))
-
-/** The way an instance took, from its journal. */
-const traceOf = (text: string) =>
-  Effect.gen(function* () {
-    const { instance, machine } = yield* findInstance(text)
-    const entries = yield* Stream.runCollect(instance.history)
-    const { state, startedAt } = yield* instance.snapshot
-    const begun = beginTrace(machine, instance.id, entries[0]?.from ?? state, startedAt)
-    const steps = entries.map(({ sequence, at, event, from, state: to }) => ({
-      sequence,
-      at,
-      event: eventLabel(event),
-      fields: {},
-      from: from._tag,
-      to: to._tag,
-      outcome: from._tag === to._tag ? ("Stay" as const) : ("Goto" as const),
-      through: [],
-      requests: [],
-    }))
-    return { ...begun, steps, current: state._tag } satisfies Trace
-  })
 
 export const check: Handler<"machine check"> = (input) =>
   Effect.gen(function* () {

@@ -1,10 +1,11 @@
-/** Machines: what they are, how they look, and how many instances are in each of their states. */
+/** Machines: definitions, diagrams, and how many instances are in each state. */
 import { Model } from "@detent/machine/diagram"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
 import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
 import * as OpenApi from "effect/unstable/httpapi/OpenApi"
+import { drawingFormats } from "../diagram/Drawing.ts"
 import { problems } from "./Problem.ts"
 
 export const MachineListing = Schema.Struct({
@@ -26,7 +27,7 @@ export const MachineDetails = Schema.Struct({
   eventSchemas: Schema.Record(Schema.String, Schema.Json),
 }).annotate({ identifier: "MachineDetails" })
 
-export const DiagramFormat = Schema.Literals(["svg", "mermaid", "dot"])
+export const DiagramFormat = Schema.Literals(drawingFormats)
 
 const params = { machine: Schema.String }
 const error = problems
@@ -37,13 +38,20 @@ export class MachineApi extends HttpApiGroup.make("machines")
     HttpApiEndpoint.get("get", "/api/v1/machines/:machine", { params, success: MachineDetails, error }),
     HttpApiEndpoint.get("diagram", "/api/v1/machines/:machine/diagram/:format", {
       params: { ...params, format: DiagramFormat },
-      query: { theme: Schema.optionalKey(Schema.Literals(["light", "dark"])) },
+      query: {
+        theme: Schema.optionalKey(Schema.Literals(["light", "dark"])),
+        /** The id of an instance whose way is drawn. */
+        instance: Schema.optionalKey(Schema.String),
+      },
       success: [
         Schema.String.pipe(HttpApiSchema.asText({ contentType: "image/svg+xml" })),
         Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/vnd.mermaid" })),
         Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/vnd.graphviz" })),
       ],
       error,
-    }),
+    }).annotate(
+      OpenApi.Description,
+      "A drawing of the machine; with `instance`, of the way that instance took. `sequence` (Mermaid) and `timeline` (DOT) draw an instance only.",
+    ),
   )
   .annotate(OpenApi.Description, "Machines and their diagrams") {}

@@ -72,6 +72,8 @@ const answers: Readonly<Record<string, Answer>> = {
   InvalidEvent: unprocessable,
   InvalidState: unprocessable,
   InputNeeded: unprocessable,
+  InstanceNeeded: unprocessable,
+  HistoryTooLong: unprocessable,
   InputTwice: unprocessable,
   KeyTaken: unprocessable,
   ManifestRefused: unprocessable,

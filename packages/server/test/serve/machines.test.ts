@@ -33,4 +33,31 @@ describe("machines over HTTP", () => {
       assert.strictEqual(wrong.status, 400)
     }),
   )
+
+  it.live("are drawn with the whole way of an instance, in every format", () =>
+    Effect.gen(function* () {
+      const { client, url } = yield* served()
+      const key = { machine: "tally", id: "one" }
+      yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
+      for (const payload of [{ _tag: "Add", by: 3 }, { _tag: "Pause" }, { _tag: "Resume" }, { _tag: "Close" }])
+        yield* client.instances.send({ params: key, headers: {}, payload })
+      const drawn = (format: string, query = "?instance=one") => request(`${url}/api/v1/machines/tally/diagram/${format}${query}`)
+      const contains = {
+        svg: /^<svg /,
+        mermaid: /Open --> Paused : ● Pause/,
+        flowchart: /linkStyle /,
+        dot: /digraph/,
+        sequence: /e->>m: Add[^\n]*\n +Note over m: Open[^\n]*\n +e->>m: Pause\n +Note over m: Open → Paused\n(.*\n)+ +e->>m: Close/,
+        timeline: /step3 -> step4 \[label="Close/,
+      }
+      for (const [format, pattern] of Object.entries(contains)) {
+        const { status, text } = yield* drawn(format)
+        assert.strictEqual(status, 200, format)
+        assert.match(text, pattern)
+        assert.notInclude(text, "4711", "a sensitive field is not drawn")
+      }
+      for (const format of ["sequence", "timeline"]) assert.strictEqual((yield* drawn(format, "")).status, 422)
+      assert.strictEqual((yield* drawn("mermaid", "?instance=none")).status, 404)
+    }),
+  )
 })

@@ -1,14 +1,15 @@
 /** Answers about machines. */
 import { Journal } from "@detent/durable"
-import { Dot, Mermaid, Model, Svg } from "@detent/machine/diagram"
+import { Model } from "@detent/machine/diagram"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { Api } from "../../api/Api.ts"
+import { contentTypeOf, draw } from "../../diagram/Drawing.ts"
 import { type MachineEntry, Machines } from "../../home/Machines.ts"
-import { makeMachineJsons } from "../MachineJson.ts"
-import { MachineNotFound, NotAMachine } from "../NotThere.ts"
+import { InstanceReading } from "../InstanceReading.ts"
+import { MachineNotFound } from "../NotThere.ts"
 import { answering } from "../ProblemOf.ts"
 
 export const machineHandlers = HttpApiBuilder.group(
@@ -17,7 +18,8 @@ export const machineHandlers = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const machines = yield* Machines
     const journal = yield* Journal
-    const jsonOf = makeMachineJsons()
+    const reading = yield* InstanceReading
+    const { jsonOf } = reading
 
     const find = (name: string) =>
       Effect.flatMap(
@@ -58,21 +60,13 @@ export const machineHandlers = HttpApiBuilder.group(
           }),
         ),
       )
-      .handleRaw("diagram", ({ params: { machine: name, format }, query: { theme } }) =>
+      .handleRaw("diagram", ({ params: { machine: name, format }, query: { theme, instance: id } }) =>
         answering(
           Effect.gen(function* () {
-            const entry = yield* find(name)
-            if (entry._tag === "EffectWorkflow") return yield* new NotAMachine({ machine: name })
-            switch (format) {
-              case "svg": {
-                const svg = yield* Effect.orDie(Svg.render(entry.machine, { theme: theme === "dark" ? Svg.dark : Svg.light }))
-                return HttpServerResponse.text(svg, { contentType: "image/svg+xml" })
-              }
-              case "mermaid":
-                return HttpServerResponse.text(Mermaid.stateDiagram(entry.machine), { contentType: "text/vnd.mermaid" })
-              case "dot":
-                return HttpServerResponse.text(Dot.structure(entry.machine), { contentType: "text/vnd.graphviz" })
-            }
+            const machine = yield* reading.machine(name)
+            const instance = id === undefined ? undefined : (yield* reading.find({ machine: name, id })).instance
+            const text = yield* Effect.catchTag(draw(machine, { format, theme, instance }), "DiagramError", Effect.die)
+            return HttpServerResponse.text(text, { contentType: contentTypeOf[format] })
           }),
         ),
       )
