@@ -13,6 +13,7 @@ import type { MigrationError } from "effect/unstable/sql/Migrator"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import { makeWriter } from "./postgres/CommitWriter.ts"
+import { DatabaseClock } from "./postgres/DatabaseClock.ts"
 import { migrate } from "./postgres/migrate.ts"
 import { explainPostgres } from "./postgres/opening.ts"
 import { postgresCommands } from "./postgres/PostgresCommands.ts"
@@ -73,7 +74,7 @@ export const layerSql = ({
     Effect.gen(function* () {
       if (!/^[a-z_][a-z0-9_]*$/.test(schema))
         return yield* Effect.die(new Error(`${schema} is no plain name for a schema: use a-z, 0-9 and _`))
-      const dialect = postgresDialect((yield* SqlClient).withoutTransforms(), schema)
+      const dialect = postgresDialect((yield* SqlClient).withoutTransforms(), schema, yield* DatabaseClock)
       const writer = makeWriter(dialect.sql, schema)
       yield* migrate(schema)
       const client = Option.getOrUndefined(yield* Effect.serviceOption(PgClient.PgClient))
@@ -95,7 +96,7 @@ export const layerSql = ({
     }),
   )
 
-const postgresDialect = (sql: SqlClient, schema: string): Dialect => ({
+const postgresDialect = (sql: SqlClient, schema: string, now: typeof DatabaseClock.Service): Dialect => ({
   sql,
   instances: sql.literal(`${schema}.instances`),
   events: sql.literal(`${schema}.events`),
@@ -104,7 +105,7 @@ const postgresDialect = (sql: SqlClient, schema: string): Dialect => ({
   leases: sql.literal(`${schema}.leases`),
   commands: sql.literal(`${schema}.commands`),
   queues: sql.literal(`${schema}.queues`),
-  now: Effect.succeed(sql.literal("(extract(epoch from clock_timestamp()) * 1000)::bigint")),
+  now: now(sql),
   keys: (json) => sql`(select value ->> 0 as machine, value ->> 1 as id from jsonb_array_elements(${json}::jsonb))`,
   claims: (json) =>
     sql`(select (value ->> 0)::bigint as number, (value ->> 1)::integer as claim from jsonb_array_elements(${json}::jsonb))`,

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Commit, InstanceKey, TimerRecord } from "../src/store/Commit.ts"
 import { Journal } from "../src/store/Journal.ts"
+import { Leases } from "../src/store/Leases.ts"
 import type { ClaimRequest, MachineVersions } from "../src/store/Timers.ts"
 import { Timers } from "../src/store/Timers.ts"
 import type { StoreLayer } from "./StoreHooks.ts"
@@ -81,12 +82,13 @@ export const timersConformance = <R = never>(name: string, store: StoreLayer<R>)
     it.effect("61 of a hundred claimers each timer goes to one", () =>
       Effect.gen(function* () {
         const timers = yield* Timers
+        const journal = yield* Journal
         const key = yield* freshKey
-        const names = Array.from({ length: 20 }, (_, index) => timer(`t${index}`, 0, index))
-        yield* set(key, names)
+        const keys = Array.from({ length: 20 }, (_, index) => ({ ...key, id: `${key.id}-${index}` }))
+        yield* journal.commit(keys.map((one, index) => commit(one, -1, { setTimers: [timer("t", 0, index)] })))
         const claims = Array.from({ length: 100 }, (_, node) => timers.claim(request(key, { owner: `node-${node}`, limit: 3 })))
         const claimed = (yield* Effect.all(claims, { concurrency: "unbounded" })).flat()
-        assert.deepStrictEqual(claimed.map(({ name: one }) => one).sort(), names.map(({ name: one }) => one).sort())
+        assert.deepStrictEqual(claimed.map(({ id }) => id).sort(), keys.map(({ id }) => id).sort())
       }),
     )
 
@@ -98,10 +100,10 @@ export const timersConformance = <R = never>(name: string, store: StoreLayer<R>)
         const { summary } = commit(key, -1)
         const write = (id: string, version: number, due: number) =>
           commit({ ...key, id }, -1, { summary: { ...summary, version }, setTimers: [timer("t", 0, due)] })
-        yield* journal.commit([write("newer", 2, 10), write("older", 1, 20)])
+        yield* journal.commit([write("newer", 2, yield* hours(-2)), write("older", 1, yield* hours(-1))])
         const { machine } = key
-        assert.deepStrictEqual(yield* timers.nextDue([machine], 5, { [machine]: 1 }), Option.some(20))
-        assert.deepStrictEqual(yield* timers.nextDue([machine], 5, { [machine]: 2 }), Option.some(10))
+        assert.strictEqual(yield* nextHour(machine, { [machine]: 1 }), -1)
+        assert.strictEqual(yield* nextHour(machine, { [machine]: 2 }), -2)
         const ids = (versions: MachineVersions) =>
           Effect.map(timers.claim({ ...request(key, {}), versions }), (claimed) => claimed.map(({ id }) => id))
         assert.deepStrictEqual(yield* ids({ [machine]: 1 }), ["older"])
@@ -113,16 +115,17 @@ export const timersConformance = <R = never>(name: string, store: StoreLayer<R>)
       Effect.gen(function* () {
         const timers = yield* Timers
         const [overdue, later, dead] = [yield* freshKey, yield* freshKey, yield* freshKey]
-        yield* set(overdue, [timer("t", 0, -100), timer("u", 0, -50)])
-        yield* set(later, [timer("t", 0, 500)])
-        yield* set(dead, [timer("t", 0, -100)])
-        yield* timers.bury({ ...dead, ...timer("t", 0, -100) }, "it fails")
-        const found = yield* timers.unserved([], -10)
+        yield* set(overdue, [timer("t", 0, yield* hours(-3)), timer("u", 0, yield* hours(-2))])
+        yield* set(later, [timer("t", 0, yield* hours(-1))])
+        yield* set(dead, [timer("t", 0, 10)])
+        yield* timers.bury({ ...dead, ...timer("t", 0, 10) }, "it fails")
+        const overdueMillis = 1.5 * hour
+        const found = yield* timers.unserved([], overdueMillis)
         assert.deepStrictEqual(
           [overdue, later, dead].map(({ machine }) => found.filter((one) => one === machine).length),
           [1, 0, 0],
         )
-        assert.isFalse((yield* timers.unserved([overdue.machine], -10)).includes(overdue.machine))
+        assert.isFalse((yield* timers.unserved([overdue.machine], overdueMillis)).includes(overdue.machine))
       }),
     )
 
@@ -131,12 +134,13 @@ export const timersConformance = <R = never>(name: string, store: StoreLayer<R>)
         const timers = yield* Timers
         const key = yield* freshKey
         yield* set(key, [timer("t", 0, 10)])
-        const claim = (now: number) =>
-          Effect.map(timers.claim(request(key, { now, until: now + 50 })), (found) => found.map(({ attempts }) => attempts))
-        assert.deepStrictEqual(yield* claim(9), [])
-        assert.deepStrictEqual(yield* claim(100), [1])
-        assert.deepStrictEqual(yield* claim(149), [])
-        assert.deepStrictEqual(yield* claim(150), [2])
+        const claim = (claimMillis: number) =>
+          Effect.map(timers.claim(request(key, { claimMillis })), (found) => found.map(({ attempts }) => attempts))
+        assert.deepStrictEqual(yield* claim(300), [1])
+        assert.deepStrictEqual(yield* claim(300), [])
+        yield* Effect.sleep("400 millis")
+        assert.deepStrictEqual(yield* claim(60_000), [2])
+        assert.deepStrictEqual(yield* claim(60_000), [])
       }),
     )
 
@@ -164,10 +168,10 @@ export const timersConformance = <R = never>(name: string, store: StoreLayer<R>)
         yield* set(key, [timer("t", 0, 10)])
         yield* timers.claim(request(key, { owner: "mine" }))
         assert.isFalse(yield* timers.release(one, "yours"))
-        assert.isTrue(Option.isNone(yield* timers.nextDue([key.machine], 100)))
+        assert.isTrue(Option.isNone(yield* timers.nextDue([key.machine])))
         assert.isTrue(yield* timers.release(one, "mine"))
         assert.isFalse(yield* timers.release(one, "mine"))
-        assert.deepStrictEqual(yield* timers.nextDue([key.machine], 100), Option.some(10))
+        assert.isTrue(Option.isSome(yield* timers.nextDue([key.machine])))
       }),
     )
 
@@ -175,13 +179,109 @@ export const timersConformance = <R = never>(name: string, store: StoreLayer<R>)
       Effect.gen(function* () {
         const timers = yield* Timers
         const key = yield* freshKey
-        yield* set(key, [timer("c", 0, 30), timer("a", 0, 10), timer("d", 0, 200), timer("b", 0, 20)])
-        const names = (limit: number) => Effect.map(timers.claim(request(key, { limit })), (found) => found.map(({ name: one }) => one))
-        assert.deepStrictEqual(yield* timers.nextDue([key.machine], 100), Option.some(10))
+        const [a, b, c, d] = [yield* hours(-4), yield* hours(-3), yield* hours(-2), yield* hours(2)]
+        yield* set(key, [timer("c", 0, c), timer("a", 0, a), timer("d", 0, d), timer("b", 0, b)])
+        const names = (limit: number) =>
+          Effect.gen(function* () {
+            const found = yield* timers.claim(request(key, { limit }))
+            for (const claimed of found) yield* timers.complete(claimed)
+            return found.map(({ name: one }) => one)
+          })
+        assert.strictEqual(yield* nextHour(key.machine), -4)
         assert.deepStrictEqual(yield* names(2), ["a", "b"])
         assert.deepStrictEqual(yield* names(2), ["c"])
         assert.deepStrictEqual(yield* names(2), [])
-        assert.deepStrictEqual(yield* timers.nextDue([key.machine], 100), Option.some(200))
+        assert.strictEqual(yield* nextHour(key.machine), 2)
+      }),
+    )
+
+    it.effect("86 what has been due for less than the grace is left to the process that has it in memory", () =>
+      Effect.gen(function* () {
+        const timers = yield* Timers
+        const key = yield* freshKey
+        yield* set(key, [timer("t", 0, yield* hours(-1))])
+        assert.deepStrictEqual(yield* timers.claim(request(key, { graceMillis: 2 * hour })), [])
+        assert.strictEqual((yield* timers.claim(request(key, { graceMillis: hour / 2 }))).length, 1)
+      }),
+    )
+
+    it.effect("60 a timer is not claimed while an earlier one of its instance is claimed elsewhere", () =>
+      Effect.gen(function* () {
+        const timers = yield* Timers
+        const key = yield* freshKey
+        const other = { ...key, id: `${key.id}-other` }
+        yield* set(key, [timer("note", 0, 10)])
+        yield* set(other, [timer("note", 0, 30)])
+        const [note] = yield* timers.claim(request(key, { owner: "first", limit: 1 }))
+        assert.deepStrictEqual(note, { ...key, ...timer("note", 0, 10), attempts: 1 })
+        yield* Effect.flatMap(Journal, (journal) =>
+          journal.commit([commit(key, 0, { setTimers: [timer("back", 1, 20), timer("far", 1, 25)] })]),
+        )
+        const named = (owner: string) =>
+          Effect.map(timers.claim(request(key, { owner })), (claimed) => claimed.map(({ id, name: one }) => [id, one]))
+        assert.deepStrictEqual(yield* named("second"), [[other.id, "note"]])
+        assert.deepStrictEqual(yield* named("first"), [], "also not by the node that is firing the earlier one")
+        assert.isTrue(Option.isNone(yield* timers.nextDue([key.machine])), "a sweeper does not wait for what it cannot claim")
+        yield* timers.release({ ...key, ...timer("note", 0, 10) }, "first")
+        assert.deepStrictEqual(yield* named("second"), [
+          [key.id, "note"],
+          [key.id, "back"],
+          [key.id, "far"],
+        ])
+        yield* timers.release({ ...key, ...timer("back", 1, 20) }, "second")
+        assert.deepStrictEqual(yield* named("first"), [])
+        yield* timers.bury({ ...key, ...timer("note", 0, 10) }, "it fails")
+        assert.deepStrictEqual(yield* named("first"), [[key.id, "back"]], "what was given up blocks nothing")
+      }),
+    )
+
+    it.effect("60 claimers that race keep the order of each instance", () =>
+      Effect.gen(function* () {
+        const timers = yield* Timers
+        const journal = yield* Journal
+        const { machine } = yield* freshKey
+        const keys = Array.from({ length: 30 }, (_, index) => ({ machine, id: `i-${index}` }))
+        const both = (index: number) => [timer("note", 0, 100 + index), timer("back", 0, 110 + index)]
+        yield* journal.commit(keys.map((key, index) => commit(key, -1, { setTimers: both(index) })))
+        const claims = Array.from({ length: 40 }, (_, node) =>
+          timers.claim(request(keys[0] as InstanceKey, { owner: `node-${node}`, limit: 7 })),
+        )
+        for (const claimed of yield* Effect.all(claims, { concurrency: "unbounded" })) {
+          const notes = new Set(claimed.filter(({ name: one }) => one === "note").map(({ id }) => id))
+          for (const { id, name: one } of claimed)
+            assert.isTrue(one === "note" || notes.has(id), `${id} has lost its note to another claimer`)
+        }
+      }),
+    )
+
+    it.effect("62 the claims of a node end with its lease", () =>
+      Effect.gen(function* () {
+        const timers = yield* Timers
+        const leases = yield* Leases
+        const key = yield* freshKey
+        yield* set(key, [timer("t", 0, 10)])
+        const lease = `node/${key.machine}`
+        const hold = (owner: string) =>
+          Effect.flatMap(leases.acquire(lease, owner, 60_000), (result) =>
+            result._tag === "Acquired" ? Effect.succeed(result.lease) : Effect.die(new Error("the lease is held")),
+          )
+        const claim = (owner: string, token: number | undefined) =>
+          Effect.map(timers.claim(request(key, { owner, fence: token === undefined ? undefined : { lease, token } })), (claimed) =>
+            claimed.map(({ attempts }) => attempts),
+          )
+        const first = yield* hold("first")
+        assert.deepStrictEqual(yield* claim("first", first.token), [1])
+        assert.deepStrictEqual(yield* claim("second", undefined), [], "the node is alive")
+        assert.isTrue(Option.isNone(yield* timers.nextDue([key.machine])))
+        yield* leases.release(first)
+        assert.isTrue(Option.isSome(yield* timers.nextDue([key.machine])))
+        const second = yield* hold("second")
+        assert.deepStrictEqual(yield* claim("second", second.token), [2], "its lease is over")
+        assert.deepStrictEqual(yield* claim("third", undefined), [])
+        yield* leases.release(second)
+        yield* hold("third")
+        assert.deepStrictEqual(yield* claim("third", undefined), [3], "its lease has changed hands")
+        assert.deepStrictEqual(yield* claim("fourth", undefined), [], "a claim without a lease lasts for its time")
       }),
     )
 
@@ -197,13 +297,13 @@ export const timersConformance = <R = never>(name: string, store: StoreLayer<R>)
         assert.isFalse(yield* timers.bury(one, "again"))
         const dead = Effect.map(timers.dead(1_000), (found) => found.filter(({ machine }) => machine === key.machine))
         assert.deepStrictEqual(yield* dead, [{ ...one, attempts: 1, problem: "it keeps failing" }])
-        assert.deepStrictEqual(yield* timers.claim(request(key, { now: 10_000 })), [])
-        assert.isTrue(Option.isNone(yield* timers.nextDue([key.machine], 10_000)))
+        assert.deepStrictEqual(yield* timers.claim(request(key)), [])
+        assert.isTrue(Option.isNone(yield* timers.nextDue([key.machine])))
         assert.deepStrictEqual(yield* timersOf(key), [], "recovery does not arm what was given up")
         assert.isTrue(yield* timers.revive(one))
         assert.isFalse(yield* timers.revive(one))
         assert.deepStrictEqual(yield* dead, [])
-        assert.deepStrictEqual(yield* timers.claim(request(key, { now: 10_000 })), [{ ...one, attempts: 1 }])
+        assert.deepStrictEqual(yield* timers.claim(request(key)), [{ ...one, attempts: 1 }])
       }),
     )
 
@@ -224,14 +324,24 @@ export const timersConformance = <R = never>(name: string, store: StoreLayer<R>)
     )
   })
 
+const hour = 3_600_000
+
+/** So many hours from now, by the store's clock. */
+const hours = (count: number) => Effect.flatMap(Journal, ({ clock }) => Effect.map(clock, (now) => now + count * hour))
+
+/** In how many hours the next timer is due. */
+const nextHour = (machine: string, versions?: MachineVersions) =>
+  Effect.flatMap(Timers, (timers) =>
+    Effect.map(timers.nextDue([machine], versions), (next) => Math.round(Option.getOrElse(next, () => Number.NaN) / hour)),
+  )
+
 const timer = (name: string, entry: number, due: number): TimerRecord => ({ name, entry, due })
 
 const request = (key: InstanceKey, fields: Partial<ClaimRequest> = {}): ClaimRequest => ({
   machines: [key.machine],
-  now: 100,
   limit: 10,
   owner: "node",
-  until: 1_000,
+  claimMillis: 60_000,
   ...fields,
 })
 

@@ -3,7 +3,6 @@
  * fires it. It sleeps until the earliest deadline, never longer than its interval.
  */
 import type { PersistenceFailed } from "@detent/machine"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Metric from "effect/Metric"
@@ -35,14 +34,13 @@ export const sweep = (core: EngineCore, graceMillis: number): Effect.Effect<Swee
 const trySweep = (core: EngineCore, graceMillis: number): Effect.Effect<Sweep | undefined> =>
   Effect.gen(function* () {
     const { nodeId, sweeper } = core.config
-    const now = yield* Clock.currentTimeMillis
     const { timers, overtaken } = yield* core.claimTimers({
       machines: core.machineNames,
       versions: core.machineVersions,
-      now: now - graceMillis,
+      graceMillis,
       limit: sweeper.batchSize,
       owner: nodeId,
-      until: now + sweeper.claimMillis,
+      claimMillis: sweeper.claimMillis,
     })
     // Those that are not in memory are read together. Where that fails, each of them finds out for itself.
     yield* Effect.ignore(core.openEach(timers))
@@ -111,12 +109,11 @@ export const sweepForever = (core: EngineCore, leader: Leader | undefined): Effe
       if (found >= batchSize && swept.failed < found) continue
       const random = yield* Random.next
       const wait = Math.ceil(intervalMillis * (1 + jitter * random)) + (found === 0 ? backoffMillis : 0)
-      const now = yield* Clock.currentTimeMillis
       const next = leads
-        ? yield* Effect.orElseSucceed(core.timers.nextDue(core.machineNames, now, core.machineVersions), () => Option.none<number>())
+        ? yield* Effect.orElseSucceed(core.timers.nextDue(core.machineNames, core.machineVersions), () => Option.none<number>())
         : Option.none<number>()
       // What just failed is still due: it gets a pause before it is tried again. So does a store that is away.
-      const untilNext = Option.match(next, { onNone: () => wait, onSome: (due) => Math.max(1, due + grace - now) })
+      const untilNext = Option.match(next, { onNone: () => wait, onSome: (millis) => Math.max(1, millis + grace) })
       const pause = tried === undefined ? wait : swept.failed > 0 ? retryPauseMillis : untilNext
       const woken = yield* Effect.raceFirst(Effect.as(Effect.sleep(Math.min(wait, pause)), false), Effect.as(machineAdded.await, true))
       // What a machine left behind has waited long enough, like all that is overdue at the start.

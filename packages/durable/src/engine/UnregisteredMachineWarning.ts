@@ -35,7 +35,7 @@ export const warnOfUnserved = (core: EngineCore, commands: Option.Option<Command
     }
     const look = Effect.gen(function* () {
       const before = (yield* Clock.currentTimeMillis) - patienceMillis
-      const timed = yield* core.timers.unserved(core.machineNames, before)
+      const timed = yield* core.timers.unserved(core.machineNames, patienceMillis)
       for (const name of timed.filter(isUnknown)) yield* tell(name, "nobody fires the due timers")
       if (Option.isNone(commands)) return
       const requesting = yield* waitingCommands(commands.value, before)

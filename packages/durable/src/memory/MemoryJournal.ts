@@ -19,6 +19,7 @@ import { compareText, findInstance } from "./MemoryState.ts"
 import { memoryCommit, memoryFork } from "./memoryCommit.ts"
 
 export const memoryJournal = (state: MemoryState): JournalService => ({
+  clock: Effect.map(Clock.currentTimeMillis, Math.floor),
   commit: (commits) =>
     Effect.sync(() => {
       const { accepted, refused } = checkCommits(commits)

@@ -1,6 +1,6 @@
 /** What the memory store holds: the same things the tables of the others hold. */
 
-import type { EventRecord, InstanceKey, Json, SnapshotRecord, TimerRecord } from "../store/Commit.ts"
+import type { EventRecord, Fence, InstanceKey, Json, SnapshotRecord, TimerRecord } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { InstanceRecord } from "../store/Journal.ts"
 import type { Lease } from "../store/Leases.ts"
@@ -9,6 +9,8 @@ import type { MemoryCommand, MemoryQueue } from "./MemoryCommand.ts"
 export interface StoredTimer extends TimerRecord {
   readonly owner: string | undefined
   readonly until: number
+  /** The lease of the node that claimed it. */
+  readonly fence: Fence | undefined
   readonly attempts: number
   /** Why it was given up, if it was. */
   readonly problem: string | undefined

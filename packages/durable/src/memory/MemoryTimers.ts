@@ -1,4 +1,5 @@
 /** Durable deadlines in memory. */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { InstanceKey, TimerRecord } from "../store/Commit.ts"
@@ -10,25 +11,24 @@ import { compareText, findInstance } from "./MemoryState.ts"
 type Located = InstanceKey & { readonly version: number; readonly position: number; readonly timer: StoredTimer }
 
 export const memoryTimers = (state: MemoryState): TimersService => ({
-  claim: ({ machines, versions, now, limit, owner, until }) =>
-    Effect.sync(() =>
+  claim: ({ machines, versions, graceMillis = 0, limit, owner, claimMillis, fence }) =>
+    atNow((now) =>
       claimable(state, machines, now, versions)
-        .filter(({ timer }) => timer.due <= now)
-        .sort(byDue)
+        .filter(({ timer }) => timer.due <= now - graceMillis)
         .slice(0, limit)
         .map(({ machine, id, timer }): ClaimedTimer => {
           const attempts = timer.attempts + 1
-          replace(state, { machine, id }, { ...timer, owner, until, attempts })
+          replace(state, { machine, id }, { ...timer, owner, until: Math.ceil(now + claimMillis), fence, attempts })
           return { machine, id, name: timer.name, entry: timer.entry, due: timer.due, attempts }
         }),
     ),
-  nextDue: (machines, now, versions) =>
-    Effect.sync(() => Option.map(Option.fromNullishOr(claimable(state, machines, now, versions).sort(byDue)[0]), ({ timer }) => timer.due)),
-  unserved: (machines, before) =>
-    Effect.sync(() => [
+  nextDue: (machines, versions) =>
+    atNow((now) => Option.map(Option.fromNullishOr(claimable(state, machines, now, versions)[0]), ({ timer }) => timer.due - now)),
+  unserved: (machines, overdueMillis) =>
+    atNow((now) => [
       ...new Set(
         located(state)
-          .filter(({ machine, timer }) => !machines.includes(machine) && timer.problem === undefined && timer.due <= before)
+          .filter(({ machine, timer }) => !machines.includes(machine) && timer.problem === undefined && timer.due <= now - overdueMillis)
           .map(({ machine }) => machine),
       ),
     ]),
@@ -57,16 +57,31 @@ export const memoryTimers = (state: MemoryState): TimersService => ({
   revive: (timer) => change(state, timer, (found) => (found.problem === undefined ? found : { ...found, attempts: 0, problem: undefined })),
 })
 
+const atNow = <A>(act: (now: number) => A): Effect.Effect<A> => Effect.map(Clock.currentTimeMillis, (now) => act(Math.floor(now)))
+
 const located = (state: MemoryState): Array<Located> =>
   [...state.instances.values()].flatMap(({ record: { machine, id, version }, timers }, position) =>
     [...timers.values()].map((timer) => ({ machine, id, version, position, timer })),
   )
 
-const claimable = (state: MemoryState, machines: ReadonlyArray<string>, now: number, versions: MachineVersions = {}): Array<Located> =>
-  located(state).filter(
-    ({ machine, version, timer }) =>
-      machines.includes(machine) && version <= (versions[machine] ?? version) && timer.problem === undefined && timer.until <= now,
-  )
+/** Timers that can be claimed, oldest first. Of one instance none comes after one that is claimed. */
+const claimable = (state: MemoryState, machines: ReadonlyArray<string>, now: number, versions: MachineVersions = {}): Array<Located> => {
+  const blocked = new Set<number>()
+  return located(state)
+    .filter(({ timer }) => timer.problem === undefined)
+    .sort(byDue)
+    .filter(({ machine, version, position, timer }) => {
+      if (!isFree(state, timer, now)) blocked.add(position)
+      return machines.includes(machine) && version <= (versions[machine] ?? version) && !blocked.has(position)
+    })
+}
+
+/** The claim on it has ended, by its time or with the lease of the node that made it. */
+const isFree = ({ leases }: MemoryState, { until, fence }: StoredTimer, now: number): boolean => {
+  if (until <= now || fence === undefined) return until <= now
+  const lease = leases.get(fence.lease)
+  return lease?.token !== fence.token || lease.expiresAt <= now
+}
 
 const byDue = (left: Located, right: Located): number =>
   left.timer.due - right.timer.due || left.position - right.position || compareText(left.timer.name, right.timer.name)
@@ -75,7 +90,7 @@ const replace = (state: MemoryState, key: InstanceKey, timer: StoredTimer): void
   findInstance(state, key)?.timers.set(timer.name, timer)
 }
 
-/** Changes the timer of that very entry; whether anything changed. */
+/** Changes the timer of this entry; returns whether anything changed. */
 const change = (state: MemoryState, key: InstanceKey & TimerRecord, changed: (found: StoredTimer) => StoredTimer | undefined) =>
   Effect.sync(() => {
     const timers = findInstance(state, key)?.timers

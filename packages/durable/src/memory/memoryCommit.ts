@@ -77,6 +77,15 @@ const create = (state: MemoryState, { machine, id, summary, sequence, at, origin
 const changeTimers = (instance: StoredInstance, { clearTimers, setTimers }: Commit): void => {
   for (const name of clearTimers === "all" ? [...instance.timers.keys()] : clearTimers) instance.timers.delete(name)
   for (const { name, entry, due } of setTimers) {
-    instance.timers.set(name, { name, entry, due: Math.ceil(due), owner: undefined, until: 0, attempts: 0, problem: undefined })
+    instance.timers.set(name, {
+      name,
+      entry,
+      due: Math.ceil(due),
+      owner: undefined,
+      until: 0,
+      fence: undefined,
+      attempts: 0,
+      problem: undefined,
+    })
   }
 }

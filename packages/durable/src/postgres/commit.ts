@@ -161,15 +161,15 @@ const timedShape = (schema: string, fence: string): string => `
     set ${instanceColumns}
     from input c
     where c.n % 1 = 0 and i.machine = c.machine and i.id = c.id and i.sequence = c.expected ${fence}
-    returning i.instance, c.n, c.sequence, c.at, c.event_tag, c.event_body, c.ended, c.timer, c.entry, c.due
+    returning i.instance, c.n, c.machine, c.sequence, c.at, c.event_tag, c.event_body, c.ended, c.timer, c.entry, c.due
   ), new_events as (
     insert into ${schema}.events (instance, sequence, at, tag, body)
     select instance, sequence, at, event_tag, event_body from updated
   ), ended_timers as (
     delete from ${schema}.timers t using updated u where u.n % 1 = 0 and t.instance = u.instance and t.name = u.ended
   ), new_timers as (
-    insert into ${schema}.timers (instance, name, entry, due)
-    select instance, timer, entry, due from updated where timer is not null
+    insert into ${schema}.timers (instance, machine, name, entry, due)
+    select instance, machine, timer, entry, due from updated where timer is not null
     ${timerConflict}
   )
   select count(*)::integer as stored, string_agg(n::text, ',') as positions from updated`
@@ -232,8 +232,8 @@ const alikeShape = (schema: string, fence: string): string => `
   ), ended_timers as (
     delete from ${schema}.timers t using updated u where u.n % 1 = 0 and t.instance = u.instance and t.name = u.ended
   ), new_timers as (
-    insert into ${schema}.timers (instance, name, entry, due)
-    select instance, $15::text, sequence, due from updated where due is not null
+    insert into ${schema}.timers (instance, machine, name, entry, due)
+    select instance, $6::text, $15::text, sequence, due from updated where due is not null
     ${timerConflict}
   )
   select count(*)::integer as stored, string_agg(n::text, ',') as positions from updated`
@@ -328,8 +328,8 @@ const fullShape = (schema: string): string => `
     where s.n % 1 = 0 and (s.cleared is not null or s.kept is not null) and t.instance = s.instance
       and (s.cleared ? t.name or not s.kept ? t.name)
   ), new_timers as (
-    insert into ${schema}.timers (instance, name, entry, due)
-    select s.instance, t ->> 0, (t ->> 1)::integer, (t ->> 2)::bigint
+    insert into ${schema}.timers (instance, machine, name, entry, due)
+    select s.instance, s.machine, t ->> 0, (t ->> 1)::integer, (t ->> 2)::bigint
     from stored s cross join lateral jsonb_array_elements(s.timers) t where s.timers is not null
     ${timerConflict}
   ), new_commands as (

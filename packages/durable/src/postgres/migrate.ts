@@ -10,6 +10,7 @@ import { rounds } from "./migrations/0003_rounds.ts"
 import { vacuum } from "./migrations/0004_vacuum.ts"
 import { order } from "./migrations/0005_order.ts"
 import { owners } from "./migrations/0006_owners.ts"
+import { timers } from "./migrations/0007_timers.ts"
 
 /** The key of the advisory lock: "detent" in ASCII. */
 const lockKey = 0x646574656e74
@@ -46,4 +47,5 @@ export const migrate = (schema: string) =>
     "0004_vacuum": vacuum(schema),
     "0005_order": order(schema),
     "0006_owners": owners(schema),
+    "0007_timers": timers(schema),
   })

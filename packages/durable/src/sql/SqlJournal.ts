@@ -18,6 +18,10 @@ import { optionalTextOf, statusOf, textOf, wholeOf } from "./Row.ts"
 export const sqlJournal = (dialect: Dialect, reading: EventReading): Omit<JournalService, "commit" | "fork"> => ({
   open: (key) => persisting("open", key)(Effect.map(openRow(dialect, key), ([row]) => Option.map(Option.fromNullishOr(row), openedOf))),
   transaction: dialect.sql.transactionService,
+  clock: persisting(
+    "clock",
+    anyMachine,
+  )(Effect.flatMap(dialect.now, (now) => Effect.map(dialect.sql<Row>`select ${now} as now`, ([row]) => wholeOf(row ?? {}, "now")))),
   standings: (keys) =>
     persisting(
       "standings",

@@ -16,25 +16,36 @@ export const sqlTimers = (dialect: Dialect): TimersService => ({
   claim: (request) =>
     request.machines.length === 0
       ? Effect.succeed([])
-      : persisting("claim", anyMachine)(Effect.map(claimDue(dialect, request), (rows) => rows.toSorted(byDue).map(claimedTimerOf))),
-  nextDue: (machines, now, versions) =>
+      : persisting(
+          "claim",
+          anyMachine,
+        )(
+          Effect.flatMap(dialect.now, (now) =>
+            Effect.map(claimDue(dialect, request, now), (rows) => rows.toSorted(byDue).map(claimedTimerOf)),
+          ),
+        ),
+  nextDue: (machines, versions) =>
     machines.length === 0
       ? Effect.succeedNone
       : persisting(
           "nextDue",
           anyMachine,
         )(
-          Effect.map(earliest(dialect, machines, now, versions), ([row]) =>
-            Option.map(Option.fromNullishOr(row), (found) => wholeOf(found, "due")),
+          Effect.flatMap(dialect.now, (now) =>
+            Effect.map(earliest(dialect, machines, versions, now), ([row]) =>
+              row === undefined || row["millis"] === null ? Option.none() : Option.some(wholeOf(row, "millis")),
+            ),
           ),
         ),
-  unserved: (machines, before) =>
+  unserved: (machines, overdueMillis) =>
     persisting(
       "unserved",
       anyMachine,
     )(
-      Effect.map(overdueMachines(dialect, before), (rows) =>
-        rows.map((row) => textOf(row, "machine")).filter((machine) => !machines.includes(machine)),
+      Effect.flatMap(dialect.now, (now) =>
+        Effect.map(overdueMachines(dialect, overdueMillis, now), (rows) =>
+          rows.map((row) => textOf(row, "machine")).filter((machine) => !machines.includes(machine)),
+        ),
       ),
     ),
   complete: (timer) => persisting("complete", timer)(Effect.map(deleteTimer(dialect, timer), isNotEmpty)),
@@ -46,54 +57,117 @@ export const sqlTimers = (dialect: Dialect): TimersService => ({
 
 const isNotEmpty = (rows: ReadonlyArray<unknown>): boolean => rows.length > 0
 
-/** `returning` keeps no order. */
+/** `returning` guarantees no order. */
 const byDue = (left: Row, right: Row): number =>
   wholeOf(left, "due") - wholeOf(right, "due") ||
   wholeOf(left, "instance") - wholeOf(right, "instance") ||
   (textOf(left, "name") < textOf(right, "name") ? -1 : 1)
 
-/** The machine is looked up for each timer in the order of the index; as a join it may be found by reading all instances. */
-const unclaimed = ({ sql, instances }: Dialect, machines: ReadonlyArray<string>, now: number, versions: MachineVersions = {}): Fragment => {
+/** A volatile function in a condition keeps PostgreSQL from using an index; the result of a query does not. */
+const moment = ({ sql }: Dialect, now: Fragment): Fragment => sql`moment as materialized (select ${now} as now)`
+
+const nowOf = ({ sql }: Dialect): Fragment => sql`(select now from moment)`
+
+/** Whether the claim on a timer has ended, by its time or with the lease of the node that made it. */
+const isFree = (dialect: Dialect, timer: "t" | "e"): Fragment => {
+  const { sql, leases } = dialect
+  const t = sql.literal(timer)
+  return sql`(
+    ${t}.claimed_until <= ${nowOf(dialect)} or (${t}.claim_lease is not null and not exists (
+      select 1 from ${leases} l where l.name = ${t}.claim_lease and l.token = ${t}.claim_token and l.expires_at > ${nowOf(dialect)}
+    ))
+  )`
+}
+
+/**
+ * The timers `t` of each machine, as conditions that the index on machine and deadline serves. Processes of the version before
+ * store timers without their machine; these are looked up by their instance.
+ */
+const ofMachines = (dialect: Dialect, machines: ReadonlyArray<string>, versions: MachineVersions = {}): ReadonlyArray<Fragment> => {
+  const { sql, instances } = dialect
   const known = machines.map((machine) => {
+    const version = versions[machine]
+    return version === undefined
+      ? sql`t.machine = ${machine}`
+      : sql`t.machine = ${machine} and (select i.version from ${instances} i where i.instance = t.instance) <= ${version}`
+  })
+  const cases = machines.map((machine) => {
     const version = versions[machine]
     return version === undefined ? sql`when ${machine} then true` : sql`when ${machine} then i.version <= ${version}`
   })
-  return sql`
-    not t.dead and t.claimed_until <= ${now}
-    and (
-      select case i.machine ${sql.join(" ", false)(known)} else false end
-      from ${instances} i where i.instance = t.instance
-    )`
+  const unknown = sql`t.machine is null and (
+    select case i.machine ${sql.join(" ", false)(cases)} else false end from ${instances} i where i.instance = t.instance
+  )`
+  return [...known, unknown]
 }
 
-const claimDue = (dialect: Dialect, { machines, versions, now, limit, owner, until }: ClaimRequest) => {
+/**
+ * A timer is left out while an earlier one of its instance is not among the chosen: that one is claimed, or another claimer is
+ * about to claim or to complete it. So a timer that leaves the state never overtakes one that was due before it.
+ */
+const claimDue = (
+  dialect: Dialect,
+  { machines, versions, graceMillis = 0, limit, owner, claimMillis, fence }: ClaimRequest,
+  now: Fragment,
+) => {
   const { sql, timers, instances, skipLocked } = dialect
+  const due = ofMachines(dialect, machines, versions).map(
+    (condition) => sql`
+      select * from (
+        select t.instance, t.name, t.due from ${timers} t
+        where ${condition} and not t.dead and t.due <= ${nowOf(dialect)} - ${Math.floor(graceMillis)} and ${isFree(dialect, "t")}
+        order by t.due, t.instance, t.name limit ${limit} ${skipLocked}
+      ) d`,
+  )
   return sql<Row>`
-    with due_timers as materialized (
-      select t.instance, t.name from ${timers} t
-      where t.due <= ${now} and ${unclaimed(dialect, machines, now, versions)}
-      order by t.due, t.instance, t.name limit ${limit} ${skipLocked}
+    with ${moment(dialect, now)}, chosen as materialized (
+      select * from (${sql.join(" union all ", false)(due)}) a order by due, instance, name limit ${limit}
+    ), ready as materialized (
+      select c.instance, c.name from chosen c
+      where not exists (
+        select 1 from ${timers} e
+        where e.instance = c.instance and not e.dead and (e.due < c.due or (e.due = c.due and e.name < c.name))
+          and (e.instance, e.name) not in (select instance, name from chosen)
+      )
     )
-    update ${timers} set claimed_by = ${owner}, claimed_until = ${until}, attempts = attempts + 1
-    from due_timers d where ${timers}.instance = d.instance and ${timers}.name = d.name
+    update ${timers} set claimed_by = ${owner}, claimed_until = ${nowOf(dialect)} + ${Math.ceil(claimMillis)}, attempts = attempts + 1,
+      claim_lease = ${fence?.lease ?? null}, claim_token = ${fence?.token ?? null}
+    from ready r where ${timers}.instance = r.instance and ${timers}.name = r.name
     returning ${timers}.instance, ${timers}.name, entry, due, attempts,
       (select machine from ${instances} i where i.instance = ${timers}.instance) as machine,
       (select id from ${instances} i where i.instance = ${timers}.instance) as id`
 }
 
-const earliest = (dialect: Dialect, machines: ReadonlyArray<string>, now: number, versions: MachineVersions | undefined) => {
+const earliest = (dialect: Dialect, machines: ReadonlyArray<string>, versions: MachineVersions | undefined, now: Fragment) => {
   const { sql, timers } = dialect
+  const first = ofMachines(dialect, machines, versions).map(
+    (condition) => sql`
+      select (
+        select t.due from ${timers} t
+        where ${condition} and not t.dead and ${isFree(dialect, "t")} and not exists (
+          select 1 from ${timers} e where e.instance = t.instance and not e.dead and e.due < t.due and not ${isFree(dialect, "e")}
+        )
+        order by t.due limit 1
+      ) as due`,
+  )
   return sql<Row>`
-    select t.due from ${timers} t
-    where ${unclaimed(dialect, machines, now, versions)}
-    order by t.due limit 1`
+    with ${moment(dialect, now)}
+    select min(due) - ${nowOf(dialect)} as millis from (${sql.join(" union all ", false)(first)}) d`
 }
 
-/** However many are overdue, only so many are read. */
-const overdueMachines = ({ sql, timers, instances }: Dialect, before: number) => sql<Row>`
-  select distinct i.machine
-  from (select t.instance from ${timers} t where not t.dead and t.due <= ${before} order by t.due limit 1000) o
-  join ${instances} i on i.instance = o.instance`
+/** A loose index scan: one step for each machine that has timers, however many those are. */
+const overdueMachines = (dialect: Dialect, overdueMillis: number, now: Fragment) => {
+  const { sql, timers } = dialect
+  return sql<Row>`
+    with recursive ${moment(dialect, now)}, found (machine) as (
+      select min(t.machine) from ${timers} t where not t.dead
+      union all
+      select (select min(t.machine) from ${timers} t where not t.dead and t.machine > found.machine) from found where found.machine is not null
+    )
+    select machine from found where machine is not null and exists (
+      select 1 from ${timers} t where t.machine = found.machine and not t.dead and t.due <= ${nowOf(dialect)} - ${Math.floor(overdueMillis)}
+    )`
+}
 
 const thatTimer = ({ sql, instances }: Dialect, { machine, id, name, entry }: Timer): Fragment => sql`
   instance = (select instance from ${instances} where machine = ${machine} and id = ${id}) and name = ${name} and entry = ${entry}`

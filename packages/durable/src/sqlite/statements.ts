@@ -46,9 +46,9 @@ export const deleteAllTimers = `delete from detent_timers where instance = ?`
 /** Instance, name. */
 export const deleteTimer = `delete from detent_timers where instance = ? and name = ?`
 
-/** Instance, name, entry, due. */
+/** Instance, machine, name, entry, due. */
 export const upsertTimer = `
-  insert into detent_timers (instance, name, entry, due) values (?, ?, ?, ?)
+  insert into detent_timers (instance, machine, name, entry, due) values (?, ?, ?, ?, ?)
   on conflict (instance, name) do update
   set entry = excluded.entry, due = excluded.due, claimed_by = null, claimed_until = 0, attempts = 0, dead = 0, problem = null`
 

@@ -105,7 +105,7 @@ const partsOf = (instance: number, { machine, at, events, snapshot, clearTimers,
   }
   if (clearTimers === "all") parts.push([statements.deleteAllTimers, [instance]])
   else for (const name of clearTimers) parts.push([statements.deleteTimer, [instance, name]])
-  for (const { name, entry, due } of setTimers) parts.push([statements.upsertTimer, [instance, name, entry, Math.ceil(due)]])
+  for (const { name, entry, due } of setTimers) parts.push([statements.upsertTimer, [instance, machine, name, entry, Math.ceil(due)]])
   for (const { key, slot, parameters, sequence, queue = machine, priority = 0, ordered = false } of commands) {
     const row = [instance, key, slot, parameters, sequence, at, at, queue, priority, ordered ? 1 : 0]
     parts.push([statements.insertCommand, row])

@@ -96,6 +96,8 @@ export interface JournalService {
   readonly transaction?: Context.Key<TransactionConnection, TransactionConnection.Service>
   /** How many groups of commits it can well write side by side; 1 unless told. */
   readonly writers?: number
+  /** The store's time in milliseconds since 1970: the database's clock where it is a server, else the clock of this process. */
+  readonly clock: Effect.Effect<number, PersistenceFailed>
   /** Stores many commits in one transaction; outcomes in the order given. No two may be of the same instance. */
   readonly commit: (commits: ReadonlyArray<Commit>) => Effect.Effect<ReadonlyArray<CommitOutcome>, PersistenceFailed>
   readonly open: (key: InstanceKey) => Effect.Effect<Option.Option<OpenedInstance>, PersistenceFailed>

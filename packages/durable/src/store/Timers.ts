@@ -1,17 +1,20 @@
-/** Deadlines that survive: set and cleared in commits, claimed here when they are due. */
+/**
+ * Durable deadlines: set and cleared in commits, claimed here when they are due. The store's clock decides what is due and how long
+ * a claim lasts, so that a node whose clock is wrong neither fires early nor takes over the claim of a live node.
+ */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
-import type { InstanceKey, TimerRecord } from "./Commit.ts"
+import type { Fence, InstanceKey, TimerRecord } from "./Commit.ts"
 
-/** A timer that one node has taken upon itself to fire. */
+/** A timer that a node has claimed to fire. */
 export interface ClaimedTimer extends InstanceKey, TimerRecord {
   /** How often it has been claimed, this time included. */
   readonly attempts: number
 }
 
-/** A timer that could not be fired so often that it was given up. */
+/** A timer that failed to fire too often and was given up. */
 export interface DeadTimer extends InstanceKey, TimerRecord {
   readonly attempts: number
   readonly problem: string
@@ -25,32 +28,34 @@ export interface ClaimRequest {
   readonly machines: ReadonlyArray<string>
   /** No timers of instances that a newer version of their machine wrote. */
   readonly versions?: MachineVersions
-  readonly now: number
+  /** Only timers that have been due for this long. Default: 0. */
+  readonly graceMillis?: number
   readonly limit: number
   readonly owner: string
-  /** Until when nobody else may claim them. */
-  readonly until: number
+  /** How long no other claimer gets them. */
+  readonly claimMillis: number
+  /** The lease of the claiming node. Once it has ended or changed hands, the claim is over as well. */
+  readonly fence?: Fence | undefined
 }
 
 export interface TimersService {
-  /** Takes due timers, oldest first, that nobody holds a claim on. Of many claimers each timer goes to one. */
+  /**
+   * Claims due timers that are not claimed, oldest first. Of many claimers each timer goes to one. Timers of one instance are
+   * claimed in the order of their deadlines: none is returned while an earlier one of the same instance is claimed elsewhere.
+   */
   readonly claim: (request: ClaimRequest) => Effect.Effect<ReadonlyArray<ClaimedTimer>, PersistenceFailed>
-  /** When the next timer that is not claimed comes due. */
-  readonly nextDue: (
-    machines: ReadonlyArray<string>,
-    now: number,
-    versions?: MachineVersions,
-  ) => Effect.Effect<Option.Option<number>, PersistenceFailed>
-  /** Machines but these that have timers which came due before a time; found among the oldest 1,000 of those. */
-  readonly unserved: (machines: ReadonlyArray<string>, before: number) => Effect.Effect<ReadonlyArray<string>, PersistenceFailed>
-  /** Removes a timer if it is still the one of that entry. A newer one of the same name stays: then false. */
+  /** Milliseconds until the next timer that can be claimed is due; negative where it is overdue. */
+  readonly nextDue: (machines: ReadonlyArray<string>, versions?: MachineVersions) => Effect.Effect<Option.Option<number>, PersistenceFailed>
+  /** Machines other than these that have timers which have been due for this long. */
+  readonly unserved: (machines: ReadonlyArray<string>, overdueMillis: number) => Effect.Effect<ReadonlyArray<string>, PersistenceFailed>
+  /** Removes a timer if it is still the one of this entry. False where a newer timer of the same name has replaced it. */
   readonly complete: (timer: InstanceKey & TimerRecord) => Effect.Effect<boolean, PersistenceFailed>
-  /** Gives a claim back. Only its owner can: otherwise false. */
+  /** Gives back a claim. False where it is not the owner's. */
   readonly release: (timer: InstanceKey & TimerRecord, owner: string) => Effect.Effect<boolean, PersistenceFailed>
-  /** Gives a timer up: it is listed as dead and no longer claimed. */
+  /** Gives up a timer: it is listed as dead and no longer claimed. */
   readonly bury: (timer: InstanceKey & TimerRecord, problem: string) => Effect.Effect<boolean, PersistenceFailed>
   readonly dead: (limit: number) => Effect.Effect<ReadonlyArray<DeadTimer>, PersistenceFailed>
-  /** Lets a dead timer be claimed again. */
+  /** Makes a dead timer claimable again. */
   readonly revive: (timer: InstanceKey & TimerRecord) => Effect.Effect<boolean, PersistenceFailed>
 }
 

@@ -58,16 +58,14 @@ export class ClockSweep {
   /** Wakes what is due, and tells how long to sleep until the next. */
   readonly sweep: Effect.Effect<number, PersistenceFailed> = Effect.gen({ self: this }, function* () {
     const { machines, owner } = this.#executions
-    const now = Math.floor(yield* Clock.currentTimeMillis)
-    const claimed = yield* this.#timers.claim({ machines, now, limit: batchSize, owner, until: now + claimMillis })
+    const claimed = yield* this.#timers.claim({ machines, limit: batchSize, owner, claimMillis })
     // One that is slow to be stored must not keep the others waiting; its claim ends by itself.
     const waking = Effect.forEach(claimed, (timer) => this.#wake(timer), { concurrency: "unbounded", discard: true })
     yield* Effect.timeoutOption(waking, claimMillis)
     if (claimed.length === batchSize) return 0
-    const next = yield* this.#timers.nextDue(machines, now)
+    const next = yield* this.#timers.nextDue(machines)
     if (Option.isNone(next)) return longestSleepMillis
-    // The store may have taken its time.
-    return Math.min(longestSleepMillis, Math.max(0, Math.ceil(next.value - (yield* Clock.currentTimeMillis))))
+    return Math.min(longestSleepMillis, Math.max(0, Math.ceil(next.value)))
   })
 
   /** Where the clock has fired before, or the execution has ended, only the row is left to go. */

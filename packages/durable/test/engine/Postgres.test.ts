@@ -1,12 +1,9 @@
-import { randomBytes } from "node:crypto"
 import * as Layer from "effect/Layer"
-import { inject } from "vitest"
-import * as PostgresStore from "../../src/PostgresStore.ts"
+import { DatabaseClock, processTime } from "../../src/postgres/DatabaseClock.ts"
 import { engineConformance } from "../../testing/index.ts"
+import { postgresSchemaLayer } from "../support/Postgres.ts"
 
-/** Tables of its own for every test, in one database: making a database takes ten times as long. */
-const store = Layer.suspend(() =>
-  PostgresStore.layer({ url: inject("postgresUrl"), schema: `engine_${randomBytes(8).toString("hex")}`, maxConnections: 4 }),
-)
+/** Most of these tests advance time by hand. */
+const store = postgresSchemaLayer.pipe(Layer.provide(Layer.succeed(DatabaseClock, processTime)))
 
 engineConformance("PostgreSQL", store, { leaseClock: "store", settle: "25 millis", runs: 3 })

@@ -70,6 +70,7 @@ export class FaultyStore {
     return Context.make(Journal, {
       commit: (commits) => write(Effect.suspend(() => this.#commit(process, commits))),
       open: (key) => read(journal.open(key)),
+      clock: read(journal.clock),
       page: (filter, limit, after) => read(journal.page(filter, limit, after)),
       owners: (machine) => read(journal.owners(machine)),
       changeOwner: (keys, from, to) => write(journal.changeOwner(keys, from, to)),
@@ -88,8 +89,8 @@ export class FaultyStore {
     }).pipe(
       Context.add(Timers, {
         claim: (request) => write(timers.claim(request)),
-        nextDue: (machines, now, versions) => read(timers.nextDue(machines, now, versions)),
-        unserved: (machines, before) => read(timers.unserved(machines, before)),
+        nextDue: (machines, versions) => read(timers.nextDue(machines, versions)),
+        unserved: (machines, overdueMillis) => read(timers.unserved(machines, overdueMillis)),
         complete: (timer) => write(timers.complete(timer)),
         release: (timer, owner) => write(timers.release(timer, owner)),
         bury: (timer, problem) => write(timers.bury(timer, problem)),

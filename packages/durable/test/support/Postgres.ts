@@ -33,3 +33,8 @@ export const freshDatabase = Effect.map(
 
 /** The store in a database of its own. */
 export const postgresLayer = Layer.unwrap(Effect.map(freshDatabase, (url) => PostgresStore.layer({ url })))
+
+/** The store in tables of its own, in the database that all tests share: a database of its own takes ten times as long to make. */
+export const postgresSchemaLayer = Layer.suspend(() =>
+  PostgresStore.layer({ url: inject("postgresUrl"), schema: `test_${randomBytes(8).toString("hex")}`, maxConnections: 4 }),
+)

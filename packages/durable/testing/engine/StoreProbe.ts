@@ -61,6 +61,7 @@ export class StoreProbe {
       openAll: (keys): Effect.Effect<ReadonlyArray<OpenedInstance>, PersistenceFailed> => this.#read(journal.openAll(keys)),
       events: (key, after, limit) => this.#read(Effect.suspend(() => this.onEvents(journal.events(key, after, limit)))),
       tails: (keys) => this.#read(Effect.suspend(() => this.onEvents(journal.tails(keys)))),
+      clock: journal.clock,
       findDuplicate: (key, dedupeId) => this.#read(journal.findDuplicate(key, dedupeId)),
       saveSnapshot: (key, snapshot) => this.#whileAlive(journal.saveSnapshot(key, snapshot)),
       prune: (key, through, after) => this.#whileAlive(journal.prune(key, through, after)),
@@ -81,8 +82,8 @@ export class StoreProbe {
               return Effect.tap(this.onClaim(timers.claim(request)), (claimed) => Effect.sync(() => this.claimed.push(claimed)))
             }),
           ),
-        nextDue: (machines, now, versions) => this.#whileAlive(timers.nextDue(machines, now, versions)),
-        unserved: (machines, before) => this.#whileAlive(timers.unserved(machines, before)),
+        nextDue: (machines, versions) => this.#whileAlive(timers.nextDue(machines, versions)),
+        unserved: (machines, overdueMillis) => this.#whileAlive(timers.unserved(machines, overdueMillis)),
         complete: (timer) => this.#whileAlive(timers.complete(timer)),
         release: (timer, owner) => this.#whileAlive(timers.release(timer, owner)),
         bury: (timer, problem) => this.#whileAlive(timers.bury(timer, problem)),

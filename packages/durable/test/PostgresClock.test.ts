@@ -1,0 +1,98 @@
+/** Leases, timers and claims follow the database's clock: a node whose own clock is wrong fires nothing early and steals nothing. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { Commands } from "../src/store/Commands.ts"
+import { Journal } from "../src/store/Journal.ts"
+import { Leases } from "../src/store/Leases.ts"
+import { Timers } from "../src/store/Timers.ts"
+import { commit, freshKey } from "../testing/samples.ts"
+import { postgresSchemaLayer } from "./support/Postgres.ts"
+
+const hour = 3_600_000
+
+const shifted = (millis: number) =>
+  Effect.map(Clock.Clock, (clock): Clock.Clock => {
+    const nanos = BigInt(millis) * 1_000_000n
+    return {
+      currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + millis,
+      currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now + millis),
+      currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe() + nanos,
+      currentTimeNanos: Effect.map(clock.currentTimeNanos, (now) => now + nanos),
+      sleep: (duration) => clock.sleep(duration),
+    }
+  })
+
+const onNode = <A, E, R>(offset: number, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.flatMap(shifted(offset), (clock) => Effect.provideService(effect, Clock.Clock, clock))
+
+describe("the database's clock", () => {
+  it.live("141 a node an hour ahead or behind claims exactly the timers that are due, and no claim of another", () =>
+    Effect.gen(function* () {
+      const [journal, timers, { machine }] = [yield* Journal, yield* Timers, yield* freshKey]
+      const now = yield* journal.clock
+      const timer = (due: number) => [{ name: "t", entry: 0, due }]
+      yield* journal.commit([
+        commit({ machine, id: "overdue" }, -1, { setTimers: timer(now - hour / 2) }),
+        commit({ machine, id: "soon" }, -1, { setTimers: timer(now + hour / 2) }),
+      ])
+      const claim = (offset: number, owner: string, claimMillis: number) =>
+        onNode(
+          offset,
+          Effect.map(timers.claim({ machines: [machine], limit: 10, owner, claimMillis }), (claimed) => claimed.map(({ id }) => id)),
+        )
+      assert.deepStrictEqual(yield* claim(hour, "ahead", 0), ["overdue"])
+      assert.deepStrictEqual(yield* claim(-hour, "behind", 60_000), ["overdue"])
+      assert.deepStrictEqual(yield* claim(hour, "ahead", 60_000), [])
+      for (const offset of [hour, -hour]) {
+        const next = Option.getOrThrow(yield* onNode(offset, timers.nextDue([machine])))
+        assert.isTrue(next > hour / 2 - 60_000 && next <= hour / 2, `next timer in ${next} ms`)
+        assert.isTrue(Math.abs((yield* onNode(offset, journal.clock)) - now) < 60_000)
+        assert.deepStrictEqual(yield* onNode(offset, timers.unserved([], hour)), [])
+        assert.deepStrictEqual(yield* onNode(offset, timers.unserved([], hour / 4)), [machine])
+      }
+    }).pipe(Effect.provide(Layer.fresh(postgresSchemaLayer))),
+  )
+
+  it.live("141 a node an hour ahead takes no lease that is held, and one an hour behind keeps what it holds", () =>
+    Effect.gen(function* () {
+      const leases = yield* Leases
+      const held = yield* onNode(-hour, leases.acquire("node", "behind", 60_000))
+      assert.strictEqual(held._tag, "Acquired")
+      assert.strictEqual((yield* onNode(hour, leases.acquire("node", "ahead", 60_000)))._tag, "Busy")
+      assert.isFalse(yield* onNode(hour, leases.bury("node")))
+      if (held._tag === "Acquired") assert.isTrue(Option.isSome(yield* onNode(-hour, leases.extend(held.lease, 60_000))))
+    }).pipe(Effect.provide(Layer.fresh(postgresSchemaLayer))),
+  )
+
+  it.live("141 a worker an hour ahead runs no delayed command early, and takes no command that another holds", () =>
+    Effect.gen(function* () {
+      const commands = yield* Commands
+      const command = (key: string, delayMillis: number) => ({
+        key,
+        queue: "mail",
+        slot: "send",
+        parameters: "{}",
+        instance: undefined,
+        priority: 0,
+        ordered: false,
+        runAt: undefined,
+        delayMillis,
+      })
+      yield* onNode(-hour, commands.enqueue([command("now", 0), command("later", hour / 2)]))
+      const claim = (offset: number, worker: string) =>
+        onNode(
+          offset,
+          Effect.map(
+            commands.exchange({ worker, finished: [], wants: [{ queue: "mail", limit: 5 }], claimMillis: 60_000 }),
+            ({ claimed }) => claimed.map(({ key }) => key),
+          ),
+        )
+      assert.deepStrictEqual(yield* claim(-hour, "behind"), ["now"])
+      assert.deepStrictEqual(yield* claim(hour, "ahead"), [])
+      assert.strictEqual(yield* onNode(hour, commands.releaseExpired), 0)
+    }).pipe(Effect.provide(Layer.fresh(postgresSchemaLayer))),
+  )
+})
