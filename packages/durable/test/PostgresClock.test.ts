@@ -21,6 +21,8 @@ const shifted = (millis: number) =>
       currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now + millis),
       currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe() + nanos,
       currentTimeNanos: Effect.map(clock.currentTimeNanos, (now) => now + nanos),
+      monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+      monotonicTimeNanos: clock.monotonicTimeNanos,
       sleep: (duration) => clock.sleep(duration),
     }
   })
