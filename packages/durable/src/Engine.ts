@@ -16,8 +16,8 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import * as Schedule from "effect/Schedule"
-import { slotCommands } from "./command/engineWorker.ts"
-import type { SlotCommands } from "./command/SlotCommands.ts"
+import type { SlotExecution } from "./command/SlotExecution.ts"
+import { slotExecution } from "./command/SlotExecution.ts"
 import { type CheckReport, checkAll } from "./engine/DeployCheck.ts"
 import { type EngineOptions, engineConfig } from "./engine/EngineConfig.ts"
 import { EngineCore } from "./engine/EngineCore.ts"
@@ -169,11 +169,11 @@ const make = (options: EngineOptions) =>
     yield* Effect.forkScoped(
       Effect.repeat(core.passivate, Schedule.spaced(Duration.millis(Math.max(100, config.passivateAfterMillis / 4)))),
     )
-    const slots = yield* slotCommands(core, options.worker ?? {})
+    const slots = yield* slotExecution(core, options.worker ?? {})
     return makeService(core, slots)
   })
 
-const makeService = (core: EngineCore, slots: SlotCommands | undefined): EngineService => {
+const makeService = (core: EngineCore, slots: SlotExecution | undefined): EngineService => {
   const registering = <A, E, R>(
     machine: unknown,
     upcasters: Upcasters | undefined,

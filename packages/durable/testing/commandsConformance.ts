@@ -10,13 +10,26 @@ import { executing } from "./command/executing.ts"
 import { finishing } from "./command/finishing.ts"
 import { limiting } from "./command/limiting.ts"
 import { ordering } from "./command/ordering.ts"
+import { outages } from "./command/outages.ts"
 import { reporting } from "./command/reporting.ts"
 import { requested } from "./command/requested.ts"
 import { retrying } from "./command/retrying.ts"
 import { sharing } from "./command/sharing.ts"
 import { storing } from "./command/storing.ts"
 
-const topics: ReadonlyArray<Topic> = [storing, claiming, finishing, limiting, ordering, executing, sharing, requested, retrying, reporting]
+const topics: ReadonlyArray<Topic> = [
+  storing,
+  claiming,
+  finishing,
+  limiting,
+  ordering,
+  executing,
+  sharing,
+  outages,
+  requested,
+  retrying,
+  reporting,
+]
 
 export const commandsConformance = <R = never>(name: string, store: CommandStoreLayer<R>, hooks: CommandHooks<R> = {}): void =>
   layer(store, { excludeTestServices: true, timeout: "60 seconds" })(`${name}: commands`, (it) => {

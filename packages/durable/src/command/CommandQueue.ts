@@ -4,7 +4,7 @@
  * ```ts
  * const Mails = CommandQueue.make("mails", { payload: Schema.Struct({ to: Schema.String }) })
  *
- * yield* Mails.enqueue({ to: "a@b.example" }, { key: "welcome-7" }) // the same key again is the first one
+ * yield* Mails.enqueue({ to: "a@b.example" }, { key: "welcome-7" }) // the same key again is the first command
  *
  * CommandWorker.layer([Mails.handler(({ to }, { key }) => mailer.send(to, { idempotencyKey: key }))])
  * ```
@@ -19,71 +19,81 @@ import * as Schema from "effect/Schema"
 import { InstanceNotFound } from "../InstanceNotFound.ts"
 import { Commands, type EnqueueOutcome, type NewCommand } from "../store/Commands.ts"
 import type { InstanceKey } from "../store/Commit.ts"
-import { InvalidCommand } from "./CommandError.ts"
-import type { FindExecutable } from "./Executable.ts"
+import type { FindExecution } from "./Execution.ts"
 import { queueExecution } from "./QueueExecution.ts"
 import type { WorkerConfig } from "./WorkerConfig.ts"
 
+/** The command does not fit its queue. Nothing was stored. */
+export class InvalidCommand extends Schema.TaggedError<InvalidCommand>()("InvalidCommand", {
+  queue: Schema.String,
+  key: Schema.String,
+  problem: Schema.String,
+}) {
+  override get message() {
+    return `queue ${this.queue}: ${this.key} cannot be enqueued: ${this.problem}`
+  }
+}
+
 export interface QueueOptions<A> {
   readonly payload: Schema.Codec<A, unknown>
-  /** How often a failed command is tried; as the worker says unless told. */
+  /** How often a failed command is tried. Default: as the worker says. */
   readonly retry?: RetryPolicy.RetryPolicy
-  /** Which failures are worth another attempt; all unless told. */
+  /** Which failures are worth another attempt. Default: all. */
   readonly retryable?: (error: unknown) => boolean
-  /** How long one execution may take; as the worker says unless told. */
+  /** How long one execution may take. Default: as the worker says. */
   readonly timeout?: Duration.Input
 }
 
 export interface EnqueueOptions {
-  /** The idempotency key: the same key again is the first one. A random one unless told. */
+  /** The idempotency key: the same key again is the first command. Default: a random one. */
   readonly key?: string
-  /** Not before so much time has passed. */
+  /** The command is not executed before this time has passed. */
   readonly delay?: Duration.Input
-  /** Not before this time, in milliseconds since 1970. */
+  /** The command is not executed before this time, in milliseconds since 1970. */
   readonly runAt?: number
-  /** Higher goes first; 0 unless told. */
+  /** Commands of higher priority are executed first. Default: 0. */
   readonly priority?: number
   /** The instance it belongs to. */
   readonly instance?: InstanceKey
-  /** It waits until all earlier ordered commands of its instance are over. */
+  /** The command waits until all earlier ordered commands of its instance are over. Default: false. */
   readonly ordered?: boolean
 }
 
 export interface Enqueued {
   readonly key: string
   readonly number: number
-  /** Whether it was this call that stored it. */
+  /** Whether this call stored it. */
   readonly isNew: boolean
 }
 
 export type EnqueueError = InvalidCommand | InstanceNotFound | PersistenceFailed
 
-/** What a handler knows of the command it executes. */
+/** The command that a handler executes, besides its payload. */
 export interface QueueContext {
-  /** The same each time the command is executed: pass it on as idempotency key. */
+  /** The same for each execution of the command: pass it on as idempotency key. */
   readonly key: string
-  /** How often it was executed, this time included. */
+  /** The number of executions, this one included. */
   readonly attempts: number
   readonly instance: InstanceKey | undefined
   readonly enqueuedAt: number
 }
 
-/** Who executes the commands of a queue; made by {@link CommandQueue.handler}. */
+/** Executes the commands of a queue; made by {@link CommandQueue.handler}. */
 export interface QueueHandler<out R> {
   readonly queue: string
   readonly "~services": (_: never) => R
-  readonly finder: (config: WorkerConfig, context: Context.Context<never>) => FindExecutable
+  readonly finder: (config: WorkerConfig, context: Context.Context<never>) => FindExecution
 }
 
 export interface CommandQueue<in out A> {
   readonly name: string
-  /** Stores a command. Inside a SQL transaction it is a part of that: if it is rolled back, the command never was. */
+  /** Stores a command. Inside a SQL transaction it is a part of it, and is rolled back with it. */
   enqueue(payload: A, options?: EnqueueOptions): Effect.Effect<Enqueued, EnqueueError, Commands>
   /** Stores many at once: all of them, or none where the store fails. */
   enqueueAll(
     commands: ReadonlyArray<{ readonly payload: A } & EnqueueOptions>,
   ): Effect.Effect<ReadonlyArray<Enqueued>, EnqueueError, Commands>
-  /** What executes its commands; give it to a `CommandWorker`. */
+  /** How its commands are executed; to be given to a `CommandWorker`. */
   handler<X, E, R>(handle: (payload: A, context: QueueContext) => Effect.Effect<X, E, R>): QueueHandler<R>
 }
 
@@ -136,7 +146,7 @@ export const make = <A>(name: string, options: QueueOptions<A>): CommandQueue<A>
   }
 }
 
-/** Keys made one after the other lie next to each other in the index: 31 µs for a claim and its end, against 36 with random ones. */
+/** Keys made in sequence lie next to each other in the index: 31 µs for a claim and its end, against 36 with random ones. */
 const freshKey = (context: Context.Context<never>): string => {
   const random = Context.get(context, Random.Random)
   const at = Math.floor(Context.get(context, Clock.Clock).currentTimeMillisUnsafe()).toString(36).padStart(9, "0")
@@ -152,7 +162,7 @@ const keyProblem = (key: string | undefined): string | undefined => {
     : undefined
 }
 
-/** A tagged payload is told by its tag in lists and reports. */
+/** Lists and reports show a tagged payload by its tag. */
 const kindOf = (encoded: unknown): string | undefined => {
   const tag = (encoded as { readonly _tag?: unknown } | null | undefined)?._tag
   return typeof tag === "string" ? tag : undefined

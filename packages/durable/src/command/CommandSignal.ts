@@ -1,14 +1,27 @@
 /**
- * How this process learns that there are commands: told at once after they are stored here, and by the store where others
- * can tell it. A lost call costs time, not commands: workers look by themselves now and then.
+ * Notifies the workers of this process of new commands: at once after they are stored here, and by the store where it can hear
+ * other processes. A lost notification costs time, not commands: workers also poll.
+ *
+ * A worker that waits for commands can also take them by a direct handoff: the statement that stores them claims them for the
+ * worker, so that they begin a round trip and a transaction sooner.
  */
+import type { PersistenceFailed } from "@detent/machine"
+import type { ClaimedCommand } from "../store/Commands.ts"
 
-import type { DirectHandoff } from "./DirectHandoff.ts"
+export interface DirectHandoff {
+  readonly queue: string
+  readonly worker: string
+  readonly claimMillis: number
+  /** The worker holds these commands from now on; none, where they could not be claimed as they were stored. */
+  readonly taken: (claimed: ReadonlyArray<ClaimedCommand>) => void
+  /** The statement failed without saying whether it stored and claimed them. */
+  readonly unanswered: (error: PersistenceFailed) => void
+}
 
-/** Without queues: in any. */
+/** The queues with new commands; undefined: any. */
 export type SignalListener = (queues: ReadonlySet<string> | undefined) => void
 
-/** Undefined where there is no room for all of them. */
+/** Undefined where the worker has no room for all of them. */
 export type CommandTaker = (queue: string, count: number) => DirectHandoff | undefined
 
 export class CommandSignal {
@@ -17,18 +30,18 @@ export class CommandSignal {
   #outward: SignalListener | undefined
   #listened: (() => void) | undefined
 
-  /** Something was stored in these queues by this process. */
+  /** This process has stored commands in these queues. */
   announce(queues: ReadonlySet<string> | undefined) {
     this.hear(queues)
     this.#outward?.(queues)
   }
 
-  /** Something was stored by another process. */
+  /** Another process has stored commands in these queues. */
   hear(queues: ReadonlySet<string> | undefined) {
     for (const listener of [...this.#listeners]) listener(queues)
   }
 
-  /** Calls back until the returned function is called. */
+  /** Calls the listener until the returned function is called. */
   listen(listener: SignalListener): () => void {
     this.#listeners.add(listener)
     this.#listened?.()
@@ -37,7 +50,7 @@ export class CommandSignal {
     }
   }
 
-  /** Somebody who has room for commands, and can be given them by whoever stores them. Returns how to end that. */
+  /** Asks this worker before commands are stored, until the returned function is called. */
   whenStoring(taker: CommandTaker): () => void {
     this.#takers.add(taker)
     return () => {
@@ -45,11 +58,11 @@ export class CommandSignal {
     }
   }
 
-  /** So many commands are about to be stored in a queue: who takes them with the same statement? */
+  /** A worker for commands that are about to be stored; undefined where none has room for all of them. */
   offerFor(queue: string, count: number): DirectHandoff | undefined {
     for (const taker of this.#takers) {
-      const offer = taker(queue, count)
-      if (offer !== undefined) return offer
+      const handoff = taker(queue, count)
+      if (handoff !== undefined) return handoff
     }
     return undefined
   }
@@ -58,13 +71,13 @@ export class CommandSignal {
     return this.#listeners.size > 0
   }
 
-  /** Calls back when somebody listens: only then is it worth hearing other processes. */
+  /** Calls back when a worker listens: only then is it worth hearing other processes. */
   whenListened(callback: () => void) {
     this.#listened = callback
     if (this.#listeners.size > 0) callback()
   }
 
-  /** How other processes are told. */
+  /** Sets how other processes are notified. */
   tellOthers(outward: SignalListener) {
     this.#outward = outward
   }

@@ -1,13 +1,10 @@
-/**
- * A worker for queues of commands that are enqueued by hand. Effects that instances request need none: their engine
- * executes them.
- */
+/** A worker for queues of commands that are enqueued by hand. The engine executes the commands that its instances request. */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Commands } from "../store/Commands.ts"
 import type { QueueHandler } from "./CommandQueue.ts"
-import { startWorker } from "./startWorker.ts"
+import { startWorker } from "./Worker.ts"
 import type { WorkerOptions } from "./WorkerConfig.ts"
 
 /** Executes the commands of these queues for as long as the layer lives. */

@@ -1,56 +1,60 @@
 /**
- * A command whose executions never came to an end may kill its process each time, or only have been claimed beside one that did,
- * and never have begun. So it is executed once more, and its worker holds nothing meanwhile that has not begun: whoever kills the
- * process then has shown itself, and takes no other along.
+ * Finds the command that kills its process. A command whose executions never came to an end may have killed the process each time,
+ * or may only have been claimed beside the one that did. So it is executed once more as the suspect: its worker hands back all
+ * commands that have not begun and claims no others meanwhile. If the process is killed again, the suspect did it, and no other
+ * command is counted down with it.
  */
-import type { Held } from "./Executable.ts"
-import type { Ended } from "./finishing.ts"
+import type { Ended, Held } from "./Execution.ts"
 import type { QueueState } from "./QueueState.ts"
 
 export type Suspicion = "none" | "suspect" | "guilty"
 
-/** One that may be tried only once is not tried again: nobody knows whether it had begun. */
+/** A command that may be tried only once is not tried again: it is not known whether it had begun. */
 export const suspicionOf = (attempts: number, maxAttempts: number): Suspicion => {
   if (attempts <= maxAttempts) return "none"
   return attempts === maxAttempts + 1 && maxAttempts > 1 ? "suspect" : "guilty"
 }
 
-interface CrashQuarantine {
-  readonly run: QueueState
+export interface Suspect {
+  readonly queue: QueueState
   readonly command: Held
 }
 
-export class Quarantine {
-  #suspect: CrashQuarantine | undefined
-  #hasBegun = false
+/**
+ * - `open`: no suspect; the worker claims as usual.
+ * - `waiting`: the suspect waits until the store has recorded that all commands that have not begun are handed back.
+ * - `trying`: the suspect is executed.
+ */
+type Mode = { readonly _tag: "open" } | ({ readonly _tag: "waiting" | "trying" } & Suspect)
 
-  /** While there is one, nothing else is claimed. */
+export class CrashQuarantine {
+  #mode: Mode = { _tag: "open" }
+
+  /** While there is a suspect, nothing else is claimed. */
   get isClosed(): boolean {
-    return this.#suspect !== undefined
+    return this.#mode._tag !== "open"
   }
 
-  /** The one that waits until all that has not begun is handed back. */
-  get waiting(): CrashQuarantine | undefined {
-    return this.#hasBegun ? undefined : this.#suspect
+  get waiting(): Suspect | undefined {
+    return this.#mode._tag === "waiting" ? this.#mode : undefined
   }
 
-  isolate(run: QueueState, command: Held) {
-    this.#suspect = { run, command }
-    this.#hasBegun = false
+  isolate(queue: QueueState, command: Held) {
+    this.#mode = { _tag: "waiting", queue, command }
   }
 
-  /** The one that can be tried now: what was handed back is stored. */
-  release(finished: ReadonlyArray<Ended>): CrashQuarantine | undefined {
+  /** The suspect, where it can begin: all that was handed back is recorded. */
+  release(ended: ReadonlyArray<Ended>): Suspect | undefined {
     const { waiting } = this
-    if (waiting === undefined || finished.some(({ verdict }) => verdict._tag === "Released")) return undefined
-    this.#hasBegun = true
+    if (waiting === undefined || ended.some(({ verdict }) => verdict._tag === "Released")) return undefined
+    this.#mode = { ...waiting, _tag: "trying" }
     return waiting
   }
 
-  /** Whether it was the one. */
+  /** A command has ended. Returns whether it was the suspect. */
   ended(number: number): boolean {
-    if (this.#suspect?.command.number !== number) return false
-    this.#suspect = undefined
+    if (this.#mode._tag === "open" || this.#mode.command.number !== number) return false
+    this.#mode = { _tag: "open" }
     return true
   }
 }

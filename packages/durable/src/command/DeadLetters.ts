@@ -1,4 +1,4 @@
-/** Commands that failed for good: to be looked at, and then executed again or given up. */
+/** Commands that failed for good: to be inspected, and then retried or skipped. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
@@ -11,17 +11,17 @@ type Answer<A> = Effect.Effect<A, PersistenceFailed, Commands>
 export const list = (filter: DeadFilter = {}, limit = 100, after?: number): Answer<CommandPage> =>
   Effect.flatMap(Commands, (commands) => commands.list({ ...filter, status: "failed" }, limit, after))
 
-/** A command by its key, whatever became of it. */
+/** A command by its key, in any status. */
 export const get = (key: string): Answer<Option.Option<StoredCommand>> => Effect.flatMap(Commands, (commands) => commands.get(key))
 
-/** Executes one again, with all its attempts. False where it has not failed. */
+/** Retries one, with all its attempts. False where it has not failed. */
 export const retry = (key: string): Answer<boolean> => Effect.map(retrying({ key }), (count) => count > 0)
 
-/** Executes all that match again. Returns how many; with `dryRun` it only counts them. */
+/** Retries all that match. Returns how many; with `dryRun` it only counts them. */
 export const retryAll = (filter: DeadFilter, options: { readonly dryRun?: boolean } = {}): Answer<number> =>
   options.dryRun === true ? Effect.flatMap(Commands, (commands) => commands.countRetries(filter)) : retrying(filter)
 
-/** Gives one up, for a reason that is kept with it. Also for commands that still wait. False where it is being executed, or over. */
+/** Skips a failed or pending command, for a reason that is kept with it. False where it is being executed, or over. */
 export const skip = (key: string, reason: string): Answer<boolean> =>
   Effect.flatMap(Commands, (commands) =>
     Effect.tap(commands.skip(key, reason), (isSkipped) =>

@@ -1,28 +1,29 @@
-/** What a worker has in hand: the queues it serves, the commands it holds, and what became of those that are over. */
+/** The commands that a worker holds: those that wait, those that are executed, and those that ended and are not recorded yet. */
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { ClaimedCommand, Exchange, Verdict, Want } from "../store/Commands.ts"
-import { Quarantine, suspicionOf } from "./CrashQuarantine.ts"
-import { type Executable, type FindExecutable, type Held, neverEnded, tookTooLong } from "./Executable.ts"
-import { type Ended, isFinal } from "./finishing.ts"
-import { cut } from "./Problem.ts"
+import { CrashQuarantine, suspicionOf } from "./CrashQuarantine.ts"
+import { cut, type Ended, type Execution, type FindExecution, type Held, isFinal, neverEnded, tookTooLong } from "./Execution.ts"
 import { type Asking, QueueState, type Running } from "./QueueState.ts"
-import { UnknownCommands } from "./UnknownCommands.ts"
 import type { WorkerConfig } from "./WorkerConfig.ts"
 
-/** So many are started before others in the process get their turn. */
+/** Yields to the event loop after this many commands were started. */
 const turnLimit = 64
 
+/** How long a command that is not known here is left to other workers; doubled each time. */
+const firstUnknownMillis = 5_000
+const longestUnknownMillis = 300_000
+
 interface Served {
-  readonly run: QueueState
-  readonly finders: Set<FindExecutable>
+  readonly queue: QueueState
+  readonly finders: Set<FindExecution>
 }
 
-export interface WorkloadEvents {
-  /** A command is over, and has to be stored. */
-  readonly finished: () => void
-  /** Something has to be looked at by then. */
+export interface HeldEvents {
+  /** A command has ended, and the store has to record it. */
+  readonly ended: () => void
+  /** An execution has to be checked for its timeout by then. */
   readonly due: (at: number) => void
 }
 
@@ -30,33 +31,34 @@ export class HeldCommands {
   readonly #config: WorkerConfig
   readonly #clock: Clock.Clock
   readonly #run: (effect: Effect.Effect<void>) => void
-  readonly #events: WorkloadEvents
+  readonly #events: HeldEvents
   readonly #queues = new Map<string, Served>()
-  readonly #unknown: UnknownCommands
-  /** Over, and not stored yet. */
-  finished: Array<Ended> = []
-  firstFinishedAt = 0
+  readonly #quarantine = new CrashQuarantine()
+  /** Slots of queues that were logged as unknown. */
+  readonly #logged = new Set<string>()
+  /** Ended, and not recorded yet. */
+  ended: Array<Ended> = []
+  firstEndedAt = 0
+  /** Once the worker stops, nothing begins any more. */
   isStopping = false
-  readonly #quarantine = new Quarantine()
 
-  constructor(config: WorkerConfig, clock: Clock.Clock, run: (effect: Effect.Effect<void>) => void, events: WorkloadEvents) {
+  constructor(config: WorkerConfig, clock: Clock.Clock, run: (effect: Effect.Effect<void>) => void, events: HeldEvents) {
     this.#config = config
     this.#clock = clock
     this.#run = run
     this.#events = events
-    this.#unknown = new UnknownCommands(run)
   }
 
-  /** Returns how to stop serving. */
-  serve(queue: string, find: FindExecutable): () => void {
-    let served = this.#queues.get(queue)
+  /** Executes commands of a queue by this finder, until the returned function is called. */
+  serve(name: string, find: FindExecution): () => void {
+    let served = this.#queues.get(name)
     if (served === undefined) {
-      served = { run: new QueueState(queue, this.#config, this.#now()), finders: new Set() }
-      this.#queues.set(queue, served)
+      served = { queue: new QueueState(name, this.#config, this.#now()), finders: new Set() }
+      this.#queues.set(name, served)
     }
-    const { run, finders } = served
+    const { queue, finders } = served
     finders.add(find)
-    run.heat()
+    queue.heat()
     return () => {
       finders.delete(find)
     }
@@ -70,243 +72,260 @@ export class HeldCommands {
     return this.#queues.has(queue)
   }
 
-  /** There may be something in these queues; without queues, in any. */
+  /** There may be commands in these queues; undefined: in any. */
   heat(queues: ReadonlySet<string> | undefined) {
-    for (const [name, { run }] of this.#queues) if (queues?.has(name) ?? true) run.heat()
+    for (const [name, { queue }] of this.#queues) if (queues?.has(name) ?? true) queue.heat()
   }
 
+  /** By the names of the queues: stores lock those with limits in this order, and workers must not lock each other out. */
   wants(now: number): ReadonlyArray<Want> {
     if (this.isStopping || this.#quarantine.isClosed) return []
     const wants: Array<Want> = []
-    for (const { run, finders } of this.#queues.values()) {
-      const limit = finders.size === 0 ? 0 : run.wants(now)
-      if (limit > 0) wants.push({ queue: run.name, limit })
+    for (const { queue, finders } of this.#queues.values()) {
+      const limit = finders.size === 0 ? 0 : queue.wants(now)
+      if (limit > 0) wants.push({ queue: queue.name, limit })
     }
-    return wants
+    return wants.sort((left, right) => (left.queue < right.queue ? -1 : 1))
   }
 
-  /** Keeps room for so many of a queue, and tells how they are given to it; undefined where there is none, or others come first. */
-  reserve(queue: string, count: number): ((commands: ReadonlyArray<ClaimedCommand>, validUntil: number) => void) | undefined {
-    const served = this.#queues.get(queue)
+  /**
+   * Keeps room for commands that a caller is about to store, and returns how they are handed over; undefined where there is no
+   * room, or where other commands of the queue may come first.
+   */
+  reserve(name: string, count: number): ((commands: ReadonlyArray<ClaimedCommand>, validUntil: number) => void) | undefined {
+    const served = this.#queues.get(name)
     if (this.isStopping || this.#quarantine.isClosed || served === undefined || served.finders.size === 0) return undefined
-    const { run } = served
-    // Others may have waited longer, or be more urgent.
-    if (!run.isQuiet(this.#now()) || run.room < count) return undefined
-    const asking = run.ask(count)
+    const { queue } = served
+    if (!queue.isQuiet(this.#now()) || queue.room < count) return undefined
+    const asking = queue.ask(count)
     return (commands, validUntil) => {
-      run.given(
+      queue.given(
         asking,
         commands.map((command) => ({ ...command, validUntil })),
       )
-      this.#pumpAll()
+      this.#startAll()
     }
   }
 
   /** Whether it is running out of commands of one of these queues. */
   isShort(wants: ReadonlyArray<Want>): boolean {
-    return wants.some(({ queue, limit }) => limit >= (this.#queues.get(queue)?.run.size ?? 0) / 2)
+    return wants.some(({ queue, limit }) => limit >= (this.#queues.get(queue)?.queue.size ?? 0) / 2)
   }
 
-  /** When the store should be asked by itself. */
+  /** When the store should be asked even without an announcement. */
   askAt(): number {
     let next = Number.POSITIVE_INFINITY
-    for (const { run } of this.#queues.values()) if (run.size > run.held) next = Math.min(next, run.askAt)
+    for (const { queue } of this.#queues.values()) if (queue.size > queue.held) next = Math.min(next, queue.askAt)
     return next
   }
 
   get heldCount(): number {
     let held = this.#quarantine.waiting === undefined ? 0 : 1
-    for (const { run } of this.#queues.values()) held += run.held
+    for (const { queue } of this.#queues.values()) held += queue.held
     return held
   }
 
   get runningCount(): number {
     let running = 0
-    for (const { run } of this.#queues.values()) running += run.running.size
+    for (const { queue } of this.#queues.values()) running += queue.running.size
     return running
   }
 
-  /** Everything this worker has claimed and not told the store the end of. */
+  /** All commands that are claimed and have not ended. */
   *held(): Iterable<Held> {
     if (this.#quarantine.waiting !== undefined) yield this.#quarantine.waiting.command
-    for (const { run } of this.#queues.values()) {
-      yield* run.waiting
-      for (const { command } of run.running.values()) yield command
+    for (const { queue } of this.#queues.values()) {
+      yield* queue.waiting
+      for (const { command } of queue.running.values()) yield command
     }
   }
 
-  /** These are being asked for. */
   ask(wants: ReadonlyArray<Want>): ReadonlyMap<QueueState, Asking> {
     const asking = new Map<QueueState, Asking>()
-    for (const { queue, limit } of wants) {
-      const run = this.#queues.get(queue)?.run
-      if (run !== undefined) asking.set(run, run.ask(limit))
+    for (const want of wants) {
+      const queue = this.#queues.get(want.queue)?.queue
+      if (queue !== undefined) asking.set(queue, queue.ask(want.limit))
     }
     return asking
   }
 
-  /** The store answered; `validUntil` is reckoned from before it was asked: by its clock the claims end no sooner. */
+  /** The store did not answer. */
+  unask(asking: ReadonlyMap<QueueState, Asking>) {
+    for (const [queue, asked] of asking) queue.unask(asked)
+  }
+
+  /** `validUntil` counts from before the request was sent: by the store's clock the claims end no sooner. */
   take(asking: ReadonlyMap<QueueState, Asking>, { claimed, next, busy }: Exchange, validUntil: number) {
     const now = this.#now()
-    for (const command of claimed) this.#queues.get(command.queue)?.run.waiting.push({ ...command, validUntil })
-    for (const [run, asked] of asking) {
-      const { name } = run
-      const got = claimed.filter(({ queue }) => queue === name).length
-      run.answered(asked, { got, nextMillis: next.get(name), isBusy: busy.has(name) }, now)
+    for (const command of claimed) this.#queues.get(command.queue)?.queue.waiting.push({ ...command, validUntil })
+    for (const [queue, asked] of asking) {
+      const { name } = queue
+      const got = claimed.filter((command) => command.queue === name).length
+      queue.answered(asked, { got, nextMillis: next.get(name), isBusy: busy.has(name) }, now)
     }
-    this.#pumpAll()
-    this.#tryOut()
+    this.#startAll()
+    this.#trySuspect()
   }
 
-  /** Begins what can begin; what must not is handed back. */
-  #pumpAll() {
+  /** Begins what can begin; hands back what must not. */
+  #startAll() {
     if (this.isStopping) return this.handBackWaiting()
     if (this.#quarantine.isClosed) return this.#handBackOthers()
-    for (const { run } of this.#queues.values()) if (run.waiting.length > 0) this.#pump(run)
+    for (const { queue } of this.#queues.values()) if (queue.waiting.length > 0) this.#startWaiting(queue)
   }
 
-  #pump(run: QueueState): void {
-    for (let started = 0; run.hasRoom && !this.isStopping; started++) {
+  #startWaiting(queue: QueueState): void {
+    for (let started = 0; queue.hasRoom && !this.isStopping; started++) {
       if (started === turnLimit) {
-        const later = Effect.sync(() => this.#pump(run))
+        const later = Effect.sync(() => this.#startWaiting(queue))
         this.#run(Effect.andThen(Effect.yieldNow, later))
         return
       }
-      const command = run.waiting.shift()
+      const command = queue.waiting.shift()
       if (command === undefined) return
-      this.#start(run, command)
+      this.#start(queue, command)
     }
   }
 
-  #start(run: QueueState, command: Held) {
-    // This process may have slept: then others may have executed it.
-    if (command.validUntil <= this.#now()) return this.#finish(run, command, { _tag: "Released", delayMillis: 0 })
-    const executable = this.#find(command)
-    if (executable === undefined) return this.#finish(run, command, this.#unknown.leave(command))
-    const suspicion = suspicionOf(command.attempts, executable.maxAttempts)
-    if (suspicion === "suspect") return this.#isolate(run, command)
-    this.#begin(run, command, executable, suspicion === "guilty")
+  #start(queue: QueueState, command: Held) {
+    // This process may have been suspended, so that another has claimed and executed it.
+    if (command.validUntil <= this.#now()) return this.#end(queue, command, { _tag: "Released", delayMillis: 0 })
+    const execution = this.#find(queue, command)
+    if (execution === "ended") return
+    const suspicion = suspicionOf(command.attempts, execution.maxAttempts)
+    if (suspicion === "suspect") return this.#isolate(queue, command)
+    this.#begin(queue, command, execution, suspicion === "guilty")
   }
 
-  #begin(run: QueueState, command: Held, executable: Executable, isGuilty: boolean) {
-    const { execute, conclude, timeoutMillis } = executable
-    const running: Running = { command, executable, fiber: undefined, deadline: this.#now() + timeoutMillis }
-    // It may do a great deal before it first waits, a stop of this worker included.
-    run.running.set(command.number, running)
+  /** A command that cannot be executed here is ended. */
+  #find(queue: QueueState, command: Held): Execution | "ended" {
+    try {
+      for (const find of this.#queues.get(queue.name)?.finders ?? []) {
+        const execution = find(command)
+        if (execution !== undefined) return execution
+      }
+      this.#end(queue, command, this.#leaveUnknown(command))
+    } catch (cause) {
+      this.#end(queue, command, { _tag: "Failed", problem: cut(`its execution could not be prepared: ${String(cause)}`) })
+    }
+    return "ended"
+  }
+
+  /** A worker of another version may know the command. */
+  #leaveUnknown({ queue, slot, claim }: Held): Verdict {
+    if (!this.#logged.has(`${queue} ${slot}`)) {
+      this.#logged.add(`${queue} ${slot}`)
+      this.#run(Effect.logWarning(`command ${slot} of queue ${queue} is not known here and left to other workers`))
+    }
+    return { _tag: "Released", delayMillis: Math.min(longestUnknownMillis, firstUnknownMillis * 2 ** Math.min(20, claim - 1)) }
+  }
+
+  #begin(queue: QueueState, command: Held, execution: Execution, isGuilty: boolean) {
+    const { execute, conclude, timeoutMillis } = execution
+    const running: Running = { command, execution, fiber: undefined, deadline: this.#now() + timeoutMillis }
+    // Registered first: it may end, or stop this worker, before its fiber first waits.
+    queue.running.set(command.number, running)
     this.#events.due(running.deadline)
-    this.#watch(run, running, isGuilty ? conclude(neverEnded(command.attempts - 1)) : execute)
+    this.#watch(queue, running, isGuilty ? conclude(neverEnded(command.attempts - 1)) : execute)
   }
 
-  /** One after the other: another suspect comes again, with all that has not begun. */
-  #isolate(run: QueueState, command: Held) {
-    if (this.#quarantine.isClosed) return this.#finish(run, command, { _tag: "Released", delayMillis: 0 })
-    this.#quarantine.isolate(run, command)
+  /** One suspect at a time: another one is handed back and comes again. */
+  #isolate(queue: QueueState, command: Held) {
+    if (this.#quarantine.isClosed) return this.#end(queue, command, { _tag: "Released", delayMillis: 0 })
+    this.#quarantine.isolate(queue, command)
     this.#handBackOthers()
-    this.#tryOut()
+    this.#trySuspect()
   }
 
-  #tryOut() {
-    const suspect = this.isStopping ? undefined : this.#quarantine.release(this.finished)
+  #trySuspect() {
+    const suspect = this.isStopping ? undefined : this.#quarantine.release(this.ended)
     if (suspect === undefined) return
-    const { run, command } = suspect
-    const executable = command.validUntil <= this.#now() ? undefined : this.#find(command)
-    if (executable === undefined) this.#finish(run, command, { _tag: "Released", delayMillis: 0 })
-    else this.#begin(run, command, executable, false)
+    const { queue, command } = suspect
+    if (command.validUntil <= this.#now()) return this.#end(queue, command, { _tag: "Released", delayMillis: 0 })
+    const execution = this.#find(queue, command)
+    if (execution !== "ended") this.#begin(queue, command, execution, false)
   }
 
-  #watch(run: QueueState, running: Running, execution: Executable["execute"]) {
-    const { command, executable } = running
-    const fiber = executable.run(execution)
-    if (run.running.get(command.number) !== running) return fiber.interruptUnsafe()
+  #watch(queue: QueueState, running: Running, effect: Execution["execute"]) {
+    const { command, execution } = running
+    const fiber = execution.run(effect)
+    if (queue.running.get(command.number) !== running) return fiber.interruptUnsafe()
     running.fiber = fiber
-    this.#follow(run, running, fiber)
-  }
-
-  #find(command: Held): Executable | undefined {
-    for (const find of this.#queues.get(command.queue)?.finders ?? []) {
-      const executable = find(command)
-      if (executable !== undefined) return executable
-    }
-    return undefined
-  }
-
-  #follow(run: QueueState, running: Running, fiber: NonNullable<Running["fiber"]>) {
-    const { command } = running
     fiber.addObserver((exit) => {
-      // Somebody else has it, or it has been judged already.
-      if (run.running.get(command.number) !== running || running.fiber !== fiber) return
-      run.running.delete(command.number)
-      if (exit._tag === "Success") this.#finish(run, command, exit.value)
-      else if (Cause.hasInterruptsOnly(exit.cause)) this.#finish(run, command, { _tag: "Released", delayMillis: 1000 })
-      else this.#finish(run, command, { _tag: "Failed", problem: cut(Cause.pretty(exit.cause)) })
-      if (run.waiting.length > 0) this.#pump(run)
+      // It was lost to another worker, or its timeout has replaced its fiber.
+      if (queue.running.get(command.number) !== running || running.fiber !== fiber) return
+      queue.running.delete(command.number)
+      if (exit._tag === "Success") this.#end(queue, command, exit.value)
+      else if (Cause.hasInterruptsOnly(exit.cause)) this.#end(queue, command, { _tag: "Released", delayMillis: 1000 })
+      else this.#end(queue, command, { _tag: "Failed", problem: cut(Cause.pretty(exit.cause)) })
+      if (queue.waiting.length > 0) this.#startWaiting(queue)
     })
   }
 
-  #finish(run: QueueState, { number, claim, queue, slot, key, instance, ordered }: ClaimedCommand, verdict: Verdict) {
-    run.finished(verdict, this.#now())
-    // The exchange that stores its end also claims the command that waited for it.
-    if (ordered && isFinal(verdict)) run.heat()
+  #end(queue: QueueState, { number, claim, slot, key, instance, ordered }: ClaimedCommand, verdict: Verdict) {
+    queue.finished(verdict, this.#now())
+    // The exchange that records its end also claims the command that waited for it.
+    if (ordered && isFinal(verdict)) queue.heat()
     if (this.#quarantine.ended(number)) this.heat(undefined)
-    if (this.finished.length === 0) this.firstFinishedAt = this.#now()
-    this.finished.push({ number, claim, verdict, queue, slot, key, instance, ordered })
-    this.#events.finished()
+    if (this.ended.length === 0) this.firstEndedAt = this.#now()
+    this.ended.push({ number, claim, verdict, queue: queue.name, slot, key, instance, ordered })
+    this.#events.ended()
   }
 
-  /** Others have these by now: whatever is still done here would not be stored. */
+  /** Other workers have claimed these: a result from here would be refused. */
   lose(numbers: ReadonlySet<number>) {
     for (const number of numbers) this.#quarantine.ended(number)
-    for (const { run } of this.#queues.values()) {
-      const kept = run.waiting.filter(({ number }) => !numbers.has(number))
-      run.waiting.splice(0, run.waiting.length, ...kept)
+    for (const { queue } of this.#queues.values()) {
+      const kept = queue.waiting.filter(({ number }) => !numbers.has(number))
+      queue.waiting.splice(0, queue.waiting.length, ...kept)
       for (const number of numbers) {
-        const running = run.running.get(number)
-        run.running.delete(number)
+        const running = queue.running.get(number)
+        queue.running.delete(number)
         running?.fiber?.interruptUnsafe()
       }
     }
-    this.#pumpAll()
+    this.#startAll()
   }
 
-  /** Judges executions that have taken too long, whether or not they can be stopped. Returns when the next one will have. */
+  /** Ends executions that have taken too long, whether or not they can be interrupted. Returns the next deadline. */
   endOverdue(now: number): number {
     let next = Number.POSITIVE_INFINITY
-    for (const { run } of this.#queues.values()) {
-      for (const running of run.running.values()) {
-        if (running.deadline <= now) this.#end(run, running)
+    for (const { queue } of this.#queues.values()) {
+      for (const running of queue.running.values()) {
+        if (running.deadline <= now) this.#timeOut(queue, running)
         next = Math.min(next, running.deadline)
       }
     }
     return next
   }
 
-  #end(run: QueueState, running: Running) {
-    const { executable, fiber } = running
+  #timeOut(queue: QueueState, running: Running) {
+    const { execution, fiber } = running
     running.deadline = Number.POSITIVE_INFINITY
-    this.#watch(run, running, executable.conclude(tookTooLong(executable.timeoutMillis)))
+    this.#watch(queue, running, execution.conclude(tookTooLong(execution.timeoutMillis)))
     fiber?.interruptUnsafe()
   }
 
   /** Hands back what has not begun. */
   handBackWaiting() {
     const suspect = this.#quarantine.waiting
-    if (suspect !== undefined) this.#finish(suspect.run, suspect.command, { _tag: "Released", delayMillis: 0 })
+    if (suspect !== undefined) this.#end(suspect.queue, suspect.command, { _tag: "Released", delayMillis: 0 })
     this.#handBackOthers()
   }
 
   #handBackOthers() {
-    for (const { run } of this.#queues.values()) {
-      for (const command of run.waiting.splice(0)) this.#finish(run, command, { _tag: "Released", delayMillis: 0 })
+    for (const { queue } of this.#queues.values()) {
+      for (const command of queue.waiting.splice(0)) this.#end(queue, command, { _tag: "Released", delayMillis: 0 })
     }
   }
 
   /** Hands back what has not ended. */
   handBackRunning() {
-    for (const { run } of this.#queues.values()) {
-      const late = [...run.running.values()]
-      run.running.clear()
+    for (const { queue } of this.#queues.values()) {
+      const late = [...queue.running.values()]
+      queue.running.clear()
       for (const { command, fiber } of late) {
-        this.#finish(run, command, { _tag: "Released", delayMillis: 0 })
+        this.#end(queue, command, { _tag: "Released", delayMillis: 0 })
         fiber?.interruptUnsafe()
       }
     }

@@ -1,13 +1,11 @@
-/** Executes commands that were enqueued by hand. */
+/** Executes commands that were enqueued by hand, by the handler of their queue. */
 import { RetryPolicy } from "@detent/machine"
 import { asEffect, failed, outcomeOf } from "@detent/machine/internal"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { ClaimedCommand, Verdict } from "../store/Commands.ts"
 import type { QueueContext, QueueOptions } from "./CommandQueue.ts"
-import { type Executable, type Failure, type FindExecutable, selfInterrupted, verdictOn } from "./Executable.ts"
-import { cut } from "./Problem.ts"
-import { traced } from "./tracing.ts"
+import { cut, type Execution, type Failure, type FindExecution, selfInterrupted, traced, verdictOn } from "./Execution.ts"
 import { millisOf, type WorkerConfig } from "./WorkerConfig.ts"
 
 export const queueExecution = <A>(
@@ -16,12 +14,12 @@ export const queueExecution = <A>(
   context: Context.Context<never>,
   decode: (json: string) => A,
   handle: (payload: A, context: QueueContext) => Effect.Effect<unknown, unknown, unknown>,
-): FindExecutable => {
+): FindExecution => {
   const policy = retry ?? config.retry
   const timeoutMillis = timeout === undefined ? config.timeoutMillis : millisOf(timeout)
   const maxAttempts = RetryPolicy.maxAttempts(policy)
   const runFork = Effect.runForkWith(context)
-  const run = ((effect: Effect.Effect<unknown, never>) => runFork(effect)) as unknown as Executable["run"]
+  const run = ((effect: Effect.Effect<unknown, never>) => runFork(effect)) as unknown as Execution["run"]
   const judge = (failure: Failure, attempts: number) => {
     const isHopeless = failure.retryable && retryable !== undefined && !retryable(failure.error)
     return verdictOn(isHopeless ? { ...failure, retryable: false } : failure, {}, undefined, policy, attempts)

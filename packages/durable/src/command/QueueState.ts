@@ -1,37 +1,35 @@
-/** What a worker has of one queue: commands that wait to be executed, and those that are. */
+/** One queue of a worker: its commands that wait and that are executed, and when the store is asked for more. */
 import type * as Fiber from "effect/Fiber"
 import type { Verdict } from "../store/Commands.ts"
-import { nextSize } from "./BatchSize.ts"
-import type { Executable, Held } from "./Executable.ts"
+import type { Execution, Held } from "./Execution.ts"
 import type { WorkerConfig } from "./WorkerConfig.ts"
 
 export interface Running {
   readonly command: Held
-  readonly executable: Executable
+  readonly execution: Execution
   /** Undefined for the moment in which it begins. */
   fiber: Fiber.Fiber<Verdict, never> | undefined
   /** When it has taken too long. */
   deadline: number
 }
 
-/** A question to the store that is on its way. */
+/** A request to the store that is in flight. */
 export interface Asking {
   readonly limit: number
-  /** Somebody said that there is something; otherwise it is only time to look. */
-  readonly isTold: boolean
+  /** Commands were announced; otherwise it is a poll. */
+  readonly isAnnounced: boolean
   readonly announcements: number
 }
 
-/** What came of it. */
 interface Answer {
   readonly got: number
-  /** When the store has something in sight. */
+  /** Milliseconds until the store has commands that can be claimed, as far as it knows. */
   readonly nextMillis: number | undefined
-  /** It had more, but for the limit on how many are executed at once. */
+  /** The concurrency limit of the queue kept the store from giving more. */
   readonly isBusy: boolean
 }
 
-/** After commands were found that nobody told of, the next look comes soon; then less and less often. */
+/** After a poll has found commands, the next poll comes this soon; then the pauses double. */
 const firstPollMillis = 100
 
 export class QueueState {
@@ -39,33 +37,32 @@ export class QueueState {
   readonly waiting: Array<Held> = []
   readonly running = new Map<number, Running>()
   readonly #config: WorkerConfig
-  /** How many it should hold. */
+  /** How many commands the worker should hold. */
   size: number
-  /** There may be something to claim. */
+  /** There may be commands to claim. */
   #isHot = true
-  /** How often it was told so. */
   #announcements = 0
   /** How many are being asked for. */
   #asked = 0
-  /** When to look in any case. */
+  /** When to ask even without an announcement. */
   askAt = 0
   #isBusy = false
   #pollMillis = firstPollMillis
   #finished = 0
-  #lookedAt: number
+  #answeredAt: number
 
   constructor(name: string, config: WorkerConfig, now: number) {
     this.name = name
     this.#config = config
     this.size = config.concurrency
-    this.#lookedAt = now
+    this.#answeredAt = now
   }
 
   get held(): number {
     return this.waiting.length + this.running.size
   }
 
-  /** Somebody says that there is something to claim. */
+  /** There are commands to claim. */
   heat() {
     this.#isHot = true
     this.#announcements++
@@ -76,28 +73,27 @@ export class QueueState {
     return this.#isHot || this.askAt <= now ? this.room : 0
   }
 
-  /** Nothing is known that could be claimed, and it is not time to look. */
+  /** No command to claim is known, and it is not time to poll. */
   isQuiet(now: number): boolean {
     return !this.#isHot && this.askAt > now
   }
 
-  /** How many more it would take. */
+  /** How many more it can hold. */
   get room(): number {
     return Math.max(0, this.size - this.held - this.#asked)
   }
 
-  /** So many are asked for from now on. */
   ask(limit: number): Asking {
     this.#asked += limit
-    return { limit, isTold: this.#isHot, announcements: this.#announcements }
+    return { limit, isAnnounced: this.#isHot, announcements: this.#announcements }
   }
 
-  /** There was no answer. */
+  /** The request failed. */
   unask({ limit }: Asking) {
     this.#asked -= limit
   }
 
-  /** Commands came without a look at what else there is. */
+  /** Commands came by a direct handoff, which does not say what else the queue holds. */
   given(asking: Asking, commands: ReadonlyArray<Held>) {
     this.unask(asking)
     this.waiting.push(...commands)
@@ -109,7 +105,7 @@ export class QueueState {
 
   finished(verdict: Verdict, now: number) {
     this.#finished++
-    // There is room for another, and the store need not be asked when this one is due again.
+    // The limit of the queue has room for another. A retry is due at a known time, without asking the store for it.
     if (this.#isBusy) this.#isHot = true
     if (verdict._tag === "Retry") this.askAt = Math.min(this.askAt, now + verdict.delayMillis + 1)
   }
@@ -118,14 +114,35 @@ export class QueueState {
     this.unask(asking)
     const isFull = got >= asking.limit
     const { concurrency, batchLimit, pollMillis } = this.#config
-    this.size = nextSize(this.size, { finished: this.#finished, millis: now - this.#lookedAt, isFull }, concurrency, batchLimit)
+    this.size = nextSize(this.size, { finished: this.#finished, millis: now - this.#answeredAt, isFull }, concurrency, batchLimit)
     this.#finished = 0
-    this.#lookedAt = now
-    // What was announced since may have been stored after the store looked.
+    this.#answeredAt = now
+    // A command that was announced since may have been stored after the store looked.
     this.#isHot = isFull || this.#announcements !== asking.announcements
     this.#isBusy = isBusy
-    this.#pollMillis = got > 0 && !asking.isTold ? firstPollMillis : Math.min(pollMillis, this.#pollMillis * 2)
+    this.#pollMillis = got > 0 && !asking.isAnnounced ? firstPollMillis : Math.min(pollMillis, this.#pollMillis * 2)
     const untilPoll = pollMillis === Number.POSITIVE_INFINITY ? pollMillis : this.#pollMillis
     this.askAt = now + Math.min(untilPoll, Math.max(1, nextMillis ?? Number.POSITIVE_INFINITY))
   }
+}
+
+/** The commands that a worker holds should keep it busy for about this long. */
+const aimMillis = 100
+
+export interface Pace {
+  /** Commands that ended since the last answer. */
+  readonly finished: number
+  readonly millis: number
+  /** Whether the queue had as many as were asked for. */
+  readonly isFull: boolean
+}
+
+/**
+ * How many commands a worker holds of a queue. Quick ones are claimed by the hundred, so that one commit serves all; of slow ones
+ * it holds no more than it executes, so that other workers get the rest.
+ */
+export const nextSize = (size: number, { finished, millis, isFull }: Pace, least: number, most: number): number => {
+  if (!isFull) return Math.max(least, Math.min(size, most))
+  const wished = millis <= 0 ? size * 2 : (finished / millis) * aimMillis
+  return Math.round(Math.max(least, Math.min(wished, size * 2, most)))
 }

@@ -1,4 +1,4 @@
-/** What is done with a whole queue. Kept in the store: all workers of all processes obey. */
+/** Pauses and limits of queues. They are kept in the store, and all workers of all processes obey them. */
 import { DefinitionError, type PersistenceFailed } from "@detent/machine"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -6,20 +6,20 @@ import { Commands, type QueueRecord, type QueueSettings } from "../store/Command
 import { millisOf } from "./WorkerConfig.ts"
 
 export interface QueueLimits {
-  /** How many commands are executed at once, by all workers together; undefined: any number. */
+  /** How many commands all workers together execute at once; undefined: no limit. */
   readonly concurrency?: number | undefined
-  /** How many begin within any interval of this length, by all workers together; undefined: any number. */
+  /** How many commands begin within any interval of this length, on all workers together; undefined: no limit. */
   readonly rate?: { readonly limit: number; readonly interval: Duration.Input } | undefined
 }
 
 type Changed = Effect.Effect<void, PersistenceFailed, Commands>
 
-/** No worker begins another command of the queue until it is resumed. What is being executed goes on. */
+/** No worker claims another command of the queue until it is resumed. Commands that are being executed continue. */
 export const pause = (queue: string): Changed => change(queue, { paused: true })
 
 export const resume = (queue: string): Changed => change(queue, { paused: false })
 
-/** Sets what is given, and leaves the rest as it is. */
+/** Sets the given limits, and leaves the others as they are. */
 export const limit = (queue: string, limits: QueueLimits): Changed =>
   Effect.suspend(() => {
     const { concurrency, rate } = limits
@@ -33,7 +33,7 @@ export const limit = (queue: string, limits: QueueLimits): Changed =>
     })
   })
 
-/** Queues that were paused or limited at some time, and how they stand. */
+/** Queues that were paused or limited at some time, with their settings. */
 export const list: Effect.Effect<ReadonlyArray<QueueRecord>, PersistenceFailed, Commands> = Effect.flatMap(
   Commands,
   (commands) => commands.queues,

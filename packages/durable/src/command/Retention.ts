@@ -1,4 +1,4 @@
-/** Removes what ended long ago. A key that is removed is forgotten: the same key after that is a new command. */
+/** Removes commands that ended long ago. Their keys are forgotten: the same key after that is a new command. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
@@ -7,11 +7,11 @@ import { Commands } from "../store/Commands.ts"
 import { millisOf } from "./WorkerConfig.ts"
 
 export interface PurgeOptions {
-  /** Only what ended longer ago than this. */
+  /** Only commands that ended longer ago than this. */
   readonly olderThan: Duration.Input
-  /** Which of those that ended; completed and skipped unless told. Dead letters are kept unless they are named. */
+  /** Their statuses. Default: completed and skipped. Dead letters are removed only where `failed` is named. */
   readonly statuses?: ReadonlyArray<"completed" | "skipped" | "failed">
-  /** How many are removed in one transaction; 1,000 unless told. Others get their turn in between. */
+  /** How many are removed in one transaction, with a pause for others in between. Default: 1,000. */
   readonly batch?: number
 }
 

@@ -1,4 +1,4 @@
-/** The report on stored commands: how many are in which status, which kinds end how, and what each instance asked for. */
+/** The report on stored commands: counts by status, results by kind, and the commands of each instance. */
 import type { PersistenceFailed } from "@detent/machine"
 import type { CommandReport } from "@detent/machine/diagram"
 import * as Effect from "effect/Effect"
@@ -6,13 +6,13 @@ import { type CommandFilter, type CommandStatus, Commands, type StoredCommand } 
 
 export interface CommandReportOptions extends CommandFilter {
   readonly title?: string
-  /** How many commands are listed at most, oldest first; 1,000 unless told. The counts are of all. */
+  /** How many commands are listed at most, oldest first. Default: 1,000. The counts are of all. */
   readonly limit?: number
 }
 
 const pageSize = 500
 
-/** As Markdown. */
+/** Returns Markdown. */
 export const commandReport = (options: CommandReportOptions = {}): Effect.Effect<string, PersistenceFailed, Commands> =>
   Effect.gen(function* () {
     const service = yield* Commands
@@ -29,12 +29,12 @@ export const commandReport = (options: CommandReportOptions = {}): Effect.Effect
       after = page.next
     }
     const isAll = Object.keys(filter).length === 0
-    // Loaded when it is wanted: whoever only runs machines does not draw.
+    // Loaded on demand: programs that only run machines do not need it.
     const { CommandReport } = yield* Effect.promise(() => import("@detent/machine/diagram"))
     return CommandReport.report({
       title,
       commands: commands.map(reported),
-      // Of a part only what is listed can be counted, unless that is all of it.
+      // The store counts all commands; of a filtered list, the report counts what it lists.
       counts: isAll ? yield* totals(service.counts) : undefined,
     })
   })

@@ -1,48 +1,57 @@
 /**
- * Executes commands: claims them in batches, stores what became of one batch together with the claim of the next, and hands
- * back what it cannot finish. Told of new commands at once; looking by itself is only the safety net.
+ * Executes commands: claims them in batches, records the ends of one batch together with the claims of the next, and hands back
+ * what it cannot finish. Notifications wake it at once; polling is the safety net.
  */
 import type { PersistenceFailed } from "@detent/machine"
-import type * as Clock from "effect/Clock"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Latch from "effect/Latch"
 import * as Metric from "effect/Metric"
+import * as Option from "effect/Option"
+import * as Random from "effect/Random"
+import type * as Scope from "effect/Scope"
+import { forkLoop } from "../runtime/BackgroundLoop.ts"
 import type { ClaimedCommand, CommandsService, Exchange, Want } from "../store/Commands.ts"
 import type { InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
+import { wasUndone } from "../store/StoreFailure.ts"
 import { ClaimRenewal } from "./ClaimRenewal.ts"
-import { commandStoreFailures, commandsRunning } from "./CommandMetrics.ts"
-import type { DirectHandoff } from "./DirectHandoff.ts"
-import type { FindExecutable } from "./Executable.ts"
-import { type Ended, isFinal, tellFinished } from "./finishing.ts"
+import { commandStoreFailures, commandsRunning, countEnded } from "./CommandMetrics.ts"
+import type { DirectHandoff } from "./CommandSignal.ts"
+import { type Ended, type FindExecution, isFinal } from "./Execution.ts"
 import { HeldCommands } from "./HeldCommands.ts"
-import type { WorkerConfig } from "./WorkerConfig.ts"
+import { type WorkerConfig, type WorkerOptions, workerConfig } from "./WorkerConfig.ts"
 
-/** What became of a command is stored no later than this, even if nothing else is to be stored or claimed. */
+/** The end of a command is recorded no later than this, even if nothing else is to be recorded or claimed. */
 const flushMillis = 5
 
-/** So long nothing else is asked while somebody stores commands for it. Their statement may have to wait for a lock. */
-const offerMillis = 50
+/** How long the worker asks for nothing while a caller stores commands for it: the caller's statement may wait for a lock. */
+const handoffMillis = 50
 
-/** How long a stop waits for the store to take what became of the last commands. */
+/** How often an exchange that the database undid is repeated before it counts as a failure. */
+const undoneLimit = 5
+
+/** How long a stop waits for the store to record the last commands. */
 const lastStoreTimeout = "5 seconds"
 
 export class Worker {
   readonly #config: WorkerConfig
   readonly #commands: CommandsService
   readonly #clock: Clock.Clock
-  readonly #load: HeldCommands
-  readonly #upkeep: ClaimRenewal
+  readonly #held: HeldCommands
+  readonly #renewal: ClaimRenewal
   readonly #run: (effect: Effect.Effect<void>) => void
   readonly #woken = Latch.makeUnsafe(false)
-  /** The store is being asked. One question at a time: with two, each command took 17% more of PostgreSQL's CPU and WAL. */
-  #isUnderway = false
-  /** Since when somebody has been storing commands for it, and has not answered yet. */
-  #offeringSince: number | undefined
-  #failures = 0
-  /** After a failure the store is left alone until then. */
-  #restUntil = 0
-  #isDoubtful = false
+  /** A request is in flight. One at a time: with two, each command took 17% more of PostgreSQL's CPU and WAL. */
+  #isAsking = false
+  /** Since when a caller has been storing commands for this worker; undefined where none does. */
+  #handoffSince: number | undefined
+  /** A request failed, so that the store may have claimed commands for this worker without its knowledge. */
+  #isUnconfirmed = false
+  /** How often in a row the database undid the exchange. */
+  #undone = 0
   #settled: (() => void) | undefined
 
   constructor(commands: CommandsService, config: WorkerConfig, clock: Clock.Clock, run: (effect: Effect.Effect<void>) => void) {
@@ -50,113 +59,130 @@ export class Worker {
     this.#config = config
     this.#clock = clock
     this.#run = run
-    this.#load = new HeldCommands(config, clock, run, {
-      finished: () => {
-        if (this.#load.finished.length === 1 || this.#isFlushUrgent()) this.#woken.openUnsafe()
+    this.#held = new HeldCommands(config, clock, run, {
+      ended: () => {
+        if (this.#held.ended.length === 1 || this.#isFlushUrgent()) this.#woken.openUnsafe()
         this.#settled?.()
       },
-      due: (at) => this.#upkeep.tickBy(at),
+      due: (at) => this.#renewal.checkBy(at),
     })
-    this.#upkeep = new ClaimRenewal(commands, config, clock, this.#load)
+    this.#renewal = new ClaimRenewal(commands, config, clock, this.#held)
   }
 
-  /** From now on commands of a queue are executed by whoever knows them. Returns how to stop that. */
-  serve(queue: string, find: FindExecutable): () => void {
-    const stop = this.#load.serve(queue, find)
+  /** Executes commands of a queue by this finder, until the returned function is called. */
+  serve(queue: string, find: FindExecution): () => void {
+    const stop = this.#held.serve(queue, find)
     this.#woken.openUnsafe()
     return stop
   }
 
-  /** Works until it is interrupted. Does nothing, not even listen, before it has something to serve. */
-  get work(): Effect.Effect<never> {
-    const working = Effect.acquireUseRelease(
-      Effect.sync(() => {
+  /** Works until it is interrupted. It does not listen before it has a queue to serve. */
+  readonly work: Effect.Effect<never> = Effect.andThen(
+    this.#woken.await,
+    Effect.scoped(
+      Effect.gen({ self: this }, function* () {
         const { signal } = this.#commands
-        return [signal.listen((queues) => this.#announce(queues)), signal.whenStoring((queue, count) => this.#offer(queue, count))]
+        const { name } = this.#config
+        yield* Effect.acquireRelease(
+          Effect.sync(() => signal.listen((queues) => this.#wake(queues))),
+          (unlisten) => Effect.sync(unlisten),
+        )
+        yield* Effect.acquireRelease(
+          Effect.sync(() => signal.whenStoring((queue, count) => this.#offer(queue, count))),
+          (withdraw) => Effect.sync(withdraw),
+        )
+        yield* forkLoop(`command worker ${name}`, (works) => this.#turn(works), 5_000)
+        yield* forkLoop(`claim renewal ${name}`, this.#renewal.turn, 1_000)
+        return yield* Effect.never
       }),
-      () => Effect.raceFirst(this.#exchangeForever, this.#upkeep.keep),
-      (endings) =>
-        Effect.sync(() => {
-          for (const end of endings) end()
-        }),
-    )
-    return Effect.andThen(this.#woken.await, working)
-  }
+    ),
+  )
 
-  #announce(queues: ReadonlySet<string> | undefined) {
-    if (queues !== undefined && ![...queues].some((queue) => this.#load.serves(queue))) return
-    this.#load.heat(queues)
+  #wake(queues: ReadonlySet<string> | undefined) {
+    if (queues !== undefined && ![...queues].some((queue) => this.#held.serves(queue))) return
+    this.#held.heat(queues)
     this.#woken.openUnsafe()
   }
 
-  readonly #exchangeForever: Effect.Effect<never> = Effect.gen({ self: this }, function* () {
-    for (;;) {
-      const now = this.#clock.currentTimeMillisUnsafe()
-      const wants = this.#load.wants(now)
-      const wait = this.#wait(wants, now)
-      if (wait > 0) {
-        this.#woken.closeUnsafe()
-        yield* wait === Number.POSITIVE_INFINITY ? this.#woken.await : Effect.raceFirst(Effect.sleep(wait), this.#woken.await)
-      } else yield* this.#isDoubtful ? this.#disown : this.#exchange(wants, this.#takeFinished())
-    }
-  })
-
-  /** Milliseconds until the store should be asked, or 0. Small batches are given a moment to grow. */
-  #wait(wants: ReadonlyArray<Want>, now: number): number {
-    const { finished, firstFinishedAt, isStopping } = this.#load
-    if (this.#offeringSince !== undefined) {
-      const patience = this.#offeringSince + offerMillis - now
-      if (patience > 0) return patience
-      // What is being stored for it is not to be disowned.
-      if (this.#isDoubtful) return Number.POSITIVE_INFINITY
-    }
-    if (now < this.#restUntil) return this.#restUntil - now
-    if (this.#isDoubtful || this.#load.isShort(wants) || this.#isFlushUrgent()) return 0
-    if (finished.length > 0) return Math.max(0, firstFinishedAt + flushMillis - now)
-    if (wants.length > 0) return 0
-    return isStopping ? Number.POSITIVE_INFINITY : Math.max(1, this.#load.askAt() - now)
-  }
-
-  #isFlushUrgent(): boolean {
-    const { finished, heldCount, isStopping } = this.#load
-    return finished.length > 0 && (isStopping || finished.length >= heldCount)
-  }
-
-  #takeFinished(): ReadonlyArray<Ended> {
-    const { finished } = this.#load
-    this.#load.finished = []
-    return finished
-  }
-
-  #exchange(wants: ReadonlyArray<Want>, finished: ReadonlyArray<Ended>): Effect.Effect<void> {
-    const { name, claimMillis } = this.#config
-    this.#isUnderway = true
-    const asking = this.#load.ask(wants)
-    const validUntil = this.#clock.currentTimeMillisUnsafe() + claimMillis
-    return Effect.matchEffect(this.#commands.exchange({ worker: name, finished, wants, claimMillis }), {
-      onSuccess: (exchanged) => {
-        this.#failures = 0
-        this.#load.take(asking, exchanged, validUntil)
-        if (exchanged.claimed.length > 0) this.#upkeep.renewBy(validUntil - (claimMillis * 2) / 3)
-        this.#answered()
-        return Effect.andThen(
-          Effect.andThen(tellFinished(finished, exchanged.refused), Metric.update(commandsRunning, this.#load.runningCount)),
-          this.#announceNext(finished, exchanged),
-        )
-      },
-      onFailure: (error) => {
-        for (const [run, asked] of asking) run.unask(asked)
-        this.#load.finished = [...finished, ...this.#load.finished]
-        this.#isDoubtful = true
-        return this.#failed(error)
-      },
+  /**
+   * One turn of the loop: waits until the store should be asked, and asks it. After an outage the worker works again when an
+   * exchange succeeds, or when it has nothing to exchange.
+   */
+  #turn(works: Effect.Effect<void>): Effect.Effect<void, PersistenceFailed> {
+    return Effect.gen({ self: this }, function* () {
+      for (;;) {
+        const now = this.#clock.currentTimeMillisUnsafe()
+        const wants = this.#held.wants(now)
+        const wait = this.#wait(wants, now)
+        if (wait > 0) {
+          this.#woken.closeUnsafe()
+          if (!this.#isUnconfirmed) yield* works
+          yield* wait === Number.POSITIVE_INFINITY ? this.#woken.await : Effect.raceFirst(Effect.sleep(wait), this.#woken.await)
+        } else if (this.#isUnconfirmed) yield* this.#disown
+        else return yield* this.#exchange(wants)
+      }
     })
   }
 
-  /** The next ordered command of an instance may wait in a queue that this exchange did not ask for, or another worker serves. */
-  #announceNext(finished: ReadonlyArray<Ended>, { claimed, refused }: Exchange): Effect.Effect<void> {
+  /** Milliseconds until the store should be asked, or 0. Small batches get a moment to grow. */
+  #wait(wants: ReadonlyArray<Want>, now: number): number {
+    const { ended, firstEndedAt, isStopping } = this.#held
+    if (this.#handoffSince !== undefined) {
+      const patience = this.#handoffSince + handoffMillis - now
+      if (patience > 0) return patience
+      // The commands of the handoff must not be disowned.
+      if (this.#isUnconfirmed) return Number.POSITIVE_INFINITY
+    }
+    if (this.#isUnconfirmed || this.#held.isShort(wants) || this.#isFlushUrgent()) return 0
+    if (ended.length > 0) return Math.max(0, firstEndedAt + flushMillis - now)
+    if (wants.length > 0) return 0
+    return isStopping ? Number.POSITIVE_INFINITY : Math.max(1, this.#held.askAt() - now)
+  }
+
+  #isFlushUrgent(): boolean {
+    const { ended, heldCount, isStopping } = this.#held
+    return ended.length > 0 && (isStopping || ended.length >= heldCount)
+  }
+
+  #exchange(wants: ReadonlyArray<Want>): Effect.Effect<void, PersistenceFailed> {
+    const { name, claimMillis } = this.#config
+    const ended = this.#held.ended
+    this.#held.ended = []
+    this.#isAsking = true
+    const asking = this.#held.ask(wants)
+    const validUntil = this.#clock.currentTimeMillisUnsafe() + claimMillis
+    const exchange = Effect.suspend(() => this.#commands.exchange({ worker: name, finished: ended, wants, claimMillis }))
+    return Effect.flatMap(Effect.exit(exchange), (exit) => {
+      if (Exit.isFailure(exit)) {
+        this.#held.unask(asking)
+        this.#held.ended = [...ended, ...this.#held.ended]
+        return this.#failed(exit.cause)
+      }
+      this.#undone = 0
+      this.#held.take(asking, exit.value, validUntil)
+      if (exit.value.claimed.length > 0) this.#renewal.renewBy(validUntil - (claimMillis * 2) / 3)
+      this.#answered()
+      return Effect.andThen(
+        Effect.andThen(countEnded(ended, exit.value.refused), Metric.update(commandsRunning, this.#held.runningCount)),
+        this.#announceNext(ended, exit.value),
+      )
+    })
+  }
+
+  /** What the database undid because of others was neither recorded nor claimed, and can be repeated as it is. */
+  #failed(cause: Cause.Cause<PersistenceFailed>): Effect.Effect<void, PersistenceFailed> {
+    this.#answered()
+    const isUndone = Option.exists(Cause.findErrorOption(cause), wasUndone)
+    if (isUndone && this.#undone++ < undoneLimit)
+      return Effect.flatMap(Random.next, (random) => Effect.sleep(1 + random * 10 * this.#undone))
+    this.#isUnconfirmed ||= !isUndone
+    return Effect.andThen(Metric.update(commandStoreFailures, 1), Effect.failCause(cause))
+  }
+
+  /** The next ordered command of an instance may wait in a queue that this exchange did not ask for, or that another worker serves. */
+  #announceNext(ended: ReadonlyArray<Ended>, { claimed, refused }: Exchange): Effect.Effect<void> {
     const freed = new Map<string, InstanceKey>()
-    for (const { number, verdict, ordered, instance } of finished)
+    for (const { number, verdict, ordered, instance } of ended)
       if (ordered && instance !== undefined && isFinal(verdict) && !refused.includes(number)) freed.set(instanceName(instance), instance)
     for (const { ordered, instance } of claimed) if (ordered && instance !== undefined) freed.delete(instanceName(instance))
     if (freed.size === 0) return Effect.void
@@ -165,23 +191,24 @@ export class Worker {
       onSuccess: (queues) => {
         if (queues.size > 0) signal.announce(queues)
       },
-      // Then all workers look in all their queues, as they do after any outage.
+      // All workers look in all their queues instead, as they do after any outage.
       onFailure: () => signal.announce(undefined),
     })
   }
 
-  /** Only where it would have to be told of them and ask: who is asking already, or has something to store, does so by itself. */
+  /** Only while the worker is idle: one that asks, or has ends to record, claims the commands by its next exchange. */
   #offer(queue: string, count: number): DirectHandoff | undefined {
     const now = this.#clock.currentTimeMillisUnsafe()
-    if (this.#isBusy || this.#isDoubtful || now < this.#restUntil || this.#load.finished.length > 0) return undefined
-    const give = this.#load.reserve(queue, count)
+    if (this.#isBusy || this.#isUnconfirmed || this.#held.ended.length > 0) return undefined
+    const give = this.#held.reserve(queue, count)
     if (give === undefined) return undefined
     const { name: worker, claimMillis } = this.#config
-    this.#offeringSince = now
+    this.#handoffSince = now
     const answered = (claimed: ReadonlyArray<ClaimedCommand>) => {
-      this.#offeringSince = undefined
+      this.#handoffSince = undefined
       give(claimed, now + claimMillis)
       this.#woken.openUnsafe()
+      this.#settled?.()
     }
     return {
       queue,
@@ -189,62 +216,53 @@ export class Worker {
       claimMillis,
       taken: (claimed) => {
         answered(claimed)
-        this.#settled?.()
         if (claimed.length === 0) return
-        this.#upkeep.renewBy(now + claimMillis / 3)
-        this.#run(Metric.update(commandsRunning, this.#load.runningCount))
+        this.#renewal.renewBy(now + claimMillis / 3)
+        this.#run(Metric.update(commandsRunning, this.#held.runningCount))
       },
-      unanswered: (error) => {
+      unanswered: () => {
+        this.#isUnconfirmed = true
         answered([])
-        this.#isDoubtful = true
-        this.#run(this.#failed(error))
+        this.#run(Metric.update(commandStoreFailures, 1))
       },
     }
   }
 
-  /** The store is being asked, or somebody stores for it. */
+  /** A request or a handoff is in flight. */
   get #isBusy(): boolean {
-    return this.#isUnderway || this.#offeringSince !== undefined
+    return this.#isAsking || this.#handoffSince !== undefined
   }
 
   #answered() {
-    this.#isUnderway = false
+    this.#isAsking = false
     this.#settled?.()
   }
 
-  #failed(error: PersistenceFailed): Effect.Effect<void> {
-    this.#restUntil = this.#clock.currentTimeMillisUnsafe() + Math.min(100 * 2 ** this.#failures++, 5_000)
-    this.#answered()
-    return Effect.andThen(Metric.update(commandStoreFailures, 1), Effect.logWarning(`a worker will ask again: ${error.message}`))
-  }
-
-  /** The store may have given it commands in an answer that never came. */
-  get #disown(): Effect.Effect<void> {
-    this.#isUnderway = true
-    const known = [...this.#load.held(), ...this.#load.finished].map(({ number }) => number)
-    return Effect.matchEffect(this.#commands.disown(this.#config.name, known), {
-      onSuccess: () => {
-        this.#isDoubtful = false
-        this.#answered()
-        return Effect.void
-      },
-      onFailure: (error) => this.#failed(error),
+  /** Hands back the commands that the store claimed in an exchange whose answer was lost. */
+  get #disown(): Effect.Effect<void, PersistenceFailed> {
+    this.#isAsking = true
+    const known = [...this.#held.held(), ...this.#held.ended].map(({ number }) => number)
+    return Effect.flatMap(Effect.exit(Effect.suspend(() => this.#commands.disown(this.#config.name, known))), (exit) => {
+      if (Exit.isFailure(exit)) return this.#failed(exit.cause)
+      this.#isUnconfirmed = false
+      this.#answered()
+      return Effect.void
     })
   }
 
-  /** Claims nothing more, hands back what has not begun, and gives the rest time to end. Call it while it works. */
+  /** Claims nothing more, hands back what has not begun, and gives the rest time to end. To be called while it works. */
   readonly drain: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
-    this.#load.isStopping = true
-    this.#load.handBackWaiting()
+    this.#held.isStopping = true
+    this.#held.handBackWaiting()
     yield* Effect.timeoutOption(
-      this.#once(() => this.#load.heldCount === 0),
+      this.#once(() => this.#held.heldCount === 0),
       this.#config.drainTimeout,
     )
-    this.#load.handBackRunning()
+    this.#held.handBackRunning()
     this.#woken.openUnsafe()
-    // What cannot be stored now is free again when its claims are over.
+    // What cannot be recorded now is free again when its claims end.
     yield* Effect.timeoutOption(
-      this.#once(() => this.#load.finished.length === 0 && !this.#isBusy),
+      this.#once(() => this.#held.ended.length === 0 && !this.#isBusy),
       lastStoreTimeout,
     )
   })
@@ -259,3 +277,19 @@ export class Worker {
     })
   }
 }
+
+/** Starts a worker for as long as the scope lasts. The end of the scope waits for the commands that it executes. */
+export const startWorker = (
+  commands: CommandsService,
+  options: WorkerOptions,
+  node: string,
+): Effect.Effect<{ readonly worker: Worker; readonly config: WorkerConfig }, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const run = Effect.runForkWith(yield* Effect.context<never>())
+    // A new name for every start: the claims of an earlier process are not this worker's.
+    const config = workerConfig(options, `${node}/${(yield* Random.nextInt).toString(36)}`, commands.isShared)
+    const worker = new Worker(commands, config, yield* Clock.Clock, run)
+    yield* Effect.forkScoped(worker.work)
+    yield* Effect.addFinalizer(() => worker.drain)
+    return { worker, config }
+  })

@@ -1,29 +1,29 @@
-/** How a worker behaves. Everything has a default. */
+/** The settings of a worker. Each has a default. */
 import { RetryPolicy } from "@detent/machine"
 import * as Duration from "effect/Duration"
 
 export interface WorkerOptions {
-  /** How many commands of one queue are executed here at once; 16 unless told. */
+  /** How many commands of one queue this worker executes at once. Default: 16. */
   readonly concurrency?: number
-  /** How many of one queue are claimed at once at most, where they are executed quickly; 500 unless told. */
+  /** How many commands of one queue it claims at once at most, where they are executed quickly. Default: 500. */
   readonly batchLimit?: number
   /**
-   * How long a claim lasts; 30 seconds unless told. Those of commands that take longer are renewed; what a dead worker had is
-   * free after this.
+   * How long a claim lasts. Default: 30 seconds. Claims of commands that take longer are renewed; the commands of a dead worker
+   * can be claimed again after this.
    */
   readonly claimDuration?: Duration.Input
-  /** How often to look for commands nobody told of, when there was nothing for a while; 5 seconds unless told. */
+  /** The longest time between two polls for commands that no notification announced. Default: 5 seconds. */
   readonly pollInterval?: Duration.Input
-  /** How long an execution may take where neither its slot nor its queue says; 5 minutes unless told. */
+  /** How long an execution may take where neither its slot nor its queue says. Default: 5 minutes. */
   readonly timeout?: Duration.Input
-  /** How often a failed command is tried where neither its slot nor its queue says; five times with growing pauses unless told. */
+  /** How often a failed command is tried where neither its slot nor its queue says. Default: five times with growing pauses. */
   readonly retry?: RetryPolicy.RetryPolicy
-  /** How long a stop waits for commands that are being executed; 30 seconds unless told. */
+  /** How long a stop waits for commands that are being executed. Default: 30 seconds. */
   readonly drainTimeout?: Duration.Input
 }
 
 export interface WorkerConfig {
-  /** Unlike any other, also after a restart. */
+  /** Unique, also after a restart. */
   readonly name: string
   readonly concurrency: number
   readonly batchLimit: number
@@ -43,7 +43,7 @@ export const workerConfig = (options: WorkerOptions, name: string, isShared: boo
     concurrency,
     batchLimit: Math.max(concurrency, options.batchLimit ?? 500),
     claimMillis: millisOf(options.claimDuration ?? "30 seconds"),
-    // Of a store that is this process's alone it is told of everything.
+    // A store of this process alone announces every command.
     pollMillis: isShared ? millisOf(options.pollInterval ?? "5 seconds") : Number.POSITIVE_INFINITY,
     timeoutMillis: millisOf(options.timeout ?? "5 minutes"),
     retry: options.retry ?? RetryPolicy.exponential({ jitter: 0.1 }),

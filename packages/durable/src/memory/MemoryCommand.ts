@@ -1,6 +1,6 @@
 /** A command in memory, and how one gets there. */
 
-import type { Start } from "../command/RateWindow.ts"
+import type { Start } from "../command/QueueLimits.ts"
 import type { NewCommand, QueueSettings, StoredCommand } from "../store/Commands.ts"
 import type { CommandRecord, Commit } from "../store/Commit.ts"
 import type { MemoryState } from "./MemoryState.ts"

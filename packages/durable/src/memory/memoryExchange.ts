@@ -1,7 +1,6 @@
 /** Claiming and finishing commands in memory. */
 
-import { roomIn, unlimited } from "../command/QueueLimits.ts"
-import { begun } from "../command/RateWindow.ts"
+import { begun, roomIn, unlimited } from "../command/QueueLimits.ts"
 import type { Claim, ClaimedCommand, Finished, Verdict, Want } from "../store/Commands.ts"
 import type { InstanceKey } from "../store/Commit.ts"
 import type { MemoryCommand } from "./MemoryCommand.ts"

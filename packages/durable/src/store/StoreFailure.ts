@@ -57,6 +57,12 @@ export const isContentProblem = (error: SqlError | RowProblem): boolean => {
 export const isUndone = (error: SqlError | RowProblem): boolean =>
   isSqlError(error) && (error.reason._tag === "DeadlockError" || error.reason._tag === "SerializationError")
 
+/** The same for a failure as services report it. */
+export const wasUndone = ({ cause }: PersistenceFailed): boolean => {
+  const error = cause instanceof Error && !isSqlError(cause) ? cause.cause : cause
+  return isSqlError(error) && isUndone(error)
+}
+
 /** The words of the database, which the layers above would hide behind "failed to execute statement". */
 const describe = (error: SqlError | RowProblem): Error => {
   if (!isSqlError(error)) return error

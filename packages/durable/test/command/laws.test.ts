@@ -2,8 +2,8 @@
 import { RetryPolicy } from "@detent/machine"
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
-import { nextSize } from "../../src/command/BatchSize.ts"
-import { allowance, begun, opensIn, type Start } from "../../src/command/RateWindow.ts"
+import { allowance, begun, opensIn, type Start } from "../../src/command/QueueLimits.ts"
+import { nextSize } from "../../src/command/QueueState.ts"
 
 const whole = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 const share = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))

@@ -134,7 +134,7 @@ export const executing: Topic = (it) => {
       assert.strictEqual(interrupted, 2)
       for (const job of ["hangs", "stuck"]) {
         const { attempts, problem } = yield* stored(`${name}-${job}`)
-        assert.deepStrictEqual([attempts, problem], [2, "it took longer than the 60 ms it is given"])
+        assert.deepStrictEqual([attempts, problem], [2, "it took longer than its timeout of 60 ms"])
       }
     }),
   )

@@ -1,27 +1,35 @@
 /**
- * Executes what instances request: the handler that `build` was given for the slot, with the command's idempotency key, and
- * then the event that the machine says follows from the result. Events go to the instance under ids made of that key, so
- * that a command executed twice is heard once, or once for each time it was retried by hand.
+ * Executes the commands that instances request: the handler that `build` was given for the slot, with the command's idempotency
+ * key, and then the event that follows from the result by the machine's definition. Events go to the instance under ids made of
+ * that key, so that the instance takes the event of a command that is executed twice once, or once for each retry by hand.
  */
 import { ActionFailed, type Inspection, RetryPolicy, type SlotSettings } from "@detent/machine"
-import { asEffect, type CommandOutcome, eventOf, failed, outcomeOf, type Tagged } from "@detent/machine/internal"
+import {
+  asEffect,
+  type CommandOutcome,
+  type Declarations,
+  eventOf,
+  failed,
+  isEffectSlot,
+  outcomeOf,
+  type Tagged,
+} from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
 import type { EngineCore } from "../engine/EngineCore.ts"
 import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
 import { InstanceHandle } from "../instance/InstanceHandle.ts"
-import type { ClaimedCommand, Verdict } from "../store/Commands.ts"
+import { type ClaimedCommand, Commands, type Verdict } from "../store/Commands.ts"
 import type { InstanceKey } from "../store/Commit.ts"
-import { type Delivered, deliver, eventIdOf, selfOfCommand, toldBefore } from "./CommandEvents.ts"
-import { type Executable, type Failure, type Held, selfInterrupted, verdictOn } from "./Executable.ts"
-import { cut } from "./Problem.ts"
-import { parametersDecoder } from "./SlotParameters.ts"
-import { traced } from "./tracing.ts"
-import type { Worker } from "./Worker.ts"
-import { millisOf, type WorkerConfig } from "./WorkerConfig.ts"
+import { type Delivered, deliver, deliveredBefore, eventIdOf, selfOfCommand } from "./CommandEvents.ts"
+import { cut, type Execution, type Failure, type Held, selfInterrupted, traced, verdictOn } from "./Execution.ts"
+import { startWorker, type Worker } from "./Worker.ts"
+import { millisOf, type WorkerConfig, type WorkerOptions } from "./WorkerConfig.ts"
 
 type Handler = (parameters: object, context: unknown) => unknown
 
-interface Execution {
+interface SlotCommand {
   readonly command: Held
   readonly key: InstanceKey
   readonly registered: RegisteredMachine
@@ -29,7 +37,7 @@ interface Execution {
   readonly parameters: object
 }
 
-export class SlotCommands {
+export class SlotExecution {
   readonly #core: EngineCore
   readonly #worker: Worker
   readonly #config: WorkerConfig
@@ -43,7 +51,7 @@ export class SlotCommands {
     this.#config = config
   }
 
-  /** From now on the commands of a machine are executed here, if its slots are filled. */
+  /** Executes the commands of a machine from now on, if it was built with handlers. */
   serve(registered: RegisteredMachine) {
     if (this.#known.has(registered)) return
     this.#known.add(registered)
@@ -58,7 +66,7 @@ export class SlotCommands {
     }
   }
 
-  #find(command: Held): Executable | undefined {
+  #find(command: Held): Execution | undefined {
     const { slot, instance, attempts } = command
     const registered = instance === undefined ? undefined : this.#core.registered(instance.machine)
     if (instance === undefined || registered === undefined) return undefined
@@ -78,12 +86,12 @@ export class SlotCommands {
       const execution = { command, key: instance, registered, handler, parameters }
       const execute = traced(registered.environment.context, command, this.#execute(execution, judge(parameters)))
       const conclude = judge(parameters)
-      if (attempts === 1 || !tells(declarations.commands?.[slot])) return { ...common, execute, conclude }
-      const unlessTold = <R>(otherwise: Effect.Effect<Verdict, never, R>) =>
-        Effect.flatMap(toldBefore(this.#core, instance, command), (verdict) =>
+      if (attempts === 1 || !hasFollowUp(declarations.commands?.[slot])) return { ...common, execute, conclude }
+      const unlessDelivered = <R>(otherwise: Effect.Effect<Verdict, never, R>) =>
+        Effect.flatMap(deliveredBefore(this.#core, instance, command), (verdict) =>
           verdict === undefined ? otherwise : Effect.succeed(verdict),
         )
-      return { ...common, execute: unlessTold(execute), conclude: (failure) => unlessTold(conclude(failure)) }
+      return { ...common, execute: unlessDelivered(execute), conclude: (failure) => unlessDelivered(conclude(failure)) }
     } catch (cause) {
       const unreadable = failed(new Error("its parameters do not fit the schema of its slot", { cause }), false)
       return { ...common, maxAttempts: Math.max(common.maxAttempts, attempts), execute: judge({})(unreadable), conclude: judge({}) }
@@ -99,14 +107,14 @@ export class SlotCommands {
   }
 
   #execute(
-    { command, key, registered, handler, parameters }: Execution,
+    { command, key, registered, handler, parameters }: SlotCommand,
     judge: (outcome: CommandOutcome) => Effect.Effect<Verdict>,
   ): Effect.Effect<Verdict, never, unknown> {
     const { slot } = command
     const { effectSlots } = registered.compiled.declarations
     const call = (context: object) =>
       Effect.suspend(() => {
-        // Whoever slept while the state was read may have lost it.
+        // The claim may have ended while the state was read.
         if (command.validUntil <= registered.environment.clock.currentTimeMillisUnsafe()) return Effect.succeed(handedBack)
         this.#inspect(key, registered, { _tag: "CommandStarted", slot })
         const run = Effect.suspend(() => asEffect(key.machine, slot, handler(parameters, context)))
@@ -121,7 +129,7 @@ export class SlotCommands {
     )
   }
 
-  /** The state costs a look into the journal where the instance has moved on: only handlers that take a context get it. */
+  /** The state is read from the journal where the instance has moved on, so only handlers that take a context get it. */
   #context(command: ClaimedCommand, key: InstanceKey, registered: RegisteredMachine, handler: Handler) {
     const { id } = key
     const context = { id, key: command.key, self: selfOfCommand(this.#core, key, command) }
@@ -135,12 +143,12 @@ export class SlotCommands {
     return Effect.flatMap(current, (snapshot) =>
       snapshot !== undefined && (snapshot.sequence === sequence || sequence < 0)
         ? Effect.succeed(snapshot.state)
-        : // A journal that was pruned no longer knows: then the present has to do.
+        : // The journal was pruned: the current state is all there is.
           Effect.catch(handle.stateAt(sequence), () => handle.state),
     )
   }
 
-  #judge(execution: Execution, retry: RetryPolicy.RetryPolicy, outcome: CommandOutcome): Effect.Effect<Verdict> {
+  #judge(execution: SlotCommand, retry: RetryPolicy.RetryPolicy, outcome: CommandOutcome): Effect.Effect<Verdict> {
     const { command, registered } = execution
     const { commands, effectSlots } = registered.compiled.declarations
     const again = (failure: Failure) =>
@@ -161,9 +169,9 @@ export class SlotCommands {
     }
   }
 
-  /** The event comes first: a command is over only when what follows from it is stored. */
+  /** The event comes first: a command is over only when the event that follows from it is stored. */
   #followUp(
-    { command, key, registered, parameters }: Execution,
+    { command, key, registered, parameters }: SlotCommand,
     outcome: CommandOutcome,
     verdict: Verdict,
     again: (failure: Failure) => Effect.Effect<Verdict>,
@@ -179,14 +187,14 @@ export class SlotCommands {
       if (event === undefined) return Effect.succeed(verdict)
       const failure = verdict._tag === "Failed" ? verdict.problem : undefined
       return Effect.flatMap(deliver(this.#core, key, event, eventIdOf(command), failure), (delivered: Delivered) => {
-        if (delivered._tag === "Heard") return Effect.succeed(verdict)
+        if (delivered._tag === "Decided") return Effect.succeed(verdict)
         if (this.#core.isClosed) return Effect.succeed<Verdict>({ _tag: "Released", delayMillis: 0 })
         return again(failed(new Error(`it was executed, but its event could not be stored: ${delivered.problem}`), true))
       })
     })
   }
 
-  #inspect({ machine, id }: InstanceKey, { environment }: RegisteredMachine, what: Told) {
+  #inspect({ machine, id }: InstanceKey, { environment }: RegisteredMachine, what: CommandInspection) {
     const { inspectors } = this.#core.host
     if (inspectors.size === 0) return
     const inspection = { machine, id, at: environment.clock.currentTimeMillisUnsafe(), ...what } as Inspection
@@ -194,13 +202,13 @@ export class SlotCommands {
   }
 }
 
-/** Whether the instance is told how it ended. */
-const tells = (settings: Pick<SlotSettings<object, unknown, unknown, Tagged>, "onSuccess" | "onFailure"> | undefined): boolean =>
+/** Whether an event follows from the result. */
+const hasFollowUp = (settings: Pick<SlotSettings<object, unknown, unknown, Tagged>, "onSuccess" | "onFailure"> | undefined): boolean =>
   settings?.onSuccess !== undefined || settings?.onFailure !== undefined
 
 const handedBack: Verdict = { _tag: "Released", delayMillis: 0 }
 
-type Told =
+type CommandInspection =
   | { readonly _tag: "CommandStarted"; readonly slot: string }
   | { readonly _tag: "CommandEnded"; readonly slot: string; readonly error: ActionFailed | undefined }
 
@@ -209,3 +217,23 @@ const errorOf = (key: InstanceKey, slot: string, outcome: CommandOutcome): Actio
   const cause = new Error(`${slot}: ${outcome.problem}`, { cause: outcome.error })
   return new ActionFailed({ ...key, phase: "effect", state: "(a command)", committed: true, cause })
 }
+
+const parametersDecoder = (slot: Declarations["effectSlots"][string]): ((json: string) => object) => {
+  const fields = isEffectSlot(slot) ? slot.parameters : slot
+  const decode = Schema.decodeUnknownSync(Schema.toCodecJson(Schema.Struct(fields) as unknown as Schema.Codec<object, unknown>))
+  return (json) => decode(JSON.parse(json))
+}
+
+/** The execution of an engine's commands; undefined where the store keeps no commands, or other processes execute them. */
+export const slotExecution = (
+  core: EngineCore,
+  options: WorkerOptions | false,
+): Effect.Effect<SlotExecution | undefined, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const commands = yield* Effect.serviceOption(Commands)
+    if (commands._tag === "None") return undefined
+    core.committer.whenRequested((queues) => commands.value.signal.announce(queues))
+    if (options === false) return undefined
+    const { worker, config } = yield* startWorker(commands.value, options, core.config.nodeId)
+    return new SlotExecution(core, worker, config)
+  })

@@ -1,0 +1,109 @@
+/**
+ * How one claimed command is executed, by a machine's slot or by the handler of a queue: the contract between the worker and
+ * both, the verdict on a failure, and the failure in words as it is kept with the command.
+ */
+import type { RetryPolicy, SlotSettings } from "@detent/machine"
+import { type CommandOutcome, failed, hidden, isEffectSlot, isSensitive, retryDelay } from "@detent/machine/internal"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import * as Random from "effect/Random"
+import * as Schema from "effect/Schema"
+import * as Tracer from "effect/Tracer"
+import type { ClaimedCommand, Verdict } from "../store/Commands.ts"
+
+export interface Execution {
+  readonly timeoutMillis: number
+  readonly maxAttempts: number
+  /** Starts a fiber with the services that the handler needs. */
+  readonly run: <A>(effect: Effect.Effect<A, never, unknown>) => Fiber.Fiber<A, never>
+  readonly execute: Effect.Effect<Verdict, never, unknown>
+  /** The verdict on an execution that the worker has ended: it took too long, or its process was killed. */
+  readonly conclude: (failure: Failure) => Effect.Effect<Verdict, never, unknown>
+}
+
+export type Failure = Extract<CommandOutcome, { readonly _tag: "Failed" }>
+
+/** A claimed command, and until when its claim lasts for certain. */
+export interface Held extends ClaimedCommand {
+  validUntil: number
+}
+
+/** Undefined where the command is not known here. */
+export type FindExecution = (command: Held) => Execution | undefined
+
+/** A command that the store has not recorded the end of yet. */
+export type Ended = Pick<ClaimedCommand, "number" | "claim" | "queue" | "slot" | "key" | "instance" | "ordered"> & {
+  readonly verdict: Verdict
+}
+
+/** Whether a command with this verdict is over, so that an ordered one lets the next of its instance begin. */
+export const isFinal = ({ _tag }: Verdict): boolean => _tag === "Completed" || _tag === "Skipped" || _tag === "Failed"
+
+type Slot = Parameters<typeof retryDelay>[2]
+
+/** Whether a failed execution is tried again, and when. */
+export const verdictOn = (
+  failure: Failure,
+  settings: Pick<SlotSettings<object, unknown, unknown, { readonly _tag: string }>, "retryable">,
+  slot: Slot,
+  policy: RetryPolicy.RetryPolicy,
+  attempts: number,
+): Effect.Effect<Verdict> =>
+  Effect.map(Random.next, (random): Verdict => {
+    const problem = problemOf(failure, slot)
+    const delayMillis = retryDelay(failure, settings, slot, policy, attempts, random)
+    return delayMillis === undefined ? { _tag: "Failed", problem } : { _tag: "Retry", problem, delayMillis }
+  })
+
+/** The handler was interrupted, and not by its worker. */
+export const selfInterrupted: Failure = failed(new Error("it interrupted itself"), true)
+
+export const tookTooLong = (millis: number): Failure => failed(new Error(`it took longer than its timeout of ${millis} ms`), true)
+
+/** Each process that claimed it was killed: by this command, or by another that the process executed beside it. */
+export const neverEnded = (attempts: number): Failure => {
+  const executions = `${attempts} ${attempts === 1 ? "execution" : "executions"}`
+  return failed(
+    new Error(`${executions} never came to an end, or did not begin before their process was killed: find out, then retry`),
+    false,
+  )
+}
+
+/** Longer texts are cut. */
+const problemLimit = 2000
+
+export const cut = (problem: string): string => (problem.length > problemLimit ? `${problem.slice(0, problemLimit)}…` : problem)
+
+type Fields = { readonly [name: string]: Schema.Constraint }
+
+/** The failure in words, with the fields of the error where its slot declares them. Sensitive fields are not shown. */
+const problemOf = ({ error, problem }: Failure, slot: unknown): string => {
+  if (!isEffectSlot(slot)) return cut(problem)
+  const encoded = Schema.encodeUnknownExit(Schema.toCodecJson(slot.failure as unknown as Schema.Codec<unknown>))(error)
+  // The slot does not declare this error, or it has no fields.
+  if (Exit.isFailure(encoded) || typeof encoded.value !== "object" || encoded.value === null) return cut(problem)
+  const fields: { readonly [name: string]: unknown } = { ...encoded.value, ...hiddenFields(slot.failure, encoded.value) }
+  const isRepeated = problem === fields["_tag"] || problem === fields["message"]
+  return cut(isRepeated ? JSON.stringify(fields) : `${problem} ${JSON.stringify(fields)}`)
+}
+
+const hiddenFields = (schema: object, value: object): { readonly [name: string]: string } =>
+  Object.fromEntries(fieldsOf(schema).flatMap(([name, field]) => (name in value && isSensitive(field) ? [[name, hidden]] : [])))
+
+const fieldsOf = (schema: object): ReadonlyArray<[name: string, field: Schema.Constraint]> => {
+  if ("members" in schema) return (schema.members as ReadonlyArray<object>).flatMap(fieldsOf)
+  return "fields" in schema ? Object.entries(schema.fields as Fields) : []
+}
+
+/** A span for the execution where a tracer exports spans. The built-in tracer exports none, and costs 5 µs for each. */
+export const traced = <A, R>(
+  context: Context.Context<unknown>,
+  { queue, slot, key, attempts, instance }: ClaimedCommand,
+  execute: Effect.Effect<A, never, R>,
+): Effect.Effect<A, never, R> => {
+  if (Context.get(context as Context.Context<never>, Tracer.Tracer) === Tracer.nativeTracer) return execute
+  const attributes = { queue, key, attempts, ...(instance === undefined ? {} : { machine: instance.machine, instance: instance.id }) }
+  return Effect.withSpan(execute, `command ${slot}`, { kind: "consumer", attributes })
+}
