@@ -45,7 +45,7 @@ export interface QueueOptions<A> {
 }
 
 export interface EnqueueOptions {
-  /** The idempotency key: the same key again is the first command. Default: a random one. */
+  /** The idempotency key, unique within the queue: the same key again is the first command. Default: a random one. */
   readonly key?: string
   /** The command is not executed before this time has passed. */
   readonly delay?: Duration.Input

@@ -11,20 +11,26 @@ type Answer<A> = Effect.Effect<A, PersistenceFailed, Commands>
 export const list = (filter: DeadFilter = {}, limit = 100, after?: number): Answer<CommandPage> =>
   Effect.flatMap(Commands, (commands) => commands.list({ ...filter, status: "failed" }, limit, after))
 
-/** A command by its key, in any status. */
-export const get = (key: string): Answer<Option.Option<StoredCommand>> => Effect.flatMap(Commands, (commands) => commands.get(key))
+/** Keys are unique within their queue: without one, the operation is about all commands with the key. */
+export interface KeyScope {
+  readonly queue?: string
+}
+
+/** A command by its key, in any status; without a queue, the first that was enqueued. */
+export const get = (key: string, { queue }: KeyScope = {}): Answer<Option.Option<StoredCommand>> =>
+  Effect.flatMap(Commands, (commands) => commands.get(key, queue))
 
 /** Retries one, with all its attempts. False where it has not failed. */
-export const retry = (key: string): Answer<boolean> => Effect.map(retrying({ key }), (count) => count > 0)
+export const retry = (key: string, scope: KeyScope = {}): Answer<boolean> => Effect.map(retrying({ ...scope, key }), (count) => count > 0)
 
 /** Retries all that match. Returns how many; with `dryRun` it only counts them. */
 export const retryAll = (filter: DeadFilter, options: { readonly dryRun?: boolean } = {}): Answer<number> =>
   options.dryRun === true ? Effect.flatMap(Commands, (commands) => commands.countRetries(filter)) : retrying(filter)
 
 /** Skips a failed or pending command, for a reason that is kept with it. False where it is being executed, or over. */
-export const skip = (key: string, reason: string): Answer<boolean> =>
+export const skip = (key: string, reason: string, { queue }: KeyScope = {}): Answer<boolean> =>
   Effect.flatMap(Commands, (commands) =>
-    Effect.tap(commands.skip(key, reason), (isSkipped) =>
+    Effect.tap(commands.skip(key, reason, queue), (isSkipped) =>
       Effect.sync(() => {
         // An ordered command may have waited for this one.
         if (isSkipped) commands.signal.announce(undefined)

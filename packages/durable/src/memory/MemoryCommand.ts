@@ -3,7 +3,7 @@
 import type { Start } from "../command/QueueLimits.ts"
 import type { NewCommand, QueueSettings, StoredCommand } from "../store/Commands.ts"
 import type { CommandRecord, Commit } from "../store/Commit.ts"
-import type { MemoryState } from "./MemoryState.ts"
+import { commandName, type MemoryState } from "./MemoryState.ts"
 
 type Mutable<A> = { -readonly [K in keyof A]: A[K] }
 
@@ -40,7 +40,7 @@ type Given = Pick<
 >
 
 const add = (state: MemoryState, given: Given, waits: boolean): MemoryCommand => {
-  const known = state.commands.get(given.key)
+  const known = state.commands.get(commandName(given))
   if (known !== undefined) return known
   const command: MemoryCommand = {
     ...given,
@@ -55,7 +55,7 @@ const add = (state: MemoryState, given: Given, waits: boolean): MemoryCommand =>
     problem: undefined,
     finishedAt: undefined,
   }
-  state.commands.set(command.key, command)
+  state.commands.set(commandName(command), command)
   state.openCommands.set(command.number, command)
   return command
 }

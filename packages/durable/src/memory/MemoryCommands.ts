@@ -7,8 +7,7 @@ import { announceStored } from "../command/Enqueuer.ts"
 import { unlimited } from "../command/QueueLimits.ts"
 import type { CommandCount, CommandFilter, CommandsService, EnqueueOutcome, NewCommand, StoredCommand } from "../store/Commands.ts"
 import { addByHand, type MemoryCommand } from "./MemoryCommand.ts"
-import type { MemoryState } from "./MemoryState.ts"
-import { findInstance } from "./MemoryState.ts"
+import { commandName, findInstance, type MemoryState } from "./MemoryState.ts"
 import { claimFrom, expire, finish, held, queuesOfNext } from "./memoryExchange.ts"
 
 export const memoryCommands = (state: MemoryState): CommandsService => {
@@ -63,7 +62,7 @@ export const memoryCommands = (state: MemoryState): CommandsService => {
       for (const command of expired) expire(command)
       return expired.length
     }),
-    get: (key) => Effect.sync(() => Option.map(Option.fromNullishOr(state.commands.get(key)), stored)),
+    get: (key, queue) => Effect.sync(() => Option.map(Option.fromNullishOr(withKey(state, key, queue)[0]), stored)),
     ofInstance: (key) =>
       Effect.sync(() =>
         all()
@@ -78,18 +77,19 @@ export const memoryCommands = (state: MemoryState): CommandsService => {
     counts: Effect.sync(() => counts(all())),
     retry: (filter) => atNow((now) => failedOnes(all(), filter).map((command) => revive(state, command, now)).length),
     countRetries: (filter) => Effect.sync(() => failedOnes(all(), filter).length),
-    skip: (key, reason) =>
+    skip: (key, reason, queue) =>
       atNow((now) => {
-        const command = state.commands.get(key)
-        if (command === undefined || (command.status !== "failed" && command.status !== "pending")) return false
-        Object.assign(command, { status: "skipped", problem: reason, waits: false, finishedAt: now })
-        state.openCommands.delete(command.number)
-        return true
+        const open = withKey(state, key, queue).filter(({ status }) => status === "failed" || status === "pending")
+        for (const command of open) {
+          Object.assign(command, { status: "skipped", problem: reason, waits: false, finishedAt: now })
+          state.openCommands.delete(command.number)
+        }
+        return open.length > 0
       }),
     purge: (statuses, finishedBefore, limit) =>
       Effect.sync(() => {
         const old = all().filter(({ status, finishedAt }) => statuses.includes(status) && (finishedAt ?? Infinity) < finishedBefore)
-        for (const { key } of old.slice(0, limit)) state.commands.delete(key)
+        for (const command of old.slice(0, limit)) state.commands.delete(commandName(command))
         return Math.min(limit, old.length)
       }),
     configure: (queue, settings) =>
@@ -104,10 +104,16 @@ export const memoryCommands = (state: MemoryState): CommandsService => {
 const atNow = <A>(act: (now: number) => A): Effect.Effect<A> => Effect.map(Clock.currentTimeMillis, (now) => act(Math.floor(now)))
 
 const enqueue = (state: MemoryState, command: NewCommand, now: number): EnqueueOutcome => {
-  const known = state.commands.get(command.key)
+  const known = state.commands.get(commandName(command))
   if (known !== undefined) return { _tag: "Existing", number: known.number }
   if (command.instance !== undefined && findInstance(state, command.instance) === undefined) return { _tag: "NoInstance" }
   return { _tag: "Enqueued", number: addByHand(state, command, now).number }
+}
+
+const withKey = (state: MemoryState, key: string, queue: string | undefined): ReadonlyArray<MemoryCommand> => {
+  if (queue === undefined) return [...state.commands.values()].filter((command) => command.key === key)
+  const command = state.commands.get(commandName({ queue, key }))
+  return command === undefined ? [] : [command]
 }
 
 const stored = ({ machine, id, waits, claims, ...command }: MemoryCommand): StoredCommand => ({

@@ -28,7 +28,7 @@ export interface StoredInstance {
 
 export interface MemoryState {
   readonly instances: Map<string, StoredInstance>
-  /** By key, over all instances. */
+  /** By queue and key, as {@link commandName} joins them; in the order they were stored. */
   readonly commands: Map<string, MemoryCommand>
   /** Those that are pending or processing, by number. */
   readonly openCommands: Map<number, MemoryCommand>
@@ -51,6 +51,9 @@ export const emptyState = (): MemoryState => ({
 })
 
 export const findInstance = (state: MemoryState, key: InstanceKey): StoredInstance | undefined => state.instances.get(instanceName(key))
+
+/** Keys are unique within their queue. */
+export const commandName = ({ queue, key }: { readonly queue: string; readonly key: string }): string => `${queue}\u0000${key}`
 
 /** Order by bytes, as the databases do: the same for all names but those with characters beyond the basic plane. */
 export const compareText = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)

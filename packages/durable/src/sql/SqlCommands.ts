@@ -43,9 +43,9 @@ export const sqlCommands = (dialect: Dialect): Omit<CommandsService, "isShared" 
           ),
     disown: (worker, held) => persisting("disown", anyMachine)(Effect.map(handBack(dialect, worker, held), (rows) => rows.length)),
     releaseExpired: changing(Effect.flatMap(now, (time) => Effect.map(expire(dialect, time), (rows) => rows.length))),
-    get: (key) =>
+    get: (key, queue) =>
       reading(
-        Effect.map(select(dialect, dialect.sql`c.key = ${key}`, 1), ([row]) => Option.map(Option.fromNullishOr(row), storedCommandOf)),
+        Effect.map(select(dialect, withKey(dialect, key, queue), 1), ([row]) => Option.map(Option.fromNullishOr(row), storedCommandOf)),
       ),
     ofInstance: (key) =>
       persisting("read commands", key)(Effect.map(select(dialect, ofInstance(dialect, key), 100_000), (rows) => rows.map(storedCommandOf))),
@@ -59,8 +59,10 @@ export const sqlCommands = (dialect: Dialect): Omit<CommandsService, "isShared" 
     counts: reading(Effect.map(countRows(dialect), (rows) => rows.map(commandCountOf))),
     retry: (filter) => changing(Effect.flatMap(now, (time) => Effect.map(revive(dialect, filter, time), (rows) => rows.length))),
     countRetries: (filter) => reading(Effect.map(countFailed(dialect, filter), ([row]) => (row === undefined ? 0 : wholeOf(row, "count")))),
-    skip: (key, reason) =>
-      changing(Effect.flatMap(now, (time) => Effect.map(giveUp(dialect, key, reason, time), (rows) => rows.length > 0))),
+    skip: (key, reason, queue) =>
+      changing(
+        Effect.flatMap(now, (time) => Effect.map(giveUp(dialect, withKey(dialect, key, queue), reason, time), (rows) => rows.length > 0)),
+      ),
     purge: (statuses, finishedBefore, limit) =>
       statuses.length === 0
         ? Effect.succeed(0)
@@ -92,6 +94,9 @@ const nextQueues = ({ sql, commands, instances, keys }: Dialect, of: ReadonlyArr
   ) f
   cross join ${commands} n
   where n.id = f.number and n.status = 'pending' and (not n.waits or n.run_at <= ${now})`
+
+const withKey = ({ sql }: Dialect, key: string, queue: string | undefined): Fragment =>
+  queue === undefined ? sql`c.key = ${key}` : sql`c.key = ${key} and c.queue = ${queue}`
 
 const ofInstance = ({ sql, instances }: Dialect, { machine, id }: InstanceKey): Fragment =>
   sql`c.instance = (select instance from ${instances} where machine = ${machine} and id = ${id})`
@@ -151,9 +156,9 @@ const countFailed = (dialect: Dialect, filter: Retried) => {
   return sql<Row>`select count(*) as count from ${commands} c where ${retryable(dialect, filter)}`
 }
 
-const giveUp = ({ sql, commands }: Dialect, key: string, reason: string, now: Fragment) => sql<Row>`
-  update ${commands} set status = 'skipped', waits = false, dead = false, last_error = ${reason}, finished_at = ${now}
-  where key = ${key} and status in ('failed', 'pending')
+const giveUp = ({ sql, commands }: Dialect, chosen: Fragment, reason: string, now: Fragment) => sql<Row>`
+  update ${commands} as c set status = 'skipped', waits = false, dead = false, last_error = ${reason}, finished_at = ${now}
+  where ${chosen} and status in ('failed', 'pending')
   returning id`
 
 const remove = ({ sql, commands }: Dialect, statuses: ReadonlyArray<CommandStatus>, finishedBefore: number, limit: number) => sql<Row>`

@@ -16,7 +16,7 @@ export type CommandStatus = "pending" | "processing" | "completed" | "failed" | 
 /** A command as it is stored. */
 export interface StoredCommand {
   readonly number: number
-  /** Its idempotency key: the same key again is the first one. */
+  /** Its idempotency key, unique within its queue: the same key again is the first command. */
   readonly key: string
   readonly queue: string
   readonly slot: string
@@ -187,7 +187,8 @@ export interface CommandsService {
   /** Makes commands pending again whose claim is over. Claiming does so by itself; returns how many. */
   readonly releaseExpired: Stored<number>
 
-  readonly get: (key: string) => Stored<Option.Option<StoredCommand>>
+  /** The command with this key in a queue; without a queue, the first that was enqueued with it in any. */
+  readonly get: (key: string, queue?: string) => Stored<Option.Option<StoredCommand>>
   readonly ofInstance: (instance: InstanceKey) => Stored<ReadonlyArray<StoredCommand>>
   /** In the order they were enqueued; `after` is `next` of the page before. */
   readonly list: (filter: CommandFilter, limit: number, after?: number) => Stored<CommandPage>
@@ -197,8 +198,8 @@ export interface CommandsService {
   readonly retry: (filter: CommandFilter & { readonly key?: string }) => Stored<number>
   /** How many {@link retry} would affect. */
   readonly countRetries: (filter: CommandFilter & { readonly key?: string }) => Stored<number>
-  /** Gives up a command that is failed or pending: otherwise false. */
-  readonly skip: (key: string, reason: string) => Stored<boolean>
+  /** Skips the failed or pending command with this key in a queue, or in all queues. False where there is none. */
+  readonly skip: (key: string, reason: string, queue?: string) => Stored<boolean>
   /** Removes commands that ended with one of these statuses before a time, at most so many. Returns how many. */
   readonly purge: (statuses: ReadonlyArray<CommandStatus>, finishedBefore: number, limit: number) => Stored<number>
 

@@ -1,0 +1,79 @@
+/** Idempotency keys are unique within their queue. */
+import { assert } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as DeadLetters from "../../src/command/DeadLetters.ts"
+import { Commands } from "../../src/store/Commands.ts"
+import { command, countsOf, enqueue, eventually, freshName, stored, type Topic } from "./CommandKit.ts"
+import { jobs, startWorker } from "./Working.ts"
+
+export const keys: Topic = (it) => {
+  it.effect(
+    "153 two queues take the same key: both commands are stored and executed, and each key again is the first one of its queue",
+    () =>
+      Effect.gen(function* () {
+        const name = yield* freshName
+        const [mails, invoices] = [jobs(`${name}-mails`), jobs(`${name}-invoices`)]
+        const executed: Array<string> = []
+        const record = (job: string) => Effect.sync(() => executed.push(job))
+        const key = `${name}-order-7`
+        const mail = yield* mails.enqueue({ name: "mail" }, { key })
+        const invoice = yield* invoices.enqueue({ name: "invoice" }, { key })
+        assert.deepStrictEqual([mail.isNew, invoice.isNew], [true, true])
+        assert.notStrictEqual(mail.number, invoice.number)
+        yield* startWorker(mails, record)
+        yield* startWorker(invoices, record)
+        for (const queue of [mails, invoices]) yield* eventually(countsOf(queue.name), ({ completed }) => completed === 1)
+        assert.deepStrictEqual(executed.toSorted(), ["invoice", "mail"])
+        assert.deepStrictEqual(yield* mails.enqueue({ name: "again" }, { key }), { ...mail, isNew: false })
+        assert.deepStrictEqual(yield* invoices.enqueue({ name: "again" }, { key }), { ...invoice, isNew: false })
+      }),
+  )
+
+  it.effect("153 also in one batch, and for a worker that waits for them", () =>
+    Effect.gen(function* () {
+      const name = yield* freshName
+      const [one, two] = [jobs(`${name}-one`), jobs(`${name}-two`)]
+      const executed: Array<string> = []
+      for (const queue of [one, two]) yield* startWorker(queue, (job) => Effect.sync(() => executed.push(`${queue.name} ${job}`)))
+      const key = `${name}-key`
+      const outcomes = yield* enqueue(
+        command(one.name, "", { key, slot: "job", parameters: JSON.stringify({ name: "a" }) }),
+        command(two.name, "", { key, slot: "job", parameters: JSON.stringify({ name: "b" }) }),
+        command(one.name, "", { key, slot: "job", parameters: JSON.stringify({ name: "c" }) }),
+      )
+      assert.deepStrictEqual(
+        outcomes.map(({ _tag }) => _tag),
+        ["Enqueued", "Enqueued", "Existing"],
+      )
+      yield* one.enqueue({ name: "d" }, { key: `${key}-next` })
+      yield* two.enqueue({ name: "e" }, { key: `${key}-next` })
+      yield* eventually(
+        Effect.sync(() => executed.length),
+        (count) => count === 4,
+      )
+      assert.deepStrictEqual(executed.toSorted(), [`${one.name} a`, `${one.name} d`, `${two.name} b`, `${two.name} e`])
+    }),
+  )
+
+  it.effect("153 lookup, retry and skip of a key can name its queue", () =>
+    Effect.gen(function* () {
+      const commands = yield* Commands
+      const name = yield* freshName
+      const queues = [`${name}-1`, `${name}-2`]
+      const key = `${name}-key`
+      yield* enqueue(...queues.map((queue) => command(queue, "", { key })))
+      const [first, second] = yield* Effect.forEach(queues, (queue) => Effect.map(commands.get(key, queue), Option.getOrThrow))
+      assert.deepStrictEqual([first?.queue, second?.queue], queues)
+      assert.strictEqual((yield* stored(key)).number, first?.number)
+      assert.isTrue(Option.isNone(yield* commands.get(key, "another queue")))
+      assert.isTrue(yield* DeadLetters.skip(key, "not needed", { queue: `${name}-2` }))
+      const statuses = yield* Effect.forEach(queues, (queue) => Effect.map(commands.get(key, queue), Option.getOrThrow))
+      assert.deepStrictEqual(
+        statuses.map(({ status }) => status),
+        ["pending", "skipped"],
+      )
+      assert.isFalse(yield* DeadLetters.retry(key, { queue: `${name}-2` }))
+    }),
+  )
+}
