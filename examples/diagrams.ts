@@ -1,19 +1,21 @@
 /**
- * Draws every example, beside its source. A diagram that is checked in can be looked at without running anything, and
- * its changes are reviewed like those of any other file.
+ * Draws every example, beside its source, and for some of them the way of one instance. A diagram that is checked in can be
+ * looked at without running anything, and its changes are reviewed like those of any other file.
  *
  *     node examples/diagrams.ts            draws them anew
  *     node examples/diagrams.ts --check    tells which are out of date, and fails if any is
  */
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { Dot, Mermaid, Svg } from "@detent/machine/diagram"
+import type { Trace } from "@detent/machine"
+import { CommandReport, Dot, Mermaid, Svg } from "@detent/machine/diagram"
 import * as Effect from "effect/Effect"
 import { Batch } from "./batch/Batch.ts"
 import { Document } from "./document/Document.ts"
 import { Approval } from "./entity/Invoice.ts"
 import { Order } from "./order/Order.ts"
 import { Subscription } from "./readme/Subscription.ts"
+import { document, order, orderCommands } from "./traces.ts"
 import { TrafficLight } from "./traffic-light/TrafficLight.ts"
 
 const examples = {
@@ -31,18 +33,45 @@ interface Diagram {
   readonly content: string
 }
 
+const structure = (name: string, machine: (typeof examples)[keyof typeof examples]) =>
+  Effect.map(
+    Svg.render(machine),
+    (svg): ReadonlyArray<Diagram> => [
+      { path: `${name}.svg`, content: svg },
+      { path: `${name}.mmd`, content: Mermaid.stateDiagram(machine) },
+      { path: `${name}.dot`, content: Dot.structure(machine) },
+    ],
+  )
+
+/** The way of one instance: in the structure, as a sequence, and along the time. */
+const way = (
+  name: string,
+  machine: typeof Order | typeof Document,
+  trace: Trace,
+  commands: ReadonlyArray<CommandReport.CommandRecord> = [],
+) =>
+  Effect.map(
+    Svg.render(machine, { trace }),
+    (svg): ReadonlyArray<Diagram> => [
+      { path: `${name}.trace.svg`, content: svg },
+      { path: `${name}.trace.mmd`, content: Mermaid.stateDiagram(machine, { trace }) },
+      { path: `${name}.trace.flowchart.mmd`, content: Mermaid.flowchart(machine, { trace }) },
+      { path: `${name}.trace.dot`, content: Dot.structure(machine, { trace }) },
+      { path: `${name}.sequence.mmd`, content: Mermaid.sequence(trace, { fields: true, commands }) },
+      { path: `${name}.timeline.dot`, content: Dot.timeline(trace) },
+    ],
+  )
+
 /** All diagrams, as they should be. */
 export const draw: Effect.Effect<ReadonlyArray<Diagram>, Svg.DiagramError> = Effect.map(
-  Effect.forEach(Object.entries(examples), ([name, machine]) =>
-    Effect.map(
-      Svg.render(machine),
-      (svg): ReadonlyArray<Diagram> => [
-        { path: `${name}.svg`, content: svg },
-        { path: `${name}.mmd`, content: Mermaid.stateDiagram(machine) },
-        { path: `${name}.dot`, content: Dot.structure(machine) },
-      ],
-    ),
-  ),
+  Effect.all([
+    ...Object.entries(examples).map(([name, machine]) => structure(name, machine)),
+    way("order/Order", Order, order, orderCommands),
+    way("document/Document", Document, document),
+    Effect.succeed([
+      { path: "order/Order.commands.md", content: CommandReport.report({ title: "Commands of three orders", commands: orderCommands }) },
+    ]),
+  ]),
   (diagrams) => diagrams.flat(),
 )
 

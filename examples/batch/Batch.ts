@@ -71,69 +71,119 @@ export const Batch = Machine.make({ name: "batch", state: S, event: E, guards, e
   )
 
   // A transition to the same state changes its data and nothing else: the extraction goes on.
-  .on(S.Extracting, E.DocumentCompleted, S.Extracting, ({ state, event, effects, at }) => {
-    const { documentId, entityCount, relationCount } = event
-    effects.emitBatchEvent({ event: facts.DocumentCompleted.make({ batchId: state.batchId, at, documentId, entityCount, relationCount }) })
-    return S.Extracting.derive(state, {
-      completedCount: state.completedCount + 1,
-      entityCount: state.entityCount + entityCount,
-      relationCount: state.relationCount + relationCount,
-      progress: progressAfterOneMore(state),
-    })
-  })
-  .on(S.Extracting, E.DocumentFailed, S.Extracting, ({ state, event, effects, at }) => {
-    const { documentId, error } = event
-    effects.emitBatchEvent({ event: facts.DocumentFailed.make({ batchId: state.batchId, at, documentId, error }) })
-    return S.Extracting.derive(state, { failedCount: state.failedCount + 1, progress: progressAfterOneMore(state) })
-  })
-  .on(S.Extracting, E.ExtractionComplete, [S.Resolving, S.Completed, S.Failed], ({ state, event, guards }) => {
-    const { successCount: completedCount, failureCount: failedCount } = event
-    if (completedCount === 0) return S.Failed.derive(state, { failedCount, error: "all documents failed" })
-    const found = { entityCount: event.totalEntityCount, relationCount: event.totalRelationCount }
-    if (!guards.isResolutionEnabled()) return S.Completed.derive(state, found)
-    return S.Resolving.derive(state, { ...found, completedCount, failedCount, progress: 0 })
-  })
-  .on(S.Resolving, E.ResolutionComplete, S.Completed, ({ state, event, effects, at }) => {
-    effects.emitBatchEvent({ event: facts.ResolutionCompleted.make({ batchId: state.batchId, at, mergeCount: event.mergeCount }) })
-    return S.Completed.derive(state)
-  })
+  .on(
+    S.Extracting,
+    E.DocumentCompleted,
+    S.Extracting,
+    ({ state, event, effects, at }) => {
+      const { documentId, entityCount, relationCount } = event
+      effects.emitBatchEvent({
+        event: facts.DocumentCompleted.make({ batchId: state.batchId, at, documentId, entityCount, relationCount }),
+      })
+      return S.Extracting.derive(state, {
+        completedCount: state.completedCount + 1,
+        entityCount: state.entityCount + entityCount,
+        relationCount: state.relationCount + relationCount,
+        progress: progressAfterOneMore(state),
+      })
+    },
+    { requests: ["emitBatchEvent"] },
+  )
+  .on(
+    S.Extracting,
+    E.DocumentFailed,
+    S.Extracting,
+    ({ state, event, effects, at }) => {
+      const { documentId, error } = event
+      effects.emitBatchEvent({ event: facts.DocumentFailed.make({ batchId: state.batchId, at, documentId, error }) })
+      return S.Extracting.derive(state, { failedCount: state.failedCount + 1, progress: progressAfterOneMore(state) })
+    },
+    { requests: ["emitBatchEvent"] },
+  )
+  .on(
+    S.Extracting,
+    E.ExtractionComplete,
+    [S.Resolving, S.Completed, S.Failed],
+    ({ state, event, guards }) => {
+      const { successCount: completedCount, failureCount: failedCount } = event
+      if (completedCount === 0) return S.Failed.derive(state, { failedCount, error: "all documents failed" })
+      const found = { entityCount: event.totalEntityCount, relationCount: event.totalRelationCount }
+      if (!guards.isResolutionEnabled()) return S.Completed.derive(state, found)
+      return S.Resolving.derive(state, { ...found, completedCount, failedCount, progress: 0 })
+    },
+    { guards: ["isResolutionEnabled"] },
+  )
+  .on(
+    S.Resolving,
+    E.ResolutionComplete,
+    S.Completed,
+    ({ state, event, effects, at }) => {
+      effects.emitBatchEvent({ event: facts.ResolutionCompleted.make({ batchId: state.batchId, at, mergeCount: event.mergeCount }) })
+      return S.Completed.derive(state)
+    },
+    { requests: ["emitBatchEvent"] },
+  )
 
   .on([S.Extracting, S.Resolving], E.Cancel, S.Cancelled)
   .on(S.Pending, E.Cancel, S.Cancelled, ({ state }) => S.Cancelled.derive(state, { completedCount: 0, totalDocuments: 0 }))
   .on([S.Extracting, S.Resolving], E.Fail, S.Failed)
   .on(S.Pending, E.Fail, S.Failed, ({ state, event }) => S.Failed.derive(state, { failedCount: 0, error: event.error }))
 
-  .on(S.Failed, E.Retry, S.Pending, ({ state, guards }) =>
-    guards.canRetry({ maxRetries: state.config.maxRetries })
-      ? S.Pending.derive(state, { retryCount: state.retryCount + 1 })
-      : refuse(`retried ${state.retryCount} times, as often as allowed`),
+  .on(
+    S.Failed,
+    E.Retry,
+    S.Pending,
+    ({ state, guards }) =>
+      guards.canRetry({ maxRetries: state.config.maxRetries })
+        ? S.Pending.derive(state, { retryCount: state.retryCount + 1 })
+        : refuse(`retried ${state.retryCount} times, as often as allowed`),
+    { guards: ["canRetry"] },
   )
 
   // Called in `spawn`, an effect runs there and then, as long as the state lasts.
-  .spawn(S.Extracting, ({ state, effects }) => effects.processDocuments({ documentIds: state.documentIds, config: state.config }))
-  .spawn(S.Resolving, ({ state, effects }) => effects.runResolution({ batchId: state.batchId }))
+  .spawn(S.Extracting, ({ state, effects }) => effects.processDocuments({ documentIds: state.documentIds, config: state.config }), {
+    runs: ["processDocuments"],
+  })
+  .spawn(S.Resolving, ({ state, effects }) => effects.runResolution({ batchId: state.batchId }), { runs: ["runResolution"] })
 
   // Called in `enter`, it is requested, to be carried out after the transition.
-  .enter([S.Pending, S.Extracting, S.Resolving, S.Completed, S.Failed, S.Cancelled], ({ state, effects }) =>
-    effects.persistState({ batchId: state.batchId, status: state._tag }),
+  .enter(
+    [S.Pending, S.Extracting, S.Resolving, S.Completed, S.Failed, S.Cancelled],
+    ({ state, effects }) => effects.persistState({ batchId: state.batchId, status: state._tag }),
+    { requests: ["persistState"] },
   )
-  .enter(S.Extracting, ({ state: { batchId, totalDocuments }, effects, at }) =>
-    effects.emitBatchEvent({ event: facts.BatchCreated.make({ batchId, at, totalDocuments }) }),
+  .enter(
+    S.Extracting,
+    ({ state: { batchId, totalDocuments }, effects, at }) =>
+      effects.emitBatchEvent({ event: facts.BatchCreated.make({ batchId, at, totalDocuments }) }),
+    { requests: ["emitBatchEvent"] },
   )
-  .enter(S.Resolving, ({ state: { batchId }, effects, at }) =>
-    effects.emitBatchEvent({ event: facts.ResolutionStarted.make({ batchId, at }) }),
+  .enter(
+    S.Resolving,
+    ({ state: { batchId }, effects, at }) => effects.emitBatchEvent({ event: facts.ResolutionStarted.make({ batchId, at }) }),
+    { requests: ["emitBatchEvent"] },
   )
-  .enter(S.Completed, ({ state: { batchId, totalDocuments, entityCount, relationCount }, effects, at }) =>
-    effects.emitBatchEvent({ event: facts.BatchCompleted.make({ batchId, at, totalDocuments, entityCount, relationCount }) }),
+  .enter(
+    S.Completed,
+    ({ state: { batchId, totalDocuments, entityCount, relationCount }, effects, at }) =>
+      effects.emitBatchEvent({ event: facts.BatchCompleted.make({ batchId, at, totalDocuments, entityCount, relationCount }) }),
+    { requests: ["emitBatchEvent"] },
   )
-  .enter(S.Failed, ({ state: { batchId, error, failedCount }, effects, at }) =>
-    effects.emitBatchEvent({ event: facts.BatchFailed.make({ batchId, at, error, failedDocuments: failedCount }) }),
+  .enter(
+    S.Failed,
+    ({ state: { batchId, error, failedCount }, effects, at }) =>
+      effects.emitBatchEvent({ event: facts.BatchFailed.make({ batchId, at, error, failedDocuments: failedCount }) }),
+    { requests: ["emitBatchEvent"] },
   )
   // `other` is the state that was left: Cancelled itself does not say how many documents had failed by then.
-  .enter(S.Cancelled, ({ state: { batchId }, other, effects, at }) => {
-    const failedDocuments = other !== undefined && "failedCount" in other ? other.failedCount : 0
-    effects.emitBatchEvent({ event: facts.BatchFailed.make({ batchId, at, error: "cancelled", failedDocuments }) })
-  })
+  .enter(
+    S.Cancelled,
+    ({ state: { batchId }, other, effects, at }) => {
+      const failedDocuments = other !== undefined && "failedCount" in other ? other.failedCount : 0
+      effects.emitBatchEvent({ event: facts.BatchFailed.make({ batchId, at, error: "cancelled", failedDocuments }) })
+    },
+    { requests: ["emitBatchEvent"] },
+  )
   .final(S.Completed, S.Cancelled)
   .total()
 

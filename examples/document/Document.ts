@@ -50,6 +50,7 @@ export const Document = Machine.make({
   state: S,
   event: E,
   initial: (input: { readonly title: string; readonly author: string }) => S.Draft({ ...input, revision: 1, remarks: [] }),
+  initialState: S.Draft,
 })
   .on(S.Draft, E.Edit, S.Draft, ({ state, event }) => S.Draft.derive(state, { title: event.title, revision: state.revision + 1 }))
   .on(S.Draft, E.Submit, S.PeerReview)

@@ -32,7 +32,7 @@ export const Approval = Machine.make({ name: "approval", state: S, event: E, eff
       effects.remind({ employee: state.employee, whom: "manager" })
       return S.WithManager.derive(state, { reminders: state.reminders + 1 })
     },
-    { name: "reminder", idle: true },
+    { name: "reminder", idle: true, requests: ["remind"] },
   )
   .timeout(S.WithManager, "7 days", S.WithDirector, { name: "escalation" })
   .timeout(
@@ -43,6 +43,6 @@ export const Approval = Machine.make({ name: "approval", state: S, event: E, eff
       effects.remind({ employee: state.employee, whom: "director" })
       return stay
     },
-    { name: "reminder", idle: true },
+    { name: "reminder", idle: true, requests: ["remind"] },
   )
   .final(S.Approved, S.Rejected)

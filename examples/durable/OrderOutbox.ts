@@ -48,24 +48,55 @@ export class Shop extends Context.Service<
   }
 >()("examples/Shop") {}
 
-export const Order = Machine.make({ name: "order", state: S, event: E, effects, initial: (given: typeof S.Open.Type) => given })
-  .on(S.Open, E.Pay, S.Charging, ({ state, effects }) => {
-    effects.chargeCard({ card: state.card, total: state.total })
-    return S.Charging.derive(state)
-  })
-  .on(S.Charging, E.Charged, S.Paid, ({ state, event, effects }) => {
-    effects.sendMail({ to: state.customer, text: `paid, ${event.receipt}` })
-    return S.Paid.derive(state, { receipt: event.receipt })
-  })
-  .on(S.Charging, E.Refused, S.Declined, ({ state, event, effects }) => {
-    effects.sendMail({ to: state.customer, text: `not paid: ${event.reason}` })
-    return S.Declined({ reason: event.reason })
-  })
-  .on(S.Paid, E.Ship, S.Shipped, ({ state, effects }) => {
-    effects.notifyWarehouse({ orderId: state.receipt })
-    effects.sendMail({ to: state.customer, text: "on its way" })
-    return S.Shipped({ receipt: state.receipt })
-  })
+export const Order = Machine.make({
+  name: "order",
+  state: S,
+  event: E,
+  effects,
+  initial: (given: typeof S.Open.Type) => given,
+  initialState: S.Open,
+})
+  .on(
+    S.Open,
+    E.Pay,
+    S.Charging,
+    ({ state, effects }) => {
+      effects.chargeCard({ card: state.card, total: state.total })
+      return S.Charging.derive(state)
+    },
+    { requests: ["chargeCard"] },
+  )
+  .on(
+    S.Charging,
+    E.Charged,
+    S.Paid,
+    ({ state, event, effects }) => {
+      effects.sendMail({ to: state.customer, text: `paid, ${event.receipt}` })
+      return S.Paid.derive(state, { receipt: event.receipt })
+    },
+    { requests: ["sendMail"] },
+  )
+  .on(
+    S.Charging,
+    E.Refused,
+    S.Declined,
+    ({ state, event, effects }) => {
+      effects.sendMail({ to: state.customer, text: `not paid: ${event.reason}` })
+      return S.Declined({ reason: event.reason })
+    },
+    { requests: ["sendMail"] },
+  )
+  .on(
+    S.Paid,
+    E.Ship,
+    S.Shipped,
+    ({ state, effects }) => {
+      effects.notifyWarehouse({ orderId: state.receipt })
+      effects.sendMail({ to: state.customer, text: "on its way" })
+      return S.Shipped({ receipt: state.receipt })
+    },
+    { requests: ["notifyWarehouse", "sendMail"] },
+  )
   .final(S.Shipped, S.Declined)
   .commands({
     chargeCard: {

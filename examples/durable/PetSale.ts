@@ -18,10 +18,16 @@ const E = Event({ Buy: { to: Schema.String } })
 const effects = Slot.Effects({ tell: { pet: Schema.String, to: Schema.String } })
 
 export const Sale = Machine.make({ name: "sale", state: S, event: E, effects, initial: S.Offered })
-  .on(S.Offered, E.Buy, S.Sold, ({ state, event, effects }) => {
-    effects.tell({ pet: state.pet, to: event.to })
-    return S.Sold.derive(state, { to: event.to })
-  })
+  .on(
+    S.Offered,
+    E.Buy,
+    S.Sold,
+    ({ state, event, effects }) => {
+      effects.tell({ pet: state.pet, to: event.to })
+      return S.Sold.derive(state, { to: event.to })
+    },
+    { requests: ["tell"] },
+  )
   .final(S.Sold)
   .build({
     tell: (sold) =>

@@ -46,18 +46,26 @@ export const Order = Machine.make({ name: "order", state: S, event: E, effects, 
   .on(S.Shipped, E.Deliver, S.Delivered)
   .on([S.Pending, S.AwaitingPayment], E.Cancel, S.Cancelled)
   .timeout(S.AwaitingPayment, "30 minutes", S.Cancelled, ({ state }) => S.Cancelled.derive(state, { reason: "not paid in time" }))
-  // An effect called here is requested: it becomes a command, carried out once the order is Paid for sure.
-  .enter(S.Paid, ({ state, effects }) => {
-    effects.chargeCard({ orderId: state.orderId, amount: state.total, transactionId: state.transactionId })
-    effects.notifyWarehouse({ orderId: state.orderId })
-  })
-  .enter(S.Shipped, ({ state, effects }) =>
-    effects.sendEmail({ to: state.email, subject: `Order ${state.orderId} is on its way: ${state.trackingNumber}` }),
+  // An effect called here is requested: it becomes a command, carried out once the order is Paid for sure. `requests` is for
+  // diagrams: no function is called, and none is read, to draw a machine.
+  .enter(
+    S.Paid,
+    ({ state, effects }) => {
+      effects.chargeCard({ orderId: state.orderId, amount: state.total, transactionId: state.transactionId })
+      effects.notifyWarehouse({ orderId: state.orderId })
+    },
+    { requests: ["chargeCard", "notifyWarehouse"] },
+  )
+  .enter(
+    S.Shipped,
+    ({ state, effects }) =>
+      effects.sendEmail({ to: state.email, subject: `Order ${state.orderId} is on its way: ${state.trackingNumber}` }),
+    { name: "tell the customer", requests: ["sendEmail"] },
   )
   // A hook may also return an Effect. It runs after the transition, and before the next event is looked at.
   .enter(S.AwaitingPayment, ({ state }) => Effect.logDebug(`waiting for the payment of order ${state.orderId}`))
   .exit(S.AwaitingPayment, ({ state }) => Effect.logDebug(`no longer waiting for the payment of order ${state.orderId}`))
-  .enter(S.Cancelled, ({ state }) => Effect.logDebug(`order ${state.orderId} cancelled: ${state.reason}`))
+  .enter(S.Cancelled, ({ state }) => Effect.logDebug(`order ${state.orderId} cancelled: ${state.reason}`), { name: "log the reason" })
   .final(S.Delivered, S.Cancelled)
   .total()
 

@@ -10,7 +10,7 @@ it.concurrent.for([
   ["traffic-light/TrafficLight.ts", "🟡 Yellow"],
   ["document/Document.ts", "_tag: 'Archived'"],
   ["batch/run.ts", "_tag: 'Completed'"],
-  ["readme/run.ts", "Good bye: too many machines"],
+  ["readme/run.ts", "too many machines"],
   ["durable/LookingBack.ts", "0 would not open; 1420 words by Ada"],
 ] as const)("%s runs by itself", async ([file, expected]) => {
   const { stdout, stderr } = await run(process.execPath, [join(import.meta.dirname, "..", file)])

@@ -302,3 +302,27 @@ Machine.decide(effectsOnly, start, E.Request())
 spawn(effectsOnly)
 // @ts-expect-error the service is not provided
 Effect.runPromise(Effect.scoped(spawn(full)))
+
+// Slots and names for diagrams
+slotted
+  .on(S.Paid, E.Request, stay, () => stay, { guards: ["open", "inStock"], requests: ["charge"] })
+  .enter(S.Paid, () => undefined, { name: "charge the card", requests: ["charge"] })
+  .exit(S.Paid, () => undefined, { name: "leave" })
+  .spawn(S.Paid, () => Effect.never, { name: "pick the items", runs: ["pick"] })
+  .task(S.Paid, () => Effect.void, { onSuccess: () => E.Request(), onFailure: () => E.Request() }, { runs: ["pick"] })
+  .timeout(S.Paid, 5, S.Pending, { requests: ["charge"] })
+  .always(S.Paid, () => true, S.Pending, { guards: ["open"], guardName: "open" })
+// @ts-expect-error there is no such slot
+slotted.enter(S.Paid, () => undefined, { requests: ["chrage"] })
+// @ts-expect-error a guard is not requested
+slotted.on(S.Paid, E.Request, stay, () => stay, { requests: ["open"] })
+// @ts-expect-error an effect is no guard
+slotted.always(S.Paid, () => true, S.Pending, { guards: ["charge"] })
+// @ts-expect-error work runs slots, and requests none
+slotted.spawn(S.Paid, () => Effect.never, { requests: ["pick"] })
+// @ts-expect-error a machine without slots has none to declare
+base.enter(S.Paid, () => undefined, { requests: ["charge"] })
+Machine.make({ name: "order", state: S, event: E, initial: (id: string) => S.Pending({ orderId: id, total: 0 }), initialState: S.Pending })
+Machine.make({ name: "order", state: S, event: E, initial: () => start, initialState: [S.Pending, S.Paid] })
+// @ts-expect-error an event is no state to begin in
+Machine.make({ name: "order", state: S, event: E, initial: () => start, initialState: E.Request })

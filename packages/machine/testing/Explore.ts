@@ -8,6 +8,7 @@
  *
  * Only decisions are made; no effect, hook that returns an Effect, `spawn` or `task` runs.
  */
+import { type Blueprint, complete } from "../src/define/Blueprint.ts"
 import type { Tagged } from "../src/define/Declarations.ts"
 import { initialState } from "../src/define/Machine.ts"
 import { describe } from "../src/MachineError.ts"
@@ -31,8 +32,26 @@ export interface ExploreOptions<M> {
   readonly guards?: GuardStubs<M>
 }
 
-/** Explores a machine. The report is the same for the same machine and options. */
-export const explore = <M extends AnyMachine>(machine: M, options: ExploreOptions<M> = {}): ExploreReport => {
+/**
+ * The blueprint of a machine, completed by what an exploration sees: slots that decisions, guards and hooks use without
+ * declaring them, and the first states, where none is declared. Slots that `spawn` and `task` run are not seen.
+ *
+ * ```ts
+ * console.log(Mermaid.stateDiagram(observe(Order)))
+ * ```
+ */
+export const observe = <M extends AnyMachine>(machine: M, options: ExploreOptions<M> = {}): Blueprint => {
+  const { observed, starts } = run(machine, options)
+  return complete(machine.blueprint, {
+    initial: starts.states.map(({ _tag }) => _tag),
+    transitions: observed.edges.map(({ from, event, position, used }) => ({ from, event, position, ...namesOf(used) })),
+    hooks: observed.hooks.map(({ phase, state, used }) => ({ phase, state, ...namesOf(used) })),
+  })
+}
+
+const namesOf = ({ guards, requests }: ObservedEdge["used"]) => ({ guards: [...guards], requests: [...requests] })
+
+const run = <M extends AnyMachine>(machine: M, options: ExploreOptions<M>) => {
   const { seed = 1, samples: count = 100, rounds = 20 } = options
   const observed = new Observed(machine, options.guards)
   const samples = new Samples(observed.compiled, seed, count)
@@ -40,6 +59,12 @@ export const explore = <M extends AnyMachine>(machine: M, options: ExploreOption
   const exploration = new Exploration(observed, samples)
   exploration.walk(starts.states, rounds, 4)
   exploration.tryAll(count)
+  return { seed, observed, samples, starts, exploration }
+}
+
+/** Explores a machine. The report is the same for the same machine and options. */
+export const explore = <M extends AnyMachine>(machine: M, options: ExploreOptions<M> = {}): ExploreReport => {
+  const { seed, observed, samples, starts, exploration } = run(machine, options)
   return {
     machine: machine.name,
     version: machine.version,

@@ -1,7 +1,7 @@
 /** Helpers to test machines: simulate, assert, run under a test clock, generate, explore. */
 export { arbitrary, type Generators } from "./Arbitrary.ts"
 export { assertNeverReaches, assertPath, assertReaches } from "./Assertions.ts"
-export { type ExploreOptions, explore } from "./Explore.ts"
+export { type ExploreOptions, explore, observe } from "./Explore.ts"
 export {
   type ConstantGuard,
   type EndlessAlways,

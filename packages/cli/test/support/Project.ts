@@ -52,7 +52,7 @@ const effects = Slot.Effects({ sendBill: { level: ${level} } })
 const Lamp = Machine.make({ name: "lamp", state: S, event: E, effects, initial: S.Off })
   .on(S.Off, E.Switch, S.On)
   .on(S.On, E.Rest, S.Off)
-  .enter(S.On, ({ state, effects }) => effects.sendBill({ level: state.level }))
+  .enter(S.On, ({ state, effects }) => effects.sendBill({ level: state.level }), { requests: ["sendBill"] })
   .commands({ sendBill: { retry: RetryPolicy.none } })
   .build({ sendBill: () => Effect.fail(new Error("the post office is closed")) })
 

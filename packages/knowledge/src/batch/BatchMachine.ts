@@ -122,39 +122,56 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
   )
 
   // A batch that was started goes on by itself. That it was is told before anything is told of its documents.
-  .spawn(S.Pending, ({ state: { batchId, attempt, createdAt, documentsTotal }, effects, self }) =>
-    Effect.andThen(
-      attempt > 0
-        ? Effect.void
-        : effects.emitBatchEvent({ event: facts.BatchCreated.make({ batchId, at: createdAt, totalDocuments: documentsTotal }) }),
-      self.send(E.StartExtraction()),
-    ),
+  .spawn(
+    S.Pending,
+    ({ state: { batchId, attempt, createdAt, documentsTotal }, effects, self }) =>
+      Effect.andThen(
+        attempt > 0
+          ? Effect.void
+          : effects.emitBatchEvent({ event: facts.BatchCreated.make({ batchId, at: createdAt, totalDocuments: documentsTotal }) }),
+        self.send(E.StartExtraction()),
+      ),
+    { runs: ["emitBatchEvent"] },
   )
-  .spawn(S.Extracting, ({ state, effects }) => effects.processDocuments({ state }))
-  .spawn(S.Resolving, ({ state, effects }) => effects.runResolution({ state }))
-  .spawn(S.Validating, ({ state, effects }) => effects.runValidation({ state }))
-  .spawn(S.Ingesting, ({ state, effects }) => effects.runIngestion({ state }))
-  .spawn(S.Cancelled, ({ state, effects }) => effects.endWork({ state }))
+  .spawn(S.Extracting, ({ state, effects }) => effects.processDocuments({ state }), { runs: ["processDocuments"] })
+  .spawn(S.Resolving, ({ state, effects }) => effects.runResolution({ state }), { runs: ["runResolution"] })
+  .spawn(S.Validating, ({ state, effects }) => effects.runValidation({ state }), { runs: ["runValidation"] })
+  .spawn(S.Ingesting, ({ state, effects }) => effects.runIngestion({ state }), { runs: ["runIngestion"] })
+  .spawn(S.Cancelled, ({ state, effects }) => effects.endWork({ state }), { runs: ["endWork"] })
 
   // Called in `enter`, an effect is requested: it is carried out after the transition is stored, by whichever process has time.
-  .enter(S.Resolving, ({ state: { batchId }, effects, at }) =>
-    effects.emitBatchEvent({ event: facts.ResolutionStarted.make({ batchId, at }) }),
+  .enter(
+    S.Resolving,
+    ({ state: { batchId }, effects, at }) => effects.emitBatchEvent({ event: facts.ResolutionStarted.make({ batchId, at }) }),
+    { requests: ["emitBatchEvent"] },
   )
-  .enter(S.Validating, ({ state: { batchId, entitiesTotal, clustersFormed }, effects, at }) =>
-    effects.emitBatchEvent({
-      event: facts.ResolutionCompleted.make({ batchId, at, mergeCount: Math.max(0, entitiesTotal - clustersFormed) }),
-    }),
+  .enter(
+    S.Validating,
+    ({ state: { batchId, entitiesTotal, clustersFormed }, effects, at }) =>
+      effects.emitBatchEvent({
+        event: facts.ResolutionCompleted.make({ batchId, at, mergeCount: Math.max(0, entitiesTotal - clustersFormed) }),
+      }),
+    { requests: ["emitBatchEvent"] },
   )
-  .enter([S.Completed, S.PartiallyCompleted], ({ state: { batchId, documentsTotal, entityCount, relationCount }, effects, at }) =>
-    effects.emitBatchEvent({
-      event: facts.BatchCompleted.make({ batchId, at, totalDocuments: documentsTotal, entityCount, relationCount }),
-    }),
+  .enter(
+    [S.Completed, S.PartiallyCompleted],
+    ({ state: { batchId, documentsTotal, entityCount, relationCount }, effects, at }) =>
+      effects.emitBatchEvent({
+        event: facts.BatchCompleted.make({ batchId, at, totalDocuments: documentsTotal, entityCount, relationCount }),
+      }),
+    { requests: ["emitBatchEvent"] },
   )
-  .enter(S.Failed, ({ state: { batchId, documentsFailed, error }, effects, at }) =>
-    effects.emitBatchEvent({ event: facts.BatchFailed.make({ batchId, at, error: error.message, failedDocuments: documentsFailed }) }),
+  .enter(
+    S.Failed,
+    ({ state: { batchId, documentsFailed, error }, effects, at }) =>
+      effects.emitBatchEvent({ event: facts.BatchFailed.make({ batchId, at, error: error.message, failedDocuments: documentsFailed }) }),
+    { requests: ["emitBatchEvent"] },
   )
-  .enter(S.Cancelled, ({ state: { batchId, documentsFailed }, effects, at }) =>
-    effects.emitBatchEvent({ event: facts.BatchFailed.make({ batchId, at, error: "cancelled", failedDocuments: documentsFailed }) }),
+  .enter(
+    S.Cancelled,
+    ({ state: { batchId, documentsFailed }, effects, at }) =>
+      effects.emitBatchEvent({ event: facts.BatchFailed.make({ batchId, at, error: "cancelled", failedDocuments: documentsFailed }) }),
+    { requests: ["emitBatchEvent"] },
   )
   .commands({ emitBatchEvent: { ordered: true } })
   .final(S.Completed)

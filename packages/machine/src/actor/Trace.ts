@@ -1,6 +1,6 @@
 /**
- * A trace is what one instance went through: made from a simulation, an actor or a journal, and drawn by the
- * diagrams. It holds tags and shown fields only; sensitive fields are hidden before they get here.
+ * A trace is the way of one instance: made from a simulation, an actor or a journal, and drawn by the diagrams. It holds
+ * tags and shown fields only; sensitive fields are hidden when it is made.
  */
 import type { Taken } from "../decide/Decision.ts"
 import { eventLabel } from "../decide/Timeout.ts"
@@ -42,7 +42,7 @@ interface Tagged {
   readonly _tag: string
 }
 
-/** The trace of an instance to which nothing has happened yet. */
+/** The trace of an instance without events. */
 export const beginTrace = (machine: { readonly name: string }, id: string, first: Tagged, at: number): Trace => ({
   machine: machine.name,
   id,
@@ -55,9 +55,48 @@ export const beginTrace = (machine: { readonly name: string }, id: string, first
 
 type AnyMachine = Definition<unknown, unknown, never, unknown, string>
 
-/** One decision as a step of a trace. The machine tells which of the event's fields are hidden. */
+/** One decision as a step of a trace. Sensitive fields of the event are hidden. */
 export const traceStep = (machine: AnyMachine, sequence: number, decision: Taken<Tagged, Tagged>, at: number): TraceStep => {
-  const { from, state, event, requests, through } = decision
+  const { from, state, event, requests, through, _tag: outcome } = decision
+  return stepOf(machine, { sequence, at, event, from, state, outcome, through, requests: requests.map((request) => request.slot) })
+}
+
+/** One journaled event with the states around it. A `HistoryEntry` of a durable instance fits. */
+export interface JournaledStep {
+  readonly sequence: number
+  /** Milliseconds since 1970. */
+  readonly at: number
+  readonly event: Tagged
+  readonly from: Tagged
+  readonly state: Tagged
+  /** Default: `Stay` where both states have the same tag, `Goto` otherwise. */
+  readonly outcome?: TraceStep["outcome"] | undefined
+  /** States that automatic transitions passed through. */
+  readonly through?: ReadonlyArray<Tagged> | undefined
+  /** Effect slots that were requested. */
+  readonly requests?: ReadonlyArray<string> | undefined
+}
+
+/** The instance that a history belongs to. A snapshot of a durable instance fits, with its id. */
+export interface JournaledInstance {
+  readonly id: string
+  /** Its state: drawn as the first one where the history is empty. */
+  readonly state: Tagged
+  readonly startedAt: number
+  readonly status?: string | undefined
+  /** Why it was stopped. */
+  readonly reason?: string | undefined
+}
+
+/** The trace of an instance, from its journal. Where the first events were pruned, it starts with the first one kept. */
+export const traceOfHistory = (machine: AnyMachine, instance: JournaledInstance, history: ReadonlyArray<JournaledStep>): Trace => ({
+  ...beginTrace(machine, instance.id, history[0]?.from ?? instance.state, instance.startedAt),
+  steps: history.map((step) => stepOf(machine, step)),
+  current: (history.at(-1)?.state ?? instance.state)._tag,
+  stopped: instance.status === "stopped" ? instance.reason : undefined,
+})
+
+const stepOf = (machine: AnyMachine, { sequence, at, event, from, state, ...step }: JournaledStep): TraceStep => {
   // Events that are not declared are timeouts: all they have is the name, which is the label already.
   const variant = compiledOf(machine).declarations.event.$variants.get(event._tag)
   return {
@@ -67,9 +106,9 @@ export const traceStep = (machine: AnyMachine, sequence: number, decision: Taken
     fields: variant === undefined ? {} : redact(variant.fields, event),
     from: from._tag,
     to: state._tag,
-    outcome: decision._tag,
-    through: through.map((passed) => passed._tag),
-    requests: requests.map((request) => request.slot),
+    outcome: step.outcome ?? (from._tag === state._tag ? "Stay" : "Goto"),
+    through: (step.through ?? []).map((passed) => passed._tag),
+    requests: step.requests ?? [],
   }
 }
 
@@ -82,8 +121,8 @@ export const appendTrace = (machine: AnyMachine, trace: Trace, decision: Taken<T
 })
 
 /**
- * The trace of one actor, from what an actor system told while it was inspected. Where an id was used more than
- * once it is the latest actor's. Undefined when the actor's start was not inspected.
+ * The trace of one actor, from the inspections of an actor system. Where an id was used more than once, it is the trace of the
+ * latest actor. Undefined where the start of the actor was not inspected.
  */
 export const traceOfInspections = (machine: AnyMachine, id: string, inspections: Iterable<Inspection>): Trace | undefined => {
   let trace: Trace | undefined

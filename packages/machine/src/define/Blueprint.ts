@@ -15,13 +15,23 @@ export interface StateBlueprint {
   readonly group: string | undefined
   readonly initial: boolean
   readonly final: boolean
-  /** Effect slots its `enter` and `exit` mention: requested as commands when the state is entered or left. */
+  /** Effect slots that its `enter` and `exit` declare: requested as commands when the state is entered or left. */
   readonly requestsOnEnter: ReadonlyArray<string>
   readonly requestsOnExit: ReadonlyArray<string>
-  /** Effect slots its `spawn` and `task` mention: run while the state lasts. */
+  /** Effect slots that its `spawn` and `task` declare: run while the state lasts. */
   readonly runs: ReadonlyArray<string>
   /** Whether any work runs while the state lasts. */
   readonly working: boolean
+  /** Hooks and work that have a name. */
+  readonly actions?: ReadonlyArray<ActionBlueprint>
+}
+
+/** A hook or work of a state, with the name it was given. */
+export interface ActionBlueprint {
+  readonly phase: "enter" | "work" | "exit"
+  readonly name: string
+  /** Effect slots that it requests or, as work, runs. */
+  readonly slots: ReadonlyArray<string>
 }
 
 export interface EventBlueprint {
@@ -48,12 +58,12 @@ interface TransitionCommon {
   /** The state's tag; `*` for a fallback, which holds in every state that says nothing of the event itself. */
   readonly from: string
   readonly targets: ReadonlyArray<TargetBlueprint>
-  /** Guard slots its decision mentions, and the name given to its own guard. */
+  /** The name of its own guard, and the guard slots it declares. */
   readonly guards: ReadonlyArray<string>
-  /** Effect slots its decision mentions. */
+  /** Effect slots that its decision declares. */
   readonly requests: ReadonlyArray<string>
   readonly description: string | undefined
-  /** What a diagram writes at the edge instead of event, guards and requests; each part may get a line of its own. */
+  /** Text of the edge instead of event, guards and requests; each part may get a line of its own. */
   readonly label?: ReadonlyArray<string>
 }
 
@@ -77,4 +87,83 @@ export interface Blueprint {
   readonly transitions: ReadonlyArray<TransitionBlueprint>
   readonly guards: ReadonlyArray<string>
   readonly effects: ReadonlyArray<string>
+}
+
+/** What was seen of a machine at work, to complete what it declares. */
+export interface Observations {
+  /** States that instances began in. */
+  readonly initial: ReadonlyArray<string>
+  readonly transitions: ReadonlyArray<{
+    readonly from: string
+    /** The event's tag, `(name)` for a timeout, `(always)` for an automatic transition. */
+    readonly event: string
+    /** Which of the automatic transitions of its state. Default: the first. */
+    readonly position?: number
+    readonly guards: ReadonlyArray<string>
+    readonly requests: ReadonlyArray<string>
+  }>
+  readonly hooks: ReadonlyArray<{ readonly phase: "enter" | "exit"; readonly state: string; readonly requests: ReadonlyArray<string> }>
+}
+
+/** The blueprint with the slots and first states that were seen and are not declared. What is declared stays as it is. */
+export const complete = (blueprint: Blueprint, seen: Observations): Blueprint => {
+  const isInitialKnown = blueprint.states.some((state) => state.initial)
+  const requested = (phase: "enter" | "exit", tag: string) =>
+    seen.hooks.filter((hook) => hook.phase === phase && hook.state === tag).flatMap((hook) => hook.requests)
+  const used = usedByTransition(blueprint, seen.transitions)
+  return {
+    ...blueprint,
+    states: blueprint.states.map((state) => ({
+      ...state,
+      initial: isInitialKnown ? state.initial : seen.initial.includes(state.tag),
+      requestsOnEnter: united(state.requestsOnEnter, requested("enter", state.tag)),
+      requestsOnExit: united(state.requestsOnExit, requested("exit", state.tag)),
+    })),
+    transitions: blueprint.transitions.map((transition, index) => {
+      const own = used.get(index)
+      if (own === undefined) return transition
+      return { ...transition, guards: united(transition.guards, own.guards), requests: united(transition.requests, own.requests) }
+    }),
+  }
+}
+
+const united = (declared: ReadonlyArray<string>, seen: Iterable<string>): ReadonlyArray<string> => [...new Set([...declared, ...seen])]
+
+interface Used {
+  readonly guards: Set<string>
+  readonly requests: Set<string>
+}
+
+/** Slots by the index of the transition: the state's own, or else the fallback. */
+const usedByTransition = ({ transitions }: Blueprint, seen: Observations["transitions"]): ReadonlyMap<number, Used> => {
+  const indexes = new Map<string, Array<number>>()
+  transitions.forEach((transition, index) => {
+    const key = keyOf(transition.from, eventOf(transition))
+    indexes.set(key, [...(indexes.get(key) ?? []), index])
+  })
+  const used = new Map<number, Used>()
+  for (const { from, event, position = 0, guards, requests } of seen) {
+    const index = (indexes.get(keyOf(from, event)) ?? indexes.get(keyOf("*", event)))?.[position]
+    if (index === undefined) continue
+    const own = used.get(index) ?? { guards: new Set(), requests: new Set() }
+    used.set(index, own)
+    for (const guard of guards) own.guards.add(guard)
+    for (const request of requests) own.requests.add(request)
+  }
+  return used
+}
+
+const keyOf = (from: string, event: string): string => JSON.stringify([from, event])
+
+/** The event of a transition as observations and traces name it. */
+const eventOf = (transition: TransitionBlueprint): string => {
+  switch (transition._tag) {
+    case "Event":
+    case "Postpone":
+      return transition.event
+    case "Timeout":
+      return `(${transition.name})`
+    case "Always":
+      return "(always)"
+  }
 }

@@ -5,22 +5,21 @@
 import type * as Duration from "effect/Duration"
 import type { UntypedCommandSettings } from "../effects/CommandSettings.ts"
 import type { Blueprint } from "./Blueprint.ts"
-import {
-  at,
-  type Decide,
-  type DecideOrOptions,
-  list,
-  type Named,
-  type OneOrMany,
-  type Options,
-  placeOf,
-  splitArguments,
-} from "./BuilderArguments.ts"
 import { type Compiled, compile } from "./Compile.ts"
 import {
   type AlwaysDeclaration,
+  at,
+  checkDecidable,
+  checkDuration,
+  checkNew,
+  checkNotFinal,
+  checkOptions,
+  type Decide,
   type Declarations,
+  fail,
   type HookFunction,
+  type Options,
+  type Persistence,
   type Place,
   type Predicate,
   pairKey,
@@ -30,9 +29,31 @@ import {
   type Work,
   type WorkDeclaration,
 } from "./Declarations.ts"
-import { checkDecidable, checkDuration, checkNew, checkNotFinal, fail } from "./DefinitionChecks.ts"
 import { draft } from "./Draft.ts"
-import type { Persistence } from "./Persistence.ts"
+
+/** A variant, a group, `stay` or `stop`. */
+interface Named {
+  readonly tag: string
+  readonly tags?: ReadonlyArray<string>
+  readonly reason?: string
+}
+
+type OneOrMany = Named | ReadonlyArray<Named>
+
+/** The third argument of a method whose decision may be left out. */
+type DecideOrOptions = Decide | Options | undefined
+
+const list = (given: OneOrMany): ReadonlyArray<Named> => (Array.isArray(given) ? (given as ReadonlyArray<Named>) : [given as Named])
+
+const splitArguments = (third: DecideOrOptions, fourth: Options | undefined): [Decide | undefined, Options] =>
+  typeof third === "function" ? [third, fourth ?? {}] : [undefined, third ?? fourth ?? {}]
+
+const placeOf = (method: (...args: never) => unknown): Place => {
+  const place: Place = {}
+  // Only V8 offers this; elsewhere the message names the pair without its line.
+  ;(Error as { captureStackTrace?: (target: object, above: unknown) => void }).captureStackTrace?.(place, method)
+  return place
+}
 
 export class Builder {
   readonly declarations: Declarations
@@ -79,6 +100,7 @@ export class Builder {
   onAny(event: OneOrMany, to: OneOrMany, third?: DecideOrOptions, fourth?: Options): Builder {
     const [decide, options] = splitArguments(third, fourth)
     const place = placeOf(this.onAny)
+    checkOptions(this.declarations, "transition", options)
     const targets = this.#targets(to)
     const fallbacks = new Map(this.declarations.fallbacks)
     for (const tag of this.#events(event)) {
@@ -89,13 +111,15 @@ export class Builder {
     return this.#with({ fallbacks })
   }
 
-  always(from: OneOrMany, guard: Predicate, to: OneOrMany, decide?: Decide): Builder {
+  always(from: OneOrMany, guard: Predicate, to: OneOrMany, fourth?: DecideOrOptions, fifth?: Options): Builder {
+    const [decide, options] = splitArguments(fourth, fifth)
+    checkOptions(this.declarations, "automatic transition", options)
     if (typeof guard !== "function") this.#fail("an automatic transition has no guard", "pass a function that says when it is taken")
     const targets = this.#targets(to)
     const place = placeOf(this.always)
     const added = this.#states(from).map((tag): AlwaysDeclaration => {
       checkNotFinal(this.declarations, tag)
-      return { from: tag, guard, targets, decide, order: this.declarations.count, place }
+      return { ...options, from: tag, guard, targets, decide, order: this.declarations.count, place }
     })
     return this.#with({ always: [...this.declarations.always, ...added] })
   }
@@ -108,6 +132,7 @@ export class Builder {
     fourth?: Options,
   ): Builder {
     const [decide, options] = splitArguments(third, fourth)
+    checkOptions(this.declarations, "timeout", options)
     const place = placeOf(this.timeout)
     const name = options.name ?? "timeout"
     if (typeof after !== "function") checkDuration(this.name, `timeout ${name}`, after)
@@ -119,25 +144,27 @@ export class Builder {
       const nextStep = 'give one of them a name of its own with { name: "..." }, or replace the first with { override: true }'
       checkNew(this.declarations, { label: key, earlier: timeouts.get(key), options, place, nextStep })
       timeouts.delete(key)
-      timeouts.set(key, { from: tag, name, idle: options.idle === true, after, targets, decide, order: this.declarations.count, place })
+      const { idle = false, description, guards, requests } = options
+      const order = this.declarations.count
+      timeouts.set(key, { from: tag, name, idle, after, targets, decide, description, guards, requests, order, place })
     }
     return this.#with({ timeouts })
   }
 
-  enter(state: OneOrMany, hook: HookFunction): Builder {
-    return this.#hook("enter", state, hook)
+  enter(state: OneOrMany, hook: HookFunction, options: Options = {}): Builder {
+    return this.#hook("enter", state, hook, options)
   }
 
-  exit(state: OneOrMany, hook: HookFunction): Builder {
-    return this.#hook("exit", state, hook)
+  exit(state: OneOrMany, hook: HookFunction, options: Options = {}): Builder {
+    return this.#hook("exit", state, hook, options)
   }
 
-  spawn(state: OneOrMany, work: Work): Builder {
-    return this.#work(state, work, undefined)
+  spawn(state: OneOrMany, work: Work, options: Options = {}): Builder {
+    return this.#work(state, work, undefined, options)
   }
 
-  task(state: OneOrMany, work: Work, outcomes: NonNullable<WorkDeclaration["outcomes"]>): Builder {
-    return this.#work(state, work, outcomes)
+  task(state: OneOrMany, work: Work, outcomes: NonNullable<WorkDeclaration["outcomes"]>, options: Options = {}): Builder {
+    return this.#work(state, work, outcomes, options)
   }
 
   background(work: Work): Builder {
@@ -204,6 +231,7 @@ export class Builder {
     options: Options,
     place: Place,
   ): Builder {
+    checkOptions(this.declarations, "transition", options)
     const transitions = new Map(this.declarations.transitions)
     for (const state of this.#states(from)) {
       checkNotFinal(this.declarations, state)
@@ -228,17 +256,21 @@ export class Builder {
     place: Place,
   ): TransitionDeclaration {
     if (kind !== "postpone") checkDecidable(this.declarations, from, event, targets, decide)
-    const { guard, guardName, description } = options
-    return { kind, from, event, targets, decide, guard, guardName, description, order: this.declarations.count, place }
+    const { guard, guardName, description, guards, requests } = options
+    return { kind, from, event, targets, decide, guard, guardName, description, guards, requests, order: this.declarations.count, place }
   }
 
-  #hook(phase: "enter" | "exit", state: OneOrMany, hook: HookFunction): Builder {
-    const added = this.#states(state).map((tag) => ({ phase, state: tag, hook }))
+  #hook(phase: "enter" | "exit", state: OneOrMany, hook: HookFunction, options: Options): Builder {
+    checkOptions(this.declarations, "hook", options)
+    const { name, requests } = options
+    const added = this.#states(state).map((tag) => ({ phase, state: tag, hook, name, requests }))
     return this.#with({ hooks: [...this.declarations.hooks, ...added] })
   }
 
-  #work(state: OneOrMany, work: Work, outcomes: WorkDeclaration["outcomes"]): Builder {
-    const added = this.#states(state).map((tag) => ({ state: tag, work, outcomes }))
+  #work(state: OneOrMany, work: Work, outcomes: WorkDeclaration["outcomes"], options: Options): Builder {
+    checkOptions(this.declarations, "work", options)
+    const { name, runs } = options
+    const added = this.#states(state).map((tag) => ({ state: tag, work, outcomes, name, runs }))
     return this.#with({ works: [...this.declarations.works, ...added] })
   }
 

@@ -161,7 +161,7 @@ const fill = (node: Mutable<Node>, declarations: Declarations, declared: Declare
     declared.timeouts(node.tag).map((one) => {
       const after = one.after
       const millis = typeof after === "function" ? (state: Tagged) => durationMillis(after(state)) : constant(durationMillis(after))
-      const transition = transitionOf({ ...one, ...untold, event: `(${one.name})` }, node.tag, declarations, nodes)
+      const transition = transitionOf({ ...one, ...unguarded, event: `(${one.name})` }, node.tag, declarations, nodes)
       return [one.name, { ...transition, name: one.name, idle: one.idle, millis }]
     }),
   )
@@ -171,12 +171,17 @@ const fill = (node: Mutable<Node>, declarations: Declarations, declared: Declare
   node.resident = node.works.length > 0 || node.timeouts.size > 0
 }
 
-const untold = { kind: "on", guard: undefined, guardName: undefined, description: undefined } as const
+const unguarded = { kind: "on", guard: undefined, guardName: undefined, description: undefined } as const
 
 const constant = (value: number) => () => value
 
 const alwaysOf = (one: AlwaysDeclaration, from: string, declarations: Declarations, nodes: ReadonlyMap<string, Node>) =>
-  transitionOf({ ...one, ...untold, guard: (context) => one.guard(context) === true, event: "(always)" }, from, declarations, nodes)
+  transitionOf(
+    { ...one, ...unguarded, guard: (context) => one.guard(context) === true, guardName: one.guardName, event: "(always)" },
+    from,
+    declarations,
+    nodes,
+  )
 
 const transitionOf = (
   one: TransitionDeclaration,

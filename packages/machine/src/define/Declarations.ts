@@ -1,16 +1,20 @@
 /**
- * What a definition has collected so far, before it is compiled. Everything here is immutable: building on a
- * definition twice gives two machines.
+ * What a definition has collected so far, before it is compiled, and the checks each declaration passes. Everything here is
+ * immutable: building on a definition twice gives two machines. What the compiler refuses by type is refused here by name,
+ * for callers in plain JavaScript.
  */
-import type * as Duration from "effect/Duration"
+import * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type * as Schedule from "effect/Schedule"
+import type * as Schema from "effect/Schema"
+import { durationMillis } from "../decide/Timeout.ts"
 import type { UntypedCommandSettings } from "../effects/CommandSettings.ts"
 import type { UntypedEffectSlot } from "../effects/Slot.ts"
+import { DefinitionError, describe } from "../MachineError.ts"
 import type { UntypedUnion } from "../schema/Union.ts"
 import type { Fields } from "../schema/Variant.ts"
 import type { Blueprint } from "./Blueprint.ts"
-import type { Persistence } from "./Persistence.ts"
 
 export interface Tagged {
   readonly _tag: string
@@ -37,7 +41,13 @@ interface Declared {
   readonly place: Place
 }
 
-export interface TransitionDeclaration extends Declared {
+/** Slots that the functions of a transition use, as the definition names them. Diagrams show them. */
+interface SlotUse {
+  readonly guards?: ReadonlyArray<string> | undefined
+  readonly requests?: ReadonlyArray<string> | undefined
+}
+
+export interface TransitionDeclaration extends Declared, SlotUse {
   readonly from: string
   readonly event: string
   readonly targets: ReadonlyArray<TargetDeclaration>
@@ -48,32 +58,42 @@ export interface TransitionDeclaration extends Declared {
   readonly kind: "on" | "reenter" | "postpone"
 }
 
-export interface TimeoutDeclaration extends Declared {
+export interface TimeoutDeclaration extends Declared, SlotUse {
   readonly from: string
   readonly name: string
   readonly idle: boolean
   readonly after: Duration.Input | ((state: Tagged) => Duration.Input)
   readonly targets: ReadonlyArray<TargetDeclaration>
   readonly decide: ((context: unknown) => unknown) | undefined
+  readonly description?: string | undefined
 }
 
-export interface AlwaysDeclaration extends Declared {
+export interface AlwaysDeclaration extends Declared, SlotUse {
   readonly from: string
   readonly guard: Predicate
+  readonly guardName?: string | undefined
   readonly targets: ReadonlyArray<TargetDeclaration>
   readonly decide: ((context: unknown) => unknown) | undefined
+  readonly description?: string | undefined
 }
 
 export interface HookDeclaration {
   readonly phase: "enter" | "exit"
   readonly state: string
   readonly hook: HookFunction
+  /** What it does, in a few words. */
+  readonly name?: string | undefined
+  readonly requests?: ReadonlyArray<string> | undefined
 }
 
 export interface WorkDeclaration {
   readonly state: string
   readonly work: Work
-  /** Whether there is anything to do with what the state holds. Work begins on entering: what makes this true must enter anew. */
+  /** What it does, in a few words. */
+  readonly name?: string | undefined
+  /** Effect slots that it runs. */
+  readonly runs?: ReadonlyArray<string> | undefined
+  /** Whether the state needs it. Work starts when a state is entered: an event that makes this true must enter it again. */
   readonly when?: (state: Tagged) => boolean
   readonly outcomes:
     | {
@@ -83,7 +103,7 @@ export interface WorkDeclaration {
     | undefined
 }
 
-/** What transitions are declared under. A separator that no name should have keeps pairs apart. */
+/** The key a transition is declared under. */
 export const pairKey = (state: string, event: string): string => `${state}\u0000${event}`
 
 export interface Declarations {
@@ -92,6 +112,8 @@ export interface Declarations {
   readonly state: UntypedUnion
   readonly event: UntypedUnion
   readonly initial: Tagged | ((input: unknown) => Tagged)
+  /** The states that an `initial` function returns. */
+  readonly initialStates?: ReadonlyArray<string> | undefined
   readonly guardSlots: { readonly [name: string]: Fields }
   readonly effectSlots: { readonly [name: string]: Fields | UntypedEffectSlot }
   readonly handlers: { readonly [name: string]: (parameters: object, context: unknown) => unknown } | undefined
@@ -111,4 +133,153 @@ export interface Declarations {
   readonly blueprint?: () => Blueprint
   /** How many declarations there have been. */
   readonly count: number
+}
+
+/** When the state is saved beside the journal, so that recovery need not start from the first event. */
+export type SnapshotPolicy<Tag extends string> =
+  | { readonly _tag: "EveryTransition" }
+  | { readonly _tag: "EveryN"; readonly transitions: number }
+  | { readonly _tag: "Interval"; readonly every: Duration.Input }
+  | { readonly _tag: "OnStates"; readonly states: ReadonlyArray<Tag> }
+  | { readonly _tag: "Manual" }
+
+/** How a durable engine keeps the instances of a machine. */
+export interface Persistence<Tag extends string> {
+  readonly snapshot?: SnapshotPolicy<Tag>
+  /** Keeps events that a snapshot covers. Without them there is no history before the snapshot. */
+  readonly keepJournal?: boolean
+}
+
+/** The options of all builder methods. Each method takes some of them. */
+export interface Options {
+  readonly override?: boolean
+  readonly guard?: Predicate
+  readonly guardName?: string
+  readonly description?: string
+  readonly name?: string
+  readonly idle?: boolean
+  readonly guards?: ReadonlyArray<string>
+  readonly requests?: ReadonlyArray<string>
+  readonly runs?: ReadonlyArray<string>
+}
+
+export type Decide = (context: unknown) => unknown
+
+/** The line of the user's source, for error messages. */
+export const at = (place: Place | undefined): string => {
+  const frame = place?.stack?.split("\n")[1]?.match(/([^\s()/\\]+:\d+:\d+)\)?$/)?.[1]
+  return frame === undefined ? "" : ` at ${frame}`
+}
+
+export const fail = (declarations: Declarations, problem: string, nextStep: string): never => {
+  throw new DefinitionError({ machine: declarations.name, problem, nextStep })
+}
+
+/** Refuses a constant duration that cannot be waited for. `Infinity` is one that never passes. */
+export const checkDuration = (machine: string, what: string, duration: Duration.Input) => {
+  const refuse = (problem: string, nextStep: string): never => {
+    throw new DefinitionError({ machine, problem, nextStep })
+  }
+  if (Option.isNone(Duration.fromInput(duration))) {
+    refuse(`${JSON.stringify(duration)} is no duration`, 'write it like "30 minutes" or in milliseconds')
+  }
+  let millis: number
+  try {
+    millis = durationMillis(duration)
+  } catch (cause) {
+    return refuse(`${what} has ${describe(cause)}`, 'write it like "30 minutes"')
+  }
+  if (millis < 0) refuse(`${what} has a duration of ${millis} ms`, "give 0 or more")
+}
+
+/** Refuses a transition without a decision whose target, or a field of it, is not given. */
+export const checkDecidable = (
+  declarations: Declarations,
+  from: string,
+  event: string,
+  targets: ReadonlyArray<TargetDeclaration>,
+  decide: Decide | undefined,
+) => {
+  if (decide !== undefined) return
+  if (targets.length !== 1) {
+    fail(declarations, `${from} × ${event} has ${targets.length} targets and no decision`, "pass a function that chooses one of them")
+  }
+  checkCarried(declarations, from, event, targets[0]?.tag)
+  if (declarations.event.$variants.get(event)?.reply !== undefined) {
+    fail(declarations, `${from} × ${event} does not answer, but ${event} wants a reply`, "pass a decision that returns reply(...)")
+  }
+}
+
+const checkCarried = (declarations: Declarations, from: string, event: string, target: string | undefined) => {
+  const { $variants } = declarations.state
+  const fields = $variants.get(target ?? "")?.fields
+  if (fields === undefined) return
+  const sources = from === "*" ? [...$variants.values()].filter(({ tag }) => !declarations.finals.has(tag)) : [$variants.get(from)]
+  const given = declarations.event.$variants.get(event)?.fields ?? {}
+  for (const source of sources) {
+    const missing = Object.entries(fields)
+      .filter(([name, schema]) => !isOptional(schema) && !Object.hasOwn(given, name) && !Object.hasOwn(source?.fields ?? {}, name))
+      .map(([name]) => name)
+    if (missing.length > 0) {
+      fail(
+        declarations,
+        `${source?.tag} × ${event} → ${target}: nothing gives ${missing.join(", ")}`,
+        "pass a decision that makes the target, or let the event carry the fields",
+      )
+    }
+  }
+}
+
+const isOptional = (schema: Schema.Constraint): boolean => schema.ast.context?.isOptional === true
+
+/** A transition that is about to be declared. */
+interface NewDeclaration {
+  readonly label: string
+  readonly earlier: { readonly place: Place } | undefined
+  readonly options: Options
+  readonly place: Place
+  readonly nextStep?: string
+}
+
+/** Refuses a second declaration of the same, unless it overrides the first. */
+export const checkNew = (declarations: Declarations, { label, earlier, options, place, nextStep }: NewDeclaration) => {
+  if (options.override === true && earlier === undefined)
+    fail(declarations, `${label} overrides nothing${at(place)}`, "remove { override: true }")
+  if (options.override !== true && earlier !== undefined) {
+    fail(
+      declarations,
+      `${label} is declared twice: first${at(earlier.place)}, again${at(place)}`,
+      nextStep ?? "remove one, or pass { override: true } to the second",
+    )
+  }
+}
+
+/** What each builder method takes. A misspelt option would be ignored without a word. */
+const knownOptions = {
+  transition: ["override", "guard", "guardName", "description", "guards", "requests"],
+  timeout: ["override", "name", "idle", "description", "guards", "requests"],
+  "automatic transition": ["guardName", "description", "guards", "requests"],
+  hook: ["name", "requests"],
+  work: ["name", "runs"],
+} as const satisfies { readonly [what: string]: ReadonlyArray<keyof Options> }
+
+/** Refuses options that a method does not have, and slots that the machine does not have. */
+export const checkOptions = (declarations: Declarations, what: keyof typeof knownOptions, options: Options) => {
+  const known: ReadonlyArray<string> = knownOptions[what]
+  const unknown = Object.keys(options).filter((name) => !known.includes(name))
+  if (unknown.length > 0) fail(declarations, `${unknown.join(", ")} is no option of a ${what}`, `the options are ${known.join(", ")}`)
+  checkSlots(declarations, "guard", options.guards ?? [], Object.keys(declarations.guardSlots))
+  checkSlots(declarations, "effect", [...(options.requests ?? []), ...(options.runs ?? [])], Object.keys(declarations.effectSlots))
+}
+
+const checkSlots = (declarations: Declarations, kind: string, named: ReadonlyArray<string>, slots: ReadonlyArray<string>) => {
+  const unknown = named.filter((name) => !slots.includes(name))
+  if (unknown.length > 0) {
+    fail(declarations, `${unknown.join(", ")} is no ${kind} slot of this machine`, `the ${kind} slots are ${slots.join(", ") || "none"}`)
+  }
+}
+
+export const checkNotFinal = (declarations: Declarations, tag: string) => {
+  if (declarations.finals.has(tag))
+    fail(declarations, `${tag} is final and cannot have a transition`, "remove the transition or the final mark")
 }

@@ -11,7 +11,7 @@ import type { HandlerServices } from "../effects/Slot.ts"
 import type { TagOf } from "../schema/Union.ts"
 import type { Source } from "../schema/Variant.ts"
 import type { Blueprint } from "./Blueprint.ts"
-import type { Persistence } from "./Persistence.ts"
+import type { Persistence } from "./Declarations.ts"
 import type {
   Decided,
   Edge,
@@ -99,8 +99,39 @@ export interface WorkContext<S, E, K extends SlotTypes> {
   readonly self: Self<E>
 }
 
+/** Slots that the functions of a transition use. Diagrams show them; nothing else depends on them. */
+export interface SlotUse<K extends SlotTypes> {
+  /** Guard slots that are asked. */
+  readonly guards?: ReadonlyArray<keyof K["guards"]>
+  /** Effect slots that are requested. */
+  readonly requests?: ReadonlyArray<keyof K["requests"]>
+}
+
+/** Options of `enter` and `exit`. */
+export interface HookOptions<K extends SlotTypes> {
+  /** What it does, in a few words. Diagrams show it. */
+  readonly name?: string
+  /** Effect slots that it requests. Diagrams show them. */
+  readonly requests?: ReadonlyArray<keyof K["requests"]>
+}
+
+/** Options of `spawn` and `task`. */
+export interface WorkOptions<K extends SlotTypes> {
+  /** What it does, in a few words. Diagrams show it. */
+  readonly name?: string
+  /** Effect slots that it runs. Diagrams show them. */
+  readonly runs?: ReadonlyArray<keyof K["runs"]>
+}
+
+/** Options of an automatic transition. */
+export interface AlwaysOptions<K extends SlotTypes> extends SlotUse<K> {
+  /** Names its guard in diagrams. */
+  readonly guardName?: string
+  readonly description?: string
+}
+
 /** Options of one transition. */
-export interface TransitionOptions<S, V, E, K extends SlotTypes, O = undefined> {
+export interface TransitionOptions<S, V, E, K extends SlotTypes, O = undefined> extends SlotUse<K> {
   /** The event is refused where this says no. A text names the guard in diagrams and errors. */
   readonly guard?: (context: DecisionContext<S, V, E, K>) => boolean
   readonly guardName?: string
@@ -109,11 +140,12 @@ export interface TransitionOptions<S, V, E, K extends SlotTypes, O = undefined> 
   readonly override?: O
 }
 
-export interface TimeoutOptions<N extends string, O = undefined> {
+export interface TimeoutOptions<N extends string, O = undefined, K extends SlotTypes = SlotTypes> extends SlotUse<K> {
   /** Needed where a state has more than one. */
   readonly name?: N
   /** An idle timeout starts anew with every event; otherwise the time since the state was entered counts. */
   readonly idle?: boolean
+  readonly description?: string
   /** Replaces the timeout of the same state and name. */
   readonly override?: O
 }
@@ -195,12 +227,14 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
     from: OneOrMany<F> & MustBeNew<FinalPair<F>, H>,
     guard: (context: Omit<DecisionContext<F["Type"], E | undefined, E, K>, "effects" | "self">) => boolean,
     to: To & MustCarry<F["Type"], unknown, To["Type"]>,
+    options?: AlwaysOptions<K>,
   ): Machine<S, E, K, H | `${F["tag"]} × (always)`, T | `${F["tag"]} × (always) → ${To["tag"]}`, I, R>
   always<F extends Source<S>, To extends Target<S | Stop>>(
     from: OneOrMany<F> & MustBeNew<FinalPair<F>, H>,
     guard: (context: Omit<DecisionContext<F["Type"], E | undefined, E, K>, "effects" | "self">) => boolean,
     to: OneOrMany<To>,
     decide: (context: DecisionContext<F["Type"], E | undefined, E, K>) => To["Type"],
+    options?: AlwaysOptions<K>,
   ): Machine<S, E, K, H | `${F["tag"]} × (always)`, T | `${F["tag"]} × (always) → ${To["tag"]}`, I, R>
 
   /** What happens when a state has lasted, or been idle, for a while. */
@@ -214,7 +248,7 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
     after: Duration.Input | ((state: F["Type"]) => Duration.Input),
     to: OneOrMany<To>,
     decide: (context: DecisionContext<F["Type"], undefined, E, K>) => To["Type"] | Refuse,
-    options?: TimeoutOptions<N, O>,
+    options?: TimeoutOptions<N, O, K>,
   ): Machine<S, E, K, H | `${F["tag"]} × (${N})`, Kept<T, `${F["tag"]} × (${N})`, O> | `${F["tag"]} × (${N}) → ${To["tag"]}`, I, R>
   timeout<
     F extends Source<S>,
@@ -225,30 +259,34 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
     from: OneOrMany<F> & MustFit<`${F["tag"]} × (${N})`, FinalPair<F>, H, O>,
     after: Duration.Input | ((state: F["Type"]) => Duration.Input),
     to: To & MustCarry<F["Type"], unknown, To["Type"]>,
-    options?: TimeoutOptions<N, O>,
+    options?: TimeoutOptions<N, O, K>,
   ): Machine<S, E, K, H | `${F["tag"]} × (${N})`, Kept<T, `${F["tag"]} × (${N})`, O> | `${F["tag"]} × (${N}) → ${To["tag"]}`, I, R>
 
   /** Runs on entering. What it requests is stored with the transition; an Effect it returns runs after it. */
   enter<F extends Source<S>, R2 = never>(
     state: OneOrMany<F>,
     hook: (context: HookContext<F["Type"], S, E, K>) => void | Effect.Effect<unknown, unknown, R2>,
+    options?: HookOptions<K>,
   ): Machine<S, E, K, H, T, I, R | R2>
   /** Runs on leaving, under the same rules as `enter`. */
   exit<F extends Source<S>, R2 = never>(
     state: OneOrMany<F>,
     hook: (context: HookContext<F["Type"], S, E, K>) => void | Effect.Effect<unknown, unknown, R2>,
+    options?: HookOptions<K>,
   ): Machine<S, E, K, H, T, I, R | R2>
 
   /** Work that runs while the state lasts and is interrupted when it is left. If it fails, the actor fails. */
   spawn<F extends Source<S>, R2 = never>(
     state: OneOrMany<F>,
     work: (context: WorkContext<F["Type"], E, K>) => Effect.Effect<unknown, unknown, R2>,
+    options?: WorkOptions<K>,
   ): Machine<S, E, K, H, T, I, R | R2>
   /** Like `spawn`, with an event for either way it can end. */
   task<F extends Source<S>, A, X, R2 = never>(
     state: OneOrMany<F>,
     work: (context: WorkContext<F["Type"], E, K>) => Effect.Effect<A, X, R2>,
     outcomes: TaskOutcomes<A, X, F["Type"], E>,
+    options?: WorkOptions<K>,
   ): Machine<S, E, K, H, T, I, R | R2>
   /** Work that runs as long as the actor does. */
   background<R2 = never>(

@@ -1,98 +1,100 @@
-/** Draws up the blueprint of a definition. */
+/** Draws up the blueprint of a definition from its declarations alone: no function of the user is called or read. */
 import * as Duration from "effect/Duration"
 import { isSensitive } from "../schema/Sensitive.ts"
 import type { UntypedUnion } from "../schema/Union.ts"
 import type { UntypedVariant } from "../schema/Variant.ts"
-import type { Blueprint, EventBlueprint, GroupBlueprint, StateBlueprint, TargetBlueprint, TransitionBlueprint } from "./Blueprint.ts"
-import type { Declarations, TargetDeclaration, TimeoutDeclaration, TransitionDeclaration } from "./Declarations.ts"
+import type {
+  ActionBlueprint,
+  Blueprint,
+  EventBlueprint,
+  GroupBlueprint,
+  StateBlueprint,
+  TargetBlueprint,
+  TransitionBlueprint,
+} from "./Blueprint.ts"
+import type { AlwaysDeclaration, Declarations, TargetDeclaration, TimeoutDeclaration, TransitionDeclaration } from "./Declarations.ts"
 
 export const draft = (declarations: Declarations): Blueprint => {
-  const guards = Object.keys(declarations.guardSlots)
-  const effects = Object.keys(declarations.effectSlots)
-  const common = (functions: ReadonlyArray<unknown>, own: string | undefined) => ({
-    guards: [...(own === undefined ? [] : [own]), ...mentioned(functions, guards)],
-    requests: mentioned(functions, effects),
-  })
-  const onEvent = (one: TransitionDeclaration, fallback: boolean): TransitionBlueprint => {
-    const shared = {
-      from: one.from,
-      event: one.event,
-      targets: one.targets.map(targetOf),
-      description: one.description,
-      ...common([one.decide, one.guard], one.guardName ?? (one.guard === undefined ? undefined : "guard")),
-    }
-    return one.kind === "postpone"
-      ? { _tag: "Postpone", ...shared }
-      : { _tag: "Event", ...shared, fallback, reenter: one.kind === "reenter" }
-  }
   const ordered: Array<readonly [number, TransitionBlueprint]> = [
     ...[...declarations.transitions.values()].map((one) => [one.order, onEvent(one, false)] as const),
     ...[...declarations.fallbacks.values()].map((one) => [one.order, onEvent(one, true)] as const),
-    ...declarations.always.map(
-      (one) =>
-        [
-          one.order,
-          {
-            _tag: "Always",
-            from: one.from,
-            targets: one.targets.map(targetOf),
-            description: undefined,
-            ...common([one.guard, one.decide], undefined),
-          },
-        ] as const,
-    ),
-    ...[...declarations.timeouts.values()].map(
-      (one) =>
-        [
-          one.order,
-          {
-            _tag: "Timeout",
-            from: one.from,
-            name: one.name,
-            after: afterOf(one),
-            idle: one.idle,
-            targets: one.targets.map(targetOf),
-            description: undefined,
-            ...common([one.decide], undefined),
-          },
-        ] as const,
-    ),
+    ...declarations.always.map((one) => [one.order, automatic(one)] as const),
+    ...[...declarations.timeouts.values()].map((one) => [one.order, onTimeout(one)] as const),
   ]
   return {
     name: declarations.name,
     version: declarations.version,
-    states: statesOf(declarations, effects),
+    states: statesOf(declarations),
     stateGroups: groupsOf(declarations.state),
     events: eventsOf(declarations.event),
     eventGroups: groupsOf(declarations.event),
     transitions: ordered.sort(([a], [b]) => a - b).map(([, transition]) => transition),
-    guards,
-    effects,
+    guards: Object.keys(declarations.guardSlots),
+    effects: Object.keys(declarations.effectSlots),
   }
 }
 
-const statesOf = (declarations: Declarations, effects: ReadonlyArray<string>): ReadonlyArray<StateBlueprint> => {
-  const initial = initialTag(declarations)
-  const hooks = (phase: "enter" | "exit", tag: string) =>
-    declarations.hooks.filter((one) => one.phase === phase && one.state === tag).map((one) => one.hook)
+const onEvent = (one: TransitionDeclaration, fallback: boolean): TransitionBlueprint => {
+  // Without a name, the slots that it asks say more than that there is a guard.
+  const unnamed = one.guard !== undefined && (one.guards ?? []).length === 0 ? "guard" : undefined
+  const shared = { event: one.event, ...common(one, one.guardName ?? unnamed) }
+  return one.kind === "postpone" ? { _tag: "Postpone", ...shared } : { _tag: "Event", ...shared, fallback, reenter: one.kind === "reenter" }
+}
+
+const automatic = (one: AlwaysDeclaration): TransitionBlueprint => ({ _tag: "Always", ...common(one, one.guardName) })
+
+const onTimeout = (one: TimeoutDeclaration): TransitionBlueprint => ({
+  _tag: "Timeout",
+  name: one.name,
+  after: afterOf(one),
+  idle: one.idle,
+  ...common(one, undefined),
+})
+
+const common = (one: TransitionDeclaration | AlwaysDeclaration | TimeoutDeclaration, guardName: string | undefined) => ({
+  from: one.from,
+  targets: one.targets.map(targetOf),
+  guards: distinct([...(guardName === undefined ? [] : [guardName]), ...(one.guards ?? [])]),
+  requests: distinct(one.requests ?? []),
+  description: one.description,
+})
+
+const distinct = (names: ReadonlyArray<string>): ReadonlyArray<string> => [...new Set(names)]
+
+const statesOf = (declarations: Declarations): ReadonlyArray<StateBlueprint> => {
+  const initial = initialTags(declarations)
+  const { effectSlots } = declarations
+  /** In the order in which the slots are declared. */
+  const slots = (named: ReadonlyArray<ReadonlyArray<string> | undefined>) =>
+    Object.keys(effectSlots).filter((slot) => named.some((some) => some?.includes(slot)))
   return [...declarations.state.$variants.values()].map((variant) => {
+    const hooks = (phase: "enter" | "exit") => declarations.hooks.filter((one) => one.phase === phase && one.state === variant.tag)
     const works = declarations.works.filter((one) => one.state === variant.tag)
+    const actions = [
+      ...hooks("enter").map(({ name, requests }) => action("enter", name, requests)),
+      ...works.map(({ name, runs }) => action("work", name, runs)),
+      ...hooks("exit").map(({ name, requests }) => action("exit", name, requests)),
+    ].flat()
     return {
       tag: variant.tag,
       fields: fieldsOf(variant),
       group: groupOf(declarations.state, variant.tag),
-      initial: variant.tag === initial,
+      initial: initial.includes(variant.tag),
       final: declarations.finals.has(variant.tag),
-      requestsOnEnter: mentioned(hooks("enter", variant.tag), effects),
-      requestsOnExit: mentioned(hooks("exit", variant.tag), effects),
-      runs: mentioned(
-        works.map((one) => one.work),
-        effects,
-      ),
+      requestsOnEnter: slots(hooks("enter").map((one) => one.requests)),
+      requestsOnExit: slots(hooks("exit").map((one) => one.requests)),
+      runs: slots(works.map((one) => one.runs)),
       working: works.length > 0,
+      ...(actions.length === 0 ? {} : { actions }),
     }
   })
 }
+
+const action = (
+  phase: ActionBlueprint["phase"],
+  name: string | undefined,
+  slots: ReadonlyArray<string> | undefined,
+): ReadonlyArray<ActionBlueprint> => (name === undefined ? [] : [{ phase, name, slots: distinct(slots ?? []) }])
 
 const eventsOf = (union: UntypedUnion): ReadonlyArray<EventBlueprint> =>
   [...union.$variants.values()].map((variant) => ({
@@ -125,37 +127,9 @@ const afterOf = (timeout: TimeoutDeclaration): string | undefined =>
       ? timeout.after
       : Duration.format(Duration.fromInputUnsafe(timeout.after))
 
-/** A function of an input does not tell which state it makes: the first state it names is taken. */
-const initialTag = ({ initial, state }: Declarations): string | undefined => {
-  if (typeof initial !== "function") return initial._tag
-  if ("tag" in initial) return initial.tag as string
-  const source = String(initial)
-  return state.$tags
-    .map((tag) => [tag, positionOf(source, tag)] as const)
-    .filter(([, position]) => position >= 0)
-    .sort(([, a], [, b]) => a - b)[0]?.[0]
-}
-
-/**
- * Which slots functions use, told from their source: a diagram must not run them, and a property name survives
- * minification.
- */
-const mentioned = (functions: ReadonlyArray<unknown>, names: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const source = functions
-    .filter((one) => typeof one === "function")
-    .map(String)
-    .join("\n")
-  return names.filter((name) => positionOf(source, name) >= 0)
-}
-
-const identifierPart = /[\p{ID_Continue}$]/u
-
-/** Where a name stands as a whole word, or -1. */
-const positionOf = (source: string, name: string): number => {
-  for (let at = source.indexOf(name); at >= 0; at = source.indexOf(name, at + 1)) {
-    const before = source[at - 1]
-    const after = source[at + name.length]
-    if ((before === undefined || !identifierPart.test(before)) && (after === undefined || !identifierPart.test(after))) return at
-  }
-  return -1
+/** A function does not say which state it returns: a constructor has the tag, any other is declared with `initialState`. */
+const initialTags = ({ initial, initialStates }: Declarations): ReadonlyArray<string> => {
+  if (initialStates !== undefined) return initialStates
+  if (typeof initial !== "function") return [initial._tag]
+  return "tag" in initial ? [initial.tag as string] : []
 }

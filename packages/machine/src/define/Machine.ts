@@ -17,12 +17,12 @@ import type { EffectHandlers, Effects, GuardHandlers, Guards } from "../effects/
 import { DefinitionError, InvalidEvent } from "../MachineError.ts"
 import type { UntypedUnion } from "../schema/Union.ts"
 import { valueCheck } from "../schema/ValueCheck.ts"
-import type { UntypedVariant } from "../schema/Variant.ts"
+import type { Source, UntypedVariant } from "../schema/Variant.ts"
+import { type Blueprint, complete } from "./Blueprint.ts"
 import { Builder } from "./Builder.ts"
 import type { Compiled } from "./Compile.ts"
-import type { Declarations, Tagged } from "./Declarations.ts"
+import { checkDuration, type Declarations, type Tagged } from "./Declarations.ts"
 import type { Definition, Machine, SlotTypes } from "./Definition.ts"
-import { checkDuration } from "./DefinitionChecks.ts"
 
 export type { Built, DecisionContext, Definition, HookContext, Machine, SlotTypes, WorkContext } from "./Definition.ts"
 export type { EventOf, EventsIn, InputOf, ServicesOf, StateOf, TargetOf, ValidTransition } from "./MachineQuestion.ts"
@@ -47,6 +47,8 @@ export const make = <S extends Tagged, E extends Tagged, I = void, G = Record<ne
   readonly effects?: Effects<F>
   /** The first state, or how to make it from what an instance is created with. */
   readonly initial: NoInfer<S> | ((input: I) => NoInfer<S>)
+  /** The states that `initial` may return, where it is a function: diagrams show where instances begin. */
+  readonly initialState?: NoInfer<Source<S>> | ReadonlyArray<NoInfer<Source<S>>>
   /** How long an effectful decision, `enter` or `exit` may take. What cannot be interrupted then goes on by itself, unheard. */
   readonly processingTimeout?: Duration.Input
   /** How often and how soon an actor whose work failed is restarted. Without it the actor ends. */
@@ -58,6 +60,7 @@ export const make = <S extends Tagged, E extends Tagged, I = void, G = Record<ne
     state: options.state as unknown as UntypedUnion,
     event: options.event as unknown as UntypedUnion,
     initial: options.initial as Declarations["initial"],
+    initialStates: options.initialState === undefined ? undefined : [options.initialState].flat().flatMap(({ tags }) => tags),
     guardSlots: (options.guards?.slots ?? {}) as Declarations["guardSlots"],
     effectSlots: (options.effects?.slots ?? {}) as Declarations["effectSlots"],
     handlers: undefined,
@@ -82,7 +85,7 @@ export const make = <S extends Tagged, E extends Tagged, I = void, G = Record<ne
 export const fromDeclarations = (declarations: Declarations): Definition<unknown, unknown, never, unknown> =>
   new Builder(declarations) as never
 
-const checkMake = ({ name, state, event, initial, guardSlots, effectSlots, processingTimeout }: Declarations) => {
+const checkMake = ({ name, state, event, initial, initialStates, guardSlots, effectSlots, processingTimeout }: Declarations) => {
   const fail = (problem: string, nextStep: string) => {
     throw new DefinitionError({ machine: String(name), problem, nextStep })
   }
@@ -92,6 +95,8 @@ const checkMake = ({ name, state, event, initial, guardSlots, effectSlots, proce
   if (typeof initial !== "function" && !state.$variants.has(initial?._tag)) {
     fail("its initial state is none of its states", `use one of ${state.$tags.join(", ")}, or a function that returns one`)
   }
+  const strange = initialStates?.filter((tag) => !state.$variants.has(tag)) ?? []
+  if (strange.length > 0) fail(`its initial state ${strange.join(", ")} is none of its states`, `use one of ${state.$tags.join(", ")}`)
   const problem = typeof initial === "function" ? undefined : valueCheck(state.$variants.get(initial._tag) as UntypedVariant)(initial)
   if (problem !== undefined) fail(`its initial state does not fit its schema: ${problem}`, "give it fields that do")
   const both = Object.keys(guardSlots).filter((slot) => Object.hasOwn(effectSlots, slot))
@@ -134,6 +139,42 @@ export const begin: <S, E, I, R>(machine: Definition<S, E, I, R>, input: NoInfer
 /** What is wrong with a value that was sent as an event, or nothing. */
 export const checkEvent = (machine: Definition<unknown, unknown, never, unknown, string>, event: unknown): InvalidEvent | undefined =>
   eventProblem(compiledOf(machine), event)
+
+/** What happened to one instance, as far as {@link observed} needs it. A `Trace` fits. */
+export interface ObservedTrace {
+  readonly initial: string
+  readonly steps: ReadonlyArray<{
+    readonly event: string
+    readonly from: string
+    readonly through: ReadonlyArray<string>
+    readonly to: string
+    readonly outcome: "Goto" | "Stay" | "Stop"
+    readonly requests: ReadonlyArray<string>
+  }>
+}
+
+/**
+ * The machine's blueprint, completed by what instances have done: slots that a transition requested and the definition does
+ * not declare are added to the transition, and the states instances began in are marked as initial where none is declared.
+ */
+export const observed = ({ blueprint }: { readonly blueprint: Blueprint }, traces: ReadonlyArray<ObservedTrace>): Blueprint => {
+  const states = new Map(blueprint.states.map((state) => [state.tag, state]))
+  return complete(blueprint, {
+    initial: traces.map(({ initial }) => initial),
+    hooks: [],
+    transitions: traces.flatMap(({ steps }) =>
+      steps.map(({ event, from, through, to, outcome, requests }) => {
+        const left = outcome === "Stay" ? [] : [from, ...through]
+        const entered = outcome === "Goto" ? [...through, to] : through
+        const byHooks = new Set([
+          ...left.flatMap((tag) => states.get(tag)?.requestsOnExit ?? []),
+          ...entered.flatMap((tag) => states.get(tag)?.requestsOnEnter ?? []),
+        ])
+        return { from, event, guards: [], requests: requests.filter((slot) => !byHooks.has(slot)) }
+      }),
+    ),
+  })
+}
 
 /** The tables behind a definition. */
 export const compiledOf = (machine: unknown): Compiled => (machine as Builder).compiled

@@ -5,6 +5,7 @@ export const lineText = (line: Line): string => {
   switch (line.kind) {
     case "Field":
     case "Stay":
+    case "Action":
       return line.text
     case "Update":
       return `↻ ${line.text}`

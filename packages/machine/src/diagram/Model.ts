@@ -1,6 +1,6 @@
 /**
  * A machine as JSON for other tools: the blueprint, with a format name that changes when its shape does. Every key but
- * `label` is always there; what a blueprint leaves undefined is `null`.
+ * `label` and `actions` is always there; what a blueprint leaves undefined is `null`.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -25,6 +25,9 @@ const State = Schema.Struct({
   requestsOnExit: Names,
   runs: Names,
   working: Schema.Boolean,
+  actions: Schema.optionalKey(
+    Schema.Array(Schema.Struct({ phase: Schema.Literals(["enter", "work", "exit"]), name: Schema.String, slots: Names })),
+  ),
 })
 
 const Event = Schema.Struct({ tag: Schema.String, fields: Schema.Array(Field), group: Maybe, reply: Schema.Boolean })

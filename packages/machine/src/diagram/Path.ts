@@ -1,8 +1,7 @@
 /**
- * The way a trace went through a machine, as single hops, so that a diagram can ask of each of its edges whether it
- * was taken. Automatic transitions are hops of their own, without an event.
+ * The way of a trace through a machine, as single hops: a diagram asks of each of its edges whether it was taken. Automatic
+ * transitions are hops of their own, without an event.
  */
-
 import type { Trace, TraceStep } from "../actor/Trace.ts"
 import { isOwnEvent } from "../decide/Timeout.ts"
 import type { TargetBlueprint, TransitionBlueprint } from "../define/Blueprint.ts"
@@ -34,7 +33,7 @@ export const make = (trace: Trace): Path => {
         (hop) =>
           (handledBy === undefined ? hop.from === transition.from : !handledBy.has(hop.from)) &&
           isCause(hop, transition) &&
-          isSameTarget(hop.target, target),
+          (isSameTarget(hop.target, target) || isUpdate(hop, transition, target)),
       ),
   }
 }
@@ -49,7 +48,11 @@ const hopsOf = (step: TraceStep, stopped: string | undefined): ReadonlyArray<Hop
   return targets.map((target, index) => ({ from: states[index] ?? step.from, event: index === 0 ? step.event : undefined, target }))
 }
 
-/** What work tells its machine stands for whichever transition of another notation went that way. */
+/** New data in the same state: the transition leads to the state it is in, and the state is not left. */
+const isUpdate = ({ from, target: taken }: Hop, transition: TransitionBlueprint, target: TargetBlueprint): boolean =>
+  taken._tag === "Stay" && target._tag === "State" && target.state === from && !(transition._tag === "Event" && transition.reenter)
+
+/** An event that work sends to its machine stands for the transition of another notation that leads the same way. */
 const isCause = ({ event }: Hop, transition: TransitionBlueprint): boolean =>
   event === eventOf(transition) || (transition.label !== undefined && event !== undefined && isOwnEvent(event))
 

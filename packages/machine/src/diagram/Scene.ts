@@ -5,7 +5,7 @@
  */
 
 import type { Trace } from "../actor/Trace.ts"
-import type { Blueprint, StateBlueprint } from "../define/Blueprint.ts"
+import type { ActionBlueprint, Blueprint, StateBlueprint } from "../define/Blueprint.ts"
 import { hidden } from "../schema/Sensitive.ts"
 import { type Arrow, arrowsOf, joinParallel } from "./Arrow.ts"
 import { bundle } from "./Bundle.ts"
@@ -28,7 +28,7 @@ export interface SceneOptions {
 
 /** A line inside a box. Lines of different groups are set apart. */
 export interface Line {
-  readonly kind: "Field" | "Update" | "Stay" | "Postpone" | "Request" | "Work"
+  readonly kind: "Field" | "Update" | "Stay" | "Postpone" | "Action" | "Request" | "Work"
   readonly text: string
   readonly taken: boolean
 }
@@ -154,12 +154,29 @@ const initialEdge = (state: StateBlueprint, trace: Trace | undefined): Edge => (
 const fieldLines = (state: StateBlueprint): ReadonlyArray<Line> =>
   state.fields.map((field) => ({ kind: "Field", text: field.sensitive ? `${cut(field.name)} ${hidden}` : cut(field.name), taken: false }))
 
-const workLines = (state: StateBlueprint): ReadonlyArray<Line> => [
-  ...state.requestsOnEnter.map((name): Line => ({ kind: "Request", text: `${cut(name)} on enter`, taken: false })),
-  ...state.requestsOnExit.map((name): Line => ({ kind: "Request", text: `${cut(name)} on exit`, taken: false })),
-  ...state.runs.map((name): Line => ({ kind: "Work", text: cut(name), taken: false })),
-  ...(state.working && state.runs.length === 0 ? [{ kind: "Work", text: "work", taken: false } as const] : []),
-]
+/** Named hooks and work with the slots they use, then the slots of those that have no name. */
+const workLines = (state: StateBlueprint): ReadonlyArray<Line> => {
+  const { actions = [] } = state
+  const named = (phase: ActionBlueprint["phase"]) => actions.filter((action) => action.phase === phase)
+  const unnamed = (phase: ActionBlueprint["phase"], slots: ReadonlyArray<string>) =>
+    slots.filter((slot) => !named(phase).some((action) => action.slots.includes(slot)))
+  const hooks = (phase: "enter" | "exit", slots: ReadonlyArray<string>): ReadonlyArray<Line> => [
+    ...named(phase).map((action) => line(action.slots.length === 0 ? "Action" : "Request", `${phase}: ${described(action)}`)),
+    ...unnamed(phase, slots).map((slot) => line("Request", `${cut(slot)} on ${phase}`)),
+  ]
+  return [
+    ...hooks("enter", state.requestsOnEnter),
+    ...hooks("exit", state.requestsOnExit),
+    ...named("work").map((action) => line("Work", described(action))),
+    ...unnamed("work", state.runs).map((slot) => line("Work", cut(slot))),
+    ...(state.working && state.runs.length === 0 && named("work").length === 0 ? [line("Work", "work")] : []),
+  ]
+}
+
+const described = ({ name, slots }: ActionBlueprint): string =>
+  slots.length === 0 ? cut(name) : `${cut(name)} / ${cut(slots.join(", "), 60)}`
+
+const line = (kind: Line["kind"], text: string): Line => ({ kind, text, taken: false })
 
 const stopsOf = (blueprint: Blueprint, edges: ReadonlyArray<Edge>): ReadonlyArray<StopMarker> => {
   const reasons = blueprint.transitions.flatMap(({ targets }) =>

@@ -3,7 +3,7 @@ import type { Line } from "./Scene.ts"
 import { element } from "./SvgElement.ts"
 import type { Point } from "./SvgLayout.ts"
 
-/** A symbol of ten by ten pixels with its middle at a point; nothing for a field. */
+/** A symbol of ten by ten pixels with its middle at a point; nothing for a field. An action is a small dot. */
 export const icon = (kind: Line["kind"], { x, y }: Point, colour: string): ReadonlyArray<string> => {
   const stroke = { fill: "none", stroke: colour, "stroke-width": 1.3 }
   switch (kind) {
@@ -23,6 +23,8 @@ export const icon = (kind: Line["kind"], { x, y }: Point, colour: string): Reado
         element("rect", { x: x - 3.4, y: y - 4, width: 2.4, height: 8, fill: colour }),
         element("rect", { x: x + 1, y: y - 4, width: 2.4, height: 8, fill: colour }),
       ]
+    case "Action":
+      return [element("circle", { cx: x, cy: y, r: 2, fill: colour })]
     case "Request":
       return [
         element("circle", { cx: x, cy: y, r: 2.7, ...stroke, "stroke-width": 1.8 }),

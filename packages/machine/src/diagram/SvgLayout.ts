@@ -63,9 +63,9 @@ export const size = {
   stop: 22,
 }
 
-/** The lines of a box in compartments: fields, what keeps the state, commands, running work. */
+/** The lines of a box in compartments: fields, what keeps the state, hooks with their commands, running work. */
 export const compartments = (box: Box): ReadonlyArray<ReadonlyArray<Line>> => {
-  const kinds: ReadonlyArray<ReadonlyArray<Line["kind"]>> = [["Field"], ["Update", "Stay", "Postpone"], ["Request"], ["Work"]]
+  const kinds: ReadonlyArray<ReadonlyArray<Line["kind"]>> = [["Field"], ["Update", "Stay", "Postpone"], ["Action", "Request"], ["Work"]]
   return kinds.map((some) => box.ownLines.filter((line) => some.includes(line.kind))).filter((lines) => lines.length > 0)
 }
 

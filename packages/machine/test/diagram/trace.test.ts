@@ -53,6 +53,20 @@ describe("130 which edges a trace has taken", () => {
     expect(taken(trafficLight, own)).toEqual([])
   })
 
+  it("130 marks an event that gave the state new data, but no reenter of it", () => {
+    const machine = blueprint("m", {
+      states: [state("A", [], { initial: true })],
+      transitions: [on("A", "Edit", "A"), on("A", "Note", "A"), on("A", "Again", "A", { reenter: true })],
+    })
+    const trace = traceOf("m", "A", [step(1, "A", "Edit", "A", { outcome: "Stay" }), step(2, "A", "Again", "A", { outcome: "Stay" })])
+    const lines = Scene.make(machine, { trace }).boxes.flatMap((box) => box.lines)
+    expect(lines.map(({ text, taken }) => [text, taken])).toEqual([
+      ["Edit", true],
+      ["Note", false],
+    ])
+    expect(taken(machine, trace)).toEqual(["start  state:A"])
+  })
+
   it("130 marks a stay inside the state, and the end an instance came to", () => {
     const lines = Scene.make(order, { trace: orderTrace }).boxes.map((box) =>
       box.lines.filter((line) => line.taken).map((line) => line.text),

@@ -1,9 +1,9 @@
-import { ActorSystem, Event, type Inspection, Machine, State } from "@detent/machine"
+import { ActorSystem, Event, type Inspection, Machine, State, timeoutEvent } from "@detent/machine"
 import { simulate } from "@detent/machine/testing"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { appendTrace, beginTrace, traceOfInspections } from "../../src/actor/Trace.ts"
+import { appendTrace, beginTrace, traceOfHistory, traceOfInspections } from "../../src/actor/Trace.ts"
 import { Order, OrderEvent, OrderState, Session, SessionEvent, SessionState, start } from "./machines.ts"
 
 describe("a trace", () => {
@@ -95,4 +95,64 @@ const handlers = {
   notifyWarehouse: () => Effect.void,
   chargeCard: () => Effect.void,
   pickItems: () => Effect.void,
+}
+
+describe("the trace of a journal", () => {
+  it("is the trace of the decisions, with what is hidden, passed through and requested", () => {
+    const { trace, decisions } = recorded([
+      OrderEvent.RequestPayment(),
+      OrderEvent.Pay({ transactionId: "t-1", card: "4111 1111 1111 1111" }),
+    ])
+    const history = decisions.map(({ from, state, event, _tag, through, requests }, index) => ({
+      sequence: index + 1,
+      at: 0,
+      event,
+      from,
+      state,
+      outcome: _tag,
+      through,
+      requests: requests.map(({ slot }) => slot),
+    }))
+    const instance = { id: trace.id, startedAt: trace.startedAt, state: { _tag: trace.current }, status: "running", reason: undefined }
+    expect(traceOfHistory(Order, instance, history)).toEqual(trace)
+  })
+
+  it("goes by the tags where no outcome is given, and tells why the instance was stopped", () => {
+    const pending = { _tag: "Pending" }
+    const instance = { id: "o-1", startedAt: 5, state: { _tag: "Awaiting" }, status: "stopped", reason: "closed" }
+    expect(traceOfHistory(Order, instance, [])).toMatchObject({ initial: "Awaiting", current: "Awaiting", steps: [], stopped: "closed" })
+    expect(
+      traceOfHistory(Order, instance, [
+        { sequence: 7, at: 6, event: OrderEvent.GetTotal(), from: pending, state: pending },
+        { sequence: 8, at: 9, event: timeoutEvent("late"), from: pending, state: { _tag: "Awaiting" } },
+      ]),
+    ).toMatchObject({
+      initial: "Pending",
+      current: "Awaiting",
+      steps: [
+        { sequence: 7, event: "GetTotal", outcome: "Stay", through: [], requests: [] },
+        { sequence: 8, event: "(late)", fields: {}, outcome: "Goto" },
+      ],
+    })
+  })
+})
+
+/** Decides on events one after the other. */
+const recorded = (events: ReadonlyArray<typeof OrderEvent.Type>) => {
+  let state: typeof OrderState.Type = OrderState.Pending(start)
+  let trace = beginTrace(Order, "order", state, 0)
+  const built = Order.build({
+    inStock: () => true,
+    chargeCard: () => Effect.void,
+    notifyWarehouse: () => Effect.void,
+    pickItems: () => Effect.void,
+  })
+  const decisions = events.map((event) => {
+    const decision = Machine.decide(built, state, event)
+    if (decision._tag !== "Goto" && decision._tag !== "Stay") return expect.fail(decision._tag)
+    state = decision.state
+    trace = appendTrace(Order, trace, decision, 0)
+    return decision
+  })
+  return { trace, decisions }
 }

@@ -26,6 +26,8 @@ export const Order = Machine.make({ name: "order", state: S, event: E, effects, 
   .on(S.Paid, E.Ship, S.Shipped)
   .on([S.Placed, S.Paid], E.Cancel, S.Cancelled)
   .timeout(S.Placed, "30 minutes", S.Cancelled, ({ state }) => S.Cancelled.derive(state, { reason: "not paid in time" }))
-  .enter(S.Shipped, ({ state, effects }) => effects.sendMail({ text: `Your ${state.item} is on its way: ${state.trackingNumber}` }))
+  .enter(S.Shipped, ({ state, effects }) => effects.sendMail({ text: `Your ${state.item} is on its way: ${state.trackingNumber}` }), {
+    requests: ["sendMail"],
+  })
   .final(S.Shipped, S.Cancelled)
   .build({ sendMail: ({ text }) => Console.log(`mail: ${text}`) })
