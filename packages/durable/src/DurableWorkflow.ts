@@ -16,6 +16,7 @@ import * as Layer from "effect/Layer"
 import type * as Workflow from "effect/unstable/workflow/Workflow"
 import { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
 import { Placement } from "./engine/Placement.ts"
+import { forkLoop } from "./runtime/BackgroundLoop.ts"
 import type { EventRecord, InstanceStatus } from "./store/Commit.ts"
 import { type InstanceCursor, type InstancePage, Journal } from "./store/Journal.ts"
 import type { Leases } from "./store/Leases.ts"
@@ -25,12 +26,12 @@ import { keyOf, machineOf } from "./workflow/ExecutionKey.ts"
 import type { Phase } from "./workflow/ExecutionState.ts"
 import { Executions } from "./workflow/Executions.ts"
 import { OrphanScan } from "./workflow/OrphanScan.ts"
-import { pruneExecution, pruneForever } from "./workflow/Retention.ts"
+import { pruneExecution, pruneTurn } from "./workflow/Retention.ts"
 import { makeEngine } from "./workflow/WorkflowService.ts"
 
 export { machineOf } from "./workflow/ExecutionKey.ts"
 export type { Phase } from "./workflow/ExecutionState.ts"
-export { DuplicateStep, ExecutionHeld } from "./workflow/WorkflowError.ts"
+export { DuplicateStep, ExecutionHeld, WorkflowEngineClosed } from "./workflow/WorkflowError.ts"
 
 export interface WorkflowOptions {
   /**
@@ -63,17 +64,20 @@ const make = (options: WorkflowOptions) =>
     const environment = new Environment(context as Context.Context<unknown>)
     const executions = new Executions(journal, placement, environment, drainTimeout)
     yield* Effect.addFinalizer(() => executions.close)
-    const takeover = new OrphanScan(executions)
-    placement.onRegained(() => takeover.regained())
+    const orphans = new OrphanScan(executions)
+    placement.onRegained(() => orphans.leaseRegained())
     const clocks = new ClockSweep(executions, timers)
-    yield* Effect.forkScoped(takeover.forever(millis(options.scanInterval ?? "2 seconds")))
-    yield* Effect.forkScoped(clocks.forever)
+    yield* forkLoop("the scan for executions that no node runs", orphans.turn(millis(options.scanInterval ?? "2 seconds")))
+    yield* forkLoop("the sweep of due clocks", clocks.turn)
     if (options.retention !== undefined) {
       const retention = millis(options.retention)
       const interval = Math.min(3_600_000, Math.max(1000, retention / 10))
-      yield* Effect.forkScoped(pruneForever(journal, () => executions.machines, retention, interval))
+      yield* forkLoop(
+        "the pruning of ended executions",
+        pruneTurn(journal, () => executions.machines, retention, interval),
+      )
     }
-    return makeEngine(executions, takeover, clocks)
+    return makeEngine(executions, orphans, clocks)
   })
 
 /** Effect's workflow engine on any store. */

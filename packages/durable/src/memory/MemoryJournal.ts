@@ -169,8 +169,9 @@ const matches = (record: InstanceRecord, filter: InstanceFilter): boolean =>
   (filter.updatedAfter === undefined || record.updatedAt > filter.updatedAfter) &&
   (filter.updatedBefore === undefined || record.updatedAt < filter.updatedBefore)
 
-const isAmong = (record: InstanceRecord, { machine, status, resident, owner }: KeyFilter): boolean => {
+const isAmong = (record: InstanceRecord, { machine, status, resident, owner, owing }: KeyFilter): boolean => {
   if (record.machine !== machine || (status !== undefined && record.status !== status)) return false
+  if (owing) return record.resident && record.status === "final"
   if (resident === undefined && owner === undefined) return true
   return record.resident && record.status === "running" && (owner === undefined || (record.owner ?? null) === owner)
 }

@@ -201,11 +201,13 @@ const ownedBy = ({ sql }: Dialect, owner: string | null | undefined): Fragment =
     : sql`resident and status = 'running' and reason = ${owner}`
 }
 
-const pageRows = (dialect: Dialect, { machine, status, resident, owner }: KeyFilter, limit: number, after: string | undefined) => {
+const pageRows = (dialect: Dialect, { machine, status, resident, owner, owing }: KeyFilter, limit: number, after: string | undefined) => {
   const { sql, instances } = dialect
   const conditions: Array<Fragment> = [sql`machine = ${machine}`]
   if (status !== undefined) conditions.push(sql`status = ${status}`)
   if (resident !== undefined || owner !== undefined) conditions.push(ownedBy(dialect, owner))
+  // An execution that has ended has no reason: the index of owners finds it among the few without an owner.
+  if (owing) conditions.push(sql`resident and reason is null and status = 'final'`)
   if (after !== undefined) conditions.push(sql`id > ${after}`)
   return sql<Row>`
     select machine, id, tag, status, reason, version, resident, sequence, started_at, updated_at

@@ -70,6 +70,8 @@ export interface KeyFilter {
   readonly resident?: true
   /** Only running instances whose state has work and whose owner this is; null: those without an owner. */
   readonly owner?: string | null
+  /** Only executions that have ended and whose parents may not know of it. */
+  readonly owing?: true
 }
 
 /** Where a page ended; pass it to get the next. Instances come oldest change first. */

@@ -20,9 +20,6 @@ const claimMillis = 5000
 /** Clocks that another process has set and died with are found this late at most. */
 const longestSleepMillis = 5000
 
-/** After a failure of the store, and for clocks whose claim was given back. */
-const retryMillis = 1000
-
 export class ClockSweep {
   readonly #executions: Executions
   readonly #timers: TimersService
@@ -42,21 +39,18 @@ export class ClockSweep {
     this.#earlier.openUnsafe()
   }
 
-  readonly forever: Effect.Effect<never> = Effect.gen({ self: this }, function* () {
-    for (;;) {
-      this.#earlier.closeUnsafe()
-      const pause = yield* Effect.catch(this.sweep, (error) =>
-        Effect.as(Effect.logWarning("due clocks could not be looked for", error.message), retryMillis),
-      )
-      if (pause === 0) continue
-      this.#wakesAt = (yield* Clock.currentTimeMillis) + pause
-      yield* Effect.timeoutOption(this.#earlier.await, pause)
-      this.#wakesAt = Number.NEGATIVE_INFINITY
-    }
+  /** One sweep, and the pause until the next clock is due. */
+  readonly turn: Effect.Effect<void, PersistenceFailed> = Effect.gen({ self: this }, function* () {
+    this.#earlier.closeUnsafe()
+    const pause = yield* this.#sweep
+    if (pause === 0) return
+    this.#wakesAt = (yield* Clock.currentTimeMillis) + pause
+    yield* Effect.timeoutOption(this.#earlier.await, pause)
+    this.#wakesAt = Number.NEGATIVE_INFINITY
   })
 
-  /** Wakes what is due, and tells how long to sleep until the next. */
-  readonly sweep: Effect.Effect<number, PersistenceFailed> = Effect.gen({ self: this }, function* () {
+  /** Wakes what is due. Returns how long to sleep until the next. */
+  readonly #sweep: Effect.Effect<number, PersistenceFailed> = Effect.gen({ self: this }, function* () {
     const { machines, owner } = this.#executions
     const claimed = yield* this.#timers.claim({ machines, limit: batchSize, owner, claimMillis })
     // One that is slow to be stored must not keep the others waiting; its claim ends by itself.

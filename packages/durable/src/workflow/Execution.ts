@@ -59,10 +59,14 @@ export class Execution extends ExecutionStoring implements CompensationLog {
    * would read as if the execution had been taken from that node.
    */
   takeOver() {
-    const isRunElsewhere = isAtWork(this.phaseAhead) && this.foreign !== undefined
-    const isRunHere = isAtWork(this.phaseAhead) && this.isMine
-    const isOver = isEnded(this.state.phase) || this.state.phase === "Waiting"
-    if (!isOver && !isRunElsewhere && !isRunHere) this.append({ _tag: "Resumed", on: this.keeper.owner }, true)
+    const isOrphan = isAtWork(this.phaseAhead) && this.foreign === undefined && !this.isMine
+    if (isOrphan) this.append({ _tag: "Resumed", on: this.keeper.owner }, true)
+    this.settle()
+  }
+
+  /** Runs an execution again that is held: a new version of its workflow may be able to. */
+  retryHeld() {
+    if (this.phaseAhead === "Held") this.append({ _tag: "Resumed", on: this.keeper.owner }, true)
     this.settle()
   }
 

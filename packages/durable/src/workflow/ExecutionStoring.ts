@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import { conflicts } from "../engine/EngineMetrics.ts"
 import type { Committing, Doubtful, GroupCommit } from "../runtime/GroupCommit.ts"
+import { untilAnswered } from "../runtime/untilAnswered.ts"
 import type { Commit, CommitOutcome, InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import { Appended, type AppendOutcome, isFromOutside, phaseAfterAll, takeBatch } from "./Appending.ts"
@@ -14,7 +15,7 @@ import { commitOf, countJournaled, isThatCommit } from "./ExecutionCommit.ts"
 import type { ExecutionEvent } from "./ExecutionEvent.ts"
 import type { ExecutionKeeper } from "./ExecutionKeeper.ts"
 import { ExecutionState, isAtWork, isEnded, isWake, type Phase } from "./ExecutionState.ts"
-import { type ReadExecution, readExecution, stateOf, Unreadable } from "./Reading.ts"
+import { type ReadExecution, readExecution, Unreadable } from "./Reading.ts"
 
 /** The first commit of an execution. */
 interface First {
@@ -58,7 +59,7 @@ export abstract class ExecutionStoring implements Committing {
     this.#committer = keeper.committer
     this.key = key
     this.name = instanceName(key)
-    this.state = read === undefined ? new ExecutionState() : stateOf(read)
+    this.state = read?.state ?? new ExecutionState()
     if (read !== undefined) this.#stand(read)
   }
 
@@ -233,7 +234,7 @@ export abstract class ExecutionStoring implements Committing {
   /** Asks the journal where the execution stands. */
   #ask(pauseMillis: number) {
     const { keeper, key } = this
-    const asked = readExecution(keeper, key, this.state.sequence)
+    const asked = untilAnswered(readExecution(keeper, key, this.state.sequence))
     keeper.environment.run(
       Effect.flatMap(pauseMillis === 0 ? asked : Effect.delay(asked, pauseMillis), (read) => Effect.sync(() => this.#told(read))),
     )
@@ -263,7 +264,7 @@ export abstract class ExecutionStoring implements Committing {
     const arrived = isOurs ? batch.slice(0, countJournaled(commit.events, read.records)) : []
     this.#apply(arrived)
     const foreign = read.events.slice(arrived.length)
-    if (!isOurs) this.state = stateOf(read)
+    if (!isOurs) this.state = read.state ?? this.state
     else for (const event of foreign) this.state.apply(event, this.state.sequence + 1)
     this.#clearing = false
     this.#stand(read)

@@ -1,10 +1,13 @@
 /** The engine behind Effect's `WorkflowEngine`: which executions are in memory, how they get there, and who waits for them. */
+import type { PersistenceFailed } from "@detent/machine"
 import type { Environment } from "@detent/machine/internal"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type { PlacementService } from "../engine/Placement.ts"
+import { Batcher } from "../runtime/Batcher.ts"
 import { GroupCommit } from "../runtime/GroupCommit.ts"
-import { untilAnswered } from "../runtime/untilAnswered.ts"
+import { untilAnswered, untilAnsweredBackoff } from "../runtime/untilAnswered.ts"
 import type { InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { JournalService, OpenedInstance } from "../store/Journal.ts"
@@ -14,10 +17,15 @@ import type { ExecutionEvent } from "./ExecutionEvent.ts"
 import type { ExecutionKeeper, RegisteredWorkflow } from "./ExecutionKeeper.ts"
 import { machineOf } from "./ExecutionKey.ts"
 import { isAtWork, isEnded, type Phase } from "./ExecutionState.ts"
-import { Gathering } from "./Gathering.ts"
-import { type ReadExecution, readExecutions, readResult, Unreadable } from "./Reading.ts"
+import { openExecutions, type Read, readExecutions, readResult, Unreadable } from "./Reading.ts"
 import { Codecs } from "./StoredExit.ts"
 import { type Waiter, Waiting, type WaitOutcome } from "./Waiting.ts"
+
+/** The largest number of executions that are read with one query. */
+const readLimit = 500
+
+/** When a failed read is tried again for the first time. */
+const firstRetryMillis = 50
 
 export class Executions implements ExecutionKeeper {
   readonly journal: JournalService
@@ -35,9 +43,12 @@ export class Executions implements ExecutionKeeper {
   readonly #drainTimeout: Duration.Duration
   readonly #workflows = new Map<string, RegisteredWorkflow>()
   readonly #live = new Map<string, Execution>()
-  readonly #reads: Gathering<ReadExecution | Unreadable>
-  readonly #peeks: Gathering<OpenedInstance>
-  #closed = false
+  readonly #reads: Batcher<InstanceKey, Read, PersistenceFailed>
+  readonly #peeks: Batcher<InstanceKey, OpenedInstance | undefined, PersistenceFailed>
+  /** Callers that wait for an answer; each is interrupted when the engine has closed. */
+  readonly #callers = new Set<() => void>()
+  /** `closing`: runs end and are stored, and nothing new begins. */
+  #mode: "open" | "closing" | "closed" = "open"
 
   constructor(journal: JournalService, placement: PlacementService, environment: Environment, drainTimeout: Duration.Duration) {
     this.#drainTimeout = drainTimeout
@@ -47,10 +58,9 @@ export class Executions implements ExecutionKeeper {
     placement.onLost(() => this.#ownershipLost())
     const lanes = Array.from({ length: journal.writers ?? 1 }, () => new GroupCommit(journal, (effect) => environment.run(effect)))
     this.#lanes = lanes as [GroupCommit, ...Array<GroupCommit>]
-    this.#reads = new Gathering(environment, (keys) => readExecutions(this, keys))
-    this.#peeks = new Gathering(environment, (keys) =>
-      Effect.map(untilAnswered(journal.openAll(keys)), (all) => new Map(all.map((opened) => [instanceName(opened.record), opened]))),
-    )
+    const batching = { run: environment.run, limit: readLimit, prepare: (key: InstanceKey) => key }
+    this.#reads = new Batcher({ ...batching, perform: (keys: ReadonlyArray<InstanceKey>) => readExecutions(this, keys) })
+    this.#peeks = new Batcher({ ...batching, perform: (keys: ReadonlyArray<InstanceKey>) => openExecutions(journal, keys) })
   }
 
   /** Each execution stays in its lane: the store must not get two commits of one at once. */
@@ -63,11 +73,11 @@ export class Executions implements ExecutionKeeper {
   }
 
   get canOwn(): boolean {
-    return !this.#closed && this.#placement.fence() !== undefined
+    return this.#mode === "open" && this.#placement.fence() !== undefined
   }
 
   get isClosed(): boolean {
-    return this.#closed
+    return this.#mode !== "open"
   }
 
   isAlive(owner: string): Effect.Effect<boolean> {
@@ -112,7 +122,7 @@ export class Executions implements ExecutionKeeper {
     if (this.#live.get(execution.name) !== execution) return
     this.#live.delete(execution.name)
     for (const look of [...this.#leaving]) look()
-    if (this.#closed) return
+    if (this.#mode !== "open") return
     if (isAtWork(execution.state.phase) && !execution.isMine) this.takeUp(execution.key, execution.owner)
     else if (this.waiting.has(execution.name)) this.look(execution.key)
   }
@@ -151,11 +161,20 @@ export class Executions implements ExecutionKeeper {
   use(key: InstanceKey, use: (found: Execution | Unreadable | undefined) => void) {
     const live = this.#live.get(instanceName(key))
     if (live !== undefined) return use(live)
-    this.#reads.ask(key, (read) => {
+    this.#ask(this.#reads, key, (read) => {
       const since = this.#live.get(instanceName(key))
       if (since !== undefined) return use(since)
       if (read === undefined || read instanceof Unreadable) return use(read)
       use(this.#keep(new Execution(this, key, read)))
+    })
+  }
+
+  /** Asks until the store answers, or the engine has closed. Each key is tried again by itself, so that none delays another. */
+  #ask<A>(batcher: Batcher<InstanceKey, A, PersistenceFailed>, key: InstanceKey, tell: (found: A) => void) {
+    const again = Effect.retry(batcher.submit(key), { schedule: untilAnsweredBackoff, while: () => this.#mode !== "closed" })
+    batcher.add(key, (exit) => {
+      if (Exit.isSuccess(exit)) tell(exit.value)
+      else if (this.#mode !== "closed") this.environment.run(Effect.map(Effect.delay(again, firstRetryMillis), tell))
     })
   }
 
@@ -164,8 +183,22 @@ export class Executions implements ExecutionKeeper {
     return execution
   }
 
-  deliver(key: InstanceKey, event: ExecutionEvent): Effect.Effect<void> {
+  /** Waits for an answer of the engine. A caller that still waits when the engine has closed is interrupted. */
+  #answer<A>(ask: (resume: (answer: Effect.Effect<A>) => void) => void): Effect.Effect<A> {
     return Effect.callback((resume) => {
+      if (this.#mode === "closed") return resume(Effect.interrupt)
+      const interrupt = () => resume(Effect.interrupt)
+      this.#callers.add(interrupt)
+      ask((answer) => {
+        this.#callers.delete(interrupt)
+        resume(answer)
+      })
+      return Effect.sync(() => this.#callers.delete(interrupt))
+    })
+  }
+
+  deliver(key: InstanceKey, event: ExecutionEvent): Effect.Effect<void> {
+    return this.#answer((resume) => {
       const done = (outcome: AppendOutcome) => resume(typeof outcome === "string" ? Effect.void : Effect.die(outcome))
       this.use(key, (found) => {
         if (found instanceof Unreadable) return resume(Effect.die(found.failure))
@@ -182,7 +215,7 @@ export class Executions implements ExecutionKeeper {
 
   /** Sees that the execution exists; what it began with stays, whatever others bring later. */
   ensure(key: InstanceKey, payload: unknown, parent: InstanceKey | undefined): Effect.Effect<void> {
-    return Effect.callback((resume) => {
+    return this.#answer((resume) => {
       const told = (outcome: AppendOutcome) => resume(typeof outcome === "string" ? Effect.void : Effect.die(outcome))
       const live = this.#live.get(instanceName(key))
       const execution =
@@ -199,27 +232,37 @@ export class Executions implements ExecutionKeeper {
 
   /** Whether the execution is there, in memory or in the journal. */
   exists(key: InstanceKey): Effect.Effect<boolean> {
-    return Effect.callback((resume) => {
+    return this.#answer((resume) => {
       if (this.#live.has(instanceName(key))) return resume(Effect.succeed(true))
-      this.#peeks.ask(key, (opened) => resume(Effect.succeed(opened !== undefined && opened.record.tag !== "Waiting")))
+      this.#ask(this.#peeks, key, (opened) => resume(Effect.succeed(opened !== undefined && opened.record.tag !== "Waiting")))
     })
   }
 
   /** Waits for its end, or until it is suspended where the waiter takes that for an answer. */
   wait(key: InstanceKey, by: InstanceKey | undefined, takesSuspended: boolean): Effect.Effect<WaitOutcome> {
-    return Effect.callback((resume) => {
-      const waiter: Waiter = { key, by, takesSuspended, tell: (outcome) => resume(Effect.succeed(outcome)) }
+    let waiter: Waiter | undefined
+    const outcome = this.#answer<WaitOutcome>((resume) => {
+      waiter = { key, by, takesSuspended, tell: (outcome) => resume(Effect.succeed(outcome)) }
       this.waiting.add(waiter)
       const live = this.#live.get(instanceName(key))
       if (live === undefined) this.look(key)
       else if (live.state.result !== undefined) this.waiting.tellEnd(live.name, live.state.result)
-      return Effect.sync(() => this.waiting.remove(waiter))
     })
+    return Effect.onInterrupt(outcome, () =>
+      Effect.sync(() => {
+        if (waiter !== undefined) this.waiting.remove(waiter)
+      }),
+    )
+  }
+
+  /** Looks at executions that callers wait for and that are not in memory, the longer they wait the more rarely. */
+  lookForWaiters() {
+    for (const key of this.waiting.due) if (!this.#live.has(instanceName(key))) this.look(key)
   }
 
   /** Looks what has become of an execution that is not in memory, for those who wait for it. */
   look(key: InstanceKey) {
-    this.#peeks.ask(key, (opened) => {
+    this.#ask(this.#peeks, key, (opened) => {
       const name = instanceName(key)
       if (opened === undefined || this.#live.has(name)) return
       const { record } = opened
@@ -232,7 +275,10 @@ export class Executions implements ExecutionKeeper {
   }
 
   #tellEnd(name: string, opened: OpenedInstance): Effect.Effect<void> {
-    return Effect.map(readResult(this.journal, opened), (exit) => this.waiting.tellEnd(name, exit))
+    return Effect.match(untilAnswered(readResult(this.journal, opened)), {
+      onSuccess: (exit) => this.waiting.tellEnd(name, exit),
+      onFailure: ({ message }) => this.waiting.tellPause(name, { _tag: "Held", problem: message }, () => true),
+    })
   }
 
   /** Executions that go to sleep over this one have to be known to it first. */
@@ -265,10 +311,17 @@ export class Executions implements ExecutionKeeper {
 
   readonly #leaving = new Set<() => void>()
 
-  /** Takes nothing more, ends all runs and stores what they did. */
+  /** Accepts no call from now on, ends all runs and stores what they did, then interrupts callers that still wait. */
   readonly close: Effect.Effect<void> = Effect.suspend(() => {
-    this.#closed = true
-    return this.#leaveAll(() => true)
+    this.#mode = "closing"
+    return Effect.andThen(
+      this.#leaveAll(() => true),
+      Effect.sync(() => {
+        this.#mode = "closed"
+        for (const interrupt of [...this.#callers]) interrupt()
+        this.#callers.clear()
+      }),
+    )
   })
 
   /** Whatever does not end in time, or has not been stored by then, is left as it is: the journal knows how far it got. */

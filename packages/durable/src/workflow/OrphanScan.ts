@@ -1,95 +1,100 @@
 /**
- * Executions that somebody should run and nobody does: those of a process that died, those that were started where their
- * workflow is not known, and those of this process before it was restarted. They are found and gone on with in bulk.
+ * Finds executions that no living node runs and takes them over: those of a node that died or of this process's former life, and
+ * those that were started where their workflow is not registered. Also notices what other nodes have written to executions that
+ * run here.
+ *
+ * The scan asks the store which owners there are, judges each owner once, and pages by id through the executions of owners that
+ * are dead, so that executions of living nodes cost nothing and a scan ends however many executions change meanwhile.
  */
 import type { PersistenceFailed } from "@detent/machine"
+import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Latch from "effect/Latch"
 import * as Random from "effect/Random"
 import { instanceName } from "../store/CommitCheck.ts"
-import type { InstanceCursor, InstanceRecord } from "../store/Journal.ts"
+import type { InstanceRecord, KeyFilter } from "../store/Journal.ts"
+import { Execution } from "./Execution.ts"
 import type { Executions } from "./Executions.ts"
-import { Unreadable } from "./Reading.ts"
 
 const pageSize = 500
 
 export class OrphanScan {
   readonly #executions: Executions
-  readonly #workflowAdded = Latch.makeUnsafe(false)
-  /** Machines whose held executions are tried again: a new version may be able to go on with them. */
+  readonly #wanted = Latch.makeUnsafe(false)
+  /** Machines registered since the last scan. Their held executions are tried again: a new version may be able to run them. */
   readonly #fresh = new Set<string>()
 
   constructor(executions: Executions) {
     this.#executions = executions
   }
 
-  /** A workflow has been registered: what is left of it goes on at once. */
+  /** Scans at once because a workflow was registered. */
   workflowAdded(machine: string) {
     this.#fresh.add(machine)
-    this.#workflowAdded.openUnsafe()
+    this.#wanted.openUnsafe()
   }
 
-  /** This node holds a lease again: what its former life ran is taken over at once, unless another node was quicker. */
-  regained() {
-    this.#workflowAdded.openUnsafe()
+  /** Scans at once because this node holds a lease again: it may take over what its former life ran. */
+  leaseRegained() {
+    this.#wanted.openUnsafe()
   }
 
-  /** Looks at once, and then again and again. A store that is away is asked the next time. */
-  forever(intervalMillis: number): Effect.Effect<never> {
+  /** One scan, and the pause until the next. */
+  turn(intervalMillis: number): Effect.Effect<void, PersistenceFailed> {
     return Effect.gen({ self: this }, function* () {
-      for (;;) {
-        this.#workflowAdded.closeUnsafe()
-        yield* Effect.catch(this.scan, (error) => Effect.logWarning("unfinished executions could not be looked for", error.message))
-        const pause = Math.ceil(intervalMillis * (1 + 0.2 * (yield* Random.next)))
-        yield* Effect.timeoutOption(this.#workflowAdded.await, pause)
-        for (const key of this.#executions.waiting.due) {
-          if (this.#executions.live(instanceName(key)) === undefined) this.#executions.look(key)
-        }
-      }
+      this.#wanted.closeUnsafe()
+      yield* this.#scan
+      this.#executions.lookForWaiters()
+      const pause = Math.ceil(intervalMillis * (1 + 0.2 * (yield* Random.next)))
+      yield* Effect.timeoutOption(this.#wanted.await, pause)
     })
   }
 
-  readonly scan: Effect.Effect<void, PersistenceFailed> = Effect.gen({ self: this }, function* () {
-    for (const machine of this.#executions.machines) {
-      yield* this.#pages({ machine, resident: true })
-      if (!this.#fresh.delete(machine)) continue
-      yield* this.#pages({ machine, status: "held" })
-    }
-  })
-
-  #pages(filter: { readonly machine: string; readonly resident?: boolean; readonly status?: "held" }) {
+  /** A machine that cannot be scanned does not keep the others from being scanned. */
+  get #scan(): Effect.Effect<void, PersistenceFailed> {
     return Effect.gen({ self: this }, function* () {
-      let after: InstanceCursor | undefined
+      const failures: Array<Cause.Cause<PersistenceFailed>> = []
+      for (const machine of this.#executions.machines) {
+        const exit = yield* Effect.exit(this.#scanMachine(machine))
+        if (Exit.isFailure(exit)) failures.push(exit.cause)
+      }
+      for (const failure of failures) yield* Effect.failCause(failure)
+    })
+  }
+
+  #scanMachine(machine: string): Effect.Effect<void, PersistenceFailed> {
+    return Effect.gen({ self: this }, function* () {
+      for (const owner of yield* this.#executions.journal.owners(machine)) {
+        if (yield* this.#executions.isDead(owner)) yield* this.#forEach({ machine, owner: owner ?? null }, (found) => found.takeOver())
+      }
+      yield* this.#forEach({ machine, owing: true }, (found) => found.takeOver())
+      if (!this.#fresh.has(machine)) return
+      yield* this.#forEach({ machine, status: "held" }, (found) => found.retryHeld())
+      this.#fresh.delete(machine)
+    })
+  }
+
+  #forEach(filter: KeyFilter, use: (found: Execution) => void): Effect.Effect<void, PersistenceFailed> {
+    return Effect.gen({ self: this }, function* () {
+      let after: string | undefined
       do {
-        const page = yield* this.#executions.journal.list(filter, pageSize, after)
-        const considered = page.instances.filter(({ status }) => filter.status === "held" || status !== "held")
-        const dead = yield* this.#deadOwners(considered)
-        for (const record of considered) this.#consider(record, dead)
-        after = page.next
+        const records = yield* this.#executions.journal.page(filter, pageSize, after)
+        for (const record of records) this.#consider(record, use)
+        after = records.length < pageSize ? undefined : records.at(-1)?.id
       } while (after !== undefined)
     })
   }
 
-  #deadOwners(records: ReadonlyArray<InstanceRecord>): Effect.Effect<ReadonlySet<string | undefined>> {
-    const executions = this.#executions
-    const owners = new Set(records.flatMap(({ owner }) => owner ?? []))
-    return Effect.map(
-      Effect.filter(owners, (owner) => executions.isDead(owner)),
-      (dead) => new Set([undefined, ...dead]),
-    )
-  }
-
-  /** One of its own that is not in memory is one that nobody runs. */
-  #consider(record: InstanceRecord, dead: ReadonlySet<string | undefined>) {
+  #consider(record: InstanceRecord, use: (found: Execution) => void) {
     const executions = this.#executions
     const live = executions.live(instanceName(record))
-    // Somebody else has completed a deferred of it, or interrupted it.
-    if (live !== undefined && record.sequence > live.state.sequence) live.refresh()
-    if (live !== undefined || !executions.canOwn) return
-    if (record.status === "running" && !dead.has(record.owner)) return
-    executions.use({ machine: record.machine, id: record.id }, (found) => {
-      if (found === undefined || found instanceof Unreadable) return
-      found.takeOver()
-    })
+    if (live !== undefined) {
+      if (record.sequence > live.state.sequence) live.refresh()
+    } else if (executions.canOwn) {
+      executions.use({ machine: record.machine, id: record.id }, (found) => {
+        if (found instanceof Execution) use(found)
+      })
+    }
   }
 }

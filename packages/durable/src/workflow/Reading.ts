@@ -1,12 +1,13 @@
-/** Reading executions from the journal: one that somebody else has written to, or many at once after a restart. */
+/** Reads executions from the journal: one that another node has written to, or many at once after a restart. */
 import { EventReplayError, PersistenceFailed } from "@detent/machine"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { withTails } from "../engine/prefetchEvents.ts"
-import { untilAnswered } from "../runtime/untilAnswered.ts"
 import type { EventRecord, InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
-import type { JournalService, OpenedInstance } from "../store/Journal.ts"
+import type { InstanceRecord, JournalService, OpenedInstance } from "../store/Journal.ts"
 import { type ExecutionEvent, readEvent } from "./ExecutionEvent.ts"
 import { ExecutionState, isAtWork, type Phase, readSnapshot } from "./ExecutionState.ts"
 import type { StoredExit } from "./StoredExit.ts"
@@ -19,14 +20,16 @@ export interface ReadingFrom {
 }
 
 export interface ReadExecution extends OpenedInstance {
-  /** After the sequence that was asked for. */
+  /** The events after the sequence number that was asked for. */
   readonly records: ReadonlyArray<EventRecord>
   readonly events: ReadonlyArray<ExecutionEvent>
-  /** Whether another process that is alive runs it. */
+  /** The state after all its events, where they were read from the first on. */
+  readonly state: ExecutionState | undefined
+  /** Whether another node that is alive runs it. */
   readonly isOwnerAlive: boolean
 }
 
-/** An execution whose journal makes no sense to this version: it is held, and listed as such. */
+/** An execution whose journal this version cannot read. A running one is held and listed as such. */
 export class Unreadable {
   readonly failure: PersistenceFailed
 
@@ -35,54 +38,90 @@ export class Unreadable {
   }
 }
 
+export type Read = ReadExecution | Unreadable | undefined
+
 const pageSize = 1000
 
-/** What was written to an execution since a sequence number; undefined where there is none. */
-export const readExecution = (from: ReadingFrom, key: InstanceKey, after: number): Effect.Effect<ReadExecution | Unreadable | undefined> =>
-  untilAnswered(
-    Effect.gen(function* () {
-      const opened = yield* from.journal.open(key)
-      return Option.isNone(opened) ? undefined : yield* readOpened(from, from.journal, opened.value, after)
-    }),
-  )
+/** Reads an execution with its events after a sequence number; undefined where there is none. */
+export const readExecution = (from: ReadingFrom, key: InstanceKey, after: number): Effect.Effect<Read, PersistenceFailed> =>
+  Effect.gen(function* () {
+    const opened = yield* from.journal.open(key)
+    return Option.isNone(opened) ? undefined : yield* readOpened(from, from.journal, opened.value, after)
+  })
 
-/** Many at once, whole, by name. */
+/**
+ * Reads many executions with all their events, in the order given. Where reading them together fails, each is read by itself, so
+ * that one that cannot be read fails alone.
+ */
 export const readExecutions = (
   from: ReadingFrom,
   keys: ReadonlyArray<InstanceKey>,
-): Effect.Effect<ReadonlyMap<string, ReadExecution | Unreadable>> =>
-  untilAnswered(
-    Effect.gen(function* () {
-      const opened = yield* from.journal.openAll(keys)
-      const journal = yield* withTails(from.journal, opened)
-      const read = yield* Effect.forEach(
-        opened,
-        (one) => Effect.map(readOpened(from, journal, one, 0), (found) => [instanceName(one.record), found] as const),
-        { concurrency: 16 },
-      )
-      return new Map(read)
+): Effect.Effect<ReadonlyArray<Exit.Exit<Read, PersistenceFailed>>, PersistenceFailed> =>
+  eachAlone(readTogether(from, keys), keys, (key) => readExecution(from, key, 0))
+
+/** Looks up many executions without their events, in the order given. One that cannot be read fails alone. */
+export const openExecutions = (
+  journal: JournalService,
+  keys: ReadonlyArray<InstanceKey>,
+): Effect.Effect<ReadonlyArray<Exit.Exit<OpenedInstance | undefined, PersistenceFailed>>, PersistenceFailed> =>
+  eachAlone(
+    Effect.map(journal.openAll(distinct(keys)), (all) => {
+      const byName = new Map(all.map((opened) => [instanceName(opened.record), opened]))
+      return keys.map((key) => Exit.succeed(byName.get(instanceName(key))))
     }),
+    keys,
+    (key) => Effect.map(journal.open(key), Option.getOrUndefined),
   )
 
-/** The result of an execution that has ended: its last event, or its snapshot once the journal was pruned. */
-export const readResult = (journal: JournalService, { record, snapshot }: OpenedInstance): Effect.Effect<StoredExit> => {
-  if (snapshot !== undefined) return Effect.sync(() => readSnapshot(snapshot.body))
-  return Effect.map(readEventAt(journal, record), (event) => {
-    if (event?._tag === "Ended") return event.exit
-    throw new Error(`${record.machine} ${record.id} has ended, but its last event is no result`)
+const readTogether = (from: ReadingFrom, keys: ReadonlyArray<InstanceKey>) =>
+  Effect.gen(function* () {
+    const opened = yield* from.journal.openAll(distinct(keys))
+    const journal = yield* withTails(from.journal, opened)
+    const read = yield* Effect.forEach(
+      opened,
+      (one) => Effect.map(Effect.exit(readOpened(from, journal, one, 0)), (exit) => [instanceName(one.record), exit] as const),
+      { concurrency: 16 },
+    )
+    const byName = new Map(read)
+    return keys.map((key) => byName.get(instanceName(key)) ?? Exit.succeed(undefined))
   })
-}
+
+const eachAlone = <A>(
+  together: Effect.Effect<ReadonlyArray<Exit.Exit<A, PersistenceFailed>>, PersistenceFailed>,
+  keys: ReadonlyArray<InstanceKey>,
+  alone: (key: InstanceKey) => Effect.Effect<A, PersistenceFailed>,
+) =>
+  Effect.catchCause(together, (cause) =>
+    keys.length === 1 || Cause.hasInterruptsOnly(cause)
+      ? Effect.failCause(cause)
+      : Effect.forEach(keys, (key) => Effect.exit(alone(key)), { concurrency: 16 }),
+  )
+
+const distinct = (keys: ReadonlyArray<InstanceKey>): ReadonlyArray<InstanceKey> => [
+  ...new Map(keys.map((key) => [instanceName(key), key])).values(),
+]
+
+/** The result of an execution that has ended: its last event, or its snapshot once the journal was pruned. */
+export const readResult = (
+  journal: JournalService,
+  { record, snapshot }: OpenedInstance,
+): Effect.Effect<StoredExit, PersistenceFailed | EventReplayError> =>
+  snapshot === undefined
+    ? Effect.flatMap(readEventAt(journal, record), (event) =>
+        event?._tag === "Ended" ? Effect.succeed(event.exit) : Effect.fail(brokenAt(record, record.tag, "its last event is no result")),
+      )
+    : Effect.try({ try: () => readSnapshot(snapshot.body), catch: (cause) => brokenAt(record, "(snapshot)", problemOf(cause)) })
 
 /** The event an execution stands at. */
-export const readEventAt = (journal: JournalService, record: OpenedInstance["record"]): Effect.Effect<ExecutionEvent | undefined> =>
-  Effect.map(untilAnswered(journal.events(record, record.sequence - 1, 1)), ([last]) => (last === undefined ? undefined : readEvent(last)))
-
-/** Where an execution stands that was read whole. */
-export const stateOf = (read: ReadExecution): ExecutionState => {
-  const state = ExecutionState.restored(read)
-  for (const event of read.events) state.apply(event, state.sequence + 1)
-  return state
-}
+export const readEventAt = (
+  journal: JournalService,
+  record: InstanceRecord,
+): Effect.Effect<ExecutionEvent | undefined, PersistenceFailed | EventReplayError> =>
+  Effect.flatMap(journal.events(record, record.sequence - 1, 1), ([last]) =>
+    last === undefined
+      ? Effect.undefined
+      : Effect.try({ try: () => readEvent(last), catch: (cause) => brokenAt(record, last.tag, problemOf(cause)) }),
+  )
 
 const readOpened = (
   from: ReadingFrom,
@@ -96,11 +135,11 @@ const readOpened = (
     const records = yield* recordsAfter(journal, record, start, record.sequence)
     const owner = isAtWork(record.tag as Phase) ? record.owner : undefined
     const isOwnerAlive = owner !== undefined && owner !== from.owner && (yield* from.isAlive(owner))
-    const events = decode(records, record, start)
-    if (!(events instanceof EventReplayError)) return { ...opened, records, events, isOwnerAlive }
-    if (record.status === "running") yield* journal.setStatus(record, "held", events.message)
-    yield* Effect.logError(events.message)
-    return new Unreadable(new PersistenceFailed({ machine: record.machine, id: record.id, operation: "read", cause: events }))
+    const decoded = decode(opened, records, start)
+    if (!(decoded instanceof EventReplayError)) return { ...opened, records, ...decoded, isOwnerAlive }
+    if (record.status === "running") yield* journal.setStatus(record, "held", decoded.message)
+    yield* Effect.logError(decoded.message)
+    return new Unreadable(new PersistenceFailed({ machine: record.machine, id: record.id, operation: "read", cause: decoded }))
   })
 
 const recordsAfter = (journal: JournalService, key: InstanceKey, after: number, through: number) =>
@@ -116,21 +155,36 @@ const recordsAfter = (journal: JournalService, key: InstanceKey, after: number, 
   })
 
 const decode = (
+  opened: OpenedInstance,
   records: ReadonlyArray<EventRecord>,
-  { machine, id, tag, sequence }: OpenedInstance["record"],
   after: number,
-): ReadonlyArray<ExecutionEvent> | EventReplayError => {
+): Pick<ReadExecution, "events" | "state"> | EventReplayError => {
+  const { record, snapshot } = opened
   const events: Array<ExecutionEvent> = []
-  const broken = (event: string, at: number, problem: string) =>
-    new EventReplayError({ machine, id, state: tag, event, sequence: at, problem })
-  for (const record of records) {
-    if (record.sequence !== after + events.length + 1) break
+  for (const one of records) {
+    if (one.sequence !== after + events.length + 1) break
     try {
-      events.push(readEvent(record))
+      events.push(readEvent(one))
     } catch (cause) {
-      return broken(record.tag, record.sequence, cause instanceof Error ? cause.message : String(cause))
+      return broken(record, one.tag, one.sequence, problemOf(cause))
     }
   }
   const next = after + events.length + 1
-  return next > sequence ? events : broken("(missing)", next, `event ${next} is missing`)
+  if (next <= record.sequence) return broken(record, "(missing)", next, `event ${next} is missing`)
+  if (after !== (snapshot?.sequence ?? 0)) return { events, state: undefined }
+  try {
+    const state = ExecutionState.restored(opened)
+    for (const event of events) state.apply(event, state.sequence + 1)
+    return { events, state }
+  } catch (cause) {
+    return broken(record, "(start)", 0, problemOf(cause))
+  }
 }
+
+const broken = ({ machine, id, tag }: InstanceRecord, event: string, sequence: number, problem: string): EventReplayError =>
+  new EventReplayError({ machine, id, state: tag, event, sequence, problem })
+
+const brokenAt = (record: InstanceRecord, event: string, problem: string): EventReplayError =>
+  broken(record, event, record.sequence, problem)
+
+const problemOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))

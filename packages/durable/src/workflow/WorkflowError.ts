@@ -1,4 +1,4 @@
-/** What can go wrong with an Effect workflow besides its own errors. All of them are defects: no workflow is made to handle them. */
+/** Errors of the engine, as opposed to a workflow's own errors. All of them are defects: no workflow is made to handle them. */
 import * as Schema from "effect/Schema"
 
 /** Two steps of one execution have the same name: the second would silently get what the first had stored. */
@@ -15,13 +15,22 @@ export class DuplicateStep extends Schema.TaggedError<DuplicateStep>()("Duplicat
   }
 }
 
-/** The execution cannot go on until what is wrong is put right; nothing of it is lost. */
+/** The execution does not continue until the problem is solved. Nothing of it is lost. */
 export class ExecutionHeld extends Schema.TaggedError<ExecutionHeld>()("ExecutionHeld", {
   workflow: Schema.String,
   executionId: Schema.String,
   problem: Schema.String,
 }) {
   override get message() {
-    return `workflow ${this.workflow} ${this.executionId} is held: ${this.problem}; put that right, then call ${this.workflow}.resume("${this.executionId}") or restart`
+    return `workflow ${this.workflow} ${this.executionId} is held: ${this.problem}; solve that, then call ${this.workflow}.resume("${this.executionId}") or restart`
+  }
+}
+
+/** The scope of the engine has ended. The execution is in the journal: an engine that is open continues it. */
+export class WorkflowEngineClosed extends Schema.TaggedError<WorkflowEngineClosed>()("WorkflowEngineClosed", {
+  workflow: Schema.String,
+}) {
+  override get message() {
+    return `workflow ${this.workflow} was called after its engine was closed; call it inside the scope of DurableWorkflow.layer`
   }
 }

@@ -1,4 +1,5 @@
 /** Effect's `WorkflowEngine` over executions in the journal. */
+import type { EventReplayError, PersistenceFailed } from "@detent/machine"
 import * as Cause from "effect/Cause"
 import type { Context as ContextOf } from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -20,7 +21,7 @@ import type { OrphanScan } from "./OrphanScan.ts"
 import { readEventAt, readResult } from "./Reading.ts"
 import { Steps } from "./Steps.ts"
 import type { StoredExit } from "./StoredExit.ts"
-import { ExecutionHeld } from "./WorkflowError.ts"
+import { ExecutionHeld, WorkflowEngineClosed } from "./WorkflowError.ts"
 
 type Result = Workflow.Result<unknown, unknown>
 
@@ -33,6 +34,8 @@ export const makeEngine = (executions: Executions, takeover: OrphanScan, clocks:
   const steps = new Steps(executions)
   const activityExecute = (activity: Activity.Any, attempt: number) => steps.activity(activity as unknown as AnyActivity, attempt)
   const deferredResult = (deferred: DurableDeferred.Any) => steps.deferred(deferred as DurableDeferred.AnyWithProps)
+  const whileOpen = <A>(workflow: string, call: Effect.Effect<A>): Effect.Effect<A> =>
+    Effect.suspend(() => (executions.isClosed ? Effect.die(new WorkflowEngineClosed({ workflow })) : call))
   const deferredDone: Encoded["deferredDone"] = () => Effect.die("deferreds are completed through their schemas")
   const engine = makeUnsafe({
     register: (workflow, execute) =>
@@ -50,17 +53,19 @@ export const makeEngine = (executions: Executions, takeover: OrphanScan, clocks:
           clocks.workflowAdded()
         }),
       ),
-    execute: ((workflow, options) => execute(executions, workflow, options)) as Encoded["execute"],
-    poll: (workflow, executionId) => poll(executions, workflow, keyOf(workflow, executionId)),
-    interrupt: (workflow, executionId) => executions.deliver(keyOf(workflow, executionId), { _tag: "Interrupt" }),
+    execute: ((workflow, options) => whileOpen(workflow._tag, execute(executions, workflow, options))) as Encoded["execute"],
+    poll: (workflow, executionId) => whileOpen(workflow._tag, poll(executions, workflow, keyOf(workflow, executionId))),
+    interrupt: (workflow, executionId) => whileOpen(workflow._tag, executions.deliver(keyOf(workflow, executionId), { _tag: "Interrupt" })),
     interruptUnsafe: (workflow, executionId) => {
       const key = keyOf(workflow, executionId)
-      return Effect.andThen(
+      const interrupted = Effect.andThen(
         executions.deliver(key, { _tag: "Interrupt" }),
         Effect.sync(() => executions.live(instanceName(key))?.interruptNow()),
       )
+      return whileOpen(workflow._tag, interrupted)
     },
-    resume: (workflow, executionId) => executions.deliver(keyOf(workflow, executionId), { _tag: "Resumed", on: executions.owner }),
+    resume: (workflow, executionId) =>
+      whileOpen(workflow._tag, executions.deliver(keyOf(workflow, executionId), { _tag: "Resumed", on: executions.owner })),
     activityExecute,
     deferredResult,
     deferredDone,
@@ -71,8 +76,11 @@ export const makeEngine = (executions: Executions, takeover: OrphanScan, clocks:
     activityExecute: activityExecute as WorkflowEngine["Service"]["activityExecute"],
     deferredResult: deferredResult as WorkflowEngine["Service"]["deferredResult"],
     deferredDone: (deferred, { workflowName, executionId, deferredName, exit }) =>
-      Effect.flatMap(executions.codecs.exit(deferred.successSchema as never, deferred.errorSchema as never).encode(exit), (stored) =>
-        executions.deliver({ machine: machineOf(workflowName), id: executionId }, { _tag: "Deferred", name: deferredName, exit: stored }),
+      whileOpen(
+        workflowName,
+        Effect.flatMap(executions.codecs.exit(deferred.successSchema as never, deferred.errorSchema as never).encode(exit), (stored) =>
+          executions.deliver({ machine: machineOf(workflowName), id: executionId }, { _tag: "Deferred", name: deferredName, exit: stored }),
+        ),
       ),
   })
 }
@@ -124,17 +132,21 @@ const poll = (executions: Executions, workflow: Workflow.Any, key: InstanceKey):
     if (live?.state.result !== undefined) return Option.some(yield* completed(executions, workflow, key.id, live.state.result))
     const opened = yield* untilAnswered(executions.journal.open(key))
     if (Option.isNone(opened)) return Option.none()
+    const readable = <B>(read: Effect.Effect<B, PersistenceFailed | EventReplayError>): Effect.Effect<B> =>
+      Effect.catch(untilAnswered(read), ({ message }) =>
+        Effect.die(new ExecutionHeld({ workflow: workflow._tag, executionId: key.id, problem: message })),
+      )
     const { record } = opened.value
     if (record.status === "held") {
       const held = new ExecutionHeld({ workflow: workflow._tag, executionId: key.id, problem: record.reason ?? "unknown" })
       return Option.some(new Workflow.Suspended({ cause: Cause.die(held) }))
     }
     if (isEnded(record.tag as Phase)) {
-      return Option.some(yield* completed(executions, workflow, key.id, yield* readResult(executions.journal, opened.value)))
+      return Option.some(yield* completed(executions, workflow, key.id, yield* readable(readResult(executions.journal, opened.value))))
     }
     if (isAtWork(record.tag as Phase) && live === undefined) executions.takeUp(key, record.owner)
     if (record.tag !== "Suspended") return Option.none()
-    const last = yield* readEventAt(executions.journal, record)
+    const last = yield* readable(readEventAt(executions.journal, record))
     const cause = last?._tag === "Suspended" ? last.cause : undefined
     return Option.some(new Workflow.Suspended({ cause: yield* executions.codecs.decodeCause(cause) }))
   })

@@ -3,7 +3,7 @@ import { PersistenceFailed } from "@detent/machine"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { Commit, CommitOutcome, InstanceKey } from "../../src/store/Commit.ts"
-import { type InstancePage, Journal, type OpenedInstance } from "../../src/store/Journal.ts"
+import { type InstancePage, type InstanceRecord, Journal, type KeyFilter, type OpenedInstance } from "../../src/store/Journal.ts"
 import { Leases } from "../../src/store/Leases.ts"
 import { type ClaimedTimer, type ClaimRequest, Timers } from "../../src/store/Timers.ts"
 
@@ -21,10 +21,17 @@ export class StoreProbe {
   onCommit: (commits: ReadonlyArray<Commit>, commit: Outcomes) => Outcomes = (_, commit) => commit
   /** What becomes of a reading. */
   onOpen: <A>(open: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (open) => open
+  /** What becomes of a reading of this instance, alone or with others. */
+  onRead: <A>(key: InstanceKey, read: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (_, read) => read
   /** What becomes of a reading of events, of one instance or of many. */
   onEvents: <A>(read: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (read) => read
   /** What becomes of a list. */
   onList: (list: Effect.Effect<InstancePage, PersistenceFailed>) => Effect.Effect<InstancePage, PersistenceFailed> = (list) => list
+  /** What becomes of a page by key. */
+  onPage: (
+    filter: KeyFilter,
+    page: Effect.Effect<ReadonlyArray<InstanceRecord>, PersistenceFailed>,
+  ) => Effect.Effect<ReadonlyArray<InstanceRecord>, PersistenceFailed> = (_, page) => page
   onClaim: <A>(claim: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (claim) => claim
   /** What becomes of a request about a lease. */
   onLease: <A>(request: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (request) => request
@@ -50,7 +57,7 @@ export class StoreProbe {
             return this.onCommit(commits, journal.commit(commits))
           }),
         ),
-      open: (key) => this.#read(journal.open(key)),
+      open: (key) => this.#read(this.onRead(key, journal.open(key))),
       standings: (keys) =>
         this.#read(
           Effect.suspend(() => {
@@ -58,7 +65,8 @@ export class StoreProbe {
             return journal.standings(keys)
           }),
         ),
-      openAll: (keys): Effect.Effect<ReadonlyArray<OpenedInstance>, PersistenceFailed> => this.#read(journal.openAll(keys)),
+      openAll: (keys): Effect.Effect<ReadonlyArray<OpenedInstance>, PersistenceFailed> =>
+        this.#read(keys.reduce((read, key) => this.onRead(key, read), journal.openAll(keys))),
       events: (key, after, limit) => this.#read(Effect.suspend(() => this.onEvents(journal.events(key, after, limit)))),
       tails: (keys) => this.#read(Effect.suspend(() => this.onEvents(journal.tails(keys)))),
       clock: journal.clock,
@@ -66,7 +74,7 @@ export class StoreProbe {
       saveSnapshot: (key, snapshot) => this.#whileAlive(journal.saveSnapshot(key, snapshot)),
       prune: (key, through, after) => this.#whileAlive(journal.prune(key, through, after)),
       list: (filter, limit, after) => this.#read(Effect.suspend(() => this.onList(journal.list(filter, limit, after)))),
-      page: (filter, limit, after) => this.#read(journal.page(filter, limit, after)),
+      page: (filter, limit, after) => this.#read(Effect.suspend(() => this.onPage(filter, journal.page(filter, limit, after)))),
       owners: (machine) => this.#read(journal.owners(machine)),
       changeOwner: (keys, from, to) => this.#whileAlive(journal.changeOwner(keys, from, to)),
       count: (machine) => this.#read(journal.count(machine)),

@@ -5,8 +5,10 @@
  */
 import type { StoreLayer } from "../StoreHooks.ts"
 import { children } from "./children.ts"
+import { closing } from "./closing.ts"
 import { compensating } from "./compensating.ts"
 import { completing } from "./completing.ts"
+import { damage } from "./damage.ts"
 import { failures } from "./failing.ts"
 import { grouping } from "./grouping.ts"
 import { interrupting } from "./interrupting.ts"
@@ -32,6 +34,8 @@ const topics = [
   restarting,
   nodes,
   failures,
+  damage,
+  closing,
   grouping,
   keeping,
   queueing,

@@ -61,6 +61,24 @@ export const nodes = ({ describe, nodesTest }: Kit) => {
       }),
     )
 
+    nodesTest("a node reads nothing of the executions that another living node runs", ({ open, until, pass }) =>
+      Effect.gen(function* () {
+        const calls = new Calls()
+        const workflows = Job.toLayer(({ id }) => Effect.as(calls.stuck(`stuck ${id}`), ""))
+        const first = yield* open(workflows, a)
+        const probe = new StoreProbe()
+        const pages: Array<number> = []
+        probe.onPage = (_, page) => Effect.tap(page, (records) => Effect.sync(() => pages.push(records.length)))
+        yield* open(workflows, { ...b, probe })
+        yield* first.run(Effect.forEach(["x", "y", "z"], (id) => Job.execute({ id }, { discard: true })))
+        yield* until(() => calls.all.length === 3)
+        pages.length = 0
+        for (let scan = 0; scan < 5; scan++) yield* pass("250 millis")
+        expect(pages.length).toBeGreaterThan(0)
+        expect(pages.every((length) => length === 0)).toBe(true)
+      }),
+    )
+
     nodesTest("a node that dies is taken over when its lease is over; nothing stored runs again", ({ open, until, comesTo, record }) =>
       Effect.gen(function* () {
         const calls = new Calls()
