@@ -1,0 +1,137 @@
+/** Kills and freezes worker processes at random for a while, lets everything end, and proves from their logs who ran what. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { Chance } from "../../simulation/Chance.ts"
+import type { StoreAddress } from "../Protocol.ts"
+import { type Freeze, type Kill, type OwnershipReport, proveOwnership } from "./OwnershipProof.ts"
+import { monotonicMillis, type WorkRecord } from "./Shift.ts"
+import { ShiftProcess } from "./ShiftProcess.ts"
+
+export interface ChaosOptions {
+  readonly store: StoreAddress
+  readonly seconds: number
+  readonly seed: number
+  readonly processes: number
+  readonly instances: number
+  readonly leaseMillis: number
+  readonly slackMillis: number
+  readonly say?: (line: string) => void
+}
+
+export interface ChaosReport extends OwnershipReport {
+  readonly kills: number
+  readonly freezes: number
+}
+
+/** How long the instances may take to end once nothing disturbs them any more. */
+const endingMillis = 60_000
+
+export const causeChaos = async (options: ChaosOptions): Promise<ChaosReport> => {
+  const folder = mkdtempSync(join(tmpdir(), "detent-ownership-"))
+  const closing = join(folder, "closing")
+  const { store, leaseMillis, instances, say = () => undefined } = options
+  const chance = new Chance(options.seed)
+  const kills: Array<Kill> = []
+  const freezes: Array<Freeze> = []
+  const frozenSince = new Map<ShiftProcess, number>()
+  let started = 0
+  const launch = () =>
+    new ShiftProcess({
+      store,
+      leaseMillis,
+      instances,
+      skipMillis: 400,
+      log: join(folder, `${started++}.jsonl`),
+      closing,
+      shortestMillis: 200,
+      longestMillis: 1_500,
+    })
+  const workers: Array<ShiftProcess> = Array.from({ length: options.processes }, launch)
+
+  /** Who can be disturbed so that one process remains that has been at work for longer than a takeover takes. */
+  const victims = () => {
+    const isSteady = (worker: ShiftProcess) =>
+      worker.isAlive && !worker.isFrozen && worker.readyAt !== undefined && monotonicMillis() - worker.readyAt > leaseMillis + 1_000
+    const steady = workers.filter(isSteady)
+    return workers.filter(
+      (worker) => worker.isAlive && worker.readyAt !== undefined && (steady.length > 1 || (steady.length === 1 && steady[0] !== worker)),
+    )
+  }
+
+  const thaw = (worker: ShiftProcess) => {
+    const from = frozenSince.get(worker)
+    if (from === undefined) return
+    frozenSince.delete(worker)
+    worker.thaw()
+    freezes.push({ pid: worker.pid, from, to: monotonicMillis() })
+    // What it has become steady for is over.
+    worker.readyAt = monotonicMillis()
+  }
+
+  const kill = async (worker: ShiftProcess) => {
+    const at = monotonicMillis()
+    const from = frozenSince.get(worker)
+    frozenSince.delete(worker)
+    if (from !== undefined) freezes.push({ pid: worker.pid, from, to: at })
+    kills.push({ pid: worker.pid, at })
+    await worker.kill()
+    workers[workers.indexOf(worker)] = launch()
+  }
+
+  try {
+    await Promise.all(workers.map((worker) => worker.ready()))
+    await workers[0]?.start()
+    say(`${instances} instances on ${options.processes} processes, lease ${leaseMillis} ms`)
+    const until = monotonicMillis() + options.seconds * 1000
+    let saidAt = monotonicMillis()
+    while (monotonicMillis() < until) {
+      await sleep(chance.between(200, leaseMillis))
+      for (const [worker, from] of [...frozenSince])
+        if (monotonicMillis() - from > chance.between(100, 2.5 * leaseMillis + 2_000)) thaw(worker)
+      const candidates = victims()
+      const victim = candidates[chance.between(0, candidates.length - 1)]
+      if (victim === undefined) continue
+      if (chance.between(0, 1) === 0) await kill(victim)
+      else if (!victim.isFrozen) {
+        frozenSince.set(victim, monotonicMillis())
+        victim.freeze()
+      }
+      if (monotonicMillis() - saidAt > 15_000) {
+        saidAt = monotonicMillis()
+        say(`${Math.round((until - saidAt) / 1000)} s to go: ${kills.length} kills, ${freezes.length} freezes`)
+      }
+    }
+    for (const worker of workers) thaw(worker)
+    writeFileSync(closing, "")
+    await Promise.all(workers.map((worker) => worker.ready()))
+    const unfinished = await awaitEnd(workers[0], instances)
+    for (const worker of workers) await worker.stop()
+    const proof = proveOwnership({ records: recordsIn(folder), kills, freezes, leaseMillis, slackMillis: options.slackMillis })
+    const problems = [...proof.problems, ...unfinished, ...workers.map(({ errors }) => errors).filter((text) => text !== "")]
+    return { ...proof, problems, kills: kills.length, freezes: freezes.length }
+  } finally {
+    for (const worker of workers) if (worker.isAlive) await worker.kill()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const awaitEnd = async (worker: ShiftProcess | undefined, instances: number): Promise<ReadonlyArray<string>> => {
+  const until = monotonicMillis() + endingMillis
+  let counts: Readonly<Record<string, number>> = {}
+  while (monotonicMillis() < until && worker !== undefined) {
+    counts = await worker.counts()
+    if (counts["Finished"] === instances) return []
+    await sleep(250)
+  }
+  return [`not all work was done: of ${instances} instances, ${JSON.stringify(counts)}`]
+}
+
+/** A process that is killed may leave half a line at the end of its log. */
+const recordsIn = (folder: string): ReadonlyArray<WorkRecord> =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith(".jsonl"))
+    .flatMap((name) => readFileSync(join(folder, name), "utf8").split("\n"))
+    .filter((line) => line.endsWith("}"))
+    .map((line): WorkRecord => JSON.parse(line))

@@ -1,0 +1,54 @@
+import { describe, expect, it } from "@effect/vitest"
+import { type Evidence, proveOwnership } from "./OwnershipProof.ts"
+import type { Phase, WorkRecord } from "./Shift.ts"
+
+/** One run of work: the process, the round, and each phase with its time. */
+const run = (pid: number, number: number, round: number, ...phases: ReadonlyArray<readonly [Phase, number]>): ReadonlyArray<WorkRecord> =>
+  phases.map(([phase, at]) => ({ pid, run: number, id: "one", round, phase, at }))
+
+const prove = (records: ReadonlyArray<ReadonlyArray<WorkRecord>>, more: Partial<Evidence> = {}) =>
+  proveOwnership({ records: records.flat(), kills: [], freezes: [], leaseMillis: 2000, slackMillis: 0, ...more })
+
+describe("the proof of ownership", () => {
+  it("accepts one owner after the other", () => {
+    const first = run(1, 0, 0, ["begin", 0], ["beat", 100], ["end", 200])
+    const second = run(2, 0, 1, ["begin", 210], ["beat", 300], ["stopped", 310])
+    expect(prove([first, second])).toMatchObject({ problems: [], runs: 2, takeovers: 0 })
+  })
+
+  it("finds work that two live processes run at once", () => {
+    const first = run(1, 0, 0, ["begin", 0], ["beat", 100], ["beat", 200])
+    const second = run(2, 0, 0, ["begin", 150], ["beat", 250])
+    expect(prove([first, second]).problems).toEqual(["one: processes 1 and 2 both ran the work of round 0, for 50 ms"])
+  })
+
+  it("finds work that one process runs twice at once", () => {
+    expect(prove([run(1, 0, 0, ["begin", 0], ["beat", 200]), run(1, 1, 0, ["begin", 100])]).problems).toHaveLength(1)
+  })
+
+  it("discounts the time a process was frozen and its first turn afterwards, and no more", () => {
+    const freezes = [{ pid: 1, from: 120, to: 5000 }]
+    const second = run(2, 0, 0, ["begin", 2500], ["end", 3000])
+    const stopping = run(1, 0, 0, ["begin", 0], ["beat", 100], ["beat", 5001], ["stopped", 5002])
+    expect(prove([stopping, second], { freezes })).toMatchObject({ problems: [], wakingBeats: 1 })
+    const working = run(1, 0, 0, ["begin", 0], ["beat", 100], ["beat", 5001], ["beat", 5200])
+    expect(prove([working, second], { freezes }).problems).toHaveLength(1)
+  })
+
+  it("asks for a takeover within the lease and a second", () => {
+    const killed = run(1, 0, 0, ["begin", 0], ["beat", 100])
+    const kills = [{ pid: 1, at: 150 }]
+    expect(prove([killed, run(2, 0, 0, ["begin", 3000])], { kills })).toMatchObject({
+      problems: [],
+      takeovers: 1,
+      slowestTakeoverMillis: 2850,
+    })
+    expect(prove([killed, run(2, 0, 0, ["begin", 3300])], { kills }).problems).toHaveLength(1)
+    expect(prove([killed], { kills }).problems).toEqual(["one: process 1 was killed in round 0; the work ran again never"])
+  })
+
+  it("finds work of a round that was left long before", () => {
+    expect(prove([run(1, 0, 5, ["begin", 0]), run(2, 0, 4, ["begin", 500])]).problems).toEqual([])
+    expect(prove([run(1, 0, 5, ["begin", 0]), run(2, 0, 4, ["begin", 1500])]).problems).toHaveLength(1)
+  })
+})

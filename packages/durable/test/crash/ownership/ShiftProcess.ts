@@ -1,0 +1,95 @@
+/** A worker process as its controller sees it. */
+import { type ChildProcess, fork } from "node:child_process"
+import { once } from "node:events"
+import { join } from "node:path"
+import { monotonicMillis } from "./Shift.ts"
+import type { FromShiftWorker, ToShiftWorker, WorkerConfig } from "./worker.ts"
+
+export class ShiftProcess {
+  readonly #child: ChildProcess
+  readonly #waiting = new Map<FromShiftWorker["_tag"], (message: FromShiftWorker) => void>()
+  #errors = ""
+  isAlive = true
+  isFrozen = false
+  /** When it could work, by the monotonic clock; undefined before. */
+  readyAt: number | undefined
+
+  constructor(config: WorkerConfig) {
+    this.#child = fork(join(import.meta.dirname, "worker.ts"), [JSON.stringify(config)], {
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
+      execArgv: [],
+    })
+    this.#child.stderr?.on("data", (data) => {
+      this.#errors += String(data)
+    })
+    this.#child.on("message", (message: FromShiftWorker) => {
+      if (message._tag === "Ready") this.readyAt = monotonicMillis()
+      if (message._tag === "Failed") this.#errors += message.problem
+      this.#waiting.get(message._tag)?.(message)
+      this.#waiting.delete(message._tag)
+    })
+    this.#child.on("exit", () => {
+      this.isAlive = false
+    })
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? -1
+  }
+
+  /** What it wrote to its standard error and what it failed with. */
+  get errors(): string {
+    return this.#errors
+  }
+
+  async ready(): Promise<this> {
+    if (this.readyAt === undefined) await this.#answer("Ready")
+    return this
+  }
+
+  async start(): Promise<void> {
+    this.#say({ _tag: "Start" })
+    await this.#answer("Started")
+  }
+
+  async counts(): Promise<Readonly<Record<string, number>>> {
+    this.#say({ _tag: "Count" })
+    const answer = await this.#answer("Counted")
+    return answer._tag === "Counted" ? answer.counts : {}
+  }
+
+  freeze() {
+    this.isFrozen = true
+    this.#child.kill("SIGSTOP")
+  }
+
+  thaw() {
+    this.isFrozen = false
+    this.#child.kill("SIGCONT")
+  }
+
+  async kill(): Promise<void> {
+    const gone = once(this.#child, "exit")
+    this.#child.kill("SIGKILL")
+    await gone
+  }
+
+  async stop(): Promise<void> {
+    if (!this.isAlive) return
+    const gone = once(this.#child, "exit")
+    this.#say({ _tag: "Stop" })
+    await gone
+  }
+
+  #say(message: ToShiftWorker) {
+    if (this.#child.connected) this.#child.send(message, () => undefined)
+  }
+
+  #answer(tag: FromShiftWorker["_tag"]): Promise<FromShiftWorker> {
+    return new Promise((resolve, reject) => {
+      if (!this.isAlive) return reject(new Error(`worker ${this.pid} has ended: ${this.#errors}`))
+      this.#waiting.set(tag, resolve)
+      this.#child.once("exit", () => reject(new Error(`worker ${this.pid} ended before it said ${tag}: ${this.#errors}`)))
+    })
+  }
+}
