@@ -7,34 +7,34 @@
  *       replay: { name: "pets", tables: ["pets"], create: createPets },
  *     })
  *
- * What handlers write to tables of the same database is stored in the same transaction as the event and the position of the
+ * The writes of handlers to tables of the same database are stored in the same transaction as the event and the position of the
  * projection. Many writers share one such transaction.
  */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Schedule from "effect/Schedule"
 import type * as Event from "effect/unstable/eventlog/Event"
 import type * as EventGroup from "effect/unstable/eventlog/EventGroup"
 import { EventJournal } from "effect/unstable/eventlog/EventJournal"
 import { CurrentStoreId, EventLog, type EventLogSchema, Identity, Registry } from "effect/unstable/eventlog/EventLog"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { EventFeed } from "./engine/EventFeed.ts"
 import { makeCompaction } from "./eventlog/Compaction.ts"
-import { EntryRefused, failed, type ReplayFailed } from "./eventlog/DomainEventError.ts"
-import { checkEntry } from "./eventlog/EntryCheck.ts"
+import type { EventFeed } from "./eventlog/EventFeed.ts"
 import { HandledEvent, makeEventHandlers } from "./eventlog/EventHandlers.ts"
-import { layerOpen, newEntry } from "./eventlog/journal.ts"
+import { EntryRefused, failed, type ReplayFailed } from "./eventlog/errors.ts"
+import { layerOpen, newEntry } from "./eventlog/JournalLayer.ts"
 import { makeLogWriter } from "./eventlog/LogWriter.ts"
 import { OpenJournal } from "./eventlog/OpenJournal.ts"
 import { makeProjectionTables, type Projection, type ProjectionRefused } from "./eventlog/Projection.ts"
 import { layerReactiveRegistry } from "./eventlog/ReactiveRegistry.ts"
-import { makeReplaying, type Replaying, storedProgress, volatileProgress } from "./eventlog/Replaying.ts"
+import { makeReplay, type Replay, storedProgress, volatileProgress } from "./eventlog/Replay.ts"
 import { replicate } from "./eventlog/Replication.ts"
+import { checkEntry } from "./eventlog/StoredEntry.ts"
+import { forkLoop } from "./runtime/BackgroundLoop.ts"
 import type * as SqlEventJournal from "./SqlEventJournal.ts"
 
-export { HandlerTimeout, ReplayFailed } from "./eventlog/DomainEventError.ts"
+export { HandlerTimeout, ReplayFailed } from "./eventlog/errors.ts"
 export { type LogEvent, stream } from "./eventlog/LogStream.ts"
 export { type Projection, ProjectionRefused } from "./eventlog/Projection.ts"
 
@@ -42,20 +42,20 @@ export interface LogOptions<Tag extends string> extends Omit<SqlEventJournal.Jou
   /** Events of which only the latest per primary key is kept, such as progress. */
   readonly keepLatest?: ReadonlyArray<Tag>
   /**
-   * Which events the handlers are given besides those that are written here:
-   * - a projection: those that are not in its tables yet, whoever wrote them, once in the whole system;
-   * - `everyStart`: all of them at each start, then those of other processes, for handlers that keep what they make in memory;
-   * - `none`: no others. That is so unless told.
+   * Which events the handlers get besides those that this process writes. Default: `none`.
+   * - a projection: all that are not in its tables yet, of any process, once in the whole system;
+   * - `everyStart`: all at each start, then those of other processes, for handlers that keep their results in memory;
+   * - `none`: no others.
    */
   readonly replay?: Projection | "everyStart" | "none"
-  /** How long a handler may take, since everybody who writes waits for it; 30 seconds unless told. */
+  /** How long a handler may take, since all writers wait for it. Default: 30 seconds. */
   readonly handlerTimeout?: Duration.Input
 }
 
-/** What can keep a log from being opened: the database, the tables, or an event that the handlers cannot take. */
+/** Why a log could not be opened: the database, the tables, or an event that the handlers cannot take. */
 export type OpenError = SqlEventJournal.OpenError | ReplayFailed | ProjectionRefused
 
-/** Is ready when the handlers have been given all that they should have. */
+/** Ready when the handlers have had all events that `replay` names. */
 export const layer = <Groups extends EventGroup.Any, E, R>(
   schema: EventLogSchema<Groups>,
   handlers: Layer.Layer<EventGroup.ToService<Groups>, E, R>,
@@ -90,23 +90,21 @@ const makeLog = (schema: EventLogSchema<EventGroup.Any>, replay: Projection | "e
         : replay === "everyStart"
           ? volatileProgress()
           : undefined
-    const replaying = progress === undefined ? undefined : makeReplaying(store, handlers, progress)
+    const replayer = progress === undefined ? undefined : makeReplay(store, handlers, progress)
     if (tables !== undefined) yield* tables.prepare
-    if (replaying !== undefined) {
-      yield* replaying.catchUp
-      yield* Effect.forkScoped(keepingUp(replaying, open))
+    if (replayer !== undefined) {
+      yield* replayer.catchUp
+      yield* forkLoop(`projection ${replayer.progress.name} of journal ${store.journal}`, keepUp(replayer, open), 30_000)
     }
-    const writer = yield* makeLogWriter(open, handlers, replaying, compaction)
-    yield* registry.handleRemote(replicate({ open, handlers, replaying, compaction, identity, storeId }))
+    const writer = yield* makeLogWriter(open, handlers, replayer, compaction)
+    yield* registry.handleRemote(replicate({ open, handlers, replay: replayer, compaction, identity, storeId }))
 
     const write = ({ event, payload }: { readonly event: string; readonly payload: unknown }) =>
       Effect.gen(function* () {
         const handled = yield* HandledEvent
         const refuse = (problem: string) => failed("write")(new EntryRefused({ journal: store.journal, event, problem }))
         if (handled !== undefined)
-          return yield* refuse(
-            `the handler of ${handled} writes it, and would again at every replay; let whoever wrote ${handled} write it`,
-          )
+          return yield* refuse(`the handler of ${handled} writes it, and would again at every replay; write it where ${handled} is written`)
         if (!handlers.has(event)) return yield* refuse("no handler is registered for it")
         const encoded = yield* Effect.mapError(handlers.encode(event, payload), failed("write"))
         const entry = yield* newEntry(event, encoded.primaryKey, encoded.payload)
@@ -123,24 +121,20 @@ const makeLog = (schema: EventLogSchema<EventGroup.Any>, replay: Projection | "e
     })
   })
 
-/** Two groups with the same tag would take each other's handlers. */
+/** Two groups with the same tag would replace each other's handlers. */
 const distinctTags = ({ groups }: EventLogSchema<EventGroup.Any>) => {
   const tags = groups.flatMap((group) => Object.keys((group as EventGroup.AnyWithProps).events))
   const repeated = tags.find((tag, index) => tags.indexOf(tag) !== index)
   return repeated === undefined ? Effect.void : Effect.die(new Error(`event ${repeated} is in two groups of one log; rename one of them`))
 }
 
-/** Gives the handlers what others write. */
-const keepingUp = (replaying: Replaying, { store, tail, following }: OpenJournal["Service"]) =>
-  Effect.gen(function* () {
-    let known = 0
-    while (true) {
-      yield* following.passed(known)
-      known = tail.position
-      if (yield* replaying.progress.isBehind(known)) yield* replaying.catchUp
-    }
-  }).pipe(
-    Effect.tapError((error) => Effect.logError(`journal ${store.journal}: projection ${replaying.progress.name} does not go on`, error)),
-    Effect.retry(Schedule.min([Schedule.exponential("200 millis", 2), Schedule.spaced("30 seconds")])),
-    Effect.orDie,
-  )
+/** One turn: waits for events of other processes, and gives them to the handlers. */
+const keepUp = ({ progress, catchUp }: Replay, { tail, follower }: OpenJournal["Service"]) => {
+  let known = 0
+  return Effect.gen(function* () {
+    yield* follower.passed(known)
+    const { position } = tail
+    if (yield* progress.isBehind(position)) yield* catchUp
+    known = position
+  })
+}

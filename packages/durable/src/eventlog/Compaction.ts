@@ -1,23 +1,27 @@
 /**
- * Runs the compactions of `EventLog.groupCompaction` on what is stored: when an event of such a group is written, all of the
- * same primary key are given to it, and what it makes of them takes the last of their places. Readers who have been there
- * have seen more than is left; those who come later see what is left.
+ * Removes events that newer ones make obsolete, in the transaction that stores the newer ones. Readers that come later do not see
+ * the removed events.
+ *
+ * - `keepLatest`: of events such as progress, only the latest of each primary key is kept.
+ * - `EventLog.groupCompaction`: the user's function gets all events of a group with one primary key, and the events it returns take
+ *   the last of their positions.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type { Entry } from "effect/unstable/eventlog/EventJournal"
 import type { Registry } from "effect/unstable/eventlog/EventLog"
-import type { EventStore, StoreError } from "./EventStore.ts"
-import type { StoredEntry } from "./StoredEntry.ts"
+import { inBatches } from "./EntryBatch.ts"
+import { type EventStore, keyOf, type StoreError } from "./EventStore.ts"
+import type { NewEntry, StoredEntry } from "./StoredEntry.ts"
 
-/** At most so many are compacted at once; the next write goes on. */
+/** The most events that one write compacts; the next write continues. */
 const bracket = 1_000
 
 type Compactors = Registry["Service"]["compactors"]
 type Compactor = Compactors extends ReadonlyMap<string, infer One> ? One : never
 
 export interface Compaction {
-  /** Inside a transaction that holds the journal's lock, after these were stored in it. Gives whether anything was compacted. */
+  /** Inside the transaction that stored these events and holds the journal's lock. Returns whether anything was compacted. */
   readonly compact: (stored: ReadonlyArray<StoredEntry>) => Effect.Effect<boolean, StoreError>
 }
 
@@ -34,7 +38,7 @@ export const makeCompaction = (store: EventStore, compactors: Compactors): Compa
       return true
     })
 
-  /** A compaction that fails leaves everything as it was: nothing is lost by it, and no write should fail for it. */
+  /** A compaction that fails leaves everything as it was: no write fails because of it. */
   const reduce = (compactor: Compactor, entries: ReadonlyArray<StoredEntry>): Effect.Effect<ReadonlyArray<Entry> | undefined> => {
     const left: Array<Entry> = []
     const write = (entry: Entry) => Effect.sync(() => void left.push(entry))
@@ -64,3 +68,34 @@ export const makeCompaction = (store: EventStore, compactors: Compactors): Compa
       }),
   }
 }
+
+/** Stores events with `keepLatest`, inside a transaction that holds the journal's lock. Returns what was stored. */
+export const appendLatest = (store: EventStore, keepLatest: ReadonlySet<string>, position: number, entries: ReadonlyArray<NewEntry>) =>
+  Effect.gen(function* () {
+    const compacted = entries.filter(({ entry }) => keepLatest.has(entry.event))
+    const late = yield* lateOnes(store, compacted)
+    const latest = new Map<string, NewEntry>()
+    for (const one of compacted) if (!late.has(one)) latest.set(nameOf(one), laterOf(latest.get(nameOf(one)), one))
+    const survivors = entries.filter((one) => !keepLatest.has(one.entry.event) || latest.get(nameOf(one)) === one)
+    if (latest.size > 0) yield* store.forget([...latest.values()].map(({ entry }) => entry))
+    for (const batch of inBatches(survivors)) yield* store.append(batch)
+    return placed(position, survivors)
+  })
+
+/** Events with the positions after a position. */
+export const placed = (after: number, entries: ReadonlyArray<NewEntry>): ReadonlyArray<StoredEntry> =>
+  entries.map((one, index) => ({ ...one, position: after + index + 1 }))
+
+/** Events of a remote may be older than stored ones. Events written here never are, whatever the clock says. */
+const lateOnes = (store: EventStore, entries: ReadonlyArray<NewEntry>) =>
+  Effect.gen(function* () {
+    const foreign = entries.filter(({ origin }) => origin !== undefined)
+    if (foreign.length === 0) return new Set<NewEntry>()
+    const newest = yield* store.newest(foreign.map(({ entry }) => entry))
+    return new Set(foreign.filter((one) => (newest.get(nameOf(one)) ?? 0) > one.entry.createdAtMillis))
+  })
+
+const laterOf = (known: NewEntry | undefined, one: NewEntry): NewEntry =>
+  known !== undefined && one.origin !== undefined && known.entry.createdAtMillis > one.entry.createdAtMillis ? known : one
+
+const nameOf = ({ entry }: NewEntry): string => keyOf(entry.event, entry.primaryKey)

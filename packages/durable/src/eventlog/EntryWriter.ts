@@ -1,31 +1,31 @@
-/** Stores events: many fibers' in one statement, or inside a transaction of the user's as a part of it. */
+/** Stores events: those of many fibers in one statement, or as a part of the caller's transaction. */
 import * as Effect from "effect/Effect"
 import * as Encoding from "effect/Encoding"
 import * as Exit from "effect/Exit"
 import type * as Scope from "effect/Scope"
 import { makeBatcher } from "../runtime/Batcher.ts"
 import { isContentProblem } from "../store/StoreFailure.ts"
-import { batchLimit, inBatches } from "./Batch.ts"
-import { EntryUnreadable, JournalClosed } from "./DomainEventError.ts"
+import { appendLatest, placed } from "./Compaction.ts"
+import { batchLimit, inBatches } from "./EntryBatch.ts"
 import type { EventStore, StoreError } from "./EventStore.ts"
-import type { Following } from "./Following.ts"
-import { appendLatest, placed } from "./KeepingLatest.ts"
-import { insisting } from "./retryTransient.ts"
+import { EntryUnreadable, JournalClosed } from "./errors.ts"
+import type { JournalFollower } from "./JournalFollower.ts"
+import { retryTransient } from "./retryTransient.ts"
 import type { NewEntry, StoredEntry } from "./StoredEntry.ts"
 import type { Tail } from "./Tail.ts"
 
 export interface EntryWriter {
   readonly write: (entry: NewEntry) => Effect.Effect<void, StoreError | JournalClosed>
-  /** Inside a transaction that holds the journal's lock, after the position that gave. */
+  /** Inside a transaction that holds the journal's lock, after the position that the lock returned. */
   readonly append: (position: number, entries: ReadonlyArray<NewEntry>) => Effect.Effect<ReadonlyArray<StoredEntry>, StoreError>
-  /** To be called when a transaction with such events has been committed. */
+  /** To be called when the transaction of appended events has been committed. */
   readonly committed: (entries: ReadonlyArray<StoredEntry>) => void
 }
 
 export const makeEntryWriter = (
   store: EventStore,
   tail: Tail,
-  following: Following,
+  follower: JournalFollower,
   keepLatest: ReadonlySet<string>,
 ): Effect.Effect<EntryWriter, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -43,7 +43,7 @@ export const makeEntryWriter = (
     const committed = (entries: ReadonlyArray<StoredEntry>) => {
       const last = entries.at(-1)
       if (last === undefined) return
-      if (!tail.stored(entries)) following.poke()
+      if (!tail.stored(entries)) follower.poke()
       if (store.dialect.announce !== undefined) announcing.add(last.position)
     }
 
@@ -52,7 +52,7 @@ export const makeEntryWriter = (
     const locked = (entries: ReadonlyArray<NewEntry>) =>
       store.transaction(Effect.flatMap(store.lock, (position) => append(position, entries)))
 
-    /** One statement is a transaction by itself. Compaction has to see what others stored, and so needs the lock first. */
+    /** One statement is a transaction by itself. Compaction has to see the events of others, and so takes the lock first. */
     const storeAll = (entries: ReadonlyArray<NewEntry>): Effect.Effect<ReadonlyArray<StoredEntry>, StoreError> =>
       entries.some(({ entry }) => keepLatest.has(entry.event))
         ? locked(entries)
@@ -61,14 +61,14 @@ export const makeEntryWriter = (
     const storeMissing = (entries: ReadonlyArray<NewEntry>) =>
       Effect.flatMap(store.storedIds(entries.map(({ entry }) => entry.id)), (stored) => {
         const missing = entries.filter(({ entry }) => !stored.has(Encoding.encodeHex(entry.id)))
-        if (missing.length < entries.length) following.poke()
+        if (missing.length < entries.length) follower.poke()
         return missing.length === 0 ? Effect.succeed([]) : storeAll(missing)
       })
 
     /** One exit for each entry. */
     const flush = (entries: ReadonlyArray<NewEntry>): Effect.Effect<ReadonlyArray<Exit.Exit<void, StoreError>>> => {
       const stored = Effect.tap(
-        insisting((isRepeated) => (isRepeated ? storeMissing(entries) : storeAll(entries))),
+        retryTransient((isRepeated) => (isRepeated ? storeMissing(entries) : storeAll(entries))),
         (all) => Effect.sync(() => committed(all)),
       )
       return Effect.matchCauseEffect(stored, {
@@ -96,7 +96,7 @@ export const makeEntryWriter = (
     const writeInTransaction = (entry: NewEntry) =>
       Effect.gen(function* () {
         const stored = yield* append(yield* store.lock, [entry])
-        // It is told when the transaction is over, and never if it is undone.
+        // NOTIFY is delivered when the transaction is committed.
         yield* store.announce(stored.at(-1)?.position ?? 0)
       })
 

@@ -1,19 +1,20 @@
-/** Where SQLite and PostgreSQL differ in what is otherwise the same SQL of domain events. */
+/** The parts of the SQL of domain events in which SQLite and PostgreSQL differ. */
 import type * as Effect from "effect/Effect"
 import type { MigrationError } from "effect/unstable/sql/Migrator"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import type { Fragment } from "effect/unstable/sql/Statement"
 import type { Row } from "../sql/Row.ts"
+import type { EntryBatch } from "./EntryBatch.ts"
 
 export interface EventDialect {
-  /** Without the transformations of names a user may have configured. */
+  /** Without the transformations of names that a user may have configured. */
   readonly sql: SqlClient
   readonly journals: Fragment
   readonly events: Fragment
   readonly remotes: Fragment
   readonly projections: Fragment
-  /** Makes the database ready, and the tables. */
+  /** Configures the database, and creates the tables. */
   readonly migrate: Effect.Effect<void, MigrationError | SqlError, SqlClient>
   /** The 16 bytes in a column of ids. */
   readonly bytesOfId: (column: string) => Fragment
@@ -23,27 +24,19 @@ export interface EventDialect {
   readonly bytes: (value: Uint8Array) => Fragment
   /** A JSON array as rows `(value)`; ids in it are hex. */
   readonly elements: (json: string) => Fragment
-  /** The id in hex that an expression gives. */
+  /** The id that an expression has in hex. */
   readonly idOfExpression: (expression: string) => Fragment
-  /** Locks the journal's row until the transaction ends, and gives its last position. */
+  /** Locks the journal's row until the transaction ends, and returns its last position. */
   readonly lock: (journal: string) => Effect.Effect<ReadonlyArray<Row>, SqlError>
   /** Locks a name of the journal until the transaction ends. */
   readonly lockName: (journal: string, name: string) => Effect.Effect<unknown, SqlError>
-  /** Stores a batch at the next positions, as one transaction, and gives the last of them. */
-  readonly append: (journal: string, batch: Batch) => Effect.Effect<ReadonlyArray<Row>, SqlError>
-  /** Tells other processes, when the transaction it is in ends; undefined where nothing can be told. */
+  /** Stores a batch at the next positions, as one transaction, and returns the last of them. */
+  readonly append: (journal: string, batch: EntryBatch) => Effect.Effect<ReadonlyArray<Row>, SqlError>
+  /** Announces a position to other processes, when the transaction it is in ends; undefined where the database cannot. */
   readonly announce: ((journal: string, position: number) => Effect.Effect<unknown, SqlError>) | undefined
-  /** Locks a projection's row until the transaction ends, and gives its version and position. */
+  /** Locks a projection's row until the transaction ends, and returns its version and position. */
   readonly lockProjection: (journal: string, name: string) => Effect.Effect<ReadonlyArray<Row>, SqlError>
   readonly tableExists: (table: string) => Effect.Effect<boolean, SqlError>
   /** The larger of two numbers. */
   readonly greatest: Fragment
-}
-
-/** Events as two parameters, whatever their number: what they are, and all of their payloads one after the other. */
-export interface Batch {
-  readonly count: number
-  /** JSON rows: id, event, primary key, at, origin, where its payload begins (from 1), how long it is. */
-  readonly rows: string
-  readonly payloads: Uint8Array
 }

@@ -5,29 +5,29 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Entry } from "effect/unstable/eventlog/EventJournal"
 import { CurrentStoreId, Identity, type Registry } from "effect/unstable/eventlog/EventLog"
-import { EntryRefused, HandlerTimeout } from "./DomainEventError.ts"
+import { EntryRefused, HandlerTimeout } from "./errors.ts"
 
-/** The handler that is at work: events are written by who has something to tell, not by who is told. */
+/** The event whose handler runs: handlers must not write events, since a replay would write them again. */
 export const HandledEvent = Context.Reference<string | undefined>("@detent/durable/domain/HandledEvent", { defaultValue: () => undefined })
 
-/** An event with what its handler wants to know. */
+/** An event with its payload and conflicts, as its handler gets it. */
 export interface Handled {
   readonly entry: Entry
   readonly payload: unknown
-  /** Later events of the same kind about the same thing that were stored before this one. */
+  /** Later events of the same kind and primary key that were stored before this one. */
   readonly conflicts: ReadonlyArray<Entry>
 }
 
 export interface EventHandlers {
   readonly has: (tag: string) => boolean
-  /** The payload as bytes, and what it is about. */
+  /** The payload as bytes, and its primary key. */
   readonly encode: (
     tag: string,
     payload: unknown,
   ) => Effect.Effect<{ readonly payload: Uint8Array; readonly primaryKey: string }, EntryRefused>
-  /** Fails with a text that says what is wrong with it. */
+  /** Fails with a text that names the problem. */
   readonly decode: (entry: Entry) => Effect.Effect<unknown, string>
-  /** Runs the handler with its own services, and what is set around it: a transaction, a span. */
+  /** Runs the handler with its own services, inside the transaction and span of the caller. */
   readonly handle: (handled: Handled) => Effect.Effect<unknown, unknown>
 }
 
@@ -35,7 +35,7 @@ export interface HandlersOptions {
   readonly journal: string
   readonly registry: Registry["Service"]
   readonly identity: Identity["Service"] | undefined
-  /** Nobody writes while a handler runs: one that hangs is given up. */
+  /** All writers wait while a handler runs: one that takes longer fails. */
   readonly timeout: Duration.Input
 }
 

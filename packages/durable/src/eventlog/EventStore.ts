@@ -1,6 +1,6 @@
 /**
- * One journal of domain events in a database: the statements, and nothing that waits or retries. Several journals may share
- * the tables; each has its own positions.
+ * One journal of domain events in a database: its statements, without waiting or retries. Several journals may share the tables;
+ * each has its own positions.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -12,16 +12,16 @@ import type { Fragment } from "effect/unstable/sql/Statement"
 import type { Row } from "../sql/Row.ts"
 import { textOf, wholeOf } from "../sql/Row.ts"
 import { RowProblem } from "../store/StoreFailure.ts"
-import { batchOf } from "./Batch.ts"
-import { EntryUnreadable } from "./DomainEventError.ts"
+import { batchOf } from "./EntryBatch.ts"
 import type { EventDialect } from "./EventDialect.ts"
+import { EntryUnreadable } from "./errors.ts"
 import type { NewEntry, StoredEntry } from "./StoredEntry.ts"
 import { idOf, storedEntryOf } from "./StoredEntry.ts"
 
-/** Every way the store has to fail. */
+/** All failures of the store. */
 export type StoreError = SqlError | RowProblem | EntryUnreadable
 
-/** At most so many events are read at once, and not more once there are so many bytes: memory stays bounded whatever is stored. */
+/** The most events of one page, and the bytes after which it ends: memory stays bounded. */
 const pageLimit = 500
 const pageBytes = 4 * 1024 * 1024
 
@@ -33,7 +33,7 @@ export const makeEventStore = (dialect: EventDialect, journal: string) => {
   const readRow = storedEntryOf(journal)
   const readRows = (rows: ReadonlyArray<Row>): ReadonlyArray<StoredEntry> => rows.map(readRow)
 
-  /** Without the row, nothing can be counted: somebody has deleted it by hand. */
+  /** The row is missing only where it was deleted by hand. */
   const positionIn = (rows: ReadonlyArray<Row>): number => {
     const [row] = rows
     if (row === undefined) throw new RowProblem(`the row of journal ${journal} is gone`)
@@ -54,20 +54,20 @@ export const makeEventStore = (dialect: EventDialect, journal: string) => {
     dialect,
     journal,
 
-    /** Makes the tables, and this journal's row. */
+    /** Creates the tables, and this journal's row. */
     prepare: Effect.andThen(
       dialect.migrate,
       sql`insert into ${journals} (journal, position) values (${journal}, 0) on conflict (journal) do nothing`,
     ),
 
-    /** In a transaction. A failed COMMIT, which Effect SQL reports as a defect, is a failure as any other. */
+    /** In a transaction. A failed COMMIT, which Effect SQL reports as a defect, is a typed failure. */
     transaction: <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreError, R> => typed(sql.withTransaction(effect)),
 
     /** In a transaction, one at a time per name. */
     exclusively: <A, E, R>(name: string, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreError, R> =>
       typed(sql.withTransaction(Effect.andThen(dialect.lockName(journal, name), effect))),
 
-    /** Whether this is inside a transaction on the same database, which may still be undone. */
+    /** Whether this runs inside a transaction on the same database, which may still be rolled back. */
     isInTransaction: Effect.map(Effect.serviceOption(sql.transactionService), ({ _tag }) => _tag === "Some"),
 
     /** The last position. */
@@ -81,23 +81,23 @@ export const makeEventStore = (dialect: EventDialect, journal: string) => {
       })),
     ),
 
-    /** For what outlives a transaction it is started in: on the connection of one that has ended, nothing would be stored. */
+    /** For an effect that outlives the transaction it is started in: it must not use that transaction's connection. */
     outside: <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
       Effect.updateContext(effect, (context: Context.Context<R>) => Context.omit(sql.transactionService)(context) as Context.Context<R>),
 
-    /** Inside a transaction: from here to its end nobody else writes. Gives the last position. */
+    /** Inside a transaction: until its end no other writes to the journal. Returns the last position. */
     lock: typed(Effect.map(dialect.lock(journal), positionIn)),
 
-    /** Stores events at the next positions, all or none, and gives the last position. */
+    /** Stores events at the next positions, all or none, and returns the last position. */
     append: (entries: ReadonlyArray<NewEntry>) => typed(Effect.map(dialect.append(journal, batchOf(entries)), positionIn)),
 
-    /** Tells other processes how far the journal has come, where that is possible. */
+    /** Announces the last position to other processes, where the database can. */
     announce: (position: number) => (dialect.announce === undefined ? Effect.void : typed(dialect.announce(journal, position))),
 
-    /** What comes after a position, in its order; empty when nothing does. */
+    /** Events after a position, in order; empty at the end of the journal. */
     page: (after: number, limit?: number) => typed(Effect.map(page(after, sql`true`, limit), readRows)),
 
-    /** The same without what a remote has sent itself. */
+    /** The same without the events that a remote has sent itself. */
     pageFor: (remote: RemoteId, after: number) =>
       typed(Effect.map(page(after, sql`(origin is null or origin <> ${dialect.idOfHex(Encoding.encodeHex(remote))})`), readRows)),
 
@@ -113,7 +113,7 @@ export const makeEventStore = (dialect: EventDialect, journal: string) => {
         ),
       ),
 
-    /** Events of the same kind about the same thing that were created later but stored before. */
+    /** Events of the same kind and primary key that were created later but stored before. */
     conflicts: (entry: Entry, before: number) =>
       typed(
         Effect.map(
@@ -126,7 +126,7 @@ export const makeEventStore = (dialect: EventDialect, journal: string) => {
         ),
       ),
 
-    /** When the newest stored event of each kind and key was created, by `keyOf`. */
+    /** The creation time of the newest stored event of each kind and primary key, by `keyOf`. */
     newest: (keys: ReadonlyArray<Entry>) =>
       typed(
         Effect.map(
@@ -138,10 +138,10 @@ export const makeEventStore = (dialect: EventDialect, journal: string) => {
         ),
       ),
 
-    /** Deletes all events of the same kind about the same thing. */
+    /** Deletes all events of the same kinds and primary keys. */
     forget: (keys: ReadonlyArray<Entry>) => typed(sql`delete from ${events} where journal = ${journal} and ${isOneOf(dialect, keys)}`),
 
-    /** The first events of these kinds about one thing, in their order. */
+    /** The first events of these kinds with one primary key, in order. */
     about: (primaryKey: string, kinds: ReadonlyArray<string>, limit: number) =>
       typed(
         Effect.map(
@@ -152,7 +152,7 @@ export const makeEventStore = (dialect: EventDialect, journal: string) => {
         ),
       ),
 
-    /** Puts another event in the place of one. */
+    /** Replaces the event at a position. */
     replace: (position: number, { id, event, primaryKey, payload, createdAtMillis }: Entry) =>
       typed(sql`
         update ${events} set id = ${dialect.idOfHex(Encoding.encodeHex(id))}, origin = null, at = ${createdAtMillis}, event = ${event},
@@ -162,7 +162,7 @@ export const makeEventStore = (dialect: EventDialect, journal: string) => {
     remove: (positions: ReadonlyArray<number>) =>
       typed(sql`delete from ${events} where journal = ${journal} and ${sql.in("position", positions)}`),
 
-    /** What is known of a remote: the sequence it sends next, and the position up to which it has everything. */
+    /** The state of a remote: the sequence it sends next, and the position up to which it has everything. */
     remote: (remote: RemoteId) =>
       typed(
         Effect.map(
@@ -173,7 +173,7 @@ export const makeEventStore = (dialect: EventDialect, journal: string) => {
         ),
       ),
 
-    /** Neither ever goes back. */
+    /** Neither number ever decreases. */
     advanceRemote: (remote: RemoteId, { sequence, sent }: { readonly sequence: number; readonly sent: number }) =>
       typed(sql`
         insert into ${remotes} as known (journal, remote, sequence, sent)
@@ -182,8 +182,8 @@ export const makeEventStore = (dialect: EventDialect, journal: string) => {
           sent = ${dialect.greatest}(known.sent, excluded.sent)`),
 
     /**
-     * Deletes everything but the count: a position is never given twice, so that no reader takes a new event for an old one.
-     * Projections are of no version any more, and so are made anew when somebody starts.
+     * Deletes everything but the position: no position is used twice, so that no reader takes a new event for an old one.
+     * Projections lose their version, so that the next start creates and fills them again.
      */
     destroy: typed(
       sql.withTransaction(
@@ -198,7 +198,7 @@ export const makeEventStore = (dialect: EventDialect, journal: string) => {
   }
 }
 
-/** One text for a kind of event and the thing it is about. */
+/** One text for a kind of event and a primary key. */
 export const keyOf = (event: string, primaryKey: string): string => JSON.stringify([event, primaryKey])
 
 const isOneOf = ({ sql, elements }: EventDialect, keys: ReadonlyArray<Entry>): Fragment =>
@@ -206,7 +206,7 @@ const isOneOf = ({ sql, elements }: EventDialect, keys: ReadonlyArray<Entry>): F
     select value ->> 0, value ->> 1 from ${elements(JSON.stringify(keys.map(({ event, primaryKey }) => [event, primaryKey])))}
   )`
 
-/** What the database or a row is to blame for becomes a failure, also where it was thrown. */
+/** Failures of the database and of rows are typed, also where they were thrown. */
 export const typed = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreError, R> =>
   Effect.catchDefect(
     effect,
@@ -215,3 +215,21 @@ export const typed = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A,
 
 export const isStoreError = (cause: unknown): cause is StoreError =>
   isSqlError(cause) || cause instanceof RowProblem || cause instanceof EntryUnreadable
+
+class Inside<E> {
+  readonly error: E
+  constructor(error: E) {
+    this.error = error
+  }
+}
+
+/** Runs an effect inside another, such as a transaction, and tells the failures of both apart. */
+export const inside = <A, E, R, E2, E3>(
+  effect: Effect.Effect<A, E, R>,
+  around: (effect: Effect.Effect<A, Inside<E>, R>) => Effect.Effect<A, Inside<E> | E2, R>,
+  onFailure: (error: E2) => Effect.Effect<never, E3>,
+): Effect.Effect<A, E | E3, R> =>
+  Effect.catch(
+    around(Effect.mapError(effect, (error) => new Inside(error))),
+    (error): Effect.Effect<never, E | E3> => (error instanceof Inside ? Effect.fail(error.error) : onFailure(error)),
+  )

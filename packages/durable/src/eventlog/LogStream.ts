@@ -1,15 +1,15 @@
-/** The events of a log with their payloads decoded, as a stream from any position on. */
+/** The events of a log with decoded payloads, as a stream from any position. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type * as Event from "effect/unstable/eventlog/Event"
 import type * as EventGroup from "effect/unstable/eventlog/EventGroup"
 import type { EventLogSchema } from "effect/unstable/eventlog/EventLog"
-import { EventFeed, type FeedError } from "../engine/EventFeed.ts"
-import { EntryUnreadable } from "./DomainEventError.ts"
+import { EventFeed, type FeedError } from "./EventFeed.ts"
+import { EntryUnreadable } from "./errors.ts"
 import type { StoredEntry } from "./StoredEntry.ts"
 
-/** An event with its tag, so that a `switch` knows its payload, and its place in the log. */
+/** An event with its tag, by which a `switch` knows its payload, and its position in the log. */
 export type LogEvent<Events extends Event.Any> = Event.TaggedPayload<Events> & {
   readonly position: number
   readonly primaryKey: string
@@ -18,8 +18,8 @@ export type LogEvent<Events extends Event.Any> = Event.TaggedPayload<Events> & {
 }
 
 /**
- * All events of a log after a position, from the beginning unless told, then each new one, by whichever process. One that does
- * not fit the schema stops the stream with its position.
+ * All events of a log after a position, then each new one of any process. Default: from the beginning. An event that does not fit
+ * the schema fails the stream with its position.
  */
 export const stream = <Groups extends EventGroup.Any>(
   schema: EventLogSchema<Groups>,

@@ -1,7 +1,7 @@
 /**
- * Writes events through their handlers: one transaction for all who are ready, in which the handlers run one after the other
- * in the order of the positions, the events are stored, and the position of the projection with them. So what a rebuilt
- * projection is given is what the first one was given, in the same order.
+ * Writes events through their handlers: one transaction for a batch of writers, in which the handlers run one after the other in
+ * the order of the positions, the events are stored, and the position of the projection with them. So a rebuilt projection gets the
+ * same events in the same order as the first one.
  */
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
@@ -14,18 +14,17 @@ import type * as Scope from "effect/Scope"
 import type { Entry } from "effect/unstable/eventlog/EventJournal"
 import { makeBatcher } from "../runtime/Batcher.ts"
 import type { Compaction } from "./Compaction.ts"
-import { failed, HandlerTimeout, JournalClosed } from "./DomainEventError.ts"
 import type { EventHandlers } from "./EventHandlers.ts"
-import type { StoreError } from "./EventStore.ts"
-import { inside } from "./Inside.ts"
+import { inside, type StoreError } from "./EventStore.ts"
+import { failed, HandlerTimeout, JournalClosed } from "./errors.ts"
 import type { OpenJournal } from "./OpenJournal.ts"
-import { passingError, type Replaying } from "./Replaying.ts"
-import { insisting } from "./retryTransient.ts"
+import { type Replay, transientError } from "./Replay.ts"
+import { retryTransient } from "./retryTransient.ts"
 
-/** Their handlers run one after the other in one transaction, and others wait for it. */
+/** The handlers of a batch run one after the other in one transaction, and the next batch waits for it. */
 const batchLimit = 200
 
-/** With a savepoint each, fewer: PostgreSQL becomes slow for everybody when a transaction has more than 64. */
+/** Fewer with a savepoint each: PostgreSQL becomes slow for all clients when a transaction has more than 64. */
 const guardedLimit = 50
 
 export interface Written {
@@ -34,7 +33,7 @@ export interface Written {
 }
 
 export interface LogWriter {
-  /** Gives what the handler gives, when the event is stored; fails with what it fails with, or with an `EventJournalError`. */
+  /** Returns the result of the handler when the event is stored; fails as the handler does, or with an `EventJournalError`. */
   readonly write: (written: Written) => Effect.Effect<unknown, unknown>
 }
 
@@ -49,27 +48,27 @@ interface Waiting extends Written {
   isAbandoned: boolean
 }
 
-/** A handler failed in a transaction that it shares with others: it has to be undone. */
+/** A handler failed in a transaction that it shares with others: the transaction has to be rolled back. */
 class Disturbed {
   readonly _tag = "Disturbed"
 }
 
-/** More was stored by others than could be handled at once. */
+/** Other processes stored more events than the replay handles in one transaction. */
 class Behind {
   readonly _tag = "Behind"
 }
 
 export const makeLogWriter = (
-  { store, writer, tail, following }: OpenJournal["Service"],
+  { store, writer, tail, follower }: OpenJournal["Service"],
   handlers: EventHandlers,
-  replaying: Replaying | undefined,
+  replay: Replay | undefined,
   compaction: Compaction,
 ): Effect.Effect<LogWriter, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { sql } = store.dialect
     const closed = Exit.fail(failed("write")(new JournalClosed({ journal: store.journal })))
 
-    /** With what is around it here, which is the transaction, and the writer's own over it. */
+    /** With the transaction it runs in, and the writer's own services over it. */
     const handle = ({ entry, payload, context }: Waiting) =>
       Effect.updateContext(handlers.handle({ entry, payload, conflicts: [] }), (around: Context.Context<never>) =>
         Context.merge(around, context),
@@ -78,26 +77,26 @@ export const makeLogWriter = (
     const noting = (one: Waiting, handling: Effect.Effect<unknown, unknown>) =>
       Effect.flatMap(Effect.exit(handling), (exit) => {
         one.outcome = Exit.mapError(exit, (error) => (error instanceof HandlerTimeout ? failed("write")(error) : error))
-        const passing = Exit.isFailure(exit) ? passingError(exit.cause) : undefined
+        const passing = Exit.isFailure(exit) ? transientError(exit.cause) : undefined
         return passing === undefined ? Effect.succeed(exit) : Effect.fail(passing)
       })
 
-    /** Nearly all handlers succeed: then nothing has to be set up to undo one alone. */
+    /** Nearly all handlers succeed: then no savepoint is needed. */
     const trusting = (one: Waiting) =>
       Effect.flatMap(noting(one, handle(one)), (exit) => (Exit.isFailure(exit) ? Effect.fail(new Disturbed()) : Effect.void))
 
-    /** A failed one is undone alone. */
+    /** Behind a savepoint, so that a failed handler is rolled back alone. */
     const guarded = (one: Waiting) => noting(one, sql.withTransaction(handle(one)))
 
     type Handle = (one: Waiting) => Effect.Effect<unknown, StoreError | Disturbed>
 
     /**
-     * Those whose events are stored already, by an attempt whose end was not heard of, keep the outcome they had then. Under the
-     * lock that attempt is over for certain.
+     * Writers whose events are stored already, by an attempt whose answer was lost, keep the outcome they had then. Under the lock
+     * that attempt is over for certain.
      */
     const missing = (waiting: ReadonlyArray<Waiting>) =>
       Effect.map(store.storedIds(waiting.map(({ entry }) => entry.id)), (stored) => {
-        if (stored.size > 0) following.poke()
+        if (stored.size > 0) follower.poke()
         return waiting.filter(({ entry }) => !stored.has(Encoding.encodeHex(entry.id)))
       })
 
@@ -105,21 +104,21 @@ export const makeLogWriter = (
       store.transaction(
         Effect.gen(function* () {
           const last = yield* store.lock
-          const reached = replaying === undefined ? last : yield* replaying.approach(last)
+          const reached = replay === undefined ? last : yield* replay.approach(last)
           if (reached < last) return { stored: undefined, reached, isCompacted: false }
-          const left = isRepeated ? yield* missing(waiting) : waiting
-          yield* Effect.forEach(left, handleOne, { discard: true })
-          const entries = left.filter(isHandled).map(({ entry }) => ({ entry, origin: undefined }))
+          const remaining = isRepeated ? yield* missing(waiting) : waiting
+          yield* Effect.forEach(remaining, handleOne, { discard: true })
+          const entries = remaining.filter(isHandled).map(({ entry }) => ({ entry, origin: undefined }))
           const stored = yield* writer.append(last, entries)
           const isCompacted = yield* compaction.compact(stored)
-          if (replaying !== undefined && stored.length > 0) yield* replaying.progress.advance(last + stored.length)
+          if (replay !== undefined && stored.length > 0) yield* replay.progress.advance(last + stored.length)
           return { stored, reached: last + stored.length, isCompacted }
         }),
       )
 
     const attempt = (waiting: ReadonlyArray<Waiting>, isRepeated: boolean, handleOne: Handle) =>
       Effect.flatMap(transact(waiting, isRepeated, handleOne), ({ stored, reached, isCompacted }) => {
-        replaying?.progress.reached(reached)
+        replay?.progress.reached(reached)
         if (stored === undefined) return Effect.fail(new Behind())
         writer.committed(stored)
         if (isCompacted) tail.forget()
@@ -127,7 +126,7 @@ export const makeLogWriter = (
       })
 
     const storeAll = (waiting: ReadonlyArray<Waiting>, handleOne: Handle) =>
-      insisting((isRepeated) => Effect.retry(attempt(waiting, isRepeated, handleOne), { while: (error) => error instanceof Behind }))
+      retryTransient((isRepeated) => Effect.retry(attempt(waiting, isRepeated, handleOne), { while: (error) => error instanceof Behind }))
 
     const flush = (waiting: ReadonlyArray<Waiting>): Effect.Effect<void> => {
       if (waiting.length === 0) return Effect.void
@@ -149,7 +148,7 @@ export const makeLogWriter = (
         for (const one of waiting) one.exit = failure ?? one.outcome
       })
 
-    const alone: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E> = replaying === undefined ? (effect) => effect : replaying.alone
+    const alone: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E> = replay === undefined ? (effect) => effect : replay.alone
 
     const writing = yield* makeBatcher<Waiting, unknown, unknown>({
       limit: batchLimit,
@@ -167,7 +166,7 @@ export const makeLogWriter = (
         )
       })
 
-    /** As a part of the writer's own transaction: the event is stored with the rest of it, or undone with it. */
+    /** As a part of the writer's own transaction: the event is stored or rolled back with it. */
     const writeInTransaction = (written: Written) => {
       const handling = handlers.handle({ ...written, conflicts: [] })
       const entry = { entry: written.entry, origin: undefined }
@@ -175,12 +174,12 @@ export const makeLogWriter = (
         store.transaction(
           Effect.gen(function* () {
             const last = yield* store.lock
-            if (replaying?.progress.isStored) while ((yield* replaying.approach(last)) < last);
+            if (replay?.progress.isStored) while ((yield* replay.approach(last)) < last);
             const value = yield* handling
             const stored = yield* writer.append(last, [entry])
             yield* compaction.compact(stored)
-            if (replaying?.progress.isStored) yield* replaying.progress.advance(last + stored.length)
-            else replaying?.progress.handled(written.entry.id)
+            if (replay?.progress.isStored) yield* replay.progress.advance(last + stored.length)
+            else replay?.progress.handled(written.entry.id)
             yield* store.announce(last + stored.length)
             return value
           }),

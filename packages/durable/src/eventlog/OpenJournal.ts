@@ -1,4 +1,4 @@
-/** A journal of domain events that is open in this process: its store, what is known of its end, and how it is written to. */
+/** A journal of domain events that is open in this process: its store, its tail, its follower and its writer. */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -10,21 +10,20 @@ import type { EntryWriter } from "./EntryWriter.ts"
 import { makeEntryWriter } from "./EntryWriter.ts"
 import type { EventStore, StoreError } from "./EventStore.ts"
 import { makeEventStore } from "./EventStore.ts"
-import type { Following, Hearing } from "./Following.ts"
-import { makeFollowing } from "./Following.ts"
+import { type JournalFollower, makeFollower } from "./JournalFollower.ts"
+import { canListen, listenerOf } from "./postgres/announcements.ts"
 import { postgresEvents } from "./postgres/dialect.ts"
-import { canListen, hearing } from "./postgres/Hearing.ts"
 import { sqliteEvents } from "./sqlite/dialect.ts"
 import { Tail } from "./Tail.ts"
 
 export interface JournalOptions {
-  /** Journals of different names share nothing but the tables; `default` unless told. */
+  /** Journals of different names share only the tables. Default: `default`. */
   readonly journal?: string
-  /** Where the tables are on PostgreSQL; `detent` unless told. */
+  /** The schema of the tables on PostgreSQL. Default: `detent`. */
   readonly schema?: string
   /** Events of which only the latest per primary key is kept, such as progress. */
   readonly keepLatest?: ReadonlyArray<string>
-  /** How often other processes' events are looked for: 100 ms unless told, 1 s where they are announced. */
+  /** How often the store is polled for events of other processes. Default: 100 ms, or 1 s where they are announced. */
   readonly pollInterval?: Duration.Input
 }
 
@@ -33,7 +32,7 @@ export class OpenJournal extends Context.Service<
   {
     readonly store: EventStore
     readonly tail: Tail
-    readonly following: Following
+    readonly follower: JournalFollower
     readonly writer: EntryWriter
   }
 >()("@detent/durable/domain/OpenJournal") {}
@@ -62,9 +61,9 @@ export const openJournal = ({
     const latest = new Set(keepLatest)
     const { position, emptied } = yield* store.state
     const tail = new Tail(position, latest)
-    const isAnnounced = dialect.announce !== undefined && canListen(client)
-    const hear: Hearing = isAnnounced ? hearing(client, schema, journal) : () => Effect.never
-    const following = yield* makeFollowing(store, tail, emptied, pollInterval ?? (isAnnounced ? "1 second" : "100 millis"), hear)
-    const writer = yield* makeEntryWriter(store, tail, following, latest)
-    return { store, tail, following, writer }
+    const listener = dialect.announce !== undefined && canListen(client) ? listenerOf(client, schema, journal) : undefined
+    const interval = pollInterval ?? (listener === undefined ? "100 millis" : "1 second")
+    const follower = yield* makeFollower(store, tail, emptied, interval, listener)
+    const writer = yield* makeEntryWriter(store, tail, follower, latest)
+    return { store, tail, follower, writer }
   }).pipe(Effect.withTracerEnabled(false))

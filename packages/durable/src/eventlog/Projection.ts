@@ -1,6 +1,6 @@
 /**
- * The tables that handlers fill, and how far they have come. The position is stored in the same transaction as what the
- * handlers did, so that an event is in the tables exactly once, whatever dies when.
+ * The tables that handlers fill, and the position up to which they are filled. The position is stored in the same transaction as
+ * the writes of the handlers, so that each event is in the tables exactly once, also through crashes.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -13,15 +13,15 @@ import { typed } from "./EventStore.ts"
 
 export interface Projection {
   readonly name: string
-  /** When it changes, the tables are dropped, made anew and filled again; 1 unless told. */
+  /** When it changes, the tables are dropped, created and filled again. Default: 1. */
   readonly version?: number
-  /** The tables the handlers fill, and nobody else. When one is missing, all are made anew and filled again. */
+  /** The tables that only the handlers fill. When one is missing, all are created and filled again. */
   readonly tables: ReadonlyArray<string>
-  /** Makes the tables. */
+  /** Creates the tables. */
   readonly create: Effect.Effect<unknown, SqlError, SqlClient>
 }
 
-/** The tables cannot be used as they are. Nothing was changed. */
+/** The tables cannot be used. Nothing was changed. */
 export class ProjectionRefused extends Schema.TaggedError<ProjectionRefused>()("ProjectionRefused", {
   journal: Schema.String,
   projection: Schema.String,
@@ -34,11 +34,11 @@ export class ProjectionRefused extends Schema.TaggedError<ProjectionRefused>()("
 }
 
 export interface ProjectionTables {
-  /** Makes the tables when they are not there as they should be. */
+  /** Creates the tables where they are missing or of another version. */
   readonly prepare: Effect.Effect<void, StoreError | ProjectionRefused>
-  /** Makes them anew, empty: everything is to be replayed. */
+  /** Creates them again, empty: all events are to be replayed. */
   readonly empty: Effect.Effect<void, StoreError | ProjectionRefused>
-  /** Inside a transaction: how far they have come. Nobody else changes that until it ends. */
+  /** Inside a transaction: their position, which no other transaction changes until it ends. */
   readonly lock: Effect.Effect<number, StoreError | ProjectionRefused>
   readonly position: Effect.Effect<number, StoreError>
   readonly advance: (position: number) => Effect.Effect<unknown, StoreError>
@@ -55,24 +55,25 @@ export const makeProjectionTables = (
     const odd = tables.find((table) => !/^[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?$/.test(table))
     if (odd !== undefined) return yield* refuse(`${odd} is no plain name for a table`, "use a-z, 0-9 and _")
     if (!Number.isSafeInteger(version) || version < 1) return yield* refuse(`${version} is no version`, "count from 1")
-    if (tables.length === 0) return yield* refuse("it names no table", "name those its handlers fill, so that a missing one is noticed")
+    if (tables.length === 0)
+      return yield* refuse("it names no table", "name the tables that its handlers fill, so that a missing one is noticed")
 
     const known = Effect.map(
       sql<Row>`select version, position from ${projections} where journal = ${journal} and name = ${name}`,
       ([row]) => (row === undefined ? undefined : stateOf(row)),
     )
     const existing = Effect.filter(tables, dialect.tableExists)
-    /** Under the lock of this name: two processes that start at once do not both make the tables. */
+    /** Under the lock of this name: two processes that start at once do not both create the tables. */
     const exclusively = <A, E>(effect: Effect.Effect<A, E>) => store.exclusively(`projection ${name}`, effect)
 
     const makeTables = Effect.gen(function* () {
-      // First what writers lock first, so that nobody who is in the middle of a handler waits for the tables.
+      // In the order of the writers' locks, so that no writer in the middle of a handler waits for the tables.
       yield* dialect.lockProjection(journal, name)
       for (const table of tables.toReversed()) yield* sql.unsafe(`drop table if exists ${table}`)
       yield* Effect.provideService(create, SqlClient, sql)
       const made = yield* existing
       const missing = tables.filter((table) => !made.includes(table))
-      if (missing.length > 0) return yield* refuse(`create does not make table ${missing.join(", ")}`, "make it there")
+      if (missing.length > 0) return yield* refuse(`create does not create table ${missing.join(", ")}`, "create it there")
       yield* sql`
         insert into ${projections} (journal, name, version, position) values (${journal}, ${name}, ${version}, 0)
         on conflict (journal, name) do update set version = excluded.version, position = 0`
@@ -84,7 +85,7 @@ export const makeProjectionTables = (
           const state = yield* known
           const there = yield* existing
           if (state === undefined && there.length > 0)
-            return yield* refuse(`table ${there.join(", ")} is there already, and was not made by it`, "drop or rename the table")
+            return yield* refuse(`table ${there.join(", ")} exists already, and was not created by it`, "drop or rename the table")
           if (state?.version === version && there.length === tables.length) return
           yield* makeTables
         }),
@@ -94,7 +95,7 @@ export const makeProjectionTables = (
         Effect.flatMap(dialect.lockProjection(journal, name), ([row]) => {
           const state = row === undefined ? undefined : stateOf(row)
           if (state?.version === version) return Effect.succeed(state.position)
-          const now = state === undefined ? "it is gone" : `it has version ${state.version} now, and this process knows ${version}`
+          const now = state === undefined ? "it was removed" : `it has version ${state.version} now, and this process knows ${version}`
           return Effect.fail(refuse(now, "start this process again, with the newest program"))
         }),
       ),

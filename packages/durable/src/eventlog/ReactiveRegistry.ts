@@ -1,13 +1,10 @@
-/**
- * Effect's registry of handlers, with `EventLog.groupReactivity` for all processes: its keys are invalidated when an event has
- * been stored, by whomever.
- */
+/** Effect's registry of handlers, with `EventLog.groupReactivity` for all processes: keys are invalidated when any process stores an event. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Stream from "effect/Stream"
+import * as Scope from "effect/Scope"
 import { layerRegistry, Registry } from "effect/unstable/eventlog/EventLog"
 import * as Reactivity from "effect/unstable/reactivity/Reactivity"
-import { EventFeed } from "../engine/EventFeed.ts"
+import { EventFeed, followFeed } from "./EventFeed.ts"
 import type { StoredEntry } from "./StoredEntry.ts"
 
 export const layerReactiveRegistry: Layer.Layer<Registry, never, EventFeed> = Layer.effect(
@@ -25,12 +22,12 @@ export const layerReactiveRegistry: Layer.Layer<Registry, never, EventFeed> = La
         for (const key of keys ?? []) reactivity.invalidateUnsafe({ [key]: [entry.primaryKey] })
       })
 
-    /** Nobody who has no keys reads for them. */
+    /** Begins with the first registered key. */
     const follow = Effect.gen(function* () {
       if (isFollowing) return
       isFollowing = true
       const after = yield* feed.position
-      yield* Effect.forkIn(Stream.runForEach(feed.stream({ after }), invalidate), scope)
+      yield* Effect.provideService(followFeed(`reactivity of journal ${feed.journal}`, feed, after, invalidate), Scope.Scope, scope)
     })
 
     return Registry.of({

@@ -1,42 +1,43 @@
-/** Exchanges events with a journal elsewhere, for as long as it is registered: takes what it sends, and sends what it lacks. */
+/** Exchanges events with a remote journal for as long as it is registered: stores what it sends, and sends what it lacks. */
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
+import * as Encoding from "effect/Encoding"
+import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
-import * as Schedule from "effect/Schedule"
-import type { Entry, RemoteEntry, RemoteId } from "effect/unstable/eventlog/EventJournal"
+import type { Entry, EventJournal, EventJournalError, RemoteEntry, RemoteId } from "effect/unstable/eventlog/EventJournal"
 import type { Identity } from "effect/unstable/eventlog/EventLog"
 import type { StoreId } from "effect/unstable/eventlog/EventLogMessage"
 import type { EventLogRemote } from "effect/unstable/eventlog/EventLogRemote"
+import { backgroundLoop, forkLoop } from "../runtime/BackgroundLoop.ts"
 import type { Compaction } from "./Compaction.ts"
-import { failed } from "./DomainEventError.ts"
 import type { EventHandlers } from "./EventHandlers.ts"
+import type { EventStore } from "./EventStore.ts"
+import { failed } from "./errors.ts"
 import type { OpenJournal } from "./OpenJournal.ts"
-import { withUncommitted, writeFromRemote } from "./Remotes.ts"
-import type { Replaying } from "./Replaying.ts"
-
-/** From 200 ms to 10 s. */
-const patience = Schedule.min([Schedule.exponential("200 millis", 1.5), Schedule.spaced("10 seconds")])
+import type { Replay } from "./Replay.ts"
+import { byCreation, checkEntry } from "./StoredEntry.ts"
 
 export interface Replication {
   readonly open: OpenJournal["Service"]
   readonly handlers: EventHandlers
-  readonly replaying: Replaying | undefined
+  readonly replay: Replay | undefined
   readonly compaction: Compaction
   readonly identity: Identity["Service"] | undefined
   readonly storeId: StoreId
 }
 
 export const replicate =
-  ({ open, handlers, replaying, compaction, identity, storeId }: Replication) =>
+  ({ open, handlers, replay, compaction, identity, storeId }: Replication) =>
   (remote: EventLogRemote["Service"]): Effect.Effect<void> =>
     Effect.scoped(
       Effect.gen(function* () {
         if (identity === undefined)
           return yield* Effect.logError(`journal ${open.store.journal} exchanges nothing with a remote: provide EventLog.Identity`)
-        const { store, tail, following } = open
+        const { store, tail, follower } = open
 
-        /** Without a replay the handlers are given what arrives while it is stored. With one they come to it by themselves. */
+        /** Without a replay, the handlers get an event while it is stored. With one, they get it by the replay. */
         const effect = ({ entry, conflicts }: { readonly entry: Entry; readonly conflicts: ReadonlyArray<Entry> }) =>
-          replaying !== undefined || !handlers.has(entry.event)
+          replay !== undefined || !handlers.has(entry.event)
             ? Effect.void
             : Effect.mapError(
                 Effect.flatMap(handlers.decode(entry), (payload) => handlers.handle({ entry, payload, conflicts })),
@@ -47,37 +48,119 @@ export const replicate =
           Effect.gen(function* () {
             const { stored } = yield* writeFromRemote(open, { remoteId, entries, effect })
             if (yield* store.transaction(Effect.andThen(store.lock, compaction.compact(stored)))) tail.forget()
-            if (replaying !== undefined) yield* replaying.catchUp
+            if (replay !== undefined) yield* replay.catchUp
           })
 
-        const receive = Effect.scoped(
-          Effect.gen(function* () {
-            const { sequence } = yield* store.remote(remote.id)
-            const arriving = yield* remote.changes({ identity, storeId, startSequence: sequence })
-            return yield* Effect.forever(Effect.flatMap(Queue.takeAll(arriving), (entries) => take(remote.id, entries)))
-          }),
-        )
+        // Events that could not be stored come again with the next connection: until then it does not work.
+        let isRefusing = false
+        const receive = (works: Effect.Effect<void>) =>
+          Effect.scoped(
+            Effect.gen(function* () {
+              const { sequence } = yield* store.remote(remote.id)
+              const arriving = yield* remote.changes({ identity, storeId, startSequence: sequence })
+              if (!isRefusing) yield* works
+              for (;;) {
+                const entries = yield* Queue.takeAll(arriving)
+                isRefusing = true
+                yield* take(remote.id, entries)
+                isRefusing = false
+                yield* works
+              }
+            }),
+          )
 
         const sendMissing = withUncommitted(store, remote.id, (entries) => remote.write({ identity, storeId, entries }))
 
-        const send = Effect.gen(function* () {
-          while (true) {
+        const send = (works: Effect.Effect<void>) =>
+          Effect.gen(function* () {
             const position = tail.position
             yield* sendMissing
-            yield* following.passed(position)
-          }
-        })
+            yield* works
+            yield* follower.passed(position)
+          })
 
-        const persistently = <A, E>(what: string, effect: Effect.Effect<A, E>) =>
-          effect.pipe(
-            Effect.tapCause((cause) => Effect.logWarning(`journal ${store.journal} tries again to ${what} a remote`, cause)),
-            Effect.retry(patience),
-            Effect.orDie,
-          )
-
-        // What was written last is sent before it ends, if that is possible at once.
+        const name = `journal ${store.journal} with remote ${Encoding.encodeHex(remote.id).slice(0, 8)}`
+        // The last events are sent before it ends, if the remote answers at once.
         yield* Effect.addFinalizer(() => Effect.ignore(Effect.timeout(sendMissing, "1 second")))
-        yield* Effect.forkScoped(persistently("receive from", receive))
-        return yield* persistently("send to", send)
+        yield* forkLoop(`receiving of ${name}`, receive)
+        return yield* backgroundLoop(`sending of ${name}`, send)
       }),
     )
+
+type FromRemote = Parameters<EventJournal["Service"]["writeFromRemote"]>[0]
+
+/** One transaction: the events, the writes of their effects in the same database, and the sequence up to which the remote was read. */
+export const writeFromRemote = ({ store, writer }: OpenJournal["Service"], { remoteId, entries, compact, effect }: FromRemote) =>
+  Effect.gen(function* () {
+    for (const { entry } of entries) {
+      const refused = checkEntry(store.journal, entry)
+      if (refused !== undefined) return yield* refused
+    }
+    const isPart = yield* store.isInTransaction
+    const { stored, duplicates } = yield* store.transaction(
+      Effect.gen(function* () {
+        const position = yield* store.lock
+        const known = yield* store.storedIds(entries.map(({ entry }) => entry.id))
+        const { fresh, duplicates } = separate(entries, known)
+        const handled = compact === undefined ? fresh.map(({ entry }) => entry) : yield* compact(fresh)
+        for (const entry of handled) {
+          const conflicts = yield* store.conflicts(entry, position + 1)
+          yield* effect({ entry, conflicts })
+        }
+        const foreign = fresh.map(({ entry }) => ({ entry, origin: remoteId }))
+        const stored = yield* writer.append(position, foreign)
+        const sequence = entries.reduce((next, { remoteSequence }) => Math.max(next, remoteSequence + 1), 0)
+        yield* store.advanceRemote(remoteId, { sequence, sent: 0 })
+        if (isPart) yield* store.announce(position + stored.length)
+        return { stored, duplicates }
+      }),
+    )
+    if (!isPart) writer.committed(stored)
+    return { stored, duplicateEntries: duplicates }
+  })
+
+/** An event that is in the batch twice is a duplicate of itself. */
+const separate = (entries: ReadonlyArray<RemoteEntry>, known: ReadonlySet<string>) => {
+  const seen = new Set(known)
+  const fresh: Array<RemoteEntry> = []
+  const duplicates: Array<Entry> = []
+  for (const one of entries) {
+    const id = Encoding.encodeHex(one.entry.id)
+    if (seen.has(id)) duplicates.push(one.entry)
+    else fresh.push(one)
+    seen.add(id)
+  }
+  return { fresh, duplicates }
+}
+
+/**
+ * Gives the events that a remote lacks to an effect, page by page, so that memory stays bounded; returns the result of the last
+ * page. A page counts as sent when its effect has succeeded. Positions become visible in order, so that no event appears later
+ * among those that were sent.
+ */
+export const withUncommitted = <A, E, R>(
+  store: EventStore,
+  remoteId: RemoteId,
+  f: (entries: Arr.NonEmptyReadonlyArray<Entry>) => Effect.Effect<A, E, R>,
+): Effect.Effect<Option.Option<A>, EventJournalError | E, R> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function* () {
+      let result = Option.none<A>()
+      const last = yield* failingAsJournal(restore(store.position))
+      let { sent } = yield* failingAsJournal(restore(store.remote(remoteId)))
+      while (true) {
+        const page = yield* failingAsJournal(restore(store.pageFor(remoteId, sent)))
+        const entries = byCreation(page.map(({ entry }) => entry))
+        if (!Arr.isReadonlyArrayNonEmpty(entries)) {
+          // The rest up to here came from the remote itself, and is not read again.
+          if (last > sent) yield* failingAsJournal(store.advanceRemote(remoteId, { sequence: 0, sent: last }))
+          return result
+        }
+        result = Option.some(yield* restore(f(entries)))
+        sent = page.at(-1)?.position ?? sent
+        yield* failingAsJournal(store.advanceRemote(remoteId, { sequence: 0, sent }))
+      }
+    }),
+  )
+
+const failingAsJournal = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.mapError(effect, failed("withRemoteUncommited"))

@@ -1,17 +1,16 @@
 /**
- * Only one at a time per store: among the fibers of this process, and among all processes on the same database. What runs
- * under it is one transaction: its statements and the events it writes are stored together, or not at all when it fails.
+ * One holder at a time per store: among the fibers of this process, and among all processes on the same database. The effect that
+ * holds the lock is one transaction: its statements and the events it writes are stored together, or not at all when it fails.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
 import type { EventJournal } from "effect/unstable/eventlog/EventJournal"
 import type { StoreId } from "effect/unstable/eventlog/EventLogMessage"
-import { failed } from "./DomainEventError.ts"
-import type { EventStore } from "./EventStore.ts"
-import { inside } from "./Inside.ts"
+import { type EventStore, inside } from "./EventStore.ts"
+import { failed } from "./errors.ts"
 
-/** The locks a fiber is under already: it does not wait for itself. */
+/** The locks that a fiber holds: it does not wait for itself. */
 const Held = Context.Reference<ReadonlySet<string>>("@detent/durable/domain/StoreLock/Held", { defaultValue: () => new Set() })
 
 interface Gate {
@@ -45,7 +44,7 @@ export const makeStoreLock = (store: EventStore): EventJournal["Service"]["withL
           inside(
             effect,
             (effect) => store.exclusively(storeId, effect),
-            // The type of the operation has no room for failures of the store.
+            // The type of the operation does not allow failures of the store.
             (error) => Effect.die(failed("withLock")(error)),
           ),
         ),

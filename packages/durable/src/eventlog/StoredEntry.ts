@@ -1,26 +1,26 @@
-/** An event of a journal and its place in it, and how both are read from a database row. */
+/** An event of a journal with its position: what can be stored, and how it is read from a database row. */
 import { Entry, EntryId, RemoteId } from "effect/unstable/eventlog/EventJournal"
 import type { Row } from "../sql/Row.ts"
 import { textOf, wholeOf } from "../sql/Row.ts"
 import { RowProblem } from "../store/StoreFailure.ts"
-import { EntryUnreadable } from "./DomainEventError.ts"
+import { EntryRefused, EntryUnreadable } from "./errors.ts"
 
 export interface StoredEntry {
-  /** Grows by one from event to event, in the order in which they became visible. Compaction leaves gaps, nothing else does. */
+  /** Grows by one from event to event, in the order in which they became visible. Only compaction leaves gaps. */
   readonly position: number
   readonly entry: Entry
   /** The remote journal it came from; undefined when it was written here. */
   readonly origin: RemoteId | undefined
 }
 
-/** An event on its way into a journal. */
+/** An event that is to be stored. */
 export type NewEntry = Pick<StoredEntry, "entry" | "origin">
 
-/** In the order of their creation: what comes from elsewhere may be older than what was stored before it. */
+/** In the order of their creation: events of a remote may be older than those stored before them. */
 export const byCreation = (entries: ReadonlyArray<Entry>): ReadonlyArray<Entry> =>
   entries.toSorted((left, right) => left.createdAtMillis - right.createdAtMillis)
 
-/** Throws `EntryUnreadable` for a row that makes no sense. */
+/** Throws `EntryUnreadable` for a row that is no event. */
 export const storedEntryOf =
   (journal: string) =>
   (row: Row): StoredEntry => {
@@ -55,9 +55,33 @@ export const idOf = (row: Row, column: string): Uint8Array<ArrayBuffer> => {
   return bytes
 }
 
-/** A copy: what the driver gives is a view of everything it received, which would stay in memory with it. */
+/** A copy: the driver returns a view of everything it received, which would stay in memory with it. */
 const bytesOf = (row: Row, column: string): Uint8Array<ArrayBuffer> => {
   const value = row[column]
   if (value instanceof Uint8Array) return new Uint8Array(value)
   throw new RowProblem(`column ${column} should hold bytes but holds ${value === null ? "nothing" : `a ${typeof value}`}`)
+}
+
+/** Half of the largest message that the PostgreSQL driver reads: a payload that can be written can be read. */
+const payloadLimit = 8 * 1024 * 1024
+/** A PostgreSQL index takes 2,700 bytes. */
+const keyLimit = 2_000
+
+/** Why an event cannot be stored, found before anything is written, so that it does not fail the batch it is in. */
+export const checkEntry = (journal: string, { event, primaryKey, payload }: Entry): EntryRefused | undefined => {
+  const problem =
+    problemOfText("its tag", event) ??
+    problemOfText("its primary key", primaryKey) ??
+    (lengthOf(event) + lengthOf(primaryKey) > keyLimit ? `tag and primary key are longer than ${keyLimit} bytes` : undefined) ??
+    (payload.length > payloadLimit
+      ? `its payload has ${payload.length} bytes, more than ${payloadLimit}; keep large things elsewhere and store where they are`
+      : undefined)
+  return problem === undefined ? undefined : new EntryRefused({ journal, event: event.slice(0, 100), problem })
+}
+
+const lengthOf = (text: string): number => new TextEncoder().encode(text).length
+
+const problemOfText = (what: string, text: string): string | undefined => {
+  if (text.includes("\u0000")) return `${what} contains the character 0, which database texts cannot hold`
+  return text.isWellFormed() ? undefined : `${what} contains half of a character`
 }

@@ -1,6 +1,6 @@
 /**
- * The end of a journal as this process knows it: how far it has come, the last events, and who waits for more. A thousand
- * readers that keep up are served from here and cost the database one read.
+ * The end of a journal as this process knows it: its last position, its last events, and the readers that wait for more. A
+ * thousand readers that keep up are served from here and cost the database one read.
  */
 import * as Effect from "effect/Effect"
 import { keyOf } from "./EventStore.ts"
@@ -12,7 +12,7 @@ const keptBytes = 1024 * 1024
 
 export class Tail {
   #position: number
-  /** Everything after `#keptAfter`, but for what compaction deleted. */
+  /** All events after `#keptAfter`, except those that compaction deleted. */
   #kept: Array<StoredEntry> = []
   #keptAfter: number
   #bytes = 0
@@ -30,7 +30,7 @@ export class Tail {
     return this.#position
   }
 
-  /** Told by whoever stored something. False when others stored something before it that is not known here. */
+  /** This process has stored events. False where events before them are not known here. */
   stored(entries: ReadonlyArray<StoredEntry>): boolean {
     const [first] = entries
     if (first === undefined || first.position <= this.#position) return true
@@ -52,7 +52,7 @@ export class Tail {
     this.#wake()
   }
 
-  /** Positions up to this one are stored, and nobody here wants to see them. */
+  /** Positions up to this one are stored, and no reader here waits for their events. */
   reach(position: number) {
     if (position <= this.#position) return
     this.#position = position
@@ -60,7 +60,7 @@ export class Tail {
     this.#wake()
   }
 
-  /** What is kept here is not what is stored any more. */
+  /** The events kept here are no longer those that are stored. */
   forget() {
     this.#kept = []
     this.#keptAfter = this.#position
@@ -71,13 +71,13 @@ export class Tail {
     return this.#waiting.size > 0
   }
 
-  /** Everything after a position; undefined when that is not known here. */
+  /** All events after a position; undefined where they are not kept here. */
   after(position: number): ReadonlyArray<StoredEntry> | undefined {
     if (position < this.#keptAfter) return undefined
     return this.#kept.slice(this.#kept.findLastIndex((stored) => stored.position <= position) + 1)
   }
 
-  /** Waits until there is something after a position. */
+  /** Waits until there is an event after a position. */
   passed(position: number): Effect.Effect<void> {
     return Effect.callback((resume) => {
       const look = () => {
@@ -91,12 +91,12 @@ export class Tail {
     })
   }
 
-  /** Whoever waits runs at once, before this returns: everything else has to be in its place. */
+  /** Readers run before this returns, so the tail has to be consistent by then. */
   #wake() {
     for (const look of [...this.#waiting]) look()
   }
 
-  /** What a newer one has made obsolete is deleted in the database too. */
+  /** Events that a newer one makes obsolete are deleted in the database too. */
   #dropObsolete(newer: ReadonlyArray<StoredEntry>) {
     const keys = new Set(
       newer.filter(({ entry }) => this.#keepLatest.has(entry.event)).map(({ entry }) => keyOf(entry.event, entry.primaryKey)),

@@ -16,7 +16,7 @@ import {
 } from "effect/unstable/eventlog/EventJournal"
 import { StoreId } from "effect/unstable/eventlog/EventLogMessage"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
-import { EventFeed } from "../../src/engine/EventFeed.ts"
+import { EventFeed } from "../../src/eventlog/EventFeed.ts"
 import * as SqlEventJournal from "../../src/SqlEventJournal.ts"
 import { clientOf, type Database, onEachDatabase } from "./Databases.ts"
 

@@ -9,7 +9,7 @@ import * as References from "effect/References"
 import * as Stream from "effect/Stream"
 import { EventJournal } from "effect/unstable/eventlog/EventJournal"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
-import { EventFeed } from "../../src/engine/EventFeed.ts"
+import { EventFeed } from "../../src/eventlog/EventFeed.ts"
 import * as SqlEventJournal from "../../src/SqlEventJournal.ts"
 import { freshDatabase } from "../support/Postgres.ts"
 

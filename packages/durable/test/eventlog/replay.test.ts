@@ -208,12 +208,12 @@ onEachDatabase("replay", (database) => {
       yield* sql`insert into pets values (1)`
       const failure = yield* Effect.flip(open(petLayer()))
       assert.instanceOf(failure, SqlEventLog.ProjectionRefused)
-      assert.include(failure.message, "table pets is there already")
+      assert.include(failure.message, "table pets exists already")
       assert.deepStrictEqual(yield* sql`select value from pets`, [{ value: 1 }])
       for (const [tables, problem] of [
         [[], "it names no table"],
         [["x; drop table pets"], "is no plain name"],
-        [["pots"], "create does not make table pots"],
+        [["pots"], "create does not create table pots"],
       ] as const) {
         const create = Effect.flatMap(SqlClient, (sql) => sql`select 1`)
         const refused = yield* Effect.flip(open(petLayer({ replay: { name: "odd", tables, create } })))

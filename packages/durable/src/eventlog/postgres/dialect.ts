@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { Row } from "../../sql/Row.ts"
 import type { EventDialect } from "../EventDialect.ts"
-import { announcement, channel } from "./Announcements.ts"
+import { announcement, channel } from "./announcements.ts"
 import { migrate } from "./migrate.ts"
 
 export const postgresEvents = (sql: SqlClient, schema: string): EventDialect => ({
@@ -20,8 +20,8 @@ export const postgresEvents = (sql: SqlClient, schema: string): EventDialect => 
   idOfExpression: (expression) => sql.literal(`(${expression})::uuid`),
   lock: (journal) => sql<Row>`select position from ${sql.literal(schema)}.domain_journals where journal = ${journal} for update`,
   lockName: (journal, name) => sql`select pg_advisory_xact_lock(hashtextextended(${JSON.stringify([schema, journal, name])}, 0))::text`,
-  // The counter's row is locked until the transaction ends. So positions become visible in their order, and none is ever
-  // missing: who sees position 8 sees 1 to 7, and a transaction that is undone gives its positions back.
+  // The counter's row is locked until the transaction ends. So positions become visible in order and without gaps: a reader that
+  // sees position 8 sees 1 to 7, and a transaction that is rolled back returns its positions.
   append: (journal, { count, rows, payloads }) => sql<Row>`
     with counted as (
       update ${sql.literal(schema)}.domain_journals set position = position + ${count}::bigint

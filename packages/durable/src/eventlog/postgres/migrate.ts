@@ -22,7 +22,7 @@ const statements = (schema: string) => [
     primary key (journal, position),
     unique (journal, id)
   )`,
-  // What is in conflict with an event from elsewhere, and what a newer event makes obsolete.
+  // For conflicts with events of a remote, and for events that a newer one makes obsolete.
   `create index domain_events_key on ${schema}.domain_events (journal, event, primary_key, at)`,
   `create table ${schema}.domain_remotes (
     sequence bigint not null default 0,

@@ -7,7 +7,7 @@ import type { EventDialect } from "../EventDialect.ts"
 import { migrate } from "./migrate.ts"
 
 export const sqliteEvents = (sql: SqlClient): EventDialect => {
-  // A write that changes nothing takes the write lock, and waits for it; a read would not.
+  // A write that changes nothing waits for the write lock and takes it; a read would not.
   const lock = (journal: string) =>
     sql<Row>`update detent_domain_journals set position = position where journal = ${journal} returning position`
   return {

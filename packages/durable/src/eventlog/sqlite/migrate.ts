@@ -22,7 +22,7 @@ const statements = [
     unique (journal, position),
     unique (journal, id)
   )`,
-  // What is in conflict with an event from elsewhere, and what a newer event makes obsolete.
+  // For conflicts with events of a remote, and for events that a newer one makes obsolete.
   `create index detent_domain_events_key on detent_domain_events (journal, event, primary_key, at)`,
   `create table detent_domain_remotes (
     journal text not null,
@@ -45,7 +45,7 @@ const events = Effect.gen(function* () {
   for (const statement of statements) yield* sql.unsafe(statement)
 })
 
-/** Who writes waits for other processes, and readers for nobody. Switching to WAL fails at once while another process does the same. */
+/** Writers wait for other processes, readers do not. Switching to WAL fails at once while another process does the same, so it is tried again. */
 const configure = Effect.gen(function* () {
   const sql = yield* SqlClient
   yield* sql`pragma busy_timeout = 5000`

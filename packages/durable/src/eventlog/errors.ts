@@ -1,8 +1,8 @@
-/** What can be wrong with stored domain events. Each says where, and what to do; none contains a payload, which may be secret. */
+/** The failures of domain events. Each says where it happened and what to do; none contains a payload, which may be secret. */
 import * as Schema from "effect/Schema"
 import { EventJournalError } from "effect/unstable/eventlog/EventJournal"
 
-/** A stored row that is no event. It is never skipped: whoever reads it fails with this until it is repaired. */
+/** A stored row that is no event. It is never skipped: each reader fails with this until the row is repaired. */
 export class EntryUnreadable extends Schema.TaggedError<EntryUnreadable>()("EntryUnreadable", {
   journal: Schema.String,
   /** Absent when not even the position can be read. */
@@ -15,7 +15,7 @@ export class EntryUnreadable extends Schema.TaggedError<EntryUnreadable>()("Entr
   }
 }
 
-/** An event that no store can take or give back. Nothing was written. */
+/** An event that cannot be stored. Nothing was written. */
 export class EntryRefused extends Schema.TaggedError<EntryRefused>()("EntryRefused", {
   journal: Schema.String,
   event: Schema.String,
@@ -26,26 +26,26 @@ export class EntryRefused extends Schema.TaggedError<EntryRefused>()("EntryRefus
   }
 }
 
-/** The scope of the journal is over. Nothing was written. */
+/** The scope of the journal has ended. Nothing was written. */
 export class JournalClosed extends Schema.TaggedError<JournalClosed>()("JournalClosed", { journal: Schema.String }) {
   override get message() {
     return `journal ${this.journal} has been closed and takes no more events; write before its layer ends`
   }
 }
 
-/** A handler did not come to an end. Its event was not stored, and what it did in the database was undone. */
+/** A handler took too long. Its event was not stored, and its writes to the database were rolled back. */
 export class HandlerTimeout extends Schema.TaggedError<HandlerTimeout>()("HandlerTimeout", {
   journal: Schema.String,
   event: Schema.String,
   millis: Schema.Number,
 }) {
   override get message() {
-    const limit = `more than ${this.millis} ms while everybody who writes waits for it`
+    const limit = `more than ${this.millis} ms while all writers wait for it`
     return `journal ${this.journal}: the handler of ${this.event} took ${limit}; move slow work out of it, or set handlerTimeout`
   }
 }
 
-/** A stored event that the handlers of a log could not take. The projection stays where it was, before that event. */
+/** A stored event that the handlers of a log could not take. The projection stays at the position before it. */
 export class ReplayFailed extends Schema.TaggedError<ReplayFailed>()("ReplayFailed", {
   journal: Schema.String,
   projection: Schema.String,
@@ -56,11 +56,11 @@ export class ReplayFailed extends Schema.TaggedError<ReplayFailed>()("ReplayFail
 }) {
   override get message() {
     const where = `journal ${this.journal}: event ${this.event} at position ${this.position} stops projection ${this.projection}`
-    return `${where}: ${this.problem}; correct the handler and start again, it goes on from there`
+    return `${where}: ${this.problem}; correct the handler and start again, it resumes there`
   }
 }
 
-/** A reader asks for what comes after a position this journal never had: it belongs to another journal, or to a newer copy of this. */
+/** A reader asks for events after a position that this journal never had: the position is of another journal, or of a newer copy. */
 export class PositionUnknown extends Schema.TaggedError<PositionUnknown>()("PositionUnknown", {
   journal: Schema.String,
   after: Schema.Number,
@@ -71,7 +71,7 @@ export class PositionUnknown extends Schema.TaggedError<PositionUnknown>()("Posi
   }
 }
 
-/** What went wrong, as Effect's `EventJournal` tells it. */
+/** The failure as Effect's `EventJournal` reports it. */
 export const failed =
   (method: string) =>
   (cause: unknown): EventJournalError =>

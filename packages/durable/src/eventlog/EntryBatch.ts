@@ -1,13 +1,19 @@
 /**
  * Many events as two parameters of one statement. Payloads go as one run of bytes that the database cuts into pieces: no
- * base64, and no limit on how many there are.
+ * base64, and no limit on their number.
  */
 import * as Encoding from "effect/Encoding"
-import type { Batch } from "./EventDialect.ts"
 import type { NewEntry } from "./StoredEntry.ts"
 
-export const batchOf = (entries: ReadonlyArray<NewEntry>): Batch => {
-  // Never empty: what has no bytes at all is null for SQLite.
+export interface EntryBatch {
+  readonly count: number
+  /** JSON rows: id, event, primary key, at, origin, the start of its payload (from 1), the length of its payload. */
+  readonly rows: string
+  readonly payloads: Uint8Array
+}
+
+export const batchOf = (entries: ReadonlyArray<NewEntry>): EntryBatch => {
+  // Never empty: an empty array of bytes is null for SQLite.
   const payloads = new Uint8Array(1 + entries.reduce((sum, { entry }) => sum + entry.payload.length, 0))
   let begin = 0
   const rows = entries.map(({ entry, origin }) => {

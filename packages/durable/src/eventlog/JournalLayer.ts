@@ -1,30 +1,25 @@
-/** Effect's `EventJournal` on a journal in a database. Behaves as `EventJournal.makeMemory` does, and keeps what it was told. */
+/** Effect's `EventJournal` on a journal in a database. It behaves as `EventJournal.makeMemory` does, and is durable. */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as PubSub from "effect/PubSub"
-import * as Ref from "effect/Ref"
-import * as Schedule from "effect/Schedule"
-import * as Stream from "effect/Stream"
 import { Entry, EventJournal, makeEntryIdUnsafe } from "effect/unstable/eventlog/EventJournal"
 import type { MigrationError } from "effect/unstable/sql/Migrator"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
-import { EventFeed, makeEventFeed } from "../engine/EventFeed.ts"
-import { failed } from "./DomainEventError.ts"
-import { checkEntry } from "./EntryCheck.ts"
+import { EventFeed, followFeed, makeEventFeed } from "./EventFeed.ts"
 import type { EventStore, StoreError } from "./EventStore.ts"
+import { failed } from "./errors.ts"
 import { type JournalOptions, OpenJournal, openJournal } from "./OpenJournal.ts"
-import { withUncommitted, writeFromRemote } from "./Remotes.ts"
-import type { StoredEntry } from "./StoredEntry.ts"
-import { byCreation } from "./StoredEntry.ts"
+import { withUncommitted, writeFromRemote } from "./Replication.ts"
+import { byCreation, checkEntry, type StoredEntry } from "./StoredEntry.ts"
 import { makeStoreLock } from "./StoreLock.ts"
 
 type Service = EventJournal["Service"]
 
 export const makeJournal = (open: OpenJournal["Service"], feed: EventFeed["Service"]): Service => {
-  const { store, writer, following } = open
+  const { store, writer, follower } = open
   return EventJournal.of({
     entries: Effect.mapError(allEntries(store), failed("entries")),
     write: ({ event, primaryKey, payload, effect }) =>
@@ -47,12 +42,12 @@ export const makeJournal = (open: OpenJournal["Service"], feed: EventFeed["Servi
     nextRemoteSequence: (remoteId) =>
       Effect.mapBoth(store.remote(remoteId), { onFailure: failed("nextRemoteSequence"), onSuccess: ({ sequence }) => sequence }),
     changes: changes(open, feed),
-    destroy: Effect.mapError(Effect.andThen(store.destroy, following.refresh), failed("destroy")).pipe(Effect.asVoid),
+    destroy: Effect.mapError(Effect.andThen(store.destroy, follower.refresh), failed("destroy")).pipe(Effect.asVoid),
     withLock: makeStoreLock(store),
   })
 }
 
-/** The journal, its feed, and what both are made of. */
+/** The journal and its feed, and the open journal that both share. */
 export const layerOpen = (
   options: JournalOptions,
 ): Layer.Layer<EventJournal | EventFeed | OpenJournal, MigrationError | SqlError | StoreError, SqlClient> =>
@@ -70,7 +65,7 @@ export const newEntry = (event: string, primaryKey: string, payload: Uint8Array)
     (msecs) => new Entry({ id: makeEntryIdUnsafe({ msecs }), event, primaryKey, payload }, { disableChecks: true }),
   )
 
-/** By the time they were created: what comes from elsewhere may be older than what was stored before it. */
+/** By creation time: events of a remote may be older than those stored before them. */
 const allEntries = (store: EventStore) =>
   Effect.gen(function* () {
     const entries: Array<Entry> = []
@@ -84,21 +79,17 @@ const allEntries = (store: EventStore) =>
   })
 
 /** Entries written here or by another process on the same database, from now on. A slow subscriber slows down only itself. */
-const changes = ({ store, tail, following }: OpenJournal["Service"], feed: EventFeed["Service"]): Service["changes"] =>
-  Effect.gen(function* () {
-    const known = yield* Effect.catch(following.refresh, (error) =>
+const changes = ({ store, tail, follower }: OpenJournal["Service"], feed: EventFeed["Service"]): Service["changes"] => {
+  let subscribers = 0
+  return Effect.gen(function* () {
+    const known = yield* Effect.catch(follower.refresh, (error) =>
       Effect.as(Effect.logWarning("changes begin at the last position known: the store does not answer", error), tail.position),
     )
-    const cursor = yield* Ref.make(known)
     const pubsub = yield* PubSub.bounded<Entry>(256)
-    const publish = ({ position, entry, origin }: StoredEntry) =>
-      Effect.andThen(origin === undefined ? PubSub.publish(pubsub, entry) : Effect.void, Ref.set(cursor, position))
     const subscription = yield* PubSub.subscribe(pubsub)
-    yield* Effect.flatMap(Ref.get(cursor), (after) => Stream.runForEach(feed.stream({ after }), publish)).pipe(
-      Effect.tapError((error) => Effect.logError("changes wait for the journal to be readable", error)),
-      Effect.retry(Schedule.spaced("1 second")),
-      store.outside,
-      Effect.forkScoped,
-    )
+    const publish = ({ entry, origin }: StoredEntry) => (origin === undefined ? Effect.asVoid(PubSub.publish(pubsub, entry)) : Effect.void)
+    // The subscriber may be in a transaction, which the loop outlives.
+    yield* store.outside(followFeed(`changes ${++subscribers} of journal ${store.journal}`, feed, known, publish))
     return subscription
   })
+}

@@ -1,6 +1,6 @@
 /**
- * Gives stored events to the handlers that have not had them yet, in the order of their positions: at the start, and whenever
- * somebody else wrote some.
+ * Gives stored events to the handlers that have not had them yet, in the order of their positions: at the start, and when other
+ * processes have written some.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -8,33 +8,33 @@ import * as Encoding from "effect/Encoding"
 import * as Semaphore from "effect/Semaphore"
 import type { EntryId } from "effect/unstable/eventlog/EventJournal"
 import type { SqlError } from "effect/unstable/sql/SqlError"
-import { ReplayFailed } from "./DomainEventError.ts"
 import type { EventHandlers } from "./EventHandlers.ts"
 import type { EventStore, StoreError } from "./EventStore.ts"
+import { ReplayFailed } from "./errors.ts"
 import type { ProjectionRefused, ProjectionTables } from "./Projection.ts"
-import { isPassing } from "./retryTransient.ts"
+import { isTransient } from "./retryTransient.ts"
 import type { StoredEntry } from "./StoredEntry.ts"
 
-/** How far the handlers have come. */
+/** The position up to which the handlers have had all events. */
 export interface Progress {
   readonly name: string
-  /** Whether the database keeps it, beside what the handlers made there. */
+  /** Whether the database keeps it, beside the tables that the handlers fill. */
   readonly isStored: boolean
-  /** Inside a transaction: nobody else goes on until it ends. */
+  /** Inside a transaction: no other replay advances until it ends. */
   readonly lock: Effect.Effect<number, StoreError | ProjectionRefused>
   /** Inside that transaction. */
   readonly advance: (position: number) => Effect.Effect<unknown, StoreError>
-  /** The transaction is over, and was not undone. */
+  /** The transaction was committed. */
   readonly reached: (position: number) => void
   readonly isBehind: (position: number) => Effect.Effect<boolean, StoreError>
-  /** An event inside a transaction of the user's, of which nobody knows how it will end. */
+  /** An event was handled inside a transaction of the user's that has not ended. */
   readonly handled: (id: EntryId) => void
   /** Whether it was such an event. */
   readonly wasHandled: (id: EntryId) => boolean
 }
 
 export const storedProgress = (name: string, { lock, advance, position }: ProjectionTables): Progress => {
-  // What this process has stored need not be asked for.
+  // Positions that this process has stored are not read again.
   let known = 0
   const reached = (position: number) => {
     known = Math.max(known, position)
@@ -57,7 +57,7 @@ export const storedProgress = (name: string, { lock, advance, position }: Projec
   }
 }
 
-/** For handlers that keep what they make in memory: it begins anew with the process. */
+/** For handlers that keep their results in memory: it begins at 0 with the process. */
 export const volatileProgress = (): Progress => {
   let current = 0
   const handled = new Set<string>()
@@ -77,20 +77,20 @@ export const volatileProgress = (): Progress => {
 
 export type ReplayError = StoreError | ReplayFailed | ProjectionRefused
 
-export interface Replaying {
+export interface Replay {
   readonly progress: Progress
   /** One at a time in this process. */
   readonly alone: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /**
    * Inside a transaction that holds the journal's lock: brings the handlers towards its last position, by one page at most, and
-   * gives where they are. Who sees that it is not the last position has to try again.
+   * returns their position. A caller that gets less than the last position has to try again.
    */
   readonly approach: (position: number) => Effect.Effect<number, ReplayError>
   /** Brings them to the end, page by page, each in a transaction of its own. */
   readonly catchUp: Effect.Effect<void, ReplayError>
 }
 
-export const makeReplaying = (store: EventStore, handlers: EventHandlers, progress: Progress): Replaying => {
+export const makeReplay = (store: EventStore, handlers: EventHandlers, progress: Progress): Replay => {
   const semaphore = Semaphore.makeUnsafe(1)
   const alone = semaphore.withPermit
 
@@ -111,14 +111,14 @@ export const makeReplaying = (store: EventStore, handlers: EventHandlers, progre
       const payload = yield* Effect.mapError(handlers.decode(entry), (problem) => stop(`its payload cannot be decoded: ${problem}`))
       const conflicts = origin === undefined ? [] : yield* store.conflicts(entry, position)
       yield* Effect.catchCause(handlers.handle({ entry, payload, conflicts }), (cause): Effect.Effect<never, ReplayError> => {
-        const passing = passingError(cause)
+        const passing = transientError(cause)
         if (passing !== undefined) return Effect.fail(passing)
         if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
         return Effect.fail(stop("its handler failed", Cause.squash(cause)))
       })
     })
 
-  /** Gives where the handlers are then: at the end of the page, or at the last position when there is nothing up to it. */
+  /** Returns the position of the handlers after it: the end of the page, or the last position where no event is left up to it. */
   const handlePage = (after: number, last: number) =>
     Effect.gen(function* () {
       const page = yield* store.page(after)
@@ -156,6 +156,8 @@ export const makeReplaying = (store: EventStore, handlers: EventHandlers, progre
   return { progress, alone, approach, catchUp }
 }
 
-/** What the database is to blame for, and may not be the next time: a deadlock with others, a lost connection. */
-export const passingError = (cause: Cause.Cause<unknown>): SqlError | undefined =>
-  cause.reasons.map((reason) => (reason._tag === "Fail" ? reason.error : reason._tag === "Die" ? reason.defect : undefined)).find(isPassing)
+/** A failure of the database that may pass: a deadlock with others, a lost connection. */
+export const transientError = (cause: Cause.Cause<unknown>): SqlError | undefined =>
+  cause.reasons
+    .map((reason) => (reason._tag === "Fail" ? reason.error : reason._tag === "Die" ? reason.defect : undefined))
+    .find(isTransient)

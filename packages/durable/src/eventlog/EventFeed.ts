@@ -1,7 +1,6 @@
 /**
- * Reads the events of a journal in one order for all readers, from any position on, and goes on with new ones as they are
- * stored, by whichever process. Who has the last position it has seen can go on after it: that is what `Last-Event-ID` of
- * server-sent events needs.
+ * Reads the events of a journal in one order for all readers, from any position, and then each new one as any process stores it.
+ * A reader resumes after the last position it has seen, as `Last-Event-ID` of server-sent events needs.
  *
  *     const feed = yield* EventFeed
  *     yield* Stream.runForEach(feed.stream({ after: 42 }), ({ position, entry }) => Console.log(position, entry.event))
@@ -9,16 +8,18 @@
 import * as Arr from "effect/Array"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { EventJournalError } from "effect/unstable/eventlog/EventJournal"
 import { isSqlError } from "effect/unstable/sql/SqlError"
-import { type EntryUnreadable, failed, PositionUnknown } from "../eventlog/DomainEventError.ts"
-import type { StoreError } from "../eventlog/EventStore.ts"
-import type { OpenJournal } from "../eventlog/OpenJournal.ts"
-import type { StoredEntry } from "../eventlog/StoredEntry.ts"
+import { forkLoop } from "../runtime/BackgroundLoop.ts"
 import { RowProblem } from "../store/StoreFailure.ts"
+import type { StoreError } from "./EventStore.ts"
+import { type EntryUnreadable, failed, PositionUnknown } from "./errors.ts"
+import type { OpenJournal } from "./OpenJournal.ts"
+import type { StoredEntry } from "./StoredEntry.ts"
 
-/** The store fails, an entry makes no sense, or there is no such position. */
+/** The store fails, an entry is unreadable, or there is no such position. */
 export type FeedError = EventJournalError | EntryUnreadable | PositionUnknown
 
 export class EventFeed extends Context.Service<
@@ -31,14 +32,14 @@ export class EventFeed extends Context.Service<
     /** Some of the events after a position, fewer when they are large; empty when there are none. */
     readonly read: (options: { readonly after: number; readonly limit?: number }) => Effect.Effect<ReadonlyArray<StoredEntry>, FeedError>
     /**
-     * All events after a position, from the beginning unless told, then each new one. It ends with the reader, and holds only a
-     * page of them in memory however many there are.
+     * All events after a position, then each new one. Default: from the beginning. It ends with the reader, and holds one page in
+     * memory at most.
      */
     readonly stream: (options?: { readonly after?: number }) => Stream.Stream<StoredEntry, FeedError>
   }
 >()("@detent/durable/EventFeed") {}
 
-export const makeEventFeed = ({ store, tail, following }: OpenJournal["Service"]): EventFeed["Service"] => {
+export const makeEventFeed = ({ store, tail, follower }: OpenJournal["Service"]): EventFeed["Service"] => {
   /** Waits for the next page after a position. */
   const next = (after: number) =>
     Effect.gen(function* () {
@@ -47,16 +48,16 @@ export const makeEventFeed = ({ store, tail, following }: OpenJournal["Service"]
         const known = tail.position
         const page = tail.after(cursor) ?? (yield* store.page(cursor))
         if (Arr.isReadonlyArrayNonEmpty(page)) return page
-        // Nothing is left of what was stored up to here.
+        // All events up to here were removed by compaction.
         cursor = Math.max(cursor, known)
-        yield* following.passed(cursor)
+        yield* follower.passed(cursor)
       }
     })
 
-  /** Asked for anew by every reader: whatever it reads first, it is not from before the journal was emptied. */
+  /** Each reader refreshes the tail first, so that it reads nothing from before the journal was emptied. */
   const checked = (after: number) =>
     Effect.gen(function* () {
-      const last = yield* following.refresh
+      const last = yield* follower.refresh
       if (Number.isSafeInteger(after) && after >= 0 && after <= last) return after
       return yield* new PositionUnknown({ journal: store.journal, after, last })
     })
@@ -74,12 +75,33 @@ export const makeEventFeed = ({ store, tail, following }: OpenJournal["Service"]
 
   return {
     journal: store.journal,
-    position: Effect.mapError(following.refresh, failed("position")),
+    position: Effect.mapError(follower.refresh, failed("position")),
     read: ({ after, limit = 500 }) => reading(Effect.flatMap(checked(after), (position) => store.page(position, limit))),
     stream: ({ after = 0 } = {}) => Stream.fromPull(reading(Effect.map(checked(after), (position) => reading(pulling(position))))),
   }
 }
 
-/** What the store is to blame for, as Effect's journal tells it; what is wrong with an entry or a position, as it is. */
+/** Failures of the store as Effect's journal reports them; unreadable entries and unknown positions as they are. */
 const reading = <A, R>(effect: Effect.Effect<A, StoreError | PositionUnknown, R>): Effect.Effect<A, FeedError, R> =>
   Effect.mapError(effect, (error) => (isSqlError(error) || error instanceof RowProblem ? failed("read")(error) : error))
+
+/** Gives each event after a position to an effect, through outages and failures, until the scope ends. */
+export const followFeed = (
+  name: string,
+  feed: EventFeed["Service"],
+  after: number,
+  handle: (stored: StoredEntry) => Effect.Effect<void>,
+): Effect.Effect<void, never, Scope.Scope> => {
+  let cursor = after
+  const turn = (works: Effect.Effect<void>) =>
+    Effect.gen(function* () {
+      if ((yield* feed.position) <= cursor) yield* works
+      yield* Stream.runForEach(feed.stream({ after: cursor }), (stored) =>
+        Effect.flatMap(handle(stored), () => {
+          cursor = stored.position
+          return works
+        }),
+      )
+    })
+  return Effect.asVoid(forkLoop(name, turn))
+}

@@ -1,0 +1,104 @@
+/**
+ * Keeps the tail of a journal up to date with the events of other processes: on PostgreSQL they are announced, and everywhere the
+ * store is polled. It begins with the first reader that waits, so that a process that only writes pays nothing.
+ */
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+import * as Queue from "effect/Queue"
+import type * as Scope from "effect/Scope"
+import * as Semaphore from "effect/Semaphore"
+import { forkLoop } from "../runtime/BackgroundLoop.ts"
+import type { EventStore, StoreError } from "./EventStore.ts"
+import { EntryUnreadable } from "./errors.ts"
+import type { Tail } from "./Tail.ts"
+
+export interface JournalFollower {
+  /** Waits until there is an event after a position. */
+  readonly passed: (position: number) => Effect.Effect<void>
+  /** There may be new events. */
+  readonly poke: () => void
+  /** Reads the last position from the store. */
+  readonly refresh: Effect.Effect<number, StoreError>
+}
+
+/**
+ * Listens for the announcements of other processes until its connection ends, and passes on the positions. It runs the first
+ * effect as soon as it listens.
+ */
+export type Listener = (listens: Effect.Effect<void>, announced: (position: number) => void) => Effect.Effect<never, unknown>
+
+/** An outage of the store or of the announcements costs readers no more than this, in milliseconds. */
+const longestBackoff = 1_000
+
+export const makeFollower = (
+  store: EventStore,
+  tail: Tail,
+  emptied: number,
+  pollInterval: Duration.Input,
+  listener: Listener | undefined,
+): Effect.Effect<JournalFollower, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const pokes = yield* Queue.dropping<void>(1)
+    const poke = () => void Queue.offerUnsafe(pokes, undefined)
+    const begun = Latch.makeUnsafe(false)
+    let knownEmptied = emptied
+
+    /** Reads the events that readers wait for, once for all of them. */
+    const read = (position: number) =>
+      Effect.gen(function* () {
+        while (tail.isAwaited && tail.position < position) {
+          const known = tail.position
+          const page = yield* store.page(known)
+          // An empty page is all there is up to the position: compaction or a reset deleted the rest.
+          if (known === tail.position) tail.extend(page.at(-1)?.position ?? position, page)
+        }
+      })
+
+    /** One at a time: a page that was read before the journal was emptied must not be kept after. */
+    const renew = Semaphore.makeUnsafe(1).withPermit(
+      Effect.gen(function* () {
+        const { position, emptied } = yield* store.state
+        if (emptied !== knownEmptied) tail.forget()
+        knownEmptied = emptied
+        // Each reader comes upon the unreadable entry itself, and fails with it.
+        yield* Effect.catchIf(read(position), isUnreadable, () => Effect.void)
+        tail.reach(position)
+        return position
+      }),
+    )
+
+    /** The position inside a transaction may still be undone: only the fiber in it gets to see it. */
+    const refresh = Effect.flatMap(store.isInTransaction, (isInTransaction) => (isInTransaction ? store.position : renew))
+
+    const follow = Effect.gen(function* () {
+      yield* begun.await
+      yield* Effect.timeoutOption(Queue.take(pokes), pollInterval)
+      yield* renew
+    })
+    yield* forkLoop(`follower of journal ${store.journal}`, follow, longestBackoff)
+
+    if (listener !== undefined) {
+      const listen = (works: Effect.Effect<void>) => {
+        // Positions announced before this connection listened are not known.
+        const listens = Effect.andThen(works, Effect.sync(poke))
+        return Effect.andThen(
+          begun.await,
+          listener(listens, (position) => {
+            if (position > tail.position) poke()
+          }),
+        )
+      }
+      yield* forkLoop(`listener of journal ${store.journal}`, listen, longestBackoff)
+    }
+
+    const begin = Effect.sync(() => {
+      if (begun.isOpen()) return
+      begun.openUnsafe()
+      poke()
+    })
+
+    return { passed: (position) => Effect.andThen(begin, tail.passed(position)), poke, refresh }
+  })
+
+const isUnreadable = (error: StoreError): error is EntryUnreadable => error instanceof EntryUnreadable

@@ -1,0 +1,49 @@
+/** The background loops of a journal outlive defects. */
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Logger from "effect/Logger"
+import { makeFollower } from "../../src/eventlog/JournalFollower.ts"
+import { newEntry } from "../../src/eventlog/JournalLayer.ts"
+import { openJournal } from "../../src/eventlog/OpenJournal.ts"
+import { Tail } from "../../src/eventlog/Tail.ts"
+import { LoopHealth } from "../../src/runtime/BackgroundLoop.ts"
+import { eventually } from "../../testing/command/CommandKit.ts"
+import { freshFile } from "../support/Sqlite.ts"
+import { clientOf } from "./Databases.ts"
+
+it.live("147 a journal whose store throws is followed again afterwards: one warning, and listed as down meanwhile", () =>
+  Effect.gen(function* () {
+    const health = LoopHealth.make()
+    const warnings: Array<string> = []
+    const logger = Logger.make<unknown, void>(({ message, logLevel }) => {
+      if (logLevel === "Warn") warnings.push(String(Array.isArray(message) ? message[0] : message))
+    })
+    const filename = yield* freshFile
+    yield* Effect.gen(function* () {
+      const { store, writer } = yield* openJournal({})
+      let isBroken = true
+      const broken = {
+        ...store,
+        state: Effect.suspend(() => (isBroken ? Effect.die(new Error("the driver is broken")) : store.state)),
+      }
+      const tail = new Tail(0, new Set())
+      const follower = yield* makeFollower(broken, tail, 0, "10 millis", undefined)
+      const reader = yield* Effect.forkChild(follower.passed(0))
+      const down = Effect.sync(() => health.outages().map(({ name, failures }) => ({ name, failures })))
+      const [outage] = yield* eventually(down, ([first]) => (first?.failures ?? 0) >= 2)
+      assert.strictEqual(outage?.name, "follower of journal default")
+      yield* writer.write({ entry: yield* newEntry("Written", "a", new Uint8Array()), origin: undefined })
+      isBroken = false
+      yield* Fiber.join(reader)
+      assert.strictEqual(tail.position, 1)
+      yield* eventually(down, ({ length }) => length === 0)
+      assert.deepStrictEqual(warnings, ["follower of journal default failed and is tried again until it succeeds: the driver is broken"])
+    }).pipe(
+      Effect.scoped,
+      Effect.provide(clientOf({ _tag: "Sqlite", filename })),
+      Effect.provideService(LoopHealth, health),
+      Effect.provide(Logger.layer([logger])),
+    )
+  }),
+)
