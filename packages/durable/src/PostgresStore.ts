@@ -46,6 +46,15 @@ export interface PostgresOptions {
  */
 const keptConnections = 3
 
+/** The largest row that the client reads. PostgreSQL takes JSON of up to 256 MiB in one parameter. */
+const maxMessageSize = 256 * 1024 * 1024
+
+/** That of a client which is given no other. */
+const defaultMessageSize = 16 * 1024 * 1024
+
+/** An instance is read in one row, with its first state and its snapshot, and some room for its timers. */
+const largestBody = (messageSize: number): number => Math.min(64 * 1024 * 1024, Math.floor((messageSize - 1024 * 1024) / 2))
+
 /** Connects, makes or upgrades the tables, and provides the client too, for tables of your own next to ours. */
 export const layer = ({
   url,
@@ -58,6 +67,7 @@ export const layer = ({
         url: Redacted.isRedacted(url) ? url : Redacted.make(url),
         minConnections: Math.min(keptConnections, maxConnections),
         maxConnections,
+        maxMessageSize,
         applicationName: "detent",
       }),
     ),
@@ -78,13 +88,15 @@ export const layerSql = ({
       const writer = makeWriter(dialect.sql, schema)
       yield* migrate(schema)
       const client = Option.getOrUndefined(yield* Effect.serviceOption(PgClient.PgClient))
-      const commands = yield* postgresCommands(dialect, schema, client)
+      const maxBodyBytes = largestBody(client?.config.maxMessageSize ?? defaultMessageSize)
+      const commands = yield* postgresCommands(dialect, schema, client, maxBodyBytes)
       return Context.make(Journal, {
         ...sqlJournal(dialect, readEvents(dialect)),
         writers: 2,
-        commit: (commits) => commitBatch(writer.write, commits),
+        maxBodyBytes,
+        commit: (commits) => commitBatch(writer.write, commits, maxBodyBytes),
         fork: (from, through, to) => {
-          const refused = checkCommits([to]).refused.get(0)
+          const refused = checkCommits([to], maxBodyBytes).refused.get(0)
           return refused === undefined ? persisting("fork", to)(writer.fork(from, through, to)) : Effect.succeed(refused)
         },
       }).pipe(

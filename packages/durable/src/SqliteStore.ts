@@ -67,13 +67,14 @@ export const layerSql: Layer.Layer<Journal | Timers | Leases | Commands | LoopHe
       const { sql } = dialect
       yield* sql`pragma busy_timeout = 5000`
       yield* migrate
-      const commands = yield* sqliteCommands(dialect)
+      const commands = yield* sqliteCommands(dialect, maxBodyBytes)
       const keys = (yield* tellsChanges(sql)) ? new RowKeys() : undefined
       return Context.make(Journal, {
         ...sqlJournal(dialect, readEvents(dialect)),
-        commit: (commits) => commitBatch((batch) => transaction(sql, (run) => writeCommits(run, keys, batch)), commits),
+        maxBodyBytes,
+        commit: (commits) => commitBatch((batch) => transaction(sql, (run) => writeCommits(run, keys, batch)), commits, maxBodyBytes),
         fork: (from, through, to) => {
-          const refused = checkCommits([to]).refused.get(0)
+          const refused = checkCommits([to], maxBodyBytes).refused.get(0)
           if (refused !== undefined) return Effect.succeed(refused)
           return persisting("fork", to)(transaction(sql, (run) => writeFork(run, keys, from, through, to)))
         },
@@ -86,6 +87,9 @@ export const layerSql: Layer.Layer<Journal | Timers | Leases | Commands | LoopHe
     }),
   ),
 )
+
+/** SQLite holds texts of a billion bytes, JavaScript strings of half as many characters. This is well below both. */
+export const maxBodyBytes = 256 * 1024 * 1024
 
 /** Switching to WAL fails at once, whatever the busy_timeout, while another process does the same. */
 const configure = (synchronous: "full" | "normal") =>

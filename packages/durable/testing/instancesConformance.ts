@@ -38,7 +38,7 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
         const [a, b, c] = keys as [InstanceKey, InstanceKey, InstanceKey]
         yield* journal.commit([commit(a, -1), commit(c, -1)])
         yield* journal.commit([commit(c, 0)])
-        yield* journal.setStatus(a, "held", "it no longer fits")
+        yield* journal.setStatus({ ...a, sequence: 0, status: "running" }, "held", "it no longer fits")
         const held = { sequence: 0, status: "held" } as const
         const running = { sequence: 1, status: "running" } as const
         assert.deepStrictEqual(yield* journal.standings([c, b, a, c]), [running, undefined, held, running])
@@ -94,7 +94,7 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
         const key = yield* freshKey
         yield* journal.commit([commit(key, -1)])
         yield* journal.commit([commit(key, 0, { events: [event(1, { dedupeId: "sent-1" })] })])
-        assert.isTrue(yield* journal.setStatus(key, "held", "event 1 no longer fits"))
+        assert.isTrue(yield* journal.setStatus({ ...key, sequence: 1, status: "running" }, "held", "event 1 no longer fits"))
         const held = yield* journal.list({ machine: key.machine, status: "held" }, 10)
         assert.deepStrictEqual(
           held.instances.map(({ id, reason }) => [id, reason]),
@@ -103,8 +103,29 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
         assert.isTrue(yield* journal.rewrite(key, event(1, { tag: "Turned", body: "{}" })))
         assert.isFalse(yield* journal.rewrite(key, event(2)))
         assert.deepStrictEqual(yield* journal.events(key, 0, 10), [event(1, { tag: "Turned", body: "{}", dedupeId: "sent-1" })])
-        assert.isTrue(yield* journal.setStatus(key, "running", undefined))
+        assert.isTrue(yield* journal.setStatus({ ...key, sequence: 1, status: "held" }, "running", undefined))
         assert.deepStrictEqual(Option.getOrThrow(yield* journal.open(key)).record.reason, undefined)
+      }),
+    )
+
+    it.effect("149 a status is changed by compare-and-set: what another process did since is not overwritten", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        yield* journal.commit([commit(key, -1)])
+        const seen = { ...key, sequence: 0, status: "running" } as const
+        yield* journal.commit([
+          commit(key, 0, { summary: { tag: "Done", status: "final", reason: undefined, version: 1, resident: false } }),
+        ])
+        assert.isFalse(yield* journal.setStatus(seen, "held", "it was read too early"))
+        assert.isFalse(yield* journal.setStatus({ ...seen, sequence: 1 }, "held", "it has ended"))
+        assert.isFalse(yield* journal.setStatus({ ...seen, status: "final" }, "held", "it has gone further"))
+        assert.deepInclude(Option.getOrThrow(yield* journal.open(key)).record, { status: "final", reason: undefined, sequence: 1 })
+        const racers = Array.from({ length: 20 }, (_, racer) =>
+          journal.setStatus({ ...key, sequence: 1, status: "final" }, "held", `racer ${racer}`),
+        )
+        const won = yield* Effect.all(racers, { concurrency: "unbounded" })
+        assert.strictEqual(won.filter((has) => has).length, 1)
       }),
     )
 

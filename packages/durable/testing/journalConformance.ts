@@ -93,7 +93,7 @@ export const journalConformance = <R = never>(name: string, store: StoreLayer<R>
         assert.deepStrictEqual(yield* journal.commit([commit(key, 4)]), [conflict(-1)])
         assert.isFalse(yield* journal.saveSnapshot(key, snapshot(0)))
         assert.strictEqual(yield* journal.prune(key, 5), 0)
-        assert.isFalse(yield* journal.setStatus(key, "held", "unknown"))
+        assert.isFalse(yield* journal.setStatus({ ...key, sequence: 0, status: "running" }, "held", "unknown"))
         assert.isFalse(yield* journal.rewrite(key, event(1)))
         assert.strictEqual((yield* journal.count(key.machine)).size, 0)
       }),
@@ -270,6 +270,78 @@ export const journalConformance = <R = never>(name: string, store: StoreLayer<R>
         assert.deepStrictEqual(repeated, stored)
         assert.instanceOf(kept, PersistenceFailed)
         assert.strictEqual(Option.getOrThrow(yield* journal.open(key)).record.sequence, 0)
+      }),
+    )
+
+    it.effect("17 67 names that a database would change are refused with the problem, and harm no other", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        const good = { ...key, id: `${key.id}-good` }
+        const broken = ["\ud800", "a\udc00b", "x\u0000y"]
+        const refused = [
+          ...broken.map((id) => commit({ ...key, id: `${key.id}${id}` }, -1)),
+          ...broken.map((name, index) => commit({ ...key, id: `${key.id}-t${index}` }, -1, { setTimers: [{ name, entry: 0, due: 5 }] })),
+          ...broken.map((name, index) =>
+            commit({ ...key, id: `${key.id}-c${index}` }, -1, { commands: [{ key: name, slot: "mail", parameters: "{}", sequence: 0 }] }),
+          ),
+        ]
+        const outcomes = yield* journal.commit([...refused, commit(good, -1)])
+        assert.deepStrictEqual(outcomes.at(-1), stored)
+        for (const outcome of outcomes.slice(0, -1)) {
+          assert.instanceOf(outcome, PersistenceFailed)
+          assert.match(String((outcome as PersistenceFailed).cause), /surrogate|null character/)
+        }
+        const sent = commit(good, 0, { events: [event(1, { dedupeId: "\ud800" })] })
+        assert.instanceOf((yield* journal.commit([sent]))[0], PersistenceFailed)
+        assert.deepStrictEqual(
+          (yield* journal.page({ machine: key.machine }, 20)).map(({ id }) => id),
+          [good.id],
+        )
+        const emoji = { ...key, id: `${key.id}-😀` }
+        assert.deepStrictEqual(yield* journal.commit([commit(emoji, -1)]), [stored], "a whole pair is a character")
+      }),
+    )
+
+    it.effect("144 what is larger than the store can read back is refused before it is stored, and only that", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        const [large, other] = [
+          { ...key, id: `${key.id}-large` },
+          { ...key, id: `${key.id}-other` },
+        ]
+        assert.isDefined(journal.maxBodyBytes)
+        const limit = journal.maxBodyBytes ?? 0
+        yield* journal.commit([commit(large, -1), commit(other, -1)])
+        const body = "x".repeat(limit + 1)
+        const [refused, kept] = yield* journal.commit([commit(large, 0, { events: [event(1, { body })] }), commit(other, 0)])
+        assert.instanceOf(refused, PersistenceFailed)
+        assert.match(String((refused as PersistenceFailed).cause), /larger than the \d+ bytes/)
+        assert.deepStrictEqual(kept, stored)
+        const again = [
+          commit(large, 0, { snapshot: snapshot(1, { body }) }),
+          commit({ ...key, id: "origin" }, -1, { origin: body }),
+          commit({ ...key, id: "command" }, -1, { commands: [{ key: "k", slot: "mail", parameters: body, sequence: 0 }] }),
+        ]
+        for (const outcome of yield* journal.commit(again)) assert.instanceOf(outcome, PersistenceFailed)
+        assert.strictEqual(Option.getOrThrow(yield* journal.open(large)).record.sequence, 0)
+      }),
+    )
+
+    it.effect("144 a state larger than 16 MiB is read back, alone and with others", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        const other = { ...key, id: `${key.id}-other` }
+        const body = JSON.stringify("é".repeat(9 * 1024 * 1024))
+        yield* journal.commit([commit(other, -1), commit(key, -1, { origin: body, snapshot: snapshot(0, { body }) })])
+        assert.deepStrictEqual(yield* journal.commit([commit(key, 0, { events: [event(1, { body })] })]), [stored])
+        const opened = yield* journal.openAll([other, key])
+        assert.strictEqual(opened.length, 2)
+        assert.isTrue(opened[1]?.snapshot?.body === body && opened[1]?.origin === body)
+        assert.isTrue((yield* journal.events(key, 0, 10))[0]?.body === body)
+        assert.isTrue((yield* journal.tails([other, key]))[0]?.body === body)
       }),
     )
 

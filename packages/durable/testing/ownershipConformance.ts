@@ -52,9 +52,9 @@ export const ownershipConformance = <R = never>(name: string, store: StoreLayer<
         const journal = yield* Journal
         const [key] = yield* instances(["one"], "node-a")
         assert.deepStrictEqual(yield* placement(key), ["node-a", undefined])
-        yield* journal.setStatus(key, "held", "event 1 no longer fits")
+        yield* journal.setStatus({ ...key, sequence: 0, status: "running" }, "held", "event 1 no longer fits")
         assert.deepStrictEqual(yield* placement(key), [undefined, "event 1 no longer fits"])
-        yield* journal.setStatus(key, "running", undefined)
+        yield* journal.setStatus({ ...key, sequence: 0, status: "held" }, "running", undefined)
         assert.deepStrictEqual(yield* placement(key), [undefined, undefined])
         yield* journal.commit([commit(key, 0, { summary: { ...atWork("asked to"), status: "stopped" } })])
         assert.deepStrictEqual(yield* placement(key), [undefined, "asked to"])

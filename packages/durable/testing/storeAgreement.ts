@@ -131,7 +131,7 @@ const perform = (machine: string, operation: Operation, sequence: number) =>
         return tagOf([yield* journal.fork(key, through, to)])
       }
       case "Hold":
-        return yield* journal.setStatus(key, "held", "why")
+        return yield* journal.setStatus({ ...key, sequence, status: "running" }, "held", "why")
       case "Rewrite":
         return yield* journal.rewrite(key, event(operation.sequence, { body: "rewritten" }))
       case "Claim":

@@ -32,7 +32,7 @@ export class InstanceLoader {
       // It replays again: whatever held it has been repaired.
       const status =
         recovered.stopped !== undefined ? "stopped" : registered.compiled.nodes.get(recovered.state._tag)?.final ? "final" : "running"
-      yield* this.#journal.setStatus(key, status, recovered.stopped)
+      yield* this.#journal.setStatus(record, status, recovered.stopped)
       return { opened: { ...opened, record: { ...record, status, reason: recovered.stopped } }, recovered }
     })
   }

@@ -1,5 +1,4 @@
 /** Reading many instances after a restart: short journals come in one query, long ones page by page as ever. */
-import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import type { EventRecord } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
@@ -9,15 +8,12 @@ import type { JournalService, OpenedInstance } from "../store/Journal.ts"
 const shortTail = 100
 
 /** A journal that has the short tails of these instances at hand. */
-export const withTails = (
-  journal: JournalService,
-  opened: ReadonlyArray<OpenedInstance>,
-): Effect.Effect<JournalService, PersistenceFailed> => {
+export const withTails = (journal: JournalService, opened: ReadonlyArray<OpenedInstance>): Effect.Effect<JournalService> => {
   const short = opened
     .filter(({ record, snapshot }) => record.sequence - (snapshot?.sequence ?? 0) <= shortTail)
     .map(({ record }) => record)
   if (short.length === 0) return Effect.succeed(journal)
-  return Effect.map(journal.tails(short), (events) => {
+  const read = Effect.map(journal.tails(short), (events): JournalService => {
     const tails = new Map<string, Array<EventRecord>>(short.map((record) => [instanceName(record), []]))
     for (const event of events) tails.get(instanceName(event))?.push(event)
     return {
@@ -29,4 +25,6 @@ export const withTails = (
       },
     }
   })
+  // Each is then read by itself, so that only the one to blame fails.
+  return Effect.orElseSucceed(read, () => journal)
 }

@@ -6,7 +6,9 @@ import { CommandSignal } from "../command/CommandSignal.ts"
 import { announceStored } from "../command/Enqueuer.ts"
 import { unlimited } from "../command/QueueLimits.ts"
 import type { CommandCount, CommandFilter, CommandsService, EnqueueOutcome, NewCommand, StoredCommand } from "../store/Commands.ts"
+import { checkingCommands } from "../store/CommitCheck.ts"
 import { addByHand, type MemoryCommand } from "./MemoryCommand.ts"
+import { maxBodyBytes } from "./MemoryJournal.ts"
 import { commandName, findInstance, type MemoryState } from "./MemoryState.ts"
 import { claimFrom, expire, finish, held, queuesOfNext } from "./memoryExchange.ts"
 
@@ -16,11 +18,14 @@ export const memoryCommands = (state: MemoryState): CommandsService => {
   return {
     isShared: false,
     signal,
-    enqueue: (commands) =>
-      Effect.tap(
-        atNow((now) => commands.map((command) => enqueue(state, command, now))),
-        (outcomes) => announceStored(signal, commands, outcomes),
-      ),
+    enqueue: checkingCommands(
+      (commands) =>
+        Effect.tap(
+          atNow((now) => commands.map((command) => enqueue(state, command, now))),
+          (outcomes) => announceStored(signal, commands, outcomes),
+        ),
+      maxBodyBytes,
+    ),
     exchange: ({ worker, finished, wants, claimMillis }) =>
       atNow((now) => {
         const refused = finished.filter((one) => !finish(state, worker, one, now)).map(({ number }) => number)

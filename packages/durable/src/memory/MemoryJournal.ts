@@ -18,11 +18,15 @@ import type { MemoryState, StoredInstance } from "./MemoryState.ts"
 import { compareText, findInstance } from "./MemoryState.ts"
 import { memoryCommit, memoryFork } from "./memoryCommit.ts"
 
+/** As large as the store on SQLite takes. */
+export const maxBodyBytes = 256 * 1024 * 1024
+
 export const memoryJournal = (state: MemoryState): JournalService => ({
+  maxBodyBytes,
   clock: Effect.map(Clock.currentTimeMillis, Math.floor),
   commit: (commits) =>
     Effect.sync(() => {
-      const { accepted, refused } = checkCommits(commits)
+      const { accepted, refused } = checkCommits(commits, maxBodyBytes)
       const outcomes = new Map<number, CommitOutcome>(refused)
       for (const [index, commit] of accepted) outcomes.set(index, memoryCommit(state, commit))
       return commits.map((_, index) => outcomes.get(index) ?? { _tag: "Stored" })
@@ -113,12 +117,12 @@ export const memoryJournal = (state: MemoryState): JournalService => ({
       }
       return counts
     }),
-  setStatus: (key, status, reason) =>
+  setStatus: (seen, status, reason) =>
     Effect.map(Clock.currentTimeMillis, (now) => {
-      const instance = findInstance(state, key)
-      if (instance === undefined) return false
+      const instance = findInstance(state, seen)
+      if (instance?.record.status !== seen.status || instance.record.sequence !== seen.sequence) return false
       const placed = placementOf({ ...instance.record, status, reason })
-      instance.record = { ...instance.record, ...placed, status, updatedAt: now }
+      instance.record = { ...instance.record, ...placed, status, updatedAt: Math.floor(now) }
       return true
     }),
   rewrite: (key, { sequence, tag, body }) =>
@@ -132,7 +136,7 @@ export const memoryJournal = (state: MemoryState): JournalService => ({
     }),
   fork: (from, through, to) =>
     Effect.sync(() => {
-      const { refused } = checkCommits([to])
+      const { refused } = checkCommits([to], maxBodyBytes)
       return refused.get(0) ?? memoryFork(state, from, through, to)
     }),
 })

@@ -10,6 +10,7 @@ import type { Row } from "../sql/Row.ts"
 import { textOf, wholeOf } from "../sql/Row.ts"
 import { sqlCommands } from "../sql/SqlCommands.ts"
 import type { CommandsService, Exchange, ExchangeRequest } from "../store/Commands.ts"
+import { checkingCommands } from "../store/CommitCheck.ts"
 import { anyMachine, persisting } from "../store/StoreFailure.ts"
 import { withOrder } from "./exchangeFunction.ts"
 import { insertCommands, insertForWorker } from "./insertCommands.ts"
@@ -19,6 +20,7 @@ export const postgresCommands = (
   dialect: Dialect,
   schema: string,
   client: PgClient.PgClient | undefined,
+  maxBodyBytes: number,
 ): Effect.Effect<CommandsService, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { sql } = dialect
@@ -45,17 +47,21 @@ export const postgresCommands = (
       sql.unsafe<Row>(statements.exchange, [
         worker,
         JSON.stringify(finished.map(finishedRow)),
-        JSON.stringify(wants.map(({ queue, limit }) => [queue, limit])),
+        JSON.stringify(inOrder(wants)),
         Math.ceil(claimMillis),
       ])
     return {
       ...sqlCommands(dialect),
       isShared: true,
       signal,
-      enqueue,
+      enqueue: checkingCommands(enqueue, maxBodyBytes),
       exchange: (request) => persisting("exchange commands", anyMachine)(Effect.map(exchange(request), exchanged)),
     }
   })
+
+/** Every worker locks limited queues in the same order, so that no two wait for each other. */
+const inOrder = (wants: ExchangeRequest["wants"]): ReadonlyArray<readonly [queue: string, limit: number]> =>
+  wants.map(({ queue, limit }) => [queue, limit] as const).sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0))
 
 const exchanged = (rows: ReadonlyArray<Row>): Exchange => {
   const claimed: Array<ReturnType<typeof claimedCommandOf>> = []
@@ -74,6 +80,7 @@ const exchanged = (rows: ReadonlyArray<Row>): Exchange => {
 
 const callExchange = (schema: string): string => `select * from ${schema}.${withOrder.name}($1::text, $2::jsonb, $3::jsonb, $4::bigint)`
 
-/** Keys. */
+/** Rows: key, queue. */
 const findCommands = (schema: string): string => `
-  select id as number, key from ${schema}.commands where key = any (array(select jsonb_array_elements_text($1::jsonb)))`
+  select c.id as number, c.key, c.queue from jsonb_array_elements($1::jsonb) k
+  join ${schema}.commands c on c.key = k ->> 0 and c.queue = k ->> 1`

@@ -336,7 +336,7 @@ const fullShape = (schema: string): string => `
     insert into ${schema}.commands (instance, key, slot, parameters, sequence, run_at, enqueued_at, queue, priority, ordered)
     select s.instance, c ->> 0, c ->> 1, c ->> 2, (c ->> 3)::integer, s.at, s.at, c ->> 4, (c ->> 5)::integer, (c ->> 6)::boolean
     from stored s cross join lateral jsonb_array_elements(s.commands) c where s.commands is not null
-    on conflict (key) do nothing
+    on conflict (key, queue) do nothing
   )
   select count(*)::integer as stored, string_agg(n::text, ',') as positions from stored`
 

@@ -1,4 +1,4 @@
-/** How commands are stored that were enqueued by hand. Both statements answer what is new, `(number, key)`. */
+/** How commands are stored that were enqueued by hand. Both statements return what is new: `(number, key, queue)`. */
 
 /** Rows: key, queue, slot, parameters, machine, id, priority, ordered, time, delay. */
 const input = (schema: string): string => `
@@ -20,8 +20,8 @@ export const insertCommands = (schema: string): string => `
   with ${input(schema)}
   insert into ${schema}.commands as stored (${columns})
   select ${values} from input
-  on conflict (key) do nothing
-  returning stored.id as number, stored.key`
+  on conflict (key, queue) do nothing
+  returning stored.id as number, stored.key, stored.queue`
 
 /**
  * The same for one queue, whose commands a worker has room for: they are claimed as they are stored, one round trip and one
@@ -43,5 +43,5 @@ export const insertForWorker = (schema: string): string => `
   select ${values}, case when claimed then 'processing' else 'pending' end, claimed::integer, claimed::integer,
     case when claimed then $3::text end, case when claimed then moment + $4::bigint end
   from placed
-  on conflict (key) do nothing
-  returning stored.id as number, stored.key, stored.claims, stored.enqueued_at`
+  on conflict (key, queue) do nothing
+  returning stored.id as number, stored.key, stored.queue, stored.claims, stored.enqueued_at`

@@ -11,6 +11,7 @@ import { vacuum } from "./migrations/0004_vacuum.ts"
 import { order } from "./migrations/0005_order.ts"
 import { owners } from "./migrations/0006_owners.ts"
 import { timers } from "./migrations/0007_timers.ts"
+import { keys } from "./migrations/0008_keys.ts"
 
 /** The key of the advisory lock: "detent" in ASCII. */
 const lockKey = 0x646574656e74
@@ -48,4 +49,5 @@ export const migrate = (schema: string) =>
     "0005_order": order(schema),
     "0006_owners": owners(schema),
     "0007_timers": timers(schema),
+    "0008_keys": keys(schema),
   })

@@ -1,5 +1,5 @@
 /** Database rows as records. The column names are the same on SQLite and PostgreSQL. */
-import type { EventRecord, SnapshotRecord, TimerRecord } from "../store/Commit.ts"
+import type { EventRecord, InstanceKey, SnapshotRecord, TimerRecord } from "../store/Commit.ts"
 import type { InstanceRecord, OpenedInstance } from "../store/Journal.ts"
 import { RowProblem } from "../store/StoreFailure.ts"
 import type { ClaimedTimer, DeadTimer } from "../store/Timers.ts"
@@ -33,6 +33,47 @@ export const instanceOf = (row: Row): InstanceRecord => {
     sequence: wholeOf(row, "sequence"),
     startedAt: wholeOf(row, "started_at"),
     updatedAt: wholeOf(row, "updated_at"),
+  }
+}
+
+/** The record of an instance whose row cannot be read: lists show it as held, and go on to the others. */
+export const instanceOrHeld = (row: Row): InstanceRecord => {
+  try {
+    return instanceOf(row)
+  } catch (problem) {
+    if (!(problem instanceof RowProblem)) throw problem
+    return heldRecord({ machine: textOf(row, "machine"), id: textOf(row, "id") }, `its row cannot be read: ${problem.message}`)
+  }
+}
+
+const heldRecord = ({ machine, id }: InstanceKey, reason: string): InstanceRecord => ({
+  machine,
+  id,
+  tag: "(unreadable)",
+  status: "held",
+  reason,
+  version: 0,
+  resident: false,
+  owner: undefined,
+  sequence: 0,
+  startedAt: 0,
+  updatedAt: 0,
+})
+
+/** An instance that cannot be opened, in place of what it holds. */
+export const unreadable = (key: InstanceKey, problem: string): OpenedInstance => ({
+  record: heldRecord(key, problem),
+  origin: undefined,
+  snapshot: undefined,
+  timers: [],
+})
+
+export const openedOrHeld = (row: Row): OpenedInstance => {
+  try {
+    return openedOf(row)
+  } catch (problem) {
+    if (!(problem instanceof RowProblem)) throw problem
+    return unreadable({ machine: textOf(row, "machine"), id: textOf(row, "id") }, `its row cannot be read: ${problem.message}`)
   }
 }
 

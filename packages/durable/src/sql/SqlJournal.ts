@@ -1,19 +1,19 @@
 /** The journal's operations that are the same SQL on SQLite and PostgreSQL. */
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import type { SqlError } from "effect/unstable/sql/SqlError"
 import type { Fragment } from "effect/unstable/sql/Statement"
 import { raisedPrefix } from "../instance/SelfSentEvents.ts"
 import type { EventRecord, InstanceKey, InstanceStatus, SnapshotRecord } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
-import type { InstanceCursor, InstanceFilter, JournalService, KeyFilter } from "../store/Journal.ts"
-import { anyMachine, persisting, subjectOf } from "../store/StoreFailure.ts"
+import type { InstanceCursor, InstanceFilter, InstanceStanding, JournalService, KeyFilter, OpenedInstance } from "../store/Journal.ts"
+import { anyMachine, failingTyped, isUnreadable, persisting, type RowProblem, subjectOf } from "../store/StoreFailure.ts"
 import type { Dialect } from "./Dialect.ts"
 import type { EventReading } from "./EventReading.ts"
 import { keysOf, surrogate } from "./keys.ts"
-import { eventOf, instanceOf, openedOf } from "./Records.ts"
+import { eventOf, instanceOrHeld, openedOf, openedOrHeld, unreadable } from "./Records.ts"
 import type { Row } from "./Row.ts"
-import { optionalTextOf, statusOf, textOf, wholeOf } from "./Row.ts"
+import { optionalTextOf, textOf, wholeOf } from "./Row.ts"
 
 export const sqlJournal = (dialect: Dialect, reading: EventReading): Omit<JournalService, "commit" | "fork"> => ({
   open: (key) => persisting("open", key)(Effect.map(openRow(dialect, key), ([row]) => Option.map(Option.fromNullishOr(row), openedOf))),
@@ -31,7 +31,7 @@ export const sqlJournal = (dialect: Dialect, reading: EventReading): Omit<Journa
         const found = new Map(rows.map((row) => [instanceName({ machine: textOf(row, "machine"), id: textOf(row, "id") }), row]))
         return keys.map((key) => {
           const row = found.get(instanceName(key))
-          return row === undefined ? undefined : { sequence: wholeOf(row, "sequence"), status: statusOf(row, "status") }
+          return row === undefined ? undefined : { sequence: wholeOf(row, "sequence"), status: statusOrHeld(row) }
         })
       }),
     ),
@@ -40,8 +40,8 @@ export const sqlJournal = (dialect: Dialect, reading: EventReading): Omit<Journa
       "openAll",
       subjectOf(keys),
     )(
-      Effect.map(openRows(dialect, keys), (rows) => {
-        const opened = new Map(rows.map(openedOf).map((instance) => [instanceName(instance.record), instance]))
+      Effect.map(openEach(dialect, keys), (instances) => {
+        const opened = new Map(instances.map((instance) => [instanceName(instance.record), instance]))
         return keys.flatMap((key) => opened.get(instanceName(key)) ?? [])
       }),
     ),
@@ -78,14 +78,14 @@ export const sqlJournal = (dialect: Dialect, reading: EventReading): Omit<Journa
       filter.machine === undefined ? anyMachine : { machine: filter.machine },
     )(
       Effect.map(instanceRows(dialect, filter, limit + 1, after), (rows) => {
-        const instances = rows.slice(0, limit).map(instanceOf)
+        const instances = rows.slice(0, limit).map(instanceOrHeld)
         const last = instances.at(-1)
         const more = rows.length > limit && last !== undefined
         return { instances, next: more ? { updatedAt: last.updatedAt, machine: last.machine, id: last.id } : undefined }
       }),
     ),
   page: (filter, limit, after) =>
-    persisting("page", filter)(Effect.map(pageRows(dialect, filter, limit, after), (rows) => rows.map(instanceOf))),
+    persisting("page", filter)(Effect.map(pageRows(dialect, filter, limit, after), (rows) => rows.map(instanceOrHeld))),
   owners: (machine) =>
     persisting("owners", { machine })(Effect.map(ownerRows(dialect, machine), (rows) => rows.map((row) => optionalTextOf(row, "owner")))),
   changeOwner: (keys, from, to) =>
@@ -101,13 +101,19 @@ export const sqlJournal = (dialect: Dialect, reading: EventReading): Omit<Journa
     persisting("count", { machine })(
       Effect.map(tagCounts(dialect, machine), (rows) => new Map(rows.map((row) => [textOf(row, "tag"), wholeOf(row, "instances")]))),
     ),
-  setStatus: (key, status, reason) =>
+  setStatus: (seen, status, reason) =>
     persisting(
       "setStatus",
-      key,
-    )(Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.map(updateStatus(dialect, key, status, reason, now), isNotEmpty))),
+      seen,
+    )(Effect.flatMap(dialect.now, (now) => Effect.map(updateStatus(dialect, seen, status, reason, now), isNotEmpty))),
   rewrite: (key, event) => persisting("rewrite", key)(Effect.map(updateEvent(dialect, key, event), isNotEmpty)),
 })
+
+/** A status that makes no sense is found out by who opens the instance. */
+const statusOrHeld = (row: Row): InstanceStatus => {
+  const { status } = row
+  return status === "running" || status === "final" || status === "stopped" ? status : "held"
+}
 
 const isNotEmpty = (rows: ReadonlyArray<unknown>): boolean => rows.length > 0
 
@@ -141,6 +147,20 @@ const openRows = (dialect: Dialect, requested: ReadonlyArray<InstanceKey>) => {
     join ${instances} i on i.machine = k.machine and i.id = k.id
     left join ${snapshots} s on s.instance = i.instance`
 }
+
+/** Where the answer for all cannot be read, each is asked for by itself, so that only the one to blame is missing. */
+const openEach = (
+  dialect: Dialect,
+  keys: ReadonlyArray<InstanceKey>,
+): Effect.Effect<ReadonlyArray<OpenedInstance>, SqlError | RowProblem> =>
+  Effect.catch(failingTyped(Effect.map(openRows(dialect, keys), (rows) => rows.map(openedOrHeld))), (error) => {
+    const [only] = keys
+    if (!isUnreadable(error) || only === undefined) return Effect.fail(error)
+    if (keys.length === 1) return Effect.succeed([unreadable(only, `it cannot be read: ${error.message}`)])
+    const half = Math.ceil(keys.length / 2)
+    const parts = Effect.forEach([keys.slice(0, half), keys.slice(half)], (part) => openEach(dialect, part))
+    return Effect.map(parts, (opened) => opened.flat())
+  })
 
 const duplicateRow = (dialect: Dialect, key: InstanceKey, dedupeId: string) => {
   const { sql, events } = dialect
@@ -245,13 +265,13 @@ const tagCounts = ({ sql, instances }: Dialect, machine: string) =>
 
 const updateStatus = (
   { sql, instances }: Dialect,
-  key: InstanceKey,
+  seen: InstanceKey & InstanceStanding,
   status: InstanceStatus,
   reason: string | undefined,
-  at: number,
+  now: Fragment,
 ) => sql<Row>`
-  update ${instances} set status = ${status}, reason = ${reason ?? null}, updated_at = ${at}
-  where machine = ${key.machine} and id = ${key.id}
+  update ${instances} set status = ${status}, reason = ${reason ?? null}, updated_at = ${now}
+  where machine = ${seen.machine} and id = ${seen.id} and status = ${seen.status} and sequence = ${seen.sequence}
   returning instance`
 
 const updateEvent = (dialect: Dialect, key: InstanceKey, { sequence, tag, body }: EventRecord) => {

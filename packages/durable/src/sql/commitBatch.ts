@@ -1,4 +1,4 @@
-/** What stores in SQL do around the writing of a batch: keep out what is malformed, and let one bad commit fail alone. */
+/** What stores in SQL do around writing a batch: refuse what is malformed, and let one bad commit fail alone. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/unstable/sql/SqlError"
@@ -15,9 +15,10 @@ const attemptLimit = 5
 export const commitBatch = (
   write: WriteBatch,
   commits: ReadonlyArray<Commit>,
+  maxBodyBytes: number,
 ): Effect.Effect<ReadonlyArray<CommitOutcome>, PersistenceFailed> =>
   Effect.suspend(() => {
-    const { accepted, refused } = checkCommits(commits)
+    const { accepted, refused } = checkCommits(commits, maxBodyBytes)
     if (accepted.length === 0) return Effect.succeed(commits.flatMap((_, index) => refused.get(index) ?? []))
     if (refused.size === 0) return attempt(write, commits, 1)
     const wellFormed = accepted.map(([, commit]) => commit)

@@ -1,4 +1,4 @@
-/** Enqueues a batch of commands in SQL: one statement where all keys are new, and a second that finds out about the others. */
+/** Enqueues a batch of commands in SQL: one statement where all keys are new, and a second that finds those that are not. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/unstable/sql/SqlError"
@@ -8,11 +8,11 @@ import { newCommandRow } from "./CommandRows.ts"
 import type { Row } from "./Row.ts"
 import { textOf, wholeOf } from "./Row.ts"
 
-/** Both answer rows `(number, key)`. */
+/** Both return rows `(number, key, queue)`. */
 export interface EnqueueStatements {
   /** Rows as JSON: stores those whose key is free and whose instance exists. */
   readonly insert: (rows: string) => Effect.Effect<ReadonlyArray<Row>, SqlError>
-  /** Keys as JSON. */
+  /** Rows `(key, queue)` as JSON. */
   readonly find: (keys: string) => Effect.Effect<ReadonlyArray<Row>, SqlError>
 }
 
@@ -29,19 +29,19 @@ export const writeCommands = (
     Effect.suspend(() => statements.insert(jsonOf(commands))),
     (rows) => {
       const inserted = numbersOf(rows)
-      const missing = commands.filter(({ key }) => !inserted.has(key))
+      const missing = commands.filter((command) => !inserted.has(nameOf(command)))
       if (missing.length === 0) return Effect.succeed(outcomes(commands, inserted, new Map()))
-      return Effect.flatMap(statements.find(JSON.stringify(missing.map(({ key }) => key))), (found) => {
+      return Effect.flatMap(statements.find(JSON.stringify(missing.map(({ key, queue }) => [key, queue]))), (found) => {
         const existing = numbersOf(found)
-        const isGone = missing.some(({ key, instance }) => !existing.has(key) && instance === undefined)
-        // Whoever had the key was removed in between: now it is free.
+        const isGone = missing.some((command) => !existing.has(nameOf(command)) && command.instance === undefined)
+        // The command that had the key was removed in between, so that the key is free.
         if (isGone && attempts < attemptLimit) return writeCommands(statements, commands, attempts + 1)
         return Effect.succeed(outcomes(commands, inserted, existing))
       })
     },
   )
 
-/** Many large ones together may be more than one text can hold: then each is written alone. */
+/** Many large commands together may exceed what one text can hold: then each is written alone. */
 const jsonOf = (commands: ReadonlyArray<NewCommand>): string => {
   try {
     return JSON.stringify([...firstOfKeys(commands).values()].map(newCommandRow))
@@ -67,14 +67,17 @@ export const enqueueBatch = (
     )
   })
 
+/** Keys are unique within their queue. */
+export const nameOf = ({ queue, key }: { readonly queue: string; readonly key: string }): string => `${queue}\u0000${key}`
+
 const firstOfKeys = (commands: ReadonlyArray<NewCommand>): ReadonlyMap<string, NewCommand> => {
   const first = new Map<string, NewCommand>()
-  for (const command of commands) if (!first.has(command.key)) first.set(command.key, command)
+  for (const command of commands) if (!first.has(nameOf(command))) first.set(nameOf(command), command)
   return first
 }
 
 const numbersOf = (rows: ReadonlyArray<Row>): Map<string, number> =>
-  new Map(rows.map((row) => [textOf(row, "key"), wholeOf(row, "number")]))
+  new Map(rows.map((row) => [nameOf({ queue: textOf(row, "queue"), key: textOf(row, "key") }), wholeOf(row, "number")]))
 
 const outcomes = (
   commands: ReadonlyArray<NewCommand>,
@@ -82,12 +85,13 @@ const outcomes = (
   existing: ReadonlyMap<string, number>,
 ): ReadonlyArray<EnqueueOutcome> => {
   const told = new Set<string>()
-  return commands.map(({ key }): EnqueueOutcome => {
-    const number = inserted.get(key)
-    const isFirst = !told.has(key)
-    told.add(key)
+  return commands.map((command): EnqueueOutcome => {
+    const name = nameOf(command)
+    const number = inserted.get(name)
+    const isFirst = !told.has(name)
+    told.add(name)
     if (number !== undefined) return { _tag: isFirst ? "Enqueued" : "Existing", number }
-    const known = existing.get(key)
+    const known = existing.get(name)
     return known === undefined ? { _tag: "NoInstance" } : { _tag: "Existing", number: known }
   })
 }

@@ -11,11 +11,12 @@ import type { Row } from "../sql/Row.ts"
 import { textOf, wholeOf } from "../sql/Row.ts"
 import { sqlCommands } from "../sql/SqlCommands.ts"
 import type { ClaimedCommand, CommandsService, Exchange, ExchangeRequest, Want } from "../store/Commands.ts"
+import { checkingCommands } from "../store/CommitCheck.ts"
 import { anyMachine, persisting, RowProblem } from "../store/StoreFailure.ts"
 import * as statements from "./commandStatements.ts"
 import { type Run, transaction } from "./transaction.ts"
 
-export const sqliteCommands = (dialect: Dialect): Effect.Effect<CommandsService> =>
+export const sqliteCommands = (dialect: Dialect, maxBodyBytes: number): Effect.Effect<CommandsService> =>
   Effect.gen(function* () {
     const { sql } = dialect
     const signal = new CommandSignal()
@@ -36,7 +37,7 @@ export const sqliteCommands = (dialect: Dialect): Effect.Effect<CommandsService>
       ...sqlCommands(dialect),
       isShared: true,
       signal,
-      enqueue,
+      enqueue: checkingCommands(enqueue, maxBodyBytes),
       exchange: (request) =>
         persisting(
           "exchange commands",

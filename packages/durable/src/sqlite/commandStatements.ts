@@ -11,11 +11,13 @@ export const insertCommands = `
     from json_each(?)
   )
   where machine is null or instance is not null
-  on conflict (key) do nothing
-  returning id as number, key`
+  on conflict (key, queue) do nothing
+  returning id as number, key, queue`
 
-/** Keys. */
-export const findCommands = `select id as number, key from detent_commands where key in (select value from json_each(?))`
+/** Rows: key, queue. */
+export const findCommands = `
+  select c.id as number, c.key, c.queue from json_each(?) k
+  cross join detent_commands c on c.key = k.value ->> 0 and c.queue = k.value ->> 1`
 
 /** Rows: number, claim, status, problem, delay, attempts to take back. Parameters: the time, twice; the rows; the worker. */
 export const finishCommands = `

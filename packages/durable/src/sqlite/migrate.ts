@@ -12,6 +12,7 @@ import { rounds } from "./migrations/0003_rounds.ts"
 import { blocks } from "./migrations/0004_blocks.ts"
 import { owners } from "./migrations/0005_owners.ts"
 import { timers } from "./migrations/0006_timers.ts"
+import { keys } from "./migrations/0007_keys.ts"
 import { isBusy } from "./opening.ts"
 
 /** Another process may be upgrading a large file, at about 3 seconds per million events. It is waited for, some ten minutes. */
@@ -50,4 +51,5 @@ export const migrate = migrateTables("detent_migrations", {
   "0004_blocks": blocks,
   "0005_owners": owners,
   "0006_timers": timers,
+  "0007_keys": keys,
 })

@@ -56,7 +56,7 @@ export const upsertTimer = `
 export const insertCommand = `
   insert into detent_commands (instance, key, slot, parameters, sequence, run_at, enqueued_at, queue, priority, ordered)
   values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-  on conflict (key) do nothing`
+  on conflict (key, queue) do nothing`
 
 export const selectToken = `select token from detent_leases where name = ?`
 

@@ -1,22 +1,25 @@
-/** What no store can take, found before anything is written, so that one malformed commit cannot fail a whole batch. */
+/** Checks what no store can take, before anything is written, so that one malformed commit cannot fail a whole batch. */
 import { PersistenceFailed } from "@detent/machine"
+import * as Effect from "effect/Effect"
+import type { CommandsService } from "./Commands.ts"
 import type { Commit, InstanceKey } from "./Commit.ts"
 
-/** What separates commits that can be tried from those that cannot. `refused` is by position in the batch. */
+/** The commits that can be tried, and those that cannot, by their position in the batch. */
 export interface CheckedCommits {
   readonly accepted: ReadonlyArray<readonly [index: number, commit: Commit]>
   readonly refused: ReadonlyMap<number, PersistenceFailed>
 }
 
-export const checkCommits = (commits: ReadonlyArray<Commit>): CheckedCommits => {
+/** `maxBodyBytes` is the size of the largest text that the store can read back. */
+export const checkCommits = (commits: ReadonlyArray<Commit>, maxBodyBytes: number): CheckedCommits => {
   const accepted: Array<readonly [number, Commit]> = []
   const refused = new Map<number, PersistenceFailed>()
-  // Nearly always all ids are different, and names need not be made of them.
+  // Nearly always all ids differ, and no names have to be made of them.
   const areDistinct = new Set(commits.map(({ id }) => id)).size === commits.length
   const seen = new Set<string>()
   commits.forEach((commit, index) => {
     const name = areDistinct ? "" : instanceName(commit)
-    const problem = seen.has(name) ? "the instance appears twice in one batch" : problemOf(commit)
+    const problem = seen.has(name) ? "the instance appears twice in one batch" : problemOf(commit, maxBodyBytes)
     if (!areDistinct) seen.add(name)
     if (problem === undefined) accepted.push([index, commit])
     else
@@ -25,10 +28,10 @@ export const checkCommits = (commits: ReadonlyArray<Commit>): CheckedCommits => 
   return { accepted, refused }
 }
 
-/** One text for `(machine, id)`. The separator cannot be in a name: PostgreSQL has no such character in texts. */
+/** One text for `(machine, id)`. No name holds the separator: commits with such names are refused. */
 export const instanceName = (key: InstanceKey): string => `${key.machine}\u0000${key.id}`
 
-const problemOf = (commit: Commit): string | undefined => {
+const problemOf = (commit: Commit, maxBodyBytes: number): string | undefined => {
   if (commit.sequence < commit.expected || commit.sequence < 0) return `it would go from sequence ${commit.expected} to ${commit.sequence}`
   let previous = commit.expected
   for (const { sequence } of commit.events) {
@@ -39,8 +42,76 @@ const problemOf = (commit: Commit): string | undefined => {
   if (commit.snapshot !== undefined && commit.snapshot.sequence > commit.sequence) {
     return `snapshot ${commit.snapshot.sequence} is ahead of sequence ${commit.sequence}`
   }
-  return repeated(commit.events, (event) => event.dedupeId, "dedupe id") ?? repeated(commit.setTimers, (timer) => timer.name, "timer")
+  return (
+    repeated(commit.events, (event) => event.dedupeId, "dedupe id") ??
+    repeated(commit.setTimers, (timer) => timer.name, "timer") ??
+    namesProblem(commit) ??
+    sizeProblem(commit, maxBodyBytes)
+  )
 }
+
+const namesProblem = ({ machine, id, events, setTimers, commands }: Commit): string | undefined => {
+  const problem = nameProblem("machine", machine) ?? nameProblem("id", id)
+  if (problem !== undefined) return problem
+  for (const { dedupeId } of events) {
+    const refused = dedupeId === undefined ? undefined : nameProblem("dedupe id", dedupeId)
+    if (refused !== undefined) return refused
+  }
+  for (const { name } of setTimers) {
+    const refused = nameProblem("timer", name)
+    if (refused !== undefined) return refused
+  }
+  for (const command of commands) {
+    const refused = commandNameProblem(command)
+    if (refused !== undefined) return refused
+  }
+  return undefined
+}
+
+const commandNameProblem = ({ key, queue }: { readonly key: string; readonly queue?: string }): string | undefined =>
+  nameProblem("command key", key) ?? (queue === undefined ? undefined : nameProblem("queue", queue))
+
+/**
+ * Half of a surrogate pair is no character: databases replace it when they store it, so that two names become the same. PostgreSQL
+ * has no null character in texts.
+ */
+const nameProblem = (what: string, name: string): string | undefined => {
+  if (!name.isWellFormed()) return `its ${what} ${JSON.stringify(name)} holds half of a surrogate pair: use well-formed Unicode`
+  return name.includes("\u0000") ? `its ${what} ${JSON.stringify(name)} holds a null character` : undefined
+}
+
+const sizeProblem = ({ origin, events, snapshot, commands }: Commit, maxBodyBytes: number): string | undefined => {
+  if (origin !== undefined && isLarger(origin, maxBodyBytes)) return tooLarge("first state", maxBodyBytes)
+  if (snapshot !== undefined && isLarger(snapshot.body, maxBodyBytes)) return tooLarge("snapshot", maxBodyBytes)
+  for (const { tag, body } of events) if (isLarger(body, maxBodyBytes)) return tooLarge(`event ${tag}`, maxBodyBytes)
+  for (const { slot, parameters } of commands) if (isLarger(parameters, maxBodyBytes)) return tooLarge(`command ${slot}`, maxBodyBytes)
+  return undefined
+}
+
+const tooLarge = (what: string, maxBodyBytes: number): string =>
+  `its ${what} is larger than the ${maxBodyBytes} bytes that this store can read back: keep large content elsewhere, and a reference to it here`
+
+/** A UTF-16 unit takes three bytes at most: nearly always its length answers without counting. */
+const isLarger = (text: string, maxBytes: number): boolean => text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes
+
+/** Lets commands through that the store can take, and refuses each of the others by itself. */
+export const checkingCommands =
+  (enqueue: CommandsService["enqueue"], maxBodyBytes: number): CommandsService["enqueue"] =>
+  (commands) => {
+    const refused = commands.map((command): PersistenceFailed | undefined => {
+      const problem =
+        commandNameProblem(command) ?? (isLarger(command.parameters, maxBodyBytes) ? tooLarge("payload", maxBodyBytes) : undefined)
+      return problem === undefined
+        ? undefined
+        : new PersistenceFailed({ machine: command.queue, id: command.key, operation: "enqueue", cause: new Error(problem) })
+    })
+    if (refused.every((problem) => problem === undefined)) return enqueue(commands)
+    const accepted = commands.filter((_, index) => refused[index] === undefined)
+    return Effect.map(accepted.length === 0 ? Effect.succeed([]) : enqueue(accepted), (outcomes) => {
+      const remaining = outcomes.values()
+      return refused.flatMap((problem) => problem ?? remaining.next().value ?? [])
+    })
+  }
 
 const repeated = <A>(values: ReadonlyArray<A>, nameOf: (value: A) => string | undefined, what: string): string | undefined => {
   if (values.length < 2) return undefined

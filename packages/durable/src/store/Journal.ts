@@ -100,12 +100,17 @@ export interface JournalService {
   readonly writers?: number
   /** The store's time in milliseconds since 1970: the database's clock where it is a server, else the clock of this process. */
   readonly clock: Effect.Effect<number, PersistenceFailed>
+  /** The largest event, state or parameters in bytes that the store can read back. It refuses a commit with a larger one. */
+  readonly maxBodyBytes?: number
   /** Stores many commits in one transaction; outcomes in the order given. No two may be of the same instance. */
   readonly commit: (commits: ReadonlyArray<Commit>) => Effect.Effect<ReadonlyArray<CommitOutcome>, PersistenceFailed>
   readonly open: (key: InstanceKey) => Effect.Effect<Option.Option<OpenedInstance>, PersistenceFailed>
   /** How far instances have come, in the order given, and nothing more: a third of what `open` costs. Undefined where there is none. */
   readonly standings: (keys: ReadonlyArray<InstanceKey>) => Effect.Effect<ReadonlyArray<InstanceStanding | undefined>, PersistenceFailed>
-  /** Opens many at once: what a restart does. Unknown ones are left out. */
+  /**
+   * Opens many at once: what a restart does. Unknown ones are left out. One that cannot be read does not fail the others: it is
+   * returned as held, without state, and its reason is the problem. So are rows in lists and pages.
+   */
   readonly openAll: (keys: ReadonlyArray<InstanceKey>) => Effect.Effect<ReadonlyArray<OpenedInstance>, PersistenceFailed>
   /** Events after a sequence number, ascending, at most `limit`. */
   readonly events: (key: InstanceKey, after: number, limit: number) => Effect.Effect<ReadonlyArray<EventRecord>, PersistenceFailed>
@@ -139,8 +144,15 @@ export interface JournalService {
   ) => Effect.Effect<ReadonlyArray<InstanceKey>, PersistenceFailed>
   /** How many instances are in each state. */
   readonly count: (machine: string) => Effect.Effect<ReadonlyMap<string, number>, PersistenceFailed>
-  /** Marks an instance as held, or lets it go on. */
-  readonly setStatus: (key: InstanceKey, status: InstanceStatus, reason: string | undefined) => Effect.Effect<boolean, PersistenceFailed>
+  /**
+   * Marks an instance as held, or releases it, if it still has the status and the sequence that the caller has seen: compare-and-set.
+   * False where another process has changed it since, or where there is none.
+   */
+  readonly setStatus: (
+    seen: InstanceKey & InstanceStanding,
+    status: InstanceStatus,
+    reason: string | undefined,
+  ) => Effect.Effect<boolean, PersistenceFailed>
   /** Replaces the body of one journaled event: how a held instance is repaired. */
   readonly rewrite: (key: InstanceKey, event: EventRecord) => Effect.Effect<boolean, PersistenceFailed>
   /** Copies the journal of one instance up to a sequence number to a new one. Commands are not copied. */

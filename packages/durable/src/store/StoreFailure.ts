@@ -23,12 +23,27 @@ export const anyMachine: Subject = { machine: "store" }
 /** One failure for all ways a database has to fail: Effect SQL reports a failed COMMIT or ROLLBACK as a defect. */
 export const persisting =
   (operation: string, subject: Subject) =>
-  <A, R>(effect: Effect.Effect<A, SqlError, R>): Effect.Effect<A, PersistenceFailed, R> =>
+  <A, R>(effect: Effect.Effect<A, SqlError | RowProblem, R>): Effect.Effect<A, PersistenceFailed, R> =>
     Effect.mapError(failingTyped(effect), (error) => persistenceFailed(operation, subject, error))
 
-/** Defects that come from the database, as failures. */
-export const failingTyped = <A, R>(effect: Effect.Effect<A, SqlError, R>): Effect.Effect<A, SqlError | RowProblem, R> =>
-  Effect.catchDefect(effect, (defect) => (isSqlError(defect) || defect instanceof RowProblem ? Effect.fail(defect) : Effect.die(defect)))
+/**
+ * Defects that come from the database, as failures.
+ *
+ * A connection that fails reports to its statement before it leaves the pool. Without the pause, all that the caller does next
+ * without waiting would be given the same dead connection.
+ */
+export const failingTyped = <A, R>(effect: Effect.Effect<A, SqlError | RowProblem, R>): Effect.Effect<A, SqlError | RowProblem, R> =>
+  effect.pipe(
+    Effect.catchDefect((defect) => (isSqlError(defect) || defect instanceof RowProblem ? Effect.fail(defect) : Effect.die(defect))),
+    Effect.tapError((error) => (isSqlError(error) && error.reason._tag === "ConnectionError" ? Effect.yieldNow : Effect.void)),
+  )
+
+/** The database has answered, and the answer cannot be read: it is larger than the client takes, or a row makes no sense. */
+export const isUnreadable = (error: SqlError | RowProblem): boolean => {
+  if (!isSqlError(error)) return !(error instanceof Unwritable)
+  const { cause } = error.reason
+  return Predicate.hasProperty(cause, "_tag") && cause._tag === "PgProtocolParseError"
+}
 
 export const persistenceFailed = (operation: string, { machine, id }: Subject, cause: SqlError | RowProblem): PersistenceFailed =>
   new PersistenceFailed({ machine, ...(id === undefined ? {} : { id }), operation, cause: describe(cause) })

@@ -83,7 +83,7 @@ export class FaultyStore {
       prune: (key, through, after) => write(Effect.suspend(() => this.#prune(key, through, after))),
       list: (filter, limit, after) => read(journal.list(filter, limit, after)),
       count: (machine) => read(journal.count(machine)),
-      setStatus: (key, status, reason) => write(journal.setStatus(key, status, reason)),
+      setStatus: (seen, status, reason) => write(journal.setStatus(seen, status, reason)),
       rewrite: (key, event) => write(journal.rewrite(key, event)),
       fork: (from, through, to) => write(journal.fork(from, through, to)),
     }).pipe(

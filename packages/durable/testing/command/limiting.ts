@@ -25,6 +25,28 @@ export const limiting: Topic = (it) => {
     }),
   )
 
+  it.effect("126 workers that want the same limited queues in different orders do not fail each other", () =>
+    Effect.gen(function* () {
+      const commands = yield* Commands
+      const queues = [yield* freshName, yield* freshName, yield* freshName]
+      for (const queue of queues) {
+        yield* many(queue, 60)
+        yield* Queues.limit(queue, { concurrency: 50, rate: { limit: 1000, interval: "1 second" } })
+      }
+      const wants = queues.map((queue) => ({ queue, limit: 1 }))
+      const exchanges = Array.from({ length: 40 }, (_, node) =>
+        commands.exchange({
+          worker: `node-${node}`,
+          finished: [],
+          wants: node % 2 === 0 ? wants : wants.toReversed(),
+          claimMillis: 60_000,
+        }),
+      )
+      const claimed = (yield* Effect.all(exchanges, { concurrency: "unbounded" })).flatMap((exchange) => exchange.claimed)
+      assert.strictEqual(claimed.length, 120)
+    }),
+  )
+
   it.effect("126 no more than its concurrency are processing, whoever claims; a dead worker's count no longer", () =>
     Effect.gen(function* () {
       const queue = yield* freshName

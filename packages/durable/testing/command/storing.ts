@@ -38,6 +38,26 @@ export const storing: Topic = (it, { inTransaction }) => {
     }),
   )
 
+  it.effect("17 144 a key that a database would change, or a payload it cannot read back, is refused alone", () =>
+    Effect.gen(function* () {
+      const queue = yield* freshName
+      const journal = yield* Journal
+      const large = "x".repeat((journal.maxBodyBytes ?? 0) + 1)
+      const outcomes = yield* enqueue(
+        command(queue, "a\ud800"),
+        command(queue, "b"),
+        command(queue, "c\u0000"),
+        command(queue, "d", { parameters: large }),
+        command(queue, "e"),
+      )
+      assert.deepStrictEqual(
+        outcomes.map(({ _tag }) => _tag),
+        ["PersistenceFailed", "Enqueued", "PersistenceFailed", "PersistenceFailed", "Enqueued"],
+      )
+      assert.deepStrictEqual(yield* claimNames(queue), ["b", "e"])
+    }),
+  )
+
   it.effect("111 the same key is the original: at once, later, and when that is over", () =>
     Effect.gen(function* () {
       const queue = yield* freshName

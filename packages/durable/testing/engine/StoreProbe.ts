@@ -78,7 +78,7 @@ export class StoreProbe {
       owners: (machine) => this.#read(journal.owners(machine)),
       changeOwner: (keys, from, to) => this.#whileAlive(journal.changeOwner(keys, from, to)),
       count: (machine) => this.#read(journal.count(machine)),
-      setStatus: (key, status, reason) => this.#whileAlive(journal.setStatus(key, status, reason)),
+      setStatus: (seen, status, reason) => this.#whileAlive(journal.setStatus(seen, status, reason)),
       rewrite: (key, event) => this.#whileAlive(journal.rewrite(key, event)),
       fork: (from, through, to) => this.#whileAlive(journal.fork(from, through, to)),
     }).pipe(

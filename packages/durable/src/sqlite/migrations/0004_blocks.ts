@@ -6,26 +6,20 @@
  * before included. So what was pruned is passed over in one step.
  */
 import * as Effect from "effect/Effect"
-import { MigrationError } from "effect/unstable/sql/Migrator"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { rebuildTable } from "./rebuildTable.ts"
+
+const table = `create table detent_events_new (
+  instance integer not null,
+  sequence integer not null,
+  at integer not null,
+  tag text not null,
+  body text not null,
+  dedupe_id text,
+  block integer generated always as (sequence >> 5) virtual
+)`
 
 const statements = [
-  // SQLite cannot take a constraint away: the table is made anew. Views and triggers elsewhere that name it stay as they are.
-  `pragma legacy_alter_table = on`,
-  `create table detent_events_new (
-    instance integer not null,
-    sequence integer not null,
-    at integer not null,
-    tag text not null,
-    body text not null,
-    dedupe_id text,
-    block integer generated always as (sequence >> 5) virtual
-  )`,
-  `insert into detent_events_new (instance, sequence, at, tag, body, dedupe_id)
-    select instance, sequence, at, tag, body, dedupe_id from detent_events`,
-  `drop table detent_events`,
-  `alter table detent_events_new rename to detent_events`,
-  `pragma legacy_alter_table = off`,
   `create unique index detent_events_sequence on detent_events (block, instance, sequence)`,
   `create unique index detent_events_dedupe on detent_events (instance, dedupe_id) where dedupe_id is not null`,
   `create table detent_blocks (
@@ -48,24 +42,6 @@ const statements = [
 
 export const blocks = Effect.gen(function* () {
   const sql = yield* SqlClient
-  yield* refuseReferences
-  const own = yield* sql<{ readonly sql: string }>`
-    select sql from sqlite_master
-    where tbl_name = 'detent_events' and type in ('index', 'trigger') and sql is not null and name not like 'detent\\_%' escape '\\'`
+  yield* rebuildTable({ name: "detent_events", table, columns: "instance, sequence, at, tag, body, dedupe_id" })
   for (const statement of statements) yield* sql.unsafe(statement)
-  for (const statement of own) yield* sql.unsafe(statement.sql)
-})
-
-/** With the old table, rows of the user's own that refer to it would go. */
-const refuseReferences = Effect.gen(function* () {
-  const sql = yield* SqlClient
-  const referring = yield* sql<{ readonly name: string }>`
-    select distinct m.name from sqlite_master m join pragma_foreign_key_list(m.name) f
-    where m.type = 'table' and f."table" = 'detent_events'`
-  if (referring.length === 0) return
-  const names = referring.map(({ name }) => name).join(", ")
-  return yield* new MigrationError({
-    kind: "Failed",
-    message: `detent_events has to be made anew, and ${names} refers to it by a foreign key; make that table without the foreign key, then open the file again`,
-  })
 })
