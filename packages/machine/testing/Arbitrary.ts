@@ -7,7 +7,7 @@
  * ```
  */
 import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
-import type { EventOf, StateOf } from "../src/define/MachineQuestion.ts"
+import type { EventOf, StateOf } from "../src/define/MachineType.ts"
 import { DefinitionError } from "../src/MachineError.ts"
 import type { TagOf, UntypedUnion } from "../src/schema/Union.ts"
 import { type AnyMachine, declarationsOf } from "./Subject.ts"

@@ -5,7 +5,7 @@
 
 import { eventLabel } from "../src/decide/Timeout.ts"
 import { compiledOf, initialState } from "../src/define/Machine.ts"
-import type { EventOf } from "../src/define/MachineQuestion.ts"
+import type { EventOf } from "../src/define/MachineType.ts"
 import { declaredWays } from "./Reachability.ts"
 import { type Advance, type SimulateOptions, type Simulation, type SimulationOf, simulate } from "./Simulate.ts"
 import type { AnyMachine, StartOf, StateTag } from "./Subject.ts"

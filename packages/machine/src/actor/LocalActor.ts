@@ -9,7 +9,7 @@ import type { Beginning, Decision, Request, Taken, TimerRequest } from "../decid
 import { eventLabel } from "../decide/Timeout.ts"
 import type { Tagged } from "../define/Declarations.ts"
 import { eventProblem } from "../define/Machine.ts"
-import { commandKey } from "../effects/CommandKey.ts"
+import { commandKey } from "../effects/Command.ts"
 import { execute } from "../effects/CommandRun.ts"
 import { identified, type Phase, type SendError } from "../MachineError.ts"
 import type { ActorEnd } from "./Actor.ts"

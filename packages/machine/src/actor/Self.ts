@@ -1,6 +1,6 @@
 /** What work that runs inside an actor can do with that actor. */
 import type * as Effect from "effect/Effect"
-import type { Definition } from "../define/Definition.ts"
+import type { Definition } from "../define/MachineType.ts"
 import type {
   ActionFailed,
   ActorExists,

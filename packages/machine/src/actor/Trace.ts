@@ -7,6 +7,7 @@ import { eventLabel } from "../decide/Timeout.ts"
 import type { Definition } from "../define/Definition.ts"
 import { compiledOf } from "../define/Machine.ts"
 import { redact } from "../schema/Sensitive.ts"
+import type { Tagged } from "../schema/Variant.ts"
 import type { Inspection } from "./Inspection.ts"
 
 export interface TraceStep {
@@ -36,10 +37,6 @@ export interface Trace {
   readonly current: string
   /** Why it ended, where it did by `stop`. */
   readonly stopped: string | undefined
-}
-
-interface Tagged {
-  readonly _tag: string
 }
 
 /** The trace of an instance without events. */

@@ -1,19 +1,36 @@
 /**
- * The core of every machine: from a state and an event to a decision. Pure and synchronous, without fiber or I/O;
- * actors, durable instances, simulations and analysis all call this and nothing else.
+ * The core of every machine: from a state and an event to a decision. Pure and synchronous, without fiber or I/O. Actors,
+ * durable instances, simulations and analysis all decide with these functions.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type { Compiled, Node, Transition } from "../define/Compile.ts"
 import type { Tagged } from "../define/Declarations.ts"
-import { describe, InvalidState } from "../MachineError.ts"
-import type { Beginning, Decision, Hook, NotBegun } from "./Decision.ts"
+import {
+  ActionFailed,
+  describe,
+  EndlessTransition,
+  InvalidState,
+  InvalidTransition,
+  MachineStopped,
+  type Phase,
+  TransitionRefused,
+} from "../MachineError.ts"
+import {
+  type Beginning,
+  type Decision,
+  type Hook,
+  type NotBegun,
+  none,
+  type Postponed,
+  type Refused,
+  type Taken,
+  TakenDecision,
+} from "./Decision.ts"
 import { Frame, type RecordedAnswers } from "./Frame.ts"
-import { attempt, endless, failed, invalid, refused, unhandled } from "./Refusals.ts"
-import { none, type TakenByTag, TakenDecision, taken } from "./TakenDecision.ts"
-import { eventLabel, isTimeoutEvent, timersOnEnter, timersOnStay } from "./Timeout.ts"
+import { eventLabel, isOwnEvent, isTimeoutEvent, timersOnEnter, timersOnStay } from "./Timeout.ts"
 
-/** So many automatic transitions in a row are taken for endless. */
+/** More automatic transitions in a row than this are endless. */
 export const alwaysLimit = 1000
 
 type Settled = Exclude<Decision<Tagged, Tagged>, { readonly _tag: "Deferred" }>
@@ -26,7 +43,7 @@ export const decide = (compiled: Compiled, state: Tagged, event: Tagged, at: num
 export const replay = (compiled: Compiled, state: Tagged, event: Tagged, at: number, recorded: RecordedAnswers): Decision<Tagged, Tagged> =>
   step(compiled, state, event, at, skipHooks, recorded)
 
-/** What a decision does beyond finding the state: everything when it is made, nothing when it is replayed. */
+/** What a decision does beyond finding the state: hooks and timers when it is made, nothing when it is replayed. */
 interface Hooks {
   readonly run: (frame: Frame, phase: "enter" | "exit", node: Node, state: Tagged, other: Tagged | undefined) => void
   readonly timers: (frame: Frame, node: Node, state: Tagged, entered: boolean) => void
@@ -54,7 +71,7 @@ const step = (
   // No user function is involved, so no frame is needed.
   if (transition.fast && transition.carry !== undefined) {
     const tag = transition.only !== node || transition.reenters ? "Goto" : "Stay"
-    return new TakenDecision(tag, state, event, transition.carry(state, event), undefined) as TakenByTag
+    return new TakenDecision(tag, state, event, transition.carry(state, event), undefined) as Taken<Tagged, Tagged>
   }
   const frame = new Frame(compiled, state, visible, at)
   frame.recorded = recorded
@@ -79,7 +96,7 @@ const isAnswer = (outcome: unknown): boolean => {
   return tag === "@reply" || tag === "@refuse" || Effect.isEffect(outcome)
 }
 
-/** Turns what a decision returned into data, and goes on with automatic transitions and hooks. */
+/** Turns what a decision returned into data, then follows automatic transitions and runs hooks. */
 const settle = (
   compiled: Compiled,
   frame: Frame,
@@ -122,7 +139,7 @@ const settle = (
   return failed(compiled, frame.state, event, "decide", new Error(`the decision returned ${returned}, declared are ${declared.join(", ")}`))
 }
 
-/** Leaves and enters states, as often as automatic transitions ask for it. */
+/** Leaves and enters states as long as an automatic transition holds. */
 const follow = (
   compiled: Compiled,
   frame: Frame,
@@ -272,5 +289,82 @@ const defer = (
       return failed(compiled, frame.state, event, frame.phaseOf(thrown, "decide"), thrown) as Settled
     },
     onSuccess: (outcome) => settle(compiled, frame, node, transition, event, outcome as Tagged, hooks, undefined),
+  }),
+})
+
+const taken = (
+  tag: "Goto" | "Stay" | "Stop",
+  frame: Frame,
+  event: Tagged,
+  state: Tagged,
+  through: ReadonlyArray<Tagged>,
+  answer: unknown,
+  reason: string | undefined,
+): Taken<Tagged, Tagged> => {
+  const decision = new TakenDecision(tag, frame.state, event, state, answer)
+  decision.requests = frame.requests
+  decision.sends = frame.sends
+  decision.through = through
+  decision.hooks = frame.hooks
+  decision.timers = frame.timers
+  if (frame.asked !== undefined) {
+    decision.guardAnswers = frame.asked.answers
+    decision.inlineGuards = frame.asked.inline
+  }
+  decision.reason = reason
+  frame.closed = true
+  return decision as Taken<Tagged, Tagged>
+}
+
+/** Runs a user's function; what it throws becomes a decision that changes nothing. */
+const attempt = <A>(compiled: Compiled, frame: Frame, event: Tagged, phase: Phase, run: () => A): A | Refused<Tagged, Tagged> => {
+  try {
+    return run()
+  } catch (cause) {
+    return failed(compiled, frame.state, event, frame.phaseOf(cause, phase), cause)
+  }
+}
+
+const unhandled = (compiled: Compiled, node: Node, state: Tagged, event: Tagged): Refused<Tagged, Tagged> | Postponed<Tagged, Tagged> => {
+  if (node.postponed.has(event._tag)) return { _tag: "Postponed", from: state, event }
+  if (!node.final) return invalid(compiled, state, event)
+  return {
+    _tag: "Refused",
+    from: state,
+    event,
+    error: new MachineStopped({ machine: compiled.name, state: state._tag, reason: `${state._tag} is a final state` }),
+  }
+}
+
+const invalid = (compiled: Compiled, state: Tagged, event: Tagged): Refused<Tagged, Tagged> => {
+  const node = compiled.nodes.get(state?._tag)
+  const accepted = node === undefined ? [] : [...node.on.keys(), ...node.postponed].filter((tag) => !isOwnEvent(tag))
+  const error = new InvalidTransition({ machine: compiled.name, state: String(state?._tag), event: eventLabel(event), accepted })
+  return { _tag: "Refused", from: state, event, error }
+}
+
+const refused = (compiled: Compiled, state: Tagged, event: Tagged, reason: string): Refused<Tagged, Tagged> => ({
+  _tag: "Refused",
+  from: state,
+  event,
+  error: new TransitionRefused({ machine: compiled.name, state: state._tag, event: eventLabel(event), reason }),
+})
+
+const failed = (compiled: Compiled, state: Tagged, event: Tagged, phase: Phase, cause: unknown): Refused<Tagged, Tagged> => ({
+  _tag: "Refused",
+  from: state,
+  event,
+  error: new ActionFailed({ machine: compiled.name, phase, state: state._tag, event: eventLabel(event), committed: false, cause }),
+})
+
+const endless = (compiled: Compiled, frame: Frame, event: Tagged, through: ReadonlyArray<Tagged>): Refused<Tagged, Tagged> => ({
+  _tag: "Refused",
+  from: frame.state,
+  event,
+  error: new EndlessTransition({
+    machine: compiled.name,
+    state: frame.state._tag,
+    event: eventLabel(event),
+    path: through.slice(-6).map((state) => state._tag),
   }),
 })

@@ -1,6 +1,6 @@
 /**
  * A decision is what one event means in one state, as data: where it leads, what is requested, what is answered.
- * Nothing has happened yet when it is made; whoever runs the machine carries it out.
+ * Nothing has happened yet when it is made; the actor or the engine carries it out.
  */
 import type * as Effect from "effect/Effect"
 import type {
@@ -12,6 +12,7 @@ import type {
   Phase,
   TransitionRefused,
 } from "../MachineError.ts"
+import type { Tagged } from "../schema/Variant.ts"
 
 /** An effect slot that was called in a decision, an `enter` or an `exit`: a command to be. */
 export interface Request {
@@ -117,4 +118,32 @@ export interface Beginning<S, E> {
   readonly through: ReadonlyArray<S>
   readonly hooks: ReadonlyArray<Hook>
   readonly timers: ReadonlyArray<TimerRequest>
+}
+
+/** The empty list that all decisions share. */
+export const none: ReadonlyArray<never> = Object.freeze([])
+
+/** One shape for all decisions that are taken, made once per event: JavaScript engines read objects of one shape fast. */
+export class TakenDecision {
+  readonly _tag: "Goto" | "Stay" | "Stop"
+  readonly from: Tagged
+  readonly state: Tagged
+  readonly event: Tagged
+  readonly answer: unknown
+  requests: ReadonlyArray<Request> = none
+  sends: ReadonlyArray<Tagged> = none
+  through: ReadonlyArray<Tagged> = none
+  hooks: ReadonlyArray<Hook> = none
+  timers: ReadonlyArray<TimerRequest> = none
+  guardAnswers: ReadonlyArray<boolean> = none
+  inlineGuards = false
+  reason: string | undefined = undefined
+
+  constructor(tag: "Goto" | "Stay" | "Stop", from: Tagged, event: Tagged, state: Tagged, answer: unknown) {
+    this._tag = tag
+    this.from = from
+    this.state = state
+    this.event = event
+    this.answer = answer
+  }
 }

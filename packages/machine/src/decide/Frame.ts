@@ -1,17 +1,40 @@
-/** The context of one decision: what its functions may look at, and where what they ask for is collected. */
+/** The context of one decision: what its functions may read, and the list of what they request. */
 import type { Compiled } from "../define/Compile.ts"
 import type { Predicate, Tagged } from "../define/Declarations.ts"
-import type { Recorder } from "../effects/SlotCalls.ts"
+import type { Recorder } from "../effects/Slot.ts"
 import { DefinitionError, type Phase } from "../MachineError.ts"
-import type { Hook, Request, TimerRequest } from "./Decision.ts"
-
-const none: ReadonlyArray<never> = Object.freeze([])
+import { type Hook, none, type Request, type TimerRequest } from "./Decision.ts"
 
 /** What guards answered when an event was first decided on, in the order they were asked. */
 export interface RecordedAnswers {
   readonly guardAnswers: ReadonlyArray<boolean>
   /** Where this is not set, guard slots alone were recorded, those that inline guards asked among them. */
   readonly inlineGuards?: boolean | undefined
+}
+
+/** The guards that one decision has asked. */
+class AskedGuards {
+  readonly answers: Array<boolean> = []
+  /** Whether an inline guard is among them. */
+  inline = false
+  /** Whether an inline guard is being asked. One that throws ends its decision. */
+  insideInline = false
+  /** What the last guard that failed has thrown. */
+  failure: { readonly cause: unknown } | undefined
+
+  record(answer: boolean): boolean {
+    this.answers.push(answer)
+    return answer
+  }
+
+  run(guard: Predicate, context: unknown): boolean {
+    try {
+      return Boolean(guard(context))
+    } catch (cause) {
+      this.failure = { cause }
+      throw cause
+    }
+  }
 }
 
 export class Frame implements Recorder {
@@ -24,15 +47,11 @@ export class Frame implements Recorder {
   sends: ReadonlyArray<Tagged> | Array<Tagged> = none
   hooks: ReadonlyArray<Hook> | Array<Hook> = none
   timers: ReadonlyArray<TimerRequest> = none
-  guardAnswers: ReadonlyArray<boolean> | Array<boolean> = none
-  /** Whether `guardAnswers` has the answer of an inline guard. */
-  inlineGuards = false
+  /** Set once a guard is asked. */
+  asked: AskedGuards | undefined
   /** The answers of the first decision on the event; set in a replay. */
   recorded: RecordedAnswers | undefined
-  /** What the last guard that failed has thrown. */
-  guardFailure: { readonly cause: unknown } | undefined
   closed = false
-  #insideInlineGuard = false
 
   constructor(compiled: Compiled, state: Tagged, event: Tagged | undefined, at: number) {
     this.compiled = compiled
@@ -67,44 +86,32 @@ export class Frame implements Recorder {
 
   /** Asks a guard slot. Inside an inline guard it is not recorded: the inline guard's own answer is. */
   askGuard(_name: string, answer: () => boolean): boolean {
-    if (this.#insideInlineGuard) return this.#guarded(answer)
-    return this.#record(this.recorded?.guardAnswers[this.guardAnswers.length] ?? this.#guarded(answer))
+    this.asked ??= new AskedGuards()
+    const { asked } = this
+    if (asked.insideInline) return asked.run(answer, undefined)
+    return asked.record(this.recorded?.guardAnswers[asked.answers.length] ?? asked.run(answer, undefined))
   }
 
   /** Asks the guard of an `.on` or an `.always`. */
   askInline(guard: Predicate, context: unknown): boolean {
     const { recorded } = this
+    this.asked ??= new AskedGuards()
+    const { asked } = this
     // Journals of versions that recorded slots only: the guard runs again, and the slots it asks give their recorded answers.
-    if (recorded !== undefined && recorded.inlineGuards !== true) return this.#guarded(() => guard(context))
-    this.inlineGuards = true
-    const known = recorded?.guardAnswers[this.guardAnswers.length]
-    if (known !== undefined) return this.#record(known)
-    this.#insideInlineGuard = true
-    try {
-      return this.#record(this.#guarded(() => guard(context)))
-    } finally {
-      this.#insideInlineGuard = false
-    }
+    if (recorded !== undefined && recorded.inlineGuards !== true) return asked.run(guard, context)
+    asked.inline = true
+    const known = recorded?.guardAnswers[asked.answers.length]
+    if (known !== undefined) return asked.record(known)
+    asked.insideInline = true
+    const answer = asked.run(guard, context)
+    asked.insideInline = false
+    return asked.record(answer)
   }
 
   /** The phase that is reported for a failure: `guard` where a guard has thrown it. */
   phaseOf(cause: unknown, phase: Phase): Phase {
-    return this.guardFailure !== undefined && this.guardFailure.cause === cause ? "guard" : phase
-  }
-
-  #record(answer: boolean): boolean {
-    if (this.guardAnswers === none) this.guardAnswers = []
-    ;(this.guardAnswers as Array<boolean>).push(answer)
-    return answer
-  }
-
-  #guarded(ask: () => boolean): boolean {
-    try {
-      return Boolean(ask())
-    } catch (cause) {
-      this.guardFailure = { cause }
-      throw cause
-    }
+    const failure = this.asked?.failure
+    return failure !== undefined && failure.cause === cause ? "guard" : phase
   }
 
   addHook(hook: Hook) {

@@ -3,7 +3,7 @@
  * compiler refuses is refused here too, for callers in plain JavaScript.
  */
 import type * as Duration from "effect/Duration"
-import type { UntypedCommandSettings } from "../effects/CommandSettings.ts"
+import type { UntypedCommandSettings } from "../effects/Command.ts"
 import type { Blueprint } from "./Blueprint.ts"
 import { type Compiled, compile } from "./Compile.ts"
 import {

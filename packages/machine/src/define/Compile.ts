@@ -1,7 +1,7 @@
 /** Turns declarations into the tables that decisions are looked up in: one lookup by state, one by event. */
 import * as Duration from "effect/Duration"
 import { durationMillis } from "../decide/Timeout.ts"
-import { effectCalls, guardCalls, type SlotCalls } from "../effects/SlotCalls.ts"
+import { effectCalls, guardCalls, type SlotCalls } from "../effects/Slot.ts"
 import type { UntypedUnion } from "../schema/Union.ts"
 import { type ValueCheck, valueCheck } from "../schema/ValueCheck.ts"
 import type {

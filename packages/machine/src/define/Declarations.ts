@@ -9,16 +9,14 @@ import * as Option from "effect/Option"
 import type * as Schedule from "effect/Schedule"
 import type * as Schema from "effect/Schema"
 import { durationMillis } from "../decide/Timeout.ts"
-import type { UntypedCommandSettings } from "../effects/CommandSettings.ts"
-import type { UntypedEffectSlot } from "../effects/Slot.ts"
+import type { UntypedCommandSettings } from "../effects/Command.ts"
+import type { SlotDeclarations } from "../effects/Slot.ts"
 import { DefinitionError, describe } from "../MachineError.ts"
 import type { UntypedUnion } from "../schema/Union.ts"
-import type { Fields } from "../schema/Variant.ts"
+import type { Tagged } from "../schema/Variant.ts"
 import type { Blueprint } from "./Blueprint.ts"
 
-export interface Tagged {
-  readonly _tag: string
-}
+export type { Tagged } from "../schema/Variant.ts"
 
 export type Work = (context: unknown) => Effect.Effect<unknown, unknown, unknown>
 export type HookFunction = (context: unknown) => unknown
@@ -106,17 +104,13 @@ export interface WorkDeclaration {
 /** The key a transition is declared under. */
 export const pairKey = (state: string, event: string): string => `${state}\u0000${event}`
 
-export interface Declarations {
-  readonly name: string
+export interface Declarations extends SlotDeclarations {
   readonly version: number
   readonly state: UntypedUnion
   readonly event: UntypedUnion
   readonly initial: Tagged | ((input: unknown) => Tagged)
   /** The states that an `initial` function returns. */
   readonly initialStates?: ReadonlyArray<string> | undefined
-  readonly guardSlots: { readonly [name: string]: Fields }
-  readonly effectSlots: { readonly [name: string]: Fields | UntypedEffectSlot }
-  readonly handlers: { readonly [name: string]: (parameters: object, context: unknown) => unknown } | undefined
   readonly processingTimeout: Duration.Input | undefined
   readonly supervision: Schedule.Schedule<unknown, unknown> | undefined
   readonly transitions: ReadonlyMap<string, TransitionDeclaration>

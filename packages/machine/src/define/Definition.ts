@@ -6,12 +6,12 @@ import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type { Self } from "../actor/Self.ts"
 import type { Refuse, Stay, Stop } from "../decide/Outcome.ts"
-import type { CommandSettings } from "../effects/CommandSettings.ts"
+import type { CommandSettings } from "../effects/Command.ts"
 import type { HandlerServices } from "../effects/Slot.ts"
 import type { TagOf } from "../schema/Union.ts"
 import type { Source } from "../schema/Variant.ts"
-import type { Blueprint } from "./Blueprint.ts"
 import type { Persistence } from "./Declarations.ts"
+import type { Definition } from "./MachineType.ts"
 import type {
   Decided,
   Edge,
@@ -31,21 +31,7 @@ import type {
   StateDecided,
 } from "./TypeRules.ts"
 
-/** What every machine is, whatever it declares: enough to run, draw or test it. */
-export interface Definition<out S, out E, in I, out R, out Left = never> {
-  readonly name: string
-  readonly version: number
-  /** The structure as data. */
-  readonly blueprint: Blueprint
-  /** Slots that `build` has not filled yet; types only. */
-  readonly "slots left out of build": Left
-  readonly "~types": {
-    readonly state: S
-    readonly event: E
-    readonly input: (input: I) => void
-    readonly services: R
-  }
-}
+export type { Definition } from "./MachineType.ts"
 
 /** The slots of a machine, as its functions see them. */
 export interface SlotTypes {

@@ -25,7 +25,7 @@ import { checkDuration, type Declarations, type Tagged } from "./Declarations.ts
 import type { Definition, Machine, SlotTypes } from "./Definition.ts"
 
 export type { Built, DecisionContext, Definition, HookContext, Machine, SlotTypes, WorkContext } from "./Definition.ts"
-export type { EventOf, EventsIn, InputOf, ServicesOf, StateOf, TargetOf, ValidTransition } from "./MachineQuestion.ts"
+export type { EventOf, EventsIn, InputOf, ServicesOf, StateOf, TargetOf, ValidTransition } from "./MachineType.ts"
 
 /** The slots of a machine as `make` was told of them. */
 export interface SlotsOf<G, F, S, E> extends SlotTypes {

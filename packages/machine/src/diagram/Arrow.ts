@@ -7,7 +7,26 @@ import { type Bundle, keeps } from "./Bundle.ts"
 import { cut } from "./Escape.ts"
 import { stateKey, stopKey } from "./Keys.ts"
 import type * as Path from "./Path.ts"
-import type { Edge, Line } from "./Scene.ts"
+
+/** A line inside a box. Lines of different groups are set apart. */
+export interface Line {
+  readonly kind: "Field" | "Update" | "Stay" | "Postpone" | "Action" | "Request" | "Work"
+  readonly text: string
+  readonly taken: boolean
+}
+
+export interface Edge {
+  readonly kind: "Initial" | "Event" | "Reenter" | "Always" | "Timeout"
+  /** A state, the start or any state; a group where all its states have this edge. */
+  readonly from: string
+  readonly to: string
+  /** Events, `[guards]` and `/ commands`: on one line or several, as the notation likes. */
+  readonly label: ReadonlyArray<string>
+  /** How many parts of the label say what causes it. */
+  readonly causes: number
+  readonly description: string | undefined
+  readonly taken: boolean
+}
 
 export type Arrow =
   | { readonly _tag: "Edge"; readonly edge: Edge }

@@ -7,13 +7,14 @@
 import type { Trace } from "../actor/Trace.ts"
 import type { ActionBlueprint, Blueprint, StateBlueprint } from "../define/Blueprint.ts"
 import { hidden } from "../schema/Sensitive.ts"
-import { type Arrow, arrowsOf, joinParallel } from "./Arrow.ts"
+import { type Arrow, arrowsOf, type Edge, joinParallel, type Line } from "./Arrow.ts"
 import { bundle } from "./Bundle.ts"
 import { cut } from "./Escape.ts"
 import { anyKey, groupKey, startKey, stateKey, stopKey } from "./Keys.ts"
 import { type Nested, nest } from "./Nesting.ts"
 import * as Path from "./Path.ts"
 
+export type { Edge, Line } from "./Arrow.ts"
 export { anyKey, startKey } from "./Keys.ts"
 
 /** A machine, or its blueprint alone. */
@@ -24,13 +25,6 @@ export interface SceneOptions {
   readonly trace?: Trace | undefined
   /** Lists the fields of each state; sensitive ones as `•••`. */
   readonly fields?: boolean | undefined
-}
-
-/** A line inside a box. Lines of different groups are set apart. */
-export interface Line {
-  readonly kind: "Field" | "Update" | "Stay" | "Postpone" | "Action" | "Request" | "Work"
-  readonly text: string
-  readonly taken: boolean
 }
 
 export interface Box {
@@ -61,19 +55,6 @@ export interface StopMarker {
   readonly key: string
   readonly reason: string
   readonly reached: boolean
-}
-
-export interface Edge {
-  readonly kind: "Initial" | "Event" | "Reenter" | "Always" | "Timeout"
-  /** A state, the start or any state; a group where all its states have this edge. */
-  readonly from: string
-  readonly to: string
-  /** Events, `[guards]` and `/ commands`: on one line or several, as the notation likes. */
-  readonly label: ReadonlyArray<string>
-  /** How many parts of the label say what causes it. */
-  readonly causes: number
-  readonly description: string | undefined
-  readonly taken: boolean
 }
 
 export interface Scene {

@@ -7,8 +7,10 @@ import * as Schema from "effect/Schema"
 import type { ElkExtendedEdge, ElkNode } from "elkjs/lib/elk-api.js"
 import type { Box, Edge, Group, Item, Line, Scene, StopMarker } from "./Scene.ts"
 import { startKey } from "./Scene.ts"
-import { tidy } from "./SvgRoute.ts"
+import { type Area, type PlacedEdge, tidy } from "./SvgRoute.ts"
 import { textWidth } from "./TextWidth.ts"
+
+export type { Area, PlacedEdge, Point } from "./SvgRoute.ts"
 
 /** A diagram could not be laid out. */
 export class DiagramError extends Schema.TaggedError<DiagramError>()("DiagramError", {
@@ -19,22 +21,6 @@ export class DiagramError extends Schema.TaggedError<DiagramError>()("DiagramErr
   override get message() {
     return `${this.problem}; ${this.nextStep}`
   }
-}
-
-export interface Point {
-  readonly x: number
-  readonly y: number
-}
-
-export interface Area extends Point {
-  readonly width: number
-  readonly height: number
-}
-
-export interface PlacedEdge {
-  readonly edge: Edge
-  readonly points: ReadonlyArray<Point>
-  readonly label: Area | undefined
 }
 
 export interface SvgLayout {

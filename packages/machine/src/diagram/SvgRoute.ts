@@ -1,6 +1,21 @@
 /** What the layout engine leaves to be done for its edges: small jogs are straightened, loops get room for their arrow head. */
 import type { Edge } from "./Scene.ts"
-import type { Area, PlacedEdge, Point } from "./SvgLayout.ts"
+
+export interface Point {
+  readonly x: number
+  readonly y: number
+}
+
+export interface Area extends Point {
+  readonly width: number
+  readonly height: number
+}
+
+export interface PlacedEdge {
+  readonly edge: Edge
+  readonly points: ReadonlyArray<Point>
+  readonly label: Area | undefined
+}
 
 /** The longest step aside that looks like a mistake rather than a corner. */
 const jog = 4

@@ -1,6 +1,6 @@
 /**
- * How the execution of a command ends. Success is done; a failure, a defect or a time-out is tried again as the retry policy
- * says. A handler that knows more says so with one of these, as the last thing it does:
+ * How a handler ends the execution of a command. Success completes it; a failure, a defect or a time-out is retried as the
+ * retry policy says. A handler that knows more ends with one of these:
  *
  * ```ts
  * if (yield* warehouse.wasNotified(orderId)) return yield* CommandResult.alreadyExecuted()
@@ -8,11 +8,12 @@
  */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
 import { durationMillis } from "../decide/Timeout.ts"
-import { failed, Verdict } from "./CommandOutcome.ts"
+import { failed, Verdict } from "./Command.ts"
 
-/** What was to be done has been done before: the command is skipped, and no event follows from it. */
+export { CommandFailed } from "./Command.ts"
+
+/** The work was done before: the command is skipped, and no event follows from it. */
 export const alreadyExecuted = (reason = "already executed"): Effect.Effect<never> =>
   Effect.die(new Verdict({ _tag: "AlreadyExecuted", reason }))
 
@@ -29,16 +30,3 @@ export const retryAfter = (delay: Duration.Input, reason: unknown = "asked to be
     if (millis === Number.POSITIVE_INFINITY) throw new RangeError("retryAfter would wait for ever; use failForGood")
     return Effect.die(new Verdict({ ...failed(reason, true), afterMillis: Math.max(0, millis) }))
   })
-
-/** A command was given up for another reason than a failure its slot declares: a defect, a time-out, attempts that never ended. */
-export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandFailed", {
-  slot: Schema.String,
-  key: Schema.String,
-  attempts: Schema.Number,
-  problem: Schema.String,
-}) {
-  override get message() {
-    const times = this.attempts === 1 ? "attempt" : "attempts"
-    return `command ${this.slot} (${this.key}) was given up after ${this.attempts} ${times}: ${this.problem}`
-  }
-}

@@ -5,10 +5,9 @@ import type { ActorPort } from "../actor/ActorPort.ts"
 import { actionFailed, inspect, report } from "../actor/ActorReport.ts"
 import { selfOf } from "../actor/SelfOf.ts"
 import type { Request } from "../decide/Decision.ts"
-import { eventOf } from "./CommandEvent.ts"
-import { type CommandOutcome, failed, outcomeOf, retryDelay } from "./CommandOutcome.ts"
+import { type CommandOutcome, eventOf, failed, outcomeOf, retryDelay } from "./Command.ts"
 import * as RetryPolicy from "./RetryPolicy.ts"
-import { asEffect } from "./SlotCalls.ts"
+import { asEffect } from "./Slot.ts"
 
 export const execute = (actor: ActorPort, { slot, parameters }: Request, key: string, ended: () => void) => {
   const { declarations } = actor.compiled

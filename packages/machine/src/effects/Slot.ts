@@ -8,9 +8,10 @@
  * const effects = Slot.Effects({ chargeCard: { amount: Schema.Number } })
  * ```
  */
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Self } from "../actor/Self.ts"
+import { DefinitionError } from "../MachineError.ts"
 import type { Fields } from "../schema/Variant.ts"
 
 type Parameters<F extends Fields> = keyof F extends never ? [parameters?: Record<never, never>] : [parameters: Schema.Struct.Type<F>]
@@ -128,3 +129,92 @@ export const isEffectSlot = (slot: unknown): slot is UntypedEffectSlot =>
   "success" in slot &&
   "failure" in slot &&
   Schema.isSchema(slot.success)
+
+/** The slots of a machine and what implements them. */
+export interface SlotDeclarations {
+  readonly name: string
+  readonly guardSlots: { readonly [name: string]: Fields }
+  readonly effectSlots: { readonly [name: string]: DeclaredEffect }
+  readonly handlers: { readonly [name: string]: (parameters: object, context: unknown) => unknown } | undefined
+}
+
+/** An effect slot as it was declared: its parameters alone, or with its outcomes. */
+export type DeclaredEffect = Fields | UntypedEffectSlot
+
+/** Records the slot calls of a decision. */
+export interface Recorder {
+  askGuard(name: string, answer: () => boolean): boolean
+  request(slot: string, parameters: object): void
+}
+
+/** Makes the object of slots for one decision. */
+export type SlotCalls = (recorder: Recorder) => object
+
+const recorderKey = Symbol("recorder")
+
+interface Bound {
+  readonly [recorderKey]: Recorder
+}
+
+/** Slots are getters on one prototype per machine, so that a decision which uses none pays for none. */
+const slotCalls = (calls: { readonly [name: string]: (recorder: Recorder) => unknown }): SlotCalls => {
+  const prototype = {}
+  for (const [name, call] of Object.entries(calls)) {
+    Object.defineProperty(prototype, name, {
+      enumerable: true,
+      get(this: Bound) {
+        return call(this[recorderKey])
+      },
+    })
+  }
+  return (recorder) => Object.create(prototype, { [recorderKey]: { value: recorder } })
+}
+
+export const guardCalls = ({ name: machine, guardSlots, handlers }: SlotDeclarations): SlotCalls =>
+  slotCalls(
+    Object.fromEntries(
+      Object.keys(guardSlots).map((name) => [
+        name,
+        (recorder) =>
+          (parameters: object = {}) =>
+            recorder.askGuard(name, () => {
+              const handler = handlers?.[name]
+              if (handler === undefined) throw unbuilt(machine, name)
+              return handler(parameters, recorder) === true
+            }),
+      ]),
+    ),
+  )
+
+export const effectCalls = ({ effectSlots }: SlotDeclarations): SlotCalls =>
+  slotCalls(
+    Object.fromEntries(
+      Object.keys(effectSlots).map((name) => [
+        name,
+        (recorder) =>
+          (parameters: object = {}) =>
+            recorder.request(name, parameters),
+      ]),
+    ),
+  )
+
+/** The Effect that the handler of a slot returned; a defect with the next step where it returned anything else. */
+export const asEffect = (machine: string, slot: string, returned: unknown): Effect.Effect<unknown, unknown, unknown> => {
+  if (Effect.isEffect(returned)) return returned as Effect.Effect<unknown, unknown, unknown>
+  if (returned instanceof Promise) returned.catch(() => undefined) // its failure is reported below, with what to do about it
+  const what = returned instanceof Promise ? "a Promise" : String(returned)
+  return Effect.die(
+    new DefinitionError({
+      machine,
+      problem: `the handler of ${slot} returned ${what}`,
+      nextStep: "return an Effect; Effect.promise(() => ...) makes one of a Promise",
+    }),
+  )
+}
+
+export const unbuilt = (machine: string, slot: string) =>
+  new DefinitionError({
+    machine,
+    problem: `the slot ${slot} has no implementation`,
+    nextStep: "call build({ ... }) before running the machine",
+  })

@@ -3,8 +3,8 @@ import * as Effect from "effect/Effect"
 import type { ActorPort } from "../actor/ActorPort.ts"
 import { selfOf } from "../actor/SelfOf.ts"
 import type { StateScope } from "../actor/StateScope.ts"
-import { commandKey } from "./CommandKey.ts"
-import { asEffect } from "./SlotCalls.ts"
+import { commandKey } from "./Command.ts"
+import { asEffect } from "./Slot.ts"
 
 export const runCalls = (actor: ActorPort, residence: StateScope): object => {
   const { effectSlots, handlers } = actor.compiled.declarations

@@ -7,6 +7,11 @@ import { DefinitionError } from "../MachineError.ts"
 
 export type Fields = Schema.Struct.Fields
 
+/** A value of some variant. */
+export interface Tagged {
+  readonly _tag: string
+}
+
 type Modified<F> = {
   [K in keyof F]: F[K] extends { readonly "~type.optionality": "optional" } | { readonly "~type.mutability": "mutable" } ? K : never
 }[keyof F]

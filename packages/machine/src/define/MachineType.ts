@@ -1,5 +1,22 @@
-/** What can be asked of the type of a machine. */
+/** A machine as a type: what every machine is, and what can be asked of its type. */
 import type { TagOf } from "../schema/Union.ts"
+import type { Blueprint } from "./Blueprint.ts"
+
+/** What every machine is, whatever it declares: enough to run, draw or test it. */
+export interface Definition<out S, out E, in I, out R, out Left = never> {
+  readonly name: string
+  readonly version: number
+  /** The structure as data. */
+  readonly blueprint: Blueprint
+  /** Slots that `build` has not filled yet; types only. */
+  readonly "slots left out of build": Left
+  readonly "~types": {
+    readonly state: S
+    readonly event: E
+    readonly input: (input: I) => void
+    readonly services: R
+  }
+}
 
 /** The states of a machine. */
 export type StateOf<M> = M extends { readonly "~types": { readonly state: infer S } } ? S : never
@@ -19,7 +36,7 @@ interface Known {
   readonly "~handled": string
 }
 
-/** A fallback holds where the state says nothing of the event itself, and is not final. */
+/** A fallback applies where the state has no transition for the event and is not final. */
 type HasFallback<M extends Known, S extends string, E extends string> = [Extract<M["~handled"], `${S} × ${E}` | `${S} × (final)`>] extends [
   never,
 ]
