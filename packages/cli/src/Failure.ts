@@ -17,7 +17,7 @@ export class NothingFound extends Schema.TaggedError<NothingFound>()("NothingFou
   }
 }
 
-/** Somebody has to agree first, a role does not allow it, or it is not possible as things stand. */
+/** The user must agree first, the role does not allow it, or the state does not. */
 export class NotAllowed extends Schema.TaggedError<NotAllowed>()("NotAllowed", { problem: Schema.String, nextStep: Schema.String }) {
   override get message() {
     return `${this.problem}; ${this.nextStep}`

@@ -67,6 +67,6 @@ const environment = (input: GlobalValues, serves: boolean) =>
     Output.layer(input),
     Layer.succeed(Logger.LogToStderr, true),
     Layer.succeed(References.MinimumLogLevel, serves ? "Info" : "Warn"),
-    // Where nobody watches, somebody collects.
+    // Not on a terminal: logs are collected as JSON.
     serves && process.stderr.isTTY !== true ? Logger.layer([Logger.withConsoleError(Logger.formatJson)]) : Layer.empty,
   )

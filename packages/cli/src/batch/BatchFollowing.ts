@@ -1,4 +1,4 @@
-/** Follows a batch until it ends, whoever works on it. */
+/** Follows a batch until it ends, whichever process works on it. */
 import { Batches, type BatchId, type BatchState, isTerminal } from "@detent/knowledge"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"

@@ -1,4 +1,4 @@
-/** Where a batch stands, as it is told to people and to programs. The names are those of the HTTP API. */
+/** The status of a batch as the commands show it. Field names are those of the HTTP API. */
 import type { BatchState } from "@detent/knowledge"
 import { statusOf } from "@detent/server/BatchStatus"
 import { type Place, placeText } from "../home/Opening.ts"
@@ -8,7 +8,7 @@ import type { Step } from "../output/Progress.ts"
 import type { Style } from "../output/Style.ts"
 import { pairsText } from "../output/Table.ts"
 
-/** With where the graph is, for whoever is on the same machine. */
+/** Adds the path of the graph, for users of the same machine. */
 export const batchView = (state: BatchState) => ({
   ...statusOf(state),
   ...("canonicalGraphUri" in state ? { graph: state.canonicalGraphUri } : {}),

@@ -157,7 +157,7 @@ const setGoing = (input: Place & { readonly batch: string; readonly detach: bool
     }).pipe(Effect.provide(working(input)))
   })
 
-/** A batch that was merely stopped is taken up by whoever works on it: there is nothing to ask of it. */
+/** A batch that was only stopped is resumed by the next process that works on it: no event is sent. */
 const needsAsking = (id: BatchId, operation: "retry" | "resume") =>
   Effect.map(
     Effect.flatMap(Batches, (batches) => batches.state(id)),

@@ -52,22 +52,22 @@ export const retry: Handler<"command retry"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
     const dryRun = input["dry-run"]
-    const told = (count: number) =>
+    const report = (count: number) =>
       output.value({ count, dryRun }, () => `${counted(count)} ${dryRun ? "would be" : count === 1 ? "is" : "are"} executed again\n`)
     if (input.key !== undefined) {
       const { status } = yield* found(input.key)
       if (status !== "failed") return yield* notPossible(input.key, status, "only failed ones can be retried")
-      if (dryRun) return yield* told(1)
+      if (dryRun) return yield* report(1)
       yield* DeadLetters.retry(input.key)
-      yield* told(1)
+      yield* report(1)
     } else {
       const filter = yield* filterOf(input)
       if (Object.keys(filter).length === 0 && !input.all)
         return yield* new WrongUsage({ problem: "which commands?", nextStep: "name a key, --queue, --slot, --instance, or --all" })
       const count = yield* DeadLetters.retryAll(filter, { dryRun: true })
-      if (dryRun || count === 0) return yield* told(count)
+      if (dryRun || count === 0) return yield* report(count)
       yield* agreed(`Execute ${counted(count, "failed ")} again?`)
-      yield* told(yield* DeadLetters.retryAll(filter))
+      yield* report(yield* DeadLetters.retryAll(filter))
     }
     yield* output.note(output.noteStyle.dim("they are executed by `detent dev`, `detent serve` or `detent worker`"))
   }).pipe(Effect.provide(observing(input)))

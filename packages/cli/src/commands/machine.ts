@@ -1,4 +1,4 @@
-/** `detent machine`: definitions, how they look, and whether what is stored still fits them. */
+/** `detent machine`: definitions, their drawings, and whether stored instances still fit them. */
 import { Engine, Journal } from "@detent/durable"
 import { Machines } from "@detent/server/Machines"
 import * as Effect from "effect/Effect"

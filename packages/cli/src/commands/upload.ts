@@ -124,7 +124,7 @@ export const show: Handler<"upload show"> = (input) =>
     if (items.next !== undefined) yield* output.note(`more with --after ${items.next}`)
   }).pipe(Effect.provide(observing(input)))
 
-/** A process that was killed cannot tell that nobody works any more: where no server does, somebody may have to. */
+/** A killed process leaves no note that it no longer works. Without a server the user may have to resume the upload. */
 const toldHowToGoOn = (place: Place, uploads: ReadonlyArray<{ readonly batchId: string; readonly isResting: boolean }>) =>
   Effect.gen(function* () {
     const [first, ...others] = uploads.filter(({ isResting }) => !isResting)
@@ -157,7 +157,7 @@ export const retry: Handler<"upload retry"> = (input) =>
     }).pipe(Effect.provide(working(input)))
   })
 
-/** One that was merely stopped is taken up by whoever works on it. */
+/** An upload that was only stopped is resumed by the next process that works on it. */
 const needsAsking = (state: string): boolean => state === "failed" || state === "partially_completed"
 
 const numberOf = (text: string | undefined): Effect.Effect<{ readonly after?: number }, WrongUsage> => {

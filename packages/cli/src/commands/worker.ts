@@ -1,4 +1,4 @@
-/** `detent worker`: goes on with whatever is unfinished, and executes what is requested. */
+/** `detent worker`: resumes everything that is unfinished, and executes commands. */
 import { Commands, Journal } from "@detent/durable"
 import { Home } from "@detent/server/Home"
 import * as Effect from "effect/Effect"

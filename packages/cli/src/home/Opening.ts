@@ -30,10 +30,10 @@ export const observing = (place: Place): Opened => Layer.unwrap(Effect.as(isTher
 /** To look at what is known rather than at what is stored. */
 export const observed = (place: Place): Opened => opened(place, { role: "observe" })
 
-/** To act on an instance: what it then requests is done by whoever works. */
+/** Opens the home to act on an instance. Another process executes the commands that it requests. */
 export const acting = (place: Place): Opened => opened(place, { role: "work", knowledge: { engine: { resume: false, worker: false } } })
 
-/** To work on what is asked for, and not on whatever else is unfinished: another process may be at it. */
+/** Opens the home to work on one batch or upload. Other unfinished work is left to other processes. */
 export const working = (place: Place, readable: ReadonlyArray<string> = []): Opened =>
   opened(place, { role: "work", readable, knowledge: { engine: { resume: false } } })
 
@@ -51,7 +51,7 @@ const opened = (place: Place, options: Omit<HomeOptions, "data" | "database" | "
         data: place.data,
         database: databaseOf(place),
         config,
-        // Documents below the working folder may be read, and those of folders that somebody made a batch of.
+        // Documents below the working folder may be read, and those of folders that batches were started from.
         readable: [...new Set([process.cwd(), ...sources, ...(options.readable ?? [])])],
       })
     }),

@@ -39,7 +39,7 @@ export const allowSource = (data: string, folder: string): Effect.Effect<void, W
     })
   })
 
-/** Whoever reads it meanwhile finds the old list or the new one. */
+/** A concurrent reader finds the old list or the new one. */
 const replaceFile = (data: string, text: string): void => {
   const temporary = `${fileOf(data)}.${process.pid}`
   writeFileSync(temporary, text)

@@ -1,4 +1,4 @@
-/** An instance as it is told to people and to programs. The names are those of the HTTP API; what is sensitive is hidden. */
+/** An instance as the commands show it. Field names are those of the HTTP API; sensitive fields are hidden. */
 import { Engine, type InstanceRecord, Journal } from "@detent/durable"
 import { MachineJson } from "@detent/server/MachineJson"
 import type { MachineEntry } from "@detent/server/Machines"

@@ -3,7 +3,7 @@
  * completions, parsing and types all come from it.
  */
 
-/** What is completed for a value: files, folders, or what is in the home (asked from the command itself). */
+/** What is completed for a value: files or folders. Without it: names in the home, from the command itself. */
 export type Completed = "file" | "folder"
 
 interface Described {
@@ -20,7 +20,7 @@ export interface Argument extends Described {
 export interface Option extends Described {
   /** `flag` takes no value. */
   readonly kind: "flag" | "text" | "integer"
-  /** How the value is called in the help. */
+  /** The name of the value in the help. */
   readonly value?: string
   readonly short?: string
   readonly default?: string | number
@@ -37,12 +37,12 @@ export interface Command {
   /** Noun, then verb; or one word. */
   readonly name: string
   readonly summary: string
-  /** What somebody who has never used it should know. */
+  /** What a first user should know. */
   readonly detail?: string
   readonly arguments: ReadonlyArray<Argument>
   readonly options: ReadonlyArray<Option>
   readonly examples: ReadonlyArray<Example>
-  /** It runs until it is stopped: then stopping it is how it ends well. */
+  /** The command runs until it is stopped: a stop is success. */
   readonly serves?: true
 }
 

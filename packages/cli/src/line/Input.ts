@@ -23,7 +23,7 @@ type OptionValues<O extends Option> = {
 
 export type GlobalValues = OptionValues<(typeof globalOptions)[number]>
 
-/** What a command is given, as the table declares it. */
+/** The values of a command, as the table declares them. */
 export type Input<Name extends CommandName> = ArgumentValues<Row<Name>["arguments"][number]> &
   OptionValues<Row<Name>["options"][number]> &
   GlobalValues

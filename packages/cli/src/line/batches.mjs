@@ -26,7 +26,7 @@ export const batchCommands = /** @satisfies {ReadonlyArray<import("./Command.ts"
           name: "shapes",
           kind: "text",
           value: "FILE",
-          summary: "SHACL shapes to validate with; derived from the ontology unless told",
+          summary: "SHACL shapes to validate with; default: derived from the ontology",
           complete: "file",
         },
         { name: "examples", kind: "text", value: "FILE", summary: "sentences with their facts, to learn from", complete: "file" },
@@ -74,7 +74,7 @@ export const batchCommands = /** @satisfies {ReadonlyArray<import("./Command.ts"
         },
         ...paging,
       ],
-      examples: [{ line: "detent batch list --state Failed", says: "what needs somebody" }],
+      examples: [{ line: "detent batch list --state Failed", says: "batches that need attention" }],
     },
     {
       name: "batch show",

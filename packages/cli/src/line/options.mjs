@@ -7,7 +7,7 @@ export const globalOptions = /** @satisfies {ReadonlyArray<import("./Command.ts"
       name: "database",
       kind: "text",
       value: "URL",
-      summary: "sqlite:PATH or postgres://…; DETENT_DATABASE_URL; a file in the folder unless told",
+      summary: "sqlite:PATH or postgres://…; DETENT_DATABASE_URL; default: a file in the folder",
     },
     { name: "json", kind: "flag", summary: "JSON on stdout, a line for each result where there are many" },
     { name: "yes", kind: "flag", short: "y", summary: "do it without asking" },

@@ -54,7 +54,7 @@ export const runningCommands = /** @satisfies {ReadonlyArray<import("./Command.t
     {
       name: "init",
       summary: "make a project that runs",
-      arguments: [{ name: "folder", summary: "where; the template's name unless told", optional: true, complete: "folder" }],
+      arguments: [{ name: "folder", summary: "where; default: the template's name", optional: true, complete: "folder" }],
       options: [
         {
           name: "template",

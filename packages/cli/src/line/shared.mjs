@@ -2,7 +2,7 @@
 
 export const paging = /** @satisfies {ReadonlyArray<import("./Command.ts").Option>} */ (
   /** @type {const} */ ([
-    { name: "limit", kind: "integer", value: "N", default: 100, minimum: 1, summary: "at most so many" },
+    { name: "limit", kind: "integer", value: "N", default: 100, minimum: 1, summary: "at most this many" },
     { name: "after", kind: "text", value: "CURSOR", summary: "the `next` of the page before" },
   ])
 )

@@ -1,4 +1,4 @@
-/** A machine as it is told to people and to programs, with how many instances are in each of its states. */
+/** A machine as the commands show it, with the number of instances in each state. */
 import { Journal } from "@detent/durable"
 import type { Blueprint } from "@detent/machine"
 import { MachineJson } from "@detent/server/MachineJson"
@@ -27,7 +27,7 @@ export const countText = (counts: Readonly<Record<string, number>>): string =>
 type StateBlueprint = Blueprint["states"][number]
 type Requesting = Pick<StateBlueprint, "requestsOnEnter" | "requestsOnExit" | "runs">
 
-/** What the states request by themselves, whichever transition leads there; those that request nothing are left out. */
+/** The slots that states request by themselves. States without requests are left out. */
 export const stateRequests = (states: ReadonlyArray<StateBlueprint>): Readonly<Record<string, Requesting>> =>
   Object.fromEntries(
     states

@@ -89,7 +89,7 @@ export const toolHandlers = (session: Session): Layer.Layer<Tool.HandlersFor<typ
   )
 
 const mayOnlyLook = new ToolRefused({
-  reason: "the role read may only look; whoever runs this can allow it with `detent mcp --role operate`",
+  reason: "the role read may only look; start it with `detent mcp --role operate` to allow changes",
 })
 
 /** Texts that name options of the command name the tool's arguments, which are called the same. */

@@ -12,7 +12,7 @@ export class ToolRefused extends Schema.TaggedError<ToolRefused>()("ToolRefused"
 
 const optional = <S extends Schema.Top>(schema: S, description: string) => Schema.optionalKey(schema.annotate({ description }))
 const instance = Schema.String.annotate({ description: "MACHINE/ID, or the id alone where only one machine has it" })
-const limit = optional(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1000 })), "at most so many; 50 unless told")
+const limit = optional(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1000 })), "at most this many; default: 50")
 const failure = ToolRefused
 
 const looking = { failure }
@@ -76,10 +76,10 @@ export const QueryGraph = Tool.make("query_graph", {
 
 export const WatchBatch = Tool.make("watch_batch", {
   ...looking,
-  description: "Waits until a batch of documents ends, at most so many seconds, and tells where it stands then.",
+  description: "Waits until a batch of documents ends, at most this many seconds, and returns its status.",
   parameters: Schema.Struct({
     batch: Schema.String.annotate({ description: "the batch's id, such as batch-3f9c2a71b0d4" }),
-    seconds: optional(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 600 })), "30 unless told"),
+    seconds: optional(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 600 })), "default: 30"),
   }),
   success: Schema.Struct({ batch: Schema.Json }),
 })

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import { NotAllowed } from "../Failure.ts"
 import { Output } from "./Output.ts"
 
-/** Goes on if somebody agrees, or did so with `--yes`. */
+/** Succeeds if the user agrees, or did so with `--yes`. */
 export const agreed = (question: string): Effect.Effect<void, NotAllowed, Output> =>
   Effect.gen(function* () {
     const output = yield* Output
@@ -14,7 +14,7 @@ export const agreed = (question: string): Effect.Effect<void, NotAllowed, Output
     if (!/^y(es)?$/i.test(answer.trim())) return yield* new NotAllowed({ problem: "it was not agreed to", nextStep: "nothing was changed" })
   })
 
-/** What somebody answers. */
+/** Returns the user's answer. */
 export const asked = (question: string): Effect.Effect<string> =>
   Effect.callback((resume) => {
     const lines = createInterface({ input: process.stdin, output: process.stderr })
@@ -27,7 +27,7 @@ export const asked = (question: string): Effect.Effect<string> =>
         resume(Effect.succeed(answer))
       },
       (error: unknown) => {
-        // Closed by whoever interrupts; nobody waits for the answer then.
+        // An interruption closes it; no fiber waits for the answer then.
         if (!aborting.signal.aborted) resume(Effect.die(error))
       },
     )

@@ -10,11 +10,11 @@ import { type Column, tableText } from "./Table.ts"
 export interface OutputService {
   /** Whether data is to be JSON. */
   readonly isJson: boolean
-  /** Whether somebody watches stderr: then a line may be drawn over itself. */
+  /** Whether stderr is a terminal: then a line may be overwritten. */
   readonly isWatched: boolean
-  /** Whether somebody can be asked. */
+  /** Whether the user can be asked. */
   readonly canAsk: boolean
-  /** Whether whatever would be asked is agreed to. */
+  /** Whether the user agrees to every question in advance. */
   readonly isAgreed: boolean
   /** Of what goes to stdout. */
   readonly style: Style

@@ -27,13 +27,13 @@ export const followed = <A, E, R>(
   Effect.gen(function* () {
     const output = yield* Output
     let last: A | undefined
-    let told = { stage: "", at: 0 }
+    let shown = { stage: "", at: 0 }
     const draw = (step: Step) => output.redraw(barText(step, output.noteStyle, process.stderr.columns || 80))
     const line = (step: Step) =>
       Effect.gen(function* () {
         const at = yield* Clock.currentTimeMillis
-        if (told.stage === step.stage && at - told.at < lineEveryMillis) return
-        told = { stage: step.stage, at }
+        if (shown.stage === step.stage && at - shown.at < lineEveryMillis) return
+        shown = { stage: step.stage, at }
         yield* output.note(`${step.stage}, ${step.percent}%: ${step.text}`)
       })
     const tell = (value: A) => {

@@ -19,7 +19,7 @@ export class FileNotWritten extends Schema.TaggedError<FileNotWritten>()("FileNo
 export const writePieces = <E, R>(file: string, pieces: Stream.Stream<string, E, R>): Effect.Effect<void, E | FileNotWritten, R> =>
   Effect.gen(function* () {
     const services = yield* Effect.context<R>()
-    // What the stream itself fails with is told as it is, not as a failure to write.
+    // A failure of the stream itself keeps its own error.
     let failure: { readonly error: E } | undefined
     const noted = Stream.tapError(pieces, (error) =>
       Effect.sync(() => {

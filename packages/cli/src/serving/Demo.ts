@@ -1,4 +1,4 @@
-/** Something to look at: the shipped corpus as a batch, and a generated file as an upload. Loaded once; it goes on like any other. */
+/** Sample data: the shipped corpus as a batch, and a generated file as an upload. Loaded once; it resumes like any other. */
 import { mkdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"

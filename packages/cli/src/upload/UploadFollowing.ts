@@ -1,4 +1,4 @@
-/** Follows an upload until it rests, whoever works on it. */
+/** Follows an upload until it rests, whichever process works on it. */
 import { type BatchStatus, Uploads } from "@detent/uploads"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"

@@ -1,4 +1,4 @@
-/** Where an upload stands, as it is told to people and to programs. The names are those of the HTTP API. */
+/** The status of an upload as the commands show it. Field names are those of the HTTP API. */
 import type { BatchStatus } from "@detent/uploads"
 import { type Place, placeText } from "../home/Opening.ts"
 import { ExitCode } from "../line/ExitCode.mjs"

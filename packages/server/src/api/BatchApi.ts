@@ -23,7 +23,7 @@ export const BatchListing = Schema.Struct({
 })
 
 export const StartBatch = Schema.Struct({
-  /** What references of the manifest that are paths are beside; the server's own folder unless told. */
+  /** The folder that paths in the manifest are relative to. Default: the server's folder. */
   folder: Schema.optionalKey(StorageFolder),
   manifest: ManifestFile,
   config: Schema.optionalKey(

@@ -34,7 +34,7 @@ export const BatchStatus = Schema.Struct({
   /** The state in words. */
   stage: Schema.String,
   percent: Schema.Finite,
-  /** Nothing more happens unless somebody asks. */
+  /** Nothing more happens until a retry or resume. */
   isTerminal: Schema.Boolean,
   namespace: Schema.String,
   ontologyVersion: Schema.String,

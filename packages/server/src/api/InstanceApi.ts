@@ -1,4 +1,4 @@
-/** Instances of all machines: find them, read their history, look at any moment of it, and send them events. */
+/** Instances of all machines: list, read, history, state at any event, send. */
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
@@ -146,8 +146,8 @@ export class InstanceApi extends HttpApiGroup.make("instances")
     }).annotate(
       OpenApi.Description,
       "Server-sent events: every event it takes, its id the sequence number. With Last-Event-ID, all that came after that one. " +
-        "When the instance has ended, so does the stream; whoever comes back then is answered 204, by which an EventSource knows " +
-        "that it need not come again.",
+        "When the instance has ended, so does the stream; a client that reconnects then is answered 204, which tells an EventSource " +
+        "not to reconnect.",
     ),
   )
   .annotate(OpenApi.Description, "Instances of all machines") {}

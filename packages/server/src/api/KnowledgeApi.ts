@@ -61,7 +61,7 @@ const Iri = Schema.String.check(
   Schema.isMaxLength(2000),
 )
 
-/** More than that is no question somebody wrote. */
+/** No written question is longer. */
 const Sparql = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(100_000))
 
 const QueryAnswer = HttpApiSchema.StreamUint8Array({ contentType: "application/sparql-results+json" })

@@ -1,4 +1,4 @@
-/** How lists are read in pages: so many at once, and where the next page begins. */
+/** Pages of lists: their size, and the cursor of the next page. */
 import * as Schema from "effect/Schema"
 import * as SchemaTransformation from "effect/SchemaTransformation"
 
@@ -11,7 +11,7 @@ const wholeNumber = (pattern: RegExp, expected: string) =>
     Schema.decodeTo(Schema.Int, SchemaTransformation.transform<number, string>({ decode: Number, encode: String })),
   )
 
-/** How long a page is where nobody says. */
+/** The default size of a page. */
 export const pageSize = 100
 
 /** How many at most. */

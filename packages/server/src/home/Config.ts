@@ -22,7 +22,7 @@ import type { SqlClient } from "effect/unstable/sql/SqlClient"
 export type AnyMachine<R> = Machine.Definition<unknown, unknown, never, R>
 
 interface Settings<R> {
-  /** They are registered with the engine: their instances go on, their timers fire, and people see them. */
+  /** Machines to register: their instances resume and their timers fire. */
   readonly machines: ReadonlyArray<AnyMachine<R>>
   /** How to read what older versions of a machine wrote, by the machine's name. */
   readonly upcasters?: Readonly<Record<string, Upcasters>>
@@ -41,7 +41,7 @@ export interface Config extends Settings<unknown> {
   readonly layers?: ConfigLayer<unknown>
 }
 
-/** Checked by its own types; what comes out is the same for whoever opens a home with it. */
+/** Checks the configuration by its types and erases them for `Home.open`. */
 export const defineConfig = <R = never>(config: ConfigOf<R>): Config => config as Config
 
 /** The file of a configuration is there, but nothing can be done with it. */

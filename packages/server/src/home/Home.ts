@@ -1,6 +1,6 @@
 /**
- * A home is where everything lives: the database with instances, commands and timers, and the folder with documents' graphs
- * and uploaded files. The command line and the server open the same home the same way.
+ * A home is the database with instances, commands and timers, and the folder with the graphs of documents and uploaded files.
+ * The command line and the server open it the same way.
  *
  * ```ts
  * const program = Effect.flatMap(Batches, (batches) => batches.list())
@@ -25,16 +25,16 @@ import { takeNodeName } from "./NodeName.ts"
 
 export { DatabaseRefused } from "./Database.ts"
 
-/** `observe` only looks, also while another process works; `work` goes on with everything that is unfinished. */
+/** `observe` reads only, also while another process works; `work` resumes everything that is unfinished. */
 export type Role = "observe" | "work"
 
 export interface HomeOptions {
-  /** The folder of everything but a database elsewhere; `.detent` unless told. It is made where it is missing. */
+  /** The data folder, created if it is missing. Default: `.detent`. */
   readonly data?: string
-  /** `sqlite:PATH` or `postgres://…`; what DETENT_DATABASE_URL says unless told, and else `detent.db` in the folder. */
+  /** `sqlite:PATH` or `postgres://…`. Default: DETENT_DATABASE_URL, then `detent.db` in the folder. */
   readonly database?: string | undefined
   readonly role: Role
-  /** Machines of your own, as `readConfig` gives them. */
+  /** Machines of the user, from `readConfig`. */
   readonly config?: Config | undefined
   /** Further folders whose documents may be read. */
   readonly readable?: ReadonlyArray<string>
@@ -42,7 +42,7 @@ export interface HomeOptions {
   readonly knowledge?: Omit<Knowledge.KnowledgeOptions, "folder" | "readable" | "nodeId">
 }
 
-/** What is said of a home to whoever works in it. */
+/** The facts about the opened home. */
 export interface HomeService {
   /** An absolute path. */
   readonly data: string

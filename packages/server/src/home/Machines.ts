@@ -1,4 +1,4 @@
-/** The machines a home knows, whoever brought them: those of the built-in systems and those of the configuration. */
+/** All machines of a home: those of the built-in systems and those of the configuration. */
 import { DurableWorkflow, Engine, type KnownMachine } from "@detent/durable"
 import { ExtractionWorkflow } from "@detent/knowledge"
 import * as Context from "effect/Context"

@@ -1,6 +1,6 @@
 /**
- * The name of a working process among those of one home: no other has it at the same time, and a process that is started
- * again gets the one of a process that was killed, so that it goes on at once with what that one left.
+ * The node id of a working process in one home. Only one process has it at a time. A process that starts after another was
+ * killed gets that one's id, and resumes its work at once.
  */
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -10,7 +10,7 @@ import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
 import { makeFolder } from "./Folder.ts"
 
-/** The first free name. It is held by a lock that the kernel gives back when the process dies, however it dies. */
+/** Returns the first free name. A file lock holds it; the kernel releases the lock when the process dies. */
 export const takeNodeName = (data: string): Effect.Effect<string, never, Scope.Scope> =>
   Effect.gen(function* () {
     const folder = join(data, "nodes")
@@ -36,7 +36,7 @@ const homeName = (folder: string, chosen: string): string => {
     const draft = `${file}.${chosen}`
     writeFileSync(draft, chosen)
     try {
-      // Of two who choose at once one is first, and nobody sees half a name.
+      // Of two processes that choose at once one wins, and no process reads half a name.
       linkSync(draft, file)
     } catch (error) {
       if (!existsSync(file)) throw error

@@ -1,4 +1,4 @@
-/** Which methods there are at an address, for whoever came with another. */
+/** The methods of an address, for the Allow header of a 405 answer. */
 import type { OpenAPISpec } from "effect/unstable/httpapi/OpenApi"
 
 /** Routes beside the API. */

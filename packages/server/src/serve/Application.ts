@@ -1,4 +1,4 @@
-/** All routes as one application, in which whatever goes wrong is answered as a problem. */
+/** All routes as one application. Every failure is answered as a problem. */
 import * as ByteSize from "effect/ByteSize"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -34,7 +34,7 @@ import { rpcRoutes } from "./RpcHandlers.ts"
 import { problemOfSchema } from "./SchemaProblem.ts"
 import { Sparql } from "./Sparql.ts"
 
-/** Which part of a request a schema was about, in words. */
+/** The part of a request that a schema describes, in words. */
 const parts = {
   Params: "the path",
   Headers: "the headers",
@@ -45,7 +45,7 @@ const parts = {
 } as const
 
 const refusing = HttpApiMiddleware.layerSchemaErrorTransform(Refusing, ({ kind, cause }) =>
-  // What does not fit in an answer is our fault, and a defect.
+  // An answer that does not fit its schema is a defect of the server.
   kind === "Body" || kind === "ResponseHeaders"
     ? Effect.die(cause)
     : Effect.fail(
@@ -80,7 +80,7 @@ export const routes = Layer.mergeAll(
 
 type App<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 
-/** The application, with bodies limited to so many bytes, and answers that are always an answer or a problem. */
+/** Limits bodies to this many bytes and answers every failure with a problem. */
 export const withProblems = <E>(
   app: App<E, HttpServerRequest | Scope.Scope>,
   bodyBytes: number,
@@ -111,16 +111,16 @@ const problemOfCause = (
     if (error.reason._tag === "RouteNotFound") {
       const { method, url } = error.reason.request
       const methods = methodsAt(pathOf(url))
-      // A path that cannot be decoded fits an address without being there.
+      // A path that cannot be decoded matches an address but has no route.
       const isThere = methods.length > 0 && !methods.includes(method)
       return Effect.succeed(refusalResponse(isThere ? otherMethod(methods) : notFound))
     }
     if (error.reason._tag === "RequestParseError")
       return Effect.succeed(refusalResponse(isSizeProblem(error) ? tooLarge(bodyBytes) : unreadable))
   }
-  // Broken off or misused, a WebSocket has ended, and its client knows.
+  // The client has closed or misused its WebSocket.
   if (isSocketError(error)) return Effect.succeed(refusalResponse(unreadable))
-  return Effect.as(Effect.logError("a request failed in a way nobody foresaw", cause), refusalResponse(failed))
+  return Effect.as(Effect.logError("a request failed with a defect", cause), refusalResponse(failed))
 }
 
 const isSizeProblem = ({ reason }: HttpServerError): boolean => /size|bytes|large|limit/i.test(String(reason.cause))

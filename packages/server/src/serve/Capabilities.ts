@@ -1,6 +1,6 @@
 /**
- * What a request may do, as the door found out, told to those behind it. Procedures are called with headers that a client can
- * add to, so the role is told by a secret that only this process knows.
+ * Passes the role of a request from the access check to the handlers. A client can add headers to procedure calls, so the role
+ * is passed as a secret that only this process knows.
  */
 import { randomBytes } from "node:crypto"
 import * as Context from "effect/Context"

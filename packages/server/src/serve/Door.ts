@@ -1,6 +1,6 @@
 /**
- * What every request has to pass, whatever it wants: whether it comes from where it may come from, which role its token gives
- * it, and whether it is small enough. It is plain code, so that it costs a microsecond and nothing can be reached around it.
+ * Checks origin, token, role and size of every request before routing. It is plain code before the router: it costs a
+ * microsecond, and no route can bypass it.
  */
 import type { IncomingMessage } from "node:http"
 import { isOpen } from "../api/Api.ts"
@@ -15,11 +15,11 @@ export interface DoorOptions {
   readonly capabilities: CapabilitySecrets
   readonly bodyBytes: number
   readonly uploadBytes: number
-  /** Whether the server only looks, whoever asks. */
+  /** Whether the server refuses every change. */
   readonly observes: boolean
 }
 
-/** Names under which people put a token into an address, where it ends up in logs and histories. */
+/** Query parameters that hold a token. Addresses end up in logs and histories. */
 const tokenInQuery = /[?&](?:token|access_token|api_key|apikey|auth|authorization|key)=/i
 
 /** A form has a few bytes more than its file. */
@@ -39,7 +39,7 @@ export class Door {
     this.#options = options
   }
 
-  /** Why the request may not come in; undefined where it may. What is behind the door learns the role. */
+  /** Returns why the request is refused, or undefined. Adds the role to the headers of a request that passes. */
   refusal(request: IncomingMessage): Refusal | undefined {
     const { url = "", headers } = request
     if (tokenInQuery.test(url)) return inQuery
@@ -62,12 +62,12 @@ export class Door {
     return token === undefined ? undefined : tokens.roleOf(token)
   }
 
-  /** A page of another site, open in a browser on this machine, must not act here in its user's name. */
+  /** A page of another site, open in a browser on this machine, must not act in its user's name. */
   #originProblem({ headers }: IncomingMessage): Refusal | undefined {
     const { host = "", origin } = headers
     if (headers["sec-fetch-site"] === "cross-site") return otherSite
     if (origin !== undefined && hostOf(origin) !== host) return otherSite
-    // A name that was made to point here is no name of ours.
+    // Refuses DNS rebinding: another name that resolves to this machine.
     return !this.#options.tokens.areNeeded && !isLoopback(nameOf(host)) ? otherName : undefined
   }
 
@@ -77,10 +77,10 @@ export class Door {
   }
 }
 
-/** The page itself is the same for everybody; what it shows it asks for with a token. */
+/** The page itself is public; it requests its data with a token. */
 const asksForPage = ({ method, url = "" }: IncomingMessage): boolean => (method === "GET" || method === "HEAD") && isStartPage(pathOf(url))
 
-/** A query is sent like a change, but only looks. Procedures find out for themselves. */
+/** SPARQL queries use POST but change nothing. Procedures check the role themselves. */
 const isLooking = ({ method = "", url = "" }: IncomingMessage): boolean => {
   if (method === "GET" || method === "HEAD" || method === "OPTIONS") return true
   const path = pathOf(url)
@@ -144,7 +144,7 @@ const otherName: Refusal = {
   detail: "without a token it answers only as localhost or 127.0.0.1; use one of those, or start it with a token",
 }
 
-/** A body whose end is not known could only be refused in the middle of it, and the client would not hear why. */
+/** A body of unknown length could only be refused in the middle, and the client would not read the answer. */
 const lengthNeeded: Refusal = {
   status: 411,
   name: "LengthNeeded",

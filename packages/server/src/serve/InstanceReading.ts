@@ -1,4 +1,4 @@
-/** Finding instances by name, whatever machine they are of, and showing where they stand. */
+/** Finds instances of any machine by name and reads their state from the store. */
 import { Engine, type Instance, type KnownMachine } from "@detent/durable"
 import type { Tagged } from "@detent/machine/internal"
 import * as Context from "effect/Context"
@@ -38,7 +38,7 @@ const make = Effect.gen(function* () {
       Effect.map(Effect.orDie(Effect.fromOption(engine.find(key))), (instance) => ({ instance, json: jsonOf(known) })),
     )
 
-  /** As the store has it now, whichever process wrote last. */
+  /** Reads the store, so that commits of other processes show. */
   const view = ({ instance, json }: FoundInstance) =>
     Effect.map(instance.stored, ({ state, status, reason, sequence, startedAt, lastTransitionAt }) => ({
       machine: instance.machine,

@@ -63,7 +63,7 @@ export class MachineJson {
       : Result.mapError(variant.read(json), refuse)
   }
 
-  /** Those that somebody can send. */
+  /** Events that a client can send. */
   get eventTags(): ReadonlyArray<string> {
     return [...this.#events.keys()].filter((tag) => !isOwn(tag))
   }
@@ -81,7 +81,7 @@ export class MachineJson {
     return typeof compiledOf(this.#machine).declarations.initial !== "function"
   }
 
-  /** The state that it begins in unless told, as far as that can be told without an input. */
+  /** The default first state, if it is known without an input. */
   get firstState(): string {
     const { states } = this.#machine.blueprint
     return (states.find(({ initial }) => initial) ?? states[0])?.tag ?? ""

@@ -1,4 +1,4 @@
-/** What was asked for by name, and is not there or not in a state for it. */
+/** Errors of requests that name a thing which does not exist or is in the wrong state. */
 import * as Schema from "effect/Schema"
 
 export class MachineNotFound extends Schema.TaggedError<MachineNotFound>()("MachineNotFound", { machine: Schema.String }) {
@@ -51,7 +51,7 @@ export class GraphNotFound extends Schema.TaggedError<GraphNotFound>()("GraphNot
   }
 }
 
-/** The machine's first state has fields that nobody but who starts it knows. */
+/** The machine's first state has fields without defaults: the caller must give them. */
 export class InputNeeded extends Schema.TaggedError<InputNeeded>()("InputNeeded", {
   machine: Schema.String,
   first: Schema.String,
@@ -65,7 +65,7 @@ export class InputNeeded extends Schema.TaggedError<InputNeeded>()("InputNeeded"
   }
 }
 
-/** Which of the two it begins with cannot be told. */
+/** Both `input` and `state` were given. */
 export class InputTwice extends Schema.TaggedError<InputTwice>()("InputTwice", { machine: Schema.String, id: Schema.String }) {
   override get message() {
     return `${this.machine} ${this.id} cannot begin both with "input" and with "state"; give the fields of the first state as "input", or a whole state as "state"`

@@ -1,4 +1,4 @@
-/** Logs as lines of JSON where nobody reads them on a terminal; traces, metrics and logs over OTLP where there is somebody to send to. */
+/** Logs as lines of JSON unless standard output is a terminal; traces, metrics and logs over OTLP if a collector is configured. */
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as FetchHttpClient from "effect/unstable/http/FetchHttpClient"
@@ -7,7 +7,7 @@ import * as Otlp from "effect/unstable/observability/Otlp"
 export interface ObservabilityOptions {
   /** Whether standard output is a terminal. */
   readonly isTerminal: boolean
-  /** The address of a collector, such as `http://localhost:4318`; nothing is sent unless told. */
+  /** The address of a collector, such as `http://localhost:4318`. Default: nothing is sent. */
   readonly otlp?: string | undefined
 }
 

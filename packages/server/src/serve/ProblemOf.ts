@@ -1,4 +1,4 @@
-/** From what went wrong inside to the problem a client is told: which status, which kind, and the message that says what to do. */
+/** Maps errors of operations to problems: the HTTP status, the kind, and a message with the next step. */
 import { MachineStopped } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import {
@@ -39,7 +39,7 @@ const timedOut: Answer = { make: TimedOut, status: 504, title: "It took too long
 const tooLarge: Answer = { make: TooLarge, status: 413, title: "Too large" }
 const failed: Answer = { make: Failed, status: 500, title: "It failed" }
 
-/** Every error that operations can come to, by its tag. */
+/** The answer to each error of operations, by its tag. */
 const answers: Readonly<Record<string, Answer>> = {
   InstanceNotFound: notFound,
   MachineNotFound: notFound,
@@ -105,12 +105,12 @@ const answers: Readonly<Record<string, Answer>> = {
   GraphVersionDamaged: failed,
 }
 
-interface Told {
+interface OperationError {
   readonly _tag: string
   readonly message: string
 }
 
-/** What went wrong outside of us is told in general terms: the log has the rest, and an address may have a password in it. */
+/** Failures of the store and of machines are described in general terms: their messages may hold an address with a password. The log has them. */
 const isOurs = ({ status }: Answer): boolean => status === 503 || status === 500
 
 const generalTerms = (tag: string): string =>
@@ -118,14 +118,14 @@ const generalTerms = (tag: string): string =>
     ? "the machine failed at it, and nothing changed; see the server's log for why"
     : "the store cannot be reached or failed; nothing was changed unless it is shown, so try again with the same Idempotency-Key"
 
-/** An engine that takes nothing knows of no state that something ended in, only why it takes nothing. */
-const told = (error: Told): string =>
+/** An engine that takes no events knows no state of the instance, only the reason. */
+const messageOf = (error: OperationError): string =>
   inOneLine(error instanceof MachineStopped && error.state === "(unknown)" ? error.reason : error.message)
 
-export const problemOf = (error: Told): Problem => {
+export const problemOf = (error: OperationError): Problem => {
   if (isProblem(error)) return error
   const answer = answers[error._tag] ?? failed
-  const detail = isOurs(answer) ? generalTerms(error._tag) : told(error)
+  const detail = isOurs(answer) ? generalTerms(error._tag) : messageOf(error)
   return new answer.make({ type: kind(error._tag), title: answer.title, status: answer.status, detail })
 }
 
@@ -148,8 +148,8 @@ export const isProblem = (error: unknown): error is Problem => classes.some((one
 export const badRequest = (name: string, detail: string): BadRequest =>
   new BadRequest({ type: kind(name), title: "The request cannot be understood", status: 400, detail })
 
-/** An operation whose errors are told as problems; what is our own fault goes to the log as it is. */
-export const answering = <A, E extends Told, R>(operation: Effect.Effect<A, E, R>): Effect.Effect<A, Problem, R> =>
+/** Runs an operation and maps its errors to problems. Errors of the server itself are logged as they are. */
+export const answering = <A, E extends OperationError, R>(operation: Effect.Effect<A, E, R>): Effect.Effect<A, Problem, R> =>
   Effect.catch(operation, (error) => {
     const problem = problemOf(error)
     if (problem.status < 500) return Effect.fail(problem)

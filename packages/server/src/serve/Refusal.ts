@@ -7,7 +7,7 @@ import { problemBody, problemType } from "../api/Problem.ts"
 export interface Refusal {
   readonly status: number
   readonly name: string
-  /** The class of the problem where operations answer with it too, so that the typed client knows it; the name unless told. */
+  /** The class of the problem where operations answer with it too, so that the typed client knows it. Default: the name. */
   readonly tag?: string
   readonly title: string
   readonly detail: string

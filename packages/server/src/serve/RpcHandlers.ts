@@ -33,10 +33,10 @@ const forbidden = (role: AccessRole) =>
     type: kind("RoleMissing"),
     title: "Not allowed",
     status: 403,
-    detail: `this procedure needs a token of the role ${role}; ask whoever runs the server for one`,
+    detail: `this procedure needs a token of the role ${role}; ask the operator of the server for one`,
   })
 
-/** What every procedure has to pass: the role of its caller, and whether there is room for it. */
+/** Checks the caller's role and the limits before a procedure runs. */
 const passing = (needed: AccessRole) =>
   Effect.gen(function* () {
     const capabilities = yield* Capabilities
@@ -51,7 +51,7 @@ const passing = (needed: AccessRole) =>
 
 const roles = Layer.mergeAll(Layer.effect(Operating, passing("operate")), Layer.effect(Reading, passing("read")))
 
-/** A procedure that fails in a way nobody foresaw must not take the other clients' connections with it. */
+/** A defect in one procedure must not close the connections of other clients. */
 const options = { disableFatalDefects: true, streamBufferSize: 16 }
 
 const overHttp = HttpRouter.use(

@@ -55,13 +55,13 @@ class MessagesInvalid extends Schema.TaggedError<MessagesInvalid>()("MessagesInv
 
 /**
  * A body, and each message of a WebSocket, has to hold whole messages of ours, so that nothing is kept for a line whose end may
- * never come. What does not is forgotten, and its sender is told.
+ * never come. Other messages are dropped, and their sender gets an error.
  */
 export const layerWholeMessages: Layer.Layer<RpcSerialization.RpcSerialization> = Layer.succeed(RpcSerialization.RpcSerialization, {
   ...RpcSerialization.ndjson,
   makeUnsafe: () => ({
     encode: RpcSerialization.ndjson.makeUnsafe().encode,
-    // The protocol answers what is thrown here, and goes on with the next message.
+    // The protocol answers an error that is thrown here and continues with the next message.
     decode: (data) =>
       Option.getOrThrowWith(messagesOf(typeof data === "string" ? data : new TextDecoder().decode(data)), () => new MessagesInvalid()),
   }),

@@ -57,7 +57,7 @@ class ProceduresUnderWay {
     return within(this.#requests, Effect.timeoutOrElse(procedure, { duration: this.#answerTimeout, orElse }))
   }
 
-  /** One that goes on telling, until its end or for as long as somebody listens. */
+  /** A streaming procedure, until it ends or its client disconnects. */
   streamed<A, E, R>(procedure: Effect.Effect<A, E, R>): Effect.Effect<A, E | Unavailable, R> {
     return within(this.#streams, procedure)
   }

@@ -13,7 +13,7 @@ type Path = ReadonlyArray<PropertyKey | { readonly key: PropertyKey }>
 
 export const problemOfSchema = (problem: Problem): string => sentencesOf(problem, () => "")
 
-/** The same with what was given instead, but for the fields that nobody may see. */
+/** The same with the given value, except for sensitive fields. */
 export const problemOfFields = (problem: Problem, given: object, secret: ReadonlyArray<string>): string =>
   sentencesOf(problem, (path) => (secret.includes(nameOf(path[0] ?? "")) ? "" : `, got ${shortText(valueAt(given, path))}`))
 
@@ -32,7 +32,7 @@ const isObject = (value: unknown): value is object => typeof value === "object" 
 
 const longest = 60
 
-/** Whoever sent it knows the rest of it. */
+/** The sender knows the rest of it. */
 const shortText = (value: unknown): string => {
   if (Array.isArray(value)) return "an array"
   if (isObject(value)) return "an object"

@@ -32,7 +32,7 @@ import { Stopping } from "./Stopping.ts"
 import { Tokens } from "./Tokens.ts"
 import { busy, Traffic } from "./Traffic.ts"
 
-/** Names of 500 characters, each of which may take twelve in an address; the router would not find what is longer than 100. */
+/** Ids have up to 500 characters, each of which may take twelve in an address. The router's default is 100. */
 const maxParamLength = 6000
 
 export { type Limits, type ServeOptions, TokenNeeded, TokenWeak } from "./ServeOptions.ts"
@@ -44,7 +44,7 @@ export class Server extends Context.Service<Server, { readonly url: string; read
   "@detent/server/Server",
 ) {}
 
-/** The port is taken, or may not be opened. */
+/** The port is in use, or the process may not open it. */
 export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFailed", {
   host: Schema.String,
   port: Schema.Int,
@@ -56,7 +56,7 @@ export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFail
   }
 }
 
-/** Serves the home that is in reach, until its scope ends. */
+/** Serves the home in the context until the scope closes. */
 export const serve = (options: ServeOptions = {}) =>
   Layer.effect(Server, start(options)).pipe(
     Layer.provide(
@@ -91,7 +91,7 @@ const start = (options: ServeOptions) =>
       requestSeconds: Math.ceil(millisOf(limits.requestTimeout) / 1000),
       answerSeconds: Math.ceil(millisOf(limits.answerTimeout) / 1000),
     })
-    // What is being answered ends after the listening has: so it is waited for, not cut off.
+    // Requests in flight end after the server has stopped listening: a stop waits for them.
     const scope = yield* Scope.fork(yield* Effect.scope)
     const routing = HttpRouter.toHttpEffect(Layer.provide(routes, RpcTraffic.layer(limits)))
     const app = withProblems(yield* Effect.provideService(routing, HttpRouter.RouterConfig, { maxParamLength }), bodyBytes)
@@ -102,7 +102,7 @@ const start = (options: ServeOptions) =>
 
     const server = Http.createServer({
       headersTimeout: millisOf(limits.headersTimeout),
-      // Uploads may take long: bodies are watched by Traffic instead.
+      // Uploads may take long: Traffic watches bodies instead.
       requestTimeout: 0,
       keepAliveTimeout: 30_000,
       connectionsCheckingInterval: 2000,
@@ -148,7 +148,7 @@ const start = (options: ServeOptions) =>
     return { host, port: bound, url: `http://${host.includes(":") ? `[${host}]` : host}:${bound}` }
   })
 
-/** A client of a WebSocket that lets so many bytes of its answers wait reads none of them, and is given up. */
+/** A WebSocket whose client leaves more unread bytes than this is closed. */
 const unreadBytes = 8_000_000
 
 const listening = (server: Http.Server, host: string, port: number): Effect.Effect<void, ListenFailed> =>
@@ -177,7 +177,7 @@ const upgradeNeeded: Refusal = {
   headers: { upgrade: "websocket" },
 }
 
-/** What arrived is no HTTP request that could be read. */
+/** The refusal of bytes that are no HTTP request. */
 const misread = ({ code }: NodeJS.ErrnoException): Refusal => {
   if (code === "HPE_HEADER_OVERFLOW") {
     return { status: 431, name: "HeadersTooLarge", title: "The headers are too large", detail: "send less than 16 kB of headers" }

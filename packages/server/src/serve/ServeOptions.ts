@@ -6,9 +6,9 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
 export interface ServeOptions {
-  /** `127.0.0.1` unless told. Anything beyond this machine needs a token. */
+  /** Default: `127.0.0.1`. Any other address needs a token. */
   readonly host?: string
-  /** 4400 unless told; 0 takes any that is free. */
+  /** Default: 4400. 0 takes a free port. */
   readonly port?: number
   /** May do everything. */
   readonly token?: Redacted.Redacted | undefined
@@ -22,14 +22,14 @@ export interface Limits {
   readonly bodyBytes: number
   /** Of an uploaded file, in bytes. */
   readonly uploadBytes: number
-  /** Requests that are answered at the same time; those beyond are told to come back. */
+  /** Requests that are answered at the same time. Others get 503 with Retry-After. */
   readonly requests: number
   /** Clients that follow a live stream, and as many again over WebSocket. */
   readonly streams: number
   readonly connections: number
   /** How long the headers of a request may take to arrive. */
   readonly headersTimeout: Duration.Input
-  /** How long a whole request may take to arrive; an upload may take as long as it goes on. */
+  /** How long a whole request may take to arrive. An upload may take longer while bytes arrive. */
   readonly requestTimeout: Duration.Input
   /** How long an answer may take to be made. */
   readonly answerTimeout: Duration.Input

@@ -19,7 +19,7 @@ export class Tokens {
     ]
   }
 
-  /** Without any token, whoever reaches the server may do everything: so it is reachable from this machine only. */
+  /** Without tokens every client may do everything, so the server is reachable from this machine only. */
   get areNeeded(): boolean {
     return this.#known.length > 0
   }

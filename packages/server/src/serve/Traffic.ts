@@ -54,7 +54,7 @@ export class Traffic {
     return undefined
   }
 
-  /** What is left of a refused request may take as long to arrive as any other, and no longer. */
+  /** Limits how long the remaining bytes of a refused request may take to arrive. */
   discard(request: IncomingMessage, response: ServerResponse) {
     discardRest(request)
     const visit: Visit = { request, response, isStream: false, age: 0, idle: 0, bytesRead: 0 }
@@ -81,7 +81,7 @@ export class Traffic {
     const waited = isUpload(request) ? visit.idle : visit.age
     if (waited <= this.#limits.requestSeconds) return
     refuse(response, notArrived)
-    // Whoever waits for the rest of it learns that there is none.
+    // A reader that waits for more bytes sees the end.
     response.once("finish", () => request.destroy())
   }
 
@@ -91,7 +91,7 @@ export class Traffic {
     if (this.#unanswered === 0) callback()
   }
 
-  /** A procedure whose answer has begun and goes on is a stream. */
+  /** A procedure whose answer has begun and continues is a stream. */
   get #unanswered(): number {
     return [...this.#visits].filter(({ isStream, request, response }) => !isStream && !(isProcedure(request) && response.headersSent))
       .length

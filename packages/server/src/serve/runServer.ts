@@ -1,4 +1,4 @@
-/** Runs a server as a program: until it is told to stop, and then until it has come to its end. */
+/** Runs a server as a program until a signal stops it, and waits for its graceful stop. */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -8,7 +8,7 @@ import { Server } from "./Serve.ts"
 
 /**
  * On SIGINT or SIGTERM it takes nothing new, finishes or hands back what it has, and ends with 0; when it could not start, with
- * 1 and the reason in the log. `started` is told where it can be reached.
+ * 1 and the reason in the log. `started` gets its address.
  */
 export const runServer = <E>(
   server: Layer.Layer<Server, E>,

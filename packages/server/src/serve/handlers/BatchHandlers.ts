@@ -85,7 +85,7 @@ export const batchHandlers = HttpApiBuilder.group(
             return HttpServerResponse.stream(storage.getStream(uri), {
               contentType: contentTypes[name.slice(name.lastIndexOf("."))] ?? "application/octet-stream",
               contentLength: info.value.size,
-              // Whatever a document made it say, a browser must not run it.
+              // A browser must not run content that came from a document.
               headers: { "content-security-policy": "sandbox", "x-content-type-options": "nosniff" },
             })
           }),
@@ -95,12 +95,12 @@ export const batchHandlers = HttpApiBuilder.group(
         answering(
           Effect.gen(function* () {
             const last = headers["last-event-id"]
-            // What happens between the two is told again rather than missed.
+            // An event between the two reads is sent twice rather than missed.
             const position = yield* feed.position
             const status = yield* operations.status(batchId)
             if (last !== undefined) {
               const after = Math.min(Number(last), position)
-              // By this answer a browser knows that it need not come back. Whoever begins at the beginning is told all of it.
+              // 204 tells an EventSource not to reconnect. A client that reads from the start gets all events first.
               if (after > 0 && (yield* feed.isOver(batchId, after))) return HttpServerResponse.empty({ status: 204 })
               return liveResponse(feed.reader(batchId, after))
             }

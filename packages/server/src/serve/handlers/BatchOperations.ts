@@ -1,4 +1,4 @@
-/** What can be done with batches, for HTTP and RPC alike. */
+/** Operations on batches, used by HTTP and RPC. */
 import { createHash } from "node:crypto"
 import { pathToFileURL } from "node:url"
 import { BatchEventLog, Batches, BatchId, StorageFolder } from "@detent/knowledge"
@@ -13,7 +13,7 @@ import { optional } from "../optional.ts"
 
 export const folderOfHome = ({ data }: HomeService): StorageFolder => StorageFolder.make(`${pathToFileURL(data).href}/`)
 
-/** The same key is the same batch, whichever process is asked. */
+/** The same key gives the same batch on every process. */
 const batchOfKey = (key: string): BatchId => BatchId.make(`batch-${createHash("sha256").update(key).digest("hex").slice(0, 12)}`)
 
 const make = Effect.gen(function* () {
@@ -43,7 +43,7 @@ const make = Effect.gen(function* () {
     cancel: (id: BatchId) => Effect.andThen(batches.cancel(id), status(id)),
     retry: (id: BatchId) => Effect.andThen(batches.retry(id), status(id)),
     resume: (id: BatchId) => Effect.andThen(batches.resume(id), status(id)),
-    /** Where the batch stands, then every change, whichever process makes it, until the batch ends. */
+    /** The status now and after every change by any process, until the batch ends. */
     watch: (id: BatchId) =>
       Stream.unwrap(
         Effect.map(log.position, (position) =>

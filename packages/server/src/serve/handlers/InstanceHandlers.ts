@@ -1,4 +1,4 @@
-/** Answers about instances, and what is sent to them. */
+/** Handlers of the instance API. */
 import { Commands, Engine, InstanceNotFound, type InstanceRecord, Journal } from "@detent/durable"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -135,7 +135,7 @@ export const instanceHandlers = HttpApiBuilder.group(
           Effect.gen(function* () {
             const { record } = yield* opened(params)
             const after = Math.min(record.sequence, Number(headers["last-event-id"] ?? record.sequence))
-            // By this answer a browser knows that it need not come back.
+            // 204 tells an EventSource not to reconnect.
             if (hasEnded(record.status) && after === record.sequence) return HttpServerResponse.empty({ status: 204 })
             return liveResponse(feed.reader(params, after))
           }),

@@ -1,4 +1,4 @@
-/** Answers about machines. */
+/** Handlers of the machine API. */
 import { Journal } from "@detent/durable"
 import { Model } from "@detent/machine/diagram"
 import * as Effect from "effect/Effect"

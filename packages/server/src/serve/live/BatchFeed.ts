@@ -1,4 +1,4 @@
-/** What batches tell, as live streams: the log of batch events is followed once, for all readers of all batches. */
+/** Live streams of batch events. The log is followed once for all readers of all batches. */
 import { forkLoop } from "@detent/durable"
 import { BatchEventLog, BatchId } from "@detent/knowledge"
 import * as Context from "effect/Context"
@@ -25,8 +25,8 @@ const isLast = ({ _tag }: Events): boolean => _tag === "BatchCompleted" || _tag 
 const frameOfEvent = ({ position, _tag, payload }: Events): Frame => frameOf(position, _tag, payload)
 
 /**
- * The last event is in the log a moment before its command is done, so the next look is soon. It goes on for as long as somebody
- * reads: of a batch whose last event was given up, nothing else tells that it has ended.
+ * The last event is in the log a moment before its command is done, so the next look is soon. It is repeated while the channel
+ * has readers: for a batch whose last event is a dead letter, nothing else shows that it has ended.
  */
 const lookingAgain = Schedule.min([Schedule.exponential("20 millis"), Schedule.spaced("2 seconds")])
 
@@ -35,7 +35,7 @@ export interface BatchFeedService {
   readonly position: (typeof BatchEventLog.Service)["position"]
   /** All events of a batch after a position, then each new one; `first` comes before them. When the batch has ended, so does it. */
   readonly reader: (batch: BatchId, after: number, first?: Frame) => LiveReader
-  /** Whether the batch has ended and nothing was told of it after a position. */
+  /** Whether the batch has ended and has no events after a position. */
   readonly isOver: (batch: BatchId, after: number) => Effect.Effect<boolean, LogError | EndError>
   readonly readers: Effect.Effect<number>
   readonly end: Effect.Effect<void>
@@ -50,10 +50,10 @@ export class BatchFeed extends Context.Service<BatchFeed, BatchFeedService>()("@
       const endOf = yield* makeBatchEnd
       const run = yield* FiberMap.makeRuntime<never, BatchId>()
       const context = yield* Effect.context<never>()
-      // Whatever is stored after this is given to the channels.
+      // Events after this position are added to the channels.
       let followed = yield* log.position
 
-      /** Where all was told, the readers are told how it ended, and that is the end. */
+      /** Sends the final status to the readers of a batch that has ended, and closes its channel. */
       const endIfOver = (batch: BatchId) =>
         Effect.gen(function* () {
           const end = yield* endOf(batch)
@@ -64,18 +64,18 @@ export class BatchFeed extends Context.Service<BatchFeed, BatchFeedService>()("@
           return true
         })
 
-      /** Begun again where it is under way: what was found out before the latest event says nothing. */
+      /** Replaces a check that is running: its answer may be older than the latest event. */
       const endWhenOver = (batch: BatchId) =>
         run(
           batch,
           endIfOver(batch).pipe(
-            Effect.tapError((error) => Effect.logWarning("whether a batch has ended cannot be told at the moment", error.message)),
+            Effect.tapError((error) => Effect.logWarning("the state of a batch cannot be read at the moment", error.message)),
             Effect.retry(Schedule.spaced("1 second")),
             Effect.repeat({ until: (isOver) => isOver || channels.get(batch) === undefined, schedule: lookingAgain }),
           ),
         )
 
-      /** Those that come together are given together, so that a reader gets them in one piece. */
+      /** Events that arrive together are added together, so that a reader gets them in one write. */
       const give = (events: ReadonlyArray<Events>) =>
         Effect.sync(() => {
           for (const [batch, some] of Map.groupBy(events, ({ primaryKey }) => primaryKey)) {
@@ -105,7 +105,7 @@ export class BatchFeed extends Context.Service<BatchFeed, BatchFeedService>()("@
 
       const load = (batch: BatchId) => (after: number) => Effect.runPromiseWith(context)(page(batch, after))
 
-      /** Where a batch has just ended, all its readers come back at once, and there is nothing to be loaded for them. */
+      /** When a batch has just ended, all its readers reconnect at once, and there are no events to load for them. */
       const isTold = (batch: BatchId, after: number): Effect.Effect<boolean, LogError> =>
         Effect.gen(function* () {
           if (after >= (yield* log.position)) return true
@@ -118,7 +118,7 @@ export class BatchFeed extends Context.Service<BatchFeed, BatchFeedService>()("@
         reader: (batch, after, first) => {
           const isNew = channels.get(batch) === undefined
           const reader = channels.reader(batch, channels.open(batch, followed, load(batch)), after, first)
-          // Its end may have been told before anybody listened.
+          // The batch may have ended before the first reader came.
           if (isNew) endWhenOver(batch)
           return reader
         },

@@ -21,10 +21,10 @@ interface Reader {
   readonly wake: () => void
 }
 
-/** So many frames are kept for readers that are a little behind; a frame of a batch has about 200 bytes. */
+/** How many frames are kept for readers that are behind. A frame of a batch has about 200 bytes. */
 const keptFrames = 1024
 
-/** So many are given to a reader at once. */
+/** How many frames a reader gets at once. */
 const givenFrames = 64
 
 export class Channel {

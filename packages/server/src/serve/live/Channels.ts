@@ -1,11 +1,11 @@
-/** The channels that somebody reads, by name: made with the first reader and forgotten with the last. */
+/** Channels with readers, by name: created for the first reader and removed after the last. */
 import { forkLoop } from "@detent/durable"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { Channel, type Frame, type LoadedFrames } from "./Channel.ts"
 import { LiveReader } from "./LiveReader.ts"
 
-/** A client that has taken nothing for so many beats, although there was something, is given up. */
+/** A client that has read nothing for this many beats, although frames were waiting, is disconnected. */
 const beatsAtMost = 3
 
 export class Channels {
@@ -45,7 +45,7 @@ export class Channels {
     return reader
   }
 
-  /** Nothing more will be told in a channel: its readers come to their end. Who comes later gets another. */
+  /** Ends a channel and its readers. A later reader gets a new channel. */
   close(name: string, farewell?: Buffer) {
     this.#channels.get(name)?.end(farewell)
     this.#channels.delete(name)
@@ -55,7 +55,7 @@ export class Channels {
     for (const reader of this.#readers) reader.beat(beatsAtMost)
   }
 
-  /** All readers come to their end. */
+  /** Ends all readers. */
   end() {
     this.#ended = true
     for (const channel of this.#channels.values()) channel.end()

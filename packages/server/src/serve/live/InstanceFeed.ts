@@ -1,4 +1,4 @@
-/** The events an instance takes, as live streams: what this process stores at once, what others store within a second. */
+/** Live streams of the events of instances: commits of this process at once, commits of other processes within a second. */
 import { Engine, type EventRecord, forkLoop, type InstanceKey, type InstanceStanding, type InstanceStatus, Journal } from "@detent/durable"
 import type { PersistenceFailed } from "@detent/machine"
 import * as Context from "effect/Context"
@@ -8,13 +8,13 @@ import { type Frame, frameOf } from "./Channel.ts"
 import { makeChannels } from "./Channels.ts"
 import type { LiveReader } from "./LiveReader.ts"
 
-/** Its content is in the history: here is told that it happened. */
+/** Names the event. Its content is in the history. */
 const frameOfEvent = ({ sequence, at, tag, dedupeId }: EventRecord): Frame =>
   frameOf(sequence, "event", { sequence, at, event: tag, ...(dedupeId === undefined ? {} : { dedupeId }) })
 
 const pageSize = 500
 
-/** Whether it takes no events any more. One that is held does when it was repaired. */
+/** Whether the instance takes no more events. A held one does after a repair. */
 export const hasEnded = (status: InstanceStatus): boolean => status === "final" || status === "stopped"
 
 const nameOf = ({ machine, id }: InstanceKey): string => JSON.stringify([machine, id])
@@ -44,12 +44,12 @@ export class InstanceFeed extends Context.Service<InstanceFeed, InstanceFeedServ
         Effect.runPromiseWith(context)(
           Effect.map(journal.events(key, after, pageSize), (events) => ({
             frames: events.map(frameOfEvent),
-            // Where events were pruned, those that are left follow upon each other with gaps.
+            // After pruning, sequence numbers have gaps.
             through: events.at(-1)?.sequence ?? Math.max(after, channels.get(nameOf(key))?.last ?? after),
           })),
         )
 
-      /** Gives a channel what was stored since. */
+      /** Adds the events that were stored since to a channel. */
       const refresh = (name: string): Effect.Effect<void, PersistenceFailed> =>
         Effect.suspend(() => {
           const channel = channels.get(name)
@@ -60,7 +60,7 @@ export class InstanceFeed extends Context.Service<InstanceFeed, InstanceFeedServ
           })
         })
 
-      /** Of an instance that has ended, nothing more will be told. */
+      /** Closes the channel of an instance that has ended. */
       const closeEnded = (name: string, standing: InstanceStanding | undefined) =>
         Effect.sync(() => {
           if (standing !== undefined && hasEnded(standing.status)) channels.close(name)

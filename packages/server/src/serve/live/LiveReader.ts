@@ -93,7 +93,7 @@ export class LiveReader extends Readable {
     if (this.#mode === "waiting") this._read()
   }
 
-  /** Keeps the connection open, and ends it where the client has taken nothing for so many beats. */
+  /** Keeps the connection open. Closes it if the client has read nothing for this many beats. */
   beat(beatsAtMost: number) {
     if (this.#mode === "waiting") {
       this.#mode = "full"
