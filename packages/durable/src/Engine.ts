@@ -10,33 +10,31 @@
 import type { Inspection, InvalidEvent, InvalidState, Machine, PersistenceFailed, SendError } from "@detent/machine"
 import { Environment, type Tagged } from "@detent/machine/internal"
 import * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
-import * as Schedule from "effect/Schedule"
-import type { SlotExecution } from "./command/SlotExecution.ts"
-import { slotExecution } from "./command/SlotExecution.ts"
+import { type SlotExecution, slotExecution } from "./command/SlotExecution.ts"
 import { type CheckReport, checkAll } from "./engine/DeployCheck.ts"
 import { type EngineOptions, engineConfig } from "./engine/EngineConfig.ts"
-import { EngineCore } from "./engine/EngineCore.ts"
+import { type EngineParts, makeEngine } from "./engine/EngineParts.ts"
 import { forkInstance } from "./engine/Fork.ts"
 import { InstanceLock } from "./engine/InstanceLock.ts"
 import type { StartError } from "./engine/InstanceTable.ts"
 import { type Leader, makeLeader } from "./engine/LeaderElection.ts"
 import type { RegisteredMachine } from "./engine/MachineRegistry.ts"
+import { Placement } from "./engine/Placement.ts"
 import { repairInstance } from "./engine/Repair.ts"
-import { resumeResidents } from "./engine/Resume.ts"
+import { openRunning, releaseHeld } from "./engine/Resume.ts"
 import { type StartEntry, type Started, startAll } from "./engine/StartMany.ts"
-import { nothing, type Sweep, sweep, sweepForever } from "./engine/TimerSweeper.ts"
+import { failureOf, nothing, type Sweep, startSweeper, sweep } from "./engine/TimerSweeper.ts"
 import { notInTransaction } from "./engine/TransactionGuard.ts"
-import { warnOfUnserved } from "./engine/UnregisteredMachineWarning.ts"
+import { warnOfUnregistered } from "./engine/UnregisteredMachineWarning.ts"
+import type { RepairRefused, SequenceNotReached } from "./errors.ts"
 import type { Instance, ReadError } from "./Instance.ts"
 import { InstanceHandle } from "./instance/InstanceHandle.ts"
 import type { Upcasters } from "./instance/Upcasters.ts"
-import type { RepairRefused } from "./RepairRefused.ts"
-import type { SequenceNotReached } from "./SequenceNotReached.ts"
+import { forkLoop } from "./runtime/BackgroundLoop.ts"
 import { Commands } from "./store/Commands.ts"
 import type { InstanceKey, InstanceStatus } from "./store/Commit.ts"
 import { type InstanceCursor, type InstancePage, Journal } from "./store/Journal.ts"
@@ -152,41 +150,55 @@ const make = (options: EngineOptions) =>
   Effect.gen(function* () {
     const journal = yield* Journal
     const timers = yield* Timers
-    const locks = yield* Effect.serviceOption(InstanceLock)
-    const context = yield* Effect.context<never>()
-    const nodeId = `node-${(yield* Random.nextInt).toString(36)}`
-    const config = engineConfig(options, nodeId)
-    const core = new EngineCore(journal, timers, Option.getOrUndefined(locks), config, new Environment(context as Context.Context<unknown>))
-    yield* Effect.addFinalizer(() => core.drain)
-    if (options.observe === true) {
-      core.observe()
-      return makeService(core, undefined)
+    const locks = Option.getOrUndefined(yield* Effect.serviceOption(InstanceLock))
+    const environment = new Environment((yield* Effect.context<never>()) as Context.Context<unknown>)
+    const config = engineConfig(options, `node-${(yield* Random.nextInt).toString(36)}`)
+    const observes = options.observe === true
+    const placement = observes ? undefined : yield* Placement.inContextOrMake(placementOptions(options))
+    const engine = makeEngine({ journal, timers, locks, placement, environment }, config)
+    yield* Effect.addFinalizer(() => engine.drain)
+    if (placement === undefined) {
+      engine.table.close("this process only observes; send to the one that works")
+      return makeService(engine, undefined)
     }
     const leader: Leader | undefined =
       config.sweeper.leader === undefined ? undefined : yield* makeLeader({ ...config.sweeper.leader, nodeId: config.nodeId })
-    yield* Effect.forkScoped(sweepForever(core, leader))
-    yield* Effect.forkScoped(warnOfUnserved(core, options.worker === false ? Option.none() : yield* Effect.serviceOption(Commands)))
-    yield* Effect.forkScoped(
-      Effect.repeat(core.passivate, Schedule.spaced(Duration.millis(Math.max(100, config.passivateAfterMillis / 4)))),
+    yield* startSweeper(engine, leader)
+    yield* warnOfUnregistered(engine, options.worker === false ? Option.none() : yield* Effect.serviceOption(Commands))
+    const pause = Math.max(100, config.passivateAfterMillis / 4)
+    yield* forkLoop(
+      "passivation",
+      Effect.andThen(
+        Effect.suspend(() => Effect.sleep(pause)),
+        Effect.suspend(() => engine.table.passivate(config.passivateAfterMillis)),
+      ),
     )
-    const slots = yield* slotExecution(core, options.worker ?? {})
-    return makeService(core, slots)
+    if (config.resume && engine.takeover !== undefined) yield* engine.takeover.start()
+    const slots = yield* slotExecution(engine, options.worker ?? {})
+    return makeService(engine, slots)
   })
 
-const makeService = (core: EngineCore, slots: SlotExecution | undefined): EngineService => {
+/** Beside an engine, a workflow engine of the same process may be a node of its own: the two must not take each other's name. */
+const placementOptions = ({ nodeId, lease }: EngineOptions) => ({
+  ...(nodeId === undefined ? {} : { nodeId: `engine/${nodeId}` }),
+  ...(lease === undefined ? {} : { lease }),
+})
+
+const makeService = (engine: EngineParts, slots: SlotExecution | undefined): EngineService => {
+  const { journal, registry, table, transactions } = engine
   const registering = <A, E, R>(
     machine: unknown,
     upcasters: Upcasters | undefined,
     use: (registered: RegisteredMachine) => Effect.Effect<A, E>,
   ): Effect.Effect<A, E, R> =>
     Effect.contextWith((context: Context.Context<R>) => {
-      const registered = core.register(machine, upcasters, core.environmentFor(context as Context.Context<unknown>))
+      const registered = registry.register(machine, upcasters, transactions.environmentFor(context as Context.Context<unknown>))
       slots?.serve(registered)
       return use(registered)
     })
-  const handle = (registered: RegisteredMachine, id: string) => new InstanceHandle(core, registered, id) as never
+  const handle = (registered: RegisteredMachine, id: string) => new InstanceHandle(engine, registered, id) as never
 
-  /** What brings an instance into memory is no part of a transaction of the caller's. */
+  /** Bringing an instance into memory is not part of a transaction of the caller. */
   const outside = <A, E, R>(
     operation: string,
     machine: { readonly name: string },
@@ -194,74 +206,81 @@ const makeService = (core: EngineCore, slots: SlotExecution | undefined): Engine
     use: (registered: RegisteredMachine) => Effect.Effect<A, E>,
   ): Effect.Effect<A, E | PersistenceFailed, R> =>
     Effect.withFiber((fiber): Effect.Effect<A, E | PersistenceFailed, R> => {
-      if (!core.isInTransaction(fiber)) return registering(machine, undefined, use)
+      if (!transactions.isInside(fiber)) return registering(machine, undefined, use)
       return Effect.fail(notInTransaction({ machine: machine.name, ...(id === undefined ? {} : { id }) }, operation))
     })
 
   const start = <R>(machine: { readonly name: string }, id: string, input: unknown): Effect.Effect<never, StartError, R> =>
-    outside("start", machine, id, (registered) => Effect.as(core.start(registered, id, input), handle(registered, id)))
+    outside("start", machine, id, (registered) => Effect.as(table.start(registered, id, input), handle(registered, id)))
+
+  /** Starts the work that no live node runs, and instances that were held until now. */
+  const resume = (registered: RegisteredMachine): Effect.Effect<void, PersistenceFailed> =>
+    table.isClosed || !engine.config.resume || engine.takeover === undefined
+      ? Effect.void
+      : Effect.andThen(releaseHeld(engine, registered), engine.takeover.takeOver(registered))
 
   return {
-    register: (machine, options) =>
-      registering(machine, options?.upcasters, (registered) =>
-        core.isClosed || !core.config.resume ? Effect.void : resumeResidents(core, registered),
-      ),
+    register: (machine, options) => registering(machine, options?.upcasters, resume),
     start: (machine, id, ...input) => start(machine, id, input[0]),
-    startAll: (machine, entries) => registering(machine, undefined, (registered) => startAll(core, registered, entries) as never),
+    startAll: (machine, entries) => registering(machine, undefined, (registered) => startAll(engine, registered, entries) as never),
     spawn: (id, machine, ...input) => start(machine, id, input[0]),
     ensure: (machine, id, ...input) =>
       outside("ensure", machine, id, (registered) =>
         Effect.as(
-          Effect.catchTag(core.open({ machine: registered.name, id }), "InstanceNotFound", () =>
-            Effect.catchTag(core.start(registered, id, input[0]), "ActorExists", () => core.open({ machine: registered.name, id })),
+          Effect.catchTag(table.open({ machine: registered.name, id }), "InstanceNotFound", () =>
+            Effect.catchTag(table.start(registered, id, input[0]), "ActorExists", () => table.open({ machine: registered.name, id })),
           ),
           handle(registered, id),
         ),
       ),
     get: (machine, id) =>
       registering(machine, undefined, (registered) =>
-        Effect.map(core.journal.open({ machine: registered.name, id }), (opened) => Option.map(opened, () => handle(registered, id))),
+        Effect.map(journal.open({ machine: registered.name, id }), (opened) => Option.map(opened, () => handle(registered, id))),
       ),
     list: (machine, options = {}) => {
       const { state, limit = 100, after, ...filter } = options
-      return core.journal.list(
+      return journal.list(
         { machine: machine.name, ...filter, ...(state === undefined ? {} : { tag: state }) },
         Math.min(limit, 1000),
         after,
       )
     },
-    count: (machine) => core.journal.count(machine.name),
+    count: (machine) => journal.count(machine.name),
     restore: (id, machine) =>
       outside("restore", machine, id, (registered) =>
         Effect.catchTag(
-          Effect.map(core.open({ machine: registered.name, id }), () => Option.some(handle(registered, id))),
+          Effect.map(table.open({ machine: registered.name, id }), () => Option.some(handle(registered, id))),
           "InstanceNotFound",
           () => Effect.succeed(Option.none()),
         ),
       ),
     restoreAll: (machine) =>
       outside("restoreAll", machine, undefined, (registered) =>
-        Effect.map(resumeResidents(core, registered, {}), (ids) => ids.map((id) => handle(registered, id))),
+        Effect.map(openRunning(engine, registered), (ids) => ids.map((id) => handle(registered, id))),
       ),
     fork: (machine, id, through, newId) =>
       outside("fork", machine, newId, (registered) =>
-        Effect.as(forkInstance(core, registered, id, through, newId), handle(registered, newId)),
+        Effect.as(forkInstance(engine, registered, id, through, newId), handle(registered, newId)),
       ),
-    check: (machine, options) => checkAll(core.journal, machine, options?.upcasters ?? {}),
+    check: (machine, options) => checkAll(journal, machine, options?.upcasters ?? {}),
     repair: (machine, id, sequence, event) =>
       outside("repair", machine, id, (registered) =>
-        Effect.as(repairInstance(core, registered, id, sequence, event), handle(registered, id)),
+        Effect.as(repairInstance(engine, registered, id, sequence, event), handle(registered, id)),
       ),
-    machines: Effect.sync(() => core.machines as ReadonlyArray<KnownMachine>),
-    machine: (name) => Option.map(Option.fromNullishOr(core.registered(name)), ({ machine }) => machine as KnownMachine),
-    find: (key) => Option.map(Option.fromNullishOr(core.registered(key.machine)), (registered) => handle(registered, key.id)),
-    sweep: core.isClosed ? Effect.succeed(nothing) : sweep(core, 0),
-    release: (machine, ids) => Effect.suspend(() => core.release([...ids].map((id) => ({ machine: machine.name, id })))),
-    live: Effect.sync(() => core.live),
+    machines: Effect.sync(() => registry.all.map(({ definition }) => definition as KnownMachine)),
+    machine: (name) => Option.map(Option.fromNullishOr(registry.get(name)), ({ definition }) => definition as KnownMachine),
+    find: (key) => Option.map(Option.fromNullishOr(registry.get(key.machine)), (registered) => handle(registered, key.id)),
+    sweep: table.isClosed
+      ? Effect.succeed(nothing)
+      : Effect.catch(sweep(engine, 0), (error) =>
+          Effect.as(Effect.logWarning(`a sweep could not reach the store; the next one tries again: ${failureOf(error)}`), nothing),
+        ),
+    release: (machine, ids) => Effect.suspend(() => table.release([...ids].map((id) => ({ machine: machine.name, id })))),
+    live: Effect.sync(() => table.count),
     inspectUnsafe: (inspector) => {
-      core.host.inspectors.add(inspector)
+      engine.host.inspectors.add(inspector)
       return () => {
-        core.host.inspectors.delete(inspector)
+        engine.host.inspectors.delete(inspector)
       }
     },
   }

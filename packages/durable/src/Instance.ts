@@ -2,8 +2,7 @@
 import type { Answered, EventReplayError, MachineStopped, PersistenceFailed, SendError, Taken, TimeoutEvent } from "@detent/machine"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
-import type { InstanceNotFound } from "./InstanceNotFound.ts"
-import type { SequenceNotReached } from "./SequenceNotReached.ts"
+import type { InstanceNotFound, SequenceNotReached } from "./errors.ts"
 import type { InstanceStatus } from "./store/Commit.ts"
 
 /** Options of one send. */
@@ -31,6 +30,19 @@ export interface HistoryEntry<out S, out E> {
   readonly from: S
   readonly state: S
   readonly dedupeId: string | undefined
+  readonly outcome: "Goto" | "Stay" | "Stop"
+  /** States that automatic transitions passed through on the way. */
+  readonly through: ReadonlyArray<S>
+  /** Effect slots that the transition requested. Those that `enter` and `exit` requested are listed with the instance's commands. */
+  readonly requests: ReadonlyArray<string>
+}
+
+/** Which part of a history to read. */
+export interface HistoryOptions {
+  /** Starts after this sequence number. Default: 0, the beginning. */
+  readonly after?: number
+  /** Default: 100. At most 10,000. */
+  readonly limit?: number
 }
 
 /** Why an instance could not be read. */
@@ -58,6 +70,11 @@ export interface Instance<out S, in out E> {
   stateAt(sequence: number): Effect.Effect<S, ReadError | SequenceNotReached>
   /** Everything that was journaled, oldest first; read in pages. */
   readonly history: Stream.Stream<HistoryEntry<S, E>, ReadError>
+  /**
+   * A part of the history. Its cost follows from its length: reading resumes from the page before, or from the nearest
+   * snapshot. The first page deep in a long journal replays what comes before it, without blocking other work.
+   */
+  historyPage(options?: HistoryOptions): Effect.Effect<ReadonlyArray<HistoryEntry<S, E>>, ReadError>
   /**
    * The current state, then every new one. Ends with the instance. What another process does is told within the engine's
    * `followInterval`; so it is to those who wait with `waitFor` and `awaitFinal`.

@@ -19,15 +19,12 @@ export { type Leader, type LeaderConfig, makeLeader } from "./engine/LeaderElect
 export { type LeasePlacementOptions, Placement, type PlacementService } from "./engine/Placement.ts"
 export type { StartEntry, Started } from "./engine/StartMany.ts"
 export type { Sweep } from "./engine/TimerSweeper.ts"
+export { InstanceExists, InstanceNotFound, RepairRefused, SequenceNotReached } from "./errors.ts"
 export type { HistoryEntry, Instance, InstanceSnapshot, ReadError, SendOptions } from "./Instance.ts"
-export { InstanceExists } from "./InstanceExists.ts"
-export { InstanceNotFound } from "./InstanceNotFound.ts"
 export { NewerVersion } from "./instance/NewerVersion.ts"
 export type { Upcaster, Upcasters } from "./instance/Upcasters.ts"
 export * as MemoryStore from "./MemoryStore.ts"
-export { RepairRefused } from "./RepairRefused.ts"
 export { forkLoop, LoopHealth, type LoopHealthService, type LoopOutage, type Turn } from "./runtime/BackgroundLoop.ts"
-export { SequenceNotReached } from "./SequenceNotReached.ts"
 export {
   type Claim,
   type ClaimedCommand,

@@ -132,6 +132,18 @@ export class ProcessingTimeout extends Schema.TaggedError<ProcessingTimeout>()("
   }
 }
 
+/** Too many events wait for the instance already. Nothing changed; send it again later. */
+export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
+  ...instance,
+  state: Schema.String,
+  /** How many events wait. */
+  waiting: Schema.Number,
+}) {
+  override get message() {
+    return `${where(this)}: ${this.waiting} events wait already in state ${this.state}; send it again later`
+  }
+}
+
 /** An id is already taken by a live actor. */
 export class ActorExists extends Schema.TaggedError<ActorExists>()("ActorExists", { id: Schema.String }) {
   override get message() {
@@ -269,6 +281,7 @@ export type SendError =
   | ActionFailed
   | EndlessTransition
   | ProcessingTimeout
+  | Overloaded
   | PersistenceFailed
   | SequenceConflict
   | EventReplayError

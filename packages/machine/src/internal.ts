@@ -3,21 +3,41 @@
  */
 
 export type { ActorPort } from "./actor/ActorPort.ts"
-export { actionFailed, describeCause, inspect, notAQuestion, refusal, report, stale, stopped } from "./actor/ActorReport.ts"
-export { ActorState } from "./actor/ActorState.ts"
-export { listening } from "./actor/Changes.ts"
-export { type HookError, limited, limitedWait, runHooks } from "./actor/Hooks.ts"
+export {
+  actionFailed,
+  inspect,
+  notAQuestion,
+  overloaded,
+  refusal,
+  report,
+  reportRefusal,
+  stale,
+  waitsForItself,
+} from "./actor/ActorReport.ts"
+export { ActorState, stopped } from "./actor/ActorState.ts"
 export { Environment, Host } from "./actor/Host.ts"
-export { asDecision, asVoid, Mailbox, Message, outcome, type Result } from "./actor/Mailbox.ts"
-export { StateScope } from "./actor/StateScope.ts"
-export { hasWork, restartLater, startBackground, startStateWork } from "./actor/StateWork.ts"
-export type { Supervisor } from "./actor/Supervision.ts"
-export { WaitingActor } from "./actor/WaitingActor.ts"
+export { listening } from "./actor/Listening.ts"
+export {
+  asDecision,
+  asVoid,
+  type Chain,
+  chainLimit,
+  extendChain,
+  isMessage,
+  Mailbox,
+  type Message,
+  mailboxLimit,
+  outcome,
+  type Result,
+} from "./actor/Mailbox.ts"
+export { startActor } from "./actor/StartActor.ts"
+export { type HookError, hasWork, isHandling, type RuntimeOwner, StateRuntime } from "./actor/StateRuntime.ts"
+export type { StateScope } from "./actor/StateScope.ts"
 export { begin, decide, replay } from "./decide/Decide.ts"
 export { timersOnEnter } from "./decide/Timeout.ts"
 export type { Compiled, Node, Timeout } from "./define/Compile.ts"
 export { type AlwaysDeclaration, type Declarations, pairKey, type Tagged, type TransitionDeclaration } from "./define/Declarations.ts"
-export { compiledOf, eventProblem, fromDeclarations, initialState } from "./define/Machine.ts"
+export { compiledOf, eventProblem, firstState, fromDeclarations, initialState } from "./define/Machine.ts"
 export { type CommandOutcome, commandKey, eventOf, failed, outcomeOf, retryDelay } from "./effects/Command.ts"
 export { execute } from "./effects/CommandRun.ts"
 export { asEffect, isEffectSlot, unbuilt } from "./effects/Slot.ts"

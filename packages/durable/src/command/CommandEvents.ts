@@ -4,8 +4,8 @@ import type { Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
-import type { EngineCore } from "../engine/EngineCore.ts"
-import type { InstanceNotFound } from "../InstanceNotFound.ts"
+import type { EngineParts } from "../engine/EngineParts.ts"
+import type { InstanceNotFound } from "../errors.ts"
 import { awaitEnvelope, Envelope } from "../instance/Envelope.ts"
 import { readEvent } from "../instance/Replay.ts"
 import type { ClaimedCommand, Verdict } from "../store/Commands.ts"
@@ -17,29 +17,31 @@ export type Delivered = { readonly _tag: "Decided" } | { readonly _tag: "Lost"; 
 
 /** `failure`: the problem, where the event says that the command failed for good. */
 export const deliver = (
-  core: EngineCore,
+  engine: EngineParts,
   key: InstanceKey,
   event: Tagged,
   id: string,
   failure: string | undefined,
 ): Effect.Effect<Delivered> =>
-  Effect.matchEffect(send(core, key, event, id, failure), {
+  Effect.matchEffect(send(engine, key, event, id, failure), {
     onSuccess: () => Effect.succeed<Delivered>({ _tag: "Decided" }),
     onFailure: (error) => {
-      if (!isRefusal(error) || core.isClosed) return Effect.succeed<Delivered>({ _tag: "Lost", problem: error.message })
+      if (!isRefusal(error) || engine.table.isClosed) return Effect.succeed<Delivered>({ _tag: "Lost", problem: error.message })
       const logged = Effect.logWarning(`an event that follows from a command was refused: ${error.message}`)
       return Effect.as(Effect.andThen(Metric.update(commandEventsRefused, 1), logged), { _tag: "Decided" } satisfies Delivered)
     },
   })
 
 const send = (
-  core: EngineCore,
+  engine: EngineParts,
   key: InstanceKey,
   event: Tagged,
   id: string,
   failure?: string,
 ): Effect.Effect<void, SendError | InstanceNotFound> =>
-  Effect.flatMap(core.open(key), (cell) => Effect.asVoid(awaitEnvelope(cell.deliver(new Envelope(event, { dedupeId: id, failure })))))
+  Effect.flatMap(engine.table.open(key), (cell) =>
+    Effect.asVoid(awaitEnvelope(cell.deliver(new Envelope(event, { dedupeId: id, failure })))),
+  )
 
 const isRefusal = ({ _tag }: SendError | InstanceNotFound): boolean =>
   _tag !== "PersistenceFailed" &&
@@ -58,10 +60,10 @@ export const eventIdOf = ({ key, round }: ClaimedCommand): string => (round === 
  * The verdict on a command whose event was delivered before the process that executed it was killed: it is not executed again,
  * and instance and command agree. Undefined where no event was delivered.
  */
-export const deliveredBefore = (core: EngineCore, key: InstanceKey, command: ClaimedCommand): Effect.Effect<Verdict | undefined> =>
+export const deliveredBefore = (engine: EngineParts, key: InstanceKey, command: ClaimedCommand): Effect.Effect<Verdict | undefined> =>
   Effect.match(
-    Effect.flatMap(core.journal.findDuplicate(key, eventIdOf(command)), (found) => {
-      const registered = core.registered(key.machine)
+    Effect.flatMap(engine.journal.findDuplicate(key, eventIdOf(command)), (found) => {
+      const registered = engine.registry.get(key.machine)
       return Option.isNone(found) || registered === undefined ? Effect.undefined : readEvent(registered.codec, key, found.value)
     }),
     {
@@ -75,15 +77,15 @@ export const deliveredBefore = (core: EngineCore, key: InstanceKey, command: Cla
   )
 
 /** The instance as the handler of a command sees it. The events it sends have ids too, numbered within the command. */
-export const selfOfCommand = (core: EngineCore, key: InstanceKey, command: ClaimedCommand) => {
+export const selfOfCommand = (engine: EngineParts, key: InstanceKey, command: ClaimedCommand) => {
   let sent = 0
   const next = () => `${eventIdOf(command)}/${sent++}`
   return {
     id: key.id,
-    send: (event: Tagged) => Effect.suspend(() => send(core, key, event, next())),
+    send: (event: Tagged) => Effect.suspend(() => send(engine, key, event, next())),
     tell: (event: Tagged) =>
       Effect.suspend(() =>
-        Effect.catch(send(core, key, event, next()), (error) =>
+        Effect.catch(send(engine, key, event, next()), (error) =>
           Effect.logWarning(`an event that a command sent was not taken: ${error.message}`),
         ),
       ),

@@ -17,7 +17,7 @@ import {
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
-import type { EngineCore } from "../engine/EngineCore.ts"
+import type { EngineParts } from "../engine/EngineParts.ts"
 import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
 import { InstanceHandle } from "../instance/InstanceHandle.ts"
 import { type ClaimedCommand, Commands, type Verdict } from "../store/Commands.ts"
@@ -38,15 +38,15 @@ interface SlotCommand {
 }
 
 export class SlotExecution {
-  readonly #core: EngineCore
+  readonly #engine: EngineParts
   readonly #worker: Worker
   readonly #config: WorkerConfig
   readonly #known = new WeakSet<RegisteredMachine>()
   readonly #served = new Set<string>()
   readonly #decoders = new WeakMap<object, Map<string, (json: string) => object>>()
 
-  constructor(core: EngineCore, worker: Worker, config: WorkerConfig) {
-    this.#core = core
+  constructor(engine: EngineParts, worker: Worker, config: WorkerConfig) {
+    this.#engine = engine
     this.#worker = worker
     this.#config = config
   }
@@ -68,7 +68,7 @@ export class SlotExecution {
 
   #find(command: Held): Execution | undefined {
     const { slot, instance, attempts } = command
-    const registered = instance === undefined ? undefined : this.#core.registered(instance.machine)
+    const registered = instance === undefined ? undefined : this.#engine.registry.get(instance.machine)
     if (instance === undefined || registered === undefined) return undefined
     const { declarations } = registered.compiled
     const handler = declarations.handlers?.[slot]
@@ -88,7 +88,7 @@ export class SlotExecution {
       const conclude = judge(parameters)
       if (attempts === 1 || !hasFollowUp(declarations.commands?.[slot])) return { ...common, execute, conclude }
       const unlessDelivered = <R>(otherwise: Effect.Effect<Verdict, never, R>) =>
-        Effect.flatMap(deliveredBefore(this.#core, instance, command), (verdict) =>
+        Effect.flatMap(deliveredBefore(this.#engine, instance, command), (verdict) =>
           verdict === undefined ? otherwise : Effect.succeed(verdict),
         )
       return { ...common, execute: unlessDelivered(execute), conclude: (failure) => unlessDelivered(conclude(failure)) }
@@ -132,14 +132,14 @@ export class SlotExecution {
   /** The state is read from the journal where the instance has moved on, so only handlers that take a context get it. */
   #context(command: ClaimedCommand, key: InstanceKey, registered: RegisteredMachine, handler: Handler) {
     const { id } = key
-    const context = { id, key: command.key, self: selfOfCommand(this.#core, key, command) }
+    const context = { id, key: command.key, self: selfOfCommand(this.#engine, key, command) }
     if (handler.length < 2) return Effect.succeed(context)
     return Effect.map(this.#stateAsRequested(command, key, registered), (state) => ({ ...context, state }))
   }
 
   #stateAsRequested({ sequence }: ClaimedCommand, key: InstanceKey, registered: RegisteredMachine) {
-    const handle = new InstanceHandle(this.#core, registered, key.id)
-    const current = this.#core.isLive(key) || sequence < 0 ? handle.snapshot : Effect.undefined
+    const handle = new InstanceHandle(this.#engine, registered, key.id)
+    const current = this.#engine.table.find(key) !== undefined || sequence < 0 ? handle.snapshot : Effect.undefined
     return Effect.flatMap(current, (snapshot) =>
       snapshot !== undefined && (snapshot.sequence === sequence || sequence < 0)
         ? Effect.succeed(snapshot.state)
@@ -186,16 +186,16 @@ export class SlotExecution {
       }
       if (event === undefined) return Effect.succeed(verdict)
       const failure = verdict._tag === "Failed" ? verdict.problem : undefined
-      return Effect.flatMap(deliver(this.#core, key, event, eventIdOf(command), failure), (delivered: Delivered) => {
+      return Effect.flatMap(deliver(this.#engine, key, event, eventIdOf(command), failure), (delivered: Delivered) => {
         if (delivered._tag === "Decided") return Effect.succeed(verdict)
-        if (this.#core.isClosed) return Effect.succeed<Verdict>({ _tag: "Released", delayMillis: 0 })
+        if (this.#engine.table.isClosed) return Effect.succeed<Verdict>({ _tag: "Released", delayMillis: 0 })
         return again(failed(new Error(`it was executed, but its event could not be stored: ${delivered.problem}`), true))
       })
     })
   }
 
   #inspect({ machine, id }: InstanceKey, { environment }: RegisteredMachine, what: CommandInspection) {
-    const { inspectors } = this.#core.host
+    const { inspectors } = this.#engine.host
     if (inspectors.size === 0) return
     const inspection = { machine, id, at: environment.clock.currentTimeMillisUnsafe(), ...what } as Inspection
     for (const inspector of [...inspectors]) inspector(inspection)
@@ -226,14 +226,14 @@ const parametersDecoder = (slot: Declarations["effectSlots"][string]): ((json: s
 
 /** The execution of an engine's commands; undefined where the store keeps no commands, or other processes execute them. */
 export const slotExecution = (
-  core: EngineCore,
+  engine: EngineParts,
   options: WorkerOptions | false,
 ): Effect.Effect<SlotExecution | undefined, never, Scope.Scope> =>
   Effect.gen(function* () {
     const commands = yield* Effect.serviceOption(Commands)
     if (commands._tag === "None") return undefined
-    core.committer.whenRequested((queues) => commands.value.signal.announce(queues))
+    engine.groupCommit.whenRequested((queues) => commands.value.signal.announce(queues))
     if (options === false) return undefined
-    const { worker, config } = yield* startWorker(commands.value, options, core.config.nodeId)
-    return new SlotExecution(core, worker, config)
+    const { worker, config } = yield* startWorker(commands.value, options, engine.config.nodeId)
+    return new SlotExecution(engine, worker, config)
   })

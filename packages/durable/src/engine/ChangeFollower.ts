@@ -1,7 +1,7 @@
 /**
- * Other processes may take instances further than this one has them in memory. Before somebody reads one, and for as long as
- * somebody waits for one, the store is asked how far it has come, and what is behind is read anew. Senders do without: a commit
- * finds out by itself.
+ * Other processes may change instances that this one has in memory. Before a caller reads one, while a caller waits for one, and
+ * while work of one runs here, the store is asked for its position, and an instance that is behind is read again. Senders do
+ * without: a commit finds out by itself.
  */
 import type { EventReplayError, PersistenceFailed } from "@detent/machine"
 import type { Environment, Tagged } from "@detent/machine/internal"
@@ -9,10 +9,11 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
-import { InstanceNotFound } from "../InstanceNotFound.ts"
-import type { InstanceCell } from "../instance/InstanceCell.ts"
+import { InstanceNotFound } from "../errors.ts"
 import type { Reloaded } from "../instance/InstanceContext.ts"
+import type { LiveInstance } from "../instance/LiveInstance.ts"
 import { recover } from "../instance/Replay.ts"
+import { backgroundLoop } from "../runtime/BackgroundLoop.ts"
 import type { InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { InstanceStanding, JournalService } from "../store/Journal.ts"
@@ -20,69 +21,81 @@ import type { InstanceLoader } from "./InstanceLoader.ts"
 import type { OpenError } from "./InstanceTable.ts"
 import { PositionReader, questionLimit } from "./PositionReader.ts"
 
-/** So many instances are read anew at a time. */
+/** How many instances are read again at a time. */
 const concurrency = 16
 
 export class ChangeFollower {
   readonly #journal: JournalService
-  readonly #reading: InstanceLoader
+  readonly #loader: InstanceLoader
   readonly #environment: Environment
   readonly #intervalMillis: number
-  readonly #standings: PositionReader
-  readonly #reloading = new Map<InstanceCell, Deferred.Deferred<Reloaded, OpenError>>()
-  /** By name, and how many wait for each. An engine that only observes has one instance in several places. */
-  readonly #followed = new Map<string, Map<InstanceCell, number>>()
-  /** Of a store that tells by itself: those it told of. */
-  readonly #written = new Set<InstanceCell>()
+  readonly #findNamed: (name: string) => LiveInstance | undefined
+  readonly #positions: PositionReader
+  readonly #reloading = new Map<LiveInstance, Deferred.Deferred<Reloaded, OpenError>>()
+  /** By name, and how many callers wait for each. An engine that only observes has one instance in several objects. */
+  readonly #followed = new Map<string, Map<LiveInstance, number>>()
+  /** Names of instances whose work runs here. */
+  readonly #working = new Set<string>()
+  /** Of a store in this process: instances that were written to. */
+  readonly #written = new Set<LiveInstance>()
+  /** Instances to notify other nodes of. */
+  readonly #foreign: Array<InstanceKey> = []
   #looking: Fiber.Fiber<void> | undefined
   #unwatch: (() => void) | undefined
-  #isAway = false
   #closed = false
 
-  constructor(journal: JournalService, reading: InstanceLoader, environment: Environment, intervalMillis: number) {
+  constructor(
+    journal: JournalService,
+    loader: InstanceLoader,
+    environment: Environment,
+    intervalMillis: number,
+    findNamed: (name: string) => LiveInstance | undefined,
+  ) {
     this.#journal = journal
-    this.#reading = reading
+    this.#loader = loader
     this.#environment = environment
     this.#intervalMillis = intervalMillis
-    this.#standings = new PositionReader(journal, environment)
+    this.#findNamed = findNamed
+    this.#positions = new PositionReader(journal, environment)
   }
 
-  // Before somebody reads
+  // Before a caller reads
 
   /**
-   * Whether memory is known to be as far as the store without asking it: nobody else writes, or what is on its way finds out.
-   * Reading a state costs 0.30 to 0.33 µs of CPU on the memory store, as much as without this look. Where SQLite is asked it is
+   * Whether memory is as far as the store, without asking it: no other process writes, or a commit on its way finds out.
+   * Reading a state costs 0.30 to 0.33 µs of CPU on the memory store, as much as without this check. Where SQLite is asked it is
    * 23 µs instead of 0.35, and for 50 that are read at once 5 µs each instead of 0.45.
    */
-  isCurrent(cell: InstanceCell): boolean {
-    return this.#journal.local?.sequence(cell.key) === cell.reached || cell.isLocked || cell.isCommitting
+  isCurrent(live: LiveInstance): boolean {
+    return this.#journal.local?.sequence(live.key) === live.record.sequence || live.isLocked || live.isCommitting
   }
 
-  standing(key: InstanceKey): Effect.Effect<InstanceStanding | undefined, PersistenceFailed> {
-    return this.#standings.of(key)
+  /** Sequence and status of an instance in the store. */
+  position(key: InstanceKey): Effect.Effect<InstanceStanding | undefined, PersistenceFailed> {
+    return this.#positions.of(key)
   }
 
-  /** What the store has where that is further than memory. Unless something is on its way, the instance goes on from there. */
-  catchUp(cell: InstanceCell): Effect.Effect<Reloaded | undefined, OpenError> {
-    return Effect.flatMap(this.#standings.of(cell.key), (standing) =>
-      isBehind(cell, standing) ? this.#readAnew(cell, standing) : Effect.succeed(undefined),
+  /** What the store has where that is further than memory. Unless a commit is on its way, the instance takes it in. */
+  catchUp(live: LiveInstance): Effect.Effect<Reloaded | undefined, OpenError> {
+    return Effect.flatMap(this.#positions.of(live.key), (position) =>
+      isBehind(live, position) ? this.#readAgain(live, position) : Effect.succeed(undefined),
     )
   }
 
-  /** Many who find the same instance behind share one reading, but none that began too early. */
-  #readAnew(cell: InstanceCell, standing: InstanceStanding | undefined): Effect.Effect<Reloaded, OpenError> {
+  /** Callers that find the same instance behind share one reading, unless that began too early. */
+  #readAgain(live: LiveInstance, position: InstanceStanding | undefined): Effect.Effect<Reloaded, OpenError> {
     return Effect.suspend(() => {
-      const underway = this.#reloading.get(cell)
+      const underway = this.#reloading.get(live)
       if (underway !== undefined) {
         return Effect.flatMap(Deferred.await(underway), (reloaded) =>
-          reloaded.recovered.sequence < (standing?.sequence ?? 0) ? this.#readAnew(cell, standing) : Effect.succeed(reloaded),
+          reloaded.recovered.sequence < (position?.sequence ?? 0) ? this.#readAgain(live, position) : Effect.succeed(reloaded),
         )
       }
       const deferred = Deferred.makeUnsafe<Reloaded, OpenError>()
-      this.#reloading.set(cell, deferred)
+      this.#reloading.set(live, deferred)
       this.#environment.run(
-        Effect.flatMap(Effect.exit(this.#reload(cell)), (exit) => {
-          this.#reloading.delete(cell)
+        Effect.flatMap(Effect.exit(this.#reload(live)), (exit) => {
+          this.#reloading.delete(live)
           return Deferred.done(deferred, exit)
         }),
       )
@@ -90,73 +103,103 @@ export class ChangeFollower {
     })
   }
 
-  #reload(cell: InstanceCell): Effect.Effect<Reloaded, OpenError> {
+  #reload(live: LiveInstance): Effect.Effect<Reloaded, OpenError> {
     return Effect.gen({ self: this }, function* () {
-      const reloaded = yield* this.#reading.reload(cell.registered, cell.key)
+      const reloaded = yield* this.#loader.reload(live.machine, live.key)
       if (reloaded === undefined) {
-        cell.refresh()
-        return yield* Effect.fail(new InstanceNotFound(cell.key))
+        live.refresh()
+        return yield* Effect.fail(new InstanceNotFound(live.key))
       }
-      const passed = cell.isFollowed ? yield* this.#passed(cell, reloaded) : undefined
-      cell.takeIn(reloaded, passed)
+      const passed = live.record.isFollowed ? yield* this.#passed(live, reloaded) : undefined
+      live.takeIn(reloaded, passed)
       return reloaded
     })
   }
 
-  /**
-   * The states between memory and the store: whoever follows the instance is told of each. Undefined where they cannot be told
-   * any more, since the events were pruned: then only the last is.
-   */
-  #passed(cell: InstanceCell, { opened }: Reloaded): Effect.Effect<ReadonlyArray<Tagged> | undefined> {
+  /** The states between memory and the store, for listeners. Undefined where the events were pruned: then only the last is known. */
+  #passed(live: LiveInstance, { opened }: Reloaded): Effect.Effect<ReadonlyArray<Tagged> | undefined> {
     const states: Array<Tagged> = []
     const replayed = Effect.flatMap(
-      Effect.try({ try: () => cell.snapshotRecord(), catch: () => "unencodable" as const }),
+      Effect.try({ try: () => live.snapshotRecord(), catch: () => "unencodable" as const }),
       (snapshot): Effect.Effect<unknown, EventReplayError | PersistenceFailed> =>
-        recover(cell.registered, this.#journal, { ...opened, snapshot }, opened.record.sequence, ({ from, state, moved }) => {
+        recover(live.machine, this.#journal, { ...opened, snapshot }, opened.record.sequence, ({ from, state, moved }) => {
           if (moved || from !== state) states.push(state)
         }),
     )
     return Effect.match(replayed, { onFailure: () => undefined, onSuccess: () => states })
   }
 
-  // While somebody waits
+  // While a caller waits, or work runs
 
-  /** Looks after an instance for as long as the scope lasts. */
-  follow(cell: InstanceCell): Effect.Effect<void, never, Scope.Scope> {
+  /** Follows an instance for as long as the scope lasts. */
+  follow(live: LiveInstance): Effect.Effect<void, never, Scope.Scope> {
     return Effect.acquireRelease(
-      Effect.sync(() => this.#add(cell)),
-      () => Effect.sync(() => this.#remove(cell)),
+      Effect.sync(() => this.#add(live)),
+      () => Effect.sync(() => this.#remove(live)),
+    )
+  }
+
+  /** While work of an instance runs here, a commit of another node that leaves the state must stop it. */
+  working(name: string, isWorking: boolean) {
+    if (isWorking) {
+      this.#working.add(name)
+      this.#start()
+    } else if (this.#working.delete(name)) this.#restIfUnused()
+  }
+
+  /** This node changed an instance whose work runs on another node: that one is notified, where the store can. */
+  changedForeign(key: InstanceKey) {
+    if (this.#journal.changed === undefined || this.#closed) return
+    this.#foreign.push(key)
+    if (this.#foreign.length > 1) return
+    this.#environment.run(
+      Effect.andThen(
+        Effect.yieldNow,
+        Effect.sync(() => this.#journal.changed?.notify(this.#foreign.splice(0))),
+      ),
     )
   }
 
   close() {
     this.#closed = true
     this.#followed.clear()
+    this.#working.clear()
     this.#written.clear()
     this.#rest()
   }
 
-  #add(cell: InstanceCell) {
+  #add(live: LiveInstance) {
     if (this.#closed) return
-    const cells = this.#followed.get(cell.name) ?? new Map<InstanceCell, number>()
-    cells.set(cell, (cells.get(cell) ?? 0) + 1)
-    this.#followed.set(cell.name, cells)
-    const { local } = this.#journal
-    if (local === undefined) this.#looking ??= this.#environment.run(this.#lookNowAndThen)
-    else this.#unwatch ??= local.watch((key) => this.#told(key))
+    const followers = this.#followed.get(live.name) ?? new Map<LiveInstance, number>()
+    followers.set(live, (followers.get(live) ?? 0) + 1)
+    this.#followed.set(live.name, followers)
+    this.#start()
   }
 
-  #remove(cell: InstanceCell) {
-    const cells = this.#followed.get(cell.name)
-    const waiting = (cells?.get(cell) ?? 1) - 1
-    if (waiting > 0) return void cells?.set(cell, waiting)
-    cells?.delete(cell)
-    this.#written.delete(cell)
-    if (cells?.size === 0) this.#followed.delete(cell.name)
-    if (this.#followed.size === 0) this.#rest()
+  #remove(live: LiveInstance) {
+    const followers = this.#followed.get(live.name)
+    const waiting = (followers?.get(live) ?? 1) - 1
+    if (waiting > 0) return void followers?.set(live, waiting)
+    followers?.delete(live)
+    this.#written.delete(live)
+    if (followers?.size === 0) this.#followed.delete(live.name)
+    this.#restIfUnused()
   }
 
-  /** Nobody waits: nothing runs. */
+  #start() {
+    if (this.#closed) return
+    const { local, changed } = this.#journal
+    if (local !== undefined) this.#unwatch ??= local.watch((key) => this.#noteWritten(key))
+    else {
+      this.#looking ??= this.#environment.run(this.#lookRepeatedly)
+      if (changed !== undefined) this.#unwatch ??= changed.listen((keys) => this.#noteChanged(keys))
+    }
+  }
+
+  #restIfUnused() {
+    if (this.#followed.size === 0 && this.#working.size === 0) this.#rest()
+  }
+
   #rest() {
     this.#looking?.interruptUnsafe()
     this.#looking = undefined
@@ -164,64 +207,72 @@ export class ChangeFollower {
     this.#unwatch = undefined
   }
 
-  /** A store that is local tells of what this engine writes, too: that is known here. */
-  #told(key: InstanceKey) {
-    for (const cell of this.#followed.get(instanceName(key))?.keys() ?? []) if (!cell.isCommitting) this.#written.add(cell)
+  #followedAs(name: string): ReadonlyArray<LiveInstance> {
+    const working = this.#working.has(name) ? this.#findNamed(name) : undefined
+    const followed = [...(this.#followed.get(name)?.keys() ?? [])]
+    return working === undefined || followed.includes(working) ? followed : [working, ...followed]
+  }
+
+  get #all(): ReadonlyArray<LiveInstance> {
+    return [...new Set([...this.#working, ...this.#followed.keys()])].flatMap((name) => this.#followedAs(name))
+  }
+
+  /** Another node notifies of changed instances. Without keys, all may have changed. */
+  #noteChanged(keys: ReadonlyArray<InstanceKey>) {
+    const changed = keys.length === 0 ? this.#all : keys.flatMap((key) => this.#followedAs(instanceName(key)))
+    if (changed.length > 0) this.#environment.run(Effect.ignore(this.#look(changed)))
+  }
+
+  /** A store in this process also reports what this engine writes, which is known here. */
+  #noteWritten(key: InstanceKey) {
+    for (const live of this.#followedAs(instanceName(key))) if (!live.isCommitting) this.#written.add(live)
     if (this.#written.size > 0) this.#looking ??= this.#environment.run(this.#lookAtWritten)
   }
 
   readonly #lookAtWritten: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
     yield* Effect.yieldNow
     for (;;) {
-      yield* this.#look([...this.#written])
-      for (const cell of this.#written) if (!cell.isRunning || this.isCurrent(cell)) this.#written.delete(cell)
+      yield* Effect.ignore(this.#look([...this.#written]))
+      for (const live of this.#written) if (!live.record.isRunning || this.isCurrent(live)) this.#written.delete(live)
       if (this.#written.size === 0) break
-      // What is busy is looked at again.
+      // A busy instance is looked at again.
       yield* Effect.sleep(this.#intervalMillis)
     }
     this.#looking = undefined
   })
 
-  readonly #lookNowAndThen: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
-    for (;;) {
-      yield* Effect.sleep(this.#intervalMillis)
-      yield* this.#look([...this.#followed.values()].flatMap((cells) => [...cells.keys()]))
-    }
-  })
+  readonly #lookRepeatedly: Effect.Effect<never> = backgroundLoop(
+    "following of other processes' commits",
+    Effect.andThen(
+      Effect.suspend(() => Effect.sleep(this.#intervalMillis)),
+      Effect.suspend(() => this.#look(this.#all)),
+    ),
+  )
 
-  #look(followed: ReadonlyArray<InstanceCell>): Effect.Effect<void> {
-    const cells = followed.filter((cell) => cell.isRunning && cell.isSettled && !cell.isLocked)
-    const parts = Array.from({ length: Math.ceil(cells.length / questionLimit) }, (_, index) =>
-      cells.slice(index * questionLimit, (index + 1) * questionLimit),
+  #look(followed: ReadonlyArray<LiveInstance>): Effect.Effect<void, PersistenceFailed> {
+    const instances = followed.filter((live) => live.record.isRunning && live.isSettled && !live.isLocked)
+    const parts = Array.from({ length: Math.ceil(instances.length / questionLimit) }, (_, index) =>
+      instances.slice(index * questionLimit, (index + 1) * questionLimit),
     )
     return Effect.forEach(parts, (part) => this.#lookAt(part), { discard: true })
   }
 
-  /** A store that is away is asked again with the next look. The log hears of it once. */
-  #lookAt(cells: ReadonlyArray<InstanceCell>): Effect.Effect<void> {
-    return Effect.matchEffect(this.#journal.standings(cells.map(({ key }) => key)), {
-      onFailure: (error) => {
-        if (this.#isAway) return Effect.void
-        this.#isAway = true
-        return Effect.logWarning(`whether other processes went on with what is waited for cannot be told until the store is back`, error)
-      },
-      onSuccess: (standings) => {
-        this.#isAway = false
-        const behind = cells.flatMap((cell, index) => (isBehind(cell, standings[index]) ? [[cell, standings[index]] as const] : []))
-        return Effect.forEach(behind, ([cell, standing]) => this.#bring(cell, standing), { discard: true, concurrency })
-      },
+  #lookAt(instances: ReadonlyArray<LiveInstance>): Effect.Effect<void, PersistenceFailed> {
+    return Effect.flatMap(this.#journal.standings(instances.map(({ key }) => key)), (positions) => {
+      const behind = instances.flatMap((live, index) => (isBehind(live, positions[index]) ? [[live, positions[index]] as const] : []))
+      return Effect.forEach(behind, ([live, position]) => this.#bring(live, position), { discard: true, concurrency })
     })
   }
 
-  /** One that can no longer be read here leaves memory, and whoever waits is told why. */
-  #bring(cell: InstanceCell, standing: InstanceStanding | undefined): Effect.Effect<void> {
-    return Effect.matchEffect(this.#readAnew(cell, standing), {
-      onFailure: (error) => (error._tag === "EventReplayError" ? cell.leave(error.message) : Effect.void),
+  /** An instance that can no longer be read here leaves memory, and its listeners get the reason. */
+  #bring(live: LiveInstance, position: InstanceStanding | undefined): Effect.Effect<void> {
+    return Effect.matchEffect(this.#readAgain(live, position), {
+      onFailure: (error) => (error._tag === "EventReplayError" ? live.leave(error.message) : Effect.void),
       onSuccess: () => Effect.void,
     })
   }
 }
 
-/** One that is gone counts as further, too: it has to be read to find out. */
-const isBehind = (cell: InstanceCell, standing: InstanceStanding | undefined): boolean =>
-  standing === undefined || standing.sequence > cell.reached
+/** An instance that is gone counts as further, too: it has to be read to find out. */
+const isBehind = (live: LiveInstance, position: InstanceStanding | undefined): boolean =>
+  position === undefined || position.sequence > live.record.sequence

@@ -1,13 +1,14 @@
 /** Before a new definition is deployed: would every stored instance still open? */
-import type { PersistenceFailed } from "@detent/machine"
-import { compiledOf } from "@detent/machine/internal"
+import type { EventReplayError, PersistenceFailed } from "@detent/machine"
+import { type Compiled, compiledOf } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { Codec } from "../instance/Codec.ts"
 import { recover } from "../instance/Replay.ts"
 import type { Upcasters } from "../instance/Upcasters.ts"
-import type { InstanceCursor, JournalService } from "../store/Journal.ts"
-import { reopening } from "./retryOnNewerSnapshot.ts"
+import type { InstanceKey } from "../store/Commit.ts"
+import type { JournalService } from "../store/Journal.ts"
+import { retryOnNewerSnapshot } from "./retryOnNewerSnapshot.ts"
 
 export interface CheckReport {
   readonly checked: number
@@ -15,6 +16,21 @@ export interface CheckReport {
 }
 
 const pageSize = 500
+
+/** Replays one instance without touching it. False where it has been removed meanwhile. */
+const check = (
+  journal: JournalService,
+  machinery: { readonly compiled: Compiled; readonly codec: Codec },
+  key: InstanceKey,
+): Effect.Effect<boolean, EventReplayError | PersistenceFailed> =>
+  Effect.flatMap(journal.open(key), (opened) =>
+    Option.isNone(opened)
+      ? Effect.succeed(false)
+      : Effect.as(
+          retryOnNewerSnapshot(journal, opened.value, (now) => recover(machinery, journal, now)),
+          true,
+        ),
+  )
 
 /** Instances that have ended are not opened any more and need not fit. */
 export const checkAll = (
@@ -28,20 +44,23 @@ export const checkAll = (
     const failing: Array<CheckReport["failing"][number]> = []
     let checked = 0
     for (const status of ["running", "held"] as const) {
-      let after: InstanceCursor | undefined
-      do {
-        const page = yield* journal.list({ machine: machine.name, status }, pageSize, after)
-        for (const { id } of page.instances) {
-          const opened = yield* journal.open({ machine: machine.name, id })
-          if (Option.isNone(opened)) continue
+      for (let after: string | undefined, isLast = false; !isLast; ) {
+        const page = yield* journal.page({ machine: machine.name, status }, pageSize, after)
+        for (const { id } of page) {
+          const result = yield* Effect.result(check(journal, machinery, { machine: machine.name, id }))
+          if (result._tag === "Success" && !result.success) continue
           checked++
-          const result = yield* Effect.result(reopening(journal, opened.value, (now) => recover(machinery, journal, now)))
           if (result._tag === "Success") continue
-          if (result.failure._tag === "PersistenceFailed") return yield* Effect.fail(result.failure)
-          failing.push({ id, sequence: result.failure.sequence, problem: result.failure.problem })
+          const { failure } = result
+          failing.push(
+            failure._tag === "EventReplayError"
+              ? { id, sequence: failure.sequence, problem: failure.problem }
+              : { id, sequence: 0, problem: failure.message },
+          )
         }
-        after = page.next
-      } while (after !== undefined)
+        after = page.at(-1)?.id
+        isLast = page.length < pageSize
+      }
     }
     return { checked, failing }
   })

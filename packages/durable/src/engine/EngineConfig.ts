@@ -1,52 +1,67 @@
 /** How an engine behaves. Everything has a default. */
 import * as Duration from "effect/Duration"
 import type { WorkerOptions } from "../command/WorkerConfig.ts"
+import type { Limits } from "../instance/InstanceContext.ts"
 import type { LeaderConfig } from "./LeaderElection.ts"
 
 export interface SweeperOptions {
-  /** How long to wait between sweeps where nothing comes due earlier; 5 seconds unless told. */
+  /** The wait between sweeps where no timer comes due earlier. Default: 5 seconds. */
   readonly interval?: Duration.Input
-  /** Up to this share of the interval is added at random, so that nodes do not sweep in step; 0.2 unless told. */
+  /** Up to this share of the interval is added at random, so that nodes do not sweep in step. Default: 0.2. */
   readonly jitter?: number
-  /** How many timers are claimed at once at most; 100 unless told. */
+  /** How many timers are claimed at once. Default: 100. */
   readonly batchSize?: number
-  /** How long a claimed timer is left to the node that claimed it; 30 seconds unless told. */
+  /** How long a claimed timer belongs to the node that claimed it. Default: 30 seconds. */
   readonly claimDuration?: Duration.Input
-  /** Added to the wait after a sweep that found nothing; 10 seconds unless told. */
+  /** Added to the wait after a sweep that found nothing. Default: 10 seconds. */
   readonly backoffOnEmpty?: Duration.Input
-  /** How late a timer must be before the sweeper takes it: the node that has it in memory comes first. 200 milliseconds unless told. */
+  /** How late a timer must be before the sweeper takes it: the node that has it in memory comes first. Default: 200 milliseconds. */
   readonly grace?: Duration.Input
-  /** A timer that could not be fired so often is given up; 5 times unless told. */
+  /** After this many failed attempts a timer becomes a dead letter. Default: 5. */
   readonly maxAttempts?: number
-  /** Only the elected node sweeps; every node does unless told. */
+  /** Only the elected node sweeps. Default: every node does. */
   readonly leader?: Omit<LeaderConfig, "nodeId">
 }
 
 export interface EngineOptions {
-  /** Who this is, in claims, locks and elections; a name made at random at every start unless told. */
+  /**
+   * The name of this node in claims, locks and elections, and as owner of state work. With the same name after a restart, a
+   * process that was killed resumes its work at once. Default: a random name at every start.
+   */
   readonly nodeId?: string
   /**
-   * What happens to an event that met a newer sequence: the instance is read again and the event decided anew, or it fails;
-   * `reload` unless told.
+   * How long the work of a node that no longer shows signs of life stays its own. After that other nodes take it over.
+   * Default: 10 seconds.
    */
+  readonly lease?: Duration.Input
+  /** What becomes of an event that met a newer sequence: it is decided again, or it fails. Default: `reload`. */
   readonly onConflict?: "reload" | "fail"
-  /** Instances that nobody used for so long leave memory; 5 minutes unless told. */
+  /** Instances leave memory when they were not used for this long. Default: 5 minutes. */
   readonly passivateAfter?: Duration.Input
-  /** For how long a store that failed is asked again before senders are told; 10 seconds unless told. */
+  /** How long a failing store is retried before senders get the error. Default: 10 seconds. */
   readonly storeTimeout?: Duration.Input
   /**
-   * How often the store is asked whether another process went on with instances that somebody waits for here, with `changes`,
-   * `waitFor` or `awaitFinal`: 500 milliseconds unless told. One statement for all of them; none where nobody waits.
+   * How often the store is asked whether another process has changed instances whose work runs here, or that callers wait for
+   * with `changes`, `waitFor` or `awaitFinal`. One statement for all of them. Default: 500 milliseconds.
    */
   readonly followInterval?: Duration.Input
-  /** How long a stop waits for what was accepted; 30 seconds unless told. */
+  /** How long a stop waits for what was accepted. Default: 30 seconds. */
   readonly drainTimeout?: Duration.Input
+  /** What is larger is refused before anything is stored. */
+  readonly limits?: {
+    /** Characters of an event as JSON, and of the parameters of a command. Default: 4,000,000. */
+    readonly eventSize?: number
+    /** Characters of a state as JSON. Default: 4,000,000. */
+    readonly stateSize?: number
+    /** Events that wait for one instance. Default: 100,000. */
+    readonly mailbox?: number
+  }
   readonly sweeper?: SweeperOptions
-  /** How the effects are executed that instances request; `false` leaves them to other processes. */
+  /** How requested effects are executed; `false` leaves them to other processes. */
   readonly worker?: WorkerOptions | false
-  /** `false`: an instance whose state has work goes on here when somebody asks for it, not because the process starts. */
+  /** `false`: the work of an instance starts here when a caller uses the instance, not because the process starts. */
   readonly resume?: boolean
-  /** Only looks, beside a process that works: nothing is resumed, fired or executed here, and whatever is sent is refused. */
+  /** Only reads, beside a process that works: nothing is resumed, fired or executed here, and every event is refused. */
   readonly observe?: boolean
 }
 
@@ -58,6 +73,7 @@ export interface EngineConfig {
   readonly followMillis: number
   readonly drainTimeout: Duration.Duration
   readonly resume: boolean
+  readonly limits: Limits
   readonly sweeper: {
     readonly intervalMillis: number
     readonly jitter: number
@@ -80,6 +96,11 @@ export const engineConfig = (options: EngineOptions, nodeId: string): EngineConf
   followMillis: millis(options.followInterval ?? "500 millis"),
   drainTimeout: Duration.fromInputUnsafe(options.drainTimeout ?? "30 seconds"),
   resume: options.resume ?? true,
+  limits: {
+    eventSize: options.limits?.eventSize ?? 4_000_000,
+    stateSize: options.limits?.stateSize ?? 4_000_000,
+    mailbox: options.limits?.mailbox ?? 100_000,
+  },
   sweeper: {
     intervalMillis: millis(options.sweeper?.interval ?? "5 seconds"),
     jitter: options.sweeper?.jitter ?? 0.2,

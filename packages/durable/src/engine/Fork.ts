@@ -1,24 +1,22 @@
 /** A new instance from the past of another: to try again differently, or to reproduce a fault. */
 import { type ActorExists, InvalidState } from "@detent/machine"
-import { hasWork, type Node, timersOnEnter } from "@detent/machine/internal"
+import { type Node, timersOnEnter } from "@detent/machine/internal"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { instanceExists } from "../InstanceExists.ts"
-import { InstanceNotFound } from "../InstanceNotFound.ts"
+import { InstanceNotFound, instanceExists, reached, type SequenceNotReached } from "../errors.ts"
 import { recover } from "../instance/Replay.ts"
 import { encodeSnapshot } from "../instance/SnapshotBody.ts"
-import { reached, type SequenceNotReached } from "../SequenceNotReached.ts"
 import type { Commit } from "../store/Commit.ts"
-import type { EngineCore } from "./EngineCore.ts"
+import type { EngineParts } from "./EngineParts.ts"
 import type { OpenError } from "./InstanceTable.ts"
 import type { RegisteredMachine } from "./MachineRegistry.ts"
 import { isId, noId } from "./NewInstance.ts"
-import { reopening } from "./retryOnNewerSnapshot.ts"
+import { retryOnNewerSnapshot } from "./retryOnNewerSnapshot.ts"
 
 /** The new instance's timers start anew: the deadlines of the old one are long over, or belong to it. */
 export const forkInstance = (
-  core: EngineCore,
+  engine: EngineParts,
   registered: RegisteredMachine,
   id: string,
   through: number,
@@ -26,17 +24,18 @@ export const forkInstance = (
 ): Effect.Effect<void, ActorExists | InvalidState | OpenError | SequenceNotReached> =>
   Effect.gen(function* () {
     const from = { machine: registered.name, id }
-    const found = yield* core.journal.open(from)
+    const found = yield* engine.journal.open(from)
     if (Option.isNone(found)) return yield* Effect.fail(new InstanceNotFound(from))
     yield* reached(found.value.record, through)
-    const { opened, recovered } = yield* reopening(core.journal, found.value, (opened) =>
-      Effect.map(recover(registered, core.journal, opened, through), (recovered) => ({ opened, recovered })),
+    const { opened, recovered } = yield* retryOnNewerSnapshot(engine.journal, found.value, (opened) =>
+      Effect.map(recover(registered, engine.journal, opened, through), (recovered) => ({ opened, recovered })),
     )
     const { _tag: state } = recovered.state
     if (!isId(newId)) return yield* Effect.fail(new InvalidState({ machine: registered.name, state, problem: noId }))
     const at = Math.floor(yield* Clock.currentTimeMillis)
     const node = registered.compiled.nodes.get(recovered.state._tag) as Node
     const running = recovered.stopped === undefined && !node.final
+    const resident = running && registered.hasWork(node, recovered.state)
     const commit: Commit = {
       machine: registered.name,
       id: newId,
@@ -46,9 +45,9 @@ export const forkInstance = (
       summary: {
         tag: node.tag,
         status: recovered.stopped !== undefined ? "stopped" : node.final ? "final" : "running",
-        reason: recovered.stopped,
+        reason: resident ? engine.placement?.node() : recovered.stopped,
         version: registered.version,
-        resident: running && hasWork(node, recovered.state),
+        resident,
       },
       origin: opened.origin,
       events: [],
@@ -63,9 +62,9 @@ export const forkInstance = (
         ? timersOnEnter(node, recovered.state, at).map(({ name, millis }) => ({ name, entry: recovered.sequence, due: at + millis }))
         : [],
       commands: [],
-      fence: undefined,
+      fence: resident ? engine.placement?.fence() : undefined,
     }
-    const outcome = yield* core.journal.fork(from, recovered.sequence, commit)
-    if (outcome._tag !== "Stored") return yield* Effect.flip(instanceExists(core.journal, { machine: registered.name, id: newId }))
-    yield* core.open({ machine: registered.name, id: newId })
+    const outcome = yield* engine.journal.fork(from, recovered.sequence, commit)
+    if (outcome._tag !== "Stored") return yield* Effect.flip(instanceExists(engine.journal, { machine: registered.name, id: newId }))
+    yield* engine.table.open({ machine: registered.name, id: newId })
   })

@@ -1,4 +1,4 @@
-/** Reading instances from the journal: where they stand, and what an event once came to. Nothing is started by it. */
+/** Reads instances from the journal: their state, and the outcome of an earlier event. It starts nothing. */
 import type { EventReplayError, PersistenceFailed, Taken } from "@detent/machine"
 import type { Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
@@ -7,11 +7,11 @@ import * as Option from "effect/Option"
 import type { FirstOutcome, Reloaded } from "../instance/InstanceContext.ts"
 import { NewerVersion } from "../instance/NewerVersion.ts"
 import { type ReplayedEvent, readEvent, recover } from "../instance/Replay.ts"
-import type { EventRecord, InstanceKey } from "../store/Commit.ts"
+import type { EventRecord, InstanceKey, InstanceStatus } from "../store/Commit.ts"
 import type { JournalService, OpenedInstance } from "../store/Journal.ts"
 import { instancesHeld, recoveries } from "./EngineMetrics.ts"
 import type { RegisteredMachine } from "./MachineRegistry.ts"
-import { reopening } from "./retryOnNewerSnapshot.ts"
+import { retryOnNewerSnapshot } from "./retryOnNewerSnapshot.ts"
 import { instanceAttributes, isTraced, spanned } from "./Tracing.ts"
 
 export class InstanceLoader {
@@ -21,7 +21,7 @@ export class InstanceLoader {
     this.#journal = journal
   }
 
-  /** Where an instance stands now; undefined where there is none. */
+  /** The instance as the journal has it now; undefined where there is none. */
   reload(registered: RegisteredMachine, key: InstanceKey): Effect.Effect<Reloaded | undefined, EventReplayError | PersistenceFailed> {
     return Effect.gen({ self: this }, function* () {
       const found = yield* this.#journal.open(key)
@@ -29,8 +29,8 @@ export class InstanceLoader {
       const { opened, recovered } = yield* this.recover(registered, found.value)
       const { record } = opened
       if (record.status !== "held") return { opened, recovered }
-      // It replays again: whatever held it has been repaired.
-      const status =
+      // It replays again: it has been repaired, or the definition has.
+      const status: InstanceStatus =
         recovered.stopped !== undefined ? "stopped" : registered.compiled.nodes.get(recovered.state._tag)?.final ? "final" : "running"
       yield* this.#journal.setStatus(record, status, recovered.stopped)
       return { opened: { ...opened, record: { ...record, status, reason: recovered.stopped } }, recovered }
@@ -38,8 +38,8 @@ export class InstanceLoader {
   }
 
   /**
-   * An event that no longer fits holds the instance: it is listed, and nothing is skipped. What a newer version wrote fits there:
-   * only this reading fails.
+   * Replays an instance. An event that no longer fits holds it: it is listed, and nothing is skipped. Before that it is read once
+   * more, since other nodes may have written between the two reads. What a newer version wrote does not hold it.
    */
   recover(
     registered: RegisteredMachine,
@@ -47,20 +47,21 @@ export class InstanceLoader {
     journal = this.#journal,
   ): Effect.Effect<Reloaded, EventReplayError | PersistenceFailed> {
     const read = (opened: OpenedInstance) =>
-      // What was read ahead belongs to what was found first.
+      // Prefetched events belong to what was found first.
       Effect.map(recover(registered, opened === found ? journal : this.#journal, opened), (recovered) => ({ opened, recovered }))
-    const reading = spanned(
-      "detent.recover",
-      instanceAttributes(found.record),
-      Effect.tap(reopening(this.#journal, found, read), tellReached),
+    const confirmed: Effect.Effect<Reloaded, EventReplayError | PersistenceFailed> = Effect.catchTag(
+      retryOnNewerSnapshot(this.#journal, found, read),
+      "EventReplayError",
+      (error) => this.#readAgain(found, error, read),
     )
+    const reading = spanned("detent.recover", instanceAttributes(found.record), Effect.tap(confirmed, annotateReached))
     return reading.pipe(
       Effect.tap(() => Metric.update(recoveries, 1)),
       Effect.tapError((error) =>
         error._tag !== "EventReplayError" || error instanceof NewerVersion
           ? Effect.void
           : Effect.andThen(
-              // One that has ended stays ended: there is nothing to go on with.
+              // An instance that has ended stays ended.
               found.record.status === "running" ? Effect.ignore(this.#journal.setStatus(found.record, "held", error.message)) : Effect.void,
               Effect.andThen(Metric.update(instancesHeld, 1), Effect.logError(error.message)),
             ),
@@ -68,7 +69,16 @@ export class InstanceLoader {
     )
   }
 
-  /** What the event of a dedupe id came to, if it is journaled. */
+  #readAgain(
+    found: OpenedInstance,
+    error: EventReplayError,
+    read: (opened: OpenedInstance) => Effect.Effect<Reloaded, EventReplayError | PersistenceFailed>,
+  ): Effect.Effect<Reloaded, EventReplayError | PersistenceFailed> {
+    if (error instanceof NewerVersion || found.record.status !== "running") return Effect.fail(error)
+    return Effect.flatMap(this.#journal.open(found.record), (again) => (Option.isNone(again) ? Effect.fail(error) : read(again.value)))
+  }
+
+  /** The outcome of the event of a dedupe id, if it is journaled. */
   firstOutcome(
     registered: RegisteredMachine,
     key: InstanceKey,
@@ -80,9 +90,9 @@ export class InstanceLoader {
       const opened = yield* this.#journal.open(key)
       if (Option.isNone(opened)) return undefined
       const { value: record } = found
-      return yield* reopening(this.#journal, opened.value, (now) => {
+      return yield* retryOnNewerSnapshot(this.#journal, opened.value, (now) => {
         const isPruned = now.origin === undefined && now.snapshot !== undefined && now.snapshot.sequence >= record.sequence
-        return isPruned ? this.#whatIsLeft(registered, now, record) : this.#replayed(registered, now, record.sequence)
+        return isPruned ? this.#answerOnly(registered, now, record) : this.#replayed(registered, now, record.sequence)
       })
     })
   }
@@ -93,7 +103,7 @@ export class InstanceLoader {
     sequence: number,
   ): Effect.Effect<FirstOutcome | undefined, EventReplayError | PersistenceFailed> {
     return Effect.suspend(() => {
-      // The event itself has to be replayed, so a snapshot of what it led to is of no use.
+      // The event itself must be replayed, so that a snapshot after it is of no use.
       const before = { ...opened, snapshot: snapshot !== undefined && snapshot.sequence < sequence ? snapshot : undefined }
       let replayed: ReplayedEvent | undefined
       const replaying = recover(registered, this.#journal, before, sequence, (one) => {
@@ -105,8 +115,8 @@ export class InstanceLoader {
     })
   }
 
-  /** The states around a pruned event went with the events before it. Left are its answer, and where the snapshot stands. */
-  #whatIsLeft(
+  /** The states around a pruned event are gone. What remains is its answer, and the state of the snapshot. */
+  #answerOnly(
     registered: RegisteredMachine,
     opened: OpenedInstance,
     record: EventRecord,
@@ -122,8 +132,8 @@ export class InstanceLoader {
   }
 }
 
-/** How far it came, and how many events were replayed to get there. */
-const tellReached = ({ opened, recovered }: Reloaded): Effect.Effect<void> =>
+/** Annotates the span with the sequence that was reached, and the number of events that were replayed. */
+const annotateReached = ({ opened, recovered }: Reloaded): Effect.Effect<void> =>
   Effect.withFiber((fiber) => {
     if (!isTraced(fiber)) return Effect.void
     const { state, sequence } = recovered
@@ -131,9 +141,9 @@ const tellReached = ({ opened, recovered }: Reloaded): Effect.Effect<void> =>
     return Effect.annotateCurrentSpan({ "detent.state": state._tag, "detent.sequence": sequence, "detent.replayed": replayed })
   })
 
-/** A decision as it was made then: nothing of it is to be carried out again. */
+/** A decision as it was made then: nothing of it is carried out again. */
 const takenAgain = (
-  { from, state, event, moved, answer }: Omit<ReplayedEvent, "record">,
+  { from, state, event, moved, answer }: Pick<ReplayedEvent, "from" | "state" | "event" | "moved" | "answer">,
   stopped: string | undefined,
 ): Taken<Tagged, Tagged> => {
   const common = { from, state, event, answer, requests: [], sends: [], through: [], hooks: [], timers: [], guardAnswers: [] }

@@ -3,82 +3,82 @@ import {
   type ActorExists,
   type Beginning,
   type EventReplayError,
+  type InstanceNotFound as InstanceNotFoundError,
   InvalidState,
   MachineStopped,
   type PersistenceFailed,
   type SendError,
 } from "@detent/machine"
-import { begin, type Environment, identified, initialState, type Tagged } from "@detent/machine/internal"
+import { type Environment, firstState, identified, type Tagged } from "@detent/machine/internal"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import { InstanceExists, instanceExists } from "../InstanceExists.ts"
-import { InstanceNotFound } from "../InstanceNotFound.ts"
-import { Envelope } from "../instance/Envelope.ts"
-import { InstanceCell } from "../instance/InstanceCell.ts"
-import type { InstanceContext, Reloaded } from "../instance/InstanceContext.ts"
-import type { InstanceLife } from "../instance/InstanceLife.ts"
-import { raisedId } from "../instance/SelfSentEvents.ts"
+import { InstanceExists, InstanceNotFound, instanceExists } from "../errors.ts"
+import type { InstanceContext, InstanceEntry, Reloaded } from "../instance/InstanceContext.ts"
+import { LiveInstance } from "../instance/LiveInstance.ts"
 import type { Commit, InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
-import { type OpenedInstance, placementOf } from "../store/Journal.ts"
+import { type InstanceRecord, type OpenedInstance, placementOf } from "../store/Journal.ts"
 import { instancesLive, record } from "./EngineMetrics.ts"
 import type { InstanceLoader } from "./InstanceLoader.ts"
-import type { RegisteredMachine } from "./MachineRegistry.ts"
+import type { MachineRegistry, RegisteredMachine } from "./MachineRegistry.ts"
 import { newInstanceCommit, storeNew } from "./NewInstance.ts"
-import { withTails } from "./prefetchEvents.ts"
+import { prefetchEvents } from "./prefetchEvents.ts"
 import { askedBy, type EventTrace, instanceAttributes, isTraced, traced } from "./Tracing.ts"
 
-export type OpenError = InstanceNotFound | EventReplayError | PersistenceFailed
+export type OpenError = InstanceNotFoundError | EventReplayError | PersistenceFailed
 
 /** Why an instance was not started. */
 export type StartError = ActorExists | InvalidState | SendError
 
+/** How many instances are replayed at a time. */
+const concurrency = 16
+
 export class InstanceTable {
-  readonly #keeper: InstanceContext
-  readonly #reading: InstanceLoader
+  readonly #context: InstanceContext
+  readonly #registry: MachineRegistry
+  readonly #loader: InstanceLoader
   readonly #environment: Environment
-  readonly #machine: (name: string) => RegisteredMachine | undefined
-  readonly #cells = new Map<string, InstanceCell>()
-  readonly #opening = new Map<string, Deferred.Deferred<InstanceCell, OpenError>>()
-  /** Instances whose first commit is on its way: whoever wants them waits for it. */
+  readonly #live = new Map<string, LiveInstance>()
+  readonly #opening = new Map<string, Deferred.Deferred<LiveInstance, OpenError>>()
+  /** Instances whose first commit is on its way: callers that want them wait for it. */
   readonly #starting = new Map<string, Deferred.Deferred<void>>()
+  #settledListener: (() => void) | undefined
   /** Why nothing new is started. */
   #closed: string | undefined
 
-  constructor(
-    keeper: InstanceContext,
-    reading: InstanceLoader,
-    environment: Environment,
-    machine: (name: string) => RegisteredMachine | undefined,
-  ) {
-    this.#keeper = keeper
-    this.#reading = reading
+  constructor(context: InstanceContext, registry: MachineRegistry, loader: InstanceLoader, environment: Environment) {
+    this.#context = context
+    this.#registry = registry
+    this.#loader = loader
     this.#environment = environment
-    this.#machine = machine
   }
 
-  find(key: InstanceKey): InstanceCell | undefined {
-    return this.#cells.get(instanceName(key))
+  find(key: InstanceKey): LiveInstance | undefined {
+    return this.#live.get(instanceName(key))
   }
 
-  findNamed(name: string): InstanceCell | undefined {
-    return this.#cells.get(name)
+  findNamed(name: string): LiveInstance | undefined {
+    return this.#live.get(name)
   }
 
-  /** In memory, or on its way there: it may have been read before now. */
+  get all(): Iterable<LiveInstance> {
+    return this.#live.values()
+  }
+
+  /** In memory, or being read: it may have been read before now. */
   knows(key: InstanceKey): boolean {
     const name = instanceName(key)
-    return this.#cells.has(name) || this.#opening.has(name)
+    return this.#live.has(name) || this.#opening.has(name)
   }
 
-  /** Whether anything of a machine is in memory. */
+  /** Whether an instance of a machine is in memory. */
   hasAny(machine: string): boolean {
-    return [...this.#cells.values()].some(({ key }) => key.machine === machine)
+    return [...this.#live.values()].some(({ key }) => key.machine === machine)
   }
 
   get count(): number {
-    return this.#cells.size
+    return this.#live.size
   }
 
   get isClosed(): boolean {
@@ -90,47 +90,42 @@ export class InstanceTable {
     this.#closed = reason
   }
 
-  stoppedError(key: InstanceKey): MachineStopped {
-    return new MachineStopped({ ...key, state: "(unknown)", reason: this.#closed ?? "the engine was stopped" })
+  stoppedError({ machine, id }: InstanceKey): MachineStopped {
+    return new MachineStopped({ machine, id, state: "(unknown)", reason: this.#closed ?? "the engine was stopped" })
   }
 
   // Getting into memory
 
-  /** Stores a new instance. Nothing of it can be seen before. */
-  start(registered: RegisteredMachine, id: string, input: unknown): Effect.Effect<InstanceCell, StartError> {
+  /** Stores a new instance. It becomes visible when it is stored. */
+  start(machine: RegisteredMachine, id: string, input: unknown): Effect.Effect<LiveInstance, StartError> {
     return Effect.withFiber((fiber) => {
-      if (!isTraced(fiber)) return this.#start(registered, id, input, undefined)
-      const attributes = instanceAttributes({ machine: registered.name, id })
-      return traced("detent.start", attributes, (trace) => this.#start(registered, id, input, trace))
+      if (!isTraced(fiber)) return this.#start(machine, id, input, undefined)
+      const attributes = instanceAttributes({ machine: machine.name, id })
+      return traced("detent.start", attributes, (trace) => this.#start(machine, id, input, trace))
     })
   }
 
-  #start(
-    registered: RegisteredMachine,
-    id: string,
-    input: unknown,
-    trace: EventTrace | undefined,
-  ): Effect.Effect<InstanceCell, StartError> {
-    return Effect.suspend((): Effect.Effect<InstanceCell, StartError> => {
-      const key = { machine: registered.name, id }
+  #start(machine: RegisteredMachine, id: string, input: unknown, trace: EventTrace | undefined): Effect.Effect<LiveInstance, StartError> {
+    return Effect.suspend((): Effect.Effect<LiveInstance, StartError> => {
+      const key = { machine: machine.name, id }
       const name = instanceName(key)
       if (this.isClosed) return Effect.fail(this.stoppedError(key))
-      const live = this.#cells.get(name)
-      if (live !== undefined) return Effect.fail(new InstanceExists({ ...key, state: live.currentState._tag, status: "running" }))
+      const live = this.#live.get(name)
+      if (live !== undefined) return Effect.fail(new InstanceExists({ ...key, state: live.record.currentState._tag, status: "running" }))
       const starting = this.#starting.get(name)
-      if (starting !== undefined) return Effect.flatMap(Deferred.await(starting), () => this.#start(registered, id, input, trace))
+      if (starting !== undefined) return Effect.flatMap(Deferred.await(starting), () => this.#start(machine, id, input, trace))
       const at = Math.floor(this.#environment.clock.currentTimeMillisUnsafe())
-      const beginning = begin(registered.compiled, initialState(registered.compiled, input), at)
+      const beginning = firstState(machine.compiled, input, at)
       if (beginning._tag === "Refused") return Effect.fail(identified(beginning.error, id))
-      const commit = newInstanceCommit(registered, id, beginning, at)
+      const commit = newInstanceCommit(this.#context, machine, id, beginning, at)
       if (commit instanceof InvalidState) return Effect.fail(commit)
       const over = Deferred.makeUnsafe<void>()
       this.#starting.set(name, over)
-      const started = Effect.flatMap(storeNew(this.#keeper, commit), (outcome): Effect.Effect<InstanceCell, StartError> => {
+      const started = Effect.flatMap(storeNew(this.#context, commit), (outcome): Effect.Effect<LiveInstance, StartError> => {
         if (outcome._tag === "PersistenceFailed") return Effect.fail(outcome)
-        if (outcome._tag !== "Stored") return Effect.flip(instanceExists(this.#keeper.journal, key))
+        if (outcome._tag !== "Stored") return Effect.flip(instanceExists(this.#context.journal, key))
         trace?.stored(0, commit.commands)
-        return Effect.sync(() => this.#begin(registered, beginning, commit))
+        return Effect.sync(() => this.#begin(machine, beginning, commit))
       })
       const fiber = this.#environment.run(
         Effect.ensuring(
@@ -142,50 +137,49 @@ export class InstanceTable {
           }),
         ),
       )
-      // Whoever asked may go away; once it is stored, the instance lives.
+      // The caller may give up; once it is stored, the instance lives.
       return Fiber.join(fiber)
     })
   }
 
-  #begin(registered: RegisteredMachine, { state, through, hooks, sends }: Beginning<Tagged, Tagged>, commit: Commit): InstanceCell {
-    const { machine, id, at, origin, summary, setTimers } = commit
+  #begin(machine: RegisteredMachine, { state, through, hooks, sends }: Beginning<Tagged, Tagged>, commit: Commit): LiveInstance {
+    const { id, at, origin, summary, setTimers } = commit
     const opened: OpenedInstance = {
-      record: { machine, id, ...summary, ...placementOf(summary), sequence: 0, startedAt: at, updatedAt: at },
+      record: { machine: machine.name, id, ...summary, ...placementOf(summary), sequence: 0, startedAt: at, updatedAt: at },
       origin,
       snapshot: undefined,
       timers: setTimers,
     }
-    const cell = new InstanceCell(this.#keeper, registered, {
-      opened,
-      recovered: { state, sequence: 0, past: through, entered: 0, at, stopped: undefined, owed: [] },
-    })
-    const ended = summary.status === "final"
-    if (!ended) this.#keep(cell)
-    this.#keeper.arm(cell, new Map(setTimers.map((timer) => [timer.name, timer])))
-    cell.beginWith(hooks)
-    for (const [index, event] of sends.entries()) cell.deliver(new Envelope(event, { internal: true, dedupeId: raisedId(0, index) }))
-    if (ended) cell.conclude(opened)
-    return cell
+    const recovered = { state, sequence: 0, past: through, entered: 0, at, stopped: undefined, owed: [] }
+    const instance = new LiveInstance(this.#context, machine, { opened, recovered })
+    if (summary.status === "final") {
+      instance.begin(hooks, sends)
+      instance.conclude(opened)
+      return instance
+    }
+    this.#keep(instance)
+    instance.begin(hooks, sends)
+    return instance
   }
 
-  /** The instance of a key, from memory or from the journal. Many who ask at once share one reading. */
-  open(key: InstanceKey): Effect.Effect<InstanceCell, OpenError> {
+  /** The instance of a key, from memory or from the journal. Callers that ask at the same time share one reading. */
+  open(key: InstanceKey): Effect.Effect<LiveInstance, OpenError> {
     return Effect.suspend(() => {
       const name = instanceName(key)
-      const live = this.#cells.get(name)
+      const live = this.#live.get(name)
       if (live !== undefined) return Effect.succeed(live)
       const opening = this.#opening.get(name)
-      // That reading began earlier: what it did not find may have been started since.
+      // That reading began earlier: the instance may have been started since.
       if (opening !== undefined) return Effect.catchTag(Deferred.await(opening), "InstanceNotFound", () => this.open(key))
       const starting = this.#starting.get(name)
       if (starting !== undefined) return Effect.flatMap(Deferred.await(starting), () => this.open(key))
-      const registered = this.#machine(key.machine)
-      if (registered === undefined) return Effect.fail(new InstanceNotFound(key))
-      const deferred = Deferred.makeUnsafe<InstanceCell, OpenError>()
+      const machine = this.#registry.get(key.machine)
+      if (machine === undefined) return Effect.fail(new InstanceNotFound({ machine: key.machine, id: key.id }))
+      const deferred = Deferred.makeUnsafe<LiveInstance, OpenError>()
       this.#opening.set(name, deferred)
       return Effect.withFiber((fiber) => {
         this.#environment.run(
-          Effect.flatMap(Effect.exit(askedBy(fiber, this.#load(registered, key))), (exit) => {
+          Effect.flatMap(Effect.exit(askedBy(fiber, this.#load(machine, key))), (exit) => {
             this.#opening.delete(name)
             this.settled()
             return Deferred.done(deferred, exit)
@@ -196,106 +190,111 @@ export class InstanceTable {
     })
   }
 
-  #load(registered: RegisteredMachine, key: InstanceKey): Effect.Effect<InstanceCell, OpenError> {
-    return Effect.flatMap(this.#reading.reload(registered, key), (reloaded) => {
-      if (reloaded === undefined) return Effect.fail(new InstanceNotFound(key))
-      return Effect.sync(() => this.find(key) ?? this.#adopt(registered, reloaded))
+  #load(machine: RegisteredMachine, { machine: name, id }: InstanceKey): Effect.Effect<LiveInstance, OpenError> {
+    return Effect.flatMap(this.#loader.reload(machine, { machine: name, id }), (reloaded): Effect.Effect<LiveInstance, OpenError> => {
+      if (reloaded === undefined) return Effect.fail(new InstanceNotFound({ machine: name, id }))
+      const { opened, recovered } = reloaded
+      const adopt = (record: InstanceRecord) => () =>
+        this.find({ machine: name, id }) ?? this.#adopt(machine, { opened: { ...opened, record }, recovered })
+      if (this.isClosed || opened.record.status !== "running" || !opened.record.resident) return Effect.sync(adopt(opened.record))
+      return Effect.map(this.#context.claimWork(opened.record), (owner) => adopt({ ...opened.record, owner })())
     })
   }
 
-  /** Opens many at once, as a restart does. */
-  openAll(registered: RegisteredMachine, keys: ReadonlyArray<InstanceKey>): Effect.Effect<ReadonlyArray<InstanceCell>, PersistenceFailed> {
+  /** Opens many instances at once. One that cannot be read is left out: its loader has logged and held it. */
+  openAll(machine: RegisteredMachine, keys: ReadonlyArray<InstanceKey>): Effect.Effect<ReadonlyArray<LiveInstance>, PersistenceFailed> {
     return Effect.gen({ self: this }, function* () {
-      const opened = yield* this.#keeper.journal.openAll(keys.filter((key) => this.find(key) === undefined))
-      const journal = yield* withTails(this.#keeper.journal, opened)
-      const cells = yield* Effect.forEach(
+      // The same key twice would be read twice, with its events.
+      const absent = new Map(keys.map((key) => [instanceName(key), key]))
+      for (const name of absent.keys()) if (this.#live.has(name)) absent.delete(name)
+      const opened = yield* this.#context.journal.openAll([...absent.values()])
+      const journal = yield* prefetchEvents(this.#context.journal, opened)
+      const instances = yield* Effect.forEach(
         opened,
         (one) =>
-          Effect.map(Effect.result(this.#reading.recover(registered, one, journal)), (result) => {
+          Effect.map(Effect.result(this.#loader.recover(machine, one, journal)), (result) => {
             if (result._tag === "Failure" || this.find(one.record) !== undefined) return undefined
-            return this.#adopt(registered, result.success)
+            return this.#adopt(machine, result.success)
           }),
-        { concurrency: 16 },
+        { concurrency },
       )
-      return cells.filter((cell) => cell !== undefined)
+      return instances.filter((instance) => instance !== undefined)
     })
   }
 
-  /** The same for instances of several machines, as far as those are known. */
+  /** The same for instances of several machines, as far as those are registered. */
   openEach(keys: ReadonlyArray<InstanceKey>): Effect.Effect<void, PersistenceFailed> {
     return Effect.forEach(
       Map.groupBy(keys, ({ machine }) => machine),
       ([name, ofMachine]) => {
-        const registered = this.#machine(name)
-        return registered === undefined ? Effect.void : this.openAll(registered, ofMachine)
+        const machine = this.#registry.get(name)
+        return machine === undefined ? Effect.void : this.openAll(machine, ofMachine)
       },
       { discard: true },
     )
   }
 
-  #adopt(registered: RegisteredMachine, reloaded: Reloaded): InstanceCell {
-    const cell = new InstanceCell(this.#keeper, registered, reloaded)
-    if (reloaded.opened.record.status !== "running") cell.conclude(reloaded.opened)
+  #adopt(machine: RegisteredMachine, reloaded: Reloaded): LiveInstance {
+    const instance = new LiveInstance(this.#context, machine, reloaded)
+    if (reloaded.opened.record.status !== "running") instance.conclude(reloaded.opened)
     // An engine that has stopped still reads, but starts nothing.
     else if (!this.isClosed) {
-      this.#keep(cell)
-      cell.resume(reloaded.recovered.owed)
+      this.#keep(instance)
+      instance.resume(reloaded.recovered.owed)
     }
-    return cell
+    return instance
   }
 
-  #keep(cell: InstanceCell) {
-    this.#cells.set(cell.name, cell)
-    record(instancesLive, this.#cells.size, this.#environment)
+  #keep(instance: LiveInstance) {
+    this.#live.set(instance.name, instance)
+    record(instancesLive, this.#live.size, this.#environment)
   }
 
   // Leaving memory
 
-  gone(cell: InstanceLife) {
-    if (this.#cells.get(cell.name) !== cell) return
-    this.#cells.delete(cell.name)
-    record(instancesLive, this.#cells.size, this.#environment)
+  gone(instance: InstanceEntry) {
+    if (this.#live.get(instance.name) !== instance) return
+    this.#live.delete(instance.name)
+    record(instancesLive, this.#live.size, this.#environment)
   }
 
-  /** Forgets instances that nobody has used for so long. */
+  /** Lets instances leave memory that were not used for this long. */
   passivate(afterMillis: number): Effect.Effect<void> {
     return Effect.suspend(() => {
       const before = this.#environment.clock.currentTimeMillisUnsafe() - afterMillis
-      return leaving([...this.#cells.values()].filter((cell) => cell.lastUsedAt <= before))
+      return leaving([...this.#live.values()].filter((instance) => instance.lastUsedAt <= before))
     })
   }
 
-  /** Forgets these now, as far as nobody needs them. */
+  /** Lets these instances leave memory now, unless they are in use. */
   release(keys: ReadonlyArray<InstanceKey>): Effect.Effect<void> {
     return Effect.suspend(() => leaving(keys.flatMap((key) => this.find(key) ?? [])))
   }
 
-  /** Ends the work of all of them. The journal keeps them. */
+  /** Ends the work of all instances. The journal keeps them. */
   leaveAll(reason: string): Effect.Effect<void> {
     return Effect.suspend(() =>
-      Effect.forEach([...this.#cells.values()], (cell) => cell.leave(reason), { discard: true, concurrency: "unbounded" }),
+      Effect.forEach([...this.#live.values()], (instance) => instance.leave(reason), { discard: true, concurrency: "unbounded" }),
     )
   }
-
-  #settledListener: (() => void) | undefined
 
   settled() {
     this.#settledListener?.()
   }
 
-  /** Ends when all that was accepted is stored and carried out. */
+  /** Ends when everything that was accepted is stored and carried out. */
   readonly allSettled: Effect.Effect<void> = Effect.callback<void>((resume) => {
     this.#settledListener = () => {
       if (this.#starting.size > 0 || this.#opening.size > 0) return
-      if ([...this.#cells.values()].every((cell) => cell.isSettled)) resume(Effect.void)
+      if ([...this.#live.values()].every((instance) => instance.isSettled)) resume(Effect.void)
     }
     this.#settledListener()
   })
 }
 
-const leaving = (cells: ReadonlyArray<InstanceCell>): Effect.Effect<void> =>
+const leaving = (instances: ReadonlyArray<LiveInstance>): Effect.Effect<void> =>
   Effect.forEach(
-    cells.filter((cell) => cell.isIdle && !cell.isNeeded),
-    (cell) => cell.leave("it was idle"),
+    instances.filter((instance) => instance.isIdle && !instance.isNeeded),
+    (instance) => instance.leave("it was idle"),
     { discard: true },
   )

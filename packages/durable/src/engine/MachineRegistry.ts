@@ -1,20 +1,24 @@
-/** A machine the engine knows: its tables, its codec, and the services its work runs with. */
-import type { Persistence, SnapshotPolicy } from "@detent/machine"
-import type { Compiled, Environment } from "@detent/machine/internal"
+/** The machines an engine knows. */
+import { DefinitionError, type Persistence, type SnapshotPolicy } from "@detent/machine"
+import { type Compiled, compiledOf, type Environment, hasWork, type Node, type Tagged, unbuilt } from "@detent/machine/internal"
 import { Codec } from "../instance/Codec.ts"
 import type { Upcasters } from "../instance/Upcasters.ts"
 import type { CommandRecord } from "../store/Commit.ts"
+import type { MachineVersions } from "../store/Timers.ts"
+import { fingerprint } from "./Fingerprint.ts"
+import { outsideSpans } from "./Tracing.ts"
 
-/** How often the state is saved beside the journal where a machine does not say: a replay of 100 events takes under a millisecond. */
+/** Snapshots of a machine that declares no policy: a replay of 100 events takes under a millisecond. */
 const defaultSnapshots: SnapshotPolicy<string> = { _tag: "EveryN", transitions: 100 }
 
 type CommandPlace = Pick<CommandRecord, "queue" | "priority" | "ordered">
 
 const anyPlace: CommandPlace = {}
 
+/** A machine with its tables, its codec, and the services its work runs with. */
 export class RegisteredMachine {
   /** As it was given. */
-  readonly machine: unknown
+  readonly definition: unknown
   readonly compiled: Compiled
   readonly codec: Codec
   readonly upcasters: Upcasters
@@ -22,8 +26,8 @@ export class RegisteredMachine {
   readonly snapshots: SnapshotPolicy<string>
   readonly keepJournal: boolean
 
-  constructor(machine: unknown, compiled: Compiled, upcasters: Upcasters, environment: Environment) {
-    this.machine = machine
+  constructor(definition: unknown, compiled: Compiled, upcasters: Upcasters, environment: Environment) {
+    this.definition = definition
     this.compiled = compiled
     this.upcasters = upcasters
     this.codec = new Codec(this.compiled, upcasters)
@@ -33,7 +37,25 @@ export class RegisteredMachine {
     this.keepJournal = persistence.keepJournal ?? true
   }
 
-  /** Where the commands of a slot wait, as far as the machine says. */
+  get name(): string {
+    return this.compiled.name
+  }
+
+  get version(): number {
+    return this.compiled.declarations.version
+  }
+
+  /** Whether any state of the machine has work. */
+  get mayHaveWork(): boolean {
+    return this.compiled.declarations.backgrounds.length > 0 || this.compiled.declarations.works.length > 0
+  }
+
+  /** Whether an instance in this state has work that one node must run: work of the state, or of the whole machine. */
+  hasWork(node: Node, state: Tagged): boolean {
+    return this.compiled.declarations.backgrounds.length > 0 || hasWork(node, state)
+  }
+
+  /** The queue, priority and order that the machine declares for the commands of a slot. */
   placeOf(slot: string): CommandPlace {
     const settings = this.compiled.declarations.commands?.[slot]
     if (settings === undefined) return anyPlace
@@ -44,12 +66,61 @@ export class RegisteredMachine {
       ...(ordered === undefined ? {} : { ordered }),
     }
   }
+}
 
-  get name(): string {
-    return this.compiled.name
+export class MachineRegistry {
+  readonly #machines = new Map<string, RegisteredMachine>()
+  readonly #isInUse: (name: string) => boolean
+  #listener: (() => void) | undefined
+
+  /** `isInUse`: whether instances of a machine are in memory. */
+  constructor(isInUse: (name: string) => boolean) {
+    this.#isInUse = isInUse
   }
 
-  get version(): number {
-    return this.compiled.declarations.version
+  /** Without upcasters, those given before stay in force. */
+  register(definition: unknown, upcasters: Upcasters | undefined, environment: Environment): RegisteredMachine {
+    const compiled = compiledOf(definition)
+    if (compiled.openSlot !== undefined) throw unbuilt(compiled.name, compiled.openSlot)
+    const known = this.#machines.get(compiled.name)
+    if (known?.compiled === compiled && (upcasters === undefined || upcasters === known.upcasters)) return known
+    if (known !== undefined && known.compiled !== compiled) this.#refuseAnother(known, compiled)
+    const registered = new RegisteredMachine(definition, compiled, upcasters ?? known?.upcasters ?? {}, outsideSpans(environment))
+    this.#machines.set(registered.name, registered)
+    if (known === undefined) this.#listener?.()
+    return registered
+  }
+
+  /** A newer version may replace one of which nothing is in memory. Otherwise one name is one machine. */
+  #refuseAnother(known: RegisteredMachine, compiled: Compiled) {
+    const isSame = fingerprint(known.compiled) === fingerprint(compiled)
+    const isReplaced = known.version !== compiled.declarations.version && !this.#isInUse(known.name)
+    if (isSame || isReplaced) return
+    throw new DefinitionError({
+      problem: `machine ${known.name} is registered with another definition`,
+      nextStep: "give one of them another name, or a newer version that is registered before instances are used",
+    })
+  }
+
+  /** Calls back when a machine is registered for the first time: its timers may have been due for long. */
+  onAdded(listener: () => void) {
+    this.#listener = listener
+  }
+
+  get(name: string): RegisteredMachine | undefined {
+    return this.#machines.get(name)
+  }
+
+  get all(): ReadonlyArray<RegisteredMachine> {
+    return [...this.#machines.values()]
+  }
+
+  get names(): ReadonlyArray<string> {
+    return [...this.#machines.keys()]
+  }
+
+  /** A process must not touch what it cannot read: the newest version that it knows of each machine. */
+  get versions(): MachineVersions {
+    return Object.fromEntries(this.all.map(({ name, version }) => [name, version]))
   }
 }

@@ -1,11 +1,11 @@
 /** The first commit of an instance. */
 import { type Beginning, InvalidState, type PersistenceFailed } from "@detent/machine"
-import { hasWork, type Node, type Tagged } from "@detent/machine/internal"
+import type { Node, Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { InstanceContext } from "../instance/InstanceContext.ts"
+import { commandRecords } from "../instance/PendingEvent.ts"
 import { encodeOrigin } from "../instance/Replay.ts"
-import { commandRecords } from "../instance/Step.ts"
 import type { Doubtful } from "../runtime/GroupCommit.ts"
 import type { Commit, CommitOutcome } from "../store/Commit.ts"
 import type { OpenedInstance } from "../store/Journal.ts"
@@ -13,6 +13,7 @@ import type { RegisteredMachine } from "./MachineRegistry.ts"
 
 /** What cannot be kept is refused before anything is stored. */
 export const newInstanceCommit = (
+  context: Pick<InstanceContext, "placement" | "limits">,
   registered: RegisteredMachine,
   id: string,
   beginning: Beginning<Tagged, Tagged>,
@@ -22,7 +23,16 @@ export const newInstanceCommit = (
   const { _tag: state } = beginning.state
   if (!isId(id)) return new InvalidState({ machine, state, problem: noId })
   try {
-    return commitOf(registered, id, beginning, at)
+    const commit = commitOf(context, registered, id, beginning, at)
+    const size = commit.origin?.length ?? 0
+    const { stateSize } = context.limits
+    if (size <= stateSize) return commit
+    return new InvalidState({
+      machine,
+      id,
+      state,
+      problem: `it takes ${size} characters as JSON, the limit is ${stateSize}; keep a reference`,
+    })
   } catch (cause) {
     return new InvalidState({ machine, id, state, problem: cause instanceof Error ? cause.message : String(cause) })
   }
@@ -32,9 +42,16 @@ export const isId = (id: unknown): boolean => typeof id === "string" && id !== "
 
 export const noId = "its id is empty; give it one"
 
-const commitOf = (registered: RegisteredMachine, id: string, beginning: Beginning<Tagged, Tagged>, at: number): Commit => {
+const commitOf = (
+  { placement }: Pick<InstanceContext, "placement">,
+  registered: RegisteredMachine,
+  id: string,
+  beginning: Beginning<Tagged, Tagged>,
+  at: number,
+): Commit => {
   const { state, requests, timers } = beginning
   const node = registered.compiled.nodes.get(state._tag) as Node
+  const resident = !node.final && registered.hasWork(node, state)
   return {
     machine: registered.name,
     id,
@@ -44,9 +61,9 @@ const commitOf = (registered: RegisteredMachine, id: string, beginning: Beginnin
     summary: {
       tag: state._tag,
       status: node.final ? "final" : "running",
-      reason: undefined,
+      reason: resident ? placement?.node() : undefined,
       version: registered.version,
-      resident: !node.final && hasWork(node, state),
+      resident,
     },
     origin: encodeOrigin(registered.codec, registered.version, beginning),
     events: [],
@@ -54,33 +71,33 @@ const commitOf = (registered: RegisteredMachine, id: string, beginning: Beginnin
     clearTimers: [],
     setTimers: timers.map(({ name, millis }) => ({ name, entry: 0, due: at + millis })),
     commands: commandRecords(registered, { machine: registered.name, id }, requests, 0),
-    fence: undefined,
+    fence: resident ? placement?.fence() : undefined,
   }
 }
 
-/** Where the store does not say whether it stored, it is asked. */
+/** Stores the first commit. Where the store does not confirm it, the journal is asked. */
 export const storeNew = (
-  { committer, journal, doubt }: Pick<InstanceContext, "committer" | "journal" | "doubt">,
+  { groupCommit, journal, storeRetry }: Pick<InstanceContext, "groupCommit" | "journal" | "storeRetry">,
   commit: Commit,
 ): Effect.Effect<CommitOutcome, PersistenceFailed> => {
-  let doubted = false
+  let isUnconfirmed = false
   const attempt = Effect.flatMap(
     Effect.callback<CommitOutcome | Doubtful>((resume) => {
-      committer.enqueue({ takeCommit: () => commit, committed: (outcome) => resume(Effect.succeed(outcome)) })
+      groupCommit.enqueue({ takeCommit: () => commit, committed: (outcome) => resume(Effect.succeed(outcome)) })
     }),
     (outcome): Effect.Effect<CommitOutcome, PersistenceFailed> => {
-      // An attempt that the store failed at may have arrived before the next.
-      if (outcome._tag !== "Doubtful" && !(outcome._tag === "Conflict" && doubted)) return Effect.succeed(outcome)
-      doubted = true
+      // An attempt that was not confirmed may have been stored before the next.
+      if (outcome._tag !== "Doubtful" && !(outcome._tag === "Conflict" && isUnconfirmed)) return Effect.succeed(outcome)
+      isUnconfirmed = true
       return Effect.flatMap(journal.open(commit), (found) => {
         if (Option.isNone(found)) return outcome._tag === "Doubtful" ? Effect.fail(outcome.error) : Effect.succeed(outcome)
         return Effect.succeed(isOurs(commit, found.value) ? { _tag: "Stored" } : { _tag: "Conflict", actual: found.value.record.sequence })
       })
     },
   )
-  return Effect.retry(attempt, { schedule: doubt })
+  return Effect.retry(attempt, { schedule: storeRetry })
 }
 
-/** Whether what the store has is what this commit was to store. */
+/** Whether the stored instance is the one of this commit. */
 export const isOurs = (commit: Commit, { record, origin }: OpenedInstance): boolean =>
   record.startedAt === commit.at && origin === commit.origin && record.sequence === 0

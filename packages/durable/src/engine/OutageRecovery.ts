@@ -1,6 +1,6 @@
 /**
- * Instances that an outage of the store put out of memory, and that have something to go on with: work of their state, or
- * events they owe themselves. Nobody would ask for them, so they are brought back once the store answers.
+ * Instances that left memory because of an outage of the store, with work of their state or events they owe themselves. No caller
+ * would open them again, so they are opened once the store answers.
  */
 import type { Environment } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
@@ -12,18 +12,18 @@ import type { InstanceTable } from "./InstanceTable.ts"
 const firstPause = 250
 const longestPause = 10_000
 
-/** So many are read at a time. */
+/** How many are read at a time. */
 const concurrency = 16
 
 export class OutageRecovery {
-  readonly #instances: InstanceTable
+  readonly #table: InstanceTable
   readonly #environment: Environment
   readonly #waiting = new Map<string, InstanceKey>()
   #returning: Fiber.Fiber<void> | undefined
   #closed = false
 
-  constructor(instances: InstanceTable, environment: Environment) {
-    this.#instances = instances
+  constructor(table: InstanceTable, environment: Environment) {
+    this.#table = table
     this.#environment = environment
   }
 
@@ -42,7 +42,7 @@ export class OutageRecovery {
     for (let pause = firstPause; this.#waiting.size > 0; ) {
       yield* Effect.sleep(pause)
       const [first, ...others] = [...this.#waiting.values()]
-      // One asks for all: a store that is still away is not to be run over.
+      // One instance asks for all, so that a store that is still away is not flooded.
       const answers = first === undefined || (yield* this.#open(first))
       if (answers) yield* Effect.forEach(others, (key) => this.#open(key), { discard: true, concurrency })
       pause = answers ? firstPause : Math.min(pause * 2, longestPause)
@@ -50,9 +50,9 @@ export class OutageRecovery {
     this.#returning = undefined
   })
 
-  /** False where the store is still away. What else keeps an instance from being opened will not pass by itself. */
+  /** False where the store is still away. Any other failure would not pass by itself. */
   #open(key: InstanceKey): Effect.Effect<boolean> {
-    return Effect.map(Effect.result(this.#instances.open(key)), (result) => {
+    return Effect.map(Effect.result(this.#table.open(key)), (result) => {
       if (result._tag === "Failure" && result.failure._tag === "PersistenceFailed") return false
       this.#waiting.delete(instanceName(key))
       return true

@@ -6,20 +6,19 @@ import { type EventReplayError, InvalidEvent } from "@detent/machine"
 import { eventProblem, type Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { InstanceNotFound } from "../InstanceNotFound.ts"
+import { InstanceNotFound, RepairRefused } from "../errors.ts"
 import { NewerVersion } from "../instance/NewerVersion.ts"
 import { readEvent, recover } from "../instance/Replay.ts"
-import { RepairRefused } from "../RepairRefused.ts"
 import type { EventRecord, InstanceKey } from "../store/Commit.ts"
 import type { JournalService, OpenedInstance } from "../store/Journal.ts"
-import type { EngineCore } from "./EngineCore.ts"
+import type { EngineParts } from "./EngineParts.ts"
 import type { OpenError } from "./InstanceTable.ts"
 import type { RegisteredMachine } from "./MachineRegistry.ts"
 
 export type RepairError = OpenError | InvalidEvent | RepairRefused
 
 export const repairInstance = (
-  core: EngineCore,
+  engine: EngineParts,
   registered: RegisteredMachine,
   id: string,
   sequence: number,
@@ -30,11 +29,11 @@ export const repairInstance = (
     const refuse = (problem: string) => Effect.fail(new RepairRefused({ ...key, sequence, problem }))
     const invalid = eventProblem(registered.compiled, event)
     if (invalid !== undefined) return yield* Effect.fail(new InvalidEvent({ ...key, event: invalid.event, problem: invalid.problem }))
-    const reading = yield* Effect.result(core.reload(registered, key))
-    const opened = Option.getOrUndefined(yield* core.journal.open(key))
+    const reading = yield* Effect.result(engine.loader.reload(registered, key))
+    const opened = Option.getOrUndefined(yield* engine.journal.open(key))
     if (opened === undefined) return yield* Effect.fail(new InstanceNotFound(key))
-    const stored = yield* eventAt(core.journal, key, sequence)
-    if (stored === undefined) return yield* refuse(`has no event ${sequence}; ${yield* rangeOf(core.journal, opened)}`)
+    const stored = yield* eventAt(engine.journal, key, sequence)
+    if (stored === undefined) return yield* refuse(`has no event ${sequence}; ${yield* rangeOf(engine.journal, opened)}`)
     if (reading._tag === "Success") return yield* refuse("is not held: only what holds an instance can be repaired")
     const { failure } = reading
     if (failure._tag !== "EventReplayError" || failure instanceof NewerVersion) return yield* Effect.fail(failure)
@@ -42,12 +41,12 @@ export const repairInstance = (
     const { _tag: tag } = event as Tagged
     const body = registered.codec.encodeEvent({ event: event as Tagged, guardAnswers: [], settled: undefined, answer: undefined })
     const repaired = { ...stored, tag, body }
-    const still = yield* heldWith(core.journal, registered, opened, repaired)
+    const still = yield* heldWith(engine.journal, registered, opened, repaired)
     if (still !== undefined) {
       return yield* refuse(`would still be held at sequence ${still.sequence} with ${tag} as event ${sequence}: ${still.problem}`)
     }
-    yield* core.journal.rewrite(key, repaired)
-    yield* core.open(key)
+    yield* engine.journal.rewrite(key, repaired)
+    yield* engine.table.open(key)
   })
 
 const eventAt = (journal: JournalService, key: InstanceKey, sequence: number) => {

@@ -1,47 +1,43 @@
-/** Bringing instances back after a restart, in bulk. */
+/** Brings instances into memory in bulk, page by page in the order of their ids. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
-import type { InstanceCursor, InstanceFilter } from "../store/Journal.ts"
-import type { EngineCore } from "./EngineCore.ts"
+import type { EngineParts } from "./EngineParts.ts"
 import type { RegisteredMachine } from "./MachineRegistry.ts"
 
 const pageSize = 500
 
-/** Opens running instances whose state has work; with an empty filter, all that run. Returns their ids. */
-export const resumeResidents = (
-  core: EngineCore,
-  registered: RegisteredMachine,
-  filter: InstanceFilter = { resident: true },
-): Effect.Effect<ReadonlyArray<string>, PersistenceFailed> =>
+/** Opens all running instances of a machine, and held ones that replay again. Returns the ids of those that are in memory now. */
+export const openRunning = (engine: EngineParts, machine: RegisteredMachine): Effect.Effect<ReadonlyArray<string>, PersistenceFailed> =>
   Effect.gen(function* () {
-    const ids: Array<string> = []
-    let after: InstanceCursor | undefined
-    do {
-      const page = yield* core.journal.list({ ...filter, machine: registered.name, status: "running" }, pageSize, after)
-      yield* core.openAll(registered, page.instances)
-      for (const { machine, id } of page.instances) if (core.isLive({ machine, id })) ids.push(id)
-      after = page.next
-    } while (after !== undefined)
-    return [...ids, ...(yield* releaseHeld(core, registered, filter))]
+    const running = yield* eachPage(engine, machine, "running", (ids) =>
+      engine.table.openAll(
+        machine,
+        ids.map((id) => ({ machine: machine.name, id })),
+      ),
+    )
+    return [...running, ...(yield* releaseHeld(engine, machine))]
   })
 
-/** Instances that an earlier definition could not replay: this one may. Those that still do not fit stay held. */
-const releaseHeld = (
-  core: EngineCore,
-  registered: RegisteredMachine,
-  filter: InstanceFilter,
+/** Opens instances that an earlier definition could not replay. Those that still do not fit stay held, and have been logged. */
+export const releaseHeld = (engine: EngineParts, machine: RegisteredMachine): Effect.Effect<ReadonlyArray<string>, PersistenceFailed> =>
+  eachPage(engine, machine, "held", (ids) =>
+    Effect.forEach(ids, (id) => Effect.ignore(engine.table.open({ machine: machine.name, id })), { discard: true }),
+  )
+
+const eachPage = (
+  { journal, table }: EngineParts,
+  { name: machine }: RegisteredMachine,
+  status: "running" | "held",
+  open: (ids: ReadonlyArray<string>) => Effect.Effect<unknown, PersistenceFailed>,
 ): Effect.Effect<ReadonlyArray<string>, PersistenceFailed> =>
   Effect.gen(function* () {
-    const ids: Array<string> = []
-    let after: InstanceCursor | undefined
-    do {
-      const page = yield* core.journal.list({ ...filter, machine: registered.name, status: "held" }, pageSize, after)
-      for (const { machine, id } of page.instances) {
-        // What still does not fit has been told to the log, and stays listed as held.
-        yield* Effect.ignore(core.open({ machine, id }))
-        if (core.isLive({ machine, id })) ids.push(id)
-      }
-      after = page.next
-    } while (after !== undefined)
-    return ids
+    const live: Array<string> = []
+    for (let after: string | undefined; ; ) {
+      const page = yield* journal.page({ machine, status }, pageSize, after)
+      const ids = page.map(({ id }) => id)
+      yield* open(ids)
+      live.push(...ids.filter((id) => table.find({ machine, id }) !== undefined))
+      if (page.length < pageSize) return live
+      after = ids.at(-1)
+    }
   })

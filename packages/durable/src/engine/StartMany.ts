@@ -6,16 +6,16 @@
  * transaction, so that rows of your own are there with them or not at all.
  */
 import { type Beginning, InvalidState, PersistenceFailed } from "@detent/machine"
-import { begin, hasWork, identified, initialState, type Node, type Tagged } from "@detent/machine/internal"
+import { firstState, identified, type Node, type Tagged } from "@detent/machine/internal"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as Result from "effect/Result"
-import { InstanceExists } from "../InstanceExists.ts"
+import { InstanceExists } from "../errors.ts"
 import type { Commit, CommitOutcome } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
-import type { EngineCore } from "./EngineCore.ts"
 import { commitsStored, flushes } from "./EngineMetrics.ts"
+import type { EngineParts } from "./EngineParts.ts"
 import type { StartError } from "./InstanceTable.ts"
 import type { RegisteredMachine } from "./MachineRegistry.ts"
 import { isOurs, newInstanceCommit } from "./NewInstance.ts"
@@ -36,33 +36,33 @@ const statementLimit = 1000
 const concurrency = 100
 
 export const startAll = (
-  core: EngineCore,
+  engine: EngineParts,
   registered: RegisteredMachine,
   entries: Iterable<StartEntry<unknown>>,
 ): Effect.Effect<ReadonlyArray<Started<Tagged>>, PersistenceFailed> =>
   Effect.gen(function* () {
     const at = Math.floor(yield* Clock.currentTimeMillis)
-    const joined = yield* Effect.withFiber((fiber) => Effect.succeed(core.isInTransaction(fiber)))
+    const joined = yield* Effect.withFiber((fiber) => Effect.succeed(engine.transactions.isInside(fiber)))
     const given = [...entries]
     const started: Array<Started<Tagged>> = []
     const resting: Array<Resting> = []
     const busy: Array<Position> = []
     for (const [position, { id, input }] of given.entries()) {
-      if (core.isClosed) {
-        started[position] = Result.fail(core.stoppedError({ machine: registered.name, id }))
+      if (engine.table.isClosed) {
+        started[position] = Result.fail(engine.table.stoppedError({ machine: registered.name, id }))
         continue
       }
-      const beginning = begin(registered.compiled, initialState(registered.compiled, input), at)
+      const beginning = firstState(registered.compiled, input, at)
       if (beginning._tag === "Refused") started[position] = Result.fail(identified(beginning.error, id))
       else if (rests(registered, beginning)) {
-        const commit = newInstanceCommit(registered, id, beginning, at)
+        const commit = newInstanceCommit(engine.context, registered, id, beginning, at)
         if (commit instanceof InvalidState) started[position] = Result.fail(commit)
         else resting.push({ position, state: beginning.state, commit })
       } else if (joined) started[position] = Result.fail(workInTransaction(registered, id))
       else busy.push({ position, id, input })
     }
     for (const some of batchesOf(resting)) {
-      const outcomes = yield* joined ? core.journal.commit(some.map(({ commit }) => commit)) : storeSurely(core, some)
+      const outcomes = yield* joined ? engine.journal.commit(some.map(({ commit }) => commit)) : storeConfirmed(engine, some)
       for (const [index, { position, state, commit }] of some.entries()) started[position] = resultOf(outcomes[index], state, commit)
       yield* Metric.update(flushes, 1)
       yield* Metric.update(commitsStored, outcomes.filter(({ _tag }) => _tag === "Stored").length)
@@ -70,8 +70,8 @@ export const startAll = (
     yield* Effect.forEach(
       busy,
       ({ position, id, input }) =>
-        Effect.map(Effect.result(core.start(registered, id, input)), (result) => {
-          started[position] = Result.map(result, (cell) => cell.currentState)
+        Effect.map(Effect.result(engine.table.start(registered, id, input)), (result) => {
+          started[position] = Result.map(result, (live) => live.record.currentState)
         }),
       { concurrency, discard: true },
     )
@@ -89,9 +89,9 @@ interface Position extends StartEntry<unknown> {
 }
 
 /** Nothing follows from its start but what is stored with it. */
-const rests = ({ compiled }: RegisteredMachine, { state, hooks, sends, requests, timers }: Beginning<Tagged, Tagged>): boolean => {
-  const node = compiled.nodes.get(state._tag) as Node
-  const isIdle = node.final || (!hasWork(node, state) && timers.length === 0)
+const rests = (machine: RegisteredMachine, { state, hooks, sends, requests, timers }: Beginning<Tagged, Tagged>): boolean => {
+  const node = machine.compiled.nodes.get(state._tag) as Node
+  const isIdle = node.final || (!machine.hasWork(node, state) && timers.length === 0)
   return isIdle && hooks.length === 0 && sends.length === 0 && requests.length === 0
 }
 
@@ -113,27 +113,30 @@ const batchesOf = (resting: ReadonlyArray<Resting>): ReadonlyArray<ReadonlyArray
   return batches
 }
 
-/** Where the store does not say whether it stored, it is asked. */
-const storeSurely = (core: EngineCore, some: ReadonlyArray<Resting>): Effect.Effect<ReadonlyArray<CommitOutcome>, PersistenceFailed> => {
+/** Where the store does not confirm the commits, the journal is asked. */
+const storeConfirmed = (
+  engine: EngineParts,
+  some: ReadonlyArray<Resting>,
+): Effect.Effect<ReadonlyArray<CommitOutcome>, PersistenceFailed> => {
   const commits = some.map(({ commit }) => commit)
-  let doubted = false
+  let isUnconfirmed = false
   const attempt = Effect.gen(function* () {
-    const outcomes = yield* Effect.tapError(core.journal.commit(commits), () =>
+    const outcomes = yield* Effect.tapError(engine.journal.commit(commits), () =>
       Effect.sync(() => {
-        doubted = true
+        isUnconfirmed = true
       }),
     )
     const conflicting = commits.filter((_, index) => outcomes[index]?._tag === "Conflict")
-    if (!doubted || conflicting.length === 0) return outcomes
-    // An attempt that the store failed at may have arrived before this one.
-    const opened = yield* core.journal.openAll(conflicting)
+    if (!isUnconfirmed || conflicting.length === 0) return outcomes
+    // An attempt that was not confirmed may have been stored before this one.
+    const opened = yield* engine.journal.openAll(conflicting)
     const found = new Map(opened.map((one) => [instanceName(one.record), one]))
     return commits.map((commit, index): CommitOutcome => {
       const one = found.get(instanceName(commit))
       return one !== undefined && isOurs(commit, one) ? { _tag: "Stored" } : (outcomes[index] ?? { _tag: "Stored" })
     })
   })
-  return Effect.retry(attempt, { schedule: core.doubt })
+  return Effect.retry(attempt, { schedule: engine.context.storeRetry })
 }
 
 const resultOf = (outcome: CommitOutcome | undefined, state: Tagged, { machine, id }: Commit): Started<Tagged> => {

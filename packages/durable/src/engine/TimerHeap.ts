@@ -102,6 +102,21 @@ export class TimerHeap {
     this.#sleep()
   }
 
+  /** Cancels the timers of an instance that are due after a time. */
+  cancelAfter(name: string, time: number) {
+    let kept: Armed | undefined
+    for (let one = this.#byInstance.get(name); one !== undefined; ) {
+      const { next } = one
+      if (one.timer.due <= time) {
+        one.next = kept
+        kept = one
+      } else this.#cancel(one)
+      one = next
+    }
+    if (kept === undefined) this.#byInstance.delete(name)
+    else this.#byInstance.set(name, kept)
+  }
+
   close() {
     this.#closed = true
     this.#sleeper?.interruptUnsafe()

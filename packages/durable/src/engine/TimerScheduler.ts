@@ -1,8 +1,7 @@
-/** How deadlines become events of their instances, in memory or not, and what becomes of those that came too late. */
-import type { PersistenceFailed, SendError } from "@detent/machine"
+/** How deadlines become events of their instances, in memory or not, and what becomes of timers that are too late. */
+import type { InstanceNotFound, PersistenceFailed, SendError } from "@detent/machine"
 import type { Environment } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
-import type { InstanceNotFound } from "../InstanceNotFound.ts"
 import { awaitEnvelope } from "../instance/Envelope.ts"
 import type { GroupCommit } from "../runtime/GroupCommit.ts"
 import type { InstanceKey, TimerRecord } from "../store/Commit.ts"
@@ -12,68 +11,88 @@ import { record, timersFired, timersStale } from "./EngineMetrics.ts"
 import type { InstanceTable } from "./InstanceTable.ts"
 import { type DueTimer, TimerHeap } from "./TimerHeap.ts"
 
-/** What a sweeper took upon itself. */
+/** Up to this many timers stay armed when their instances leave memory. Each takes about 150 bytes. */
+const armedLimit = 100_000
+
+/** What a sweeper has claimed. */
 export interface Claimed {
   readonly timers: ReadonlyArray<ClaimedTimer>
-  /** So many more were fired and stored by this process before the store had answered. */
+  /** How many more were fired and stored by this process before the store answered. */
   readonly overtaken: number
 }
 
 export class TimerScheduler {
-  readonly queue: TimerHeap
+  readonly heap: TimerHeap
   readonly #watchers = new Set<Set<string>>()
-  readonly #timers: TimersService
-  readonly #instances: InstanceTable
+  readonly #store: TimersService
+  readonly #table: InstanceTable
   readonly #environment: Environment
-  readonly #committer: GroupCommit
+  readonly #groupCommit: GroupCommit
+  /** Timers of instances out of memory that are due later than this are left to the sweeper. */
+  readonly #nearMillis: number
 
-  constructor(timers: TimersService, instances: InstanceTable, environment: Environment, committer: GroupCommit) {
-    this.#timers = timers
-    this.#instances = instances
+  constructor(store: TimersService, table: InstanceTable, environment: Environment, groupCommit: GroupCommit, nearMillis: number) {
+    this.#store = store
+    this.#table = table
     this.#environment = environment
-    this.#committer = committer
-    this.queue = new TimerHeap(environment, (due) => this.#fireAll(due), committer.pace)
+    this.#groupCommit = groupCommit
+    this.#nearMillis = nearMillis
+    this.heap = new TimerHeap(environment, (due) => this.#fireAll(due), groupCommit.pace)
   }
 
-  /** Timers of this node that are due are being told to their instances, or what they led to is being stored. */
+  /** Due timers of this process are being fired, or their events are being stored. */
   get isFiring(): boolean {
-    return this.queue.isTelling || this.#committer.isStoringFired
+    return this.heap.isTelling || this.#groupCommit.isStoringFired
   }
 
-  /** Fires a timer into its instance, wherever that is. Fails where the instance cannot be opened or the event not stored. */
+  /** An instance has left memory. Where very many timers are armed, its far deadlines are left to the sweeper. */
+  forgetFar(name: string) {
+    if (this.heap.size <= armedLimit) return
+    this.heap.cancelAfter(name, this.#environment.clock.currentTimeMillisUnsafe() + this.#nearMillis)
+  }
+
+  /** Fires a timer into its instance, in memory or not. Fails where the instance cannot be opened or the event cannot be stored. */
   fire({ machine, id, name, entry, due }: InstanceKey & TimerRecord): Effect.Effect<"fired" | "stale", SendError | InstanceNotFound> {
     const timer = { name, entry, due }
-    return Effect.flatMap(this.#instances.open({ machine, id }), (cell) => {
-      // Either the timer is stale, or another node has taken the instance further than this one knows.
-      if (!cell.hasTimer(timer)) cell.refresh()
+    return Effect.flatMap(this.#table.open({ machine, id }), (live) => {
+      // Either the timer is stale, or another node has changed the instance.
+      if (!live.hasTimer(timer)) live.refresh()
       record(timersFired, 1, this.#environment)
-      return Effect.map(awaitEnvelope(cell.fire(timer)), () => "fired" as const)
+      return Effect.map(awaitEnvelope(live.fire(timer)), () => "fired" as const)
     })
   }
 
-  /** Its state had been left before it was fired. */
+  /** Its state was left before it fired. */
   stale(key: InstanceKey, timer: TimerRecord) {
     record(timersStale, 1, this.#environment)
-    this.#environment.run(Effect.ignore(this.#timers.complete({ ...key, ...timer })))
+    this.#complete(key, timer)
   }
 
   refused(key: InstanceKey, timer: TimerRecord) {
-    this.#environment.run(Effect.ignore(this.#timers.complete({ ...key, ...timer })))
+    this.#complete(key, timer)
   }
 
-  /** What a timer led to is stored. */
+  #complete(key: InstanceKey, timer: TimerRecord) {
+    this.#environment.run(
+      Effect.catch(this.#store.complete({ ...key, ...timer }), (error) =>
+        Effect.logWarning(`timer ${timer.name} of ${key.machine} ${key.id} could not be removed; the sweeper does it`, error.message),
+      ),
+    )
+  }
+
+  /** The event of a timer is stored. */
   stored(name: string, timer: TimerRecord) {
     for (const watcher of this.#watchers) watcher.add(timerName(name, timer))
   }
 
-  /** Asks the store for timers, but for those that this process fires and stores by itself while the store answers. */
+  /** Claims timers from the store, except for those that this process fires and stores while the store answers. */
   claim(request: ClaimRequest): Effect.Effect<Claimed, PersistenceFailed> {
     return Effect.suspend(() => {
       const stored = new Set<string>()
       this.#watchers.add(stored)
       return Effect.map(
         Effect.ensuring(
-          this.#timers.claim(request),
+          this.#store.claim(request),
           Effect.sync(() => this.#watchers.delete(stored)),
         ),
         (claimed) => {
@@ -87,20 +106,23 @@ export class TimerScheduler {
   #fireAll(due: ReadonlyArray<DueTimer>) {
     const absent = this.#fireLive(due)
     if (absent.length === 0) return
-    const opened = this.#instances.openEach(absent.map(({ key }) => key))
-    // What cannot be opened now is left to the sweeper.
-    this.#environment.run(Effect.ignore(Effect.map(opened, () => this.#fireLive(absent))))
+    const fired = Effect.map(this.#table.openEach(absent.map(({ key }) => key)), () => this.#fireLive(absent))
+    this.#environment.run(
+      Effect.catch(fired, (error) =>
+        Effect.logDebug("due timers are left to the sweeper: their instances could not be read", error.message),
+      ),
+    )
   }
 
-  /** Fires into those that are in memory, and tells whose instances are not. A timer that its instance does not have is over. */
+  /** Fires timers of instances in memory, and returns the others. A timer that its instance does not have any more is over. */
   #fireLive(due: ReadonlyArray<DueTimer>): ReadonlyArray<DueTimer> {
     const absent: Array<DueTimer> = []
     let fired = 0
     for (const one of due) {
-      const cell = this.#instances.findNamed(one.name)
-      if (cell === undefined) absent.push(one)
-      else if (cell.hasTimer(one.timer)) {
-        cell.fire(one.timer)
+      const live = this.#table.findNamed(one.name)
+      if (live === undefined) absent.push(one)
+      else if (live.hasTimer(one.timer)) {
+        live.fire(one.timer)
         fired++
       }
     }

@@ -1,9 +1,41 @@
 /**
- * What an instance does is stored by the engine's own flushes. Inside a transaction of the caller's it would be no part of that:
- * on PostgreSQL it stays when the transaction is rolled back, on SQLite each would wait for the other.
+ * Commits of instances are written by the engine's own flushes. Inside a transaction of the caller they would not be part of it:
+ * on PostgreSQL they would stay when the transaction is rolled back, on SQLite each would wait for the other. So such calls are
+ * refused.
  */
 import { PersistenceFailed } from "@detent/machine"
+import type { Environment, Host } from "@detent/machine/internal"
+import * as Context from "effect/Context"
+import type * as Fiber from "effect/Fiber"
+import type { TransactionConnection } from "effect/unstable/sql/SqlClient"
 import type { InstanceKey } from "../store/Commit.ts"
+import type { JournalService } from "../store/Journal.ts"
+
+export class TransactionGuard {
+  readonly #transaction: JournalService["transaction"]
+  readonly #host: Host
+
+  constructor(journal: JournalService, host: Host) {
+    this.#transaction = journal.transaction
+    this.#host = host
+  }
+
+  /** Whether a fiber is inside a transaction of the store's database. */
+  isInside({ context }: Fiber.Fiber<unknown, unknown>): boolean {
+    return this.#isIn(context)
+  }
+
+  #isIn(context: Context.Context<never>): boolean {
+    return this.#transaction !== undefined && Context.getOrUndefined(context, this.#transaction) !== undefined
+  }
+
+  /** The services of a caller without its transaction: what is started inside one outlives it. */
+  environmentFor(context: Context.Context<unknown>): Environment {
+    if (this.#transaction === undefined || !this.#isIn(context as Context.Context<never>)) return this.#host.environment(context)
+    const outside = Context.omit(this.#transaction)(context as Context.Context<TransactionConnection>)
+    return this.#host.environment(outside as Context.Context<unknown>)
+  }
+}
 
 export const notInTransaction = (
   { machine, id }: Pick<InstanceKey, "machine"> & { readonly id?: string },

@@ -1,53 +1,62 @@
-/**
- * What waits for a machine that no process has registered waits for ever: deadlines that nobody meets, commands that nobody
- * executes. The log is told once for each machine.
- */
+/** Timers and commands of a machine that no process has registered wait for ever. Logs one warning per machine. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import { forkLoop } from "../runtime/BackgroundLoop.ts"
 import type { CommandsService } from "../store/Commands.ts"
-import type { EngineCore } from "./EngineCore.ts"
+import type { EngineParts } from "./EngineParts.ts"
 
-/** A program registers its machines when it starts. */
+/** A program registers its machines when it starts: the first look comes after that. */
 const firstLookMillis = 60_000
 const intervalMillis = 300_000
 
-/** Whoever has registered the machine would have come by now: twice what a sweeper sleeps, or a claim lasts. */
+/** A process that has registered the machine would have acted by now: twice what a sweeper sleeps, or a claim lasts. */
 const patienceMillis = 30_000
 
-/** So many commands are looked at, the oldest. */
+/** How many commands are looked at, the oldest first. */
 const commandLimit = 500
 
-/** Effect workflows are instances too, and registered elsewhere. */
+/** Effect workflows are instances too, but are not registered here. */
 const workflowPrefix = "workflow/"
 
-/** Without `commands`, those are left to other processes. */
-export const warnOfUnserved = (core: EngineCore, commands: Option.Option<CommandsService>): Effect.Effect<never> =>
-  Effect.gen(function* () {
+/** Without `commands`, other processes execute them. */
+export const warnOfUnregistered = (
+  engine: EngineParts,
+  commands: Option.Option<CommandsService>,
+): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.suspend(() => {
     const told = new Set<string>()
-    const isUnknown = (name: string) => !told.has(name) && !name.startsWith(workflowPrefix) && core.registered(name) === undefined
+    const isUnknown = (name: string) => !told.has(name) && !name.startsWith(workflowPrefix) && engine.registry.get(name) === undefined
     const tell = (name: string, what: string) => {
       told.add(name)
       return Effect.logWarning(
-        `${what} of machine ${name}, and it is not registered here: \`yield* engine.register(${variableOf(name)})\` when the process starts`,
+        `${what} of machine ${name} wait: it is not registered here; call \`yield* engine.register(${variableOf(name)})\` when the process starts`,
       )
     }
     const look = Effect.gen(function* () {
       const before = (yield* Clock.currentTimeMillis) - patienceMillis
-      const timed = yield* core.timers.unserved(core.machineNames, patienceMillis)
-      for (const name of timed.filter(isUnknown)) yield* tell(name, "nobody fires the due timers")
+      const timed = yield* engine.timerStore.unserved(engine.registry.names, patienceMillis)
+      for (const name of timed.filter(isUnknown)) yield* tell(name, "due timers")
       if (Option.isNone(commands)) return
       const requesting = yield* waitingCommands(commands.value, before)
       for (const name of requesting.filter(isUnknown)) {
-        // Where another process executes them they may wait for long, too.
+        // Another process may execute them, only slowly.
         const { commands: executed } = yield* commands.value.list({ machine: name, status: "processing" }, 1)
-        if (executed.length === 0) yield* tell(name, "nobody executes the commands")
+        if (executed.length === 0) yield* tell(name, "commands")
       }
     })
-    yield* Effect.sleep(firstLookMillis)
-    // A store that is away is told of by the sweeper.
-    return yield* Effect.forever(Effect.andThen(Effect.ignore(look), Effect.sleep(intervalMillis)))
+    let pause = firstLookMillis
+    const turn = Effect.andThen(
+      Effect.suspend(() => Effect.sleep(pause)),
+      Effect.tap(look, () =>
+        Effect.sync(() => {
+          pause = intervalMillis
+        }),
+      ),
+    )
+    return forkLoop("warning of unregistered machines", turn)
   })
 
 const waitingCommands = ({ list }: CommandsService, before: number): Effect.Effect<ReadonlyArray<string>, PersistenceFailed> =>
@@ -55,5 +64,5 @@ const waitingCommands = ({ list }: CommandsService, before: number): Effect.Effe
     ...new Set(commands.flatMap(({ instance, runAt }) => (instance === undefined || runAt > before ? [] : [instance.machine]))),
   ])
 
-/** What its definition is likely to be called. */
+/** The likely name of its definition. */
 const variableOf = (name: string): string => name.replace(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, first: string) => first.toUpperCase())

@@ -8,7 +8,7 @@ import type { JournalService, OpenedInstance } from "../store/Journal.ts"
 const shortTail = 100
 
 /** A journal that has the short tails of these instances at hand. */
-export const withTails = (journal: JournalService, opened: ReadonlyArray<OpenedInstance>): Effect.Effect<JournalService> => {
+export const prefetchEvents = (journal: JournalService, opened: ReadonlyArray<OpenedInstance>): Effect.Effect<JournalService> => {
   const short = opened
     .filter(({ record, snapshot }) => record.sequence - (snapshot?.sequence ?? 0) <= shortTail)
     .map(({ record }) => record)

@@ -8,7 +8,7 @@ import * as Option from "effect/Option"
 import type { JournalService, OpenedInstance } from "../store/Journal.ts"
 
 /** Snapshots only grow newer, so that this comes to an end. */
-export const reopening = <A, E>(
+export const retryOnNewerSnapshot = <A, E>(
   journal: JournalService,
   opened: OpenedInstance,
   read: (opened: OpenedInstance) => Effect.Effect<A, E | EventReplayError>,
@@ -19,7 +19,7 @@ export const reopening = <A, E>(
     (error): Effect.Effect<A, E | EventReplayError | PersistenceFailed> =>
       Effect.flatMap(journal.open(opened.record), (again) => {
         if (Option.isNone(again) || !isNewer(again.value, opened)) return Effect.fail(error)
-        return reopening(journal, again.value, read)
+        return retryOnNewerSnapshot(journal, again.value, read)
       }),
   )
 

@@ -88,6 +88,11 @@ export class Codec {
     this.#events = codecsOf(compiled.declarations.event, compiled.events)
   }
 
+  /** An event that its sender can no longer change. Only plain data is copied: lists and records, at any depth. */
+  copyEvent(event: Tagged): Tagged {
+    return typeof event === "object" && event !== null && this.#events.has(event._tag) ? (copyData(event) as Tagged) : event
+  }
+
   encodeState(state: Tagged): Json {
     return JSON.stringify(this.#states.get(state._tag)?.encode(state))
   }
@@ -211,6 +216,17 @@ export class Codec {
     const reply = this.#compiled.declarations.event.$variants.get(event._tag)?.reply
     return reply === undefined ? undefined : Schema.decodeUnknownSync(Schema.toCodecJson(reply))(answer)
   }
+}
+
+/** Instances of classes are not copied: their schema decides what they are. */
+const copyData = (value: unknown): unknown => {
+  if (typeof value !== "object" || value === null) return value
+  if (Array.isArray(value)) return value.map(copyData)
+  const prototype = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null) return value
+  const copy: Record<string, unknown> = {}
+  for (const key in value) copy[key] = copyData(value[key as keyof typeof value])
+  return copy
 }
 
 const parametersEncoder = (slot: Declarations["effectSlots"][string]): ((parameters: object) => unknown) =>

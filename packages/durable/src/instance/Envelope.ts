@@ -1,6 +1,6 @@
 /** An event on its way into an instance, with what the store must know of it. */
 import type { SendError, Taken } from "@detent/machine"
-import { Message, type Result, type Tagged } from "@detent/machine/internal"
+import type { Chain, Message, Result, Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { EventTrace } from "../engine/Tracing.ts"
@@ -10,34 +10,44 @@ interface Origin {
   readonly internal?: boolean
   readonly dedupeId?: string | undefined
   readonly timer?: TimerRecord
-  readonly raised?: boolean
+  readonly chain?: Chain | undefined
   readonly failure?: string | undefined
 }
 
-export class Envelope extends Message {
+export class Envelope implements Message {
+  readonly event: Tagged
+  readonly internal: boolean
   readonly dedupeId: string | undefined
   /** The timer this event comes from. */
   readonly timer: TimerRecord | undefined
-  /** Where it tells that a command failed for good: with what. */
+  /** The error of the command that failed for good, where the event reports one. */
   readonly failure: string | undefined
-  /** Sent by a decision that is not stored yet: decided again, it is sent again, so a lost commit takes it along. */
-  raised: boolean
-  /** Its way, for a tracer; undefined where none is installed. */
-  trace: EventTrace | undefined = undefined
+  /** The events the machine sent itself that led to this one. Undefined for an event that the machine did not send itself. */
+  readonly chain: Chain | undefined
+  /** Sent by a decision that is not stored yet. If that commit is lost, the event is dropped: decided again, it is sent again. */
+  isSpeculative = false
+  /** Its place in the order in which the instance received events. Whatever is tried again keeps it. */
+  arrival = 0
   /** How often it met a newer sequence. */
   conflicts = 0
-  /** The same dedupe id again, while this one is under way: they share the outcome. */
-  #followers: Array<Envelope> | undefined
+  /** Its trace; undefined where no tracer is installed. */
+  trace: EventTrace | undefined = undefined
+  result: Result | undefined = undefined
+  observer: ((result: Result) => void) | undefined = undefined
+  tracker: (() => void) | undefined = undefined
+  /** Events under the same dedupe id that came while this one is under way. They share the outcome. */
+  #followers: Array<Envelope> | undefined = undefined
 
-  constructor(event: Tagged, { internal, dedupeId, timer, raised, failure }: Origin) {
-    super(event, internal === true || raised === true || timer !== undefined, timer !== undefined)
+  constructor(event: Tagged, { internal, dedupeId, timer, chain, failure }: Origin) {
+    this.event = event
+    this.internal = internal === true || chain !== undefined || timer !== undefined
     this.dedupeId = dedupeId
     this.timer = timer
+    this.chain = chain
     this.failure = failure
-    this.raised = raised === true
   }
 
-  /** The instance sent it itself. A timer is in the store, and comes again. */
+  /** The instance sent it itself. A timer does not count: it is in the store and fires again. */
   get isOwn(): boolean {
     return this.internal && this.timer === undefined
   }
@@ -48,28 +58,30 @@ export class Envelope extends Message {
     first.#followers.push(this)
   }
 
-  /** Settles the outcome without telling anybody yet: nothing can change it any more. */
+  /** Fixes the outcome without notifying the sender yet. */
   seal(result: Result) {
     this.result ??= result
   }
 
-  /** Tells the outcome that was sealed. */
+  /** Notifies the sender of the outcome that was sealed. */
   announce() {
     const { result, observer } = this
     if (result === undefined) return
     this.observer = undefined
     observer?.(result)
-    this.#tellFollowers(result)
+    this.#completeFollowers(result)
   }
 
-  override complete(result: Result) {
+  complete(result: Result) {
     if (this.result !== undefined) return
     this.trace?.end(result instanceof Error ? Exit.fail(result) : Exit.void)
-    super.complete(result)
-    this.#tellFollowers(result)
+    this.result = result
+    this.tracker?.()
+    this.observer?.(result)
+    this.#completeFollowers(result)
   }
 
-  #tellFollowers(result: Result) {
+  #completeFollowers(result: Result) {
     const followers = this.#followers
     if (followers === undefined) return
     this.#followers = undefined
@@ -77,7 +89,7 @@ export class Envelope extends Message {
   }
 }
 
-/** What an event came to. Whoever waits may go away; the event stays on its way. */
+/** The outcome of an event. A caller that gives up waiting does not take the event back. */
 export const awaitEnvelope = (envelope: Envelope): Effect.Effect<Taken<Tagged, Tagged>, SendError> => {
   const read = (result: Result) => (result instanceof Error ? Exit.fail(result) : Exit.succeed(result))
   if (envelope.result !== undefined) return read(envelope.result)

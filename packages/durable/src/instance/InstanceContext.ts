@@ -1,15 +1,15 @@
-/** What an instance needs of the engine that keeps it. */
+/** The parts of the engine that a live instance uses. */
 import type { EventReplayError, PersistenceFailed, Taken } from "@detent/machine"
 import type { Host, Tagged } from "@detent/machine/internal"
 import type * as Effect from "effect/Effect"
 import type * as Schedule from "effect/Schedule"
 import type { LockHolder } from "../engine/InstanceLock.ts"
 import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
+import type { PlacementService } from "../engine/Placement.ts"
 import type { Tracing } from "../engine/Tracing.ts"
 import type { GroupCommit } from "../runtime/GroupCommit.ts"
 import type { InstanceKey, TimerRecord } from "../store/Commit.ts"
-import type { JournalService, OpenedInstance } from "../store/Journal.ts"
-import type { InstanceLife } from "./InstanceLife.ts"
+import type { InstanceRecord, JournalService, OpenedInstance } from "../store/Journal.ts"
 import type { Recovered } from "./Replay.ts"
 
 /** An instance as the journal has it now. */
@@ -18,52 +18,81 @@ export interface Reloaded {
   readonly recovered: Recovered
 }
 
-/** What an event that was sent under an id came to. */
+/** The outcome of the event that was first sent under an id. */
 export interface FirstOutcome {
   readonly sequence: number
   readonly taken: Taken<Tagged, Tagged>
 }
 
+/** What a live instance looks like to the parts of the engine that it calls. */
+export interface InstanceEntry {
+  readonly key: InstanceKey
+  /** `instanceName(key)`, made once. */
+  readonly name: string
+}
+
+/** How much an instance takes. Larger events and states are refused before anything is stored. */
+export interface Limits {
+  /** Characters of an encoded event, and of its command parameters. */
+  readonly eventSize: number
+  /** Characters of an encoded state. */
+  readonly stateSize: number
+  /** Events that wait for one instance. */
+  readonly mailbox: number
+}
+
 export interface InstanceContext {
   readonly host: Host
-  readonly committer: GroupCommit
-  /** Nothing is started here any more, or ever was: the engine has stopped, or only observes. */
-  readonly isClosed: boolean
-  /** What an event that met a newer sequence does. */
-  readonly onConflict: "reload" | "fail"
   readonly journal: JournalService
-  /** For how long a store that cannot be written is asked again before senders are told. */
+  readonly groupCommit: GroupCommit
+  readonly limits: Limits
+  /** The node that runs state work here; undefined for an engine that only observes. */
+  readonly placement: PlacementService | undefined
+  /** Whether the engine has stopped, or only observes: nothing is started. */
+  readonly isClosed: () => boolean
+  /** What becomes of an event that met a newer sequence. */
+  readonly onConflict: "reload" | "fail"
+  /** How long a failing store is retried before senders get the error. */
   readonly storeTimeoutMillis: number
-  /** How often and how long a store that failed is asked again. */
-  readonly doubt: Schedule.Schedule<unknown>
-  /** Who is told of what happens here; undefined where nobody is. */
+  /** When a store that failed is asked again. Ends after `storeTimeoutMillis`. */
+  readonly storeRetry: Schedule.Schedule<unknown>
+  /** When state work is started again that failed because of the store. */
+  readonly outageRetry: Schedule.Schedule<unknown>
   readonly tracing: Tracing | undefined
-  /** When work is started again that the store stood in the way of. */
-  readonly outage: Schedule.Schedule<unknown>
+  /** Makes this node the owner of an instance that is being opened, where its owner is not alive. Returns its owner after that. */
+  readonly claimWork: (record: InstanceRecord) => Effect.Effect<string | undefined, PersistenceFailed>
   /** Takes the lock of an instance; undefined where instances are not locked. */
   readonly lock: ((key: InstanceKey) => LockHolder) | undefined
-  readonly reload: (
-    registered: RegisteredMachine,
-    key: InstanceKey,
-  ) => Effect.Effect<Reloaded | undefined, EventReplayError | PersistenceFailed>
-  /** What the event of a dedupe id came to, if it is journaled. */
-  readonly firstOutcome: (
-    registered: RegisteredMachine,
-    key: InstanceKey,
-    dedupeId: string,
-  ) => Effect.Effect<FirstOutcome | undefined, EventReplayError | PersistenceFailed>
-  /** The timers of an instance are now these. */
-  readonly arm: (cell: InstanceLife, timers: ReadonlyMap<string, TimerRecord>) => void
-  /** What a timer led to is stored. */
-  readonly timerStored: (cell: InstanceLife, timer: TimerRecord) => void
-  readonly timerStale: (key: InstanceKey, timer: TimerRecord) => void
-  readonly timerRefused: (key: InstanceKey, timer: TimerRecord) => void
-  /** Events that a snapshot covers are no longer wanted; those up to `after` are gone already. */
+  readonly loader: {
+    readonly reload: (
+      machine: RegisteredMachine,
+      key: InstanceKey,
+    ) => Effect.Effect<Reloaded | undefined, EventReplayError | PersistenceFailed>
+    /** The outcome of the event of a dedupe id, if it is journaled. */
+    readonly firstOutcome: (
+      machine: RegisteredMachine,
+      key: InstanceKey,
+      dedupeId: string,
+    ) => Effect.Effect<FirstOutcome | undefined, EventReplayError | PersistenceFailed>
+  }
+  readonly timers: {
+    /** Replaces the armed timers of an instance. */
+    readonly arm: (instance: InstanceEntry, timers: ReadonlyMap<string, TimerRecord>) => void
+    /** The event of a timer is stored. */
+    readonly stored: (name: string, timer: TimerRecord) => void
+    readonly stale: (key: InstanceKey, timer: TimerRecord) => void
+    readonly refused: (key: InstanceKey, timer: TimerRecord) => void
+  }
+  /** Removes events that a snapshot covers; those up to `after` are gone already. */
   readonly prune: (key: InstanceKey, through: number, after: number, pruned: () => void) => void
-  /** Something was stored or has come to its end: whoever waits for that looks again. */
+  /** A commit has ended, or the instance is idle again. */
   readonly settled: () => void
   /** The instance is no longer in memory. */
-  readonly gone: (cell: InstanceLife) => void
-  /** It had to leave memory because of the store, and has something to go on with: it is brought back when the store answers. */
+  readonly gone: (instance: InstanceEntry) => void
+  /** It left memory because of the store and has work or events of its own left: it is opened again when the store answers. */
   readonly bringBack: (key: InstanceKey) => void
+  /** Work of the instance has started or ended here: while it runs, commits of other nodes must be noticed. */
+  readonly working: (instance: InstanceEntry, isWorking: boolean) => void
+  /** This node changed an instance whose work runs on another node. */
+  readonly changedForeign: (key: InstanceKey) => void
 }

@@ -1,44 +1,42 @@
 /** The handle behind the {@link Instance} interface. */
 import { InvalidEvent, type MachineStopped, type PersistenceFailed, type SendError, type Taken } from "@detent/machine"
-import { actionFailed, notAQuestion, type Tagged } from "@detent/machine/internal"
+import { actionFailed, isHandling, notAQuestion, type Tagged, waitsForItself } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import type { EngineCore } from "../engine/EngineCore.ts"
+import type { EngineParts } from "../engine/EngineParts.ts"
 import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
-import { reopening } from "../engine/retryOnNewerSnapshot.ts"
+import { retryOnNewerSnapshot } from "../engine/retryOnNewerSnapshot.ts"
 import { type EventTrace, instanceAttributes, isTraced, traced } from "../engine/Tracing.ts"
 import { notInTransaction } from "../engine/TransactionGuard.ts"
-import type { HistoryEntry, InstanceSnapshot, ReadError, SendOptions } from "../Instance.ts"
-import { InstanceNotFound } from "../InstanceNotFound.ts"
-import { reached, type SequenceNotReached } from "../SequenceNotReached.ts"
+import { InstanceNotFound, reached, type SequenceNotReached } from "../errors.ts"
+import type { HistoryEntry, HistoryOptions, InstanceSnapshot, ReadError, SendOptions } from "../Instance.ts"
 import type { OpenedInstance } from "../store/Journal.ts"
 import { awaitEnvelope, Envelope } from "./Envelope.ts"
-import type { InstanceCell } from "./InstanceCell.ts"
 import type { Reloaded } from "./InstanceContext.ts"
-import { type ReplayedEvent, recover } from "./Replay.ts"
+import type { LiveInstance } from "./LiveInstance.ts"
+import { recover } from "./Replay.ts"
 import { reservedPrefix } from "./SelfSentEvents.ts"
+
+/** How many entries of a history are read at a time. */
+const historyPageSize = 500
 
 export class InstanceHandle {
   readonly machine: string
   readonly id: string
-  readonly #core: EngineCore
+  readonly #engine: EngineParts
   readonly #registered: RegisteredMachine
 
-  constructor(core: EngineCore, registered: RegisteredMachine, id: string) {
-    this.#core = core
+  constructor(engine: EngineParts, registered: RegisteredMachine, id: string) {
+    this.#engine = engine
     this.#registered = registered
     this.machine = registered.name
     this.id = id
   }
 
-  get #cell(): Effect.Effect<InstanceCell, ReadError> {
-    return this.#core.open({ machine: this.machine, id: this.id })
-  }
-
-  get #isInTransaction(): Effect.Effect<boolean> {
-    return Effect.withFiber((fiber) => Effect.succeed(this.#core.isInTransaction(fiber)))
+  get #live(): Effect.Effect<LiveInstance, ReadError> {
+    return this.#engine.table.open({ machine: this.machine, id: this.id })
   }
 
   send(event: Tagged, options?: SendOptions): Effect.Effect<void, SendError | InstanceNotFound> {
@@ -47,7 +45,9 @@ export class InstanceHandle {
 
   call(event: Tagged, options?: SendOptions): Effect.Effect<Taken<Tagged, Tagged>, SendError | InstanceNotFound> {
     return Effect.withFiber((fiber) => {
-      if (this.#core.isInTransaction(fiber)) return Effect.fail(notInTransaction(this, "send"))
+      if (this.#engine.transactions.isInside(fiber)) return Effect.fail(notInTransaction(this, "send"))
+      const live = this.#engine.table.find(this)
+      if (live !== undefined && isHandling(fiber, live.record)) return Effect.fail(waitsForItself(live.record, event))
       if (!isTraced(fiber)) return this.#call(event, options, undefined)
       const attributes = { ...instanceAttributes(this), "detent.event": String(event?._tag) }
       return traced("detent.send", attributes, (trace) => this.#call(event, options, trace))
@@ -59,15 +59,16 @@ export class InstanceHandle {
     options: SendOptions | undefined,
     trace: EventTrace | undefined,
   ): Effect.Effect<Taken<Tagged, Tagged>, SendError | InstanceNotFound> {
-    if (this.#core.isClosed) return Effect.fail(this.#core.stoppedError({ machine: this.machine, id: this.id }))
+    const { table } = this.#engine
+    if (table.isClosed) return Effect.fail(table.stoppedError(this))
     if (options?.id?.startsWith(reservedPrefix) === true) return Effect.fail(this.#reserved(event))
-    return Effect.flatMap(this.#cell, (cell) => {
-      // It may have been stopped while the instance was read.
-      if (this.#core.isClosed && !this.#core.isLive(this))
-        return Effect.fail(this.#core.stoppedError({ machine: this.machine, id: this.id }))
-      const envelope = new Envelope(event, { dedupeId: options?.id })
-      envelope.trace = trace
-      return awaitEnvelope(cell.deliver(envelope))
+    // The caller may change what it sent as soon as this returns.
+    const envelope = new Envelope(this.#registered.codec.copyEvent(event), { dedupeId: options?.id })
+    envelope.trace = trace
+    return Effect.flatMap(this.#live, (live) => {
+      // The engine may have been stopped while the instance was read.
+      if (table.isClosed && table.find(this) === undefined) return Effect.fail(table.stoppedError(this))
+      return awaitEnvelope(live.deliver(envelope))
     })
   }
 
@@ -76,37 +77,57 @@ export class InstanceHandle {
       if (yield* this.#isInTransaction) return yield* Effect.fail(notInTransaction(this, "ask"))
       const { compiled } = this.#registered
       const reply = compiled.declarations.event.$variants.get(event?._tag)?.reply
-      if (reply === undefined && compiled.events.has(event?._tag)) return yield* Effect.fail(notAQuestion(yield* this.#cell, event))
+      if (reply === undefined && compiled.events.has(event?._tag)) {
+        return yield* Effect.fail(notAQuestion((yield* this.#live).record, event))
+      }
       const { answer } = yield* this.call(event, options)
       if (reply !== undefined && Schema.is(reply)(answer)) return answer
-      const cell = yield* this.#cell
-      return yield* Effect.fail(actionFailed(cell, "decide", new Error(`the answer to ${event._tag} does not fit its schema`), event))
+      const { record } = yield* this.#live
+      return yield* Effect.fail(actionFailed(record, "decide", new Error(`the answer to ${event._tag} does not fit its schema`), event))
     })
+  }
+
+  get #isInTransaction(): Effect.Effect<boolean> {
+    return Effect.withFiber((fiber) => Effect.succeed(this.#engine.transactions.isInside(fiber)))
   }
 
   get state(): Effect.Effect<Tagged, ReadError> {
     return Effect.suspend(() => {
-      const live = this.#core.find(this)
-      if (live !== undefined && this.#core.isCurrent(live)) return Effect.succeed(live.currentState)
+      const live = this.#engine.table.find(this)
+      if (live !== undefined && this.#engine.follower.isCurrent(live)) return Effect.succeed(live.record.currentState)
       return Effect.map(this.snapshot, ({ state }) => state)
     })
   }
 
   get snapshot(): Effect.Effect<InstanceSnapshot<Tagged>, ReadError> {
     return Effect.withFiber((fiber) => {
-      if (this.#core.isInTransaction(fiber)) return this.#reloaded
-      return Effect.map(this.#core.openCurrent(this), ({ cell, reloaded }) =>
-        reloaded === undefined ? snapshotInMemory(cell) : snapshotOf(reloaded),
+      if (this.#engine.transactions.isInside(fiber)) return this.#reloaded
+      return Effect.map(this.#openCurrent, ({ live, reloaded }) => (reloaded === undefined ? snapshotInMemory(live) : snapshotOf(reloaded)))
+    })
+  }
+
+  /** The instance in memory, as far as the store has it; and what was read of the journal where memory was behind. */
+  get #openCurrent(): Effect.Effect<{ readonly live: LiveInstance; readonly reloaded: Reloaded | undefined }, ReadError> {
+    const { table, follower } = this.#engine
+    return Effect.suspend(() => {
+      const isNew = !table.knows(this)
+      return Effect.flatMap(this.#live, (live) =>
+        isNew || !live.record.isRunning || follower.isCurrent(live)
+          ? Effect.succeed({ live, reloaded: undefined })
+          : Effect.flatMap(follower.catchUp(live), (reloaded) =>
+              // It may have left memory while the store was asked.
+              reloaded === undefined && !live.record.isRunning ? this.#openCurrent : Effect.succeed({ live, reloaded }),
+            ),
       )
     })
   }
 
   get stored(): Effect.Effect<InstanceSnapshot<Tagged>, ReadError> {
     return Effect.withFiber((fiber) => {
-      const live = this.#core.find(this)
-      if (live === undefined || this.#core.isInTransaction(fiber)) return this.#reloaded
-      return Effect.flatMap(this.#core.standing(this), (standing) =>
-        standing?.sequence === live.reached && standing.status === "running" && live.isRunning
+      const live = this.#engine.table.find(this)
+      if (live === undefined || this.#engine.transactions.isInside(fiber)) return this.#reloaded
+      return Effect.flatMap(this.#engine.follower.position(this), (position) =>
+        position?.sequence === live.record.sequence && position.status === "running" && live.record.isRunning
           ? Effect.succeed(snapshotInMemory(live))
           : this.#reloaded,
       )
@@ -114,7 +135,7 @@ export class InstanceHandle {
   }
 
   get #reloaded(): Effect.Effect<InstanceSnapshot<Tagged>, ReadError> {
-    return Effect.flatMap(this.#core.reload(this.#registered, this), (reloaded) =>
+    return Effect.flatMap(this.#engine.loader.reload(this.#registered, this), (reloaded) =>
       reloaded === undefined
         ? Effect.fail(new InstanceNotFound({ machine: this.machine, id: this.id }))
         : Effect.succeed(snapshotOf(reloaded)),
@@ -126,77 +147,75 @@ export class InstanceHandle {
   }
 
   stateAt(sequence: number): Effect.Effect<Tagged, ReadError | SequenceNotReached> {
-    const { journal } = this.#core
+    const { journal } = this.#engine
     return Effect.gen({ self: this }, function* () {
       const found = yield* this.#opened
       yield* reached(found.record, sequence)
-      const { state } = yield* reopening(journal, found, (opened) => recover(this.#registered, journal, opened, sequence))
+      const { state } = yield* retryOnNewerSnapshot(journal, found, (opened) => recover(this.#registered, journal, opened, sequence))
       return state
     })
   }
 
   get #opened(): Effect.Effect<OpenedInstance, InstanceNotFound | PersistenceFailed> {
-    return Effect.flatMap(this.#core.journal.open(this), (opened) =>
+    return Effect.flatMap(this.#engine.journal.open(this), (opened) =>
       Option.isSome(opened) ? Effect.succeed(opened.value) : Effect.fail(new InstanceNotFound({ machine: this.machine, id: this.id })),
     )
   }
 
-  get history(): Stream.Stream<HistoryEntry<Tagged, Tagged>, ReadError> {
-    return Stream.unwrap(Effect.map(this.#entries, Stream.fromIterable))
+  historyPage(options: HistoryOptions = {}): Effect.Effect<ReadonlyArray<HistoryEntry<Tagged, Tagged>>, ReadError> {
+    return Effect.flatMap(this.#opened, (opened) => this.#engine.history.page(this.#registered, opened, options))
   }
 
-  get #entries(): Effect.Effect<ReadonlyArray<HistoryEntry<Tagged, Tagged>>, ReadError> {
-    const { journal } = this.#core
-    return Effect.flatMap(this.#opened, (found) =>
-      reopening(journal, found, (opened) => {
-        // A snapshot would hide the events before it, as long as the first state is still there.
-        const whole = opened.origin === undefined ? opened : { ...opened, snapshot: undefined }
-        const entries: Array<HistoryEntry<Tagged, Tagged>> = []
-        const note = ({ record, event, from, state }: ReplayedEvent) => {
-          entries.push({ sequence: record.sequence, at: record.at, event, from, state, dedupeId: record.dedupeId })
-        }
-        return Effect.as(recover(this.#registered, journal, whole, Number.POSITIVE_INFINITY, note), entries)
+  get history(): Stream.Stream<HistoryEntry<Tagged, Tagged>, ReadError> {
+    return Stream.paginate(0, (after) =>
+      Effect.map(this.historyPage({ after, limit: historyPageSize }), (entries) => {
+        const last = entries.at(-1)
+        return [
+          entries,
+          last === undefined || entries.length < historyPageSize ? Option.none<number>() : Option.some(last.sequence),
+        ] as const
       }),
     )
   }
 
   get changes(): Stream.Stream<Tagged, ReadError> {
-    return Stream.unwrap(Effect.flatMap(this.#current("changes"), (cell) => Effect.map(this.#core.follow(cell), () => cell.changes)))
+    return Stream.unwrap(
+      Effect.flatMap(this.#current("changes"), (live) => Effect.map(this.#engine.follower.follow(live), () => live.record.changes)),
+    )
   }
 
   waitFor(predicate: (state: Tagged) => boolean): Effect.Effect<Tagged, ReadError | MachineStopped> {
-    return this.#following("waitFor", (cell) => cell.waitFor(predicate))
+    return this.#following("waitFor", ({ record }) => record.waitFor(predicate))
   }
 
   get awaitFinal(): Effect.Effect<Tagged, ReadError | MachineStopped> {
-    return this.#following("awaitFinal", (cell) => cell.awaitFinal)
+    return this.#following("awaitFinal", ({ record }) => record.awaitFinal)
   }
 
-  #following<A, E>(operation: string, wait: (cell: InstanceCell) => Effect.Effect<A, E>): Effect.Effect<A, E | ReadError> {
-    return Effect.scoped(Effect.flatMap(this.#current(operation), (cell) => Effect.andThen(this.#core.follow(cell), wait(cell))))
+  #following<A, E>(operation: string, wait: (live: LiveInstance) => Effect.Effect<A, E>): Effect.Effect<A, E | ReadError> {
+    return Effect.scoped(Effect.flatMap(this.#current(operation), (live) => Effect.andThen(this.#engine.follower.follow(live), wait(live))))
   }
 
   /** In memory, as far as the store has it. */
-  #current(operation: string): Effect.Effect<InstanceCell, ReadError> {
+  #current(operation: string): Effect.Effect<LiveInstance, ReadError> {
     return Effect.withFiber((fiber) =>
-      this.#core.isInTransaction(fiber)
+      this.#engine.transactions.isInside(fiber)
         ? Effect.fail(notInTransaction(this, operation))
-        : Effect.map(this.#core.openCurrent(this), ({ cell }) => cell),
+        : Effect.map(this.#openCurrent, ({ live }) => live),
     )
   }
 
   get saveSnapshot(): Effect.Effect<boolean, ReadError> {
-    return Effect.flatMap(this.#current("saveSnapshot"), (cell) => {
-      // Behind a snapshot nobody could tell that the machine still owes itself an event. An engine that has stopped cannot either.
-      if (cell.owesStoredEvents || this.#core.isClosed) return Effect.succeed(false)
-      // State and sequence are read in one turn, so they belong together however many sends are under way.
-      return this.#core.journal.saveSnapshot(this, cell.snapshotRecord())
+    return Effect.flatMap(this.#current("saveSnapshot"), (live) => {
+      // A snapshot would hide that the machine still owes itself an event.
+      if (live.owesEvents || this.#engine.table.isClosed) return Effect.succeed(false)
+      return this.#engine.journal.saveSnapshot(this, live.snapshotRecord())
     })
   }
 
   get prune(): Effect.Effect<number, ReadError> {
     return Effect.flatMap(this.#opened, ({ snapshot }) =>
-      snapshot === undefined ? Effect.succeed(0) : this.#core.journal.prune(this, snapshot.sequence),
+      snapshot === undefined ? Effect.succeed(0) : this.#engine.journal.prune(this, snapshot.sequence),
     )
   }
 
@@ -206,8 +225,8 @@ export class InstanceHandle {
   }
 }
 
-const snapshotInMemory = (cell: InstanceCell): InstanceSnapshot<Tagged> => {
-  const { state, previous, sequence, status, reason, startedAt, lastTransitionAt } = cell.snapshotUnsafe()
+const snapshotInMemory = ({ record }: LiveInstance): InstanceSnapshot<Tagged> => {
+  const { state, previous, sequence, status, reason, startedAt, lastTransitionAt } = record.snapshot()
   return { state, previous, sequence, reason, startedAt, lastTransitionAt, status: status === "failed" ? "running" : status }
 }
 

@@ -2,7 +2,7 @@
  * From the journal back to a live state: the snapshot, then every later event decided on again. No hook, no effect and
  * no guard runs.
  */
-import { type Beginning, EventReplayError, type PersistenceFailed } from "@detent/machine"
+import { type Beginning, EventReplayError, type PersistenceFailed, type Request } from "@detent/machine"
 import { type Compiled, replay, type Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -21,6 +21,9 @@ const none: ReadonlyArray<never> = []
  * Twice as many gained nothing more that could be told from chance.
  */
 const pageSize = 2000
+
+/** How many states before the current one are kept. */
+const pastLimit = 100
 
 /** An instance brought back. */
 export interface Recovered {
@@ -45,6 +48,11 @@ export interface ReplayedEvent {
   /** Whether the state was entered: another one, or the same anew. */
   readonly moved: boolean
   readonly answer: unknown
+  readonly outcome: "Goto" | "Stay" | "Stop"
+  /** States that automatic transitions passed through. */
+  readonly through: ReadonlyArray<Tagged>
+  /** Effect slots that the decision requested. What hooks requested is not replayed. */
+  readonly requests: ReadonlyArray<string>
 }
 
 interface Machinery {
@@ -81,6 +89,7 @@ export const recover = (
         if (replayed instanceof EventReplayError) return yield* Effect.fail(replayed)
         if (replayed.moved) {
           past.push(state, ...replayed.through)
+          if (past.length > pastLimit * 2) past.splice(0, past.length - pastLimit)
           entered = event.sequence
         }
         each?.({
@@ -90,15 +99,20 @@ export const recover = (
           state: replayed.state,
           moved: replayed.moved,
           answer: replayed.answer,
+          outcome: replayed.outcome,
+          through: replayed.through,
+          requests: replayed.requests,
         })
         state = replayed.state
         stopped = replayed.stopped
-        owed = owedAfter(owed, event.sequence, event.dedupeId, replayed.sends)
+        owed = owedAfter(owed, event, replayed.sends)
         sequence = event.sequence
         at = event.at
       }
       if (page.length === 0) return yield* Effect.fail(missing(record, state, sequence + 1))
       page = ahead === undefined ? none : yield* Fiber.join(ahead)
+      // A long journal must not keep the event loop from others.
+      if (ahead !== undefined) yield* Effect.yieldNow
     }
     return { state, sequence, past, entered, at, stopped, owed }
   })
@@ -141,12 +155,14 @@ interface StoredOrigin {
   readonly e?: ReadonlyArray<unknown>
 }
 
+const beforeFirst = { sequence: 0, tag: "(start)", dedupeId: undefined }
+
 const decodeOrigin = (codec: Codec, origin: string) => {
   const { v, s, p, e = [] } = JSON.parse(origin) as StoredOrigin
   return {
     state: codec.stateOf(s, v),
     previous: p === undefined ? undefined : stateIfKnown(codec, p, v),
-    owed: owedAfter(none, 0, undefined, codec.decodeEvents(e, v)),
+    owed: owedAfter(none, beforeFirst, codec.decodeEvents(e, v)),
   }
 }
 
@@ -158,6 +174,8 @@ interface ReplayedOne {
   readonly moved: boolean
   readonly stopped: string | undefined
   readonly sends: ReadonlyArray<Tagged>
+  readonly outcome: ReplayedEvent["outcome"]
+  readonly requests: ReadonlyArray<string>
 }
 
 /** A journaled event by itself, without the states around it. */
@@ -181,7 +199,8 @@ const replayOne = (
   const { event, answer } = body
   if (body.settled !== undefined) {
     const { outcome, moved, state: reached, through, reason, sends } = body.settled
-    return { event, answer, state: reached, through, moved, sends, stopped: outcome === "Stop" ? reason : undefined }
+    const stopped = outcome === "Stop" ? reason : undefined
+    return { event, answer, state: reached, through, moved, sends, stopped, outcome, requests: none }
   }
   const decision = replay(compiled, state, event, record.at, body)
   switch (decision._tag) {
@@ -195,6 +214,8 @@ const replayOne = (
         moved: decision._tag === "Goto",
         stopped: undefined,
         sends: decision.sends,
+        outcome: decision._tag,
+        requests: slotsOf(decision.requests),
       }
     case "Stop":
       return {
@@ -205,6 +226,8 @@ const replayOne = (
         moved: decision.state !== state,
         stopped: decision.reason,
         sends: none,
+        outcome: "Stop",
+        requests: slotsOf(decision.requests),
       }
     case "Refused":
       return broken(key, state, record, decision.error.message)
@@ -214,6 +237,9 @@ const replayOne = (
       return broken(key, state, record, "its decision has become an Effect since; it cannot be replayed")
   }
 }
+
+const slotsOf = (requests: ReadonlyArray<Request>): ReadonlyArray<string> =>
+  requests.length === 0 ? none : requests.map(({ slot }) => slot)
 
 type Place = Pick<EventRecord, "tag" | "sequence">
 

@@ -1,16 +1,18 @@
 /**
- * Events a machine sends itself are stored only when they are handled. Each has an id made of where it comes from, so that
- * recovery can tell which of them are still owed, and no two nodes handle one twice.
+ * Events a machine sends itself are stored only when they are handled. Each has an id made of the event that sent it, so that
+ * recovery finds out which of them are still owed, and no two nodes handle one twice.
  */
-import type { Tagged } from "@detent/machine/internal"
+import { type Chain, extendChain, type Tagged } from "@detent/machine/internal"
+import type { Envelope } from "./Envelope.ts"
+import { isTransient } from "./isTransient.ts"
 
 /** Ids that senders choose never start with this. */
 export const reservedPrefix = "@"
 
-/** What the ids of events begin with that a machine sends itself. */
+/** The ids of events that a machine sends itself begin with this. */
 export const raisedPrefix = `${reservedPrefix}raised/`
 
-/** The id of an event that the machine sent itself. Once that is handled it is no longer owed, and the id can be forgotten. */
+/** Whether a machine sent itself the event of an id. Once it is handled, the id can be forgotten. */
 export const isRaisedId = (dedupeId: string | undefined): dedupeId is string => dedupeId?.startsWith(raisedPrefix) === true
 
 /** The id of the event that the event of a sequence number sent at a position. */
@@ -20,16 +22,46 @@ export const raisedId = (sequence: number, index: number): string => `${raisedPr
 export interface OwedEvent {
   readonly id: string
   readonly event: Tagged
+  readonly chain: Chain
 }
 
-/** What is owed after an event: what it sent comes first. */
+/** What is owed after an event was handled: what it sent comes first. */
 export const owedAfter = (
   owed: ReadonlyArray<OwedEvent>,
-  sequence: number,
-  dedupeId: string | undefined,
+  handled: { readonly sequence: number; readonly tag: string; readonly dedupeId: string | undefined },
   sends: ReadonlyArray<Tagged>,
 ): ReadonlyArray<OwedEvent> => {
+  const { sequence, tag, dedupeId } = handled
   if (sends.length === 0 && !isRaisedId(dedupeId)) return owed
-  const sent = sends.map((event, index) => ({ id: raisedId(sequence, index), event }))
+  const chain = extendChain(owed.find(({ id }) => id === dedupeId)?.chain, tag)
+  const sent = sends.map((event, index) => ({ id: raisedId(sequence, index), event, chain }))
   return [...sent, ...owed.filter(({ id }) => id !== dedupeId)]
+}
+
+/** The events a live instance owes itself. A snapshot would hide where they come from, so none is taken while there are any. */
+export class OwedEvents {
+  readonly #owed = new Set<Envelope>()
+
+  get isEmpty(): boolean {
+    return this.#owed.size === 0
+  }
+
+  add(envelopes: ReadonlyArray<Envelope>) {
+    for (const envelope of envelopes) {
+      this.#owed.add(envelope)
+      // A refused event is settled as well. A transient failure leaves it owed.
+      envelope.tracker = () => {
+        if (!isTransient(envelope.result)) this.#owed.delete(envelope)
+      }
+    }
+  }
+
+  /** The event was decided. */
+  delete(envelope: Envelope) {
+    this.#owed.delete(envelope)
+  }
+
+  clear() {
+    this.#owed.clear()
+  }
 }

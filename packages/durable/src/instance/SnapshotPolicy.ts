@@ -1,7 +1,7 @@
 /** When a commit carries a snapshot. */
 import type { SnapshotPolicy } from "@detent/machine"
 import * as Duration from "effect/Duration"
-import type { AcceptedStep } from "./Step.ts"
+import type { PendingEvent } from "./PendingEvent.ts"
 
 interface Moment {
   readonly sequence: number
@@ -12,7 +12,7 @@ export const snapshotDue = (
   policy: SnapshotPolicy<string>,
   last: Moment,
   now: Moment,
-  steps: ReadonlyArray<Pick<AcceptedStep, "decision">>,
+  events: ReadonlyArray<Pick<PendingEvent, "decision">>,
 ): boolean => {
   switch (policy._tag) {
     case "EveryTransition":
@@ -22,7 +22,7 @@ export const snapshotDue = (
     case "Interval":
       return now.at - last.at >= Duration.toMillis(Duration.fromInputUnsafe(policy.every))
     case "OnStates":
-      return steps.some(({ decision }) => policy.states.includes(decision.state._tag))
+      return events.some(({ decision }) => policy.states.includes(decision.state._tag))
     case "Manual":
       return false
   }

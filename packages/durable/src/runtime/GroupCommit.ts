@@ -1,6 +1,6 @@
 /**
- * Group commit: while one flush is on its way, everybody else who is ready gathers for the next. There is no artificial
- * delay; with 50 busy instances a flush carries about 50 of them, and one fsync serves all.
+ * Group commit: while one flush is on its way to the store, all other commits that are ready gather for the next. There is no
+ * artificial delay; with 50 busy instances a flush carries about 50 of them, and one fsync serves all.
  */
 import { PersistenceFailed } from "@detent/machine"
 import * as Cause from "effect/Cause"
@@ -23,21 +23,21 @@ const flushLimit = 500
 const flightLimit = 4
 
 /**
- * While timers that are due are decided on, fewer: what the store and its answers take of the CPU is missing there. Of 20,000
+ * While due timers are decided on, fewer: the CPU that the store and its answers take is missing there. Of 20,000
  * due at once, p99 was decided after 122 ms with one, 335 with two, 278 with four, and stored after 495, 569 and 497.
  */
 const decidingLimit = 1
 
-/** So many fired timers may be decided on and wait for the store. Each takes about a kilobyte of memory meanwhile. */
+/** How many fired timers may wait for the store. Each takes about a kilobyte of memory meanwhile. */
 const firedLimit = 25_000
 
-/** Someone with something to commit. It is asked what only when its flush begins, so that it can bring all it has by then. */
+/** A source of commits. It makes its commit only when its flush begins, so that the commit has all that was decided by then. */
 export interface Committing {
   takeCommit(): Commit | undefined
   committed(outcome: CommitOutcome | Doubtful): void
 }
 
-/** The store failed as a whole, and did not say whether it had stored before. */
+/** The store failed as a whole, and did not confirm whether it had stored the commit before. */
 export interface Doubtful {
   readonly _tag: "Doubtful"
   readonly error: PersistenceFailed
@@ -47,11 +47,11 @@ export class GroupCommit {
   readonly #journal: JournalService
   readonly #run: (effect: Effect.Effect<void>) => void
   #waiting: Array<Committing> = []
-  /** What timers led to: nobody waits for it, and there can be very many. */
+  /** Commits of fired timers: no caller waits for them, and there can be very many. */
   #fired: Array<Committing> = []
   #firedUnderway = 0
   #paced: Array<() => void> = []
-  /** A flush is about to begin: it takes whoever is ready by then. */
+  /** A flush is about to begin: it takes all commits that are ready by then. */
   #gathering = false
   /** Flushes on their way to the store. */
   #flights = 0
@@ -63,7 +63,7 @@ export class GroupCommit {
     this.#run = run
   }
 
-  /** Calls back whenever commands are stored, with the queues they wait in. */
+  /** Calls back when commands are stored, with their queues. */
   whenRequested(callback: (queues: ReadonlySet<string>) => void) {
     this.#requested = callback
   }
@@ -72,12 +72,12 @@ export class GroupCommit {
     return !this.#gathering && this.#flights === 0 && this.#length === 0
   }
 
-  /** What timers led to is not stored yet. */
+  /** Events of fired timers are not stored yet. */
   get isStoringFired(): boolean {
     return this.#fired.length + this.#firedUnderway > 0
   }
 
-  /** For timers that are due: how they are decided on while the store is at work on others. */
+  /** The pace at which due timers are decided on while the store works on others. */
   readonly pace: Pace = {
     begin: () => {
       this.#isDeciding = true
@@ -92,13 +92,13 @@ export class GroupCommit {
     },
   }
 
-  /** Puts someone in line for the next flush. */
+  /** Adds a source to the next flush. */
   enqueue(committing: Committing) {
     this.#waiting.push(committing)
     this.#gather()
   }
 
-  /** The same for what a timer led to: whoever is waited for goes first. */
+  /** The same for a fired timer. Commits that callers wait for go first. */
   enqueueFired(committing: Committing) {
     this.#fired.push(committing)
     this.#gather()
@@ -108,7 +108,7 @@ export class GroupCommit {
     return this.#waiting.length + this.#fired.length
   }
 
-  /** Next to one that is on its way, another flush begins only if it is full, or half full of what timers led to. */
+  /** Beside one that is on its way, another flush begins only if it is full, or half full of fired timers. */
   #gather() {
     const limit = this.#isDeciding && this.#fired.length < firedLimit ? decidingLimit : flightLimit
     if (this.#gathering || this.#flights >= limit || this.#length === 0) return
@@ -117,7 +117,7 @@ export class GroupCommit {
     this.#run(this.#flushNext)
   }
 
-  /** The first turn is given to others, so that all who are ready in it share the flush. */
+  /** Yields first, so that all that becomes ready in the same turn shares the flush. */
   readonly #flushNext: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
     yield* Effect.yieldNow
     // Half of a flush is kept for timers, so that they get their turn however many others come.
@@ -128,18 +128,20 @@ export class GroupCommit {
     this.#firedUnderway += fired.length
     const ready: Array<Committing> = []
     const commits: Array<Commit> = []
+    const thrown: Array<unknown> = []
     for (const one of [...waiting, ...fired]) {
-      const commit = one.takeCommit()
+      const commit = takeFrom(one, thrown)
       if (commit === undefined) continue
       ready.push(one)
       commits.push(commit)
     }
+    if (thrown.length > 0) yield* Effect.logError("an instance could not make its commit; its events fail", ...thrown)
     if (ready.length > 0) {
       this.#flights++
       this.#gather()
       const exit = yield* Effect.exit(this.#journal.commit(commits))
       this.#firedUnderway -= fired.length
-      yield* this.#tellAll(ready, commits, exit)
+      yield* this.#notifyAll(ready, commits, exit)
       this.#flights--
     } else this.#firedUnderway -= fired.length
     this.#gather()
@@ -152,7 +154,7 @@ export class GroupCommit {
     for (const resume of paced) resume()
   }
 
-  #tellAll(
+  #notifyAll(
     ready: ReadonlyArray<Committing>,
     commits: ReadonlyArray<Commit>,
     exit: Exit.Exit<ReadonlyArray<CommitOutcome>, PersistenceFailed>,
@@ -163,32 +165,44 @@ export class GroupCommit {
       let events = 0
       commits.forEach((commit, index) => {
         const outcome = outcomeOf(exit, index, commit)
-        tell(ready[index] as Committing, outcome, thrown)
+        notify(ready[index] as Committing, outcome, thrown)
         if (outcome._tag !== "Stored") return
         stored++
         events += commit.events.length
       })
-      if (thrown.length > 0) return Effect.logError("an instance could not go on after its commit", ...thrown)
-      if (Exit.isFailure(exit)) return Metric.update(commitFailures, 1)
+      const logged = thrown.length === 0 ? Effect.void : Effect.logError("an instance failed after its commit", ...thrown)
+      if (Exit.isFailure(exit)) return Effect.andThen(logged, Metric.update(commitFailures, 1))
       const counted = Effect.andThen(
-        Metric.update(flushes, 1),
+        thrown.length === 0 ? Metric.update(flushes, 1) : Effect.andThen(logged, Metric.update(flushes, 1)),
         Effect.andThen(Metric.update(commitsStored, stored), Metric.update(eventsStored, events)),
       )
       return commits.every(({ commands }) => commands.length === 0)
         ? counted
-        : Effect.andThen(counted, this.#tellRequested(commits.filter((_, index) => exit.value[index]?._tag === "Stored")))
+        : Effect.andThen(counted, this.#announceCommands(commits.filter((_, index) => exit.value[index]?._tag === "Stored")))
     })
   }
 
-  #tellRequested(stored: ReadonlyArray<Commit>): Effect.Effect<void> {
+  #announceCommands(stored: ReadonlyArray<Commit>): Effect.Effect<void> {
     const commands = stored.flatMap((commit) => commit.commands.map(({ queue = commit.machine }) => queue))
     if (commands.length > 0) this.#requested?.(new Set(commands))
     return Metric.update(commandsEnqueued, commands.length)
   }
 }
 
-/** What goes wrong in one must not keep the others of its flush waiting. */
-const tell = (one: Committing, outcome: CommitOutcome | Doubtful, thrown: Array<unknown>) => {
+/** A source that cannot make its commit must not keep the others of its flush waiting. */
+const takeFrom = (one: Committing, thrown: Array<unknown>): Commit | undefined => {
+  try {
+    return one.takeCommit()
+  } catch (cause) {
+    thrown.push(cause)
+    const error = new PersistenceFailed({ machine: "(unknown)", operation: "commit", cause })
+    notify(one, error, thrown)
+    return undefined
+  }
+}
+
+/** A source that throws must not keep the others of its flush from their outcomes. */
+const notify = (one: Committing, outcome: CommitOutcome | Doubtful, thrown: Array<unknown>) => {
   try {
     one.committed(outcome)
   } catch (cause) {

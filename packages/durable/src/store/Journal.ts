@@ -91,7 +91,16 @@ export interface LocalJournal {
   readonly watch: (written: (key: InstanceKey) => void) => () => void
 }
 
+/** Notifications between processes of instances that were changed. */
+export interface ChangeNotifications {
+  readonly notify: (keys: ReadonlyArray<InstanceKey>) => void
+  /** Calls back with changed instances; without keys, any may have changed. Returns how to unsubscribe. */
+  readonly listen: (changed: (keys: ReadonlyArray<InstanceKey>) => void) => () => void
+}
+
 export interface JournalService {
+  /** Undefined where the store has none: then positions are asked for at an interval. */
+  readonly changed?: ChangeNotifications
   /** Where no other process can reach the store, and reading it costs nothing. */
   readonly local?: LocalJournal
   /** What a fiber has in its context while it is inside a transaction of the store's database. */

@@ -4,7 +4,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import { withTails } from "../engine/prefetchEvents.ts"
+import { prefetchEvents } from "../engine/prefetchEvents.ts"
 import type { EventRecord, InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { InstanceRecord, JournalService, OpenedInstance } from "../store/Journal.ts"
@@ -76,7 +76,7 @@ export const openExecutions = (
 const readTogether = (from: ReadingFrom, keys: ReadonlyArray<InstanceKey>) =>
   Effect.gen(function* () {
     const opened = yield* from.journal.openAll(distinct(keys))
-    const journal = yield* withTails(from.journal, opened)
+    const journal = yield* prefetchEvents(from.journal, opened)
     const read = yield* Effect.forEach(
       opened,
       (one) => Effect.map(Effect.exit(readOpened(from, journal, one, 0)), (exit) => [instanceName(one.record), exit] as const),

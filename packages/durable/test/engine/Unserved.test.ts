@@ -36,7 +36,7 @@ it.effect("91 are told once, with the next step; but not by an engine that leave
     for (let second = 0; second < 700; second++) yield* TestClock.adjust("1 second")
     expect(lines).toEqual({
       worker: [
-        "nobody executes the commands of machine card-order, and it is not registered here: `yield* engine.register(CardOrder)` when the process starts",
+        "commands of machine card-order wait: it is not registered here; call `yield* engine.register(CardOrder)` when the process starts",
       ],
       other: [],
     })

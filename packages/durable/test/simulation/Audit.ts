@@ -4,8 +4,8 @@
  */
 import { begin, type Compiled, compiledOf, decide, type Node, type Tagged } from "@detent/machine/internal"
 import type { Codec, EventBody } from "../../src/instance/Codec.ts"
+import { entersState } from "../../src/instance/PendingEvent.ts"
 import { encodeSnapshot } from "../../src/instance/SnapshotBody.ts"
-import { hasMoved } from "../../src/instance/Step.ts"
 import type { CommandRecord, EventRecord, InstanceKey, SnapshotRecord, TimerRecord } from "../../src/store/Commit.ts"
 import { type AnyMachine, codecOf } from "./Machines.ts"
 
@@ -140,7 +140,7 @@ class Judge {
     }
     if (decision._tag !== "Goto" && decision._tag !== "Stay" && decision._tag !== "Stop")
       return this.#say(`${event._tag} at ${record.sequence} does not fit state ${this.#state._tag}: ${decision._tag}`)
-    if (hasMoved(decision)) this.#enter(record, decision.through)
+    if (entersState(decision)) this.#enter(record, decision.through)
     this.#state = decision.state
     this.#stopped = decision._tag === "Stop"
     this.#request(decision.requests, record.sequence)

@@ -90,15 +90,17 @@ export const makeKit = <R>(name: string, layer: StoreLayer<R>, options: EngineKi
     name,
     runs: options.runs ?? 12,
     describe: (topic, tests) => describe(`${name} engine: ${topic}`, tests),
-    test: (title, body) => it.effect(title, () => Effect.flatMap(makeRig(layer, settle, false), body), timeout),
-    leaseTest: (title, body) => (live ? it.live : it.effect)(title, () => Effect.flatMap(makeRig(layer, settle, live), body), timeout),
+    // Under a test clock, leases that follow the database's clock must not end.
+    test: (title, body) =>
+      it.effect(title, () => Effect.flatMap(makeRig(layer, settle, false, live ? { lease: "1000 hours" } : {}), body), timeout),
+    leaseTest: (title, body) => (live ? it.live : it.effect)(title, () => Effect.flatMap(makeRig(layer, settle, live, {}), body), timeout),
   }
 }
 
 /** Real time, also where a test clock rules. */
 const liveSleep = (millis: number) => Effect.provideService(Effect.sleep(millis), Clock.Clock, Clock.Clock.defaultValue())
 
-const makeRig = <R>(layer: StoreLayer<R>, settle: number, live: boolean): Effect.Effect<Rig, never, Scope.Scope> =>
+const makeRig = <R>(layer: StoreLayer<R>, settle: number, live: boolean, defaults: EngineOptions): Effect.Effect<Rig, never, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
     const store = yield* Effect.orDie(Layer.buildWithMemoMap(layer, Layer.makeMemoMapUnsafe(), scope))
@@ -121,7 +123,7 @@ const makeRig = <R>(layer: StoreLayer<R>, settle: number, live: boolean): Effect
       timers: Context.get(store, Timers),
       leases: Context.get(store, Leases),
       store,
-      open: (options = {}) => Effect.tap(openEngine(store, options), (one) => Effect.sync(() => engines.push(one))),
+      open: (options = {}) => Effect.tap(openEngine(store, { ...defaults, ...options }), (one) => Effect.sync(() => engines.push(one))),
       record: (key) => Effect.map(opened(key), ({ record }) => record),
       events: (key) => journal.events(key, 0, 100_000),
       deadlines: (key) => Effect.map(opened(key), ({ timers }) => timers),

@@ -24,7 +24,7 @@ const key = { machine: "recorded", id: "r" }
 
 export const lifecycle = ({ describe, test }: Kit) =>
   describe("the life of a state", () => {
-    test("39, 40 and 47 goes: decide, commit, interrupt the old work, exit, new state, enter, spawn", ({ open }) =>
+    test("39, 40, 47 and 150 goes: decide, commit, interrupt the old work, new state, exit, enter, spawn", ({ open }) =>
       Effect.gen(function* () {
         const log: Array<string> = []
         const { engine } = yield* open({ probe: logging(log) })
@@ -40,7 +40,7 @@ export const lifecycle = ({ describe, test }: Kit) =>
         yield* Effect.yieldNow
         log.length = 0
         yield* instance.send(E.Go())
-        const order = ["decide", "commit", "interrupt A", "exit A to B on Go", "decided Go", "enter B from A", "spawn B"]
+        const order = ["decide", "commit", "interrupt A", "decided Go", "exit A to B on Go", "enter B from A", "spawn B"]
         expect(log.filter((line) => !line.startsWith("state"))).toEqual(order)
         yield* Effect.yieldNow
         expect(log).toContain("state B")
@@ -186,15 +186,15 @@ export const lifecycle = ({ describe, test }: Kit) =>
         expect(log.filter((line) => line === "interrupt A")).toHaveLength(3)
       }))
 
-    test("47 work of resident states goes on after a restart without being asked, and after a crash too", ({ open }) =>
+    test("47 work resumes when a process restarts under its name, also after a crash", ({ open }) =>
       Effect.gen(function* () {
         const log: Array<string> = []
-        const first = yield* open()
+        const first = yield* open({ nodeId: "one" })
         yield* first.engine.start(recordedLife(log), "r")
         yield* first.engine.start(recordedLife(log), "s", S.End())
         yield* first.crash
         log.length = 0
-        const second = yield* open()
+        const second = yield* open({ nodeId: "one" })
         yield* second.engine.register(recordedLife(log))
         expect(log).toEqual(["spawn A"])
         expect(yield* second.engine.live).toBe(1)

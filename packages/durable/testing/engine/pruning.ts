@@ -158,7 +158,7 @@ export const pruning = ({ describe, test }: Kit) =>
             })
           const sending = yield* Effect.forkChild(Effect.result(job.send(E.Add({ by: 1 }), options)), { startImmediately: true })
           const result = yield* passFor(sending)
-          if (result._tag === "Failure") expect(result.failure.message).toMatch(/cannot be told any more: the journal was pruned/)
+          if (result._tag === "Failure") expect(result.failure.message).toMatch(/cannot be found out: the journal was pruned/)
           expect(result._tag).toBe("id" in options ? "Success" : "Failure")
           expect(yield* job.snapshot).toMatchObject({ state: S.Busy({ n: 11 }), sequence: 2 })
         }))

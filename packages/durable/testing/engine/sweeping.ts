@@ -34,8 +34,8 @@ export const sweeping = ({ describe, test }: Kit) =>
         const opened = yield* rig.open({ sweeper: { ...idle.sweeper, batchSize: 2 }, probe })
         yield* opened.engine.register(TimedCall)
         yield* rig.quiet
-        probe.onClaim = (claim) => claim
         yield* rig.pass("45 seconds")
+        probe.onClaim = (claim) => claim
         expect(yield* opened.engine.sweep).toEqual({ fired: 2, stale: 0, failed: 0, dead: 0 })
         expect(fired(opened)).toEqual(["a (timeout)", "b (timeout)"])
         expect(probe.claimed.at(-1)?.map(({ id }) => id)).toEqual(["a", "b"])
@@ -189,8 +189,7 @@ export const sweeping = ({ describe, test }: Kit) =>
         expect(probe.claims.length).toBeGreaterThan(5)
         expect(probe.claims.length).toBeLessThan(15)
         probe.onClaim = (claim) => claim
-        yield* rig.pass("3 seconds")
-        yield* rig.eventually(rig.record(key("c")), ({ tag }) => tag === "Late")
+        yield* rig.passUntil("1 second", rig.record(key("c")), ({ tag }) => tag === "Late")
       }))
 
     test("an instance that is busy for long keeps nobody else's timer from firing", (rig) =>

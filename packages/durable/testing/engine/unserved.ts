@@ -26,7 +26,7 @@ export const unserved = ({ describe, test }: Kit) =>
         )
         for (let minute = 0; minute < 15; minute++) yield* rig.pass("1 minute")
         expect(lines).toEqual([
-          "nobody fires the due timers of machine call, and it is not registered here: `yield* engine.register(Call)` when the process starts",
+          "due timers of machine call wait: it is not registered here; call `yield* engine.register(Call)` when the process starts",
         ])
         yield* engine.register(TimedCall)
         yield* rig.passUntil("1 second", rig.record({ machine: "call", id: "b" }), ({ tag }) => tag === "Late")

@@ -1,16 +1,14 @@
-/** What an actor tells others about itself: errors with its name on them, log lines, inspections. */
-import * as Cause from "effect/Cause"
+/** Errors, log lines and inspections of an actor, with its machine and id on them. */
 import * as Effect from "effect/Effect"
 import { eventLabel } from "../decide/Timeout.ts"
 import type { Tagged } from "../define/Declarations.ts"
-import { ActionFailed, describe, InvalidEvent, MachineStopped, type Phase, type SendError, TransitionRefused } from "../MachineError.ts"
-import type { ActorEnd } from "./Actor.ts"
-import type { ActorState } from "./ActorState.ts"
+import { ActionFailed, describe, InvalidEvent, Overloaded, type Phase, type SendError, TransitionRefused } from "../MachineError.ts"
+import { type ActorState, guarded } from "./ActorState.ts"
 import type { Inspection } from "./Inspection.ts"
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
 
-/** Tells those who inspect. Nothing is even put together when nobody does. */
+/** Notifies the inspectors. The inspection is built only if there are any. */
 export const inspect = (actor: ActorState, what: () => DistributiveOmit<Inspection, "machine" | "id" | "at">) => {
   if (actor.host.inspectors.size === 0) return
   const at = actor.environment.clock.currentTimeMillisUnsafe()
@@ -18,19 +16,17 @@ export const inspect = (actor: ActorState, what: () => DistributiveOmit<Inspecti
   for (const inspector of [...actor.host.inspectors]) guarded(actor, () => inspector(inspection))
 }
 
-/** Calls someone who listens. Should that throw, the log is told and the actor goes on. */
-export const guarded = (actor: ActorState, tell: () => void) => {
-  try {
-    tell()
-  } catch (cause) {
-    actor.environment.run(Effect.logError(`a listener of ${actor.machine} ${actor.id} threw`, cause))
-  }
-}
-
-/** Tells the log of a failure that no sender hears of. */
+/** Logs a failure that no sender receives. */
 export const report = (actor: ActorState, error: SendError) => {
   if (error._tag === "ActionFailed") inspect(actor, () => ({ _tag: "ActionFailed", error }))
   actor.environment.run(Effect.logError(error.message))
+}
+
+/** Logs the refusal of an event that no caller waits for, unless it is the usual end of a state or an instance. */
+export const reportRefusal = (actor: ActorState, result: unknown) => {
+  if (!(result instanceof Error)) return
+  const error = result as SendError
+  if (error._tag !== "MachineStopped" && error._tag !== "TransitionRefused") report(actor, error)
 }
 
 /** Refuses an event. */
@@ -59,14 +55,6 @@ export const notAQuestion = (actor: ActorState, event: Tagged): InvalidEvent =>
     problem: "it has no answer; declare it with Event.reply, or use send",
   })
 
-export const stopped = (actor: ActorState, ending: ActorEnd<Tagged> | undefined): MachineStopped =>
-  new MachineStopped({
-    machine: actor.machine,
-    id: actor.id,
-    state: actor.currentState._tag,
-    reason: ending === undefined ? "it takes no more events" : endingReason(ending),
-  })
-
 /** For an event whose sender belonged to a state that has been left since. */
 export const stale = (actor: ActorState, event: string): TransitionRefused =>
   new TransitionRefused({
@@ -77,15 +65,16 @@ export const stale = (actor: ActorState, event: string): TransitionRefused =>
     reason: "the state its sender worked for was left",
   })
 
-export const endingReason = (ending: ActorEnd<Tagged>): string => {
-  switch (ending._tag) {
-    case "Final":
-      return `${ending.state._tag} is a final state`
-    case "Stopped":
-      return ending.reason
-    case "Failed":
-      return ending.error.message
-  }
-}
+/** For an event that comes while too many others wait. */
+export const overloaded = (actor: ActorState, waiting: number): Overloaded =>
+  new Overloaded({ machine: actor.machine, id: actor.id, state: actor.currentState._tag, waiting })
 
-export const describeCause = (cause: Cause.Cause<unknown>): string => describe(Cause.squash(cause))
+/** For an actor that would wait for itself: its own hook or decision sends it an event and waits for the outcome. */
+export const waitsForItself = (actor: ActorState, event: Tagged): ActionFailed =>
+  actionFailed(
+    actor,
+    "decide",
+    new Error("its own enter, exit or decision sends it an event and waits for it; use self.send, which does not wait"),
+    event,
+    false,
+  )

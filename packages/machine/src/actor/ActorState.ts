@@ -1,17 +1,23 @@
-/** An actor at rest: where it stands, where it has been, how it ended, and who follows it. */
+/** Where an actor stands: its state, the states before, how it ended, and its listeners. One object per live actor or instance. */
 import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
 import type * as Stream from "effect/Stream"
 import type { Taken } from "../decide/Decision.ts"
 import type { Compiled, Node } from "../define/Compile.ts"
 import type { Tagged } from "../define/Declarations.ts"
-import type { MachineStopped } from "../MachineError.ts"
+import { MachineStopped } from "../MachineError.ts"
 import type { ActorEnd, Snapshot } from "./Actor.ts"
-import { endingReason, guarded, stopped } from "./ActorReport.ts"
-import { changesOf, type Listener, waitFor, watch } from "./Changes.ts"
 import type { Environment, Host } from "./Host.ts"
+import { listening } from "./Listening.ts"
 
-/** So many states before the current one are remembered. */
+/** How many states before the current one are kept. */
 const historyLimit = 100
+
+/** Receives every new state, then the end. */
+export interface Listener {
+  readonly next: (state: Tagged) => void
+  readonly end: (ending: ActorEnd<Tagged>) => void
+}
 
 export class ActorState {
   readonly id: string
@@ -20,12 +26,13 @@ export class ActorState {
   readonly environment: Environment
   readonly startedAt: number
   currentState: Tagged
-  protected node: Node
-  protected lastTransitionAt: number
-  protected ending: ActorEnd<Tagged> | undefined = undefined
-  protected sequence = 0
-  protected past: Array<Tagged> | undefined = undefined
-  private listeners: Set<Listener> | undefined = undefined
+  node: Node
+  lastTransitionAt: number
+  ending: ActorEnd<Tagged> | undefined = undefined
+  /** The number of events that changed or confirmed the state. */
+  sequence = 0
+  past: Array<Tagged> | undefined = undefined
+  #listeners: Set<Listener> | undefined = undefined
 
   constructor(id: string, compiled: Compiled, host: Host, environment: Environment, state: Tagged, at: number) {
     this.id = id
@@ -38,8 +45,25 @@ export class ActorState {
     this.lastTransitionAt = at
   }
 
-  /** Takes over what a decision led to. Tells whether the state is another than before. */
-  protected advance(decision: Taken<Tagged, Tagged>, at: number): boolean {
+  get machine(): string {
+    return this.compiled.name
+  }
+
+  get isRunning(): boolean {
+    return this.ending === undefined
+  }
+
+  /** Whether an inspector is registered. Hot paths build no inspection when there is none. */
+  get isInspected(): boolean {
+    return this.host.inspectors.size > 0
+  }
+
+  get isFollowed(): boolean {
+    return this.#listeners !== undefined && this.#listeners.size > 0
+  }
+
+  /** Takes over what a decision led to. Returns whether the state is another than before, or was entered anew. */
+  advance(decision: Taken<Tagged, Tagged>, at: number): boolean {
     const changed = this.currentState !== decision.state || decision._tag === "Goto"
     this.sequence++
     this.lastTransitionAt = at
@@ -52,20 +76,28 @@ export class ActorState {
     return changed
   }
 
-  protected remember(state: Tagged) {
+  remember(state: Tagged) {
     this.past ??= []
     this.past.push(state)
     if (this.past.length > historyLimit * 2) this.past = this.past.slice(-historyLimit)
   }
 
-  protected tellState() {
-    if (this.listeners === undefined) return
-    for (const listener of [...this.listeners]) guarded(this, () => listener.next(this.currentState))
+  /** Sets the state and the states before it to what a journal says. */
+  place(state: Tagged, past: ReadonlyArray<Tagged>) {
+    this.currentState = state
+    this.node = this.compiled.nodes.get(state._tag) as Node
+    this.past = past.length === 0 ? undefined : past.slice(-historyLimit)
   }
 
-  protected tellEnd(ending: ActorEnd<Tagged>) {
-    const listeners = this.listeners
-    this.listeners = undefined
+  notifyState() {
+    if (this.#listeners === undefined) return
+    for (const listener of [...this.#listeners]) guarded(this, () => listener.next(this.currentState))
+  }
+
+  /** Notifies every listener of the end, once. */
+  notifyEnd(ending: ActorEnd<Tagged>) {
+    const listeners = this.#listeners
+    this.#listeners = undefined
     for (const listener of listeners ?? []) guarded(this, () => listener.end(ending))
   }
 
@@ -74,49 +106,12 @@ export class ActorState {
       listener.end(this.ending)
       return () => undefined
     }
-    this.listeners ??= new Set()
-    this.listeners.add(listener)
-    return () => this.listeners?.delete(listener)
+    this.#listeners ??= new Set()
+    this.#listeners.add(listener)
+    return () => this.#listeners?.delete(listener)
   }
 
-  /** Puts the actor where a journal says it is, and has been. */
-  protected place(state: Tagged, past: ReadonlyArray<Tagged>) {
-    this.currentState = state
-    this.node = this.compiled.nodes.get(state._tag) as Node
-    this.past = past.length === 0 ? undefined : past.slice(-historyLimit)
-  }
-
-  /** Somebody inspects the system: on hot paths nothing is put together for nobody. */
-  get isInspected(): boolean {
-    return this.host.inspectors.size > 0
-  }
-
-  /** Somebody listens. */
-  get isFollowed(): boolean {
-    return this.listeners !== undefined && this.listeners.size > 0
-  }
-
-  get machine(): string {
-    return this.compiled.name
-  }
-
-  get isRunning(): boolean {
-    return this.ending === undefined
-  }
-
-  get state(): Effect.Effect<Tagged> {
-    return Effect.sync(() => this.currentState)
-  }
-
-  get snapshot(): Effect.Effect<Snapshot<Tagged>> {
-    return Effect.sync(() => this.snapshotUnsafe())
-  }
-
-  get history(): Effect.Effect<ReadonlyArray<Tagged>> {
-    return Effect.sync(() => this.snapshotUnsafe().history)
-  }
-
-  snapshotUnsafe(): Snapshot<Tagged> {
+  snapshot(): Snapshot<Tagged> {
     return {
       state: this.currentState,
       previous: this.past?.at(-1),
@@ -129,27 +124,69 @@ export class ActorState {
     }
   }
 
-  subscribe(listener: (state: Tagged) => void): () => void {
-    return this.listen({ next: listener, end: () => undefined })
-  }
-
+  /** The current state, then every new one. Ends with the actor. A reader that falls far behind misses the oldest states. */
   get changes(): Stream.Stream<Tagged> {
-    return changesOf(this)
+    return listening((queue) => {
+      Queue.offerUnsafe(queue, this.currentState)
+      return this.listen({ next: (state) => Queue.offerUnsafe(queue, state), end: () => Queue.endUnsafe(queue) })
+    })
   }
 
   waitFor(predicate: (state: Tagged) => boolean): Effect.Effect<Tagged, MachineStopped> {
-    return waitFor(this, predicate)
+    return Effect.callback((resume) => {
+      if (predicate(this.currentState)) return resume(Effect.succeed(this.currentState))
+      const unlisten = this.listen({
+        next: (state) => {
+          if (!predicate(state)) return
+          unlisten()
+          resume(Effect.succeed(state))
+        },
+        end: (ending) => resume(Effect.fail(stopped(this, ending))),
+      })
+      return Effect.sync(unlisten)
+    })
   }
 
   get watch(): Effect.Effect<ActorEnd<Tagged>> {
-    return watch(this)
+    return Effect.callback((resume) => {
+      const unlisten = this.listen({ next: () => undefined, end: (ending) => resume(Effect.succeed(ending)) })
+      return Effect.sync(unlisten)
+    })
   }
 
   get awaitFinal(): Effect.Effect<Tagged, MachineStopped> {
-    return Effect.flatMap(watch(this), (ending) =>
+    return Effect.flatMap(this.watch, (ending) =>
       ending._tag === "Final" ? Effect.succeed(ending.state) : Effect.fail(stopped(this, ending)),
     )
   }
 }
 
 const statusOf = { Final: "final", Stopped: "stopped", Failed: "failed" } as const
+
+/** Calls a listener. If it throws, the error is logged and the actor continues. */
+export const guarded = (actor: ActorState, notify: () => void) => {
+  try {
+    notify()
+  } catch (cause) {
+    actor.environment.run(Effect.logError(`a listener of ${actor.machine} ${actor.id} threw`, cause))
+  }
+}
+
+export const stopped = (actor: ActorState, ending: ActorEnd<Tagged> | undefined): MachineStopped =>
+  new MachineStopped({
+    machine: actor.machine,
+    id: actor.id,
+    state: actor.currentState._tag,
+    reason: ending === undefined ? "it takes no more events" : endingReason(ending),
+  })
+
+const endingReason = (ending: ActorEnd<Tagged>): string => {
+  switch (ending._tag) {
+    case "Final":
+      return `${ending.state._tag} is a final state`
+    case "Stopped":
+      return ending.reason
+    case "Failed":
+      return ending.error.message
+  }
+}

@@ -16,9 +16,9 @@ import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import type { Definition } from "../define/Definition.ts"
 import type { Actor } from "./Actor.ts"
-import { listening } from "./Changes.ts"
 import { Host } from "./Host.ts"
 import type { Inspection } from "./Inspection.ts"
+import { listening } from "./Listening.ts"
 import type { InputArguments, SpawnError } from "./Self.ts"
 import { startActor } from "./StartActor.ts"
 
@@ -65,7 +65,7 @@ const makeService = (host: Host): ActorSystemService => {
 export class ActorSystem extends Context.Service<ActorSystem, ActorSystemService>()("@detent/machine/ActorSystem") {
   static readonly make: Effect.Effect<ActorSystemService, never, Scope.Scope> = Effect.map(
     Effect.acquireRelease(
-      Effect.sync(() => new Host()),
+      Effect.sync(() => new Host(startActor)),
       (host) => host.close,
     ),
     makeService,
@@ -80,7 +80,7 @@ export const spawn = <S, E, I, R>(
 ): Effect.Effect<Actor<S, E>, SpawnError, R | Scope.Scope> =>
   Effect.flatMap(
     Effect.acquireRelease(
-      Effect.sync(() => new Host()),
+      Effect.sync(() => new Host(startActor)),
       (host) => host.close,
     ),
     (host) => startActor(host, machine.name, machine, input[0]) as unknown as Effect.Effect<Actor<S, E>, SpawnError, R>,

@@ -1,11 +1,11 @@
-/** What all actors of one system share: the ids in use, those who watch, and commands under way. */
+/** What the actors of one system share: the ids in use, the inspectors, and what closing the system waits for. */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import { ActorExists, MachineStopped } from "../MachineError.ts"
+import { ActorExists, type InvalidState, MachineStopped, type SendError } from "../MachineError.ts"
 import type { Inspection } from "./Inspection.ts"
-import type { LocalActor } from "./LocalActor.ts"
+import type { StateScope } from "./StateScope.ts"
 
 /** The services an actor's work runs with. Actors started with the same services share one. */
 export class Environment {
@@ -20,18 +20,43 @@ export class Environment {
   }
 }
 
+/** An actor as its system holds it. */
+export interface HostedActor {
+  readonly id: string
+  readonly machine: string
+  stop(reason?: string): Effect.Effect<void>
+}
+
 /** A place in the table of actors. Emptied when its actor ends: the table may keep the place, but not the actor. */
 interface Seat {
-  actor: LocalActor | undefined
+  actor: HostedActor | undefined
 }
+
+/** Starts an actor. A child does not outlive the scope of the state it belongs to. */
+export type StartActor = (
+  host: Host,
+  id: string,
+  machine: unknown,
+  input: unknown,
+  scope?: StateScope,
+) => Effect.Effect<HostedActor, SendError | InvalidState | ActorExists>
 
 export class Host {
   readonly inspectors = new Set<(inspection: Inspection) => void>()
+  readonly #start: StartActor
   readonly #seats = new Map<string, Seat>()
   readonly #commands = new Set<Fiber.Fiber<unknown, unknown>>()
   readonly #closing = new Set<Fiber.Fiber<void>>()
   #environment: Environment | undefined
   #closed = false
+
+  constructor(start: StartActor) {
+    this.#start = start
+  }
+
+  start(id: string, machine: unknown, input: unknown, scope?: StateScope) {
+    return this.#start(this, id, machine, input, scope)
+  }
 
   environment(context: Context.Context<unknown>): Environment {
     if (this.#environment?.context !== context) this.#environment = new Environment(context)
@@ -42,31 +67,32 @@ export class Host {
     return [...this.#seats.keys()]
   }
 
-  get(id: string): LocalActor | undefined {
+  get(id: string): HostedActor | undefined {
     return this.#seats.get(id)?.actor
   }
 
-  add(actor: LocalActor): ActorExists | MachineStopped | undefined {
+  add(actor: HostedActor): ActorExists | MachineStopped | undefined {
     if (this.#closed) return new MachineStopped({ machine: actor.machine, id: actor.id, state: "(start)", reason: "the system was closed" })
     if (this.#seats.has(actor.id)) return new ActorExists({ id: actor.id })
     this.#seats.set(actor.id, { actor })
     return undefined
   }
 
-  remove(actor: LocalActor) {
+  remove(actor: HostedActor) {
     const seat = this.#seats.get(actor.id)
     if (seat?.actor !== actor) return
-    // The engine's tables outlive their entries for a while; what they point to must not.
+    // The tables of the JavaScript engine outlive their entries for a while; what they point to must not.
     seat.actor = undefined
     this.#seats.delete(actor.id)
   }
 
-  /** Something on its way to its end that closing the system waits for. */
+  /** Closing the system waits for this Effect, which ends the work of an actor. */
   awaits(closing: Fiber.Fiber<void>) {
     this.#closing.add(closing)
     closing.addObserver(() => this.#closing.delete(closing))
   }
 
+  /** Closing the system interrupts this command. */
   track(command: Fiber.Fiber<unknown, unknown>) {
     this.#commands.add(command)
     command.addObserver(() => this.#commands.delete(command))

@@ -1,83 +1,189 @@
-/** The actor behind the {@link Actor} interface: a state, and the order in which events change it. */
-import * as Cause from "effect/Cause"
+/** The actor behind the {@link Actor} interface: a machine in memory, and the order in which events change its state. */
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
+import type * as Stream from "effect/Stream"
 import { decide } from "../decide/Decide.ts"
 import type { Beginning, Decision, Request, Taken, TimerRequest } from "../decide/Decision.ts"
 import { eventLabel } from "../decide/Timeout.ts"
+import type { Compiled } from "../define/Compile.ts"
 import type { Tagged } from "../define/Declarations.ts"
 import { eventProblem } from "../define/Machine.ts"
 import { commandKey } from "../effects/Command.ts"
 import { execute } from "../effects/CommandRun.ts"
-import { identified, type Phase, type SendError } from "../MachineError.ts"
-import type { ActorEnd } from "./Actor.ts"
-import { actionFailed, inspect, notAQuestion, refusal, report, stale, stopped } from "./ActorReport.ts"
-import { type HookError, limited, limitedWait, runHooks } from "./Hooks.ts"
-import { asDecision, asVoid, Mailbox, Message, outcome, type Result } from "./Mailbox.ts"
-import { StateScope } from "./StateScope.ts"
-import { armTimers, restartLater, startBackground, startStateWork } from "./StateWork.ts"
-import type { Supervisor } from "./Supervision.ts"
-import { WaitingActor } from "./WaitingActor.ts"
+import { type ActionFailed, EndlessTransition, identified, type MachineStopped, type SendError } from "../MachineError.ts"
+import type { ActorEnd, Snapshot } from "./Actor.ts"
+import { actionFailed, inspect, notAQuestion, overloaded, refusal, report, reportRefusal, waitsForItself } from "./ActorReport.ts"
+import { ActorState, stopped } from "./ActorState.ts"
+import type { Environment, Host } from "./Host.ts"
+import {
+  asDecision,
+  asVoid,
+  type Chain,
+  chainLimit,
+  extendChain,
+  isMessage,
+  Mailbox,
+  type Message,
+  mailboxLimit,
+  outcome,
+  type Result,
+} from "./Mailbox.ts"
+import { isHandling, type RuntimeOwner, StateRuntime } from "./StateRuntime.ts"
+import type { StateScope } from "./StateScope.ts"
 
-/** So many events are handled before others in the process get their turn. */
+/** Yields to the event loop after this many events. */
 const turnLimit = 2048
 
 const none: ReadonlyArray<never> = Object.freeze([])
 
-export class LocalActor extends WaitingActor {
-  /** An event is being handled: others wait. */
+/** An event that could not be handled at once. */
+class QueuedEvent implements Message {
+  readonly event: Tagged
+  readonly internal: boolean
+  /** It comes from a timer of the actor; callers cannot make such events. */
+  readonly isTimer: boolean
+  /** The self-sent events that led to it. Undefined for an event that a caller, work or a timer sent. */
+  readonly chain: Chain | undefined
+  result: Result | undefined
+  observer: ((result: Result) => void) | undefined
+  tracker: (() => void) | undefined
+
+  constructor(event: Tagged, internal: boolean, isTimer: boolean, chain?: Chain) {
+    this.event = event
+    this.internal = internal
+    this.isTimer = isTimer
+    this.chain = chain
+  }
+
+  complete(result: Result) {
+    if (this.result !== undefined) return
+    this.result = result
+    this.tracker?.()
+    this.observer?.(result)
+  }
+}
+
+export class LocalActor implements RuntimeOwner {
+  readonly record: ActorState
+  /** An event is being handled: others wait in the mailbox. */
   #busy = false
-  /** Those who wait for the actor to drain; while there are any, it takes no events from outside. */
+  /** Callers that wait for the actor to drain. While there are any, it takes no events from outside. */
   #drainers: Set<() => void> | undefined = undefined
-  #mailbox: Mailbox | undefined = undefined
-  #postponed: Array<Message> | undefined = undefined
-  #residence: StateScope | undefined = undefined
-  #background: StateScope | undefined = undefined
+  #mailbox: Mailbox<QueuedEvent> | undefined = undefined
+  #postponed: Array<QueuedEvent> | undefined = undefined
+  /** Made when the machine has hooks, work, timers or an effectful decision: most actors need none. */
+  #runtime: StateRuntime | undefined = undefined
   #commands = 0
-  #supervisor: Supervisor | undefined = undefined
-  /** The end of work that took time to end. */
+  /** The end of work that takes time to end. */
   #closing: Fiber.Fiber<void> | undefined = undefined
+
+  constructor(id: string, compiled: Compiled, host: Host, environment: Environment, state: Tagged, at: number) {
+    this.record = new ActorState(id, compiled, host, environment, state, at)
+  }
 
   /** What follows the first state: hooks that take time, timers, work, requested commands. */
   begin(beginning: Beginning<Tagged, Tagged>) {
+    const { record } = this
     this.#busy = true
-    if (this.isInspected) inspect(this, () => ({ _tag: "Started", state: this.currentState, through: beginning.through }))
-    for (const state of beginning.through) this.remember(state)
-    this.#startBackground()
-    if (beginning.hooks.length === 0) this.#settleIn(beginning, false)
+    if (record.isInspected) inspect(record, () => ({ _tag: "Started", state: record.currentState, through: beginning.through }))
+    for (const state of beginning.through) record.remember(state)
+    if (record.compiled.declarations.backgrounds.length > 0) this.#runtimeOf().startBackground()
+    if (beginning.hooks.length === 0) this.#settleIn(beginning, undefined, false)
     else {
-      this.later(runHooks(this, beginning.hooks, "(start)"), (error) => {
-        if (error !== undefined) report(this, error)
-        this.#settleIn(beginning, false)
+      const runtime = this.#runtimeOf()
+      runtime.awaiting(runtime.hooks(beginning.hooks, "(start)"), (error) => {
+        if (error !== undefined) report(record, error)
+        this.#settleIn(beginning, undefined, false)
       })
     }
     this.#pump()
   }
 
+  #runtimeOf(): StateRuntime {
+    this.#runtime ??= new StateRuntime(this)
+    return this.#runtime
+  }
+
+  // The actor as its users see it
+
+  get id(): string {
+    return this.record.id
+  }
+
+  get machine(): string {
+    return this.record.machine
+  }
+
+  get state(): Effect.Effect<Tagged> {
+    return Effect.sync(() => this.record.currentState)
+  }
+
+  get snapshot(): Effect.Effect<Snapshot<Tagged>> {
+    return Effect.sync(() => this.record.snapshot())
+  }
+
+  snapshotUnsafe(): Snapshot<Tagged> {
+    return this.record.snapshot()
+  }
+
+  get history(): Effect.Effect<ReadonlyArray<Tagged>> {
+    return Effect.sync(() => this.record.snapshot().history)
+  }
+
+  get changes(): Stream.Stream<Tagged> {
+    return this.record.changes
+  }
+
+  subscribe(listener: (state: Tagged) => void): () => void {
+    return this.record.listen({ next: listener, end: () => undefined })
+  }
+
+  waitFor(predicate: (state: Tagged) => boolean): Effect.Effect<Tagged, MachineStopped> {
+    return this.record.waitFor(predicate)
+  }
+
+  get awaitFinal(): Effect.Effect<Tagged, MachineStopped> {
+    return this.record.awaitFinal
+  }
+
+  get watch(): Effect.Effect<ActorEnd<Tagged>> {
+    return this.record.watch
+  }
+
   // Sending
 
   send(event: Tagged): Effect.Effect<void, SendError> {
-    return Effect.suspend(() => outcome(this.offer(event, false), asVoid))
+    return this.#sending(event, asVoid)
   }
 
   sendUnsafe(event: Tagged): Exit.Exit<void, SendError> | undefined {
     const offered = this.offer(event, false)
-    const result = offered instanceof Message ? offered.result : offered
+    const result = isMessage(offered) ? offered.result : offered
     return result === undefined ? undefined : asVoid(result)
   }
 
   call(event: Tagged): Effect.Effect<Taken<Tagged, Tagged>, SendError> {
-    return Effect.suspend(() => outcome(this.offer(event, false), asDecision))
+    return this.#sending(event, asDecision)
+  }
+
+  #sending<A>(event: Tagged, read: (result: Result) => Exit.Exit<A, SendError>): Effect.Effect<A, SendError> {
+    return Effect.withFiber((fiber) => {
+      if (this.#busy && isHandling(fiber, this.record)) return Effect.fail(waitsForItself(this.record, event))
+      return outcome(this.offer(event, false), read)
+    })
   }
 
   ask(event: Tagged): Effect.Effect<unknown, SendError> {
-    const schema = this.compiled.declarations.event.$variants.get(event?._tag)?.reply
-    if (schema === undefined && this.compiled.events.has(event?._tag)) return Effect.fail(refusal(this, event, notAQuestion(this, event)))
+    const { record } = this
+    const schema = record.compiled.declarations.event.$variants.get(event?._tag)?.reply
+    if (schema === undefined && record.compiled.events.has(event?._tag)) {
+      return Effect.fail(refusal(record, event, notAQuestion(record, event)))
+    }
     return Effect.flatMap(this.call(event), ({ answer }) => {
       if (schema !== undefined && Schema.is(schema)(answer)) return Effect.succeed(answer)
-      return Effect.fail(actionFailed(this, "decide", new Error(`the answer to ${event._tag} does not fit its schema`), event))
+      return Effect.fail(actionFailed(record, "decide", new Error(`the answer to ${event._tag} does not fit its schema`), event))
     })
   }
 
@@ -87,7 +193,10 @@ export class LocalActor extends WaitingActor {
   }
 
   #offer(event: Tagged, internal: boolean, isTimer: boolean): Result | Message {
-    if (this.ending !== undefined || (this.#drainers !== undefined && !internal)) return refusal(this, event, stopped(this, this.ending))
+    const { record } = this
+    if (record.ending !== undefined || (this.#drainers !== undefined && !internal)) {
+      return refusal(record, event, stopped(record, record.ending))
+    }
     if (this.#busy) return this.#enqueue(event, internal, isTimer)
     this.#busy = true
     const result = this.#accept(event, internal, isTimer, undefined)
@@ -95,36 +204,36 @@ export class LocalActor extends WaitingActor {
     return result
   }
 
-  #enqueue(event: Tagged, internal: boolean, isTimer: boolean): Message {
-    const message = new Message(event, internal, isTimer)
+  #enqueue(event: Tagged, internal: boolean, isTimer: boolean): Result | Message {
     this.#mailbox ??= new Mailbox()
+    if (this.#mailbox.size >= mailboxLimit && !internal) return refusal(this.record, event, overloaded(this.record, this.#mailbox.size))
+    const message = new QueuedEvent(event, internal, isTimer)
     this.#mailbox.push(message)
     return message
   }
 
-  /** Sends an event of the actor's own that nobody waits for: a refusal is reported, not lost. */
-  sendInternal(event: Tagged, residence: StateScope | undefined, timer: string | undefined) {
+  sendInternal(event: Tagged, scope: StateScope | undefined, timer: string | undefined) {
     const offered = this.#offer(event, true, timer !== undefined)
-    if (!(offered instanceof Message)) return this.#reportRefusal(offered)
-    if (offered.result !== undefined) return this.#reportRefusal(offered.result)
-    offered.observer = (result) => this.#reportRefusal(result)
-    residence?.queue(offered, timer)
-  }
-
-  #reportRefusal(result: Result) {
-    if (result instanceof Error && result._tag !== "MachineStopped" && result._tag !== "TransitionRefused") report(this, result)
+    if (!isMessage(offered)) return reportRefusal(this.record, offered)
+    if (offered.result !== undefined) return reportRefusal(this.record, offered.result)
+    offered.observer = (refused) => reportRefusal(this.record, refused)
+    scope?.queue(offered, timer)
   }
 
   // Handling
 
-  protected goOn() {
+  resumed() {
     this.#pump()
   }
 
-  /** Handles what waits, unless something that takes time is under way. Called while busy. */
+  get #isAwaiting(): boolean {
+    return this.#runtime?.isAwaiting === true
+  }
+
+  /** Handles waiting events until an awaited Effect is under way. Called while busy. */
   #pump() {
-    for (let handled = 0; !this.isWaiting; handled++) {
-      const message = this.ending === undefined ? this.#mailbox?.shift() : undefined
+    for (let handled = 0; !this.#isAwaiting; handled++) {
+      const message = this.record.ending === undefined ? this.#mailbox?.shift() : undefined
       if (message === undefined) {
         this.#busy = false
         return this.#checkDrained()
@@ -133,46 +242,52 @@ export class LocalActor extends WaitingActor {
       if (handled < turnLimit) this.#accept(message.event, message.internal, message.isTimer, message)
       else {
         this.#mailbox?.unshift([message])
-        this.later(Effect.yieldNow, () => undefined)
+        this.#runtimeOf().awaiting(Effect.yieldNow, () => undefined)
       }
     }
   }
 
-  #accept(event: Tagged, internal: boolean, isTimer: boolean, message: Message | undefined): Result | Message {
+  #accept(event: Tagged, internal: boolean, isTimer: boolean, message: QueuedEvent | undefined): Result | Message {
+    const { record } = this
     try {
-      const problem = isTimer ? undefined : eventProblem(this.compiled, event)
-      if (problem !== undefined) return conclude(message, refusal(this, event, identified(problem, this.id)))
-      const at = this.environment.clock.currentTimeMillisUnsafe()
-      return this.#follow(decide(this.compiled, this.currentState, event, at), internal, message, at)
+      const problem = isTimer ? undefined : eventProblem(record.compiled, event)
+      if (problem !== undefined) return conclude(message, refusal(record, event, identified(problem, record.id)))
+      const at = record.environment.clock.currentTimeMillisUnsafe()
+      return this.#follow(decide(record.compiled, record.currentState, event, at), internal, message, at)
     } catch (cause) {
       // A check or a getter of the event itself threw: nothing was decided.
-      return conclude(message, refusal(this, event, actionFailed(this, "decide", cause, undefined, false)))
+      return conclude(message, refusal(record, event, actionFailed(record, "decide", cause, undefined, false)))
     }
   }
 
-  #follow(decision: Decision<Tagged, Tagged>, internal: boolean, message: Message | undefined, at: number): Result | Message {
+  #follow(decision: Decision<Tagged, Tagged>, internal: boolean, message: QueuedEvent | undefined, at: number): Result | Message {
+    const { record } = this
     // A decision may have ended the very actor it was made for.
-    if (this.ending !== undefined) return conclude(message, refusal(this, decision.event, stopped(this, this.ending)))
+    if (record.ending !== undefined) return conclude(message, refusal(record, decision.event, stopped(record, record.ending)))
     switch (decision._tag) {
       case "Goto":
       case "Stay":
       case "Stop":
         return this.#carryOut(decision, internal, message, at)
       case "Refused":
-        return conclude(message, refusal(this, decision.event, identified(decision.error, this.id)))
+        return conclude(message, refusal(record, decision.event, identified(decision.error, record.id)))
       case "Postponed": {
-        const kept = message ?? new Message(decision.event, internal, false)
         this.#postponed ??= []
+        if (this.#postponed.length >= mailboxLimit) {
+          return conclude(message, refusal(record, decision.event, overloaded(record, this.#postponed.length)))
+        }
+        const kept = message ?? new QueuedEvent(decision.event, internal, false)
         this.#postponed.push(kept)
-        inspect(this, () => ({ _tag: "Postponed", event: decision.event._tag }))
+        inspect(record, () => ({ _tag: "Postponed", event: decision.event._tag }))
         return kept
       }
       case "Deferred": {
-        const kept = message ?? new Message(decision.event, internal, false)
-        this.later(Effect.result(limited(this, decision.effect, eventLabel(decision.event))), (settled) => {
-          if (this.ending !== undefined || settled === undefined) return kept.complete(stopped(this, this.ending))
+        const kept = message ?? new QueuedEvent(decision.event, internal, false)
+        const runtime = this.#runtimeOf()
+        runtime.awaiting(Effect.result(runtime.limited(decision.effect, eventLabel(decision.event))), (settled) => {
+          if (record.ending !== undefined || settled === undefined) return kept.complete(stopped(record, record.ending))
           if (settled._tag === "Success") this.#follow(settled.success, internal, kept, at)
-          else conclude(kept, refusal(this, decision.event, settled.failure))
+          else conclude(kept, refusal(record, decision.event, settled.failure))
         })
         return kept
       }
@@ -180,69 +295,53 @@ export class LocalActor extends WaitingActor {
   }
 
   /** Decide, commit, exit, new state, enter, timers, spawn. The decision is made, and in memory there is no commit. */
-  #carryOut(decision: Taken<Tagged, Tagged>, internal: boolean, message: Message | undefined, at: number): Result | Message {
-    const closing = decision._tag === "Stay" || this.#residence === undefined ? undefined : this.#leave(decision.event)
+  #carryOut(decision: Taken<Tagged, Tagged>, internal: boolean, message: QueuedEvent | undefined, at: number): Result | Message {
+    const { record } = this
+    const chain = decision.sends.length === 0 ? undefined : extendChain(message?.chain, eventLabel(decision.event))
+    if (chain !== undefined && chain.length > chainLimit) {
+      return conclude(message, refusal(record, decision.event, endlessChain(record, decision, chain)))
+    }
+    const closing = decision._tag === "Stay" ? undefined : this.#runtime?.leave(decision.event)
     if (closing === undefined && decision.hooks.length === 0) {
-      const changed = this.advance(decision, at)
-      if (this.isInspected) inspect(this, () => ({ _tag: "Decided", decision }))
-      // Whoever is told may do anything at once, so they are told when all is in place.
-      this.#settle(decision, changed)
+      const changed = record.advance(decision, at)
+      if (record.isInspected) inspect(record, () => ({ _tag: "Decided", decision }))
+      // A listener may do anything at once, so it is notified when all is in place.
+      this.#settle(decision, chain, changed)
       message?.complete(decision)
       return decision
     }
-    const kept = message ?? new Message(decision.event, internal, false)
+    const kept = message ?? new QueuedEvent(decision.event, internal, false)
     if (kept.internal) kept.complete(decision)
-    this.later(this.#transit(decision, closing, at), (error) => {
-      if (this.ending !== undefined) return kept.complete(stopped(this, this.ending))
-      if (error !== undefined && kept.internal) report(this, error)
-      else if (error?._tag === "ActionFailed") inspect(this, () => ({ _tag: "ActionFailed", error }))
-      this.#settle(decision, false)
+    const arrive = () => {
+      const changed = record.advance(decision, at)
+      if (record.isInspected) inspect(record, () => ({ _tag: "Decided", decision }))
+      if (changed) record.notifyState()
+    }
+    const runtime = this.#runtimeOf()
+    runtime.awaiting(runtime.transit(decision, closing, arrive), (error) => {
+      if (record.ending !== undefined) return kept.complete(stopped(record, record.ending))
+      if (error !== undefined && kept.internal) report(record, error)
+      else if (error?._tag === "ActionFailed") inspect(record, () => ({ _tag: "ActionFailed", error }))
+      this.#settle(decision, chain, false)
       kept.complete(error ?? decision)
     })
     return kept
   }
 
-  #leave(event: Tagged): Effect.Effect<void> | undefined {
-    const closing = this.#residence?.close(() => stale(this, eventLabel(event)))
-    this.#residence = undefined
-    return closing
-  }
-
-  /** The way from one state to the next where it takes time. The new state can be seen once the old one is left. */
-  #transit(
-    decision: Taken<Tagged, Tagged>,
-    closing: Effect.Effect<void> | undefined,
-    at: number,
-  ): Effect.Effect<HookError | undefined, never, unknown> {
-    const label = eventLabel(decision.event)
-    const firstEnter = decision.hooks.findIndex((hook) => hook.phase === "enter")
-    const leaving = firstEnter < 0 ? decision.hooks : decision.hooks.slice(0, firstEnter)
-    const entering = firstEnter < 0 ? none : decision.hooks.slice(firstEnter)
-    return Effect.gen({ self: this }, function* () {
-      const closeError = closing === undefined ? undefined : yield* limitedWait(this, closing, label)
-      const exitError = yield* runHooks(this, leaving, label)
-      const changed = this.advance(decision, at)
-      if (this.isInspected) inspect(this, () => ({ _tag: "Decided", decision }))
-      if (changed) this.tellState()
-      const enterError = this.ending === undefined ? yield* runHooks(this, entering, label) : undefined
-      return closeError ?? exitError ?? enterError
-    })
-  }
-
   /** Timers, work and requested commands of where the decision led. */
-  #settle(decision: Taken<Tagged, Tagged>, tells: boolean) {
+  #settle(decision: Taken<Tagged, Tagged>, chain: Chain | undefined, notifies: boolean) {
     if (decision._tag === "Goto") {
-      this.#supervisor = undefined
-      return this.#settleIn(decision, tells)
+      this.#runtime?.forgetFailures()
+      return this.#settleIn(decision, chain, notifies)
     }
     this.#execute(decision.requests)
     if (decision._tag === "Stop") {
-      this.#end({ _tag: "Stopped", state: this.currentState, reason: decision.reason }, tells)
+      this.#end({ _tag: "Stopped", state: this.record.currentState, reason: decision.reason }, notifies)
       return
     }
-    if (decision.timers.length > 0 && this.#residence !== undefined) armTimers(this, decision.timers, this.#residence)
-    this.#sendSelf(decision.sends)
-    if (tells) this.tellState()
+    if (decision.timers.length > 0 && this.#runtime?.hasScope === true) this.#runtime.armTimers(decision.timers)
+    this.#sendSelf(decision.sends, chain)
+    if (notifies) this.record.notifyState()
   }
 
   #settleIn(
@@ -251,12 +350,14 @@ export class LocalActor extends WaitingActor {
       readonly sends: ReadonlyArray<Tagged>
       readonly timers: ReadonlyArray<TimerRequest>
     },
-    tells: boolean,
+    chain: Chain | undefined,
+    notifies: boolean,
   ) {
-    if (this.ending !== undefined) return
+    const { record } = this
+    if (record.ending !== undefined) return
     this.#execute(decision.requests)
-    if (this.node.final) {
-      this.#end({ _tag: "Final", state: this.currentState }, tells)
+    if (record.node.final) {
+      this.#end({ _tag: "Final", state: record.currentState }, notifies)
       return
     }
     if (this.#postponed !== undefined) {
@@ -264,90 +365,68 @@ export class LocalActor extends WaitingActor {
       this.#mailbox.unshift(this.#postponed)
       this.#postponed = undefined
     }
-    this.#sendSelf(decision.sends)
-    if (this.node.resident) this.#reside(decision.timers)
-    if (tells) this.tellState()
+    this.#sendSelf(decision.sends, chain)
+    if (record.node.resident) {
+      const runtime = this.#runtimeOf()
+      runtime.armTimers(decision.timers)
+      runtime.startWork()
+    }
+    if (notifies) record.notifyState()
   }
 
-  #sendSelf(events: ReadonlyArray<Tagged>) {
+  #sendSelf(events: ReadonlyArray<Tagged>, chain: Chain = extendChain(undefined, "(start)")) {
     if (events.length === 0) return
-    const messages = events.map((event) => new Message(event, true, false))
-    for (const message of messages) message.observer = (result) => this.#reportRefusal(result)
+    const messages = events.map((event) => new QueuedEvent(event, true, false, chain))
+    for (const message of messages) message.observer = (result) => reportRefusal(this.record, result)
     this.#mailbox ??= new Mailbox()
     this.#mailbox.unshift(messages)
   }
 
-  /** Starts timers and work of the current state. */
-  #reside(timers: ReadonlyArray<TimerRequest>) {
-    const residence = new StateScope()
-    this.#residence = residence
-    armTimers(this, timers, residence)
-    startStateWork(this, this.node, residence, (cause, again) => this.#workFailed(cause, "spawn", residence, again))
-  }
-
-  #startBackground() {
-    const works = this.compiled.declarations.backgrounds
-    if (works.length === 0) return
-    const residence = new StateScope()
-    this.#background = residence
-    startBackground(this, works, residence, (cause, again) => this.#workFailed(cause, "background", residence, again))
-  }
-
   #execute(requests: ReadonlyArray<Request>) {
+    const { machine, id, startedAt, sequence } = this.record
     for (const [index, request] of requests.entries()) {
       this.#commands++
       // The same id may live again later, with the same numbers.
-      execute(this, request, commandKey(this.machine, `${this.id}@${this.startedAt}`, this.sequence, index), () => {
+      execute(this, request, commandKey(machine, `${id}@${startedAt}`, sequence, index), () => {
         this.#commands--
         this.#checkDrained()
       })
     }
   }
 
-  // Failing and ending
+  // Ending
 
-  /** Work of the actor died: it is started again as the machine says, or the actor ends. */
-  #workFailed(cause: Cause.Cause<unknown>, phase: Phase, residence: StateScope, again: () => void) {
-    if (this.ending !== undefined) return
-    const error = actionFailed(this, phase, Cause.squash(cause), undefined, true)
-    report(this, error)
-    const fail = () => void this.#end({ _tag: "Failed", state: this.currentState, error }, false)
-    const schedule = this.compiled.declarations.supervision
-    if (schedule === undefined) return fail()
-    this.#supervisor ??= { schedule, step: undefined }
-    restartLater(this, this.#supervisor, residence, error, again, fail)
+  workFailed(error: ActionFailed) {
+    this.#end({ _tag: "Failed", state: this.record.currentState, error }, false)
   }
 
-  #end(ending: ActorEnd<Tagged>, tells: boolean) {
-    if (this.ending !== undefined) return
-    this.ending = ending
-    this.#closeAll()
-    this.host.remove(this)
-    this.interruptUnderway()
-    for (const message of this.#postponed ?? none) message.complete(refusal(this, message.event, stopped(this, ending)))
-    for (const message of this.#mailbox?.takeAll() ?? none) message.complete(refusal(this, message.event, stopped(this, ending)))
+  #end(ending: ActorEnd<Tagged>, notifies: boolean) {
+    const { record } = this
+    if (record.ending !== undefined) return
+    record.ending = ending
+    this.#closeWork()
+    record.host.remove(this)
+    this.#runtime?.interruptAwaited()
+    for (const message of this.#postponed ?? none) message.complete(refusal(record, message.event, stopped(record, ending)))
+    for (const message of this.#mailbox?.takeAll() ?? none) message.complete(refusal(record, message.event, stopped(record, ending)))
     this.#postponed = undefined
-    if (tells) this.tellState()
-    if (this.isInspected) inspect(this, () => ({ _tag: "Ended", ending }))
-    this.tellEnd(ending)
+    if (notifies) record.notifyState()
+    if (record.isInspected) inspect(record, () => ({ _tag: "Ended", ending }))
+    record.notifyEnd(ending)
     this.#checkDrained()
   }
 
-  /** Ends state and background work. What takes time to end is waited for by `stop`, and by the system when it closes. */
-  #closeAll() {
-    if (this.#residence === undefined && this.#background === undefined) return
-    const dropped = () => stopped(this, this.ending)
-    const waits = [this.#residence?.close(dropped), this.#background?.close(dropped)].filter((wait) => wait !== undefined)
-    this.#residence = undefined
-    this.#background = undefined
-    if (waits.length === 0) return
-    this.#closing = this.environment.run(Effect.all(waits, { discard: true, concurrency: "unbounded" }))
-    this.host.awaits(this.#closing)
+  /** Ends state and background work. `stop`, and the system when it closes, wait for work that takes time to end. */
+  #closeWork() {
+    const closing = this.#runtime?.close(() => stopped(this.record, this.record.ending))
+    if (closing === undefined) return
+    this.#closing = this.record.environment.run(closing)
+    this.record.host.awaits(this.#closing)
   }
 
   stop(reason = "it was stopped"): Effect.Effect<void> {
     return Effect.suspend(() => {
-      this.#end({ _tag: "Stopped", state: this.currentState, reason }, false)
+      this.#end({ _tag: "Stopped", state: this.record.currentState, reason }, false)
       return this.#closing === undefined ? Effect.void : Effect.asVoid(Fiber.await(this.#closing))
     })
   }
@@ -358,7 +437,7 @@ export class LocalActor extends WaitingActor {
       this.#drainers ??= new Set()
       this.#drainers.add(drainer)
       this.#checkDrained()
-      // Whoever gives up waiting leaves the actor as it was, unless others still wait.
+      // A caller that gives up leaves the actor as it was, unless others still wait.
       return Effect.sync(() => {
         this.#drainers?.delete(drainer)
         if (this.#drainers?.size === 0) this.#drainers = undefined
@@ -368,12 +447,16 @@ export class LocalActor extends WaitingActor {
   }
 
   #checkDrained() {
-    if (this.#drainers === undefined || (this.isRunning && (this.#busy || this.#commands > 0))) return
+    if (this.#drainers === undefined || (this.record.isRunning && (this.#busy || this.#commands > 0))) return
     for (const drainer of [...this.#drainers]) drainer()
   }
 }
 
-const conclude = (message: Message | undefined, result: Result): Result => {
+/** For a machine that keeps sending itself events. The event whose decision sends the next is refused. */
+const endlessChain = (record: ActorState, { event }: Taken<Tagged, Tagged>, { path }: Chain): EndlessTransition =>
+  new EndlessTransition({ machine: record.machine, id: record.id, state: record.currentState._tag, event: eventLabel(event), path })
+
+const conclude = (message: QueuedEvent | undefined, result: Result): Result => {
   message?.complete(result)
   return result
 }

@@ -1,66 +1,102 @@
-/** Events that wait for their turn, and those who wait for the outcome. */
+/** Events that wait for their turn, and the outcome each sender waits for. */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { Taken } from "../decide/Decision.ts"
 import type { Tagged } from "../define/Declarations.ts"
 import type { SendError } from "../MachineError.ts"
 
-/** How an event went. */
+/** What became of an event. */
 export type Result = Taken<Tagged, Tagged> | SendError
 
-/** An event that could not be handled at once. */
-export class Message {
+/** How many events may wait for one actor before a sender is refused. */
+export const mailboxLimit = 100_000
+
+/** After this many self-sent events in a row, one event of another sender gets its turn. */
+const selfSentTurn = 100
+
+/** How many self-sent events in a chain count as endless. */
+export const chainLimit = 10_000
+
+/** How many events of a chain an error shows. */
+const pathLength = 6
+
+/** An event that waits for its outcome. An actor in memory and a durable instance have a class of their own for it. */
+export interface Message {
   readonly event: Tagged
   /**
-   * It comes from the actor's own work, timers or decisions. Its sender is told as soon as it is decided, without
+   * It comes from the actor's own work, timers or decisions. Its sender gets the outcome as soon as it is decided, without
    * waiting for hooks: a state's work must not wait for its own end.
    */
   readonly internal: boolean
   result: Result | undefined
-  /** Whoever sent it and waits. */
+  /** The sender that waits for the result. */
   observer: ((result: Result) => void) | undefined
-  /** Whoever keeps track of it meanwhile. */
+  /** Called when the message is completed, by the scope that tracks it. */
   tracker: (() => void) | undefined
-
-  /** It comes from a timer of the actor; outsiders cannot make such events. */
-  readonly isTimer: boolean
-
-  constructor(event: Tagged, internal: boolean, isTimer: boolean) {
-    this.event = event
-    this.internal = internal
-    this.isTimer = isTimer
-  }
-
-  complete(result: Result) {
-    if (this.result !== undefined) return
-    this.result = result
-    this.tracker?.()
-    this.observer?.(result)
-  }
+  complete(result: Result): void
 }
 
-/** A queue whose front can be added to: what an actor sends itself comes before what others sent. */
-export class Mailbox<M = Message> {
-  /** In reverse: the last one is the first to come. */
+/** Whether an event was kept as a message. Otherwise it was handled, and this is the result. */
+export const isMessage = (offered: Result | Message): offered is Message => "complete" in offered
+
+/** Events that a machine sent itself one after the other. */
+export interface Chain {
+  readonly length: number
+  /** The last events, oldest first. */
+  readonly path: ReadonlyArray<string>
+}
+
+/** The chain of what is sent while an event is handled. */
+export const extendChain = (chain: Chain | undefined, event: string): Chain => ({
+  length: (chain?.length ?? 0) + 1,
+  path: [...(chain?.path.slice(1 - pathLength) ?? []), event],
+})
+
+/** Events with a chain are self-sent. */
+const isSelfSent = (message: { readonly chain?: Chain | undefined }): boolean => message.chain !== undefined
+
+/** The order of events: self-sent ones first, then those put back, then those sent, with a bound on self-sent ones in a row. */
+export class Mailbox<M extends object> {
+  /** In reverse order: the last one is the next. */
+  #selfSent: Array<M> = []
+  /** In reverse order as well. Events that were postponed or are tried again keep their place before later ones. */
   #front: Array<M> = []
   #back: Array<M> = []
   #next = 0
+  #selfSentInARow = 0
+
+  get size(): number {
+    return this.#selfSent.length + this.#front.length + this.#back.length - this.#next
+  }
 
   get isWaiting(): boolean {
-    return this.#front.length > 0 || this.#next < this.#back.length
+    return this.#selfSent.length > 0 || this.#front.length > 0 || this.#next < this.#back.length
   }
 
   push(message: M) {
     this.#back.push(message)
   }
 
+  /** Puts events before all that were sent. Self-sent ones come before those. */
   unshift(messages: ReadonlyArray<M>) {
-    for (let index = messages.length - 1; index >= 0; index--) this.#front.push(messages[index] as M)
+    for (let index = messages.length - 1; index >= 0; index--) {
+      const message = messages[index] as M
+      if (isSelfSent(message)) this.#selfSent.push(message)
+      else this.#front.push(message)
+    }
   }
 
   shift(): M | undefined {
-    const first = this.#front.pop()
-    if (first !== undefined) return first
+    const others = this.#front.length > 0 || this.#next < this.#back.length
+    if (this.#selfSent.length > 0 && !(others && this.#selfSentInARow >= selfSentTurn)) {
+      this.#selfSentInARow++
+      return this.#selfSent.pop()
+    }
+    this.#selfSentInARow = 0
+    return this.#front.pop() ?? this.#shiftBack()
+  }
+
+  #shiftBack(): M | undefined {
     const message = this.#back[this.#next]
     if (message === undefined) return undefined
     this.#next++
@@ -72,7 +108,8 @@ export class Mailbox<M = Message> {
   }
 
   takeAll(): ReadonlyArray<M> {
-    const all = [...this.#front.reverse(), ...this.#back.slice(this.#next)]
+    const all = [...this.#selfSent.reverse(), ...this.#front.reverse(), ...this.#back.slice(this.#next)]
+    this.#selfSent = []
     this.#front = []
     this.#back = []
     this.#next = 0
@@ -82,7 +119,7 @@ export class Mailbox<M = Message> {
 
 /** Waits for the outcome of an event that was handled, or kept. */
 export const outcome = <A>(offered: Result | Message, read: (result: Result) => Exit.Exit<A, SendError>): Effect.Effect<A, SendError> => {
-  if (!(offered instanceof Message)) return read(offered)
+  if (!isMessage(offered)) return read(offered)
   if (offered.result !== undefined) return read(offered.result)
   return Effect.callback((resume) => {
     offered.observer = (result) => resume(read(result))

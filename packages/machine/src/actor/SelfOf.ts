@@ -3,8 +3,7 @@ import * as Effect from "effect/Effect"
 import type { Tagged } from "../define/Declarations.ts"
 import type { ActorExists, InvalidState, SendError } from "../MachineError.ts"
 import type { ActorPort } from "./ActorPort.ts"
-import { asVoid, Message, outcome } from "./Mailbox.ts"
-import { startActor } from "./StartActor.ts"
+import { asVoid, isMessage, outcome } from "./Mailbox.ts"
 import type { StateScope } from "./StateScope.ts"
 
 export interface SelfOf {
@@ -14,25 +13,25 @@ export interface SelfOf {
   readonly spawn: (id: string, machine: unknown, input?: unknown) => Effect.Effect<unknown, SendError | InvalidState | ActorExists, unknown>
 }
 
-export const selfOf = (actor: ActorPort, residence: StateScope | undefined): SelfOf => ({
-  id: actor.id,
+/** Once the scope's state is left, work that still sends something is interrupted: the event belongs to a state that has ended. */
+export const selfOf = (actor: ActorPort, scope: StateScope | undefined): SelfOf => ({
+  id: actor.record.id,
   send: (event) =>
     Effect.suspend(() => {
-      // Work whose state was left is on its way out: whatever it still sends belongs to a state that is no more.
-      if (residence?.closed === true) return Effect.interrupt
+      if (scope?.closed === true) return Effect.interrupt
       const offered = actor.offer(event, true)
-      if (offered instanceof Message && offered.result === undefined) residence?.queue(offered, undefined)
+      if (isMessage(offered) && offered.result === undefined) scope?.queue(offered, undefined)
       return outcome(offered, asVoid)
     }),
   tell: (event) =>
     Effect.suspend(() => {
-      if (residence?.closed === true) return Effect.interrupt
-      actor.sendInternal(event, residence, undefined)
+      if (scope?.closed === true) return Effect.interrupt
+      actor.sendInternal(event, scope, undefined)
       return Effect.void
     }),
   spawn: (id, machine, input) =>
     Effect.suspend(() => {
-      if (residence?.closed === true) return Effect.interrupt
-      return startActor(actor.host, id, machine, input, residence)
+      if (scope?.closed === true) return Effect.interrupt
+      return actor.record.host.start(id, machine, input, scope)
     }),
 })

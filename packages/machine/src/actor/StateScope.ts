@@ -6,21 +6,25 @@ import type { Message, Result } from "./Mailbox.ts"
 
 type Run = <A, E>(effect: Effect.Effect<A, E, unknown>) => Fiber.Fiber<A, E>
 
+/** A child actor as its scope sees it. */
 interface Child {
   readonly isRunning: boolean
-  readonly stop: (reason?: string) => Effect.Effect<void>
   readonly listen: (listener: { readonly next: () => void; readonly end: () => void }) => () => void
+}
+
+interface Stoppable {
+  readonly stop: (reason?: string) => Effect.Effect<void>
 }
 
 export class StateScope {
   closed = false
   readonly #fibers = new Set<Fiber.Fiber<unknown, unknown>>()
   readonly #timers = new Map<string, Fiber.Fiber<void>>()
-  readonly #children = new Set<Child>()
+  readonly #children = new Map<Child, Stoppable>()
   /** Events from here that still wait in the mailbox, with the timer they come from. */
   readonly #queued = new Map<Message, string | undefined>()
 
-  /** Starts work. `ended` hears how it ended, unless the state was left first. */
+  /** Starts work. `ended` is called with its exit, unless the state is left first. */
   start<A, E>(run: Run, work: Effect.Effect<A, E, unknown>, ended: (exit: Exit.Exit<A, E>) => void) {
     // Earlier work may have ended the state the moment it was started.
     if (this.closed) return
@@ -49,8 +53,9 @@ export class StateScope {
     })
   }
 
-  adopt(child: Child) {
-    this.#children.add(child)
+  /** A child actor ends when the state is left. */
+  adopt(child: Child, actor: Stoppable) {
+    this.#children.set(child, actor)
     child.listen({ next: () => undefined, end: () => this.#children.delete(child) })
   }
 
@@ -70,11 +75,11 @@ export class StateScope {
     // Work that waits for its own event, and cannot be interrupted there, is let go.
     this.#drop(stale, () => true)
     const lasting = fibers.filter((fiber) => fiber.pollUnsafe() === undefined)
-    const children = [...this.#children].filter((child) => child.isRunning)
+    const children = [...this.#children].filter(([child]) => child.isRunning)
     if (lasting.length === 0 && children.length === 0) return undefined
     return Effect.andThen(
       Fiber.awaitAll(lasting),
-      Effect.forEach(children, (child) => child.stop("the state it belonged to was left"), { discard: true, concurrency: "unbounded" }),
+      Effect.forEach(children, ([, child]) => child.stop("the state it belonged to was left"), { discard: true, concurrency: "unbounded" }),
     )
   }
 

@@ -14,7 +14,7 @@ import * as Decide from "../decide/Decide.ts"
 import type { Beginning, Decision, NotBegun } from "../decide/Decision.ts"
 import { isOwnEvent, type TimeoutEvent } from "../decide/Timeout.ts"
 import type { EffectHandlers, Effects, GuardHandlers, Guards } from "../effects/Slot.ts"
-import { DefinitionError, InvalidEvent } from "../MachineError.ts"
+import { ActionFailed, DefinitionError, InvalidEvent } from "../MachineError.ts"
 import type { UntypedUnion } from "../schema/Union.ts"
 import { valueCheck } from "../schema/ValueCheck.ts"
 import type { Source, UntypedVariant } from "../schema/Variant.ts"
@@ -183,6 +183,16 @@ export const initialState = (compiled: Compiled, input: unknown): Tagged => {
   const { initial } = compiled.declarations
   const isState = typeof input === "object" && input !== null && compiled.nodes.has((input as Tagged)._tag)
   return isState ? (input as Tagged) : typeof initial === "function" ? initial(input) : initial
+}
+
+/** How an instance begins with an input or a state. A function `initial` that throws refuses the beginning. */
+export const firstState = (compiled: Compiled, input: unknown, at: number): Beginning<Tagged, Tagged> | NotBegun<Tagged, Tagged> => {
+  try {
+    return Decide.begin(compiled, initialState(compiled, input), at)
+  } catch (cause) {
+    const error = new ActionFailed({ machine: compiled.name, phase: "decide", state: "(start)", committed: false, cause })
+    return { _tag: "Refused", from: { _tag: "(start)" }, event: { _tag: "@start" }, error }
+  }
 }
 
 export const eventProblem = (compiled: Compiled, event: unknown): InvalidEvent | undefined => {

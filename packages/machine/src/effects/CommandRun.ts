@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import type { ActorPort } from "../actor/ActorPort.ts"
 import { actionFailed, inspect, report } from "../actor/ActorReport.ts"
+import type { ActorState } from "../actor/ActorState.ts"
 import { selfOf } from "../actor/SelfOf.ts"
 import type { Request } from "../decide/Decision.ts"
 import { type CommandOutcome, eventOf, failed, outcomeOf, retryDelay } from "./Command.ts"
@@ -10,28 +11,29 @@ import * as RetryPolicy from "./RetryPolicy.ts"
 import { asEffect } from "./Slot.ts"
 
 export const execute = (actor: ActorPort, { slot, parameters }: Request, key: string, ended: () => void) => {
-  const { declarations } = actor.compiled
-  const context = { id: actor.id, state: actor.currentState, self: selfOf(actor, undefined), key }
-  inspect(actor, () => ({ _tag: "CommandStarted", slot }))
+  const { record } = actor
+  const { declarations } = record.compiled
+  const context = { id: record.id, state: record.currentState, self: selfOf(actor, undefined), key }
+  inspect(record, () => ({ _tag: "CommandStarted", slot }))
   let attempts = 1
-  const run = Effect.suspend(() => asEffect(actor.machine, slot, declarations.handlers?.[slot]?.(parameters, context)))
-  const command = actor.environment.run(
-    attempted(actor, slot, run, (count) => {
+  const run = Effect.suspend(() => asEffect(record.machine, slot, declarations.handlers?.[slot]?.(parameters, context)))
+  const command = record.environment.run(
+    attempted(record, slot, run, (count) => {
       attempts = count
     }),
   )
-  actor.host.track(command)
+  record.host.track(command)
   command.addObserver((exit) => {
     let outcome = exit._tag === "Success" ? exit.value : outcomeOf(exit, undefined)
     try {
-      const event = eventOf(declarations, { slot, id: actor.id, key, parameters, attempts }, outcome)
+      const event = eventOf(declarations, { slot, id: record.id, key, parameters, attempts }, outcome)
       if (event !== undefined) actor.sendInternal(event, undefined, undefined)
     } catch (cause) {
       outcome = failed(cause, false)
     }
-    const error = outcome._tag === "Failed" ? actionFailed(actor, "effect", told(slot, outcome), undefined) : undefined
-    if (error !== undefined) report(actor, error)
-    inspect(actor, () => ({ _tag: "CommandEnded", slot, error }))
+    const error = outcome._tag === "Failed" ? actionFailed(record, "effect", told(slot, outcome), undefined) : undefined
+    if (error !== undefined) report(record, error)
+    inspect(record, () => ({ _tag: "CommandEnded", slot, error }))
     ended()
   })
 }
@@ -41,7 +43,7 @@ const told = (slot: string, { problem, error }: { readonly problem: string; read
 
 /** Once, unless the machine says how often. */
 const attempted = (
-  actor: ActorPort,
+  actor: ActorState,
   slot: string,
   run: Effect.Effect<unknown, unknown, unknown>,
   tried: (attempts: number) => void,

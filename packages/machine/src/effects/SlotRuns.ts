@@ -6,18 +6,19 @@ import type { StateScope } from "../actor/StateScope.ts"
 import { commandKey } from "./Command.ts"
 import { asEffect } from "./Slot.ts"
 
-export const runCalls = (actor: ActorPort, residence: StateScope): object => {
-  const { effectSlots, handlers } = actor.compiled.declarations
-  const self = selfOf(actor, residence)
-  const { sequence } = actor.snapshotUnsafe()
+export const runCalls = (actor: ActorPort, scope: StateScope): object => {
+  const { record } = actor
+  const { effectSlots, handlers } = record.compiled.declarations
+  const self = selfOf(actor, scope)
+  const { sequence } = record
   let calls = 0
   return Object.fromEntries(
     Object.keys(effectSlots).map((slot) => [
       slot,
       (parameters: object = {}) =>
         Effect.suspend(() => {
-          const key = `${commandKey(actor.machine, `${actor.id}@${actor.startedAt}`, sequence, calls++)}/${slot}`
-          return asEffect(actor.machine, slot, handlers?.[slot]?.(parameters, { id: actor.id, state: actor.currentState, self, key }))
+          const key = `${commandKey(record.machine, `${record.id}@${record.startedAt}`, sequence, calls++)}/${slot}`
+          return asEffect(record.machine, slot, handlers?.[slot]?.(parameters, { id: record.id, state: record.currentState, self, key }))
         }),
     ]),
   )

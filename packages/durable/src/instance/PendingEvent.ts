@@ -1,41 +1,45 @@
 /** What was decided for an instance and waits to be stored. */
 import type { Request, SendError, Taken } from "@detent/machine"
-import { commandKey, type Tagged } from "@detent/machine/internal"
+import { commandKey, type Node, type Tagged } from "@detent/machine/internal"
 import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
 import type { CommandRecord, EventRecord, InstanceKey, TimerRecord } from "../store/Commit.ts"
 import type { Codec } from "./Codec.ts"
 import type { Envelope } from "./Envelope.ts"
 
 /** An event that was accepted. */
-export interface AcceptedStep {
+export interface PendingEvent {
   readonly _tag: "Accepted"
   readonly envelope: Envelope
   readonly decision: Taken<Tagged, Tagged>
+  /** The state it leads to, with what is declared for it. */
+  readonly node: Node
   readonly at: number
   readonly sequence: number
-  /** As it will be journaled. Made when it is accepted, so that what cannot be written is refused there and then. */
+  /** As it will be journaled. Encoded when the event is accepted, so that what cannot be written is refused then. */
   readonly record: EventRecord
   readonly commands: ReadonlyArray<CommandRecord>
-  /** What its decision sent. Until it is stored, those events stand and fall with it. */
-  readonly raised: ReadonlyArray<Envelope>
-  /** Nothing may be decided until all that follows from it is done: hooks, the end of work, the start of work. */
-  readonly barrier: boolean
+  /** Events that its decision sent. Until it is stored, they are dropped with it. */
+  readonly sent: ReadonlyArray<Envelope>
+  /** No other event may be decided until all that follows from it is done: hooks, the end of work, the start of work. */
+  readonly isBarrier: boolean
 }
 
-/** An event that was refused on the strength of states that are not stored yet: told only once they are. */
-export interface RefusedStep {
+/** An event that was refused because of states that are not stored yet. Its sender is answered when they are. */
+export interface PendingRefusal {
   readonly _tag: "Refused"
   readonly envelope: Envelope
   readonly error: SendError
 }
 
-export type Step = AcceptedStep | RefusedStep
+export type Pending = PendingEvent | PendingRefusal
+
+export const isAccepted = (pending: Pending): pending is PendingEvent => pending._tag === "Accepted"
 
 /** Whether the state was entered: another one, or the same anew. */
-export const hasMoved = (decision: Taken<Tagged, Tagged>): boolean =>
+export const entersState = (decision: Taken<Tagged, Tagged>): boolean =>
   decision._tag === "Goto" || (decision._tag === "Stop" && decision.state !== decision.from)
 
-/** An effectful decision is stored with what it came to: it is not asked again. */
+/** An effectful decision is stored with its outcome: a replay does not run it again. */
 export const eventRecord = (
   codec: Codec,
   envelope: Envelope,
@@ -54,7 +58,7 @@ export const eventRecord = (
     settled: effectful
       ? {
           outcome: decision._tag,
-          moved: hasMoved(decision),
+          moved: entersState(decision),
           state: decision.state,
           through: decision.through,
           reason: decision._tag === "Stop" ? decision.reason : undefined,
@@ -85,12 +89,12 @@ export const commandRecords = (
 
 const noCommands: ReadonlyArray<CommandRecord> = []
 
-/** The timers of an instance after a step. */
+/** The timers of an instance after an event. */
 export const timersAfter = (
   before: ReadonlyMap<string, TimerRecord>,
-  step: Pick<AcceptedStep, "decision" | "envelope" | "at" | "sequence">,
+  pending: Pick<PendingEvent, "decision" | "envelope" | "at" | "sequence">,
 ): ReadonlyMap<string, TimerRecord> => {
-  const { decision, envelope, at, sequence } = step
+  const { decision, envelope, at, sequence } = pending
   const changes = decision._tag !== "Stay" || envelope.timer !== undefined || decision.timers.length > 0
   if (!changes) return before
   if (decision._tag === "Stop" || (decision._tag === "Goto" && decision.timers.length === 0)) return noTimers

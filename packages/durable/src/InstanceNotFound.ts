@@ -1,1 +1,0 @@
-export { InstanceNotFound } from "@detent/machine"

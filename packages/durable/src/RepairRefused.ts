@@ -1,1 +1,0 @@
-export { RepairRefused } from "@detent/machine"

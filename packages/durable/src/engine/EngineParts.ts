@@ -1,0 +1,132 @@
+/** The engine: a plain record of its parts, put together once. Each part gets the parts it uses. */
+import { type Environment, Host, startActor } from "@detent/machine/internal"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import type { InstanceContext } from "../instance/InstanceContext.ts"
+import { GroupCommit } from "../runtime/GroupCommit.ts"
+import type { JournalService } from "../store/Journal.ts"
+import type { TimersService } from "../store/Timers.ts"
+import { ChangeFollower } from "./ChangeFollower.ts"
+import type { EngineConfig } from "./EngineConfig.ts"
+import { observed } from "./EngineJournal.ts"
+import { HistoryReader } from "./HistoryReader.ts"
+import { InstanceLoader } from "./InstanceLoader.ts"
+import type { InstanceLockService } from "./InstanceLock.ts"
+import { InstanceTable } from "./InstanceTable.ts"
+import { MachineRegistry } from "./MachineRegistry.ts"
+import { OutageRecovery } from "./OutageRecovery.ts"
+import type { PlacementService } from "./Placement.ts"
+import { TimerScheduler } from "./TimerScheduler.ts"
+import { outsideSpans, tracingIn } from "./Tracing.ts"
+import { TransactionGuard } from "./TransactionGuard.ts"
+import { WorkTakeover } from "./WorkTakeover.ts"
+
+export interface EngineParts {
+  readonly config: EngineConfig
+  readonly host: Host
+  readonly journal: JournalService
+  readonly timerStore: TimersService
+  readonly registry: MachineRegistry
+  readonly table: InstanceTable
+  readonly loader: InstanceLoader
+  readonly history: HistoryReader
+  readonly follower: ChangeFollower
+  readonly timers: TimerScheduler
+  readonly groupCommit: GroupCommit
+  readonly transactions: TransactionGuard
+  readonly placement: PlacementService | undefined
+  readonly takeover: WorkTakeover | undefined
+  readonly context: InstanceContext
+  /** Takes nothing more, stores what was accepted, and ends the work of all instances. */
+  readonly drain: Effect.Effect<void>
+}
+
+export interface EngineServices {
+  readonly journal: JournalService
+  readonly timers: TimersService
+  readonly locks: InstanceLockService | undefined
+  readonly placement: PlacementService | undefined
+  readonly environment: Environment
+}
+
+export const makeEngine = (services: EngineServices, config: EngineConfig): EngineParts => {
+  const { journal, timers: timerStore, locks, placement } = services
+  const environment = outsideSpans(services.environment)
+  const host = new Host(startActor)
+  const tracing = tracingIn(environment)
+  const groupCommit = new GroupCommit(observed(journal, environment, tracing !== undefined), (effect) => environment.run(effect))
+  const registry: MachineRegistry = new MachineRegistry((name) => table.hasAny(name))
+  const loader = new InstanceLoader(journal)
+  const context: InstanceContext = {
+    host,
+    journal,
+    groupCommit,
+    limits: config.limits,
+    placement,
+    tracing,
+    loader,
+    claimWork: (record) => takeover?.claim(record) ?? Effect.succeed(record.owner),
+    isClosed: () => table.isClosed,
+    onConflict: config.onConflict,
+    storeTimeoutMillis: Duration.toMillis(config.storeTimeout),
+    storeRetry: Schedule.max([Schedule.exponential("50 millis", 1.5), Schedule.during(config.storeTimeout)]),
+    outageRetry: Schedule.min([Schedule.exponential("250 millis", 2), Schedule.spaced("10 seconds")]),
+    lock: locks === undefined ? undefined : (key) => ({ acquire: locks.acquire(key) }),
+    timers: {
+      arm: (instance, armed) => timers.heap.sync(instance.name, instance.key, armed),
+      stored: (name, timer) => timers.stored(name, timer),
+      stale: (key, timer) => timers.stale(key, timer),
+      refused: (key, timer) => timers.refused(key, timer),
+    },
+    prune: (key, through, after, pruned) => {
+      // What is not pruned now is pruned with the next snapshot.
+      environment.run(
+        Effect.matchEffect(journal.prune(key, through, after), {
+          onFailure: (error) => Effect.logWarning(`the journal of ${key.machine} ${key.id} could not be pruned`, error.message),
+          onSuccess: () => Effect.sync(pruned),
+        }),
+      )
+    },
+    settled: () => table.settled(),
+    gone: (instance) => {
+      table.gone(instance)
+      timers.forgetFar(instance.name)
+    },
+    bringBack: (key) => recovery.bringBack(key),
+    working: (instance, isWorking) => follower.working(instance.name, isWorking),
+    changedForeign: (key) => follower.changedForeign(key),
+  }
+  const table: InstanceTable = new InstanceTable(context, registry, loader, environment)
+  const takeover = placement === undefined ? undefined : new WorkTakeover({ journal, registry, table }, placement)
+  const follower: ChangeFollower = new ChangeFollower(journal, loader, environment, config.followMillis, (name) => table.findNamed(name))
+  const recovery: OutageRecovery = new OutageRecovery(table, environment)
+  const timers: TimerScheduler = new TimerScheduler(timerStore, table, environment, groupCommit, config.sweeper.intervalMillis)
+  const drain = Effect.gen(function* () {
+    table.close("the engine was stopped")
+    timers.heap.close()
+    recovery.close()
+    follower.close()
+    yield* Effect.timeoutOption(table.allSettled, config.drainTimeout)
+    yield* table.leaveAll("the engine was stopped")
+    yield* host.close
+  })
+  return {
+    config,
+    host,
+    journal,
+    timerStore,
+    registry,
+    table,
+    loader,
+    history: new HistoryReader(journal),
+    follower,
+    timers,
+    groupCommit,
+    transactions: new TransactionGuard(journal, host),
+    placement,
+    takeover,
+    context,
+    drain,
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * The history of an instance in pages. A page replays the events in it and those between it and the nearest known state before:
+ * the stored snapshot, or the state at the end of a page that was read earlier, which is remembered.
+ */
+import type { EventReplayError, PersistenceFailed } from "@detent/machine"
+import type { Tagged } from "@detent/machine/internal"
+import * as Effect from "effect/Effect"
+import type { HistoryEntry, HistoryOptions } from "../Instance.ts"
+import { type ReplayedEvent, recover } from "../instance/Replay.ts"
+import { encodeSnapshot } from "../instance/SnapshotBody.ts"
+import type { SnapshotRecord } from "../store/Commit.ts"
+import { instanceName } from "../store/CommitCheck.ts"
+import type { JournalService, OpenedInstance } from "../store/Journal.ts"
+import type { RegisteredMachine } from "./MachineRegistry.ts"
+import { retryOnNewerSnapshot } from "./retryOnNewerSnapshot.ts"
+
+const defaultLimit = 100
+const largestLimit = 10_000
+
+/** On a long way to a page, a state is remembered after this many events. */
+const strideLength = 2000
+
+/** How many states are remembered, of all instances together. The least recently used goes first. */
+const rememberedLimit = 512
+
+interface Remembered {
+  readonly name: string
+  readonly snapshot: SnapshotRecord
+}
+
+type Page = ReadonlyArray<HistoryEntry<Tagged, Tagged>>
+
+export class HistoryReader {
+  readonly #journal: JournalService
+  /** By instance and sequence, least recently used first. */
+  readonly #remembered = new Map<string, Remembered>()
+
+  constructor(journal: JournalService) {
+    this.#journal = journal
+  }
+
+  page(
+    machine: RegisteredMachine,
+    found: OpenedInstance,
+    { after = 0, limit = defaultLimit }: HistoryOptions,
+  ): Effect.Effect<Page, EventReplayError | PersistenceFailed> {
+    const through = Math.min(after + Math.max(0, Math.min(limit, largestLimit)), found.record.sequence)
+    if (through <= after) return Effect.succeed([])
+    return retryOnNewerSnapshot(this.#journal, found, (opened) =>
+      Effect.gen({ self: this }, function* () {
+        const from = this.#nearest(opened, after)
+        let start: OpenedInstance = { ...opened, snapshot: from }
+        // One stride after the other, so that the way to a page deep in the journal is remembered.
+        for (let reached = from?.sequence ?? 0; after - reached > strideLength; reached += strideLength) {
+          start = yield* this.#advance(machine, start, reached + strideLength, undefined)
+        }
+        const entries: Array<HistoryEntry<Tagged, Tagged>> = []
+        const note = (event: ReplayedEvent) => {
+          if (event.record.sequence > after) entries.push(entryOf(event))
+        }
+        yield* this.#advance(machine, start, through, note)
+        return entries
+      }),
+    )
+  }
+
+  /** Replays up to a sequence number and remembers the state there. */
+  #advance(
+    machine: RegisteredMachine,
+    start: OpenedInstance,
+    through: number,
+    each: ((event: ReplayedEvent) => void) | undefined,
+  ): Effect.Effect<OpenedInstance, EventReplayError | PersistenceFailed> {
+    return Effect.map(recover(machine, this.#journal, start, through, each), ({ state, past, entered, sequence, at }) => {
+      const body = encodeSnapshot(machine.codec, { state, previous: past.at(-1), entered })
+      const snapshot = { sequence, at, version: machine.version, body }
+      this.#remember(instanceName(start.record), snapshot)
+      return { ...start, snapshot }
+    })
+  }
+
+  /** The latest known state at or before a sequence number. Undefined: the first state of the instance. */
+  #nearest({ record, origin, snapshot }: OpenedInstance, after: number): SnapshotRecord | undefined {
+    // Without the first state, what came before the snapshot is gone.
+    let best = origin === undefined || (snapshot !== undefined && snapshot.sequence <= after) ? snapshot : undefined
+    const name = instanceName(record)
+    for (const [key, one] of this.#remembered) {
+      if (one.name !== name || one.snapshot.sequence > after || one.snapshot.sequence <= (best?.sequence ?? 0)) continue
+      best = one.snapshot
+      this.#remembered.delete(key)
+      this.#remembered.set(key, one)
+    }
+    return best
+  }
+
+  #remember(name: string, snapshot: SnapshotRecord) {
+    const key = `${name}\u0000${snapshot.sequence}`
+    this.#remembered.delete(key)
+    this.#remembered.set(key, { name, snapshot })
+    const [oldest] = this.#remembered.keys()
+    if (this.#remembered.size > rememberedLimit && oldest !== undefined) this.#remembered.delete(oldest)
+  }
+}
+
+const entryOf = ({ record, event, from, state, outcome, through, requests }: ReplayedEvent): HistoryEntry<Tagged, Tagged> => ({
+  sequence: record.sequence,
+  at: record.at,
+  event,
+  from,
+  state,
+  dedupeId: record.dedupeId,
+  outcome,
+  through,
+  requests,
+})

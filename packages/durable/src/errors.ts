@@ -1,0 +1,24 @@
+/** Why the engine could not do what was asked, with what the store knows about it. */
+import { InstanceExists, SequenceNotReached } from "@detent/machine"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { InstanceKey } from "./store/Commit.ts"
+import type { InstanceRecord, JournalService } from "./store/Journal.ts"
+
+export { InstanceExists, InstanceNotFound, RepairRefused, SequenceNotReached } from "@detent/machine"
+
+/** The error of an instance that exists already, with its state. Where the store cannot be read, the state is left out. */
+export const instanceExists = (journal: JournalService, { machine, id }: InstanceKey): Effect.Effect<InstanceExists> =>
+  Effect.match(journal.open({ machine, id }), {
+    onFailure: () => new InstanceExists({ machine, id }),
+    onSuccess: Option.match({
+      onNone: () => new InstanceExists({ machine, id }),
+      onSome: ({ record }) => new InstanceExists({ machine, id, state: record.tag, status: record.status }),
+    }),
+  })
+
+/** Checks that a journal has a sequence number. */
+export const reached = ({ machine, id, sequence: last }: InstanceRecord, sequence: number): Effect.Effect<void, SequenceNotReached> =>
+  Number.isInteger(sequence) && sequence >= 0 && sequence <= last
+    ? Effect.void
+    : Effect.fail(new SequenceNotReached({ machine, id, sequence, last }))

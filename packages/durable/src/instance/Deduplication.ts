@@ -1,0 +1,82 @@
+/**
+ * The same id is the same event: it is answered with the outcome of the first. Another kind of event under a used id would be
+ * taken for the first and lost, so it is refused. Events of one tag may differ in their fields: an event that is built anew for
+ * each attempt, with the time of the attempt, is still the same.
+ */
+import { InvalidEvent } from "@detent/machine"
+import type { Tagged } from "@detent/machine/internal"
+import type { InstanceKey, TimerRecord } from "../store/Commit.ts"
+import type { Envelope } from "./Envelope.ts"
+import type { FirstOutcome } from "./InstanceContext.ts"
+import { reservedPrefix } from "./SelfSentEvents.ts"
+
+/** Whether an id belongs to another kind of event. Ids of the engine are shared on purpose: a command reports its success or its failure. */
+export const isIdOfAnother = ({ dedupeId, event }: Envelope, first: Tagged): boolean =>
+  event._tag !== first._tag && dedupeId?.startsWith(reservedPrefix) === false
+
+export const idTaken = ({ machine, id }: InstanceKey, { dedupeId, event }: Envelope, taken: string): InvalidEvent =>
+  new InvalidEvent({ machine, id, event: event._tag, problem: `id ${dedupeId} is that of ${taken}; give each event an id of its own` })
+
+/** An answer found in the journal, ahead of what memory has reached. */
+export interface KnownAnswer {
+  readonly envelope: Envelope
+  readonly first: FirstOutcome
+}
+
+/** The events of one instance that are under way, by id, and the timers that have fired. */
+export class Deduplication {
+  readonly #underway = new Map<string, Envelope>()
+  #firing: ReadonlyArray<Envelope> = []
+  #known: ReadonlyArray<KnownAnswer> = []
+
+  /** The event under way under an id. */
+  find(dedupeId: string): Envelope | undefined {
+    const first = this.#underway.get(dedupeId)
+    return first === undefined || first.result !== undefined ? undefined : first
+  }
+
+  add(dedupeId: string, envelope: Envelope) {
+    this.#underway.set(dedupeId, envelope)
+  }
+
+  delete({ dedupeId }: Envelope) {
+    if (dedupeId !== undefined) this.#underway.delete(dedupeId)
+  }
+
+  /** Deletes the id of an event, unless another event has taken it since. */
+  complete(envelope: Envelope) {
+    const { dedupeId } = envelope
+    if (dedupeId !== undefined && this.#underway.get(dedupeId) === envelope) this.#underway.delete(dedupeId)
+  }
+
+  /** A timer that the timer heap and the sweeper both fire is handled once. */
+  firing({ name, entry }: TimerRecord): Envelope | undefined {
+    if (this.#firing.length === 0) return undefined
+    this.#firing = this.#firing.filter((one) => one.result === undefined)
+    return this.#firing.find((one) => one.timer?.name === name && one.timer.entry === entry)
+  }
+
+  addFiring(envelope: Envelope) {
+    this.#firing = this.#firing.length === 0 ? [envelope] : [...this.#firing, envelope]
+  }
+
+  clearFiring() {
+    this.#firing = []
+  }
+
+  /** Keeps an answer until memory has reached it: a caller that has the answer must not read an earlier state. */
+  addKnown(known: KnownAnswer) {
+    this.#known = [...this.#known, known]
+  }
+
+  get hasKnown(): boolean {
+    return this.#known.length > 0
+  }
+
+  /** Takes the answers that memory has reached. */
+  takeKnown(through = Number.POSITIVE_INFINITY): ReadonlyArray<KnownAnswer> {
+    const reached = this.#known.filter(({ first }) => first.sequence <= through)
+    if (reached.length > 0) this.#known = this.#known.filter(({ first }) => first.sequence > through)
+    return reached
+  }
+}

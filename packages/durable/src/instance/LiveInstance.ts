@@ -1,0 +1,1267 @@
+/**
+ * A durable instance while it is in memory. It decides like any actor, but a decision becomes visible only when it is stored.
+ * Until then the instance may decide further events on its speculative state; if a commit fails, those decisions are dropped and
+ * the events are decided again, in the order they came.
+ *
+ * It is always in one mode, and decides only when it is idle:
+ *
+ *     idle          an event can be decided
+ *     deciding      a decision is being made: by a function, an Effect, or after a question to the journal
+ *     committing    a decision must be stored and carried out before the next one
+ *     carrying out  a stored decision takes time: the end of work, exit and enter hooks
+ *     resyncing     the journal is read: after a conflict, an unconfirmed commit, or a commit of another node
+ *     ended         it has left memory
+ */
+import {
+  type ActionFailed,
+  type ActorEnd,
+  type Decision,
+  EndlessTransition,
+  InvalidEvent,
+  LockingFailed,
+  PersistenceFailed,
+  type SendError,
+  SequenceConflict,
+  type Taken,
+  timeoutEvent,
+} from "@detent/machine"
+import {
+  ActorState,
+  actionFailed,
+  type Chain,
+  chainLimit,
+  decide,
+  eventProblem,
+  extendChain,
+  hasWork,
+  identified,
+  inspect,
+  Mailbox,
+  type Message,
+  type Node,
+  overloaded,
+  type Result,
+  type RuntimeOwner,
+  refusal,
+  report,
+  reportRefusal,
+  StateRuntime,
+  type StateScope,
+  stale,
+  stopped,
+  type Tagged,
+} from "@detent/machine/internal"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Random from "effect/Random"
+import type * as Schedule from "effect/Schedule"
+import { conflicts, record as count, eventsRefused, eventsRepeated, instancesGivenUp } from "../engine/EngineMetrics.ts"
+import type { HeldLock } from "../engine/InstanceLock.ts"
+import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
+import { within } from "../engine/Tracing.ts"
+import type { Committing, Doubtful } from "../runtime/GroupCommit.ts"
+import type { Commit, CommitOutcome, Fence, InstanceKey, SnapshotRecord, TimerRecord } from "../store/Commit.ts"
+import { instanceName } from "../store/CommitCheck.ts"
+import type { InstanceRecord, OpenedInstance } from "../store/Journal.ts"
+import { Deduplication, idTaken, isIdOfAnother } from "./Deduplication.ts"
+import { Envelope } from "./Envelope.ts"
+import type { FirstOutcome, InstanceContext, Reloaded } from "./InstanceContext.ts"
+import { isTransient } from "./isTransient.ts"
+import { commandRecords, entersState, eventRecord, isAccepted, type Pending, type PendingEvent, timersAfter } from "./PendingEvent.ts"
+import type { Recovered } from "./Replay.ts"
+import { isRaisedId, type OwedEvent, OwedEvents, raisedId } from "./SelfSentEvents.ts"
+import { encodeSnapshot } from "./SnapshotBody.ts"
+import { snapshotDue } from "./SnapshotPolicy.ts"
+import { type SpeculativeState, stateAfter } from "./SpeculativeState.ts"
+import { fateOf } from "./UnconfirmedCommit.ts"
+
+type Mode = "idle" | "deciding" | "committing" | "carrying out" | "resyncing" | "ended"
+
+type DeferredDecision = Extract<Decision<Tagged, Tagged>, { readonly _tag: "Deferred" }>
+
+/** Events that are not tried again, each with the error its sender gets. */
+type GivenUp = ReadonlyMap<Envelope, SendError>
+
+/** What the journal says about the commits that were not confirmed. */
+interface Told {
+  readonly reloaded: Reloaded | undefined
+  /** The one that was stored. */
+  readonly arrived: ReadonlyArray<PendingEvent> | undefined
+  /** Commits of which the journal has been pruned: whether they were stored cannot be found out. */
+  readonly unknown: ReadonlyArray<ReadonlyArray<PendingEvent>>
+}
+
+const none: ReadonlyArray<never> = []
+const noGivenUp: GivenUp = new Map()
+
+/** How many events may be decided ahead of the store. */
+const aheadLimit = 1000
+
+/** How long the instance's own events wait after the store or a lock failed. */
+const pauseMillis = 1000
+
+/** The longest pause of an instance whose own events the store keeps failing. */
+const longestPauseMillis = 5000
+
+/** The longest pause after a conflict. */
+const longestBackoffMillis = 250
+
+/** Refused by every store: for a node that has lost its lease. */
+const lostFence: Fence = { lease: "(lost)", token: 0 }
+
+export class LiveInstance implements RuntimeOwner, Committing {
+  readonly context: InstanceContext
+  readonly machine: RegisteredMachine
+  readonly key: InstanceKey
+  /** The text by which all tables of the engine know the instance. */
+  readonly name: string
+  readonly record: ActorState
+  /** The sequence at which the current state was entered. */
+  entered: number
+  /** Updated on every event. Used to find idle instances. */
+  lastUsedAt: number
+
+  #mode: Mode = "idle"
+  /** Made when the machine has hooks, work or an effectful decision, or the journal must be read. */
+  #runtime: StateRuntime | undefined = undefined
+  #ahead: SpeculativeState
+  #timers: ReadonlyMap<string, TimerRecord>
+  #lastSnapshot: { readonly sequence: number; readonly at: number }
+  /** Decided, waiting for the next flush. */
+  #pending: Array<Pending> = []
+  #inFlight: { readonly pending: ReadonlyArray<Pending>; readonly commit: Commit | undefined } | undefined = undefined
+  #isQueued = false
+  /** Commits that the store did not confirm. One of them may still arrive, as long as the instance stands where they began. */
+  #unconfirmed: ReadonlyArray<ReadonlyArray<PendingEvent>> | undefined = undefined
+  /** Since when, and how often, the store has failed to take this instance's commits. */
+  #failing: { readonly since: number; readonly times: number } | undefined = undefined
+  #mailbox: Mailbox<Envelope> | undefined = undefined
+  #postponed: Array<Envelope> | undefined = undefined
+  #arrivals = 0
+  #deduplication: Deduplication | undefined = undefined
+  #owed: OwedEvents | undefined = undefined
+  #lock: HeldLock | undefined = undefined
+  /** Nothing is decided before this time, in milliseconds since 1970. */
+  #pausedUntil = 0
+  /** Up to here the journal is pruned. */
+  #prunedThrough = 0
+  /** Whether the stored state has work, and the node that runs it. */
+  #isResident: boolean
+  #owner: string | undefined
+
+  constructor(context: InstanceContext, machine: RegisteredMachine, { opened, recovered }: Reloaded) {
+    const { record } = opened
+    this.context = context
+    this.machine = machine
+    this.key = { machine: machine.name, id: record.id }
+    this.name = instanceName(this.key)
+    this.record = new ActorState(record.id, machine.compiled, context.host, machine.environment, recovered.state, record.startedAt)
+    this.record.lastTransitionAt = recovered.at
+    this.record.sequence = recovered.sequence
+    this.record.place(recovered.state, recovered.past)
+    this.entered = recovered.entered
+    this.lastUsedAt = machine.environment.clock.currentTimeMillisUnsafe()
+    this.#timers = timersByName(opened)
+    this.#lastSnapshot = opened.snapshot ?? { sequence: 0, at: record.startedAt }
+    this.#isResident = record.resident && record.status === "running"
+    this.#owner = record.owner
+    this.#ahead = this.#stored()
+  }
+
+  /** The journal says that it has ended: it can be read, and refuses events with the reason. */
+  conclude({ record }: OpenedInstance) {
+    const state = this.record.currentState
+    this.record.ending =
+      record.status === "final" ? { _tag: "Final", state } : { _tag: "Stopped", state, reason: record.reason ?? "it was stopped" }
+    this.#mode = "ended"
+  }
+
+  /** Arms timers, takes over the events it owes itself and starts its work, where this node owns it. */
+  resume(owed: ReadonlyArray<OwedEvent>) {
+    this.context.timers.arm(this, this.#timers)
+    this.#takeOver(owed)
+    this.#startWork()
+    this.#pump()
+  }
+
+  /** Hooks, work and events of a new instance. */
+  begin(hooks: Taken<Tagged, Tagged>["hooks"], sends: ReadonlyArray<Tagged>) {
+    this.context.timers.arm(this, this.#timers)
+    const chain = sends.length === 0 ? undefined : extendChain(undefined, "(start)")
+    const sent = sends.map((event, index) => new Envelope(event, { chain, dedupeId: raisedId(0, index) }))
+    this.#owe(sent)
+    this.#putFirst(sent)
+    if (hooks.length === 0) this.#startWork()
+    else {
+      this.#await("carrying out", this.#runtimeOf().hooks(hooks, "(start)"), (error) => {
+        if (error !== undefined) report(this.record, error)
+        this.#startWork()
+      })
+    }
+    this.#pump()
+  }
+
+  // What others may ask
+
+  /** Nothing is under way and nothing is kept in memory only: it may leave memory. */
+  get isIdle(): boolean {
+    return this.isSettled && this.#lock === undefined && this.#postponed === undefined && this.#mailbox?.isWaiting !== true
+  }
+
+  /** Work runs here, or a listener follows it: it must stay in memory. */
+  get isNeeded(): boolean {
+    return this.#runtime?.isAtWork === true || this.record.isFollowed
+  }
+
+  /** Everything that was accepted is stored and carried out. */
+  get isSettled(): boolean {
+    return !this.#isAhead && (this.#mode === "idle" || this.#mode === "ended")
+  }
+
+  get isLocked(): boolean {
+    return this.#lock !== undefined
+  }
+
+  /** A commit is on its way. */
+  get isCommitting(): boolean {
+    return this.#isAhead || this.#mode === "committing"
+  }
+
+  /** Events the machine sent itself are not stored yet. A snapshot would hide them. */
+  get owesEvents(): boolean {
+    return (
+      this.#owed?.isEmpty === false ||
+      [...(this.#inFlight?.pending ?? none), ...this.#pending].some(({ envelope }) => isRaisedId(envelope.dedupeId))
+    )
+  }
+
+  /** Whether a timer of the stored state is still the one of that entry. */
+  hasTimer({ name, entry }: TimerRecord): boolean {
+    return this.#timers.get(name)?.entry === entry
+  }
+
+  /** State and sequence belong together: both are read in one turn. */
+  snapshotRecord(): SnapshotRecord {
+    const { currentState: state, past, sequence, lastTransitionAt: at } = this.record
+    const body = encodeSnapshot(this.machine.codec, { state, previous: past?.at(-1), entered: this.entered })
+    return { sequence, at, version: this.machine.version, body }
+  }
+
+  // Receiving events
+
+  offer(event: Tagged, internal: boolean): Result | Message {
+    return this.deliver(new Envelope(event, { internal }))
+  }
+
+  sendInternal(event: Tagged, scope: StateScope | undefined) {
+    const envelope = this.deliver(new Envelope(event, { internal: true }))
+    if (envelope.result !== undefined) return reportRefusal(this.record, envelope.result)
+    envelope.observer = (result) => reportRefusal(this.record, result)
+    scope?.queue(envelope, undefined)
+  }
+
+  deliver(envelope: Envelope): Envelope {
+    envelope.trace ??= this.context.tracing?.incoming(this.key, envelope)
+    const { ending } = this.record
+    if (ending !== undefined) {
+      this.#answer(envelope, stopped(this.record, ending))
+      return envelope
+    }
+    if (envelope.dedupeId !== undefined && this.#joins(envelope, envelope.dedupeId)) return envelope
+    envelope.arrival = ++this.#arrivals
+    if (this.#mailbox?.isWaiting !== true && this.#canDecide) this.#decide(envelope)
+    else if (this.#mailbox !== undefined && this.#mailbox.size >= this.context.limits.mailbox && !envelope.internal) {
+      this.#refused(envelope, overloaded(this.record, this.#mailbox.size))
+      return envelope
+    } else {
+      this.#mailbox ??= new Mailbox()
+      this.#mailbox.push(envelope)
+    }
+    this.#pump()
+    return envelope
+  }
+
+  /** An event under the id of one that is under way shares its outcome. */
+  #joins(envelope: Envelope, dedupeId: string): boolean {
+    this.#deduplication ??= new Deduplication()
+    const first = this.#deduplication.find(dedupeId)
+    if (first === undefined) {
+      this.#deduplication.add(dedupeId, envelope)
+      return false
+    }
+    if (isIdOfAnother(envelope, first.event))
+      this.#refused(envelope, idTaken(this.key, envelope, `${first.event._tag}, which is under way`))
+    else envelope.follow(first)
+    return true
+  }
+
+  /** Fires a timer that is due. Timers of one instance fire in the order of their deadlines, so earlier ones come first. */
+  fire(timer: TimerRecord): Envelope {
+    if (this.#timers.size > 1) {
+      const earlier = [...this.#timers.values()].filter(({ due }) => due < timer.due).sort((left, right) => left.due - right.due)
+      for (const one of earlier) this.#fireOne(one)
+    }
+    return this.#fireOne(timer)
+  }
+
+  #fireOne(timer: TimerRecord): Envelope {
+    this.#deduplication ??= new Deduplication()
+    const envelope = new Envelope(timeoutEvent(timer.name), { timer })
+    const first = this.#deduplication.firing(timer)
+    if (first !== undefined) {
+      envelope.follow(first)
+      return envelope
+    }
+    this.#deduplication.addFiring(envelope)
+    return this.deliver(envelope)
+  }
+
+  // Deciding
+
+  get #isAhead(): boolean {
+    return this.#pending.length > 0 || this.#inFlight !== undefined
+  }
+
+  get #canDecide(): boolean {
+    const isLocked = this.context.lock === undefined || this.#lock !== undefined
+    return isLocked && this.#mode === "idle" && this.#pending.length < aheadLimit && !this.#isPaused
+  }
+
+  get #isPaused(): boolean {
+    return this.#pausedUntil > 0 && this.#pausedUntil > this.record.environment.clock.currentTimeMillisUnsafe()
+  }
+
+  /** Decides waiting events for as long as it can. */
+  #pump() {
+    while (this.#mode === "idle" && this.record.ending === undefined && this.#pending.length < aheadLimit && !this.#isPaused) {
+      if (this.context.lock !== undefined && this.#lock === undefined) {
+        if (this.#mailbox?.isWaiting !== true) break
+        this.#acquireLock(this.context.lock)
+        continue
+      }
+      const envelope = this.#mailbox?.shift()
+      if (envelope === undefined) break
+      if (envelope.result === undefined) this.#decide(envelope)
+    }
+    if (this.#mode !== "idle") return
+    if (this.#lock !== undefined && !this.#isAhead) this.#releaseLock(this.#lock)
+    if (this.#deduplication?.hasKnown === true) this.#catchUpWithKnown()
+  }
+
+  #decide(envelope: Envelope) {
+    this.#mode = "deciding"
+    try {
+      this.#decideOn(envelope)
+    } catch (cause) {
+      // A check or a getter of the event itself threw: nothing was decided.
+      this.#refuse(envelope, actionFailed(this.record, "decide", cause, undefined, false))
+    } finally {
+      if (this.#mode === "deciding" && this.#runtime?.isAwaiting !== true) this.#mode = "idle"
+    }
+  }
+
+  #decideOn(envelope: Envelope) {
+    const { event, timer } = envelope
+    const { compiled, environment } = this.record
+    // Whole milliseconds: the store would read another time than the decision was made with.
+    this.lastUsedAt = Math.floor(environment.clock.currentTimeMillisUnsafe())
+    if (timer !== undefined && this.#ahead.timers.get(timer.name)?.entry !== timer.entry) {
+      return this.#refuse(envelope, stale(this.record, `(${timer.name})`))
+    }
+    const problem = timer === undefined ? eventProblem(compiled, event) : undefined
+    if (problem !== undefined) return this.#refuse(envelope, identified(problem, this.key.id))
+    envelope.trace?.deciding(this.#ahead.state)
+    this.#follow(envelope, decide(compiled, this.#ahead.state, event, this.lastUsedAt), this.lastUsedAt, false)
+  }
+
+  #follow(envelope: Envelope, decision: Decision<Tagged, Tagged>, at: number, isEffectful: boolean) {
+    switch (decision._tag) {
+      case "Goto":
+      case "Stay":
+      case "Stop":
+        return this.#accept(envelope, decision, at, isEffectful)
+      case "Refused":
+        return this.#refuse(envelope, identified(decision.error, this.key.id))
+      case "Postponed":
+        return this.#postpone(envelope)
+      case "Deferred":
+        return this.#decideByEffect(envelope, decision, at)
+    }
+  }
+
+  #postpone(envelope: Envelope) {
+    this.#postponed ??= []
+    if (this.#postponed.length >= this.context.limits.mailbox) {
+      return this.#refused(envelope, overloaded(this.record, this.#postponed.length))
+    }
+    this.#postponed.push(envelope)
+    inspect(this.record, () => ({ _tag: "Postponed", event: envelope.event._tag }))
+    envelope.trace?.postponed()
+    if (envelope.dedupeId === undefined) return
+    // A postponed event may wait for long. If it is journaled already, it is answered now.
+    this.record.environment.run(
+      Effect.match(this.context.loader.firstOutcome(this.machine, this.key, envelope.dedupeId), {
+        // The commit finds out.
+        onFailure: () => undefined,
+        onSuccess: (first) => (first === undefined ? undefined : this.#answerFirst(envelope, first)),
+      }),
+    )
+  }
+
+  /** The Effect of a decision must neither depend on what may never be stored, nor run again for an event that is journaled. */
+  #decideByEffect(envelope: Envelope, { effect, event }: DeferredDecision, at: number) {
+    if (this.#isAhead) {
+      this.#putFirst([envelope])
+      this.#mode = "committing"
+      return
+    }
+    if (envelope.dedupeId === undefined) return this.#runDecision(envelope, effect, event, at)
+    this.#await("deciding", Effect.result(this.context.loader.firstOutcome(this.machine, this.key, envelope.dedupeId)), (known) => {
+      if (known === undefined) return envelope.complete(stopped(this.record, this.record.ending))
+      if (known._tag === "Failure") return this.#giveUp(envelope, known.failure)
+      if (known.success !== undefined) return this.#answerFirst(envelope, known.success)
+      this.#runDecision(envelope, effect, event, at)
+    })
+  }
+
+  #runDecision(envelope: Envelope, effect: DeferredDecision["effect"], event: Tagged, at: number) {
+    const limited = this.#runtimeOf().limited(effect, event._tag)
+    this.#await("deciding", within(envelope.trace, Effect.result(limited)), (settled) => {
+      if (settled === undefined) return envelope.complete(stopped(this.record, this.record.ending))
+      if (settled._tag === "Success") this.#follow(envelope, settled.success, at, true)
+      else this.#refuse(envelope, settled.failure)
+    })
+  }
+
+  #accept(envelope: Envelope, decision: Taken<Tagged, Tagged>, at: number, isEffectful: boolean) {
+    const sequence = this.#ahead.sequence + 1
+    const chain = decision.sends.length === 0 ? undefined : extendChain(envelope.chain, labelOf(envelope, decision))
+    if (chain !== undefined && chain.length > chainLimit) return this.#refuse(envelope, this.#endless(envelope, decision, chain))
+    const pending = this.#pendingOf(envelope, decision, at, sequence, chain, isEffectful)
+    if (pending instanceof Error) return this.#refuse(envelope, pending)
+    this.#ahead = stateAfter(this.#ahead, pending)
+    envelope.trace?.committing(decision, sequence)
+    // An array that begins empty takes room for seventeen, and nearly always there is one.
+    if (this.#pending.length === 0) this.#pending = [pending]
+    else this.#pending.push(pending)
+    if (decision._tag === "Goto" && this.#postponed !== undefined) {
+      this.#putFirst(this.#postponed)
+      this.#postponed = undefined
+    }
+    this.#owed?.delete(envelope)
+    if (pending.sent.length > 0) {
+      for (const sent of pending.sent) sent.trace = envelope.trace?.raises(this.key, sent)
+      this.#owe(pending.sent)
+      this.#putFirst(pending.sent)
+    }
+    if (pending.isBarrier) this.#mode = "committing"
+    this.#queueCommit()
+  }
+
+  /** The accepted event as it will be stored, or why it cannot be. */
+  #pendingOf(
+    envelope: Envelope,
+    decision: Taken<Tagged, Tagged>,
+    at: number,
+    sequence: number,
+    chain: Chain | undefined,
+    isEffectful: boolean,
+  ): PendingEvent | SendError {
+    const { compiled } = this.record
+    const node = decision.state === this.#ahead.state ? this.#ahead.node : (compiled.nodes.get(decision.state._tag) as Node)
+    try {
+      const record = eventRecord(this.machine.codec, envelope, decision, at, sequence, isEffectful)
+      const commands = commandRecords(this.machine, this.key, decision.requests, sequence)
+      const tooLarge = this.#tooLarge(record.body.length, commands)
+      if (tooLarge !== undefined) return new InvalidEvent({ ...this.key, event: labelOf(envelope, decision), problem: tooLarge })
+      const sent = chain === undefined ? none : decision.sends.map((event, index) => this.#sentBy(event, chain, sequence, index))
+      return {
+        _tag: "Accepted",
+        envelope,
+        decision,
+        node,
+        at,
+        sequence,
+        record,
+        commands,
+        sent,
+        isBarrier: this.#takesTime(decision, node),
+      }
+    } catch (cause) {
+      return actionFailed(this.record, "decide", cause, decision.event, false)
+    }
+  }
+
+  #tooLarge(size: number, commands: PendingEvent["commands"]): string | undefined {
+    const { eventSize } = this.context.limits
+    if (size > eventSize)
+      return `it takes ${size} characters as JSON, the limit is ${eventSize}; store large content elsewhere and send a reference`
+    const large = commands.find(({ parameters }) => parameters.length > eventSize)
+    return large === undefined
+      ? undefined
+      : `the parameters of ${large.slot} take ${large.parameters.length} characters as JSON, the limit is ${eventSize}; pass a reference`
+  }
+
+  #sentBy(event: Tagged, chain: Chain, sequence: number, index: number): Envelope {
+    const sent = new Envelope(event, { chain, dedupeId: raisedId(sequence, index) })
+    sent.isSpeculative = true
+    return sent
+  }
+
+  #endless(envelope: Envelope, decision: Taken<Tagged, Tagged>, { path }: Chain): EndlessTransition {
+    return new EndlessTransition({ ...this.key, state: decision.from._tag, event: labelOf(envelope, decision), path })
+  }
+
+  /** Whether carrying a decision out may take longer than replacing the state. */
+  #takesTime(decision: Taken<Tagged, Tagged>, node: Node): boolean {
+    if (decision.hooks.length > 0 || decision._tag === "Stop") return true
+    return decision._tag === "Goto" && (node.final || hasWork(node, decision.state) || this.#runtime?.hasScope === true)
+  }
+
+  // Refusing and answering
+
+  #refuse(envelope: Envelope, error: SendError) {
+    // What is decided ahead may never be stored: a refusal that depends on it has to wait.
+    if (this.#isAhead) {
+      this.#pending.push({ _tag: "Refused", envelope, error })
+      return this.#queueCommit()
+    }
+    const dependsOnState = error._tag === "InvalidTransition" || error._tag === "TransitionRefused"
+    if (dependsOnState && this.#lock === undefined && envelope.timer === undefined) return this.#confirmRefusal(envelope, error)
+    this.#answer(envelope, error)
+  }
+
+  /** Without a lock another node may have changed the state: the journal is asked before an event is refused. */
+  #confirmRefusal(envelope: Envelope, error: SendError) {
+    const { local } = this.context.journal
+    if (local?.sequence(this.key) === this.record.sequence) return this.#answer(envelope, error)
+    this.#await("deciding", Effect.result(this.context.journal.open(this.key)), (read) => {
+      const found = read?._tag === "Success" ? Option.getOrUndefined(read.success) : undefined
+      if (found === undefined || found.record.sequence === this.record.sequence || this.record.ending !== undefined) {
+        return this.#answer(envelope, error)
+      }
+      this.#putFirst([envelope])
+      this.#resync([], error)
+    })
+  }
+
+  /** An event sent again under its id is answered with its first outcome, whatever state the instance is in by now. */
+  #answer(envelope: Envelope, otherwise: SendError) {
+    const { dedupeId, timer } = envelope
+    if (timer !== undefined) this.#timerRefused(timer, otherwise)
+    if (dedupeId === undefined) return this.#refused(envelope, otherwise)
+    this.record.environment.run(
+      Effect.match(this.context.loader.firstOutcome(this.machine, this.key, dedupeId), {
+        onFailure: (failure) => this.#giveUp(envelope, failure),
+        onSuccess: (first) => {
+          if (first === undefined) this.#refused(envelope, otherwise)
+          else this.#answerFirst(envelope, first)
+        },
+      }),
+    )
+  }
+
+  #refused(envelope: Envelope, error: SendError) {
+    count(eventsRefused, 1, this.record.environment)
+    this.#complete(envelope, refusal(this.record, envelope.event, error))
+  }
+
+  #answerFirst(envelope: Envelope, first: FirstOutcome) {
+    const { event } = first.taken
+    if (isIdOfAnother(envelope, event))
+      return this.#refused(envelope, idTaken(this.key, envelope, `event ${first.sequence}, ${event._tag}`))
+    count(eventsRepeated, 1, this.record.environment)
+    if (this.record.ending !== undefined || first.sequence <= this.record.sequence) return this.#complete(envelope, first.taken)
+    this.#deduplication ??= new Deduplication()
+    this.#deduplication.addKnown({ envelope, first })
+    this.#pump()
+  }
+
+  /** Answers what memory has reached. Where another node is further, the journal is read. */
+  #catchUpWithKnown() {
+    for (const { envelope, first } of this.#deduplication?.takeKnown(this.record.sequence) ?? none) this.#complete(envelope, first.taken)
+    if (this.#deduplication?.hasKnown === true) this.refresh()
+  }
+
+  #answerAllKnown() {
+    for (const { envelope, first } of this.#deduplication?.takeKnown() ?? none) this.#complete(envelope, first.taken)
+  }
+
+  /** The store or a lock failed. An event the instance sent itself has no other sender that would try again: it is kept. */
+  #giveUp(envelope: Envelope, error: SendError) {
+    if (!envelope.isOwn || this.record.ending !== undefined || !isTransient(error)) return this.#complete(envelope, error)
+    this.#putFirst([envelope])
+    this.#pause(pauseMillis)
+  }
+
+  /** Decides nothing for a while. */
+  #pause(millis: number) {
+    const { environment } = this.record
+    this.#pausedUntil = environment.clock.currentTimeMillisUnsafe() + millis
+    const sleeping = environment.run(Effect.sleep(millis))
+    sleeping.addObserver(() => {
+      if (this.#isPaused) return
+      this.#pausedUntil = 0
+      this.resumed()
+    })
+  }
+
+  #complete(envelope: Envelope, result: Result) {
+    this.#deduplication?.complete(envelope)
+    envelope.complete(result)
+  }
+
+  /** A refusal ends the timer. Any other failure leaves it in the store, and the sweeper tries again. */
+  #timerRefused(timer: TimerRecord, error: SendError) {
+    if (error._tag === "MachineStopped") return
+    if (!this.hasTimer(timer)) return this.context.timers.stale(this.key, timer)
+    if (error._tag !== "TransitionRefused" && error._tag !== "InvalidTransition") return report(this.record, error)
+    const without = (timers: ReadonlyMap<string, TimerRecord>) =>
+      new Map([...timers].filter(([, one]) => one.entry !== timer.entry || one.name !== timer.name))
+    this.#timers = without(this.#timers)
+    this.#ahead = { ...this.#ahead, timers: without(this.#ahead.timers) }
+    this.context.timers.refused(this.key, timer)
+  }
+
+  // Events it sends itself
+
+  #owe(envelopes: ReadonlyArray<Envelope>) {
+    if (envelopes.length === 0) return
+    this.#owed ??= new OwedEvents()
+    this.#owed.add(envelopes)
+  }
+
+  /** The journal says what is owed. Some of it waits here already; the rest was left by the node that had the instance before. */
+  #takeOver(owed: ReadonlyArray<OwedEvent>) {
+    this.#owed?.clear()
+    const waiting = this.#mailbox?.takeAll() ?? none
+    const ids = new Set(owed.map(({ id }) => id))
+    const known = new Map([...waiting, ...(this.#postponed ?? none)].map((envelope) => [envelope.dedupeId, envelope]))
+    const left = owed.filter(({ id }) => !known.has(id)).map(({ id, event, chain }) => new Envelope(event, { chain, dedupeId: id }))
+    const isOver = ({ dedupeId }: Envelope) => isRaisedId(dedupeId) && !ids.has(dedupeId)
+    const still = waiting.filter((envelope) => !isOver(envelope))
+    // Another node has handled it.
+    for (const envelope of waiting.filter(isOver)) this.#complete(envelope, stale(this.record, envelope.event._tag))
+    this.#putFirst([...left, ...still])
+    this.#owe([...left, ...owed.flatMap(({ id }) => known.get(id) ?? [])])
+  }
+
+  #putFirst(envelopes: ReadonlyArray<Envelope>) {
+    if (envelopes.length === 0) return
+    this.#mailbox ??= new Mailbox()
+    this.#mailbox.unshift(envelopes)
+  }
+
+  // Committing
+
+  #queueCommit() {
+    if (this.#isQueued || this.#inFlight !== undefined) return
+    this.#isQueued = true
+    if (this.#pending[0]?.envelope.timer === undefined) this.context.groupCommit.enqueue(this)
+    else this.context.groupCommit.enqueueFired(this)
+  }
+
+  takeCommit(): Commit | undefined {
+    this.#isQueued = false
+    const pending = this.#pending
+    this.#pending = []
+    this.#inFlight = { pending, commit: undefined }
+    const accepted = pending.every(isAccepted) ? pending : pending.filter(isAccepted)
+    const last = accepted.at(-1)
+    if (last === undefined) {
+      this.#settle(pending, undefined)
+      return undefined
+    }
+    const commit = this.#commitOf(accepted, last)
+    this.#inFlight = { pending, commit }
+    return commit
+  }
+
+  #commitOf(accepted: ReadonlyArray<PendingEvent>, last: PendingEvent): Commit {
+    const { decision, node, sequence, at } = last
+    let timers = this.#timers
+    for (const one of accepted) timers = timersAfter(timers, one)
+    const isRunning = decision._tag !== "Stop" && !node.final
+    const resident = isRunning && this.machine.hasWork(node, decision.state)
+    const becomesOwner = resident && (!this.#isResident || accepted.some((one) => entersState(one.decision)))
+    const due = this.#owed?.isEmpty !== false && snapshotDue(this.machine.snapshots, this.#lastSnapshot, last, accepted)
+    return {
+      ...this.key,
+      expected: this.record.sequence,
+      sequence,
+      at,
+      summary: {
+        tag: node.tag,
+        status: decision._tag === "Stop" ? "stopped" : node.final ? "final" : "running",
+        reason: decision._tag === "Stop" ? decision.reason : becomesOwner ? this.context.placement?.node() : undefined,
+        version: this.machine.version,
+        resident,
+      },
+      origin: undefined,
+      events: accepted.length === 1 ? [last.record] : accepted.map((one) => one.record),
+      snapshot: due ? this.#snapshotOf(last) : undefined,
+      clearTimers: timers === this.#timers ? none : clearedBetween(this.#timers, timers),
+      setTimers: timers === this.#timers || timers.size === 0 ? none : setBetween(this.#timers, timers),
+      commands: accepted.length === 1 ? last.commands : accepted.flatMap((one) => one.commands),
+      fence: this.#lock?.fence ?? (becomesOwner || this.#isOwner ? (this.context.placement?.fence() ?? lostFence) : undefined),
+    }
+  }
+
+  /** A state that cannot be encoded, or is too large, must not lose the event that led to it: there is no snapshot then. */
+  #snapshotOf({ sequence, at }: PendingEvent): SnapshotRecord | undefined {
+    const warn = (problem: string, cause?: unknown) => {
+      this.record.environment.run(Effect.logError(`${this.key.machine} ${this.key.id}: no snapshot at ${sequence}: ${problem}`, cause))
+      return undefined
+    }
+    try {
+      const body = encodeSnapshot(this.machine.codec, this.#ahead)
+      const { stateSize } = this.context.limits
+      if (body.length > stateSize) return warn(`its state takes ${body.length} characters as JSON, the limit is ${stateSize}`)
+      return { sequence, at, version: this.machine.version, body }
+    } catch (cause) {
+      return warn("its state cannot be encoded", cause)
+    }
+  }
+
+  committed(outcome: CommitOutcome | Doubtful) {
+    const { pending, commit } = this.#inFlight ?? { pending: none, commit: undefined }
+    if (outcome._tag !== "Stored") for (const { envelope } of pending) envelope.trace?.notStored(outcome)
+    switch (outcome._tag) {
+      case "Stored":
+        this.#failing = undefined
+        return this.#settle(pending, commit)
+      case "Doubtful":
+        return this.#confirm(outcome.error, pending)
+      case "PersistenceFailed":
+        // A timer that is due fires again at once, and may be refused again.
+        if (pending.some(({ envelope }) => envelope.timer !== undefined)) this.#pause(pauseMillis)
+        return this.#resync(pending, outcome, givenUp(pending, outcome))
+      case "Conflict":
+        return this.#conflict(pending, outcome.actual)
+      case "Duplicate":
+        return this.#duplicate(pending, outcome.dedupeId)
+      case "Fenced":
+        return this.#fenced(pending)
+    }
+  }
+
+  /** What was in flight is stored: now it may be seen. */
+  #settle(pending: ReadonlyArray<Pending>, commit: Commit | undefined) {
+    this.#inFlight = undefined
+    if (commit !== undefined) this.#stand(commit)
+    const before = this.#timers
+    for (const one of pending) {
+      if (one._tag === "Refused") {
+        this.#answer(one.envelope, one.error)
+        continue
+      }
+      this.#timers = timersAfter(this.#timers, one)
+      if (one.envelope.timer !== undefined) this.context.timers.stored(this.name, one.envelope.timer)
+      this.#deduplication?.delete(one.envelope)
+      for (const sent of one.sent) sent.isSpeculative = false
+      one.envelope.trace?.stored(one.sequence, one.commands)
+      this.#carryOut(one)
+    }
+    if (before !== this.#timers) this.context.timers.arm(this, this.#timers)
+    if (this.#mode === "committing" && this.#pending.length === 0) this.#mode = "idle"
+    if (this.#pending.length > 0) this.#queueCommit()
+    this.#pump()
+    this.context.settled()
+  }
+
+  /** A commit is stored: snapshot, owner, and no commit is unconfirmed any more. */
+  #stand({ snapshot, summary }: Commit) {
+    this.#unconfirmed = undefined
+    if (snapshot !== undefined) {
+      this.#lastSnapshot = snapshot
+      if (!this.machine.keepJournal) {
+        const { sequence } = snapshot
+        this.context.prune(this.key, sequence, this.#prunedThrough, () => {
+          this.#prunedThrough = sequence
+        })
+      }
+    }
+    // The owner on another node stops its work as soon as it is notified.
+    if (this.#isResident && !this.#isOwner) this.context.changedForeign(this.key)
+    this.#isResident = summary.resident
+    this.#owner = summary.resident ? (summary.reason ?? this.#owner) : undefined
+  }
+
+  /** Asks the journal whether an unconfirmed commit is stored. The same commit is not sent twice before that is known. */
+  #confirm(error: PersistenceFailed, pending: ReadonlyArray<Pending>) {
+    const { environment } = this.record
+    const { since, times } = this.#failsAgain()
+    const flight = pending.filter(isAccepted)
+    this.#unconfirmed = [flight, ...(this.#unconfirmed ?? none)]
+    this.#await("resyncing", Effect.result(this.#whatIsStored()), (told) => {
+      if (told?._tag !== "Success" || told.success.reloaded === undefined) {
+        return this.#forget(pending, told?._tag === "Failure" ? told.failure : error)
+      }
+      const { arrived, reloaded } = told.success
+      if (arrived !== undefined) {
+        this.#failing = undefined
+        return arrived === flight ? this.#settleUpTo(pending, reloaded) : this.#settleLate(arrived, pending, reloaded)
+      }
+      const unknown = this.#withUnknown(told.success, noGivenUp)
+      const backoff = Math.min(25 * 2 ** times, pauseMillis)
+      // The store can be read but not written.
+      if (environment.clock.currentTimeMillisUnsafe() - since < this.context.storeTimeoutMillis) {
+        return this.#await("resyncing", Effect.sleep(backoff), () => this.#redeliver(pending, reloaded, unknown))
+      }
+      this.#redeliver(pending, reloaded, new Map([...this.#othersGivenUp(pending, error, times), ...unknown]))
+    })
+  }
+
+  #failsAgain(): { readonly since: number; readonly times: number } {
+    const now = this.record.environment.clock.currentTimeMillisUnsafe()
+    this.#failing = { since: this.#failing?.since ?? now, times: (this.#failing?.times ?? 0) + 1 }
+    return this.#failing
+  }
+
+  /** Senders get the error. Events the instance sent itself wait for as long as the store is away; timers fire again. */
+  #othersGivenUp(pending: ReadonlyArray<Pending>, error: SendError, times: number): GivenUp {
+    const all = [...pending, ...this.#pending]
+    if (all.some(({ envelope }) => envelope.internal)) this.#pause(Math.min(25 * 2 ** times, longestPauseMillis))
+    return givenUp(
+      all.filter(({ envelope }) => !envelope.isOwn),
+      error,
+    )
+  }
+
+  /** Another node has committed first. The event is decided again after a pause that grows with each conflict, so that all get their turn. */
+  #conflict(pending: ReadonlyArray<Pending>, actual: number) {
+    count(conflicts, 1, this.record.environment)
+    const error = new SequenceConflict({ ...this.key, expected: this.record.sequence, actual })
+    const times = Math.max(...pending.map(({ envelope }) => ++envelope.conflicts))
+    const given = this.context.onConflict === "fail" ? givenUp(pending, error) : noGivenUp
+    const backoff = times < 2 ? 0 : Math.min(2 ** times, longestBackoffMillis)
+    this.#resync(pending, error, given, backoff)
+  }
+
+  #duplicate(pending: ReadonlyArray<Pending>, dedupeId: string) {
+    const repeated = pending.find(({ envelope }) => envelope.dedupeId === dedupeId)
+    const cause = new Error("it is gone")
+    const missing = new PersistenceFailed({ ...this.key, operation: "find the first event of an id", cause })
+    if (repeated !== undefined) this.#answer(repeated.envelope, missing)
+    this.#resync(
+      pending.filter((one) => one !== repeated),
+      missing,
+    )
+  }
+
+  /** The lock, or the node's lease, has been lost. With a lock the event fails; a node registers again, and the event is decided anew. */
+  #fenced(pending: ReadonlyArray<Pending>) {
+    const error = new LockingFailed({ ...this.key, problem: "lost" })
+    if (this.#lock !== undefined) {
+      this.#lock = undefined
+      // A commit that was not confirmed may have been stored while the lock was still held.
+      if (this.#unconfirmed !== undefined) return this.#resync(pending, error, givenUp([...pending, ...this.#pending], error))
+      return this.#forget(pending, error)
+    }
+    this.#stopWork("its node has lost its lease")
+    const { since, times } = this.#failsAgain()
+    const isOver = this.record.environment.clock.currentTimeMillisUnsafe() - since >= this.context.storeTimeoutMillis
+    this.#resync(pending, error, isOver ? this.#othersGivenUp(pending, error, times) : noGivenUp, Math.min(25 * 2 ** times, pauseMillis))
+  }
+
+  // Carrying out
+
+  /** Decide, commit, new state, exit, enter, spawn. The decision is stored, so that its state is visible from here on. */
+  #carryOut(pending: PendingEvent) {
+    const { decision, envelope, at } = pending
+    const { record } = this
+    // Leaving a state drops what its work has sent; this event is stored.
+    if (envelope.internal) envelope.seal(decision)
+    const closing = decision._tag === "Stay" ? undefined : this.#leaveState(decision.event)
+    this.#arrive(decision, at)
+    if (closing === undefined && decision.hooks.length === 0) {
+      this.#settleIn(pending)
+      if (!envelope.internal) return envelope.complete(decision)
+      envelope.trace?.end(Exit.void)
+      return envelope.announce()
+    }
+    if (envelope.internal) envelope.announce()
+    const transit = this.#runtimeOf().transit(decision, closing, () => undefined)
+    this.#await("carrying out", within(envelope.trace, transit), (error) => {
+      envelope.trace?.end(error === undefined ? Exit.void : Exit.fail(error))
+      if (this.#mode === "ended") return envelope.complete(stopped(record, record.ending))
+      if (error !== undefined && envelope.internal) report(record, error)
+      this.#settleIn(pending)
+      envelope.complete(error ?? decision)
+    })
+  }
+
+  #arrive(decision: Taken<Tagged, Tagged>, at: number) {
+    const { record } = this
+    const changed = record.advance(decision, at)
+    if (entersState(decision)) this.entered = record.sequence
+    inspect(record, () => ({ _tag: "Decided", decision }))
+    if (changed) record.notifyState()
+    if (decision._tag === "Stop") this.#reachEnd({ _tag: "Stopped", state: record.currentState, reason: decision.reason })
+    else if (record.node.final) this.#reachEnd({ _tag: "Final", state: record.currentState })
+  }
+
+  /** The store has it as ended: it takes no more events. Its last hooks may still run. */
+  #reachEnd(ending: ActorEnd<Tagged>) {
+    if (this.record.ending !== undefined) return
+    this.record.ending = ending
+    inspect(this.record, () => ({ _tag: "Ended", ending }))
+    this.record.notifyEnd(ending)
+  }
+
+  #settleIn({ decision, isBarrier }: PendingEvent) {
+    if (isBarrier && this.#mode === "committing") this.#mode = "idle"
+    if (this.record.ending !== undefined) this.#end(this.record.ending)
+    else if (decision._tag === "Goto") {
+      this.#runtime?.forgetFailures()
+      this.#startWork()
+    }
+  }
+
+  #runtimeOf(): StateRuntime {
+    this.#runtime ??= new StateRuntime(this)
+    return this.#runtime
+  }
+
+  /** Waits for an Effect in a mode in which nothing is decided. After that it is idle, unless `then` changes the mode. */
+  #await<A>(mode: Mode, effect: Effect.Effect<A, never, unknown>, then: (value: A | undefined) => void) {
+    const before = this.#mode
+    let isInline = true
+    this.#mode = mode
+    this.#runtimeOf().awaiting(effect, (value) => {
+      if (this.#mode === mode) this.#mode = isInline && before === "deciding" ? before : "idle"
+      then(value)
+    })
+    isInline = false
+  }
+
+  resumed() {
+    this.#pump()
+    this.context.settled()
+  }
+
+  // Work
+
+  get #isOwner(): boolean {
+    return this.#isResident && this.#owner !== undefined && this.#owner === this.context.placement?.node()
+  }
+
+  /** The node that runs its work, by the journal; undefined where its state has none. */
+  get owner(): string | undefined {
+    return this.#owner
+  }
+
+  /** Whether its state has work that no node is known to run. */
+  get isOrphan(): boolean {
+    return this.#isResident && this.#owner === undefined
+  }
+
+  /** This node has become the owner of its work. */
+  own(owner: string) {
+    if (!this.#isResident || this.record.ending !== undefined) return
+    this.#owner = owner
+    if (this.#mode === "idle") this.#startWork()
+  }
+
+  /** Starts the work of the state where this node owns it. */
+  #startWork() {
+    if (!this.#isOwner || this.context.isClosed() || this.record.ending !== undefined) return
+    const runtime = this.#runtimeOf()
+    runtime.startBackground()
+    if (!runtime.hasScope && hasWork(this.record.node, this.record.currentState)) runtime.startWork()
+    if (runtime.isAtWork) this.context.working(this, true)
+  }
+
+  #leaveState(event: Tagged): Effect.Effect<void> | undefined {
+    const closing = this.#runtime?.leave(event)
+    if (this.#runtime?.isAtWork !== true) this.context.working(this, false)
+    return closing
+  }
+
+  /** Stops work at once: this node does not own it any more. */
+  #stopWork(reason: string) {
+    const { record } = this
+    this.context.working(this, false)
+    const closing = this.#runtime?.close(() => stopped(record, { _tag: "Stopped", state: record.currentState, reason }))
+    if (closing !== undefined) record.host.awaits(record.environment.run(closing))
+  }
+
+  /** This node has lost its lease: its work must stop before anything else happens. */
+  ownershipLost() {
+    if (this.#runtime?.isAtWork === true) this.#stopWork("its node has lost its lease")
+  }
+
+  workFailed(error: ActionFailed) {
+    this.#end({ _tag: "Failed", state: this.record.currentState, error })
+  }
+
+  outageOf(cause: unknown): Schedule.Schedule<unknown> | undefined {
+    return isTransient(cause) ? this.context.outageRetry : undefined
+  }
+
+  // Resyncing with the journal
+
+  /** Another node has changed the instance: the journal is read before anything else is decided. */
+  refresh() {
+    // A commit that is on its way finds out by itself.
+    if (this.record.ending !== undefined || this.#isAhead || this.#mode !== "idle") return
+    this.#resync([], new PersistenceFailed({ ...this.key, operation: "read again", cause: new Error("it is gone") }))
+  }
+
+  /** Takes in what was read of the journal, where that is further and no commit is on its way. */
+  takeIn(reloaded: Reloaded, passed: ReadonlyArray<Tagged> | undefined) {
+    const { opened, recovered } = reloaded
+    if (this.record.ending !== undefined || this.#isAhead || this.#mode !== "idle") return
+    if (recovered.sequence <= this.record.sequence) return
+    if (this.context.isClosed()) {
+      this.record.sequence = recovered.sequence
+      this.record.lastTransitionAt = recovered.at
+      return this.#relocate(recovered, opened.record, passed)
+    }
+    // An unconfirmed commit may be among what the journal has now.
+    if (this.#unconfirmed !== undefined) return this.refresh()
+    this.#redeliver([], reloaded, noGivenUp, passed)
+  }
+
+  /** Reads the journal and decides again what was not stored, except for what is given up. */
+  #resync(pending: ReadonlyArray<Pending>, error: SendError, given: GivenUp = noGivenUp, backoffMillis = 0) {
+    const read = Effect.result(this.#whatIsStored())
+    const delayed = Effect.flatMap(Random.next, (random) => Effect.delay(read, Math.ceil(backoffMillis * (0.5 + random))))
+    this.#await("resyncing", backoffMillis === 0 ? read : delayed, (told) => {
+      if (told?._tag !== "Success" || told.success.reloaded === undefined) {
+        return this.#forget(pending, told?._tag === "Failure" ? told.failure : error)
+      }
+      const { reloaded, arrived } = told.success
+      if (arrived !== undefined) this.#settleLate(arrived, pending, reloaded, given)
+      else this.#redeliver(pending, reloaded, this.#withUnknown(told.success, given))
+    })
+  }
+
+  #retrying<A, E extends SendError>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> {
+    return Effect.retry(effect, { schedule: this.context.storeRetry, while: (failure) => failure._tag === "PersistenceFailed" })
+  }
+
+  /** The instance by the journal, and which of the unconfirmed commits it has. */
+  #whatIsStored(): Effect.Effect<Told, SendError> {
+    return Effect.gen({ self: this }, function* () {
+      const reloaded = yield* this.#retrying(this.context.loader.reload(this.machine, this.key))
+      const flights = this.#unconfirmed
+      if (flights === undefined || reloaded === undefined) return { reloaded, arrived: undefined, unknown: none }
+      const longest = Math.max(...flights.map((flight) => flight.length))
+      const events = yield* this.#retrying(this.context.journal.events(this.key, this.record.sequence, longest))
+      const fates = flights.map((flight) => [flight, fateOf(flight, events, reloaded.recovered.sequence)] as const)
+      const arrived = fates.find(([, fate]) => fate === "arrived")?.[0]
+      const unknown = arrived === undefined ? fates.filter(([, fate]) => fate === "unknown").map(([flight]) => flight) : none
+      return { reloaded, arrived, unknown }
+    })
+  }
+
+  /** Decided again, an event that may be stored could be stored twice, unless its id or its timer shows that it is. */
+  #withUnknown({ unknown }: Told, given: GivenUp): GivenUp {
+    if (unknown.length === 0) return given
+    const cause = new Error("whether it was stored cannot be found out: the journal was pruned meanwhile")
+    const error = new PersistenceFailed({ ...this.key, operation: "commit", cause })
+    const envelopes = unknown.flat().map(({ envelope }) => envelope)
+    const doubtful = envelopes.filter(({ dedupeId, timer }) => dedupeId === undefined && timer === undefined)
+    return new Map([...given, ...doubtful.map((envelope) => [envelope, error] as const)])
+  }
+
+  /** Takes the journal's word and decides again, in the order in which events came. Given-up events are answered last. */
+  #redeliver(pending: ReadonlyArray<Pending>, reloaded: Reloaded, given: GivenUp, passed?: ReadonlyArray<Tagged>) {
+    const again = this.#undecided([...pending, ...this.#pending], given)
+    this.#inFlight = undefined
+    this.#pending = []
+    this.#mode = "idle"
+    this.#adopt(reloaded, passed)
+    if (this.record.ending === undefined) {
+      this.#requeue(again, (envelope) => envelope.isSpeculative)
+      this.#takeOver(reloaded.recovered.owed)
+    } else for (const envelope of again) this.#answer(envelope, stopped(this.record, this.record.ending))
+    for (const [envelope, error] of given) this.#complete(envelope, error)
+    this.#pump()
+    this.context.settled()
+  }
+
+  /** All that waits, in the order in which it came. What was postponed because of a speculative state is decided again, too. */
+  #requeue(again: ReadonlyArray<Envelope>, isDropped: (envelope: Envelope) => boolean) {
+    const waiting = [...again, ...(this.#postponed ?? none), ...(this.#mailbox?.takeAll() ?? none)].filter((one) => !isDropped(one))
+    this.#postponed = undefined
+    const selfSent = waiting.filter(({ chain }) => chain !== undefined)
+    const others = waiting.filter(({ chain }) => chain === undefined).sort((left, right) => left.arrival - right.arrival)
+    this.#putFirst([...selfSent, ...others])
+  }
+
+  /** A commit arrived after its events were decided again: what was decided then counts, and the rest is decided on top of it. */
+  #settleLate(flight: ReadonlyArray<PendingEvent>, pending: ReadonlyArray<Pending>, reloaded: Reloaded, given: GivenUp = noGivenUp) {
+    const stored = new Set(flight.map(({ envelope }) => envelope))
+    const sent = flight.flatMap((one) => one.sent).filter((envelope) => !stored.has(envelope))
+    const again = this.#undecided([...pending, ...this.#pending], given)
+    this.#requeue(again, (envelope) => envelope.isSpeculative || stored.has(envelope))
+    this.#putFirst(sent)
+    this.#pending = []
+    this.#mode = "idle"
+    this.#ahead = flight.reduce(stateAfter, this.#stored())
+    this.#settleUpTo(flight, reloaded)
+    for (const [envelope, error] of given) if (!stored.has(envelope)) this.#complete(envelope, error)
+  }
+
+  /** What was in flight is stored after all; other nodes may have committed since. */
+  #settleUpTo(pending: ReadonlyArray<Pending>, { opened, recovered }: Reloaded) {
+    const last = pending.findLast(isAccepted)
+    this.#unconfirmed = undefined
+    this.#isResident = opened.record.resident && opened.record.status === "running"
+    this.#owner = opened.record.owner
+    this.#mode = "idle"
+    if (opened.snapshot !== undefined) this.#lastSnapshot = opened.snapshot
+    if (last?.isBarrier === true) this.#mode = "committing"
+    this.#settle(pending, undefined)
+    if (last !== undefined && recovered.sequence > last.sequence) this.refresh()
+  }
+
+  #undecided(pending: ReadonlyArray<Pending>, given: GivenUp): ReadonlyArray<Envelope> {
+    return pending.map(({ envelope }) => envelope).filter((one) => !given.has(one) && !one.isSpeculative && one.result === undefined)
+  }
+
+  /** Takes the journal's word for where the instance stands. */
+  #adopt({ opened, recovered }: Reloaded, passed?: ReadonlyArray<Tagged>) {
+    const { record } = this
+    const moved = recovered.sequence !== record.sequence
+    record.sequence = recovered.sequence
+    record.lastTransitionAt = recovered.at
+    this.#timers = timersByName(opened)
+    this.#lastSnapshot = opened.snapshot ?? this.#lastSnapshot
+    if (moved) {
+      this.#unconfirmed = undefined
+      this.#relocate(recovered, opened.record, passed)
+    } else this.#standBy(opened.record)
+    this.#ahead = this.#stored()
+    if (moved && this.#postponed !== undefined) {
+      this.#putFirst(this.#postponed)
+      this.#postponed = undefined
+    }
+    this.context.timers.arm(this, this.#timers)
+    this.#answerAllKnown()
+  }
+
+  #standBy(stored: InstanceRecord) {
+    this.#isResident = stored.resident && stored.status === "running"
+    this.#owner = stored.owner
+    if (!this.#isOwner && this.#runtime?.isAtWork === true) this.#stopWork("another node runs it")
+  }
+
+  /** The journal says that the instance is in another state, and by which states it came there. Where only its data changed, its work continues. */
+  #relocate({ state, past, entered, stopped }: Recovered, stored: InstanceRecord, passed: ReadonlyArray<Tagged> = [state]) {
+    const { record } = this
+    const closing = entered > this.entered ? this.#leaveState({ _tag: "(reload)" }) : undefined
+    for (const one of passed) {
+      record.currentState = one
+      record.notifyState()
+    }
+    record.place(state, past)
+    this.entered = entered
+    this.#standBy(stored)
+    if (stored.status === "final") this.#end({ _tag: "Final", state })
+    else if (stored.status === "stopped") this.#end({ _tag: "Stopped", state, reason: stored.reason ?? stopped ?? "it was stopped" })
+    if (closing !== undefined && record.ending === undefined) this.#await("carrying out", closing, () => this.#startWork())
+    else if (closing !== undefined) record.host.awaits(record.environment.run(closing))
+    else this.#startWork()
+  }
+
+  #stored(): SpeculativeState {
+    const { currentState: state, node, sequence, past } = this.record
+    return { state, node, sequence, timers: this.#timers, previous: past?.at(-1), entered: this.entered }
+  }
+
+  // Locking
+
+  /** The node that held the lock before may have committed: the journal is read with the lock. */
+  #acquireLock(lock: NonNullable<InstanceContext["lock"]>) {
+    const { record } = this
+    // If anything fails in between, the lock is given back.
+    const acquired = Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(restore(lock(this.key).acquire), (held) =>
+        Effect.onExit(
+          Effect.flatMap(restore(this.#retrying(this.context.loader.reload(this.machine, this.key))), (reloaded) =>
+            reloaded === undefined ? Effect.fail(stopped(record, undefined)) : Effect.succeed({ held, reloaded }),
+          ),
+          (exit) => (exit._tag === "Success" ? Effect.void : held.release),
+        ),
+      ),
+    )
+    this.#await("resyncing", Effect.result(acquired), (result) => {
+      if (result?._tag !== "Success") {
+        const error = result?._tag === "Failure" ? result.failure : stopped(record, record.ending)
+        for (const envelope of [...(this.#mailbox?.takeAll() ?? none)].reverse()) this.#giveUp(envelope, error)
+        return
+      }
+      this.#lock = result.success.held
+      this.#adopt(result.success.reloaded)
+      if (record.ending === undefined) this.#takeOver(result.success.reloaded.recovered.owed)
+    })
+  }
+
+  #releaseLock(lock: HeldLock) {
+    this.#lock = undefined
+    this.record.environment.run(lock.release)
+  }
+
+  // Leaving memory
+
+  /** Leaves memory without ending: the journal keeps it. */
+  leave(reason: string): Effect.Effect<void> {
+    return Effect.suspend(() => this.#end({ _tag: "Stopped", state: this.record.currentState, reason }) ?? Effect.void)
+  }
+
+  /** Where the instance stands is not known: it leaves memory, and the next caller reads the journal. */
+  #forget(pending: ReadonlyArray<Pending>, error: SendError) {
+    const continues = this.#isOwner || this.owesEvents
+    const waiting = [...pending, ...this.#pending].map(({ envelope }) => envelope)
+    this.#inFlight = undefined
+    this.#pending = []
+    for (const envelope of waiting) envelope.complete(error)
+    for (const envelope of this.#mailbox?.takeAll() ?? none) envelope.complete(error)
+    const closing = this.#end({ _tag: "Stopped", state: this.record.currentState, reason: "its place in memory was given up" })
+    if (closing !== undefined) this.record.environment.run(closing)
+    count(instancesGivenUp, 1, this.record.environment)
+    if (continues) this.context.bringBack(this.key)
+    this.context.settled()
+  }
+
+  /** Ends work and leaves memory. Returns an Effect that waits for work that takes time to end. */
+  #end(ending: ActorEnd<Tagged>): Effect.Effect<void> | undefined {
+    if (this.#mode === "ended") return undefined
+    const { record } = this
+    this.#mode = "ended"
+    this.#reachEnd(ending)
+    const by = record.ending ?? ending
+    const closing = this.#runtime?.close(() => stopped(record, by))
+    if (closing !== undefined) record.host.awaits(record.environment.run(closing))
+    this.context.working(this, false)
+    this.#runtime?.interruptAwaited()
+    this.context.gone(this)
+    // While a commit is in flight, its outcome comes first.
+    if (this.#lock !== undefined && this.#inFlight === undefined) this.#releaseLock(this.#lock)
+    const waiting = [...(this.#postponed ?? none), ...(this.#mailbox?.takeAll() ?? none)]
+    this.#postponed = undefined
+    this.#mailbox = undefined
+    for (const envelope of waiting) this.#answer(envelope, stopped(record, by))
+    this.#deduplication?.clearFiring()
+    this.#answerAllKnown()
+    return closing
+  }
+}
+
+type TimersByName = ReadonlyMap<string, TimerRecord>
+
+const timersByName = ({ timers }: OpenedInstance): TimersByName => new Map(timers.map((timer) => [timer.name, timer]))
+
+const clearedBetween = (before: TimersByName, after: TimersByName): ReadonlyArray<string> =>
+  after.size === 0 ? [...before.keys()] : [...before.keys()].filter((name) => !after.has(name))
+
+const setBetween = (before: TimersByName, after: TimersByName): ReadonlyArray<TimerRecord> =>
+  [...after.values()].filter((timer) => before.get(timer.name)?.entry !== timer.entry)
+
+const givenUp = (pending: ReadonlyArray<Pending>, error: SendError): GivenUp => new Map(pending.map(({ envelope }) => [envelope, error]))
+
+const labelOf = ({ timer }: Envelope, { event }: Taken<Tagged, Tagged>): string => (timer === undefined ? event._tag : `(${timer.name})`)

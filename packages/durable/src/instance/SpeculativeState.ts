@@ -1,0 +1,26 @@
+/**
+ * The state that decisions are made on: the stored one, or ahead of it. An instance may decide on its own uncommitted decisions;
+ * if a commit fails, all of that is dropped and decided again.
+ */
+import type { Node, Tagged } from "@detent/machine/internal"
+import type { TimerRecord } from "../store/Commit.ts"
+import { entersState, type PendingEvent, timersAfter } from "./PendingEvent.ts"
+
+export interface SpeculativeState {
+  readonly state: Tagged
+  readonly node: Node
+  readonly sequence: number
+  readonly timers: ReadonlyMap<string, TimerRecord>
+  readonly previous: Tagged | undefined
+  /** The sequence at which the state was entered. */
+  readonly entered: number
+}
+
+export const stateAfter = (before: SpeculativeState, pending: PendingEvent): SpeculativeState => {
+  const { decision, sequence, node } = pending
+  const { state, from, through } = decision
+  const timers = timersAfter(before.timers, pending)
+  return entersState(decision)
+    ? { state, node, sequence, timers, previous: through.at(-1) ?? from, entered: sequence }
+    : { state, node, sequence, timers, previous: before.previous, entered: before.entered }
+}
