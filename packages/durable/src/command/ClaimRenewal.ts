@@ -2,22 +2,19 @@
 import type { PersistenceFailed } from "@detent/machine"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Latch from "effect/Latch"
 import * as Metric from "effect/Metric"
+import { Wakeup } from "../runtime/Wakeup.ts"
 import type { CommandsService } from "../store/Commands.ts"
 import { commandStoreFailures, commandsLost } from "./CommandMetrics.ts"
 import type { HeldCommands } from "./HeldCommands.ts"
 import type { WorkerConfig } from "./WorkerConfig.ts"
-
-/** Longer sleeps overflow the timers of the JavaScript engine. */
-const longestSleep = 2 ** 31 - 1
 
 export class ClaimRenewal {
   readonly #commands: CommandsService
   readonly #config: WorkerConfig
   readonly #clock: Clock.Clock
   readonly #held: HeldCommands
-  readonly #earlier = Latch.makeUnsafe(false)
+  readonly #earlier = new Wakeup()
   #checkAt = Number.POSITIVE_INFINITY
   #renewAt = Number.POSITIVE_INFINITY
 
@@ -37,7 +34,7 @@ export class ClaimRenewal {
   checkBy(at: number) {
     if (at >= this.#checkAt) return
     this.#checkAt = at
-    this.#earlier.openUnsafe()
+    this.#earlier.wake()
   }
 
   /** One turn of the loop: waits until something is due. */
@@ -59,10 +56,7 @@ export class ClaimRenewal {
     for (;;) {
       const wait = this.#checkAt - this.#clock.currentTimeMillisUnsafe()
       if (wait <= 0) return
-      this.#earlier.closeUnsafe()
-      yield* wait === Number.POSITIVE_INFINITY
-        ? this.#earlier.await
-        : Effect.raceFirst(Effect.sleep(Math.min(wait, longestSleep)), this.#earlier.await)
+      yield* this.#earlier.wait(wait)
     }
   })
 

@@ -7,12 +7,12 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Latch from "effect/Latch"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
 import { forkLoop } from "../runtime/BackgroundLoop.ts"
+import { Wakeup } from "../runtime/Wakeup.ts"
 import type { ClaimedCommand, CommandsService, Exchange, Want } from "../store/Commands.ts"
 import type { InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
@@ -43,7 +43,7 @@ export class Worker {
   readonly #held: HeldCommands
   readonly #renewal: ClaimRenewal
   readonly #run: (effect: Effect.Effect<void>) => void
-  readonly #woken = Latch.makeUnsafe(false)
+  readonly #wakeup = new Wakeup()
   /** A request is in flight. One at a time: with two, each command took 17% more of PostgreSQL's CPU and WAL. */
   #isAsking = false
   /** Since when a caller has been storing commands for this worker; undefined where none does. */
@@ -61,7 +61,7 @@ export class Worker {
     this.#run = run
     this.#held = new HeldCommands(config, clock, run, {
       ended: () => {
-        if (this.#held.ended.length === 1 || this.#isFlushUrgent()) this.#woken.openUnsafe()
+        if (this.#held.ended.length === 1 || this.#isFlushUrgent()) this.#wakeup.wake()
         this.#settled?.()
       },
       due: (at) => this.#renewal.checkBy(at),
@@ -72,13 +72,13 @@ export class Worker {
   /** Executes commands of a queue by this finder, until the returned function is called. */
   serve(queue: string, find: FindExecution): () => void {
     const stop = this.#held.serve(queue, find)
-    this.#woken.openUnsafe()
+    this.#wakeup.wake()
     return stop
   }
 
   /** Works until it is interrupted. It does not listen before it has a queue to serve. */
   readonly work: Effect.Effect<never> = Effect.andThen(
-    this.#woken.await,
+    this.#wakeup.wait(Number.POSITIVE_INFINITY),
     Effect.scoped(
       Effect.gen({ self: this }, function* () {
         const { signal } = this.#commands
@@ -101,7 +101,7 @@ export class Worker {
   #wake(queues: ReadonlySet<string> | undefined) {
     if (queues !== undefined && ![...queues].some((queue) => this.#held.serves(queue))) return
     this.#held.heat(queues)
-    this.#woken.openUnsafe()
+    this.#wakeup.wake()
   }
 
   /**
@@ -115,9 +115,8 @@ export class Worker {
         const wants = this.#held.wants(now)
         const wait = this.#wait(wants, now)
         if (wait > 0) {
-          this.#woken.closeUnsafe()
           if (!this.#isUnconfirmed) yield* works
-          yield* wait === Number.POSITIVE_INFINITY ? this.#woken.await : Effect.raceFirst(Effect.sleep(wait), this.#woken.await)
+          yield* this.#wakeup.wait(wait)
         } else if (this.#isUnconfirmed) yield* this.#disown
         else return yield* this.#exchange(wants)
       }
@@ -207,7 +206,7 @@ export class Worker {
     const answered = (claimed: ReadonlyArray<ClaimedCommand>) => {
       this.#handoffSince = undefined
       give(claimed, now + claimMillis)
-      this.#woken.openUnsafe()
+      this.#wakeup.wake()
       this.#settled?.()
     }
     return {
@@ -259,7 +258,7 @@ export class Worker {
       this.#config.drainTimeout,
     )
     this.#held.handBackRunning()
-    this.#woken.openUnsafe()
+    this.#wakeup.wake()
     // What cannot be recorded now is free again when its claims end.
     yield* Effect.timeoutOption(
       this.#once(() => this.#held.ended.length === 0 && !this.#isBusy),
