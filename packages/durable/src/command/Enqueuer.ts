@@ -1,6 +1,6 @@
 /**
  * Group commit for commands that are enqueued by hand: callers whose commands are ready while a statement is in flight share the
- * next one. Sixteen callers who each await theirs share a sync of the disk instead of paying for sixteen.
+ * next one. Sixteen concurrent callers share one sync of the disk.
  */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"

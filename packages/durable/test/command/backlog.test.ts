@@ -1,4 +1,4 @@
-/** A long history does not slow the claim: what is read for it is the same with a million finished commands as without. */
+/** A long history does not slow the claim: it reads as many pages with a million finished commands as without. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
@@ -29,7 +29,7 @@ const explained = Effect.gen(function* () {
 
 describe("a million finished commands", () => {
   it.live(
-    "on PostgreSQL: the claim reads the index of what is open, and no more pages than without them",
+    "on PostgreSQL: the claim reads the index of open commands, and no more pages than without them",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient
@@ -54,7 +54,7 @@ describe("a million finished commands", () => {
   )
 
   it.live(
-    "on SQLite: the claim reads the index of what is open",
+    "on SQLite: the claim reads the index of open commands",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient

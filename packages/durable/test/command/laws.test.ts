@@ -1,4 +1,4 @@
-/** Laws of what decides when commands run: retry policies, rates, batch sizes. */
+/** Laws of retry policies, rates and batch sizes, which decide when commands run. */
 import { RetryPolicy } from "@detent/machine"
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
@@ -27,7 +27,7 @@ describe("124 retry policies", () => {
     assert.deepStrictEqual(delays(RetryPolicy.exponential({ jitter: 0.5, maxAttempts: 3 }), 1), [500, 1000])
   })
 
-  it("what makes no sense is refused", () => {
+  it("impossible policies are refused", () => {
     for (const bad of [
       () => RetryPolicy.fixed({ delay: 1, maxAttempts: 0 }),
       () => RetryPolicy.fixed({ delay: 1, maxAttempts: 1.5 }),

@@ -40,7 +40,7 @@ const listeners = (store: Store) =>
     ),
   )
 
-/** Runs something with a worker on one store that hears, and does not look. */
+/** Runs a test with a worker on a store that listens and does not poll. */
 const withListener = (
   body: (
     stores: { readonly one: Store; readonly other: Store },
@@ -62,7 +62,7 @@ const withListener = (
   })
 
 describe("PostgreSQL, workers in other processes", () => {
-  it.live("are told when commands are enqueued, resumed, or to be tried again", () =>
+  it.live("are notified when commands are enqueued, resumed or retried", () =>
     withListener(({ other }, executed) =>
       Effect.gen(function* () {
         yield* on(other)(queue.enqueue({ name: "a" }))
@@ -76,7 +76,7 @@ describe("PostgreSQL, workers in other processes", () => {
     ),
   )
 
-  it.live("are told of what was enqueued in a transaction when that is committed, and so is the own process", () =>
+  it.live("are notified of commands enqueued in a transaction when it is committed, the own process too", () =>
     withListener(({ one, other }, executed) =>
       Effect.gen(function* () {
         for (const [store, count] of [
@@ -92,7 +92,7 @@ describe("PostgreSQL, workers in other processes", () => {
     ),
   )
 
-  it.live("hear again after the connection they listened on was cut", () =>
+  it.live("listen again after their connection was cut", () =>
     withListener(({ other }, executed) =>
       Effect.gen(function* () {
         for (let cut = 1; cut <= 2; cut++) {
@@ -115,7 +115,7 @@ describe("PostgreSQL, workers in other processes", () => {
     }),
   )
 
-  it.live("find out that their connection is dead though nobody said so, and listen on another", () =>
+  it.live("notice that their connection is dead without a signal, and listen on another", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
       const line = yield* Effect.acquireRelease(

@@ -17,11 +17,11 @@ const queue = jobs("jobs")
 
 interface Watched {
   readonly url: string
-  /** Waits until so many were executed, and tells which. */
+  /** Waits until this many were executed, and returns their names. */
   readonly executed: (count: number) => Effect.Effect<ReadonlyArray<string>>
-  /** How often the worker asked by itself. */
+  /** How often the worker asked the store for commands. */
   readonly questions: () => number
-  /** How often anybody was told that there is something to do. */
+  /** The number of notifications. */
   readonly announcements: () => number
 }
 
@@ -71,7 +71,7 @@ const withWorker = <E>(body: (watched: Watched) => Effect.Effect<void, E, Comman
   })
 
 describe("a command enqueued where a worker waits", () => {
-  it.live("is claimed with it: the worker need not ask, and nobody need be told", () =>
+  it.live("is claimed by the statement that stores it: the worker does not ask, and no other is notified", () =>
     withWorker(({ executed, questions, announcements }) =>
       Effect.gen(function* () {
         const before = questions()
@@ -81,7 +81,7 @@ describe("a command enqueued where a worker waits", () => {
           yield* eventually(stored(`key ${number}`), ({ status }) => status === "completed")
           yield* Effect.sleep(20)
         }
-        // One that still waits to hear that the job before is stored asks by itself. Not every time.
+        // A worker that still records the end of the job before asks by itself. Not every time.
         assert.isBelow(announcements(), 5)
         assert.strictEqual(questions() - before, announcements())
         const { attempts, worker, claimedUntil, finishedAt } = yield* stored("key 5")
@@ -170,11 +170,11 @@ describe("a command enqueued where a worker waits", () => {
     ),
   )
 
-  it.live("whose connection is cut while it is stored fails for its caller, and the worker goes on", () =>
+  it.live("whose connection is cut while it is stored fails for its caller, and the worker continues", () =>
     withWorker(({ executed }) =>
       Effect.gen(function* () {
         const sql = yield* SqlClient
-        // Whoever brings a key waits for whoever has just stored it.
+        // A caller with a key waits for the transaction that has just stored it.
         const locked = yield* Deferred.make<void>()
         const released = yield* Deferred.make<void>()
         const holding = Effect.gen(function* () {
@@ -200,7 +200,7 @@ describe("a command enqueued where a worker waits", () => {
     ),
   )
 
-  it.live("of many callers at once is executed once, whoever claims it", () =>
+  it.live("of many callers at once is executed once", () =>
     withWorker(({ executed }) =>
       Effect.gen(function* () {
         const names = Array.from({ length: 300 }, (_, number) => `job ${number}`)

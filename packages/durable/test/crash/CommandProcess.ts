@@ -42,7 +42,7 @@ export class CommandProcess {
   problem: string | undefined
   isAlive = true
 
-  /** Starts the process; it loads its modules and waits to be told what to open. */
+  /** Starts the process; it loads its modules and waits for the message that says what to open. */
   constructor() {
     this.#child = fork(join(import.meta.dirname, "commandWorker.ts"), { stdio: ["ignore", "ignore", "pipe", "ipc"], execArgv: [] })
     this.#child.stderr?.on("data", (data) => {
@@ -86,7 +86,7 @@ export class CommandProcess {
     this.#say({ _tag: "Quiet" })
   }
 
-  /** How often it was told that a command was no longer its own. */
+  /** How often a command was no longer its own. */
   async lost(): Promise<number> {
     const counted = this.#hears("Lost")
     this.#say({ _tag: "Count" })

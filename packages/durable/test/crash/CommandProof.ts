@@ -110,7 +110,7 @@ const requestedOnce = (
   return [
     ...accepted.filter((token) => !tokens.has(token)).map((token) => `${token} was accepted and is not journaled`),
     ...expected.filter((key) => !byKey.has(key)).map((key) => `${key} was requested and is not there`),
-    ...found.filter((key) => !expected.includes(key)).map((key) => `${key} is there, and nobody requested it`),
+    ...found.filter((key) => !expected.includes(key)).map((key) => `${key} is stored, and was not requested`),
   ]
 }
 
@@ -132,15 +132,15 @@ const executedRightly = (row: Row, begun: ReadonlyArray<Execution>): ReadonlyArr
   ]
 }
 
-/** Of every piece of work that succeeded or failed for good, the instance heard once; once in each round where it was retried. */
+/** The instance took one event for each piece of work that succeeded or failed for good, and one for each round of a retry. */
 const heardOnce = (events: ReadonlyArray<Row>, byKey: ReadonlyMap<string, Row>): ReadonlyArray<string> => {
   const heard = new Map<string, number>()
   for (const { dedupe_id: id } of events) if (typeof id === "string" && id.startsWith("@")) heard.set(id, (heard.get(id) ?? 0) + 1)
   const told = events.filter((row) => row["tag"] === "Done" || row["tag"] === "Failed").length
   const expected = [...byKey.values()].filter((row) => row["slot"] === "work").flatMap(eventIds)
   return [
-    ...expected.filter((id) => heard.get(id) !== 1).map((id) => `${id} was heard ${heard.get(id) ?? 0} times`),
-    ...(told === expected.length ? [] : [`${told} results were heard of ${expected.length}`]),
+    ...expected.filter((id) => heard.get(id) !== 1).map((id) => `${id} arrived ${heard.get(id) ?? 0} times`),
+    ...(told === expected.length ? [] : [`${told} results arrived of ${expected.length}`]),
   ]
 }
 

@@ -34,7 +34,7 @@ const open = ({ store, log, slowness, claimMillis }: Extract<ToCommandWorker, { 
     return errands(log, slowness)
   })
 
-/** Asks for one thing after the other, and tells what was accepted. */
+/** Requests one command after the other, and reports which were accepted. */
 const ask = (machine: ReturnType<typeof errands>, node: string, client: number) =>
   Effect.gen(function* () {
     const engine = Context.get(context, Engine)

@@ -24,7 +24,7 @@ const killsOn = (fallback: number) => Number(asked ?? fallback)
 
 const work = { slowness: 60, claimMillis: 500, clients: 3 }
 
-/** So many at once, one of which is killed at a time. */
+/** The number of workers, one of which is killed at a time. */
 const killRepeatedly = async (store: StoreAddress, log: string, kills: number, atOnce: number): Promise<CommandProof> => {
   const chance = new Chance(seed)
   const all: Array<CommandProcess> = []
@@ -47,7 +47,7 @@ const killRepeatedly = async (store: StoreAddress, log: string, kills: number, a
   const patient = await open(next, "patient", 0)
   await allOver(store)
   await patient.stop()
-  // What was given up is retried, and those who execute it are killed too.
+  // Dead letters are retried, and the workers that execute them are killed too.
   writeFileSync(repairFile(log), "")
   await retryDead(store)
   for (let kill = 0; kill < 2; kill++) {
@@ -83,7 +83,7 @@ const check = ({ problems, statuses, executions, repeated, retried }: CommandPro
 describe("processes that execute commands, killed with -9", () => {
   const sqlite = killsOn(12)
   it.live(
-    `${sqlite} times on SQLite: every command is there once and comes to an end, none runs after that, results are heard once`,
+    `${sqlite} times on SQLite: every command is stored once and ends, none runs after its end, results arrive once`,
     () =>
       Effect.gen(function* () {
         const filename = yield* freshFile
@@ -109,7 +109,7 @@ describe("processes that execute commands, killed with -9", () => {
 
 describe("a process that sleeps through its claims", () => {
   it.live(
-    "is refused when it wakes: what others did meanwhile stands, and results are heard once",
+    "is refused when it wakes: the work of others stands, and results arrive once",
     () =>
       Effect.gen(function* () {
         const url = yield* freshDatabase

@@ -1,4 +1,4 @@
-/** The databases domain events are tested on: a SQLite file and a PostgreSQL database, each of its own. */
+/** The databases on which domain events are tested: a SQLite file and a PostgreSQL database of the test. */
 import { randomBytes } from "node:crypto"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
@@ -13,7 +13,7 @@ import { freshFile } from "../support/Sqlite.ts"
 
 export type DatabaseAddress = { readonly _tag: "Sqlite"; readonly filename: string } | { readonly _tag: "Postgres"; readonly url: string }
 
-/** A client as a program of its own would have it. */
+/** A client of its own, as each program has it. */
 export const clientOf = (address: DatabaseAddress): Layer.Layer<SqlClient, SqlError> =>
   Layer.fresh(
     address._tag === "Sqlite"
@@ -27,9 +27,9 @@ export interface Database {
   readonly events: string
   readonly journals: string
   readonly projections: string
-  /** A new one, gone with the scope. */
+  /** A new database, removed with the scope. */
   readonly address: Effect.Effect<DatabaseAddress, unknown, import("effect/Scope").Scope>
-  /** A client of a new one. */
+  /** A client of a new database. */
   readonly layer: Layer.Layer<SqlClient, unknown>
 }
 
@@ -60,5 +60,5 @@ export const onEachDatabase = (title: string, tests: (database: Database) => voi
   for (const database of [sqlite, postgres]) describe(`${title}: ${database.name}`, () => tests(database))
 }
 
-/** A journal nobody else uses. */
+/** A unique name for a journal. */
 export const freshName = () => `journal-${randomBytes(6).toString("hex")}`

@@ -55,7 +55,7 @@ export const pets: SqlEventLog.Projection = {
 export const petLayer = (options: Parameters<typeof SqlEventLog.layer<typeof PetEvents, never, SqlClient>>[2] = {}) =>
   SqlEventLog.layer(PetLog, PetHandlers, { replay: pets, keepLatest: ["PetWeighed"], ...options })
 
-/** What is in the table. */
+/** The rows of the table. */
 export const petRows = Effect.flatMap(
   SqlClient,
   (sql) => sql<Record<string, unknown>>`select pet, name, owner, grams, changes from pets order by pet`,

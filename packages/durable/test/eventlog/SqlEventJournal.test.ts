@@ -37,7 +37,7 @@ const write = (journal: EventJournal["Service"], event: string, primaryKey = "a"
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => `Event${n}`)
 
 onEachDatabase("event journal", (database) => {
-  it.live("what is written at once shares a few statements, and every event has its own position", () =>
+  it.live("events written at once share a few statements, and each has its own position", () =>
     Effect.gen(function* () {
       const program = yield* (yield* programsOn(database))()
       const journal = Context.get(program, EventJournal)
@@ -97,7 +97,7 @@ onEachDatabase("event journal", (database) => {
     }),
   )
 
-  it.live("a reader goes on after the position it has seen, in another process too", () =>
+  it.live("a reader resumes after the position it has seen, in another process too", () =>
     Effect.gen(function* () {
       const open = yield* programsOn(database)
       const program = yield* open()
@@ -120,7 +120,7 @@ onEachDatabase("event journal", (database) => {
     }),
   )
 
-  it.live("a position the journal never had is told so, not waited for", () =>
+  it.live("a position that the journal never had is an error, and is not waited for", () =>
     Effect.gen(function* () {
       const program = yield* (yield* programsOn(database))()
       yield* write(Context.get(program, EventJournal), "One")
@@ -151,7 +151,7 @@ onEachDatabase("event journal", (database) => {
     }),
   )
 
-  it.live("what cannot be stored is refused, and does not disturb who is written with it", () =>
+  it.live("an event that cannot be stored is refused, and does not disturb those written with it", () =>
     Effect.gen(function* () {
       const program = yield* (yield* programsOn(database))()
       const journal = Context.get(program, EventJournal)
@@ -226,7 +226,7 @@ onEachDatabase("event journal", (database) => {
     }),
   )
 
-  it.live("who holds a lock does not wait for it again, and what fails under it is undone", () =>
+  it.live("a fiber that holds a lock does not wait for it again, and a failure under the lock rolls back", () =>
     Effect.gen(function* () {
       const program = yield* (yield* programsOn(database))()
       const journal = Context.get(program, EventJournal)
@@ -241,7 +241,7 @@ onEachDatabase("event journal", (database) => {
     }),
   )
 
-  it.live("of progress only the latest per key is kept, whichever process wrote it", () =>
+  it.live("of progress only the latest per key is kept, from any process", () =>
     Effect.gen(function* () {
       const open = yield* programsOn(database)
       const options = { keepLatest: ["Progress"] }
@@ -263,7 +263,7 @@ onEachDatabase("event journal", (database) => {
     }),
   )
 
-  it.live("progress that arrives late from elsewhere does not replace what is newer", () =>
+  it.live("progress that arrives late from a remote does not replace newer progress", () =>
     Effect.gen(function* () {
       const program = yield* (yield* programsOn(database))({ keepLatest: ["Progress"] })
       const journal = Context.get(program, EventJournal)
@@ -316,7 +316,7 @@ onEachDatabase("event journal", (database) => {
     }),
   )
 
-  it.live("what was emptied by another process is seen by no reader who comes after", () =>
+  it.live("no reader sees events from before another process emptied the journal", () =>
     Effect.gen(function* () {
       const open = yield* programsOn(database)
       const [program, other] = [yield* open(), yield* open()]
@@ -330,7 +330,7 @@ onEachDatabase("event journal", (database) => {
     }),
   )
 
-  it.live("who follows from inside a transaction goes on following when it has ended", () =>
+  it.live("a reader that begins inside a transaction continues after its end", () =>
     Effect.gen(function* () {
       const open = yield* programsOn(database)
       const program = yield* open()
@@ -348,7 +348,7 @@ onEachDatabase("event journal", (database) => {
     }),
   )
 
-  it.live("a journal that was emptied goes on counting: no reader takes a new event for an old one", () =>
+  it.live("an emptied journal keeps its position: no reader takes a new event for an old one", () =>
     Effect.gen(function* () {
       const program = yield* (yield* programsOn(database))()
       const journal = Context.get(program, EventJournal)
@@ -362,7 +362,7 @@ onEachDatabase("event journal", (database) => {
     }),
   )
 
-  it.live("what was taken on is stored before a journal closes, and nothing is taken on after", () =>
+  it.live("accepted events are stored before a journal closes, and no event is accepted after", () =>
     Effect.gen(function* () {
       const address = yield* database.address
       const layer = SqlEventJournal.layer().pipe(Layer.provideMerge(clientOf(address)))

@@ -50,7 +50,7 @@ onEachDatabase("event log", (database) => {
     }),
   )
 
-  it.live("what a handler refuses is not stored, and does not disturb who shares its transaction", () =>
+  it.live("an event that its handler refuses is not stored, and does not disturb others in its transaction", () =>
     Effect.gen(function* () {
       const program = yield* programs
       yield* program(
@@ -82,7 +82,7 @@ onEachDatabase("event log", (database) => {
     }),
   )
 
-  it.live("nor who shares it with very many", () =>
+  it.live("nor does it disturb very many others in its transaction", () =>
     Effect.gen(function* () {
       const program = yield* programs
       yield* program(
@@ -127,7 +127,7 @@ onEachDatabase("event log", (database) => {
     }),
   )
 
-  it.live("a table that was dropped is made anew and filled by a replay at the next start", () =>
+  it.live("a table that was dropped is created and filled by a replay at the next start", () =>
     Effect.gen(function* () {
       const program = yield* programs
       const before = yield* program(
@@ -148,7 +148,7 @@ onEachDatabase("event log", (database) => {
     }),
   )
 
-  it.live("of progress only the latest per key is kept, also of what was written at once", () =>
+  it.live("of progress only the latest per key is kept, also of events written at once", () =>
     Effect.gen(function* () {
       const program = yield* programs
       yield* program(
@@ -201,7 +201,7 @@ onEachDatabase("event log", (database) => {
             (yield* petRows).map(({ name, changes }) => [name, changes]),
             [["Moritz", 3]],
           )
-          // A refusal inside it undoes only what was refused.
+          // A refusal inside it rolls back only the refused event.
           const refused = yield* sql.withTransaction(
             Effect.andThen(write("PetRenamed", { pet: "p1", name: "Fritz" }), Effect.exit(write("PetSold", { pet: "nobody", to: "Ann" }))),
           )

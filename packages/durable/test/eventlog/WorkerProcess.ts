@@ -1,4 +1,4 @@
-/** A worker process as a test sees it: told what to do over IPC, killed with SIGKILL. */
+/** A worker process as a test sees it: commanded over IPC, killed with SIGKILL. */
 import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
@@ -10,7 +10,7 @@ export class WorkerProcess {
   readonly #told = new Set<string>()
   readonly #waiting = new Map<string, () => void>()
   #errors = ""
-  /** What it was told to be stored. */
+  /** The keys that it reported as stored. */
   readonly stored = { journal: new Set<string>(), log: new Set<string>() }
   problem: string | undefined
 

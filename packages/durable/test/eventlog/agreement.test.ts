@@ -45,8 +45,8 @@ type Journal = EventJournal["Service"]
 
 const remotes = [makeRemoteIdUnsafe(), makeRemoteIdUnsafe()]
 
-/** One of two journals that are told the same. Ids of what is written here differ, so events are told apart by their payload. */
-class Told {
+/** One of two journals that get the same operations. Ids of their events differ, so events are compared by payload. */
+class Recorded {
   readonly journal: Journal
   readonly log: Array<unknown> = []
   readonly seen: Array<Entry> = []
@@ -151,8 +151,8 @@ for (const database of [sqlite, postgres])
         Effect.scoped(
           Effect.gen(function* () {
             const opened = yield* Layer.build(SqlEventJournal.layer({ journal: freshName() }))
-            const tested = new Told(Context.get(opened, EventJournal))
-            const model = new Told(yield* makeMemory)
+            const tested = new Recorded(Context.get(opened, EventJournal))
+            const model = new Recorded(yield* makeMemory)
             const changes = yield* Effect.all([tested.journal.changes, model.journal.changes])
             for (const [index, operation] of operations.entries()) {
               if (operation._tag === "Write") vi.setSystemTime(Date.now() + operation.later)

@@ -1,4 +1,4 @@
-/** How processes hear of each other's events on PostgreSQL, when nobody asks. */
+/** How processes learn of each other's events on PostgreSQL without polling. */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -56,7 +56,7 @@ describe("announcements on PostgreSQL", () => {
     }),
   )
 
-  it.live("are heard again after the connection was ended, and nothing is missed in between", () =>
+  it.live("arrive again after the connection was ended, and no event is missed in between", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
       const reader = yield* open(url, 4, { pollInterval: "1 hour" })
@@ -74,7 +74,7 @@ describe("announcements on PostgreSQL", () => {
     }).pipe(Effect.provideService(References.MinimumLogLevel, "None")),
   )
 
-  it.live("that are nobody's are ignored", () =>
+  it.live("that cannot be read are ignored", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
       const reader = yield* open(url, 4, { pollInterval: "1 hour" })

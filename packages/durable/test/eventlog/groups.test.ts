@@ -36,7 +36,7 @@ const client = EventLog.makeClient(CartLog)
 
 const identity = Layer.succeed(EventLog.Identity, { publicKey: "one", privateKey: Redacted.make(new Uint8Array(32)) })
 
-/** A journal elsewhere that everybody may write to and that sends everything to everybody. */
+/** A remote journal that all may write to and that sends everything to all. */
 class Hub {
   readonly id: RemoteId = makeRemoteIdUnsafe()
   readonly entries: Array<Entry> = []
@@ -66,7 +66,7 @@ class Hub {
 }
 
 onEachDatabase("event groups", (database) => {
-  it.live("a group's compaction runs on what is written here, and readers see what it left", () =>
+  it.live("a group's compaction runs on local writes, and readers see the compacted events", () =>
     Effect.gen(function* () {
       const address = yield* database.address
       const compaction = EventLog.groupCompaction(Carts, ({ events, write, primaryKey }) =>

@@ -1,4 +1,4 @@
-/** A database that is gone for a while: failures are typed, nothing told as stored is lost, and everybody goes on after. */
+/** A database that is away for a while: failures are typed, no acknowledged event is lost, and readers and writers continue after it. */
 import { DatabaseSync } from "node:sqlite"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
@@ -38,7 +38,7 @@ describe("a PostgreSQL that is stopped and started again", () => {
   afterAll(() => server.remove(), 60_000)
 
   it.live(
-    "fails writes typed while it is gone; readers wait, writers go on when it is back, and nothing stored is lost",
+    "fails writes typed while it is away; readers wait, writers continue when it is back, and no stored event is lost",
     () =>
       Effect.gen(function* () {
         const program = yield* Layer.build(petLayer().pipe(Layer.provideMerge(clientOf({ _tag: "Postgres", url: server.url }))))
@@ -63,7 +63,7 @@ describe("a PostgreSQL that is stopped and started again", () => {
           ),
         )
         yield* Effect.promise(() => server.stop())
-        const failure = yield* Effect.flip(create(program, "nobody"))
+        const failure = yield* Effect.flip(create(program, "refused"))
         assert.instanceOf(failure, EventJournalError)
         assert.instanceOf(yield* Effect.flip(Context.get(program, EventJournal).entries), EventJournalError)
         yield* Effect.promise(() => server.start())
@@ -79,7 +79,7 @@ describe("a PostgreSQL that is stopped and started again", () => {
           [...keys],
         )
         assert.strictEqual(keys.size, entries.length)
-        assert.isFalse(keys.has("nobody"))
+        assert.isFalse(keys.has("refused"))
         while (seen.length < entries.length) yield* Effect.sleep("50 millis")
         assert.deepStrictEqual(
           seen,
@@ -90,7 +90,7 @@ describe("a PostgreSQL that is stopped and started again", () => {
   )
 
   it.live(
-    "an answer that is lost on its way is found out about: the event is stored once, and its writer is told so",
+    "a lost answer is resolved: the event is stored once, and its write succeeds",
     () =>
       Effect.gen(function* () {
         const proxy = yield* Effect.acquireRelease(
@@ -119,7 +119,7 @@ describe("a PostgreSQL that is stopped and started again", () => {
 
 describe("a commit whose answer is lost", () => {
   it.live(
-    "is found out about: the handler is not run again on what it did itself, and its answer is the first one",
+    "is resolved: the handler does not run again on its own writes, and its answer is the first one",
     () =>
       Effect.gen(function* () {
         const proxy = yield* Effect.acquireRelease(

@@ -15,7 +15,7 @@ import { clientOf, postgres } from "./Databases.ts"
 const opened = Effect.gen(function* () {
   const address = yield* postgres.address
   const open = Layer.build(SqlEventJournal.layer().pipe(Layer.provideMerge(clientOf(address))))
-  // Two programs: the writers and the readers know nothing of each other but what is in the database.
+  // Two programs: writers and readers share only the database.
   return { writer: yield* open, reader: yield* open }
 })
 
@@ -36,7 +36,7 @@ describe("positions on PostgreSQL", () => {
       const later = yield* sql.withTransaction(
         Effect.gen(function* () {
           yield* write(writer, "Slow")
-          // Somebody else, outside of the transaction.
+          // Another writer, outside of the transaction.
           const later = Effect.runFork(write(writer, "Later"))
           yield* Effect.sleep("300 millis")
           assert.deepStrictEqual(seen, ["1 First"])

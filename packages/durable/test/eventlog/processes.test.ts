@@ -1,4 +1,4 @@
-/** Several processes on one database, some of them killed: nothing that was told as stored is lost, doubled or out of order. */
+/** Several processes on one database, some of them killed: no acknowledged event is lost, doubled or out of order. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { assert, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -61,7 +61,7 @@ const assertWhole = ({ plain, pets, rows }: Effect.Success<ReturnType<typeof evi
     )
     const keys = new Set(entries.map(({ entry }) => entry.primaryKey))
     assert.strictEqual(keys.size, entries.length)
-    for (const worker of workers) for (const key of worker.stored[where]) assert.isTrue(keys.has(key), `${key} was told as stored`)
+    for (const worker of workers) for (const key of worker.stored[where]) assert.isTrue(keys.has(key), `${key} was acknowledged`)
   }
   assert.sameMembers(
     rows.map(({ pet }) => pet),
@@ -96,7 +96,7 @@ onEachDatabase("processes", (database) => {
   )
 
   it.live(
-    "what was told as stored survives kill -9 in the middle of writes, and the tables fit the events",
+    "acknowledged events survive kill -9 in the middle of writes, and the tables fit the events",
     () =>
       Effect.gen(function* () {
         const address = yield* database.address
@@ -128,7 +128,7 @@ onEachDatabase("processes", (database) => {
   )
 
   it.live(
-    "a table that is filled again goes on where the process that filled it was killed",
+    "a replay resumes where the process that ran it was killed",
     () =>
       Effect.gen(function* () {
         const address = yield* database.address

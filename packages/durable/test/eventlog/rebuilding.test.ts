@@ -1,4 +1,4 @@
-/** Property: whatever was written, by whom and how, the tables made anew by a replay are the tables as they were. */
+/** Property: after any writes, by any process, the tables that a replay creates equal the tables before. */
 import { assert, layer } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -21,7 +21,7 @@ const Operation = Schema.TaggedUnion({
 })
 type Operation = typeof Operation.Type
 
-/** What is done at once, and whether it is one transaction, which may be undone. */
+/** Writes made at once, and whether they are one transaction, which may be rolled back. */
 const Round = Schema.Struct({
   program: Schema.Literals([0, 1]),
   operations: Schema.Array(Operation).check(Schema.isMinLength(1), Schema.isMaxLength(6)),
@@ -44,7 +44,7 @@ const perform = (write: Effect.Success<typeof petClient>, operation: Operation, 
 for (const database of [sqlite, postgres])
   layer(Layer.orDie(database.layer), { excludeTestServices: true, timeout: "60 seconds" })(`rebuilding: ${database.name}`, (it) => {
     it.effect.prop(
-      "a table that is made anew is the table that was",
+      "a table that is created again equals the table before",
       [Arbitrary.array(Arbitrary.schema(Round), { minLength: 3, maxLength: 12 })],
       ([rounds]) =>
         Effect.scoped(

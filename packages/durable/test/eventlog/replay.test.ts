@@ -1,4 +1,4 @@
-/** What handlers are given besides what is written through them: at a start, and when others write. */
+/** The events that handlers get besides those written through them: at the start, and when other processes write. */
 import { assert, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -111,7 +111,7 @@ onEachDatabase("replay", (database) => {
     }),
   )
 
-  it.live("what was written past the handlers is given to them in its place, before the next event", () =>
+  it.live("events written past the handlers reach them in order, before the next event", () =>
     Effect.gen(function* () {
       const open = yield* programsOn(database)
       const one = yield* open(petLayer())
@@ -130,7 +130,7 @@ onEachDatabase("replay", (database) => {
     }),
   )
 
-  it.live("a replay that was stopped in the middle goes on from there", () =>
+  it.live("a replay that was stopped in the middle resumes there", () =>
     Effect.gen(function* () {
       const open = yield* programsOn(database)
       const writer = yield* open(SqlEventLog.layer(PetLog, noting([])))
@@ -157,7 +157,7 @@ onEachDatabase("replay", (database) => {
         const write = (event: string, payload: Uint8Array) => journal.write({ event, primaryKey: "p", payload, effect: () => Effect.void })
         yield* create(one, "p1")
         yield* write("PetCloned", new Uint8Array([1]))
-        // Who writes through handlers that are stuck is told so, and the event is not stored.
+        // A write through stuck handlers fails, and its event is not stored.
         const refused = yield* Effect.flip(create(one, "p2"))
         assert.instanceOf(refused, EventJournalError)
         assert.include(String(refused.cause), "no handler is registered for it")
@@ -180,7 +180,7 @@ onEachDatabase("replay", (database) => {
     ),
   )
 
-  it.live("a new version makes the tables anew; who runs the old one is told, and changes nothing", () =>
+  it.live("a new version creates the tables again; a process with the old one fails, and changes nothing", () =>
     quiet(
       Effect.gen(function* () {
         const open = yield* programsOn(database)
@@ -222,7 +222,7 @@ onEachDatabase("replay", (database) => {
     }),
   )
 
-  it.live("a log that was emptied has empty tables, and goes on", () =>
+  it.live("an emptied log has empty tables, and takes new events", () =>
     Effect.gen(function* () {
       const open = yield* programsOn(database)
       const one = yield* open(petLayer())

@@ -1,4 +1,4 @@
-/** A process with a journal and a log in it. It writes as fast as it can and tells what was stored, until it is killed. */
+/** A process with a journal and a log. It writes as fast as it can and reports what was stored, until it is killed. */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -15,9 +15,9 @@ import { PetLog, petLayer } from "./Pets.ts"
 
 export type ToWorker =
   | { readonly _tag: "Open"; readonly address: DatabaseAddress; readonly name: string }
-  /** Writes events until it is told to stop. */
+  /** Writes events until a stop is requested. */
   | { readonly _tag: "Write" }
-  /** Adds one to a count so many times, reading it first, under a lock. */
+  /** Adds one to a count this many times, reading it first, under a lock. */
   | { readonly _tag: "Count"; readonly times: number }
   | { readonly _tag: "Stop" }
 

@@ -1,4 +1,4 @@
-/** What the rules of commands are tested with. */
+/** The tools with which the rules of commands are tested. */
 import type { Vitest } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
@@ -16,11 +16,11 @@ import type { Journal } from "../../src/store/Journal.ts"
 import type { Leases } from "../../src/store/Leases.ts"
 import type { Timers } from "../../src/store/Timers.ts"
 
-/** A store under test; `R` is what its hooks need besides, such as its SQL client. */
+/** A store under test; `R` are the services of its hooks, such as its SQL client. */
 export type CommandStoreLayer<R> = Layer.Layer<Journal | Timers | Leases | Commands | R, unknown>
 
 export interface CommandHooks<R> {
-  /** Runs something in a transaction of the user's own. A rule that needs one is not tested without. */
+  /** Runs an effect in a transaction of the caller. A rule that needs one is not tested without it. */
   readonly inTransaction?: <A, E, R2>(effect: Effect.Effect<A, E, R2>) => Effect.Effect<A, unknown, R | R2>
 }
 
@@ -29,7 +29,7 @@ export type StoreServices = Journal | Timers | Leases | Commands
 /** The tests of one part of the rules. */
 export type Topic = <R>(it: Vitest.MethodsNonLive<StoreServices | R>, hooks: CommandHooks<R>) => void
 
-/** A name nobody else uses: tests share a store, and own their data. */
+/** A unique name: tests share a store, and own their data. */
 export const freshName = Effect.map(Random.nextIntBetween(0, 2 ** 40), (number) => `q${number.toString(36)}`)
 
 export const command = (queue: string, key: string, fields: Partial<NewCommand> = {}): NewCommand => ({
@@ -63,7 +63,7 @@ export const claim = (queue: string, { worker = "worker", limit = 10, millis = 6
 
 export const claimNames = (queue: string, claiming?: Claiming) => Effect.map(claim(queue, claiming), (claimed) => claimed.map(nameOf))
 
-/** Whether the store took what became of each. */
+/** Whether the store recorded the verdict on each. */
 export const finish = (verdict: Verdict, claimed: ReadonlyArray<ClaimedCommand>, worker = "worker") =>
   Effect.flatMap(Commands, (service) => {
     const finished = claimed.map(({ number, claim }): Finished => ({ number, claim, verdict }))
@@ -85,13 +85,13 @@ export const countsOf = (queue: string) =>
     ),
   )
 
-/** Waits until something holds; fails a test that waits for ever. */
+/** Waits until a condition holds; fails the test where it never does. */
 export const eventually = <A, E, R>(read: Effect.Effect<A, E, R>, holds: (value: A) => boolean): Effect.Effect<A, E, R> =>
   Effect.gen(function* () {
     for (let attempt = 0; ; attempt++) {
       const value = yield* read
       if (holds(value)) return value
-      if (attempt === 2000) return yield* Effect.die(new Error(`it never came about; last seen: ${JSON.stringify(value)}`))
+      if (attempt === 2000) return yield* Effect.die(new Error(`the condition never held; last seen: ${JSON.stringify(value)}`))
       yield* Effect.sleep(5)
     }
   })

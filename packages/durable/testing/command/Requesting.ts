@@ -36,7 +36,7 @@ export const effects = Slot.Effects({
   mail: { text: Schema.String },
 })
 
-/** Charges when it is to be paid, and is told how that went. `name` is of its own for every test. */
+/** Charges when it is to be paid; the result comes back as an event. Each test has its own `name`. */
 export const purchase = (name: string) =>
   Machine.make({ name, state: S, event: E, effects, initial: ({ total }: { readonly total: number }) => S.New({ total }) })
     .on(S.New, E.Pay, S.Charging, ({ state, effects, at }) => {

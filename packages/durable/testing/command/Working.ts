@@ -23,7 +23,7 @@ export const jobs = (queue: string, options: Partial<CommandQueue.QueueOptions<t
   CommandQueue.make(queue, { payload: Job, ...options })
 
 export interface Started {
-  /** Stops it as a process does that is asked to. */
+  /** Stops it as a process does on SIGTERM. */
   readonly stop: Effect.Effect<void>
 }
 
@@ -43,7 +43,7 @@ export const startWorker = (
     return { stop: Scope.close(scope, Exit.void) }
   })
 
-/** Time that does not pass: whoever waits for it waits for ever. */
+/** A clock that stands still: a sleep never ends. */
 export const frozen = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.flatMap(Clock.Clock, (clock) => {
     const now = clock.currentTimeMillisUnsafe()
@@ -60,7 +60,7 @@ export const frozen = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A
     return Effect.provideService(effect, Clock.Clock, still)
   })
 
-/** The same store, with a hand on what workers ask of it. */
+/** The same store, with some operations replaced. */
 export const onStore = <A, E, R>(
   change: (commands: CommandsService) => Partial<CommandsService>,
   effect: Effect.Effect<A, E, R>,
@@ -69,4 +69,4 @@ export const onStore = <A, E, R>(
     Effect.provideContext(effect as Effect.Effect<A, E, never>, Context.make(Commands, { ...commands, ...change(commands) })),
   )
 
-export const outage = new PersistenceFailed({ machine: "store", operation: "exchange", cause: new Error("the store is away") })
+export const outage = new PersistenceFailed({ machine: "store", operation: "exchange", cause: new Error("the store does not answer") })

@@ -1,4 +1,4 @@
-/** Claiming, and what a claim is good for. */
+/** Claims: which commands they take, how long they last, and what they allow. */
 import { assert } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -22,7 +22,7 @@ import {
 const names = (count: number) => Array.from({ length: count }, (_, index) => String(index))
 
 export const claiming: Topic = (it) => {
-  it.effect("113 a claim takes at most so many, in order, and they are processing with one attempt more", () =>
+  it.effect("113 a claim takes commands in order up to its limit; they are processing with one attempt more", () =>
     Effect.gen(function* () {
       const queue = yield* freshName
       yield* enqueue(...names(5).map((name) => command(queue, name)))
@@ -117,7 +117,7 @@ export const claiming: Topic = (it) => {
     }),
   )
 
-  it.effect("117 whoever lost a command cannot finish, renew or release it", () =>
+  it.effect("117 a worker that lost a command cannot finish, renew or release it", () =>
     Effect.gen(function* () {
       const commands = yield* Commands
       const queue = yield* freshName
@@ -159,7 +159,7 @@ export const claiming: Topic = (it) => {
     }),
   )
 
-  it.effect("what was finished is told so again when the answer was lost, and what was claimed then is handed back", () =>
+  it.effect("an exchange repeated after a lost answer is no refusal, and disown hands back what it had claimed", () =>
     Effect.gen(function* () {
       const commands = yield* Commands
       const queue = yield* freshName
@@ -198,7 +198,7 @@ export const claiming: Topic = (it) => {
       )
       assert.deepStrictEqual(yield* claimNames(queue), [])
       yield* finish({ _tag: "Retry", problem: "not yet", delayMillis: 600 }, first.slice(0, 1))
-      assert.deepStrictEqual(yield* claimNames(queue), [], "what is to be tried again keeps its turn")
+      assert.deepStrictEqual(yield* claimNames(queue), [], "a command that is tried again keeps its turn")
       const again = yield* eventually(claim(queue), (found) => found.length > 0)
       assert.deepStrictEqual(
         again.map(({ key }) => key.slice(queue.length + 1)),
@@ -211,7 +211,7 @@ export const claiming: Topic = (it) => {
         ["1b"],
       )
       yield* finish({ _tag: "Failed", problem: "for good" }, next)
-      assert.deepStrictEqual(yield* claimNames(queue), ["1c"], "a dead letter holds nobody up")
+      assert.deepStrictEqual(yield* claimNames(queue), ["1c"], "a dead letter holds no other up")
     }),
   )
 }

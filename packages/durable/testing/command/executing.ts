@@ -57,7 +57,7 @@ export const executing: Topic = (it) => {
     }),
   )
 
-  it.effect("120 whatever a handler does, its command fails by policy, and the others are executed", () =>
+  it.effect("120 however a handler fails, its command fails by policy, and the others are executed", () =>
     Effect.gen(function* () {
       const name = yield* freshName
       const queue = jobs(name, { retry: RetryPolicy.fixed({ delay: 1, maxAttempts: 2 }) })
@@ -92,7 +92,7 @@ export const executing: Topic = (it) => {
     }),
   )
 
-  it.effect("120 what cannot be read is failed at once; the others are executed", () =>
+  it.effect("120 a command that cannot be read fails at once; the others are executed", () =>
     Effect.gen(function* () {
       const name = yield* freshName
       const commands = yield* Commands
@@ -109,7 +109,7 @@ export const executing: Topic = (it) => {
     }),
   )
 
-  it.effect("120 one that hangs, even uninterruptibly, ends by its time-out, and the queue goes on meanwhile", () =>
+  it.effect("120 a command that hangs, even uninterruptibly, ends by its timeout, and the others of the queue are executed meanwhile", () =>
     Effect.gen(function* () {
       const name = yield* freshName
       const queue = jobs(name, { timeout: 60, retry: RetryPolicy.fixed({ delay: 1, maxAttempts: 2 }) })
@@ -166,7 +166,7 @@ export const executing: Topic = (it) => {
     }),
   )
 
-  it.effect("124 N attempts are N runs, whatever the policy", () =>
+  it.effect("124 N attempts are N runs with every policy", () =>
     Effect.gen(function* () {
       const policies = [
         [RetryPolicy.none, 1],
@@ -191,7 +191,7 @@ export const executing: Topic = (it) => {
     }),
   )
 
-  it.effect("124 which failures are worth another attempt can be told, and how long it should wait", () =>
+  it.effect("124 the queue decides which failures are worth another attempt, and the failure how long it waits", () =>
     Effect.gen(function* () {
       const name = yield* freshName
       const queue = jobs(name, {
@@ -221,7 +221,7 @@ export const executing: Topic = (it) => {
       }
     })
 
-  it.effect("124 executions that never end count: one that kills its worker each time is given up", () =>
+  it.effect("124 executions that never end count: a command that kills its worker each time fails for good", () =>
     Effect.gen(function* () {
       const name = yield* freshName
       const queue = jobs(name, { retry: RetryPolicy.fixed({ delay: 1, maxAttempts: 2 }) })
@@ -240,7 +240,7 @@ export const executing: Topic = (it) => {
     }),
   )
 
-  it.effect("124 those that were claimed beside one that kills its worker are tried once more, each alone", () =>
+  it.effect("124 commands that were claimed beside one that kills its worker are tried once more, each alone", () =>
     Effect.gen(function* () {
       const name = yield* freshName
       const queue = jobs(name, { retry: RetryPolicy.fixed({ delay: 1, maxAttempts: 2 }) })
@@ -263,7 +263,7 @@ export const executing: Topic = (it) => {
     }),
   )
 
-  it.effect("124 one that may be tried once is not tried again after its worker was killed", () =>
+  it.effect("124 a command that may be tried once is not tried again after its worker was killed", () =>
     Effect.gen(function* () {
       const name = yield* freshName
       const queue = jobs(name, { retry: RetryPolicy.none })
@@ -280,7 +280,7 @@ export const executing: Topic = (it) => {
     }),
   )
 
-  it.effect("a worker is told at once: it need not look", () =>
+  it.effect("a worker is notified at once and does not poll", () =>
     Effect.gen(function* () {
       const name = yield* freshName
       const queue = jobs(name)

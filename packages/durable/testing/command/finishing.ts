@@ -1,4 +1,4 @@
-/** What becomes of claimed commands, and what operators do with those that failed. */
+/** Verdicts on claimed commands, dead letters, and purging. */
 import { assert } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -53,7 +53,7 @@ export const finishing: Topic = (it) => {
       yield* finish({ _tag: "Released", delayMillis: 0 }, [c])
       assert.deepStrictEqual(yield* countsOf(queue), { completed: 1, skipped: 1, pending: 1 })
       assert.strictEqual((yield* stored(b.key)).problem, "seen before")
-      assert.strictEqual((yield* stored(a.key)).worker, "worker", "who did it is remembered")
+      assert.strictEqual((yield* stored(a.key)).worker, "worker", "the worker that executed it is kept")
       const { attempts, status } = yield* stored(c.key)
       assert.deepStrictEqual([attempts, status], [0, "pending"])
       assert.deepStrictEqual(
@@ -102,7 +102,7 @@ export const finishing: Topic = (it) => {
       assert.strictEqual(Option.getOrThrow(yield* DeadLetters.get(`${queue}-a`)).attempts, 1)
       assert.isTrue(yield* DeadLetters.retry(`${queue}-b`))
       assert.isFalse(yield* DeadLetters.retry(`${queue}-b`), "it has not failed any more")
-      assert.isFalse(yield* DeadLetters.retry("nobody"))
+      assert.isFalse(yield* DeadLetters.retry("unknown"))
       const retried = yield* stored(`${queue}-b`)
       assert.deepStrictEqual([retried.status, retried.attempts, retried.finishedAt], ["pending", 0, undefined])
       assert.isTrue(yield* DeadLetters.skip(`${queue}-c`, "paid by hand"))
@@ -133,7 +133,7 @@ export const finishing: Topic = (it) => {
     }),
   )
 
-  it.effect("what ended long ago is purged in batches; dead letters stay unless they are named", () =>
+  it.effect("commands that ended long ago are purged in batches; dead letters only where they are named", () =>
     Effect.gen(function* () {
       const queue = yield* freshName
       yield* enqueue(...Array.from({ length: 12 }, (_, index) => command(queue, `${index}`)))

@@ -47,7 +47,7 @@ export const limiting: Topic = (it) => {
     }),
   )
 
-  it.effect("126 no more than its concurrency are processing, whoever claims; a dead worker's count no longer", () =>
+  it.effect("126 no more commands than its concurrency are processing, over all workers; those of a dead worker no longer count", () =>
     Effect.gen(function* () {
       const queue = yield* freshName
       yield* many(queue, 20)
@@ -68,7 +68,7 @@ export const limiting: Topic = (it) => {
     }),
   )
 
-  it.effect("126 no more than its rate begin within any interval, whoever claims", () =>
+  it.effect("126 no more commands than its rate begin within any interval, over all workers", () =>
     Effect.gen(function* () {
       const commands = yield* Commands
       const queue = yield* freshName
@@ -102,7 +102,7 @@ export const limiting: Topic = (it) => {
     }),
   )
 
-  it.effect("126 limits that make no sense are refused", () =>
+  it.effect("126 limits below 1 and rates without an interval are refused", () =>
     Effect.gen(function* () {
       for (const limits of [
         { concurrency: 0 },

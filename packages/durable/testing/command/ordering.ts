@@ -62,7 +62,7 @@ export const ordering: Topic = (it) => {
     }),
   )
 
-  it.effect("152 also across queues, whichever worker serves them", () =>
+  it.effect("152 also across queues that different workers serve", () =>
     Effect.gen(function* () {
       const first = jobs(yield* freshName)
       const second = jobs(yield* freshName)

@@ -1,4 +1,4 @@
-/** The report on what is stored. */
+/** The report on stored commands. */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { commandReport } from "../../src/command/StoredCommandReport.ts"
@@ -34,7 +34,7 @@ export const reporting: Topic = (it) => {
       assert.match(report, new RegExp(`\\| ${queue}.*b \\| mail \\| ❌ Failed \\| 1 \\| no such .*address \\|`))
       assert.match(report, /c1\("charge"\)[\s\S]*c1 -->\|"1"\| completed/)
       assert.include(yield* commandReport({ title: "All" }), "# All")
-      assert.include(yield* commandReport({ queue: "nobody" }), "No commands.")
+      assert.include(yield* commandReport({ queue: "unknown" }), "No commands.")
       assert.notInclude(yield* commandReport({ queue, limit: 1 }), `${queue}-b`)
     }),
   )

@@ -1,4 +1,4 @@
-/** What instances request: executed by their engine after the commit, with results that come back as events. */
+/** Commands that instances request: executed by their engine after the commit, with results that come back as events. */
 import { CommandResult, type Inspection, RetryPolicy } from "@detent/machine"
 import { assert } from "@effect/vitest"
 import * as DateTime from "effect/DateTime"
@@ -40,7 +40,7 @@ export const requested: Topic = (it) => {
     }),
   )
 
-  it.effect("115 a declared failure is tried again, then becomes an event; one that is hopeless at once; a defect is told in words", () =>
+  it.effect("115 a declared failure is tried again, then becomes an event; one that is not retryable at once; a defect becomes text", () =>
     Effect.gen(function* () {
       const name = yield* freshName
       const runs: Array<string> = []
@@ -74,7 +74,7 @@ export const requested: Topic = (it) => {
     }),
   )
 
-  it.effect("128 a result reaches the instance once, however often its command is executed", () =>
+  it.effect("128 the instance takes a result once, however often its command is executed", () =>
     Effect.gen(function* () {
       const name = yield* freshName
       let runs = 0
@@ -137,7 +137,7 @@ export const requested: Topic = (it) => {
     }),
   )
 
-  it.effect("what was requested is executed by whichever process comes next, with the state it was requested in", () =>
+  it.effect("a command is executed by the next process that starts, with the state it was requested in", () =>
     Effect.gen(function* () {
       const name = yield* freshName
       const states: Array<string> = []
@@ -165,7 +165,7 @@ export const requested: Topic = (it) => {
     }),
   )
 
-  it.effect("a fork does not execute again what was requested in the part it copies", () =>
+  it.effect("a fork does not execute the commands of the part it copies again", () =>
     Effect.gen(function* () {
       const name = yield* freshName
       const runs: Array<string> = []
@@ -192,7 +192,7 @@ export const requested: Topic = (it) => {
     }),
   )
 
-  it.effect("122 an engine that stops lets its commands finish, and hears what follows from them", () =>
+  it.effect("122 an engine that stops lets its commands finish, and its instances take the events that follow", () =>
     Effect.gen(function* () {
       const name = yield* freshName
       const begun = yield* Deferred.make<void>()
@@ -214,7 +214,7 @@ export const requested: Topic = (it) => {
     }),
   )
 
-  it.effect("120 parameters that cannot be read fail the command at once, and the machine is told", () =>
+  it.effect("120 parameters that cannot be read fail the command at once, and the instance gets the event", () =>
     Effect.gen(function* () {
       const name = yield* freshName
       const commands = yield* Commands
@@ -230,7 +230,7 @@ export const requested: Topic = (it) => {
     }),
   )
 
-  it.effect("a command nobody here knows is left to others, and does not count", () =>
+  it.effect("a command that is not known here is left to other workers, and does not count", () =>
     Effect.gen(function* () {
       const name = yield* freshName
       const commands = yield* Commands
@@ -264,19 +264,19 @@ export const requested: Topic = (it) => {
     }),
   )
 
-  it.effect("those who inspect are told when commands start and end", () =>
+  it.effect("inspectors see when commands start and end", () =>
     Effect.gen(function* () {
       const name = yield* freshName
-      const told: Array<Inspection["_tag"]> = []
+      const seen: Array<Inspection["_tag"]> = []
       const Purchase = purchase(name).build({ charge: () => Effect.succeed("r"), mail: () => Effect.void })
       const { engine } = yield* openEngine()
       engine.inspectUnsafe(({ _tag, machine }) => {
-        if (machine === name && _tag.startsWith("Command")) told.push(_tag)
+        if (machine === name && _tag.startsWith("Command")) seen.push(_tag)
       })
       const order = yield* engine.start(Purchase, "o-1", { total: 1 })
       yield* order.send(E.Pay())
       yield* ended(name, { completed: 2 })
-      assert.deepStrictEqual(told.toSorted(), ["CommandEnded", "CommandEnded", "CommandStarted", "CommandStarted"])
+      assert.deepStrictEqual(seen.toSorted(), ["CommandEnded", "CommandEnded", "CommandStarted", "CommandStarted"])
     }),
   )
 }

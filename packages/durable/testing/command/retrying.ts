@@ -1,4 +1,4 @@
-/** Dead letters: what is kept and said of them, and what the instance hears when they are retried. */
+/** Dead letters: what is kept and logged of them, and which events the instance takes when they are retried. */
 import { CommandResult, Event, Machine, RetryPolicy, Slot, State } from "@detent/machine"
 import { assert } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -41,7 +41,7 @@ const isDead = (name: string) => eventually(countsOf(name), ({ failed }) => fail
 const isDone = (name: string) => eventually(countsOf(name), ({ completed }) => completed === 1)
 
 export const retrying: Topic = (it) => {
-  it.effect("125 128 a dead letter that is retried brings its success, though its failure was heard; each round is heard once", () =>
+  it.effect("125 128 a dead letter that is retried delivers its success after its failure; each round delivers one event", () =>
     Effect.gen(function* () {
       const name = yield* freshName
       const keys = new Set<string>()
@@ -70,7 +70,7 @@ export const retrying: Topic = (it) => {
     }),
   )
 
-  it.effect("128 a retried dead letter that is executed twice is heard once, also what its handler sends", () =>
+  it.effect("128 a retried dead letter that is executed twice delivers its events once, also those its handler sends", () =>
     Effect.gen(function* () {
       const name = yield* freshName
       const begun = yield* Deferred.make<void>()
@@ -111,7 +111,7 @@ export const retrying: Topic = (it) => {
     ["at once", CommandResult.failForGood(down)],
     ["after its last attempt", Effect.fail(down)],
   ] as const) {
-    it.effect(`128 a command that failed ${what}, of which the instance was told before its process was killed, stays failed`, () =>
+    it.effect(`128 a command that failed ${what}, whose event was delivered before its process was killed, stays failed`, () =>
       Effect.gen(function* () {
         const name = yield* freshName
         const runs: Array<string> = []
@@ -123,7 +123,7 @@ export const retrying: Topic = (it) => {
                 answer,
               ),
           })
-        // What becomes of its commands is never stored, as when it is killed just before.
+        // The verdicts on its commands are never stored, as when it is killed just before.
         const killed = yield* onStore(
           ({ exchange }) => ({
             exchange: (request) => exchange({ ...request, finished: request.finished.filter(({ verdict }) => verdict._tag === "Retry") }),
@@ -148,7 +148,7 @@ export const retrying: Topic = (it) => {
     )
   }
 
-  it.effect("128 one that succeeded, of which the instance was told before its process was killed, is not executed again", () =>
+  it.effect("128 a command that succeeded, whose event was delivered before its process was killed, is not executed again", () =>
     Effect.gen(function* () {
       const name = yield* freshName
       let runs = 0

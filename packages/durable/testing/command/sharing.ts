@@ -36,7 +36,7 @@ export const sharing: Topic = (it) => {
     }),
   )
 
-  it.effect("121 one that lost its claim is stopped, and what it came to is not stored", () =>
+  it.effect("121 an execution that lost its claim is interrupted, and its result is not stored", () =>
     Effect.gen(function* () {
       const name = yield* freshName
       const queue = jobs(name)
@@ -88,7 +88,7 @@ export const sharing: Topic = (it) => {
     }),
   )
 
-  it.effect("122 a stop does not wait for ever: what does not end is interrupted and handed back, and does not count", () =>
+  it.effect("122 a stop does not wait without end: a command that does not end is interrupted and handed back, and does not count", () =>
     Effect.gen(function* () {
       const name = yield* freshName
       const queue = jobs(name)
@@ -104,7 +104,7 @@ export const sharing: Topic = (it) => {
     }),
   )
 
-  it.effect("122 what the store gives a worker that is stopping is handed back at once", () =>
+  it.effect("122 commands that the store gives a stopping worker are handed back at once", () =>
     Effect.gen(function* () {
       const name = yield* freshName
       const queue = jobs(name)
@@ -149,7 +149,7 @@ export const sharing: Topic = (it) => {
     }),
   )
 
-  it.effect("126 workers obey a pause, go on at once when it ends, and keep to a limit together", () =>
+  it.effect("126 workers obey a pause, resume at once when it ends, and keep to a limit together", () =>
     Effect.gen(function* () {
       const name = yield* freshName
       const queue = jobs(name)

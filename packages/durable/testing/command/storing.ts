@@ -9,7 +9,7 @@ import { commit, freshKey } from "../samples.ts"
 import { claim, claimNames, command, completed, countsOf, enqueue, finish, freshName, stored, type Topic } from "./CommandKit.ts"
 
 export const storing: Topic = (it, { inTransaction }) => {
-  it.effect("110 what is enqueued is pending, with no attempts", () =>
+  it.effect("110 an enqueued command is pending, with no attempts", () =>
     Effect.gen(function* () {
       const queue = yield* freshName
       const [outcome] = yield* enqueue(command(queue, "a", { priority: 3, parameters: `{"to":"x","🙂":"\\u2028"}` }))
@@ -58,7 +58,7 @@ export const storing: Topic = (it, { inTransaction }) => {
     }),
   )
 
-  it.effect("111 the same key is the original: at once, later, and when that is over", () =>
+  it.effect("111 the same key again is the first command: at once, later, and when that is over", () =>
     Effect.gen(function* () {
       const queue = yield* freshName
       const first = command(queue, "a", { parameters: `"first"` })
@@ -79,7 +79,7 @@ export const storing: Topic = (it, { inTransaction }) => {
     }),
   )
 
-  it.effect("111 of a hundred who enqueue the same key at once one is the original", () =>
+  it.effect("111 of a hundred callers that enqueue the same key at once, one stores it", () =>
     Effect.gen(function* () {
       const queue = yield* freshName
       const one = enqueue(command(queue, "a"))
@@ -123,7 +123,7 @@ export const storing: Topic = (it, { inTransaction }) => {
     }),
   )
 
-  it.effect("118 lookup by key and by instance; one that belongs to no instance that exists is refused alone", () =>
+  it.effect("118 lookup by key and by instance; a command of an instance that does not exist is refused alone", () =>
     Effect.gen(function* () {
       const commands = yield* Commands
       const journal = yield* Journal
@@ -132,7 +132,7 @@ export const storing: Topic = (it, { inTransaction }) => {
       yield* journal.commit([commit(key, -1)])
       const outcomes = yield* enqueue(
         command(queue, "a", { instance: key }),
-        command(queue, "b", { instance: { machine: key.machine, id: "nobody" } }),
+        command(queue, "b", { instance: { machine: key.machine, id: "unknown" } }),
         command(queue, "c", { instance: key }),
       )
       assert.deepStrictEqual(
@@ -144,7 +144,7 @@ export const storing: Topic = (it, { inTransaction }) => {
         [`${queue}-a`, `${queue}-c`],
       )
       assert.isTrue(Option.isNone(yield* commands.get(`${queue}-b`)))
-      assert.deepStrictEqual(yield* commands.ofInstance({ machine: key.machine, id: "nobody" }), [])
+      assert.deepStrictEqual(yield* commands.ofInstance({ machine: key.machine, id: "unknown" }), [])
     }),
   )
 
@@ -172,7 +172,7 @@ export const storing: Topic = (it, { inTransaction }) => {
         Effect.map(commands.list({ queue, ...filter }, 100), (page) => page.commands.map(({ key }) => key.slice(queue.length + 1)))
       assert.deepStrictEqual(yield* keys({ status: "completed" }), ["0", "1", "2", "3", "4"])
       assert.deepStrictEqual(yield* keys({ status: "processing", slot: "odd" }), ["5", "7"])
-      assert.deepStrictEqual(yield* keys({ machine: "nobody" }), [])
+      assert.deepStrictEqual(yield* keys({ machine: "unknown" }), [])
       assert.deepStrictEqual(yield* keys({ enqueuedBefore: 1 }), [])
       assert.strictEqual((yield* keys({ enqueuedAfter: 1 })).length, 25)
       assert.deepStrictEqual(yield* countsOf(queue), { completed: 5, processing: 3, pending: 17 })
@@ -181,7 +181,7 @@ export const storing: Topic = (it, { inTransaction }) => {
   )
 
   if (inTransaction !== undefined) {
-    it.effect("what is enqueued in a transaction of the caller's is a part of it", () =>
+    it.effect("a command enqueued in a transaction of the caller is a part of it", () =>
       Effect.gen(function* () {
         const queue = yield* freshName
         const undone = inTransaction(
@@ -203,7 +203,7 @@ export const storing: Topic = (it, { inTransaction }) => {
     )
   }
 
-  it.effect("one that the store cannot take does not fail the others", () =>
+  it.effect("a command that the store cannot take does not fail the others", () =>
     Effect.gen(function* () {
       const queue = yield* freshName
       const outcomes = yield* Effect.all([enqueue(command(queue, "a")), enqueue(command(queue, "\u0000")), enqueue(command(queue, "b"))], {

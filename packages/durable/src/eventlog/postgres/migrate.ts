@@ -4,7 +4,7 @@ import { SqlClient } from "effect/unstable/sql/SqlClient"
 import { migrateTables } from "../../postgres/migrate.ts"
 
 const statements = (schema: string) => [
-  // One row per journal, changed by each batch: with room in its page no index has to be told.
+  // One row per journal, changed by each batch: with room in its page no index has to be updated.
   `create table ${schema}.domain_journals (
     position bigint not null,
     emptied integer not null default 0,
