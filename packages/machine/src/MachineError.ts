@@ -1,6 +1,6 @@
 /**
- * One family of errors for everything a machine, an actor or a store can refuse or fail at. Each says what
- * happened, carries the data to act on, and never contains the content of a state or an event, which may be secret.
+ * One family of errors for everything that a machine, an actor or a store refuses or fails at. Each names what happened, has
+ * the data to act on, and never contains the content of a state or an event, which may be secret.
  */
 import * as Schema from "effect/Schema"
 
@@ -34,7 +34,7 @@ export class InvalidTransition extends Schema.TaggedError<InvalidTransition>()("
   }
 }
 
-/** A guard said no, or a decision returned `refuse`. Nothing changed. */
+/** A guard returned false, or a decision returned `refuse`. Nothing changed. */
 export class TransitionRefused extends Schema.TaggedError<TransitionRefused>()("TransitionRefused", {
   ...instance,
   state: Schema.String,
@@ -198,7 +198,7 @@ export class RepairRefused extends Schema.TaggedError<RepairRefused>()("RepairRe
   }
 }
 
-/** The store failed. What was being written is not written. */
+/** The store failed. The write did not happen. */
 export class PersistenceFailed extends Schema.TaggedError<PersistenceFailed>()("PersistenceFailed", {
   ...instance,
   operation: Schema.String,
@@ -221,7 +221,7 @@ export class SequenceConflict extends Schema.TaggedError<SequenceConflict>()("Se
   }
 }
 
-/** Not an event but what a replay begins with. */
+/** What a replay begins with, instead of an event. */
 const stateThatHolds: { readonly [place: string]: string } = {
   "(start) (start)": "its first state",
   "(snapshot) (snapshot)": "its snapshot",

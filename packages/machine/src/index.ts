@@ -17,6 +17,6 @@ export { type EffectContext, type EffectSlot, type Effects, type GuardContext, t
 export * from "./MachineError.ts"
 export { Event } from "./schema/Event.ts"
 export { State } from "./schema/State.ts"
-// What inferred types are made of: a declaration file that exports a machine has to name them.
+// Parts of inferred types: a declaration file that exports a machine names them.
 export type { Answered, GroupDefinition, Members, ReplyDefinition, Union, UnionOf } from "./schema/Union.ts"
 export type { Fields, Group, Value, Variant } from "./schema/Variant.ts"

@@ -1,5 +1,5 @@
 /**
- * What other packages of Detent build on. Not for users: it changes without notice.
+ * What other packages of Detent use. Not for users: it changes without notice.
  */
 
 export type { ActorPort } from "./actor/ActorPort.ts"

@@ -268,7 +268,7 @@ describe("an actor", () => {
     }).pipe(Effect.provide(ActorSystem.layer)),
   )
 
-  it.effect("35 refuses a foreign or malformed event before any decision, and goes on", () =>
+  it.effect("35 refuses a foreign or malformed event before any decision, and continues", () =>
     Effect.gen(function* () {
       const job = yield* spawn(Job, S.Busy({ n: 1 }))
       const send = (event: unknown) => Effect.flip(job.send(event as never))
@@ -291,7 +291,7 @@ describe("an actor", () => {
     }),
   )
 
-  it.effect("38 a decision that throws is reported to its sender; the state is unchanged and the actor lives on", () =>
+  it.effect("38 a decision that throws is reported to its sender; the state is unchanged and the actor continues", () =>
     Effect.gen(function* () {
       const job = yield* spawn(Job, S.Busy({ n: 1 }))
       expect((yield* Effect.flip(job.send(E.Boom()))).message).toBe("job: decide failed in state Busy on event Boom, nothing changed: boom")
@@ -312,7 +312,7 @@ describe("an actor", () => {
     }),
   )
 
-  it.effect("sendUnsafe decides inline, or tells that the event waits", () =>
+  it.effect("sendUnsafe decides inline, or returns that the event waits", () =>
     Effect.gen(function* () {
       const job = yield* spawn(Job)
       expect(job.sendUnsafe(E.Start())).toEqual(Exit.void)

@@ -28,7 +28,7 @@ describe("ending in the middle of a transition", () => {
       .on(S.A, E.Go, S.B)
       .spawn(S.B, () => life(log, "B"))
 
-  it.effect("by whoever waited for the state, leaves no work behind", () =>
+  it.effect("by a caller that waited for the state, leaves no work behind", () =>
     Effect.gen(function* () {
       const log: Array<string> = []
       const actor = yield* spawn(machine(log))
@@ -79,7 +79,7 @@ describe("ending in the middle of a transition", () => {
     }),
   )
 
-  it.effect("a final state is final for whoever waited for it", () =>
+  it.effect("a final state is final for every caller that waited for it", () =>
     Effect.gen(function* () {
       const actor = yield* spawn(base().on(S.A, E.Go, S.End).final(S.End))
       const seen = yield* Effect.forkChild(
@@ -96,7 +96,7 @@ describe("ending in the middle of a transition", () => {
 })
 
 describe("work that fails", () => {
-  it.effect("at once, leaves nothing of its state running", () =>
+  it.effect("immediately, leaves nothing of its state running", () =>
     Effect.gen(function* () {
       const log: Array<string> = []
       const two = yield* spawn(
@@ -115,7 +115,7 @@ describe("work that fails", () => {
     }),
   )
 
-  it.effect("again and again, keeps neither events nor timers waiting", () =>
+  it.effect("repeatedly, keeps neither events nor timers waiting", () =>
     Effect.gen(function* () {
       const failing = base({ supervision: Schedule.spaced(10) })
         .spawn(S.A, () => Effect.fail("x"))
@@ -165,7 +165,7 @@ describe("work that fails", () => {
   )
 })
 
-describe("a background that sends at once", () => {
+describe("a background that sends immediately", () => {
   it.effect("is heard after the first state was entered", () =>
     Effect.gen(function* () {
       const log: Array<string> = []
@@ -194,7 +194,7 @@ describe("hostile values", () => {
     },
   ]
 
-  it.effect("as events are refused, and the actor goes on", () =>
+  it.effect("as events are refused, and the actor continues", () =>
     Effect.gen(function* () {
       const actor = yield* spawn(base().timeout(S.A, "30 days", S.B).on(S.A, E.Ping, stay))
       for (const event of hostile) expect((yield* Effect.flip(actor.send(event as never)))._tag).toMatch(/InvalidEvent|ActionFailed/)
@@ -203,7 +203,7 @@ describe("hostile values", () => {
     }),
   )
 
-  it.effect("from decisions and checks are reported, and the actor goes on", () =>
+  it.effect("from decisions and checks are reported, and the actor continues", () =>
     Effect.gen(function* () {
       const Checked = Event({
         Check: {
@@ -230,7 +230,7 @@ describe("hostile values", () => {
     }),
   )
 
-  it.effect("as failures of work end the actor with words", () =>
+  it.effect("as failures of work end the actor with a readable error", () =>
     Effect.gen(function* () {
       const actor = yield* spawn(base().spawn(S.A, () => Effect.fail(Object.create(null))))
       expect(yield* actor.watch).toMatchObject({ _tag: "Failed", error: { message: expect.stringMatching(/cannot be shown/) } })
@@ -239,7 +239,7 @@ describe("hostile values", () => {
 })
 
 describe("draining and stopping", () => {
-  it.effect("can be asked for by several at once, and given up", () =>
+  it.effect("can be requested by several callers concurrently, and given up", () =>
     Effect.gen(function* () {
       const machine = base()
         .on(S.A, E.Go, S.B)
@@ -308,7 +308,7 @@ describe("order and memory", () => {
     }),
   )
 
-  it.effect("a listener that subscribes anew each time is told once per change", () =>
+  it.effect("a listener that subscribes again each time is notified once per change", () =>
     Effect.gen(function* () {
       const actor = yield* spawn(base().on(S.A, E.Go, S.B))
       let calls = 0

@@ -49,7 +49,7 @@ describe("requested effects in memory", () => {
     }),
   )
 
-  it.effect("124 a failure that is worth it is tried again after the policy's pauses, then becomes an event", () =>
+  it.effect("124 a retryable failure is retried after the policy's delays, then becomes an event", () =>
     Effect.gen(function* () {
       const keys: Array<string> = []
       const actor = yield* asked("why?", (_, key) => {
@@ -67,7 +67,7 @@ describe("requested effects in memory", () => {
     }),
   )
 
-  it.effect("a failure that is not worth it, a defect at the last attempt, and a time-out become events too", () =>
+  it.effect("a permanent failure, a defect at the last attempt, and a time-out become events too", () =>
     Effect.gen(function* () {
       const told = (ask: Ask) =>
         Effect.gen(function* () {
@@ -85,7 +85,7 @@ describe("requested effects in memory", () => {
     }),
   )
 
-  it.effect("a handler may ask for a pause of its own", () =>
+  it.effect("a handler may choose the delay before the next attempt", () =>
     Effect.gen(function* () {
       let runs = 0
       yield* asked("why?", () => {

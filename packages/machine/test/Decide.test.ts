@@ -9,7 +9,7 @@ const a = S.A({ n: 1 })
 const base = Machine.make({ name: "letters", state: S, event: E, initial: a })
 
 describe("deciding", () => {
-  it("17 an event nobody handles is refused with state, event and what would be accepted", () => {
+  it("17 an event without a transition is refused with state, event and the accepted events", () => {
     const machine = base.on(S.A, E.Go, S.B).postpone(S.A, E.Later)
     const decision = Machine.decide(machine, a, E.Boom())
     expect(decision).toMatchObject({
@@ -182,7 +182,7 @@ describe("deciding", () => {
     expect(leaked).toThrow(/called after its decision was over/)
   })
 
-  it("45 a replay runs no hook, and guard slots say what they said", () => {
+  it("45 a replay runs no hook, and guard slots give their recorded answers", () => {
     const ran: Array<string> = []
     const machine = Machine.make({ name: "letters", state: S, event: E, guards: Slot.Guards({ lucky: {} }), initial: a })
       .on(S.A, E.Go, [S.B, S.C], ({ state, guards }) => (guards.lucky() ? S.B(state) : S.C(state)))
@@ -250,7 +250,7 @@ describe("deciding", () => {
     expect(Machine.decide(machine, a, timeoutEvent("unknown"))).toMatchObject({ _tag: "Refused", error: { event: "(unknown)" } })
   })
 
-  it("tells a decision the recorded time and nothing else", () => {
+  it("gives a decision the recorded time and no other", () => {
     const machine = base.on(S.A, E.Go, S.B, ({ at }) => S.B({ n: at }))
     expect(Machine.decide(machine, a, E.Go(), 77)).toMatchObject({ state: { n: 77 } })
     expect(Machine.decide(machine, a, E.Go())).toMatchObject({ state: { n: 0 } })
@@ -261,7 +261,7 @@ describe("deciding", () => {
       const machine = base
         .on(S.A, E.Go, S.B, ({ state }) => Effect.delay(Effect.succeed(S.B(state)), 0))
         .on(S.A, E.Ask, stay, ({ state }) => Effect.succeed(reply(state.n)))
-        .on(S.A, E.Boom, S.B, () => Effect.fail("nobody there"))
+        .on(S.A, E.Boom, S.B, () => Effect.fail("no answer"))
       const decision = Machine.decide(machine, a, E.Ask())
       if (decision._tag !== "Deferred") return expect.fail("it is effectful")
       expect(yield* decision.effect as Effect.Effect<unknown>).toMatchObject({ _tag: "Stay", answer: 1 })
@@ -269,12 +269,12 @@ describe("deciding", () => {
       if (failing._tag !== "Deferred") return expect.fail("it is effectful")
       expect(yield* failing.effect as Effect.Effect<unknown>).toMatchObject({
         _tag: "Refused",
-        error: { _tag: "ActionFailed", phase: "decide", cause: "nobody there" },
+        error: { _tag: "ActionFailed", phase: "decide", cause: "no answer" },
       })
     }),
   )
 
-  it("35 tells what is wrong with something that claims to be an event", () => {
+  it("35 says what is wrong with a value that is no event", () => {
     const problem = (event: unknown) => Machine.checkEvent(base, event)?.message
     expect(problem(E.Add({ by: 1 }))).toBeUndefined()
     expect(problem({ _tag: "Add", by: "one" })).toMatch(/letters: Add cannot be accepted: .*Expected number[\s\S]*\["by"\]/)

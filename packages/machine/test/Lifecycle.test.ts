@@ -39,7 +39,7 @@ describe("the life of a state", () => {
     }),
   )
 
-  it.effect("20 reenter ends and starts the work anew, and the history grows", () =>
+  it.effect("20 reenter restarts the work, and the history grows", () =>
     Effect.gen(function* () {
       const log: Array<string> = []
       const actor = yield* spawn(recordedLife(log))
@@ -85,7 +85,7 @@ describe("the life of a state", () => {
     }),
   )
 
-  it.effect("43 an enter that fails at the start is reported and the actor lives on", () =>
+  it.effect("43 an enter that fails at the start is reported and the actor continues", () =>
     Effect.gen(function* () {
       const seen: Array<Inspection> = []
       const system = yield* ActorSystem
@@ -130,7 +130,7 @@ describe("the life of a state", () => {
     Effect.gen(function* () {
       const machine = Machine.make({ name: "asking", state: S, event: E, initial: a })
         .on(S.A, E.Go, S.B, ({ state }) => Effect.delay(Effect.succeed(S.B(state)), "1 second"))
-        .on(S.A, E.Back, S.C, () => Effect.fail("nobody home"))
+        .on(S.A, E.Back, S.C, () => Effect.fail("no answer"))
         .on(S.B, E.Set, S.B, ({ event }) => S.B({ n: event.n }))
       const actor = yield* spawn(machine)
       expect(yield* Effect.flip(actor.send(E.Back()))).toMatchObject({ _tag: "ActionFailed", phase: "decide", committed: false })
@@ -167,14 +167,14 @@ describe("the life of a state", () => {
         expect(yield* Fiber.join(sent)).toMatchObject({ _tag: "ProcessingTimeout" })
         expect((yield* actor.state)._tag).toBe(state)
       }
-      // It goes on by itself to its own end, and what it comes to is no longer heard.
+      // It continues to its own end, and its result is ignored.
       yield* TestClock.adjust("2 hours")
       expect(log).toEqual(["done", "done"])
       expect((yield* actor.state)._tag).toBe("C")
     }),
   )
 
-  it.effect("what takes longer than the machine allows is cut off and said so", () =>
+  it.effect("what takes longer than the machine allows is interrupted, and the sender gets ProcessingTimeout", () =>
     Effect.gen(function* () {
       const machine = Machine.make({ name: "hasty", state: S, event: E, initial: a, processingTimeout: "5 seconds" })
         .on(S.A, E.Go, S.B, () => Effect.never)
@@ -429,7 +429,7 @@ describe("children", () => {
 })
 
 describe("inspection", () => {
-  it.effect("tells everything that happens, in order", () =>
+  it.effect("reports everything that happens, in order", () =>
     Effect.gen(function* () {
       const system = yield* ActorSystem
       const seen: Array<string> = []
@@ -507,7 +507,7 @@ describe("whatever a user's function does", () => {
     }),
   )
 
-  it.effect("listeners and inspectors that throw harm nobody", () =>
+  it.effect("listeners and inspectors that throw harm no actor", () =>
     Effect.gen(function* () {
       const system = yield* ActorSystem
       const boom = () => {
@@ -525,7 +525,7 @@ describe("whatever a user's function does", () => {
     }).pipe(Effect.provide(ActorSystem.layer)),
   )
 
-  it.effect("stopping on the way remembers the state it came from", () =>
+  it.effect("a stop by an automatic transition keeps the state it came from", () =>
     Effect.gen(function* () {
       const machine = Machine.make({ name: "brief", state: S, event: E, initial: a })
         .on(S.A, E.Go, S.B)

@@ -81,7 +81,7 @@ describe("a definition", () => {
     }
   })
 
-  it("7 an override wins, and nothing of the old transition is left", () => {
+  it("7 an override replaces the old transition entirely", () => {
     const effects = Slot.Effects({ mail: {} })
     const machine = Machine.make({ name: "work", state: S, event: E, effects, initial: open })
       .on(S.Working, E.Drop, S.Dropped, ({ state, effects }) => {
@@ -158,7 +158,7 @@ describe("a definition", () => {
     expect(() => untyped["on"]?.(S.Open, E.Start, S.Building)?.["total"]?.()).toThrow(/no state handles Finish, Drop, Click, Tap, GetTitle/)
   })
 
-  it("11 tells plain JavaScript too which fields nobody gives, and which options there are not", () => {
+  it("11 refuses missing fields and unknown options from plain JavaScript too", () => {
     expect(() => untyped["on"]?.(S.Open, E.Start, S.Done)).toThrow(/Open × Start → Done: nothing gives by/)
     expect(() => untyped["onAny"]?.(E.Start, S.Done)).toThrow(/nothing gives by/)
     expect(() => untyped["on"]?.(S.Open, E.Start, S.Building, { gaurd: () => true })).toThrow(/gaurd is no option/)

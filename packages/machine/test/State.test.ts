@@ -42,7 +42,7 @@ describe("State", () => {
     expect(S.$match(S.Gone(), cases)).toBe("gone")
   })
 
-  it("tells variants and groups apart from everything else", () => {
+  it("distinguishes variants and groups from everything else", () => {
     expect(S.$is("Draft")(S.Draft({ title: "a" }))).toBe(true)
     expect(S.$is("InReview")(S.Contract({ title: "a" }))).toBe(true)
     expect(S.$is("Legal")(S.Peer({ title: "a", reviewer: "b" }))).toBe(false)

@@ -38,7 +38,7 @@ describe("timeouts", () => {
     }),
   )
 
-  it.effect("51 start anew when the state is entered again; the old one is dead", () =>
+  it.effect("51 restart when the state is entered again; the old one never fires", () =>
     Effect.gen(function* () {
       const actor = yield* spawn(base.timeout(S.Waiting, "1 minute", S.Late))
       yield* TestClock.adjust("40 seconds")
@@ -60,7 +60,7 @@ describe("timeouts", () => {
     }),
   )
 
-  it.effect("53 and 60 an idle timeout starts anew with every event, a state timeout does not", () =>
+  it.effect("53 and 60 an idle timeout restarts with every event, a state timeout does not", () =>
     Effect.gen(function* () {
       const machine = base.timeout(S.Waiting, "2 minutes", S.Idle, { name: "idle", idle: true }).timeout(S.Waiting, "5 minutes", S.Late)
       const actor = yield* spawn(machine)

@@ -1,6 +1,6 @@
 /**
  * Assertions on the way a machine takes. They throw an Error that shows the way it took, and return the simulation
- * when all is well, so that a test can go on to look at requests and data.
+ * on success, so that a test can check requests and data too.
  */
 
 import { eventLabel } from "../src/decide/Timeout.ts"

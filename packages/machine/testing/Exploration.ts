@@ -1,4 +1,4 @@
-/** The making of decisions that `explore` learns from, and what went wrong in them. */
+/** Makes the decisions that `explore` learns from, and collects what went wrong. */
 import * as Formatter from "effect/Formatter"
 import { begin, decide } from "../src/decide/Decide.ts"
 import type { NotBegun } from "../src/decide/Decision.ts"
@@ -13,14 +13,14 @@ import type { Samples } from "./Samples.ts"
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** So many states of one tag are kept to go on from. */
+/** The number of states of one tag that are kept to continue from. */
 const poolLimit = 30
 
 export class Exploration {
   decisions = 0
   readonly throwing = new Map<string, Mutable<Throwing>>()
   readonly endless = new Map<string, EndlessAlways>()
-  /** Tags of states that something led out of. */
+  /** Tags of states that were left. */
   readonly left = new Set<string>()
   /** States that were reached from the start, some of each tag. */
   readonly pool = new Map<string, Array<Tagged>>()
@@ -47,7 +47,7 @@ export class Exploration {
   }
 
   /**
-   * Goes on from the starts as far as it gets: in each round every event of every state reached so far. States whose
+   * Follows the machine from the starts: in each round every event of every state reached so far. States whose
    * data grows round by round (counters, lists) take as many rounds as they need, up to the limit.
    */
   walk(starts: ReadonlyArray<Tagged>, rounds: number, tries: number) {
@@ -56,7 +56,7 @@ export class Exploration {
       for (const [tag, states] of this.pool) {
         for (const edge of this.#observed.edgesFrom(tag)) {
           for (let one = 0; one < tries; one++) {
-            // Every other try goes on from the latest: by chance alone a counter would hardly get to ten.
+            // Every other try continues from the latest state: at random a counter would hardly reach ten.
             const state = one % 2 === 0 ? this.#latest.get(tag) : this.#samples.pick(states)
             if (state === undefined) continue
             for (const reached of this.#try(edge, state, true)) this.#reach(reached)
@@ -67,7 +67,7 @@ export class Exploration {
     }
   }
 
-  /** Where a decision is an Effect nobody knows which target it takes: all of them are gone on from. */
+  /** A decision that is an Effect is not run: the exploration continues from all its targets. */
   #assume(edge: ObservedEdge) {
     for (const tag of edge.declared) {
       const state = this.#samples.pick(this.#samples.states.get(tag) ?? [])

@@ -1,6 +1,6 @@
 /**
- * Looks for mistakes in a machine without a single hand-written test: generates states and events from the schemas,
- * makes every decision, follows the machine from its start, and reports what does not look right.
+ * Finds mistakes in a machine without hand-written tests: generates states and events from the schemas, makes every decision,
+ * follows the machine from its start, and reports what is suspicious.
  *
  * ```ts
  * console.log(formatReport(explore(Order)))
@@ -24,7 +24,7 @@ export interface ExploreOptions<M> {
   readonly seed?: string | number
   /** How many states and events each transition is tried with. */
   readonly samples?: number
-  /** How far the machine is followed from its start: about as many events deep. */
+  /** About how many events deep the machine is followed from its start. */
   readonly rounds?: number
   /** Inputs or states to start from. Needed where the initial state is made from an input by a function. */
   readonly starts?: ReadonlyArray<StartOf<M>>
@@ -91,7 +91,7 @@ const startsOf = (machine: AnyMachine, observed: Observed, samples: Samples, giv
   if (typeof initial !== "function") return { states: [initial], notes: [] }
   const tag = machine.blueprint.states.find((state) => state.initial)?.tag
   const states = tag === undefined ? [] : (samples.states.get(tag) ?? []).slice(0, 10)
-  // A constructor takes whatever fits its schema: generated states are as good as any input.
+  // A constructor takes every value that fits its schema, so generated states are valid starts.
   if ("tag" in initial && states.length > 0) return { states, notes: [] }
   const instead = states.length === 0 ? "nothing was followed from there" : `generated ${tag} states were taken instead`
   const note: NotExplored = {
@@ -131,10 +131,10 @@ const deadEnds = (observed: Observed, { left }: Exploration): ReadonlyArray<Stat
     return isKnown ? [{ state: tag, certain: ways.length === 0 }] : []
   })
 
-/** Of all states that a transition was declared for at once, one that produces the target is enough. */
+/** Of all states that one call declared a transition for, one that produces the target is enough. */
 const neverProduced = ({ edges }: Observed): ReadonlyArray<NeverProduced> => {
   return byDeclaration(edges).flatMap((together) => {
-    // An automatic transition that is never asked stands behind one that always holds; others were not explored.
+    // An automatic transition that is never asked follows one that always holds; others were not explored.
     const isExplored = together.some((edge) => edge.attempts > 0 || edge.kind === "always") && together.every((edge) => !edge.deferred)
     if (!isExplored) return []
     const targets = new Set(together.flatMap((edge) => edge.declared))
@@ -146,7 +146,7 @@ const neverProduced = ({ edges }: Observed): ReadonlyArray<NeverProduced> => {
 
 const constantGuards = ({ edges, slots }: Observed): ReadonlyArray<ConstantGuard> => {
   const bySlot = [...slots].map(([name, answers]) => [name, answers] as const)
-  // A transition declared for several states has one guard, which may well say no in one of them and yes in another.
+  // A transition declared for several states has one guard, which may return false in one of them and true in another.
   const own = byDeclaration(edges).flatMap((together) => {
     const guarded = together.filter((edge) => edge.kind === "event" && edge.guard !== undefined && edge.attempts > 0)
     if (guarded.length === 0) return []
@@ -172,7 +172,7 @@ const inDeclarationOrder = <A extends { readonly state: string }>({ compiled }: 
   return [...findings].sort((a, b) => tags.indexOf(a.state) - tags.indexOf(b.state))
 }
 
-/** Edges that were declared in one go, in declaration order. */
+/** Edges by the call that declared them, in declaration order. */
 const byDeclaration = (edges: ReadonlyArray<ObservedEdge>): ReadonlyArray<ReadonlyArray<ObservedEdge>> =>
   [...new Set(edges.map((edge) => edge.declaration))]
     .sort((a, b) => a - b)

@@ -1,4 +1,4 @@
-/** What `explore` found out about a machine. Lists are in declaration order; the same seed gives the same report. */
+/** The findings of `explore`. Lists are in declaration order; the same seed gives the same report. */
 
 /** Where an event led from a state: tags of states, `(stay)`, `(stop)`, or `(refuse)`. */
 export interface ObservedTargets {
@@ -30,7 +30,7 @@ export interface Throwing {
   readonly reached: boolean
 }
 
-/** `certain`: the declarations alone tell. Otherwise it is what was seen, and more samples may show more. */
+/** `certain`: follows from the declarations. Otherwise it was observed, and more samples may disprove it. */
 export interface StateFinding {
   readonly state: string
   readonly certain: boolean
@@ -45,7 +45,7 @@ export interface NeverProduced {
 export interface ConstantGuard {
   /** The slot, or the transition and the name of its guard. */
   readonly guard: string
-  /** What it always says; undefined when nothing ever asks it. */
+  /** Its only answer; undefined when it was never asked. */
   readonly answer: boolean | undefined
   readonly asked: number
 }
@@ -84,6 +84,6 @@ export interface ExploreReport {
   readonly notExplored: ReadonlyArray<NotExplored>
 }
 
-/** How many findings are mistakes for certain, or very likely. Targets never produced and constant guards are hints. */
+/** The number of findings that are mistakes, or very likely so. Targets never produced and constant guards are hints. */
 export const problemsIn = (report: ExploreReport): number =>
   report.throwing.length + report.endlessAlways.length + report.unreachable.length + report.deadEnds.length + report.unhandledEvents.length

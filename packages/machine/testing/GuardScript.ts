@@ -1,6 +1,6 @@
 /**
- * Answers for guards that have no implementation: run the same decision again and again, and each time they answer
- * otherwise, until every combination was heard or there were enough.
+ * Answers for guards that have no implementation: the same decision is made several times, each time with another combination
+ * of answers, until all combinations or enough of them were tried.
  */
 
 /** Four guards in one decision are answered in every way; of more, some combinations are left out. */
@@ -23,7 +23,7 @@ export class GuardScript {
     for (let runs = 0; runs < combinationLimit; runs++) {
       this.#asked = 0
       decision()
-      // The last yes becomes a no, and what was asked after it is asked anew.
+      // The last yes becomes a no, and the guards asked after it are asked again.
       const flipped = this.#answers.slice(0, this.#asked).lastIndexOf(true)
       if (flipped < 0) return
       this.#answers = [...this.#answers.slice(0, flipped), false]

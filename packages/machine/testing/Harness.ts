@@ -1,6 +1,6 @@
 /**
- * A live actor for a test, under the test clock. Effect slots that the test does not care about are recorded
- * instead of run.
+ * A live actor for a test, under the test clock. Effect slots without an implementation are recorded instead of
+ * run.
  *
  * ```ts
  * const order = yield* createTestHarness(Order, { orderId: "7", total: 42 }, { guards: { inStock: () => true } })
@@ -28,14 +28,14 @@ import type { AnyMachine, EffectStubs, GuardStubs, StartOf, StateTag } from "./S
 
 export interface HarnessOptions<M> {
   readonly id?: string
-  /** Answers of guard slots, for machines that are not built or to answer otherwise than they would. */
+  /** Answers of guard slots, for machines that are not built or instead of their implementations. */
   readonly guards?: GuardStubs<M>
 }
 
 export interface HarnessEffects<F> {
   /**
    * Effects to run. Of the others, built ones run as they are built. The rest only leave a record: as a command
-   * they succeed at once, as work of a state they last until it is left.
+   * they succeed immediately, as work of a state they last until it is left.
    */
   readonly effects: F
 }
@@ -89,7 +89,7 @@ export const createTestHarness: {
 const harness = <M>(name: string, actor: Actor<StateOf<M>, EventOf<M>>, recording: Recording): HarnessOf<M> => ({
   send: (event) =>
     Effect.gen(function* () {
-      // Detached: a postponed event outlives the send, and what becomes of it is told of in `errors`.
+      // Detached: a postponed event outlives the send, and its failure is added to `errors`.
       const sending = yield* Effect.forkDetach(
         Effect.tapError(actor.send(event), (error) => Effect.sync(() => recording.failed(error))),
         { startImmediately: true },
@@ -129,5 +129,5 @@ const harness = <M>(name: string, actor: Actor<StateOf<M>, EventOf<M>>, recordin
   actor,
 })
 
-/** Lets fibers that have something to do go on. Twice as many turns as hooks, work and commands take in a chain. */
+/** Yields until fibers that can run have run: twice the turns that a chain of hooks, work and commands takes. */
 const settle = Effect.replicateEffect(Effect.flatMap(Effect.forkChild(Effect.yieldNow), Fiber.await), 8, { discard: true })

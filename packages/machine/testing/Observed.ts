@@ -6,18 +6,18 @@ import { GuardScript } from "./GuardScript.ts"
 import { type DeclaredEdge, edgesFrom } from "./Reachability.ts"
 import { type AnyMachine, checkNames, declarationsOf, type Handlers, withHandlers } from "./Subject.ts"
 
-/** What one guard has said. */
+/** The answers of one guard, counted. */
 export interface Answers {
   yes: number
   no: number
 }
 
-/** What one transition of one state has done. */
+/** One transition of one state, and what was seen of it. */
 export interface ObservedEdge {
   readonly from: string
   readonly event: string
   readonly kind: DeclaredEdge["kind"]
-  /** Edges that were declared in one go share this. */
+  /** The same for edges that one call declared. */
   readonly declaration: number
   /** Tags of states, `(stay)`, `(stop)`. */
   readonly declared: ReadonlyArray<string>
@@ -141,7 +141,7 @@ export class Observed {
     const mutable = transition as Mutable<Transition>
     const { decide, guard } = transition
     if (guard !== undefined) mutable.guard = (context) => this.#within(edge.used, () => observedGuard(edge, guard)(context))
-    // The shortcut for transitions without a decision of their own would pass the observer by.
+    // The fast path would bypass the observer.
     mutable.fast = false
     mutable.decide = (context) => {
       if (guard === undefined) edge.attempts++

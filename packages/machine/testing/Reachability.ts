@@ -1,4 +1,4 @@
-/** What a machine's declarations say about where one can get, whatever its decisions make of them. */
+/** Which states can be reached according to the declarations alone. */
 
 import { eventLabel, timeoutEvent } from "../src/decide/Timeout.ts"
 import type { Compiled, Transition } from "../src/define/Compile.ts"
@@ -35,7 +35,7 @@ export interface Hop {
 /** The shortest ways from some states to every state they can reach. The states themselves need no hop. */
 export const declaredWays = (compiled: Compiled, from: Iterable<string>): ReadonlyMap<string, ReadonlyArray<Hop>> => {
   const ways = new Map<string, ReadonlyArray<Hop>>([...from].map((tag) => [tag, []]))
-  // A map goes on to what is added while it is iterated, in the order it was added: breadth first.
+  // Iteration of a map includes entries added meanwhile, in the order of insertion: breadth first.
   for (const [tag, way] of ways) {
     for (const { event, transition } of edgesFrom(compiled, tag)) {
       for (const to of transition.targets.keys()) {

@@ -1,6 +1,6 @@
 /**
- * A machine that writes down what happens around its transitions, and when: for those who run machines in another way and
- * must keep the same order.
+ * A machine that logs what happens around its transitions, and when: for tests of other runtimes, which must keep the same
+ * order.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"

@@ -1,4 +1,4 @@
-/** What a test harness remembers of its actor. */
+/** What a test harness records of its actor. */
 import * as Effect from "effect/Effect"
 import type { Snapshot } from "../src/actor/Actor.ts"
 import type { Inspection } from "../src/actor/Inspection.ts"
@@ -64,12 +64,12 @@ export class Recording {
     }
   }
 
-  /** The same failure may be told of more than once: as refused, as failed, to the sender. */
+  /** The same failure may be reported more than once: as refused, as failed, to the sender. */
   failed(error: SendError) {
     this.#errors.add(error)
   }
 
-  /** Inspections tell the first state at rest; the actor also remembers those it passed through on its way there. */
+  /** Inspections have the first state at rest; the actor also has the states it passed through before. */
   began(snapshot: Snapshot<unknown>) {
     const tags = (snapshot.history as ReadonlyArray<Tagged>).map((state) => state._tag).reverse()
     const passed = Math.max(0, tags.length + 1 - this.#visited.length)

@@ -41,8 +41,8 @@ export class Samples {
   }
 
   /**
-   * An event for a state. Every other one takes over the fields it has in common with the state: by chance alone an
-   * event would hardly ever be about the same order as the state it comes to.
+   * An event for a state. Every other one takes over the fields it has in common with the state: a random
+   * event would hardly ever be about the same order as its state.
    */
   eventFor(state: Tagged, tag: string): Tagged | undefined {
     const event = this.pick(this.events.get(tag) ?? [])

@@ -28,7 +28,7 @@ export interface Advance {
   readonly millis: number
 }
 
-/** Stands among the events of a simulation for time that passes. Timeouts that are due by then fire. */
+/** Among the events of a simulation: time passes. Timeouts that are due by then fire. */
 export const advance = (duration: Duration.Input): Advance => ({
   _tag: "@advance",
   millis: Duration.toMillis(Duration.fromInputUnsafe(duration)),
@@ -39,11 +39,11 @@ export interface SimulateOptions<M> {
   readonly at?: number
   /** How much time passes before each event. */
   readonly between?: Duration.Input
-  /** Answers of guard slots, for machines that are not built or to answer otherwise than they would. */
+  /** Answers of guard slots, for machines that are not built or instead of their implementations. */
   readonly guards?: GuardStubs<M>
-  /** What the instance is called in the trace. */
+  /** The id of the instance in the trace. */
   readonly id?: string
-  /** How many events, timeouts included, may be handled before the simulation is taken for endless. */
+  /** How many events, timeouts included, may be handled before the simulation fails as endless. */
   readonly limit?: number
 }
 
@@ -60,7 +60,7 @@ export interface Simulation<S, E, Tag extends string = string> {
   readonly states: ReadonlyArray<S>
   /** The tags of `states`. */
   readonly path: ReadonlyArray<Tag>
-  /** Where it ended up. */
+  /** The last state. */
   readonly state: S
   readonly decisions: ReadonlyArray<Taken<S, E | TimeoutEvent>>
   /** The effects that were requested, in order. */
@@ -80,7 +80,7 @@ export type SimulationOf<M> = Simulation<StateOf<M>, EventOf<M>, StateTag<M>>
 
 /**
  * Runs a machine on events, from an input or a state. Refusals are part of the result. It throws
- * `SimulationFailed` where it cannot go on: at a decision that is an Effect (see {@link simulateEffect}), at a
+ * `SimulationFailed` where it cannot continue: at a decision that is an Effect (see {@link simulateEffect}), at a
  * guard slot without an answer, at a start that fails, and when it does not come to rest.
  */
 export const simulate = <M extends AnyMachine>(
@@ -90,7 +90,7 @@ export const simulate = <M extends AnyMachine>(
   options: SimulateOptions<M> = {},
 ): SimulationOf<M> => {
   const run = makeRun(machine, start, options)
-  // Undriven, the steps go on by themselves up to the first decision that is an Effect.
+  // The generator runs up to the first decision that is an Effect.
   const { done, value: deferred } = stepsOf(run, events, options).next()
   if (done === true) return resultOf(run)
   throw new SimulationFailed({
@@ -124,7 +124,7 @@ export const simulateEffect = <M extends AnyMachine>(
 
 const makeRun = <M extends AnyMachine>(machine: M, start: StartOf<M>, { guards, at = 0, id, limit = 10_000 }: SimulateOptions<M>) => {
   const handlers = guardHandlers(machine, guards)
-  // The tables of a machine are made once; those of a copy with other answers are made anew each time.
+  // The tables of a machine are compiled once, those of a copy with other answers each time.
   const compiled = Object.keys(handlers).length === 0 ? compiledOf(machine) : withHandlers(machine, handlers).compiled
   return new SimulationRun(machine, compiled, start, at, id ?? "simulation", limit)
 }

@@ -1,6 +1,6 @@
 import * as Schema from "effect/Schema"
 
-/** A simulation could not go on. What a machine merely refuses is in the simulation's `refusals` instead. */
+/** A simulation could not continue. Events that the machine refuses are in its `refusals` instead. */
 export class SimulationFailed extends Schema.TaggedError<SimulationFailed>()("SimulationFailed", {
   machine: Schema.String,
   state: Schema.String,
@@ -11,6 +11,6 @@ export class SimulationFailed extends Schema.TaggedError<SimulationFailed>()("Si
 }) {
   override get message() {
     const on = this.event === undefined ? "" : ` × ${this.event}`
-    return `${this.machine}: the simulation cannot go on at ${this.state}${on}: ${this.problem}; ${this.nextStep}`
+    return `${this.machine}: the simulation cannot continue at ${this.state}${on}: ${this.problem}; ${this.nextStep}`
   }
 }

@@ -1,8 +1,8 @@
 /**
- * The run behind `simulate`: an actor's order of events without the actor. What it sends itself comes first, then
- * what was postponed, then what others sent.
+ * The run behind `simulate`: an actor's order of events without the actor. Events that it raises come first, then
+ * postponed ones, then those of the test.
  *
- * It is a generator that hands out the decisions that are Effects: whoever drives it either runs them or gives up.
+ * It is a generator that hands out the decisions that are Effects: the caller runs them or gives up.
  */
 
 import { Mailbox } from "../src/actor/Mailbox.ts"
@@ -56,7 +56,7 @@ export class SimulationRun {
     this.#enter(beginning.sends)
   }
 
-  /** Handles an event, and all that follows from it at once. Without one: what the start left to do. */
+  /** Handles an event and the events that follow from it. Without one: the events that the start has raised. */
   *handle(event: Tagged | undefined): Steps {
     if (event !== undefined) this.#waiting.push(event)
     for (;;) {
@@ -111,7 +111,7 @@ export class SimulationRun {
         this.postponed.push(decision.event)
         return
       case "Refused": {
-        // A guard without an answer is a gap in the test, not something the machine says.
+        // A guard without an answer is a mistake of the test, not a refusal of the machine.
         const cause = decision.error._tag === "ActionFailed" ? decision.error.cause : undefined
         if (cause instanceof DefinitionError) throw this.#failure(decision.event, cause.problem, cause.nextStep, cause)
         return this.#refuse(decision.event, decision.error)

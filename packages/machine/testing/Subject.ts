@@ -35,7 +35,7 @@ export const withHandlers = (machine: AnyMachine, handlers: Handlers): Builder =
   return new Builder({ ...declarations, handlers: { ...declarations.handlers, ...handlers } })
 }
 
-/** Guard slots with the answers a test gives. One that nobody answers for says so when it is asked. */
+/** Guard slots with the answers a test gives. One without an answer throws when it is asked. */
 export const guardHandlers = (machine: AnyMachine, stubs: object | undefined): Handlers => {
   const { guardSlots, handlers } = declarationsOf(machine)
   checkNames(machine, stubs, Object.keys(guardSlots), "guard")

@@ -17,7 +17,7 @@ export class VirtualTimers {
     this.#timers = timersOnEnter(node, state, now).map(({ name, millis }) => ({ name, deadline: now + millis }))
   }
 
-  /** An event was handled without leaving the state: idle timers begin anew. */
+  /** An event was handled without leaving the state: idle timers restart. */
   stay(node: Node, state: Tagged, now: number) {
     if (!node.hasIdleTimeout) return
     const idle = timersOnStay(node, state, now)

@@ -1,4 +1,4 @@
-/** Everything that happens in an actor system, as it happens, for tests, logs and live views. */
+/** Everything that happens in an actor system, for tests, logs and live views. */
 import type { Taken } from "../decide/Decision.ts"
 import type { ActionFailed, SendError } from "../MachineError.ts"
 
@@ -12,7 +12,7 @@ interface Tagged {
   readonly _tag: string
 }
 
-/** How an actor came to its end. */
+/** How an actor ended. */
 export type Ending =
   | { readonly _tag: "Final"; readonly state: Tagged }
   | { readonly _tag: "Stopped"; readonly state: Tagged; readonly reason: string }

@@ -35,7 +35,7 @@ export const alwaysLimit = 1000
 
 type Settled = Exclude<Decision<Tagged, Tagged>, { readonly _tag: "Deferred" }>
 
-/** Decides what an event means, with what `enter` and `exit` ask for. */
+/** Decides what an event means, with what `enter` and `exit` request. */
 export const decide = (compiled: Compiled, state: Tagged, event: Tagged, at: number): Decision<Tagged, Tagged> =>
   step(compiled, state, event, at, runHooks, undefined)
 
@@ -198,7 +198,7 @@ const follow = (
   }
 }
 
-/** Where an automatic transition leads. No node: to the end. */
+/** Where an automatic transition leads. Without a node it stops the machine. */
 class Step {
   readonly node: Node | undefined
   readonly state: Tagged
@@ -239,7 +239,7 @@ const runHooks: Hooks = {
 
 const skipHooks: Hooks = { run: () => undefined, timers: () => undefined }
 
-/** How an instance begins. */
+/** Enters the first state of an instance. */
 export const begin = (compiled: Compiled, initial: Tagged, at: number): Beginning<Tagged, Tagged> | NotBegun<Tagged, Tagged> => {
   const node = compiled.nodes.get(initial?._tag)
   // A constant first state was checked when the machine was made.
@@ -316,7 +316,7 @@ const taken = (
   return decision as Taken<Tagged, Tagged>
 }
 
-/** Runs a user's function; what it throws becomes a decision that changes nothing. */
+/** Runs a function of the user. What it throws becomes a refusal with its phase. */
 const attempt = <A>(compiled: Compiled, frame: Frame, event: Tagged, phase: Phase, run: () => A): A | Refused<Tagged, Tagged> => {
   try {
     return run()

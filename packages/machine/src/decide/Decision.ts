@@ -14,7 +14,7 @@ import type {
 } from "../MachineError.ts"
 import type { Tagged } from "../schema/Variant.ts"
 
-/** An effect slot that was called in a decision, an `enter` or an `exit`: a command to be. */
+/** An effect slot that was called in a decision, an `enter` or an `exit`. The commit makes it a command. */
 export interface Request {
   readonly slot: string
   readonly parameters: object
@@ -39,14 +39,14 @@ interface Settled<S, E> {
   readonly state: S
   readonly event: E
   readonly requests: ReadonlyArray<Request>
-  /** Events the machine sent to itself, to be handled right after this one. */
+  /** Events that the machine raised: handled right after this one. */
   readonly sends: ReadonlyArray<E>
-  /** The answer to an event that wanted one. */
+  /** The answer to a question. */
   readonly answer: unknown
   /** States that automatic transitions passed through on the way to `state`. */
   readonly through: ReadonlyArray<S>
   readonly hooks: ReadonlyArray<Hook>
-  /** The timers of a state that is entered; for a stay, those that an event starts anew. */
+  /** The timers of a state that is entered; for a stay, the idle timers that restart. */
   readonly timers: ReadonlyArray<TimerRequest>
   /**
    * The answers of guards, in the order they were asked: a replay asks none. A guard slot that an inline guard asks has no
@@ -57,12 +57,12 @@ interface Settled<S, E> {
   readonly inlineGuards?: boolean
 }
 
-/** A state is entered: another one, or the same anew. */
+/** A state is entered: another one, or the same one again. */
 export interface Goto<S, E> extends Settled<S, E> {
   readonly _tag: "Goto"
 }
 
-/** The state goes on, perhaps with new data: work and timers are left alone. */
+/** The state lasts, perhaps with new data. Its work and timers continue. */
 export interface Stay<S, E> extends Settled<S, E> {
   readonly _tag: "Stay"
 }
@@ -80,7 +80,7 @@ export interface Postponed<S, E> {
   readonly event: E
 }
 
-/** Nothing changes, and this is why. */
+/** Nothing changes; `error` says why. */
 export interface Refused<S, E> {
   readonly _tag: "Refused"
   readonly from: S
@@ -88,7 +88,7 @@ export interface Refused<S, E> {
   readonly error: TransitionRefused | InvalidTransition | MachineStopped | ActionFailed | EndlessTransition
 }
 
-/** The instance cannot begin, and this is why. */
+/** The instance cannot begin; `error` says why. */
 export interface NotBegun<S, E> {
   readonly _tag: "Refused"
   readonly from: S
@@ -96,7 +96,7 @@ export interface NotBegun<S, E> {
   readonly error: Refused<S, E>["error"] | InvalidState
 }
 
-/** The decision itself is an Effect; its outcome is what gets stored. */
+/** The decision is an Effect; its outcome is stored. */
 export interface Deferred<S, E> {
   readonly _tag: "Deferred"
   readonly from: S
@@ -104,12 +104,12 @@ export interface Deferred<S, E> {
   readonly effect: Effect.Effect<Exclude<Decision<S, E>, Deferred<S, E>>, never, unknown>
 }
 
-/** A decision that changes something, be it only the sequence number. */
+/** A decision that is journaled. */
 export type Taken<S, E> = Goto<S, E> | Stay<S, E> | Stop<S, E>
 
 export type Decision<S, E> = Taken<S, E> | Postponed<S, E> | Refused<S, E> | Deferred<S, E>
 
-/** How an instance begins: its first state, and what entering it requested. */
+/** The first state of an instance, and what entering it requested. */
 export interface Beginning<S, E> {
   readonly _tag: "Beginning"
   readonly state: S

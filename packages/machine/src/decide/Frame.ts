@@ -42,7 +42,7 @@ export class Frame implements Recorder {
   readonly event: Tagged | undefined
   readonly at: number
   readonly compiled: Compiled
-  /** Made only when used: most decisions request nothing. */
+  /** Allocated on first use: most decisions request nothing. */
   requests: ReadonlyArray<Request> | Array<Request> = none
   sends: ReadonlyArray<Tagged> | Array<Tagged> = none
   hooks: ReadonlyArray<Hook> | Array<Hook> = none
@@ -119,12 +119,12 @@ export class Frame implements Recorder {
     ;(this.hooks as Array<Hook>).push(hook)
   }
 
-  /** The same collection seen from another state: automatic transitions go on from where the decision led. */
+  /** The context of an automatic transition from `state`. Its requests belong to the same decision. */
   from(state: Tagged): StepContext {
     return new StepContext(this, state, undefined)
   }
 
-  /** As `enter` and `exit` see it. */
+  /** The context of `enter` and `exit`. */
   hook(state: Tagged, other: Tagged | undefined): StepContext {
     return new StepContext(this, state, other)
   }

@@ -1,16 +1,15 @@
 /**
- * What a decision can say besides "go to this state": stay where you are, stop for good, refuse the event, or
- * answer the one who asked.
+ * What a decision can return besides a state: stay, stop, refuse the event, or answer the sender.
  */
 
-/** Keep the state as it is. As a target: `.on(S.Open, E.Ping, stay)`. */
+/** Keeps the state as it is. As a target: `.on(S.Open, E.Ping, stay)`. */
 export interface Stay {
   readonly _tag: "@stay"
   readonly tag: "(stay)"
   readonly Type: Stay
 }
 
-/** End the machine. As a target: `.on(S.Failed, E.Shutdown, stop("shut down"))`. */
+/** Ends the machine. As a target: `.on(S.Failed, E.Shutdown, stop("shut down"))`. */
 export interface Stop {
   readonly _tag: "@stop"
   readonly tag: "(stop)"
@@ -18,13 +17,13 @@ export interface Stop {
   readonly reason: string
 }
 
-/** Turn the event down: the sender gets `TransitionRefused` with the reason, and nothing changes. */
+/** Refuses the event: the sender gets `TransitionRefused` with the reason, and nothing changes. */
 export interface Refuse {
   readonly _tag: "@refuse"
   readonly reason: string
 }
 
-/** Answer the sender, and go to `outcome`. */
+/** Answers the sender, and goes to `outcome`. */
 export interface Reply<out A, out O> {
   readonly _tag: "@reply"
   readonly answer: A

@@ -19,7 +19,7 @@ export const isTimeoutEvent = (event: { readonly _tag: string }): event is Timeo
 /** Events with names in parentheses are the machine's own: timeouts, and those its work sends. Users are not offered them. */
 export const isOwnEvent = (tag: string): boolean => tag.startsWith("(")
 
-/** How an event is called in errors, traces and diagrams. */
+/** The name of an event in errors, traces and diagrams. */
 export const eventLabel = (event: { readonly _tag: string }): string => (isTimeoutEvent(event) ? `(${describe(event.name)})` : event._tag)
 
 /** The last millisecond of the year 9999: every store and every date format can hold it. No timer is due later. */

@@ -1,6 +1,6 @@
 /**
  * A blueprint is the structure of a machine as plain data: what diagrams, analysis, the console and other tools read.
- * It is JSON all through, in declaration order, and says nothing of how decisions are made.
+ * It is plain JSON in declaration order, without the functions that decide.
  */
 
 export interface FieldBlueprint {
@@ -11,7 +11,7 @@ export interface FieldBlueprint {
 export interface StateBlueprint {
   readonly tag: string
   readonly fields: ReadonlyArray<FieldBlueprint>
-  /** The innermost group the state stands in. */
+  /** The innermost group of the state. */
   readonly group: string | undefined
   readonly initial: boolean
   readonly final: boolean
@@ -55,7 +55,7 @@ export type TargetBlueprint =
   | { readonly _tag: "Stop"; readonly reason: string | undefined }
 
 interface TransitionCommon {
-  /** The state's tag; `*` for a fallback, which holds in every state that says nothing of the event itself. */
+  /** The state's tag; `*` for a fallback, which applies in every state without a transition of its own for the event. */
   readonly from: string
   readonly targets: ReadonlyArray<TargetBlueprint>
   /** The name of its own guard, and the guard slots it declares. */
@@ -72,9 +72,9 @@ export type TransitionBlueprint =
   | (TransitionCommon & { readonly _tag: "Event"; readonly event: string; readonly fallback: boolean; readonly reenter: boolean })
   /** The event waits for the next state change. It has no targets. */
   | (TransitionCommon & { readonly _tag: "Postpone"; readonly event: string })
-  /** Taken by itself when its guard holds. */
+  /** Taken as soon as its guard holds. */
   | (TransitionCommon & { readonly _tag: "Always" })
-  /** After a time. `after` is the duration in words, or undefined where it depends on the state. */
+  /** After a time. `after` is the duration as text, undefined where it depends on the state. */
   | (TransitionCommon & { readonly _tag: "Timeout"; readonly name: string; readonly after: string | undefined; readonly idle: boolean })
 
 export interface Blueprint {

@@ -28,7 +28,7 @@ export interface TargetDeclaration {
   readonly reason: string | undefined
 }
 
-/** Where in the user's source something was declared. The text is only made when an error asks for it. */
+/** The place of a declaration in the user's source. V8 makes the text only when an error message reads it. */
 export interface Place {
   readonly stack?: string
 }
@@ -123,13 +123,13 @@ export interface Declarations extends SlotDeclarations {
   readonly finals: ReadonlySet<string>
   readonly persistence: Persistence<string> | undefined
   readonly commands?: UntypedCommandSettings
-  /** How a machine that was compiled from another notation is drawn. Without it the declarations are. */
+  /** The blueprint of a machine that was compiled from another notation. Default: drawn up from the declarations. */
   readonly blueprint?: () => Blueprint
-  /** How many declarations there have been. */
+  /** The number of declarations made so far. */
   readonly count: number
 }
 
-/** When the state is saved beside the journal, so that recovery need not start from the first event. */
+/** When a snapshot of the state is stored, so that recovery starts there instead of at the first event. */
 export type SnapshotPolicy<Tag extends string> =
   | { readonly _tag: "EveryTransition" }
   | { readonly _tag: "EveryN"; readonly transitions: number }
@@ -248,7 +248,7 @@ export const checkNew = (declarations: Declarations, { label, earlier, options, 
   }
 }
 
-/** What each builder method takes. A misspelt option would be ignored without a word. */
+/** The options of each builder method. Others are refused: a misspelt option would have no effect. */
 const knownOptions = {
   transition: ["override", "guard", "guardName", "description", "guards", "requests"],
   timeout: ["override", "name", "idle", "description", "guards", "requests"],

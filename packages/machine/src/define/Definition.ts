@@ -1,6 +1,6 @@
 /**
- * The types a definition is written in: what `.on` and its siblings take, what they check, and what the finished
- * machine tells its users.
+ * The types of a definition: what `.on` and the other methods take, what they check, and what the type of the finished
+ * machine offers.
  */
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
@@ -50,23 +50,23 @@ export interface Target<out T> {
   readonly group?: "a group is no target: name one of its states"
 }
 
-/** What a decision is made from. It is a pure function of this. */
+/** The input of a decision, which is a pure function of it. */
 export interface DecisionContext<S, V, E, K extends SlotTypes> {
   readonly state: S
   readonly event: V
   /** When the event was accepted, in milliseconds since 1970: the same in every replay. */
   readonly at: number
   readonly guards: K["guards"]
-  /** Calling one requests it: it is carried out after the transition is committed. */
+  /** Calling one requests it: the effect runs after the commit. */
   readonly effects: K["requests"]
-  /** `send` hands the machine an event that it handles right after this one. */
+  /** `send` raises an event, which the machine handles right after this one. */
   readonly self: { readonly send: (event: E) => void }
 }
 
-/** How a transition is decided on. An Effect is allowed where a decision must ask someone; it delays what follows. */
+/** Decides a transition. It may return an Effect, for a decision that must call a service; later events wait for it. */
 export type Decide<S, V, To, E, K extends SlotTypes, R> = (context: DecisionContext<S, V, E, K>) => Decided<To, V, R>
 
-/** What `enter` and `exit` are told. */
+/** The input of `enter` and `exit`. */
 export interface HookContext<S, All, E, K extends SlotTypes> {
   readonly state: S
   /** The state on the other side: the one left for `enter`, the one reached for `exit`. None at the start and the end. */
@@ -77,7 +77,7 @@ export interface HookContext<S, All, E, K extends SlotTypes> {
   readonly self: { readonly send: (event: E) => void }
 }
 
-/** What work that runs while a state lasts is given. */
+/** The input of work that runs while a state lasts. */
 export interface WorkContext<S, E, K extends SlotTypes> {
   readonly id: string
   readonly state: S
@@ -118,7 +118,7 @@ export interface AlwaysOptions<K extends SlotTypes> extends SlotUse<K> {
 
 /** Options of one transition. */
 export interface TransitionOptions<S, V, E, K extends SlotTypes, O = undefined> extends SlotUse<K> {
-  /** The event is refused where this says no. A text names the guard in diagrams and errors. */
+  /** The event is refused where this returns false. `guardName` names it in diagrams and errors. */
   readonly guard?: (context: DecisionContext<S, V, E, K>) => boolean
   readonly guardName?: string
   readonly description?: string
@@ -127,23 +127,23 @@ export interface TransitionOptions<S, V, E, K extends SlotTypes, O = undefined> 
 }
 
 export interface TimeoutOptions<N extends string, O = undefined, K extends SlotTypes = SlotTypes> extends SlotUse<K> {
-  /** Needed where a state has more than one. */
+  /** Required where a state has more than one. Default: `timeout`. */
   readonly name?: N
-  /** An idle timeout starts anew with every event; otherwise the time since the state was entered counts. */
+  /** An idle timeout restarts with every event. Default: it counts from when the state was entered. */
   readonly idle?: boolean
   readonly description?: string
   /** Replaces the timeout of the same state and name. */
   readonly override?: O
 }
 
-/** How a work that ends becomes an event. */
+/** The events that follow from the end of work. */
 export interface TaskOutcomes<A, X, S, E> {
   readonly onSuccess: (value: A, context: { readonly state: S }) => E
   readonly onFailure: (error: X, context: { readonly state: S }) => E
 }
 
 /**
- * A machine while it is written, and once it is done. Every method returns a new one.
+ * A machine, also while it is being declared. Every method returns a new one.
  *
  * @template S the union of states
  * @template E the union of events
@@ -169,7 +169,7 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
     to: To & MustCarry<F["Type"], V["Type"], To["Type"]>,
     options: TransitionOptions<F["Type"], V["Type"], E, K, O>,
   ): Machine<S, E, K, H | Pair<F, V>, Kept<T, Pair<F, V>, O> | Edge<Pair<F, V>, To>, I, R>
-  /** The transition that is decided on: `to` lists every state the decision may return. */
+  /** The transition with a decision: `to` lists every state the decision may return. */
   on<F extends Source<S>, V extends Source<E>, To extends Target<S | Stay | Stop>, R2 = never, O extends true | undefined = undefined>(
     from: OneOrMany<F> & MustFit<Pair<F, V>, FinalPair<F>, H, O>,
     event: OneOrMany<V>,
@@ -178,7 +178,7 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
     options?: TransitionOptions<F["Type"], V["Type"], E, K, O>,
   ): Machine<S, E, K, H | Pair<F, V>, Kept<T, Pair<F, V>, O> | Edge<Pair<F, V>, To>, I, R | R2>
 
-  /** Leaves the state and enters it again: its work and its timers start anew. */
+  /** Leaves the state and enters it again: its work and its timers restart. */
   reenter<F extends Source<S>, V extends Source<E>>(
     from: OneOrMany<F> & MustBeNew<Pair<F, V> | FinalPair<F>, H>,
     event: OneOrMany<V> & MustCarryBack<F["Type"], V["Type"]>,
@@ -190,7 +190,7 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
     options?: TransitionOptions<F["Type"], V["Type"], E, K>,
   ): Machine<S, E, K, H | Pair<F, V>, T | Edge<Pair<F, V>, F>, I, R | ServicesDecided<X>>
 
-  /** What happens on an event in every state that says nothing of it itself and is not final. */
+  /** The transition on an event in every state that is not final and has no transition of its own for it. */
   onAny<V extends Source<E>, To extends Target<S | Stay | Stop>>(
     event: OneOrMany<V> & MustBeNew<Fallback<V>, H>,
     to: To & MustCarry<S, V["Type"], To["Type"]>,
@@ -208,7 +208,7 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
     event: OneOrMany<V>,
   ): Machine<S, E, K, H | Pair<F, V>, T, I, R>
 
-  /** A transition taken by itself as soon as its guard holds; checked in declaration order after every decision. */
+  /** A transition that is taken without an event as soon as its guard holds. Checked in declaration order after every decision. */
   always<F extends Source<S>, To extends Target<S | Stop>>(
     from: OneOrMany<F> & MustBeNew<FinalPair<F>, H>,
     guard: (context: Omit<DecisionContext<F["Type"], E | undefined, E, K>, "effects" | "self">) => boolean,
@@ -223,7 +223,7 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
     options?: AlwaysOptions<K>,
   ): Machine<S, E, K, H | `${F["tag"]} × (always)`, T | `${F["tag"]} × (always) → ${To["tag"]}`, I, R>
 
-  /** What happens when a state has lasted, or been idle, for a while. */
+  /** The transition after a state has lasted, or been idle, for a time. `Infinity` is no timer; a time that has passed is due immediately. */
   timeout<
     F extends Source<S>,
     To extends Target<S | Stay | Stop>,
@@ -248,26 +248,26 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
     options?: TimeoutOptions<N, O, K>,
   ): Machine<S, E, K, H | `${F["tag"]} × (${N})`, Kept<T, `${F["tag"]} × (${N})`, O> | `${F["tag"]} × (${N}) → ${To["tag"]}`, I, R>
 
-  /** Runs on entering. What it requests is stored with the transition; an Effect it returns runs after it. */
+  /** Runs when the state is entered. Its requests are stored with the transition; an Effect it returns runs after the commit. */
   enter<F extends Source<S>, R2 = never>(
     state: OneOrMany<F>,
     hook: (context: HookContext<F["Type"], S, E, K>) => void | Effect.Effect<unknown, unknown, R2>,
     options?: HookOptions<K>,
   ): Machine<S, E, K, H, T, I, R | R2>
-  /** Runs on leaving, under the same rules as `enter`. */
+  /** Runs when the state is left, under the same rules as `enter`. */
   exit<F extends Source<S>, R2 = never>(
     state: OneOrMany<F>,
     hook: (context: HookContext<F["Type"], S, E, K>) => void | Effect.Effect<unknown, unknown, R2>,
     options?: HookOptions<K>,
   ): Machine<S, E, K, H, T, I, R | R2>
 
-  /** Work that runs while the state lasts and is interrupted when it is left. If it fails, the actor fails. */
+  /** Work that runs while the state lasts and is interrupted when the state is left. If it fails, the actor fails. */
   spawn<F extends Source<S>, R2 = never>(
     state: OneOrMany<F>,
     work: (context: WorkContext<F["Type"], E, K>) => Effect.Effect<unknown, unknown, R2>,
     options?: WorkOptions<K>,
   ): Machine<S, E, K, H, T, I, R | R2>
-  /** Like `spawn`, with an event for either way it can end. */
+  /** Like `spawn`, with an event for success and one for failure. */
   task<F extends Source<S>, A, X, R2 = never>(
     state: OneOrMany<F>,
     work: (context: WorkContext<F["Type"], E, K>) => Effect.Effect<A, X, R2>,
@@ -279,7 +279,7 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
     work: (context: Omit<WorkContext<S, E, K>, "state">) => Effect.Effect<unknown, unknown, R2>,
   ): Machine<S, E, K, H, T, I, R | R2>
 
-  /** States in which an instance has reached its end. */
+  /** States in which an instance ends. */
   final<F extends Source<S>>(
     ...states: ReadonlyArray<F> & MustBeNew<Extract<H, `${F["tag"]} × ${string}`>, H>
   ): Machine<S, E, K, H | FinalPair<F>, T, I, R>
@@ -291,17 +291,17 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
       : { readonly "events no state handles": Exclude<TagOf<E>, HandledTags<H>> },
   ): Machine<S, E, K, H, T, I, R>
 
-  /** How a durable engine keeps instances. In memory it has no effect. */
+  /** How a durable engine stores instances. Without effect in memory. */
   persist(options: Persistence<TagOf<S>>): Machine<S, E, K, H, T, I, R>
 
-  /** How requested effects are carried out, and which events follow from their results. Said again, it adds to what was said. */
+  /** How requested effects are executed, and which events follow from their results. A second call adds to the first. */
   commands(settings: CommandSettings<K["runs"], E>): Machine<S, E, K, H, T, I, R>
 
-  /** Fills the slots. */
+  /** Implements the slots. */
   build<const B extends K["handlers"]>(handlers: B & NoOthers<B, K["handlers"]>): Machine<S, E, Built<K>, H, T, I, R | HandlerServices<B>>
 }
 
-/** The slots of a machine once `build` has filled them. */
+/** The slots of a machine after `build`. */
 export interface Built<K extends SlotTypes> extends SlotTypes {
   readonly guards: K["guards"]
   readonly requests: K["requests"]

@@ -35,7 +35,7 @@ export const draft = (declarations: Declarations): Blueprint => {
 }
 
 const onEvent = (one: TransitionDeclaration, fallback: boolean): TransitionBlueprint => {
-  // Without a name, the slots that it asks say more than that there is a guard.
+  // The slots it asks are more telling than the word guard.
   const unnamed = one.guard !== undefined && (one.guards ?? []).length === 0 ? "guard" : undefined
   const shared = { event: one.event, ...common(one, one.guardName ?? unnamed) }
   return one.kind === "postpone" ? { _tag: "Postpone", ...shared } : { _tag: "Event", ...shared, fallback, reenter: one.kind === "reenter" }

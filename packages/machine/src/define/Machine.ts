@@ -27,7 +27,7 @@ import type { Definition, Machine, SlotTypes } from "./Definition.ts"
 export type { Built, DecisionContext, Definition, HookContext, Machine, SlotTypes, WorkContext } from "./Definition.ts"
 export type { EventOf, EventsIn, InputOf, ServicesOf, StateOf, TargetOf, ValidTransition } from "./MachineType.ts"
 
-/** The slots of a machine as `make` was told of them. */
+/** The slots that `make` was given. */
 export interface SlotsOf<G, F, S, E> extends SlotTypes {
   readonly guards: Guards<G>["~calls"]
   readonly requests: Effects<F>["~requests"]
@@ -39,19 +39,19 @@ export interface SlotsOf<G, F, S, E> extends SlotTypes {
 /** Begins a definition. */
 export const make = <S extends Tagged, E extends Tagged, I = void, G = Record<never, never>, F = Record<never, never>>(options: {
   readonly name: string
-  /** Counts up when stored instances need upcasting to be read. */
+  /** Increase it when stored instances need upcasters to be read. Default: 1. */
   readonly version?: number
   readonly state: { readonly Type: S }
   readonly event: { readonly Type: E }
   readonly guards?: Guards<G>
   readonly effects?: Effects<F>
-  /** The first state, or how to make it from what an instance is created with. */
+  /** The first state, or a function that makes it from the input of a new instance. */
   readonly initial: NoInfer<S> | ((input: I) => NoInfer<S>)
   /** The states that `initial` may return, where it is a function: diagrams show where instances begin. */
   readonly initialState?: NoInfer<Source<S>> | ReadonlyArray<NoInfer<Source<S>>>
-  /** How long an effectful decision, `enter` or `exit` may take. What cannot be interrupted then goes on by itself, unheard. */
+  /** How long an effectful decision, `enter` or `exit` may take. One that cannot be interrupted continues, and its result is ignored. */
   readonly processingTimeout?: Duration.Input
-  /** How often and how soon an actor whose work failed is restarted. Without it the actor ends. */
+  /** How often and how soon work that failed is restarted. Default: the actor ends. */
   readonly supervision?: Schedule.Schedule<unknown, unknown>
 }): Machine<S, E, SlotsOf<G, F, S, E>, never, never, I, never> => {
   const declarations: Declarations = {
@@ -81,7 +81,7 @@ export const make = <S extends Tagged, E extends Tagged, I = void, G = Record<ne
   return new Builder(declarations) as never
 }
 
-/** A machine that another notation was compiled to. Whoever declares it so has checked what `make` and the builder check. */
+/** A machine that was compiled from another notation. The caller has checked what `make` and the builder check. */
 export const fromDeclarations = (declarations: Declarations): Definition<unknown, unknown, never, unknown> =>
   new Builder(declarations) as never
 
@@ -104,12 +104,12 @@ const checkMake = ({ name, state, event, initial, initialStates, guardSlots, eff
   if (both.length > 0) fail(`${both.join(", ")} is both a guard and an effect`, "rename one of them")
 }
 
-/** Deciding asks guards but only requests effects, so effect slots may be open. */
+/** A decision asks guards but only requests effects, so effect slots need no implementation. */
 export type EffectSlotsLeft = `effect ${string}`
 
 /**
- * What an event means in a state. Nothing happens and nothing is thrown: refusals and failures are decisions too.
- * `at` is the time the event was accepted at, for decisions that look at it.
+ * Decides what an event means in a state. Runs no effect and never throws: refusals and failures are decisions too. `at` is
+ * the time at which the event was accepted.
  */
 export const decide: <S, E, I, R>(
   machine: Definition<S, E, I, R, EffectSlotsLeft>,
@@ -129,14 +129,14 @@ export const replay: <S, E, I, R>(
 ) => Decision<S, E | TimeoutEvent> = (machine, state, event, at, guardAnswers = []) =>
   Decide.replay(compiledOf(machine), state as Tagged, event as Tagged, at, { guardAnswers, inlineGuards: true }) as never
 
-/** The first state of an instance, with what entering it requests. It takes the machine's input, or a state. */
+/** The first state of an instance, with what entering it requests. `input` is the machine's input, or a state. */
 export const begin: <S, E, I, R>(machine: Definition<S, E, I, R>, input: NoInfer<I | S>, at?: number) => Beginning<S, E> | NotBegun<S, E> =
   (machine, input, at = 0) => {
     const compiled = compiledOf(machine)
     return Decide.begin(compiled, initialState(compiled, input), at) as never
   }
 
-/** What is wrong with a value that was sent as an event, or nothing. */
+/** The error of a value that is no event of the machine; undefined where it is one. */
 export const checkEvent = (machine: Definition<unknown, unknown, never, unknown, string>, event: unknown): InvalidEvent | undefined =>
   eventProblem(compiledOf(machine), event)
 

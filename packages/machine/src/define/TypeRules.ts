@@ -1,6 +1,6 @@
 /**
- * What the compiler checks of a declaration, and what it says where one does not hold: each check is `unknown` where it
- * holds, and otherwise a type whose only property is the message.
+ * What the compiler checks of a declaration. Each check is `unknown` where it holds, and otherwise a type whose only property
+ * is the message that the compiler shows.
  */
 import type * as Effect from "effect/Effect"
 import type { Refuse, Reply, Stay, Stop } from "../decide/Outcome.ts"
@@ -19,15 +19,15 @@ export type FinalPair<F extends { readonly tag: string }> = `${F["tag"]} × (fin
 
 export type Edge<P extends string, T extends { readonly tag: string }> = `${P} → ${T["tag"]}`
 
-/** Unless the pairs are new, a type that no argument has and whose only property is the message. */
+/** The pairs must be new. */
 export type MustBeNew<P, H> = [Extract<P, H>] extends [never]
   ? unknown
   : { readonly "already declared (replace it with { override: true }), or final": Extract<P, H> }
 
-/** What an override replaces must be there; anything else must be new. */
+/** With `override` the pairs must exist, otherwise they must be new. */
 export type MustFit<P, Final, H, O> = O extends true ? MustExist<P, H> : MustBeNew<P | Final, H>
 
-/** The edges that stand beside a new declaration of the pairs `P`. */
+/** The edges that remain beside a new declaration of the pairs `P`. */
 export type Kept<T extends string, P extends string, O> = O extends true ? Exclude<T, `${P} → ${string}`> : T
 
 type MustExist<P, H> = [Exclude<P, H>] extends [never] ? unknown : { readonly "nothing to override": Exclude<P, H> }
@@ -67,7 +67,7 @@ export type MustCarryBack<F, V> = [WantsAnswer<V>] extends [never]
     : { readonly "fields neither carried nor given": F extends unknown ? NotCarriedByAll<F, V, F> : never }
   : { readonly "this event wants an answer: pass a decision that returns reply(...)": true }
 
-/** A decision that enters several states again returns each of them: one that cannot would lead from one to another. */
+/** A decision that reenters several states must be able to return each of them. */
 export type MustReturnEach<F, To> = [To] extends [never]
   ? unknown
   : [Exclude<TagOf<F>, TagOf<To>>] extends [never]

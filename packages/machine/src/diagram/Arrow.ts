@@ -20,9 +20,9 @@ export interface Edge {
   /** A state, the start or any state; a group where all its states have this edge. */
   readonly from: string
   readonly to: string
-  /** Events, `[guards]` and `/ commands`: on one line or several, as the notation likes. */
+  /** Events, `[guards]` and `/ commands`: on one line or several, as the notation needs. */
   readonly label: ReadonlyArray<string>
-  /** How many parts of the label say what causes it. */
+  /** The number of parts of the label that name its causes. */
   readonly causes: number
   readonly description: string | undefined
   readonly taken: boolean
@@ -117,7 +117,7 @@ const causesOf = (blueprint: Blueprint, first: Taken, transitions: ReadonlyArray
     case "Always":
       return first.guards.length === 0 ? ["always"] : []
     case "Timeout": {
-      // Its name tells it from the others of its state: of any of its states, where several share it.
+      // The name distinguishes it from other timeouts of one of its states.
       const several = transitions.some(
         ({ from }) => blueprint.transitions.filter((other) => other._tag === "Timeout" && other.from === from).length > 1,
       )
@@ -137,8 +137,8 @@ const statesHandling = (blueprint: Blueprint, event: string): ReadonlySet<string
   )
 
 /**
- * Events with the same way, guards and commands on one edge, where the first of them stood. What was taken is not
- * joined with what was not, or a reader would think that both events had come.
+ * Joins events with the same ends, guards and commands into one edge, in the place of the first. An edge that was taken is not
+ * joined with one that was not: a reader would think that both events had occurred.
  */
 export const joinParallel = (edges: ReadonlyArray<Edge>): ReadonlyArray<Edge> => {
   const ways = new Map<string, Array<Edge>>()

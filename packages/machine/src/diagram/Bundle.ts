@@ -1,6 +1,6 @@
 /**
  * A transition that every state of a group has is drawn once, from the group. If a single state differs, each state
- * keeps its own: what leaves a group's border must hold for all that is inside.
+ * keeps its own: an edge from a group's border must hold for every state inside.
  */
 import type { Blueprint, TargetBlueprint, TransitionBlueprint } from "../define/Blueprint.ts"
 import { anyKey, groupKey, stateKey } from "./Keys.ts"
@@ -13,7 +13,7 @@ export interface Bundle {
   readonly transitions: ReadonlyArray<TransitionBlueprint>
 }
 
-/** In declaration order, each bundle where its first transition stands. */
+/** In declaration order, each bundle in the place of its first transition. */
 export const bundle = (blueprint: Blueprint, items: ReadonlyArray<Nested>): ReadonlyArray<Bundle> => {
   const groups = groupsOf(items).map((group) => ({ key: groupKey(group.name), leaves: leavesOf(group.items) }))
   const signatures = signaturesOf(blueprint.transitions)

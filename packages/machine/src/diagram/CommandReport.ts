@@ -1,6 +1,6 @@
 /**
- * Reports on the commands instances have requested: how many are in which status, what each instance asked for, and
- * which kinds of command end how. Everything is Markdown, with Mermaid for the picture.
+ * Reports on the commands instances have requested: how many are in each status, the commands of each instance, and
+ * the statuses of each kind of command. The report is Markdown with a Mermaid flowchart.
  */
 import type { CommandRecord, CommandStatus } from "./CommandRecord.ts"
 import { statuses } from "./CommandRecord.ts"

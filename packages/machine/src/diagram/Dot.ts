@@ -1,5 +1,5 @@
 /**
- * Graphviz DOT: the structure of a machine, with or without the way one instance went through it, and the timeline of
+ * Graphviz DOT: the structure of a machine, with or without the way of one instance through it, and the timeline of
  * an instance. Render with `dot -Tsvg machine.dot -o machine.svg`.
  */
 import type { Trace } from "../actor/Trace.ts"

@@ -17,10 +17,10 @@ const reserved = new Set(
 const isPlain = (name: string): boolean => /^[A-Za-z][A-Za-z0-9_]{0,39}$/.test(name) && !reserved.has(name.toLowerCase())
 
 interface Named {
-  /** Tells a state from a group of the same name. */
+  /** Distinguishes a state from a group of the same name. */
   readonly key: string
   readonly name: string
-  /** What its alias starts with. */
+  /** The prefix of its alias. */
   readonly letter: string
 }
 

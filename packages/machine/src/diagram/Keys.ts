@@ -1,4 +1,4 @@
-/** What the things in a scene are known by. A state, a group and a stop may have the same name. */
+/** Keys of the parts of a scene. A state, a group and a stop may have the same name. */
 
 export const startKey = "start"
 export const anyKey = "any"

@@ -5,7 +5,7 @@ import * as Escape from "./Escape.ts"
 import { isTimeout } from "./Path.ts"
 
 export interface SequenceOptions {
-  /** What became of the commands the instance requested, in the order they were requested. */
+  /** The commands of the instance with their outcomes, in the order they were requested. */
   readonly commands?: ReadonlyArray<CommandRecord> | undefined
   /** Shows the fields of each event. The values of sensitive ones are not in a trace. */
   readonly fields?: boolean | undefined
@@ -38,7 +38,7 @@ const stepLines = (step: TraceStep, commands: Array<CommandRecord>, fields: bool
       ? [`Note over m: ${[step.from, ...step.through, step.to].map(label).join(" → ")}`]
       : []),
   ...step.requests.flatMap((request) => {
-    // The same slot may be requested again and again: each request takes the next record of its name.
+    // The same slot may be requested several times: each request takes the next record of its name.
     const index = commands.findIndex((command) => command.name === request)
     const [command] = index === -1 ? [] : commands.splice(index, 1)
     return [`m-)c: ⚙ ${label(request)}`, ...(command === undefined ? [] : [outcomeLine(command)])]

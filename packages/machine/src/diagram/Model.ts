@@ -56,7 +56,7 @@ const Transition = Schema.Union([
   Schema.Struct({ _tag: Schema.tag("Timeout"), name: Schema.String, after: Maybe, idle: Schema.Boolean, ...common }),
 ])
 
-/** Deeper than anybody nests, and no deeper than drawing can follow. */
+/** Deeper than any real machine, and no deeper than the drawing functions can recurse. */
 const deepest = 100
 
 const Groups = Schema.Array(Group).check(

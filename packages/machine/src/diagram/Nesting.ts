@@ -8,7 +8,7 @@ export interface NestedGroup {
 
 export type Nested = { readonly _tag: "State"; readonly state: StateBlueprint } | { readonly _tag: "Group"; readonly group: NestedGroup }
 
-/** The states in declaration order, each group where its first state stands. */
+/** The states in declaration order, each group in the place of its first state. */
 export const nest = (blueprint: Blueprint): ReadonlyArray<Nested> => {
   const parents = new Map(blueprint.stateGroups.map((group) => [group.name, group.parent]))
   const items: Array<Nested> = []
@@ -27,7 +27,7 @@ export const nest = (blueprint: Blueprint): ReadonlyArray<Nested> => {
   return items
 }
 
-/** The tags of all states in there, however deep. */
+/** The tags of all states inside, at any depth. */
 export const leavesOf = (items: ReadonlyArray<Nested>): ReadonlyArray<string> =>
   items.flatMap((item) => (item._tag === "State" ? [item.state.tag] : leavesOf(item.group.items)))
 

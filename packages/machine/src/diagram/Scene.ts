@@ -1,5 +1,5 @@
 /**
- * What every diagram of a machine shows, whatever the notation: the states as nested boxes with their compartments,
+ * What every diagram of a machine shows, in any notation: the states as nested boxes with their compartments,
  * and the edges between them. Transitions that keep the state are lines inside its box; only `reenter` is a loop. What
  * all states of a group share leaves from the group, and fallbacks from one box for any state.
  */
@@ -32,7 +32,7 @@ export interface Box {
   readonly key: string
   readonly name: string
   readonly final: boolean
-  /** All that holds in the state. */
+  /** All lines of the state. */
   readonly lines: ReadonlyArray<Line>
   /** The lines without those its group lists. */
   readonly ownLines: ReadonlyArray<Line>
@@ -43,14 +43,14 @@ export interface Group {
   readonly _tag: "Group"
   readonly key: string
   readonly name: string
-  /** What holds in every state inside, for notations with room under the title. */
+  /** Lines that every state inside has, for notations with room under the title. */
   readonly lines: ReadonlyArray<Line>
   readonly items: ReadonlyArray<Item>
 }
 
 export type Item = Box | Group
 
-/** The end an instance comes to by `stop`. */
+/** The end by `stop`. */
 export interface StopMarker {
   readonly key: string
   readonly reason: string
@@ -118,7 +118,7 @@ export const make = (source: Source, options: SceneOptions = {}): Scene => {
   }
 }
 
-/** What is listed at a box or group. */
+/** The lines of a box or group. */
 const linesAt = (arrows: ReadonlyArray<Arrow>, key: string): ReadonlyArray<Line> =>
   arrows.flatMap((arrow) => (arrow._tag === "Line" && arrow.at === key ? [arrow.line] : []))
 

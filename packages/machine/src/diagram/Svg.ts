@@ -29,7 +29,7 @@ const draw = (title: string, places: SvgLayout, theme: Theme): string => {
   const width = Math.ceil(places.width)
   const height = Math.ceil(places.height)
   const groups = places.groups.map((one) => one.area)
-  // What was taken comes last, on top of what was not.
+  // Edges that were taken are drawn last, on top of the others.
   const lines = [...places.edges].sort((a, b) => Number(a.edge.taken) - Number(b.edge.taken))
   const shapes = [
     element("title", {}, [Escape.xml(title)]),

@@ -1,4 +1,4 @@
-/** The symbols before the lines of a box. Drawn rather than written, since fonts differ in what they have. */
+/** The symbols before the lines of a box. Drawn, since fonts do not all have them as characters. */
 import type { Line } from "./Scene.ts"
 import { element } from "./SvgElement.ts"
 import type { Point } from "./SvgLayout.ts"

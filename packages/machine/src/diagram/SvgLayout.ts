@@ -1,6 +1,6 @@
 /**
  * Where everything in an SVG goes. ELK's layered algorithm places the boxes, bends the edges around them and reserves
- * room for the labels; it needs to know how large each of them is, which is decided here.
+ * room for the labels; it needs the size of each of them, which is computed here.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -34,7 +34,7 @@ export interface SvgLayout {
   readonly edges: ReadonlyArray<PlacedEdge>
 }
 
-/** Sizes in pixels. The drawing uses the same numbers, so that text stands where room was made for it. */
+/** Sizes in pixels. Layout and drawing use the same numbers. */
 export const size = {
   title: 13,
   text: 11,

@@ -1,4 +1,4 @@
-/** What the layout engine leaves to be done for its edges: small jogs are straightened, loops get room for their arrow head. */
+/** Corrects the edges of the layout engine: small jogs are straightened, loops get room for their arrow head. */
 import type { Edge } from "./Scene.ts"
 
 export interface Point {

@@ -1,4 +1,4 @@
-/** Carries out requested effects in memory. They go on when the state, or even the actor, is left. */
+/** Executes requested effects in memory. They continue when the state is left, and when the actor ends. */
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import type { ActorPort } from "../actor/ActorPort.ts"
@@ -41,7 +41,7 @@ export const execute = (actor: ActorPort, { slot, parameters }: Request, key: st
 const told = (slot: string, { problem, error }: { readonly problem: string; readonly error: unknown }): Error =>
   new Error(`${slot}: ${problem}`, { cause: error })
 
-/** Once, unless the machine says how often. */
+/** Runs a command as often as its retry policy says. Default: once. */
 const attempted = (
   actor: ActorState,
   slot: string,

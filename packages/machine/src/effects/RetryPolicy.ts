@@ -1,6 +1,6 @@
 /**
- * How often a command that failed is tried again, and how long that waits. Data, so that it can be shown and tested; with N
- * attempts it runs N times.
+ * How often a command that failed is retried, and the delays between attempts. Plain data, so that it can be shown and tested.
+ * With N attempts the command runs N times.
  *
  * ```ts
  * RetryPolicy.exponential({ initialDelay: "1 second", maxDelay: "5 minutes", maxAttempts: 5 })
@@ -25,26 +25,26 @@ export type RetryPolicy =
 /** It runs once. */
 export const none: RetryPolicy = { _tag: "None" }
 
-/** The same pause before every attempt but the first. */
+/** The same delay before every attempt but the first. */
 export const fixed = ({ delay, maxAttempts }: { readonly delay: Duration.Input; readonly maxAttempts: number }): RetryPolicy => {
   checkAttempts(maxAttempts)
   return { _tag: "Fixed", delayMillis: millisOf("delay", delay), maxAttempts }
 }
 
 export interface ExponentialOptions {
-  /** Before the second attempt; 1 second unless told. */
+  /** Delay before the second attempt. Default: 1 second. */
   readonly initialDelay?: Duration.Input
-  /** No pause is longer; 5 minutes unless told. */
+  /** The longest delay. Default: 5 minutes. */
   readonly maxDelay?: Duration.Input
-  /** Each pause is so many times the one before; 2 unless told. */
+  /** Each delay is the previous one times this. Default: 2. */
   readonly multiplier?: number
-  /** Up to this share of a pause is left out at random, so that those who failed together do not come back together; 0 unless told. */
+  /** Shortens each delay at random by up to this share, so that commands that failed together are not retried together. Default: 0. */
   readonly jitter?: number
-  /** How often it runs at most; 5 unless told. */
+  /** How often it runs at most. Default: 5. */
   readonly maxAttempts?: number
 }
 
-/** Pauses that grow. */
+/** Delays that grow. */
 export const exponential = (options: ExponentialOptions = {}): RetryPolicy => {
   const { initialDelay = "1 second", maxDelay = "5 minutes", multiplier = 2, jitter = 0, maxAttempts = 5 } = options
   checkAttempts(maxAttempts)
@@ -64,8 +64,8 @@ export const exponential = (options: ExponentialOptions = {}): RetryPolicy => {
 export const maxAttempts = (policy: RetryPolicy): number => (policy._tag === "None" ? 1 : policy.maxAttempts)
 
 /**
- * Milliseconds until the next attempt, once so many have failed; undefined when none is left. `random`, between 0 and 1, is
- * what jitter is made from.
+ * Milliseconds until the next attempt, after `attempts` have failed; undefined when none remains. `random`, between 0 and 1,
+ * is the source of the jitter.
  */
 export const delayAfter = (policy: RetryPolicy, attempts: number, random: number): number | undefined => {
   if (attempts >= maxAttempts(policy)) return undefined

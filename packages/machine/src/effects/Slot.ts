@@ -1,7 +1,6 @@
 /**
- * Slots are the named holes of a definition: guards (yes or no) and effects (work in the outside world). The
- * definition says what each is called with; `build` says what each does. So a machine can be drawn, simulated and
- * tested without the services it will run with.
+ * Slots are the named guards and effects of a definition. The definition declares their parameters; `build` implements them.
+ * So a machine can be drawn, simulated and tested without the services it will run with.
  *
  * ```ts
  * const guards = Slot.Guards({ inStock: { orderId: Schema.String } })
@@ -16,10 +15,10 @@ import type { Fields } from "../schema/Variant.ts"
 
 type Parameters<F extends Fields> = keyof F extends never ? [parameters?: Record<never, never>] : [parameters: Schema.Struct.Type<F>]
 
-/** Guard slots by name, with what each is asked. */
+/** Guard slots by name, with their parameters. */
 export interface Guards<D> {
   readonly slots: D
-  /** How a decision asks; types only. */
+  /** The calls of a decision. Types only. */
   readonly "~calls": { readonly [K in keyof D]: D[K] extends Fields ? (...parameters: Parameters<D[K]>) => boolean : never }
 }
 
@@ -35,14 +34,14 @@ type Outline<X> =
     ? { readonly fields: F; readonly success: A; readonly failure: E }
     : { readonly fields: X; readonly success: void; readonly failure: never }
 
-/** Effect slots by name, with what each is given. */
+/** Effect slots by name, with their parameters. */
 export interface Effects<D> {
   readonly slots: D
-  /** How a decision, an `enter` or an `exit` requests; types only. */
+  /** The calls of a decision, an `enter` or an `exit`. Types only. */
   readonly "~requests": {
     readonly [K in keyof D]: Outline<D[K]>["fields"] extends infer F extends Fields ? (...parameters: Parameters<F>) => void : never
   }
-  /** How `spawn`, `task` and `background` run it; types only. */
+  /** The calls of `spawn`, `task` and `background`. Types only. */
   readonly "~runs": {
     readonly [K in keyof D]: Outline<D[K]> extends {
       readonly fields: infer F extends Fields
@@ -54,23 +53,23 @@ export interface Effects<D> {
   }
 }
 
-/** What a guard may look at. */
+/** The context of a guard. */
 export interface GuardContext<S, E> {
   readonly state: S
-  /** Not there while the initial state or a timeout is decided on. */
+  /** Undefined at the start and for a timeout. */
   readonly event: E | undefined
   readonly at: number
 }
 
-/** What an effect knows of the machine it works for. */
+/** The context of an effect: the instance it runs for. */
 export interface EffectContext<S, E> {
   readonly id: string
-  /** The state in which it was asked for. */
+  /** The state in which it was requested. */
   readonly state: S
   readonly self: Self<E>
   /**
-   * Tells one execution from another, for whoever does the work: the same when a command is executed again, and another for
-   * every other command. Pass it on as the idempotency key of a payment or a mail.
+   * The idempotency key: the same for every attempt of a command, different for every command. Pass it on with a payment or
+   * a mail.
    */
   readonly key: string
 }
@@ -156,7 +155,7 @@ interface Bound {
   readonly [recorderKey]: Recorder
 }
 
-/** Slots are getters on one prototype per machine, so that a decision which uses none pays for none. */
+/** Slots are getters on one prototype per machine: a decision that uses none allocates none. */
 const slotCalls = (calls: { readonly [name: string]: (recorder: Recorder) => unknown }): SlotCalls => {
   const prototype = {}
   for (const [name, call] of Object.entries(calls)) {
@@ -201,7 +200,7 @@ export const effectCalls = ({ effectSlots }: SlotDeclarations): SlotCalls =>
 /** The Effect that the handler of a slot returned; a defect with the next step where it returned anything else. */
 export const asEffect = (machine: string, slot: string, returned: unknown): Effect.Effect<unknown, unknown, unknown> => {
   if (Effect.isEffect(returned)) return returned as Effect.Effect<unknown, unknown, unknown>
-  if (returned instanceof Promise) returned.catch(() => undefined) // its failure is reported below, with what to do about it
+  if (returned instanceof Promise) returned.catch(() => undefined) // reported below, with the next step
   const what = returned instanceof Promise ? "a Promise" : String(returned)
   return Effect.die(
     new DefinitionError({

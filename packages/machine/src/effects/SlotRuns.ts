@@ -1,4 +1,4 @@
-/** Effect slots as `spawn`, `task` and `background` see them: calling one runs it there and then. */
+/** Effect slots inside `spawn`, `task` and `background`: calling one runs it there. */
 import * as Effect from "effect/Effect"
 import type { ActorPort } from "../actor/ActorPort.ts"
 import { selfOf } from "../actor/SelfOf.ts"

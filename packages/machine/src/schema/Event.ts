@@ -1,6 +1,6 @@
 /**
- * `Event` declares what a machine can be told. An event made with `Event.reply` is a question: every transition on
- * it must answer with a value of the reply's schema.
+ * `Event` declares the events of a machine. An event made with `Event.reply` is a question: every transition on it must
+ * answer with a value of the reply's schema.
  *
  * ```ts
  * const E = Event({
@@ -19,7 +19,7 @@ export type Event<D> = Members<D> & Union<D>
 
 export const Event: {
   <const D extends Definitions>(definitions: D): Event<D>
-  /** Names a set of events, so that one transition can be taken on any of them. */
+  /** Names a set of events: one transition can be taken on any of them. */
   group<const D extends Definitions>(members: D): GroupDefinition<D>
   /** An event that is answered. */
   reply<const F extends Fields, A>(fields: F, reply: Schema.Schema<A>): ReplyDefinition<F, A>

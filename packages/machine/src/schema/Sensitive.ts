@@ -8,7 +8,7 @@ import type { Fields } from "./Variant.ts"
 
 const annotation = "detent/sensitive"
 
-/** What stands where a sensitive value would. */
+/** Printed in place of a sensitive value. */
 export const hidden = "•••"
 
 /** Marks the schema of a field as sensitive. */

@@ -14,7 +14,7 @@ import { sensitive } from "./Sensitive.ts"
 import { GroupDefinition, type Members, makeUnion, type Union, type Definitions as UnionDefinitions } from "./Union.ts"
 import type { Fields } from "./Variant.ts"
 
-/** States by name, some of them gathered in groups. */
+/** States by name, some of them in groups. */
 export interface Definitions extends UnionDefinitions {
   readonly [name: string]: Fields | GroupDefinition<Definitions>
 }
@@ -24,7 +24,7 @@ export type State<D> = Members<D> & Union<D>
 
 export const State: {
   <const D extends Definitions>(definitions: D): State<D>
-  /** Names a set of states, so that one transition, diagram box or test can speak of all of them. */
+  /** Names a set of states: one transition, diagram box or test can cover all of them. */
   group<const D extends Definitions>(members: D): GroupDefinition<D>
   /** Marks a field whose value must not appear in diagrams, traces and logs. */
   readonly sensitive: typeof sensitive

@@ -1,5 +1,5 @@
 /**
- * The tagged unions behind `State` and `Event`: variants, groups of variants, and what holds for all of them.
+ * The tagged unions behind `State` and `Event`: variants, groups of variants, and what all unions offer.
  */
 import * as Schema from "effect/Schema"
 import { DefinitionError } from "../MachineError.ts"
@@ -14,7 +14,7 @@ import {
   type Variant,
 } from "./Variant.ts"
 
-/** Variants by name, some of them gathered in groups. */
+/** Variants by name, some of them in groups. */
 export interface Definitions {
   readonly [name: string]: Fields | GroupDefinition<Definitions> | ReplyDefinition<Fields, unknown>
 }
@@ -37,7 +37,7 @@ export class ReplyDefinition<out F, out A> {
   }
 }
 
-/** Marks the type of an event that expects an answer of type `A`. Only types know of it. */
+/** Marks the type of an event that expects an answer of type `A`. Types only. */
 export interface Answered<out A> {
   readonly "~answer"?: () => A
 }
@@ -71,7 +71,7 @@ type Flat<D> = {
 
 type Intersection<U> = (U extends unknown ? (value: U) => void : never) extends (value: infer I) => void ? I : never
 
-/** Every variant and every group under its own name, whatever it is nested in. */
+/** Every variant and every group under its own name, also where it is nested. */
 export type Members<D> = Flat<D> & ([GroupsOf<D>] extends [never] ? unknown : Intersection<NestedMembers<GroupsOf<D>>>)
 
 type NestedMembers<D> = D extends unknown ? Members<D> : never
@@ -90,11 +90,11 @@ type Named<D, N> = N extends keyof D ? ValueOf<N, D[N]> : GroupsOf<D> extends in
 
 /** What every union offers beside its variants. */
 export interface Union<D, T extends { readonly _tag: string } = Extract<UnionOf<D>, { readonly _tag: string }>> {
-  /** The type of the values; there is nothing at run time. */
+  /** The type of the values. Types only. */
   readonly Type: T
   readonly $schema: Schema.Codec<T, unknown>
   readonly $tags: ReadonlyArray<T["_tag"]>
-  /** Calls the case of the value's tag. With the cases alone it returns that function. */
+  /** Calls the case of the value's tag. Without a value it returns the function that does so. */
   readonly $match: {
     <C extends Cases<T>>(cases: C): (value: T) => Returned<C>
     <C extends Cases<T>>(value: T, cases: C): Returned<C>

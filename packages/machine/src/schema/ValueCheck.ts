@@ -1,11 +1,11 @@
 /**
- * Whether a value that claims to be an event or a state is one. Fields of plain strings, numbers and booleans are checked
- * without the schema machinery: 3 ns against 97 ns for an event of one field, 32 against 196 for three, on every send.
+ * Checks that a value is the event or state its tag names. Fields of plain strings, numbers and booleans are checked without
+ * their schemas: 3 ns against 97 ns for an event of one field, 32 against 196 for three, on every send.
  */
 import * as Schema from "effect/Schema"
 import type { UntypedVariant } from "./Variant.ts"
 
-/** Says what is wrong with the fields of a value, or nothing. */
+/** Returns what is wrong with the fields of a value; undefined where nothing is. */
 export type ValueCheck = (value: object) => string | undefined
 
 const plainTypes: ReadonlyMap<string, string> = new Map([
@@ -40,7 +40,7 @@ const bySchema = (variant: UntypedVariant): ValueCheck => {
   }
 }
 
-/** Whether every field is a bare string, number or boolean: then JSON carries the value as it is. */
+/** Whether every field is a plain string, number or boolean: JSON then carries the value unchanged. */
 export const isPlain = (variant: UntypedVariant): boolean =>
   Object.values(variant.fields).every((schema) => plainType(schema) !== undefined)
 

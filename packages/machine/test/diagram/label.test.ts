@@ -23,7 +23,7 @@ describe("a label of its own", () => {
     expect(Dot.structure(Drawn)).toContain('label=" close \\n (slowly + \\n softly) \\n [by hand] "')
   })
 
-  it("marks the edge as taken also when work told the machine to go there", () => {
+  it("marks the edge as taken also when an event of work led there", () => {
     const { trace } = simulate(Door, S.Open(), [E["(closed)"]()])
     expect(Mermaid.stateDiagram(Drawn, { trace })).toContain("Open --> Shut : ● close")
   })
@@ -32,7 +32,7 @@ describe("a label of its own", () => {
 })
 
 describe("events in parentheses", () => {
-  it("are the machine's own: nobody is offered to send them", () => {
+  it("are the machine's own: they are not offered to senders", () => {
     expect(Machine.decide(Door, S.Shut(), E.Close())).toMatchObject({ error: { accepted: [] } })
     const Other = Machine.make({ name: "door", state: S, event: Event({ Close: {}, Lock: {}, "(closed)": {} }), initial: S.Open() })
     expect(Machine.checkEvent(Other, { _tag: "Knock" })?.message).toContain("the events are Close, Lock")

@@ -21,7 +21,7 @@ describe("the JSON model", () => {
     expect(Model.json(reversed)).toBe(Model.json(order))
   })
 
-  it("refuses groups nested deeper than anybody can draw, and draws those that are not", async () => {
+  it("refuses groups nested deeper than can be drawn, and draws those that are not", async () => {
     const nested = (depth: number): Blueprint => ({
       ...order,
       states: order.states.map((state) => ({ ...state, group: `g${depth}` })),

@@ -12,7 +12,7 @@ const taken = (machine: Scene.Source, trace: Trace) =>
   Scene.make(machine, { trace }).edges.flatMap((edge) => (edge.taken ? [`${edge.from} ${edge.label.join(" ")} ${edge.to}`] : []))
 
 describe("130 which edges a trace has taken", () => {
-  it("130 goes by event: two edges between the same states are told apart", () => {
+  it("130 goes by event: two edges between the same states are distinguished", () => {
     const machine = blueprint("m", {
       states: [state("A", [], { initial: true }), state("B")],
       transitions: [on("A", "Go", "B"), on("A", "Run", "B")],

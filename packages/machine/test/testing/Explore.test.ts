@@ -15,7 +15,7 @@ describe("exploring a sound machine", () => {
     for (const machine of [Order, Counter, Session, Lamp]) expect(problemsIn(explore(machine))).toBe(0)
   })
 
-  it("tells where every event led, with guards nobody answers for answered both ways", () => {
+  it("reports where every event led; guards without an answer are answered both ways", () => {
     const report = explore(Order, { starts: [start] })
     expect(targetsOf(report, "Paid", "Ship")).toEqual(["Picking", "Cancelled"])
     expect(targetsOf(report, "Awaiting", "(timeout)")).toEqual(["Cancelled"])
@@ -195,7 +195,7 @@ describe("exploring finds", () => {
     expect(explore(machine).constantGuards.map(({ guard }) => guard)).toEqual(["isWhole of B × Back"])
   })
 
-  it("what cannot be generated is not explored, and said so", () => {
+  it("what cannot be generated is not explored, and is reported as such", () => {
     const Odd = State({ Start: {}, Held: { handle: Schema.declare((_): _ is symbol => false) } })
     const machine = Machine.make({ name: "odd", state: Odd, event: E, initial: Odd.Start() })
       .on(Odd.Start, E.Go, Odd.Held, () => Odd.Held({ handle: Symbol("handle") }))

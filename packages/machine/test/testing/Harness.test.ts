@@ -9,7 +9,7 @@ import { Counter, Order, OrderEvent, OrderState, QueueEvent, Session, SessionEve
 const pay = OrderEvent.Pay({ transactionId: "t-1", card: "4111" })
 
 describe("a test harness", () => {
-  it.effect("runs an unbuilt machine, and records the effects nobody gave", () =>
+  it.effect("runs an unbuilt machine, and records effects without an implementation", () =>
     Effect.gen(function* () {
       const order = yield* createTestHarness(Order, start, { guards: { inStock: () => true } })
       yield* order.send(OrderEvent.RequestPayment())
@@ -101,7 +101,7 @@ describe("a test harness", () => {
     }),
   )
 
-  it.effect("the wrong state is told with the path and what went wrong", () =>
+  it.effect("the wrong state is reported with the path and what went wrong", () =>
     Effect.gen(function* () {
       const order = yield* createTestHarness(Order, start)
       yield* Effect.ignore(order.send(OrderEvent.Ship()))

@@ -39,7 +39,7 @@ describe("simulate", () => {
     expect(trace).toMatchObject({ machine: "order", initial: "Pending", current: "Pending", steps: [] })
   })
 
-  it("16 goes from state to state, and tells what was requested on the way", () => {
+  it("16 moves from state to state, and collects what was requested on the way", () => {
     const events = [OrderEvent.RequestPayment(), pay, OrderEvent.Ship(), OrderEvent.Picked(), OrderEvent.Deliver()]
     const { path, state, requests, status, refusals } = simulate(Order, start, events, inStock)
     expect(path).toEqual(["Pending", "Awaiting", "Paid", "Picking", "Packing", "Delivered"])
@@ -52,7 +52,7 @@ describe("simulate", () => {
     expect(refusals).toEqual([])
   })
 
-  it("starts from a state, and does on entering it what entering asks for", () => {
+  it("starts from a state, and collects what entering it requests", () => {
     const paid = OrderState.Paid({ ...start, transactionId: "t-1" })
     const { path, requests } = simulate(Order, paid, [OrderEvent.Ship()], { guards: { inStock: () => false } })
     expect(path).toEqual(["Paid", "Cancelled"])
@@ -137,7 +137,7 @@ describe("simulate", () => {
     expect(refusals).toEqual([])
   })
 
-  it("38 a decision that throws is a refusal with its cause, and the machine goes on", () => {
+  it("38 a decision that throws is a refusal with its cause, and the machine continues", () => {
     const S = State({ A: {}, B: {} })
     const E = Event({ Fail: {}, Go: {} })
     const fragile = Machine.make({ name: "fragile", state: S, event: E, initial: S.A() })
@@ -168,7 +168,7 @@ describe("time in a simulation", () => {
     ])
   })
 
-  it("53 an idle timeout starts anew with every event, a state timeout does not", () => {
+  it("53 an idle timeout restarts with every event, a state timeout does not", () => {
     const clicking = Array.from({ length: 8 }, () => [advance("9 minutes"), SessionEvent.Click()]).flat()
     const { path, state, at } = simulate(Session, undefined, clicking)
     expect(path).toEqual(["Active", "Expired"])
@@ -180,7 +180,7 @@ describe("time in a simulation", () => {
     expect(simulate(Session, undefined, [advance("11 minutes")]).path).toEqual(["Active", "Warned", "Expired"])
   })
 
-  it("20, 51 reentering starts the timers of the state anew", () => {
+  it("20, 51 reentering restarts the timers of the state", () => {
     const events = [advance("9 minutes"), SessionEvent.Refresh(), advance("9 minutes")]
     expect(simulate(Session, undefined, events).path).toEqual(["Active", "Active"])
   })
@@ -194,13 +194,13 @@ describe("time in a simulation", () => {
   })
 })
 
-describe("where a simulation cannot go on", () => {
+describe("where a simulation cannot continue", () => {
   it("a guard without an answer is named, with what to do", () => {
     const paid = OrderState.Paid({ ...start, transactionId: "t-1" })
     const error = thrownBy(() => simulate(Order, paid, [OrderEvent.Ship()]))
     expect(error).toBeInstanceOf(SimulationFailed)
     expect(error.message).toBe(
-      "order: the simulation cannot go on at Paid × Ship: the guard inStock has no implementation; " +
+      "order: the simulation cannot continue at Paid × Ship: the guard inStock has no implementation; " +
         "pass { guards: { inStock: () => true } } to the test helper, or call build({ ... }) first",
     )
   })
@@ -213,7 +213,7 @@ describe("where a simulation cannot go on", () => {
   it("a decision that is an Effect is named; simulateEffect runs it", async () => {
     const events = [LampEvent.Check(), LampEvent.Switch(), LampEvent.Check()]
     expect(thrownBy(() => simulate(Lamp, undefined, events)).message).toBe(
-      "lamp: the simulation cannot go on at Off × Check: its decision is an Effect; use simulateEffect",
+      "lamp: the simulation cannot continue at Off × Check: its decision is an Effect; use simulateEffect",
     )
     const { path, decisions } = await Effect.runPromise(simulateEffect(Lamp, undefined, events))
     expect(path).toEqual(["Off", "On", "Broken"])
@@ -228,7 +228,7 @@ describe("where a simulation cannot go on", () => {
     }),
   )
 
-  it("37 an endless chain of automatic transitions at the start is told of", () => {
+  it("37 an endless chain of automatic transitions at the start is reported", () => {
     const S = State({ A: {}, B: {} })
     const spinning = Machine.make({ name: "spinning", state: S, event: Event({ Go: {} }), initial: S.A() })
       .always(S.A, () => true, S.B)
@@ -256,7 +256,7 @@ describe("where a simulation cannot go on", () => {
     expect(thrownBy(() => simulate(endless, undefined, [])).message).toContain("does not come to rest within 10000 events")
   })
 
-  it("an initial function that throws is told of", () => {
+  it("an initial function that throws is reported", () => {
     const S = State({ A: { id: Schema.String } })
     const picky = Machine.make({
       name: "picky",

@@ -56,7 +56,7 @@ describe("a trace", () => {
     expect(trace.steps).toEqual([])
   })
 
-  it.effect("is made from what an actor system tells", () =>
+  it.effect("is made from the inspections of an actor system", () =>
     Effect.gen(function* () {
       const system = yield* ActorSystem.make
       const inspections: Array<Inspection> = []
