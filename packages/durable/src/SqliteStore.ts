@@ -3,11 +3,12 @@
  *
  *     Engine.layer().pipe(Layer.provide(SqliteStore.layer({ filename: "orders.db" })))
  */
-import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
+import type * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import type { MigrationError } from "effect/unstable/sql/Migrator"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
@@ -18,12 +19,14 @@ import type { Dialect } from "./sql/Dialect.ts"
 import { sqlJournal } from "./sql/SqlJournal.ts"
 import { sqlLeases } from "./sql/SqlLeases.ts"
 import { sqlTimers } from "./sql/SqlTimers.ts"
+import { CurrentFileGuard } from "./sqlite/FileGuard.ts"
 import { migrate } from "./sqlite/migrate.ts"
 import { explainSqlite, isBusy, makeFolder } from "./sqlite/opening.ts"
 import { RowKeys } from "./sqlite/RowKeys.ts"
 import { readEvents, within } from "./sqlite/readEvents.ts"
 import { sqliteCommands } from "./sqlite/SqliteCommands.ts"
-import { tellsChanges, transaction } from "./sqlite/transaction.ts"
+import { makeTransact, tellsChanges } from "./sqlite/transaction.ts"
+import { busyTimeout, layer as waitingClient } from "./sqlite/WaitingClient.ts"
 import { writeCommits, writeFork } from "./sqlite/writeCommits.ts"
 import { Commands } from "./store/Commands.ts"
 import { checkCommits } from "./store/CommitCheck.ts"
@@ -51,10 +54,7 @@ export const layer = ({
   synchronous = "full",
 }: SqliteOptions): Layer.Layer<Journal | Timers | Leases | Commands | LoopHealth | SqlClient | SqliteClient.SqliteClient, StoreOpenError> =>
   layerSql.pipe(
-    // The client would switch to WAL before there is a busy_timeout, and die when another process is starting too.
-    Layer.provideMerge(
-      Layer.effectDiscard(configure(synchronous)).pipe(Layer.provideMerge(SqliteClient.layer({ filename, disableWAL: true }))),
-    ),
+    Layer.provideMerge(Layer.effectDiscard(configure(synchronous)).pipe(Layer.provideMerge(waitingClient(filename)))),
     Layer.provide(Layer.effectDiscard(makeFolder(filename))),
     explaining(explainSqlite(filename)),
   )
@@ -65,18 +65,19 @@ export const layerSql: Layer.Layer<Journal | Timers | Leases | Commands | LoopHe
     Effect.gen(function* () {
       const dialect = sqliteDialect((yield* SqlClient).withoutTransforms())
       const { sql } = dialect
-      yield* sql`pragma busy_timeout = 5000`
+      yield* waitForLocks(sql)
       yield* migrate
-      const commands = yield* sqliteCommands(dialect, maxBodyBytes)
+      const transact = makeTransact(sql, Option.getOrUndefined(yield* CurrentFileGuard))
+      const commands = yield* sqliteCommands(dialect, transact, maxBodyBytes)
       const keys = (yield* tellsChanges(sql)) ? new RowKeys() : undefined
       return Context.make(Journal, {
         ...sqlJournal(dialect, readEvents(dialect)),
         maxBodyBytes,
-        commit: (commits) => commitBatch((batch) => transaction(sql, (run) => writeCommits(run, keys, batch)), commits, maxBodyBytes),
+        commit: (commits) => commitBatch((batch) => transact((run) => writeCommits(run, keys, batch)), commits, maxBodyBytes),
         fork: (from, through, to) => {
           const refused = checkCommits([to], maxBodyBytes).refused.get(0)
           if (refused !== undefined) return Effect.succeed(refused)
-          return persisting("fork", to)(transaction(sql, (run) => writeFork(run, keys, from, through, to)))
+          return persisting("fork", to)(transact((run) => writeFork(run, keys, from, through, to)))
         },
       }).pipe(
         Context.add(Timers, sqlTimers(dialect)),
@@ -88,6 +89,12 @@ export const layerSql: Layer.Layer<Journal | Timers | Leases | Commands | LoopHe
   ),
 )
 
+/** A client of the user's own that does not wait at all would fail at the first write of another process. */
+const waitForLocks = (sql: SqlClient) =>
+  Effect.flatMap(sql<{ readonly timeout: number }>`pragma busy_timeout`, ([row]) =>
+    row?.timeout === 0 ? Effect.asVoid(sql`pragma busy_timeout = 5000`) : Effect.void,
+  )
+
 /** SQLite holds texts of a billion bytes, JavaScript strings of half as many characters. This is well below both. */
 export const maxBodyBytes = 256 * 1024 * 1024
 
@@ -95,8 +102,9 @@ export const maxBodyBytes = 256 * 1024 * 1024
 const configure = (synchronous: "full" | "normal") =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
-    yield* sql`pragma busy_timeout = 5000`
+    yield* sql`pragma busy_timeout = ${sql.literal(String(busyTimeout))}`
     yield* Effect.retry(sql`pragma journal_mode = wal`, { schedule: Schedule.spaced("50 millis"), times: 100, while: isBusy })
+    Option.map(yield* CurrentFileGuard, (guard) => guard.arm())
     yield* sql`pragma synchronous = ${sql.literal(synchronous)}`
     // A transaction of some thousand rows is larger than the 2 MB that are usual, and would be written out and read back before
     // it ends. With 8 MB an uploaded item takes 16 µs of SQLite's CPU in inserts and commit, against 19 to 20; with 32 MB no less.

@@ -50,7 +50,6 @@ describe("SQLite file", () => {
       const sql = yield* SqlClient
       assert.deepStrictEqual(yield* sql`pragma journal_mode`, [{ journal_mode: "wal" }])
       assert.deepStrictEqual(yield* sql`pragma synchronous`, [{ synchronous: 2 }])
-      assert.deepStrictEqual(yield* sql`pragma busy_timeout`, [{ timeout: 5000 }])
     }).pipe(Effect.provide(sqliteLayer)),
   )
 

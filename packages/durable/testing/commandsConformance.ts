@@ -8,6 +8,7 @@ import type { CommandHooks, CommandStoreLayer, Topic } from "./command/CommandKi
 import { claiming } from "./command/claiming.ts"
 import { executing } from "./command/executing.ts"
 import { finishing } from "./command/finishing.ts"
+import { keys } from "./command/keys.ts"
 import { limiting } from "./command/limiting.ts"
 import { ordering } from "./command/ordering.ts"
 import { outages } from "./command/outages.ts"
@@ -19,6 +20,7 @@ import { storing } from "./command/storing.ts"
 
 const topics: ReadonlyArray<Topic> = [
   storing,
+  keys,
   claiming,
   finishing,
   limiting,

@@ -14,9 +14,9 @@ import type { ClaimedCommand, CommandsService, Exchange, ExchangeRequest, Want }
 import { checkingCommands } from "../store/CommitCheck.ts"
 import { anyMachine, persisting, RowProblem } from "../store/StoreFailure.ts"
 import * as statements from "./commandStatements.ts"
-import { type Run, transaction } from "./transaction.ts"
+import type { Run, Transact } from "./transaction.ts"
 
-export const sqliteCommands = (dialect: Dialect, maxBodyBytes: number): Effect.Effect<CommandsService> =>
+export const sqliteCommands = (dialect: Dialect, transact: Transact, maxBodyBytes: number): Effect.Effect<CommandsService> =>
   Effect.gen(function* () {
     const { sql } = dialect
     const signal = new CommandSignal()
@@ -25,7 +25,7 @@ export const sqliteCommands = (dialect: Dialect, maxBodyBytes: number): Effect.E
       statements: {
         insert: (rows) =>
           Effect.flatMap(Clock.currentTimeMillis, (now) =>
-            sql.unsafe<Row>(statements.insertCommands, [Math.floor(now), Math.floor(now), rows]),
+            transact((run) => run(statements.insertCommands, [Math.floor(now), Math.floor(now), rows])),
           ),
         find: (keys) => sql.unsafe<Row>(statements.findCommands, [keys]),
       },
@@ -42,7 +42,7 @@ export const sqliteCommands = (dialect: Dialect, maxBodyBytes: number): Effect.E
         persisting(
           "exchange commands",
           anyMachine,
-        )(Effect.flatMap(Clock.currentTimeMillis, (now) => transaction(sql, (run) => exchange(run, request, Math.floor(now))))),
+        )(Effect.flatMap(Clock.currentTimeMillis, (now) => transact((run) => exchange(run, request, Math.floor(now))))),
     }
   })
 

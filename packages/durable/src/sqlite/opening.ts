@@ -7,7 +7,7 @@ import type { SqlError } from "effect/unstable/sql/SqlError"
 import { causeOf, type Explain, StoreNotOpened } from "../store/StoreNotOpened.ts"
 
 /** Databases in memory have no folder, and of a `file:` address SQLite alone knows what is the path. */
-const hasFolder = (filename: string): boolean => filename !== "" && filename !== ":memory:" && !filename.startsWith("file:")
+export const hasFolder = (filename: string): boolean => filename !== "" && filename !== ":memory:" && !filename.startsWith("file:")
 
 export const makeFolder = (filename: string): Effect.Effect<void, StoreNotOpened> => {
   if (!hasFolder(filename)) return Effect.void
@@ -50,13 +50,21 @@ export const explainSqlite =
       : notOpened(filename, ...reason)
   }
 
-/** Whether somebody else has it at the moment. */
+/** Whether another process has the file locked at the moment. */
 export const isBusy = (error: SqlError): boolean => [5, 6].includes(codeOf(error))
 
+/**
+ * Whether another process held a lock that will be free again. Not where this transaction has read what another process has changed
+ * since: it can only begin anew.
+ */
+export const isLockedElsewhere = (error: SqlError): boolean => codeOf(error) === 5 && extendedCodeOf(error) >> 8 !== 2
+
 /** The lower eight bits; the others are details. */
-const codeOf = (error: unknown): number => {
+const codeOf = (error: unknown): number => extendedCodeOf(error) & 0xff
+
+const extendedCodeOf = (error: unknown): number => {
   const cause = causeOf(error)
-  return Predicate.hasProperty(cause, "errcode") && typeof cause.errcode === "number" ? cause.errcode & 0xff : -1
+  return Predicate.hasProperty(cause, "errcode") && typeof cause.errcode === "number" ? cause.errcode : -1
 }
 
 const isFolder = (filename: string): boolean => statSync(filename, { throwIfNoEntry: false })?.isDirectory() === true

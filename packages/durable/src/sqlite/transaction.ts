@@ -9,6 +9,8 @@ import type { Connection } from "effect/unstable/sql/SqlConnection"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import type { Row } from "../sql/Row.ts"
 import { RowProblem } from "../store/StoreFailure.ts"
+import type { FileGuard } from "./FileGuard.ts"
+import { guarded, plainConnection, retryWhileLocked } from "./WaitingClient.ts"
 
 type Parameters = ReadonlyArray<string | number | null>
 
@@ -19,12 +21,20 @@ export interface Run {
   readonly changes: (statement: string, parameters: Parameters) => Effect.Effect<number, SqlError>
 }
 
-export const transaction = <A>(sql: SqlClient, use: (run: Run) => Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
-  Effect.flatMap(Effect.serviceOption(sql.transactionService), (current) => {
-    // Inside a transaction of the user's this becomes a part of it.
-    if (current._tag === "Some") return sql.withTransaction(Effect.suspend(() => use(runOn(current.value[0]))))
-    return Effect.scoped(Effect.flatMap(sql.reserve, (connection) => Effect.uninterruptible(wrapped(runOn(connection), use))))
-  })
+export type Transact = <A>(use: (run: Run) => Effect.Effect<A, SqlError>) => Effect.Effect<A, SqlError>
+
+/** While another process has the write lock, the connection is free for reading. */
+export const makeTransact =
+  (sql: SqlClient, guard: FileGuard | undefined): Transact =>
+  (use) =>
+    Effect.flatMap(Effect.serviceOption(sql.transactionService), (current) => {
+      // Inside a transaction of the user's this becomes a part of it.
+      if (current._tag === "Some") return sql.withTransaction(Effect.suspend(() => use(runOn(current.value[0]))))
+      const once = Effect.scoped(
+        Effect.flatMap(sql.reserve, (connection) => Effect.uninterruptible(wrapped(runOn(plainConnection(connection)), use))),
+      )
+      return guard === undefined ? retryWhileLocked(once) : guarded(guard, retryWhileLocked(once))
+    })
 
 const runOn = (connection: Connection): Run =>
   Object.assign((statement: string, parameters: Parameters) => connection.execute(statement, parameters, undefined), {
@@ -56,7 +66,7 @@ const wrapped = <A>(run: Run, use: (run: Run) => Effect.Effect<A, SqlError>): Ef
         Effect.suspend(() => use(run)),
         run("commit", []),
       ),
-      // What failed before is what matters; a rollback can only fail because there is nothing left to roll back.
+      // The first failure is the one to report. A rollback can only fail because there is nothing to roll back.
       () => Effect.ignore(run("rollback", [])),
     ),
   )

@@ -45,10 +45,11 @@ const events = Effect.gen(function* () {
   for (const statement of statements) yield* sql.unsafe(statement)
 })
 
-/** Writers wait for other processes, readers do not. Switching to WAL fails at once while another process does the same, so it is tried again. */
+/** Writers wait for other processes, readers do not; the client of the store waits in a way of its own. Switching to WAL fails at once while another process does the same, so it is tried again. */
 const configure = Effect.gen(function* () {
   const sql = yield* SqlClient
-  yield* sql`pragma busy_timeout = 5000`
+  const [row] = yield* sql<{ readonly timeout: number }>`pragma busy_timeout`
+  if (row?.timeout === 0) yield* sql`pragma busy_timeout = 5000`
   yield* Effect.retry(sql`pragma journal_mode = wal`, { schedule: Schedule.spaced("50 millis"), times: 100 })
 })
 

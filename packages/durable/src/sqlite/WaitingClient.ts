@@ -1,0 +1,131 @@
+/**
+ * A SQLite client that waits for the write lock of another process without blocking the event loop. SQLite's own busy_timeout
+ * sleeps on the thread that serves everything else: with it, a lock that another process held for 19 seconds froze this one for as
+ * long. Here each try is short, and between tries the fiber sleeps.
+ */
+import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Random from "effect/Random"
+import * as Scope from "effect/Scope"
+import * as Semaphore from "effect/Semaphore"
+import * as Reactivity from "effect/unstable/reactivity/Reactivity"
+import * as Client from "effect/unstable/sql/SqlClient"
+import type { Connection } from "effect/unstable/sql/SqlConnection"
+import type { SqlError } from "effect/unstable/sql/SqlError"
+import * as Statement from "effect/unstable/sql/Statement"
+import { CurrentFileGuard, FileGuard } from "./FileGuard.ts"
+import { hasFolder, isLockedElsewhere } from "./opening.ts"
+
+/** How long SQLite itself waits, in milliseconds: long enough for the short write of another process. */
+export const busyTimeout = 2
+
+/** How long a statement waits for the lock of another process altogether. */
+const patienceMillis = 5_000
+
+const longestPauseMillis = 25
+
+/** A lock of another process is over in real time, also where a test clock rules. */
+const clock = Clock.Clock.defaultValue()
+
+const nowMillis = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
+
+/** Tries again while another process holds the write lock. SQLite has then done nothing of it. */
+export const retryWhileLocked = <A, R>(effect: Effect.Effect<A, SqlError, R>): Effect.Effect<A, SqlError, R> =>
+  Effect.catch(effect, (error) =>
+    isLockedElsewhere(error) ? waitAndRetry(effect, error, nowMillis() + patienceMillis, 1) : Effect.fail(error),
+  )
+
+const waitAndRetry = <A, R>(
+  effect: Effect.Effect<A, SqlError, R>,
+  error: SqlError,
+  deadline: number,
+  pauseMillis: number,
+): Effect.Effect<A, SqlError, R> =>
+  Effect.flatMap(Random.next, (random) => {
+    if (nowMillis() >= deadline) return Effect.fail(error)
+    const pause = Effect.provideService(Effect.sleep(pauseMillis * (0.5 + random)), Clock.Clock, clock)
+    const again = Effect.catch(effect, (next) =>
+      isLockedElsewhere(next) ? waitAndRetry(effect, next, deadline, Math.min(pauseMillis * 2, longestPauseMillis)) : Effect.fail(next),
+    )
+    return Effect.andThen(pause, again)
+  })
+
+/** The connections that wait, and the plain one behind each. */
+const plainConnections = new WeakMap<Connection, Connection>()
+
+/** The connection without the waiting: for statements inside a transaction that holds the write lock already. */
+export const plainConnection = (connection: Connection): Connection => plainConnections.get(connection) ?? connection
+
+/** Runs what ends in a commit, and succeeds only if the commit is in the file. */
+export const guarded = <A>(guard: FileGuard, effect: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
+  Effect.suspend(() => {
+    if (guard.problem !== undefined) return Effect.die(guard.problem)
+    return Effect.tap(effect, () => Effect.sync(() => guard.check(nowMillis())))
+  })
+
+const waitingConnection = (plain: Connection, guard: FileGuard | undefined): Connection => {
+  /** What is read from a file that was replaced must not confirm what was written to it. */
+  const waitingFor = <A>(effect: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
+    Effect.suspend(() => (guard?.problem === undefined ? retryWhileLocked(effect) : Effect.die(guard.problem)))
+  const waiting: Connection = {
+    execute: (sql, parameters, transformRows) => waitingFor(plain.execute(sql, parameters, transformRows)),
+    executeRaw: (sql, parameters) => waitingFor(plain.executeRaw(sql, parameters)),
+    executeValues: (sql, parameters) => waitingFor(plain.executeValues(sql, parameters)),
+    executeValuesUnprepared: (sql, parameters) => waitingFor(plain.executeValuesUnprepared(sql, parameters)),
+    executeUnprepared: (sql, parameters, transformRows) => {
+      const executed = waitingFor(plain.executeUnprepared(sql, parameters, transformRows))
+      // How a transaction of the user's own ends.
+      return guard !== undefined && sql === "COMMIT" ? guarded(guard, executed) : executed
+    },
+    executeStream: (sql, parameters, transformRows) => plain.executeStream(sql, parameters, transformRows),
+  }
+  plainConnections.set(waiting, plain)
+  return waiting
+}
+
+/** The one connection of the client, lent for one statement, or taken for a transaction until its scope closes. */
+const make = (
+  filename: string,
+  guard: FileGuard | undefined,
+): Effect.Effect<SqliteClient.SqliteClient, never, Scope.Scope | Reactivity.Reactivity> =>
+  Effect.gen(function* () {
+    // The client would switch to WAL before there is a busy_timeout, and die when another process is starting too.
+    const inner = yield* SqliteClient.make({ filename, disableWAL: true })
+    const connection = waitingConnection(yield* Effect.scoped(Effect.orDie(inner.reserve)), guard)
+    const semaphore = yield* Semaphore.make(1)
+    const client = yield* Client.make({
+      acquirer: semaphore.withPermits(1)(Effect.succeed(connection)),
+      transactionAcquirer: Effect.uninterruptibleMask((restore) =>
+        Effect.flatMap(Effect.scope, (scope) =>
+          Effect.as(Effect.andThen(restore(semaphore.take(1)), Scope.addFinalizer(scope, semaphore.release(1))), connection),
+        ),
+      ),
+      compiler: Statement.makeCompilerSqlite(),
+      spanAttributes: [["db.system.name", "sqlite"]],
+    })
+    const { config, backup, loadExtension } = inner
+    return Object.assign(client, {
+      [SqliteClient.TypeId]: SqliteClient.TypeId,
+      config,
+      backup,
+      loadExtension,
+    }) as SqliteClient.SqliteClient
+  })
+
+/** Opens the file. With it comes the guard of the file, where it is one. */
+export const layer = (filename: string): Layer.Layer<SqliteClient.SqliteClient | Client.SqlClient> =>
+  Layer.effectContext(
+    Effect.suspend(() => {
+      const guard = hasFolder(filename) ? new FileGuard(filename) : undefined
+      return Effect.map(make(filename, guard), (client) =>
+        Context.make(SqliteClient.SqliteClient, client).pipe(
+          Context.add(Client.SqlClient, client),
+          Context.add(CurrentFileGuard, Option.fromUndefinedOr(guard)),
+        ),
+      )
+    }),
+  ).pipe(Layer.provide(Reactivity.layer))

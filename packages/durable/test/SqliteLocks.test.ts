@@ -1,0 +1,163 @@
+/** What other processes do to a SQLite file while it is open: lock it, delete it, replace it. */
+import { copyFileSync, renameSync, rmSync } from "node:fs"
+import { DatabaseSync } from "node:sqlite"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+import * as SqliteStore from "../src/SqliteStore.ts"
+import { Journal } from "../src/store/Journal.ts"
+import { Leases } from "../src/store/Leases.ts"
+import { Timers } from "../src/store/Timers.ts"
+import { command, enqueue } from "../testing/command/CommandKit.ts"
+import { commit, freshKey, stored } from "../testing/samples.ts"
+import { freshFile } from "./support/Sqlite.ts"
+
+/** Holds the write lock of the file. The lock ends by a timer: a process that waits for it by blocking would never see its end. */
+const lockFor = (filename: string, millis: number) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const other = new DatabaseSync(filename)
+      other.exec("begin immediate")
+      let isOpen = true
+      const end = () => {
+        if (isOpen) other.close()
+        isOpen = false
+      }
+      return { end, timer: setTimeout(end, millis) }
+    }),
+    ({ end, timer }) =>
+      Effect.sync(() => {
+        clearTimeout(timer)
+        end()
+      }),
+  )
+
+/** The longest time that the event loop was blocked. */
+const longestGap = Effect.acquireRelease(
+  Effect.sync(() => {
+    let [last, longest] = [performance.now(), 0]
+    const interval = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last)
+      last = performance.now()
+    }, 10)
+    return { interval, read: () => longest }
+  }),
+  ({ interval }) => Effect.sync(() => clearInterval(interval)),
+)
+
+describe("a SQLite file that others use", () => {
+  it.live(
+    "26 while another process holds the write lock the event loop stays free, reads are answered, and writes succeed afterwards",
+    () =>
+      Effect.gen(function* () {
+        const filename = yield* freshFile
+        yield* Effect.gen(function* () {
+          const [journal, timers, leases, sql, key] = [yield* Journal, yield* Timers, yield* Leases, yield* SqlClient, yield* freshKey]
+          yield* sql`create table notes (text text)`
+          yield* journal.commit([commit(key, -1, { setTimers: [{ name: "t", entry: 0, due: 5 }] })])
+          const gap = yield* longestGap
+          const began = performance.now()
+          yield* lockFor(filename, 2_000)
+          const writing = Effect.all(
+            [
+              journal.commit([commit(key, 0)]),
+              timers.claim({ machines: [key.machine], limit: 1, owner: "node", claimMillis: 1_000 }),
+              leases.acquire(key.id, "node", 1_000),
+              enqueue(command("mails", "a")),
+              sql`insert into notes (text) values ('mine')`,
+            ],
+            { concurrency: "unbounded" },
+          )
+          const reading = Effect.gen(function* () {
+            yield* Effect.sleep("100 millis")
+            yield* journal.open(key)
+            return performance.now() - began
+          })
+          const [[committed, claimed, lease, enqueued], read] = yield* Effect.all([writing, reading], { concurrency: "unbounded" })
+          assert.deepStrictEqual(committed, [stored])
+          assert.strictEqual(claimed.length, 1)
+          assert.strictEqual(lease._tag, "Acquired")
+          assert.strictEqual(enqueued[0]?._tag, "Enqueued")
+          assert.isAtLeast(performance.now() - began, 1_900)
+          assert.isBelow(read, 1_000, "a read does not wait for a writer")
+          assert.isBelow(gap.read(), 300, "the event loop was blocked")
+        }).pipe(Effect.provide(SqliteStore.layer({ filename })))
+      }),
+    20_000,
+  )
+
+  it.live("26 a lock that does not end is a failure, not a wait without end", () =>
+    Effect.gen(function* () {
+      const filename = yield* freshFile
+      yield* Effect.gen(function* () {
+        const [journal, key] = [yield* Journal, yield* freshKey]
+        yield* lockFor(filename, 20_000)
+        const failed = yield* Effect.flip(journal.commit([commit(key, -1)]))
+        assert.match(failed.message, /locked/)
+      }).pipe(Effect.provide(SqliteStore.layer({ filename })))
+    }),
+  )
+
+  it.live.each<readonly [string, (filename: string) => void]>([
+    ["its log is deleted", (filename) => rmSync(`${filename}-wal`)],
+    [
+      "its log is replaced",
+      (filename) => {
+        copyFileSync(`${filename}-wal`, `${filename}-copy`)
+        renameSync(`${filename}-copy`, `${filename}-wal`)
+      },
+    ],
+  ])("28 nothing is acknowledged once %s", ([, damage]) =>
+    Effect.gen(function* () {
+      const filename = yield* freshFile
+      yield* Effect.gen(function* () {
+        const [journal, sql, key] = [yield* Journal, yield* SqlClient, yield* freshKey]
+        assert.deepStrictEqual(yield* journal.commit([commit(key, -1)]), [stored])
+        damage(filename)
+        const failed = yield* Effect.flip(journal.commit([commit(key, 0)]))
+        assert.match(failed.message, /-wal was deleted or replaced .* restore the file/)
+        assert.match((yield* Effect.flip(journal.open(key))).message, /deleted or replaced/, "a read must not confirm it")
+        assert.match((yield* Effect.flip(enqueue(command("mails", "a")))).message, /deleted or replaced/)
+        assert.strictEqual((yield* Effect.exit(sql`select 1`))._tag, "Failure")
+      }).pipe(Effect.provide(SqliteStore.layer({ filename })))
+    }),
+  )
+
+  it.live("28 nothing is acknowledged once the file is replaced, also in a transaction of the user's own", () =>
+    Effect.gen(function* () {
+      const filename = yield* freshFile
+      yield* Effect.gen(function* () {
+        const [journal, sql, key] = [yield* Journal, yield* SqlClient, yield* freshKey]
+        yield* sql`create table notes (text text)`
+        yield* journal.commit([commit(key, -1)])
+        copyFileSync(filename, `${filename}-copy`)
+        renameSync(`${filename}-copy`, filename)
+        yield* Effect.sleep("150 millis")
+        const exit = yield* Effect.exit(sql.withTransaction(sql`insert into notes (text) values ('lost')`))
+        assert.strictEqual(exit._tag, "Failure")
+        assert.match((yield* Effect.flip(journal.commit([commit(key, 0)]))).message, /store\.db was deleted or replaced/)
+      }).pipe(Effect.provide(SqliteStore.layer({ filename })))
+    }),
+  )
+
+  it.live("28 a file that stays where it is is written to by several processes without complaint", () =>
+    Effect.gen(function* () {
+      const filename = yield* freshFile
+      const [first, second] = [SqliteStore.layer({ filename }), SqliteStore.layer({ filename })]
+      const key = yield* freshKey
+      const write = (expected: number) => Effect.flatMap(Journal, (journal) => journal.commit([commit(key, expected)]))
+      yield* Effect.gen(function* () {
+        assert.deepStrictEqual(yield* write(-1), [stored])
+        // Another process opens the file, writes and ends; the first one's log stays.
+        assert.deepStrictEqual(yield* Effect.provide(write(0), second, { local: true }), [stored])
+        const sql = yield* SqlClient
+        yield* sql`pragma wal_checkpoint(truncate)`
+        assert.deepStrictEqual(yield* write(1), [stored])
+        yield* sql`vacuum`
+        assert.deepStrictEqual(yield* write(2), [stored])
+        assert.strictEqual(Option.getOrThrow(yield* Effect.flatMap(Journal, (journal) => journal.open(key))).record.sequence, 3)
+      }).pipe(Effect.provide(first))
+    }),
+  )
+})
