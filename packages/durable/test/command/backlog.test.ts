@@ -4,7 +4,10 @@ import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import { openCommands as postgresCommands } from "../../src/postgres/exchangeFunction.ts"
 import { openCommands as sqliteCommands } from "../../src/sqlite/commandStatements.ts"
+import { Commands } from "../../src/store/Commands.ts"
+import { Journal } from "../../src/store/Journal.ts"
 import { claimNames, command, enqueue } from "../../testing/command/CommandKit.ts"
+import { commit } from "../../testing/samples.ts"
 import { postgresLayer } from "../support/Postgres.ts"
 import { sqliteLayer } from "../support/Sqlite.ts"
 
@@ -45,6 +48,23 @@ describe("a million finished commands", () => {
         }
         assert.isAtMost(after.pages, before.pages * 1.5 + 5, `${before.pages} pages before, ${after.pages} after`)
         assert.deepStrictEqual(yield* claimNames("jobs", { limit: 2 }), ["0-0", "0-1"])
+        yield* sql.unsafe("reset enable_seqscan")
+        const instances = Array.from({ length: 200 }, (_, index) => ({ machine: "errand", id: `e-${index}` }))
+        const { commit: commitAll } = yield* Journal
+        yield* commitAll(instances.map((instance) => commit(instance, -1)))
+        yield* enqueue(...instances.map((instance) => command("errands", instance.id, { instance, ordered: true })))
+        const scans = sql.withTransaction(
+          Effect.gen(function* () {
+            assert.deepStrictEqual(yield* (yield* Commands).queuesOfNext(instances), new Set(["errands"]))
+            return yield* sql<{ readonly seq_scan: bigint }>`
+              select seq_scan from pg_stat_xact_user_tables where schemaname = 'detent' and relname = 'commands'`
+          }),
+        )
+        assert.deepStrictEqual(
+          (yield* scans).map(({ seq_scan }) => Number(seq_scan)),
+          [0],
+          "the next ordered commands are found without a scan",
+        )
         const finished = yield* sql.unsafe<{ readonly "QUERY PLAN": string }>(
           "explain select id from detent.commands where finished_at < 10 and status in ('completed') limit 1000",
         )
