@@ -10,7 +10,7 @@
  *     lost -> alive            the node holds a lease again, as a new life with a new owner name
  *     lost -> superseded       another process was started under the same node id: this one never owns anything again
  */
-import type { PersistenceFailed } from "@detent/machine"
+import { PersistenceFailed } from "@detent/machine"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -134,6 +134,7 @@ const makeLeasePlacement = (options: LeasePlacementOptions): Effect.Effect<Place
       })
     yield* forkLoop(`the lease of node ${nodeId}`, oneLife, Math.min(longestPauseMillis, millis / 3))
 
+    const ask = asking(millis)
     const watchdog = setInterval(() => life?.isHeld(), watchdogMillis)
     watchdog.unref()
     yield* Effect.addFinalizer(() => Effect.sync(() => clearInterval(watchdog)))
@@ -142,8 +143,8 @@ const makeLeasePlacement = (options: LeasePlacementOptions): Effect.Effect<Place
     return {
       node: () => name,
       fence: () => (life?.isHeld() ? { lease: life.lease.name, token: life.lease.token } : undefined),
-      isAlive: liveness(leases, () => (life?.isHeld() ? life.lease.owner : undefined)),
-      bury: burial(leases),
+      isAlive: liveness(leases, ask, () => (life?.isHeld() ? life.lease.owner : undefined)),
+      bury: burial(leases, ask),
       onLost: lost.add,
       onRegained: regained.add,
     }
@@ -179,8 +180,24 @@ class Listeners {
   }
 }
 
+type Ask = <A>(request: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A>
+
+/** Asks the store until it answers. A request without an answer within the time of a lease is repeated: its connection may be lost. */
+const asking =
+  (millis: number): Ask =>
+  (request) =>
+    untilAnswered(
+      Effect.timeoutOrElse(request, {
+        duration: millis,
+        orElse: () => {
+          const cause = new Error(`the store did not answer within ${millis} ms`)
+          return Effect.fail(new PersistenceFailed({ machine: "lease", operation: "read", cause }))
+        },
+      }),
+    )
+
 /** Asks the store once for all instances of one owner. */
-const liveness = (leases: LeasesService, self: () => string | undefined) => {
+const liveness = (leases: LeasesService, ask: Ask, self: () => string | undefined) => {
   const known = new Map<string, { readonly isAlive: boolean; readonly until: number }>()
   return (owner: string): Effect.Effect<boolean> =>
     Effect.gen(function* () {
@@ -189,7 +206,7 @@ const liveness = (leases: LeasesService, self: () => string | undefined) => {
       const believed = known.get(owner)
       if (believed !== undefined && believed.until > now) return believed.isAlive
       for (const [name, { until }] of known) if (until <= now) known.delete(name)
-      const lease = yield* untilAnswered(leases.get(leaseNameOf(owner)))
+      const lease = yield* ask(leases.get(leaseNameOf(owner)))
       const isAlive = Option.isSome(lease) && lease.value.owner === owner
       known.set(owner, { isAlive, until: now + believedMillis })
       return isAlive
@@ -197,7 +214,7 @@ const liveness = (leases: LeasesService, self: () => string | undefined) => {
 }
 
 /** A life that was buried never holds its lease again: its name is used once. */
-const burial = (leases: LeasesService) => {
+const burial = (leases: LeasesService, ask: Ask) => {
   const graves = new Set<string>()
   const dig = (owner: string): Effect.Effect<boolean, PersistenceFailed> =>
     Effect.gen(function* () {
@@ -211,7 +228,7 @@ const burial = (leases: LeasesService) => {
   return (owner: string): Effect.Effect<boolean> =>
     Effect.gen(function* () {
       if (graves.has(owner)) return true
-      const isBuried = yield* untilAnswered(dig(owner))
+      const isBuried = yield* ask(dig(owner))
       if (!isBuried) return false
       graves.add(owner)
       if (graves.size > rememberedGraves) for (const oldest of graves) return graves.delete(oldest)

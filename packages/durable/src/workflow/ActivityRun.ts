@@ -1,6 +1,6 @@
 /**
- * An activity at work, on a fiber of its own: a run that ends because something it waited for has come does not take along
- * what is half done; the next run waits for it again.
+ * An activity that runs, on a fiber of its own. A run of the workflow that ends because something it waited for has happened does not
+ * interrupt its activities: the next run waits for them again.
  */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -14,7 +14,7 @@ import { WorkflowInstance } from "effect/unstable/workflow/WorkflowEngine"
 import { clockDeferred } from "./ExecutionEvent.ts"
 import type { ExitCodec, StoredExit } from "./StoredExit.ts"
 
-/** An activity as the engine gets it; what its schemas and its body need is in the context of the fiber that calls it. */
+/** An activity as the engine gets it. The services of its schemas and its body are in the context of the calling fiber. */
 export interface AnyActivity extends Activity.AnyWithProps {
   readonly execute: Effect.Effect<unknown, unknown, Scope.Scope>
 }
@@ -22,35 +22,35 @@ export interface AnyActivity extends Activity.AnyWithProps {
 export type ActivityOutcome =
   | { readonly _tag: "Done"; readonly exit: StoredExit }
   | { readonly _tag: "Suspended"; readonly cause: Cause.Cause<never> | undefined }
-  /** Nothing of it is kept. */
+  /** Its result is not stored. */
   | { readonly _tag: "Interrupted" }
   | { readonly _tag: "Died"; readonly cause: Cause.Cause<never> }
 
 export class ActivityRun {
   readonly instance: WorkflowInstance["Service"]
-  /** Whether it is a durable clock that is slept in memory. */
+  /** Whether it is the sleep of a durable clock in memory. */
   readonly isSleep: boolean
   readonly #codec: ExitCodec
   readonly #context: Context.Context<never>
-  readonly #over: (outcome: ActivityOutcome) => void
+  readonly #onEnd: (outcome: ActivityOutcome) => void
   #fiber: Fiber.Fiber<StoredExit, unknown> | undefined
   #waiting: Array<(outcome: ActivityOutcome) => void> = []
   #outcome: ActivityOutcome | undefined
 
-  /** `over` is told first, and passes the outcome on to those who wait once it is stored. */
+  /** `onEnd` gets the outcome first, and calls `complete` once it is stored. */
   constructor(
     name: string,
     parent: WorkflowInstance["Service"],
     context: Context.Context<never>,
     codec: ExitCodec,
-    over: (outcome: ActivityOutcome) => void,
+    onEnd: (outcome: ActivityOutcome) => void,
   ) {
     this.isSleep = name.startsWith(clockDeferred(""))
     this.instance = WorkflowInstance.initial(parent.workflow, parent.executionId)
     this.instance.interrupted = parent.interrupted
     this.#context = Context.add(context, WorkflowInstance, this.instance)
     this.#codec = codec
-    this.#over = over
+    this.#onEnd = onEnd
   }
 
   start(activity: AnyActivity) {
@@ -60,22 +60,22 @@ export class ActivityRun {
     fiber.addObserver((exit) => this.#ended(exit))
   }
 
-  /** Waits for it; whoever stops waiting ends it, unless it is to go on without them. */
-  wait(goesOn: () => boolean): Effect.Effect<ActivityOutcome> {
+  /** Waits for it. When the last waiter is interrupted the activity is too, unless `continues` says that it runs on. */
+  wait(continues: () => boolean): Effect.Effect<ActivityOutcome> {
     return Effect.callback<ActivityOutcome>((resume) => {
-      const told = (outcome: ActivityOutcome) => resume(Effect.succeed(outcome))
-      if (this.#outcome !== undefined) return told(this.#outcome)
-      this.#waiting.push(told)
+      const waiter = (outcome: ActivityOutcome) => resume(Effect.succeed(outcome))
+      if (this.#outcome !== undefined) return waiter(this.#outcome)
+      this.#waiting.push(waiter)
       return Effect.suspend(() => {
-        this.#waiting = this.#waiting.filter((one) => one !== told)
-        return goesOn() || this.#waiting.length > 0 || this.#fiber === undefined ? Effect.void : Fiber.interrupt(this.#fiber)
+        this.#waiting = this.#waiting.filter((one) => one !== waiter)
+        return continues() || this.#waiting.length > 0 || this.#fiber === undefined ? Effect.void : Fiber.interrupt(this.#fiber)
       })
     })
   }
 
-  tell(outcome: ActivityOutcome) {
+  complete(outcome: ActivityOutcome) {
     this.#outcome = outcome
-    for (const told of this.#waiting.splice(0)) told(outcome)
+    for (const waiter of this.#waiting.splice(0)) waiter(outcome)
   }
 
   interrupt() {
@@ -84,12 +84,12 @@ export class ActivityRun {
 
   #ended(exit: Exit.Exit<StoredExit, unknown>) {
     const { scope } = this.instance
-    if (Exit.isSuccess(exit) && scope.state._tag === "Empty") return this.#over({ _tag: "Done", exit: exit.value })
+    if (Exit.isSuccess(exit) && scope.state._tag === "Empty") return this.#onEnd({ _tag: "Done", exit: exit.value })
     const settled = Exit.isSuccess(exit) ? Effect.succeed<ActivityOutcome>({ _tag: "Done", exit: exit.value }) : this.#failure(exit.cause)
     const isKept = Exit.isFailure(exit) && this.#isSuspension(exit.cause)
     const closed = isKept ? settled : Effect.andThen(Scope.close(scope, exit), settled)
     Effect.runForkWith(this.#context)(closed).addObserver((outcome) =>
-      this.#over(Exit.isSuccess(outcome) ? outcome.value : { _tag: "Died", cause: outcome.cause }),
+      this.#onEnd(Exit.isSuccess(outcome) ? outcome.value : { _tag: "Died", cause: outcome.cause }),
     )
   }
 

@@ -1,57 +1,156 @@
-/** An execution in memory: it is run here, or something is stored with it. When neither is the case any more, it leaves. */
+/**
+ * An execution in memory: it runs on this node, or an event is being stored with it. Otherwise it leaves memory.
+ *
+ * Only the stored state counts: a run, an answer to a caller or the ownership of a node follows from what the journal has. While a
+ * commit is in flight, `phaseAhead` says where the execution will stand if all of it is stored.
+ */
+import type { PersistenceFailed } from "@detent/machine"
+import type { Environment } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
-import type { InstanceKey } from "../store/Commit.ts"
+import * as Exit from "effect/Exit"
+import type { WorkflowInstance } from "effect/unstable/workflow/WorkflowEngine"
+import { CommitPipeline, type Flight, type PipelineOwner } from "../instance/CommitPipeline.ts"
+import type { GroupCommit } from "../runtime/GroupCommit.ts"
+import { untilAnswered } from "../runtime/untilAnswered.ts"
+import type { Commit, InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { ActivityRun } from "./ActivityRun.ts"
-import type { AppendOutcome } from "./Appending.ts"
-import type { CompensationLog } from "./Compensations.ts"
-import { clockDeferred, type ExecutionEvent } from "./ExecutionEvent.ts"
-import type { ExecutionKeeper } from "./ExecutionKeeper.ts"
-import { isAtWork, isEnded, isWake } from "./ExecutionState.ts"
-import { ExecutionStoring } from "./ExecutionStoring.ts"
-import type { ReadExecution } from "./Reading.ts"
-import { Run, type RunOutcome } from "./Run.ts"
-import type { WaitOutcome } from "./Waiting.ts"
+import {
+  type AppendOutcome,
+  commitOf,
+  countJournaled,
+  countUntilEnd,
+  isThatCommit,
+  PendingEvent,
+  phaseAfterAll,
+} from "./ExecutionCommit.ts"
+import { clockDeferred, type ExecutionEvent, isForeign } from "./ExecutionEvent.ts"
+import { ExecutionState, isAtWork, isEnded, isWake, type Phase } from "./ExecutionState.ts"
+import { type Read, type ReadExecution, type ReadingFrom, readExecution, Unreadable } from "./Reading.ts"
+import { type RegisteredWorkflow, Run, type RunOutcome, type RunOwner } from "./Run.ts"
+import type { Codecs } from "./StoredExit.ts"
+import type { Waiting, WaitOutcome } from "./Waiting.ts"
 
-export class Execution extends ExecutionStoring implements CompensationLog {
-  /** How often something came that a sleeping execution would have been woken for. */
+/** What an execution needs of the engine that holds it. */
+export interface ExecutionHost extends ReadingFrom {
+  /** The group commit for an execution that comes into memory now. */
+  readonly committer: GroupCommit
+  readonly environment: Environment
+  readonly codecs: Codecs
+  readonly waiting: Waiting
+  /** Whether this node holds its lease, so that it may run executions. */
+  readonly canOwn: boolean
+  registered(machine: string): RegisteredWorkflow | undefined
+  /** Stores an event with an execution, wherever that one is. */
+  deliver(key: InstanceKey, event: ExecutionEvent): Effect.Effect<void>
+  /** A deadline is stored. */
+  clockSet(due: number): void
+  /** The execution has left memory. */
+  left(execution: Execution): void
+}
+
+/** The creation of the execution, until it is stored. */
+interface Creation {
+  readonly origin: string | undefined
+  readonly at: number
+  readonly waiting: Array<(outcome: AppendOutcome) => void>
+}
+
+const executionKey = Symbol("execution")
+
+export class Execution implements RunOwner, PipelineOwner<PendingEvent, Read> {
+  readonly host: ExecutionHost
+  readonly key: InstanceKey
+  readonly name: string
+  readonly environment: Environment
+  readonly read: Effect.Effect<Read>
+  /** The stored state. */
+  state: ExecutionState
+  /** The owner by the journal. */
+  owner: string | undefined
+  /** How often something happened that a sleeping execution would have been woken for. */
   wakes = 0
-  /** By name and attempt. */
+  /** Activities under way, by name and attempt. */
   readonly activities = new Map<string, ActivityRun>()
+  /** The owner, where that is another node that is alive: the execution is left to it. */
+  #foreignOwner: string | undefined
+  readonly #pipeline: CommitPipeline<PendingEvent, Read>
+  #creation: Creation | undefined
+  /** Whether it has ended and its parents may not know of it. */
+  #owesParents = false
+  /** Its parents know: the record is to say so. */
+  #isClearingDebt = false
+  #isTellingParents = false
   #run: Run | undefined
-  #isTelling = false
   #hasLeft = false
 
-  static create(keeper: ExecutionKeeper, key: InstanceKey, origin: string | undefined, done: (outcome: AppendOutcome) => void): Execution {
-    const execution = new Execution(keeper, key, undefined)
-    execution.create(origin, done)
+  /** Creates an execution that the journal may not have yet. Without an origin it is not started. */
+  static create(host: ExecutionHost, key: InstanceKey, origin: string | undefined): Execution {
+    const execution = new Execution(host, key, undefined)
+    execution.#creation = { origin, at: execution.#now, waiting: [] }
+    execution.#pipeline.commitSoon()
     return execution
   }
 
-  constructor(keeper: ExecutionKeeper, key: InstanceKey, read: ReadExecution | undefined) {
-    super(keeper, key, read)
+  /**
+   * The execution a step belongs to, noted on the instance that Effect hands to its steps. A copy of an instance, as
+   * `DurableDeferred.into` makes them, has it too. A body that runs on after its execution was taken away finds the one it had,
+   * which no longer runs, and not the one that has come into memory since.
+   */
+  static of(instance: WorkflowInstance["Service"]): Execution | undefined {
+    return (instance as { readonly [executionKey]?: Execution })[executionKey]
+  }
+
+  constructor(host: ExecutionHost, key: InstanceKey, read: ReadExecution | undefined) {
+    this.host = host
+    this.key = key
+    this.name = instanceName(key)
+    this.environment = host.environment
+    this.read = Effect.suspend(() => untilAnswered(readExecution(host, key, this.state.sequence)))
+    this.state = read?.state ?? new ExecutionState()
+    this.#pipeline = new CommitPipeline(host.committer, this)
+    if (read !== undefined) this.#applyRecord(read)
+  }
+
+  /** Marks an instance that steps run with as one of this execution. */
+  note(instance: WorkflowInstance["Service"]) {
+    Object.assign(instance, { [executionKey]: this })
   }
 
   get run(): Run | undefined {
     return this.#run
   }
 
-  /** Stores what somebody sends it. `done` is told when it is stored, or known already. */
+  get codecs(): Codecs {
+    return this.host.codecs
+  }
+
+  get isMine(): boolean {
+    return this.owner === this.host.owner
+  }
+
+  /** Whether its start is stored, or on its way. */
+  get isStarted(): boolean {
+    return this.#phaseAhead !== "Waiting"
+  }
+
+  // Events that are sent to it
+
+  /** Stores an event. `done` is called when it is stored, or where the journal has it already. */
   accept(event: ExecutionEvent, done: (outcome: AppendOutcome) => void) {
-    if (isEnded(this.state.phase) || this.isKnown(event)) {
+    if (isEnded(this.state.phase) || this.#isKnown(event)) {
       done("stored")
-      return this.settle()
+      return this.settled()
     }
-    const same = this.findAppended((other) => isSame(event, other))
-    if (same !== undefined) return same.tell(done)
-    if (event._tag !== "Resumed") return this.append(event, false, done)
-    // One that runs here needs no event to go on: it is only looked at again before it is suspended.
-    if (isAtWork(this.phaseAhead) && this.isMine && this.foreign === undefined) {
+    const same = this.#find((other) => isSame(event, other))
+    if (same !== undefined) return same.alsoOnDone(done)
+    // A run on this node needs no event to continue: the execution is only looked at again before it is suspended.
+    if (event._tag === "Resumed" && isAtWork(this.#phaseAhead) && this.isMine && this.#foreignOwner === undefined) {
       this.wakes++
       done("stored")
-      return this.settle()
+      return this.settled()
     }
-    this.append({ _tag: "Resumed", on: this.keeper.owner }, false, done)
+    this.#append(event, false, done)
   }
 
   /**
@@ -59,18 +158,52 @@ export class Execution extends ExecutionStoring implements CompensationLog {
    * would read as if the execution had been taken from that node.
    */
   takeOver() {
-    const isOrphan = isAtWork(this.phaseAhead) && this.foreign === undefined && !this.isMine
-    if (isOrphan) this.append({ _tag: "Resumed", on: this.keeper.owner }, true)
-    this.settle()
+    const isOrphan = isAtWork(this.#phaseAhead) && this.#foreignOwner === undefined && !this.isMine
+    if (isOrphan) this.#append({ _tag: "Resumed", on: this.host.owner }, true)
+    this.settled()
   }
 
   /** Runs an execution again that is held: a new version of its workflow may be able to. */
   retryHeld() {
-    if (this.phaseAhead === "Held") this.append({ _tag: "Resumed", on: this.keeper.owner }, true)
-    this.settle()
+    if (this.#phaseAhead === "Held") this.#append({ _tag: "Resumed", on: this.host.owner }, true)
+    this.settled()
   }
 
-  protected isKnown(event: ExecutionEvent): boolean {
+  /** Calls back when the execution is stored; at once where it is. */
+  whenCreated(done: (outcome: AppendOutcome) => void) {
+    if (this.#creation === undefined) done("stored")
+    else this.#creation.waiting.push(done)
+  }
+
+  /** Reads what another node has written. */
+  refresh() {
+    this.#pipeline.refresh()
+  }
+
+  #append(event: ExecutionEvent, isOwn: boolean, done?: (outcome: AppendOutcome) => void) {
+    this.#pipeline.append(new PendingEvent(event, this.#now, isOwn, done))
+  }
+
+  #find(isWanted: (event: ExecutionEvent) => boolean): PendingEvent | undefined {
+    const { inFlight, pending } = this.#pipeline
+    return inFlight.find(({ event }) => isWanted(event)) ?? pending.find(({ event }) => isWanted(event))
+  }
+
+  get #now(): number {
+    return Math.floor(this.environment.clock.currentTimeMillisUnsafe())
+  }
+
+  get #phaseAhead(): Phase {
+    const { inFlight, pending } = this.#pipeline
+    return phaseAfterAll(phaseAfterAll(this.#basePhase, inFlight), pending)
+  }
+
+  get #basePhase(): Phase {
+    return this.state.sequence < 0 && this.#creation?.origin !== undefined ? "Running" : this.state.phase
+  }
+
+  /** Whether the journal has what the event says. */
+  #isKnown(event: ExecutionEvent): boolean {
     const { state } = this
     switch (event._tag) {
       case "Deferred":
@@ -78,7 +211,7 @@ export class Execution extends ExecutionStoring implements CompensationLog {
       case "ClockFired":
         return state.deferreds.has(clockDeferred(event.name))
       case "Interrupt":
-        // What has not been started cannot be interrupted.
+        // An execution that has not been started cannot be interrupted.
         return state.interruptRequested || (state.phase === "Waiting" && state.sequence >= 0)
       case "Awaited":
         return state.parents.has(instanceName(event.by))
@@ -91,116 +224,18 @@ export class Execution extends ExecutionStoring implements CompensationLog {
     }
   }
 
-  protected happened(event: ExecutionEvent) {
-    switch (event._tag) {
-      case "ClockSet":
-        return this.keeper.clockSet(event.due)
-      case "Deferred":
-        return this.#woken(event.name)
-      case "ClockFired":
-        return this.#woken(clockDeferred(event.name))
-      case "Interrupt":
-        this.wakes++
-        return this.#stop()
-      case "Resumed":
-        this.wakes++
-        return
-      case "Suspended":
-        if (this.state.phase === "Suspended") this.#tellPause({ _tag: "Suspended", cause: event.cause })
-        return
-      case "Held":
-        return this.#tellPause({ _tag: "Held", problem: event.problem })
-      case "Ended":
-        return this.keeper.waiting.tellEnd(this.name, event.exit)
-    }
-  }
+  // What its run asks for
 
-  #tellPause(outcome: WaitOutcome) {
-    this.keeper.waiting.tellPause(this.name, outcome, (parent) => this.state.parents.has(parent))
-  }
-
-  #woken(deferred: string) {
-    this.wakes++
-    if (this.#run?.instance.awaitedDeferreds.has(deferred)) this.#run.preempt()
-  }
-
-  /** An activity under way is let finish, for what it did may have to be compensated. Nothing is lost with a sleep. */
-  #stop() {
-    const underWay = [...this.activities.values()]
-    if (!underWay.every(({ isSleep }) => isSleep)) return
-    this.#run?.preempt()
-    for (const sleep of underWay) sleep.interrupt()
-  }
-
-  protected forsake() {
-    this.#run?.abandon()
-    for (const activity of this.activities.values()) activity.interrupt()
-    this.activities.clear()
-  }
-
-  protected settle() {
-    if (!this.isSettled || this.#run !== undefined || this.#isTelling || this.#hasLeft) return
-    if (this.owes) return this.#tellParents()
-    const registered = this.keeper.registered(this.key.machine)
-    if (isAtWork(this.state.phase) && this.isMine && registered !== undefined && this.keeper.canOwn) {
-      const run = new Run(this, registered)
-      this.#run = run
-      return run.start((outcome) => this.#over(run, outcome))
-    }
-    this.#hasLeft = true
-    this.forsake()
-    this.keeper.left(this)
-  }
-
-  #over(run: Run, outcome: RunOutcome) {
-    this.#run = undefined
-    switch (outcome._tag) {
-      case "Ended":
-        this.append({ _tag: "Ended", ending: outcome.ending, exit: outcome.exit }, true)
-        break
-      case "Suspended":
-        // What has come since, or is on its way to the journal, is looked at before it goes to sleep.
-        if (this.wakes !== run.wakes || this.findAppended(isWake) !== undefined) break
-        this.#noteParents()
-        this.append({ _tag: "Suspended", cause: outcome.cause }, true)
-        break
-      case "Failed":
-        this.hold(outcome.problem)
-        break
-      case "Abandoned":
-        break
-    }
-    this.settle()
-  }
-
-  /** Executions that will go to sleep over this one, so that they can be woken. */
-  #noteParents() {
-    for (const by of this.keeper.waiting.parentsOf(this.name)) {
-      const event: ExecutionEvent = { _tag: "Awaited", by }
-      if (!this.isKnown(event)) this.append(event, true)
-    }
-  }
-
-  hold(problem: string) {
-    this.#noteParents()
-    this.append({ _tag: "Held", problem }, true)
-    this.forsake()
-    this.keeper.environment.run(Effect.logError(`${this.key.machine} ${this.key.id} is held: ${problem}`))
-  }
-
-  /** Ends its run at once, whatever it is doing. */
-  interruptNow() {
-    this.#run?.interrupt()
-    for (const activity of this.activities.values()) activity.interrupt()
-  }
-
-  // What a run asks for
-
-  /** Stores what its run did; the run goes on only if that is stored. */
+  /** Stores what its run did. The run continues only if that is stored. */
   store(event: ExecutionEvent): Effect.Effect<void> {
     return Effect.callback((resume) => {
-      this.append(event, true, (outcome) => resume(outcome === "stored" ? Effect.void : Effect.interrupt))
+      this.#append(event, true, (outcome) => resume(outcome === "stored" ? Effect.void : Effect.interrupt))
     })
+  }
+
+  /** Stores the end of an activity of its run. */
+  storeActivity(event: Extract<ExecutionEvent, { _tag: "Activity" }>, done: (outcome: AppendOutcome) => void) {
+    this.#append(event, true, done)
   }
 
   isCompensated(key: string): boolean {
@@ -211,49 +246,293 @@ export class Execution extends ExecutionStoring implements CompensationLog {
     return this.store({ _tag: "Compensated", step, index })
   }
 
-  // Whoever waits for its end
+  /** Sets a clock, unless it was set before. The caller does not wait: a run that is suspended is stored after its clocks. */
+  setClock(name: string, due: number) {
+    if (this.state.clocks.has(name) || this.state.deferreds.has(clockDeferred(name))) return
+    if (this.#find((event) => event._tag === "ClockSet" && event.name === name) !== undefined) return
+    this.#append({ _tag: "ClockSet", name, due }, true)
+  }
 
-  protected owesParents(): boolean {
-    const told = new Set(this.keeper.waiting.parentsOf(this.name).map(instanceName))
-    return [...this.state.parents.keys()].some((name) => !told.has(name))
+  /** Holds the execution: it does not continue until the problem is solved. */
+  hold(problem: string) {
+    this.#noteParents()
+    this.#append({ _tag: "Held", problem }, true)
+    this.#stopRun()
+    this.environment.run(Effect.logError(`${this.key.machine} ${this.key.id} is held: ${problem}`))
+  }
+
+  /** Ends its run at once, whatever it is doing. */
+  interruptNow() {
+    this.#run?.interrupt()
+    for (const activity of this.activities.values()) activity.interrupt()
+  }
+
+  // Commits
+
+  hasMore(): boolean {
+    return this.#creation !== undefined || this.#isClearingDebt
+  }
+
+  countTogether(pending: ReadonlyArray<PendingEvent>): number {
+    return countUntilEnd(pending)
+  }
+
+  commitOf(batch: ReadonlyArray<PendingEvent>): Commit {
+    const { host, state } = this
+    const here = host.registered(this.key.machine) !== undefined && host.canOwn ? host.owner : undefined
+    return commitOf({
+      key: this.key,
+      state,
+      batch,
+      phase: phaseAfterAll(this.#basePhase, batch),
+      at: batch.at(-1)?.at ?? this.#creation?.at ?? this.#now,
+      origin: this.#creation?.origin,
+      owner: this.#foreignOwner ?? here,
+      owesParents: () => !this.#isClearingDebt && (isEnded(state.phase) ? this.#owesParents : this.#hasUnknowingParents()),
+    })
+  }
+
+  stored({ batch, commit: { summary } }: Flight<PendingEvent>) {
+    const phase = summary.tag as Phase
+    this.#isClearingDebt = false
+    this.owner = isAtWork(phase) ? (summary.reason ?? this.owner) : undefined
+    this.#owesParents = isEnded(phase) && summary.resident
+    const creation = this.#takeCreation()
+    if (creation !== undefined) this.state.begin(creation.origin)
+    this.#apply(batch)
+    answerCreation(creation, "stored")
+    for (const pending of batch) pending.done("stored")
+    this.#dropAfterEnd()
+  }
+
+  refused(refused: PendingEvent | undefined, problem: PersistenceFailed) {
+    if (refused === undefined) {
+      this.#isClearingDebt = false
+      this.#owesParents = false
+      return this.#giveUp([], problem)
+    }
+    if (refused.isOwn) this.hold(problem.message)
+    refused.done(refused.isOwn ? "lost" : problem)
+  }
+
+  resolve(
+    read: Read,
+    { batch, commit }: Flight<PendingEvent>,
+    isUnconfirmed: boolean,
+    appendedSince: ReadonlyArray<PendingEvent>,
+  ): ReadonlyArray<PendingEvent> {
+    if (read === undefined) return [...batch, ...appendedSince]
+    if (read instanceof Unreadable) {
+      this.owner = undefined
+      this.#owesParents = false
+      this.#stopRun()
+      this.#giveUp([...batch, ...appendedSince], read.failure)
+      return []
+    }
+    const creation = this.#takeCreation()
+    const isOurs = creation === undefined || (isUnconfirmed && isThatCommit(commit, read))
+    if (creation !== undefined && isOurs) this.state.begin(creation.origin)
+    const arrived = isOurs ? batch.slice(0, countJournaled(commit.events, read.records)) : []
+    this.#apply(arrived)
+    const foreign = read.events.slice(arrived.length)
+    if (!isOurs) this.state = read.state ?? this.state
+    else for (const event of foreign) this.state.apply(event, this.state.sequence + 1)
+    this.#isClearingDebt = false
+    this.#applyRecord(read)
+    const remaining = this.#withoutStale(foreign, [...batch.slice(arrived.length), ...appendedSince])
+    for (const event of foreign) this.#happened(event)
+    answerCreation(creation, "stored")
+    for (const pending of arrived) pending.done("stored")
+    if (!isEnded(this.state.phase)) return remaining
+    for (const late of remaining) late.done(late.isOwn ? "lost" : "stored")
+    return []
+  }
+
+  /** Events that still make sense after what other nodes have written. The others are answered. */
+  #withoutStale(foreign: ReadonlyArray<ExecutionEvent>, pending: ReadonlyArray<PendingEvent>): ReadonlyArray<PendingEvent> {
+    const isTakenAway =
+      isEnded(this.state.phase) ||
+      foreign.some((event) => isForeign(event, this.host.owner)) ||
+      (isAtWork(this.state.phase) && !this.isMine)
+    if (isTakenAway) this.#stopRun()
+    const isWoken = foreign.some(isWake)
+    return pending.filter((one) => {
+      if (one.isOwn && (isTakenAway || (isWoken && one.event._tag === "Suspended"))) one.done("lost")
+      else if (this.#isKnown(one.event)) one.done("stored")
+      else return true
+      return false
+    })
+  }
+
+  /** Nothing is stored after the end: what was delivered late has no effect any more. */
+  #dropAfterEnd() {
+    if (!isEnded(this.state.phase)) return
+    for (const late of this.#pipeline.drop(() => true)) late.done(late.isOwn ? "lost" : "stored")
+  }
+
+  #giveUp(events: ReadonlyArray<PendingEvent>, problem: PersistenceFailed) {
+    answerCreation(this.#takeCreation(), problem)
+    for (const pending of [...events, ...this.#pipeline.drop(() => true)]) pending.done(problem)
+  }
+
+  #takeCreation(): Creation | undefined {
+    const creation = this.#creation
+    this.#creation = undefined
+    return creation
+  }
+
+  #applyRecord({ record, isOwnerAlive }: ReadExecution) {
+    this.owner = isAtWork(record.tag as Phase) ? record.owner : undefined
+    this.#foreignOwner = isOwnerAlive ? this.owner : undefined
+    this.#owesParents = isEnded(record.tag as Phase) && record.resident
+  }
+
+  #apply(batch: ReadonlyArray<PendingEvent>) {
+    for (const { event } of batch) this.state.apply(event, this.state.sequence + 1)
+    for (const { event } of batch) this.#happened(event)
+  }
+
+  /** Reacts to an event that is stored. */
+  #happened(event: ExecutionEvent) {
+    switch (event._tag) {
+      case "ClockSet":
+        return this.host.clockSet(event.due)
+      case "Deferred":
+        return this.#wake(event.name)
+      case "ClockFired":
+        return this.#wake(clockDeferred(event.name))
+      case "Interrupt":
+        this.wakes++
+        return this.#stopSleeps()
+      case "Resumed":
+        this.wakes++
+        return
+      case "Suspended":
+        if (this.state.phase === "Suspended") this.#tellPause({ _tag: "Suspended", cause: event.cause })
+        return
+      case "Held":
+        return this.#tellPause({ _tag: "Held", problem: event.problem })
+      case "Ended":
+        return this.host.waiting.tellEnd(this.name, event.exit)
+    }
+  }
+
+  #tellPause(outcome: WaitOutcome) {
+    this.host.waiting.tellPause(this.name, outcome, (parent) => this.state.parents.has(parent))
+  }
+
+  #wake(deferred: string) {
+    this.wakes++
+    if (this.#run?.instance.awaitedDeferreds.has(deferred)) this.#run.preempt()
+  }
+
+  /** After an interrupt: an activity under way may finish, for its effect may have to be compensated. A sleep ends at once. */
+  #stopSleeps() {
+    const underWay = [...this.activities.values()]
+    if (!underWay.every(({ isSleep }) => isSleep)) return
+    this.#run?.preempt()
+    for (const sleep of underWay) sleep.interrupt()
+  }
+
+  // Its run
+
+  /** Decides what comes next when nothing is on its way: tell its parents, run, or leave memory. */
+  settled() {
+    if (!this.#pipeline.isIdle || this.#run !== undefined || this.#isTellingParents || this.#hasLeft) return
+    if (this.#owesParents) return this.#tellParents()
+    const registered = this.host.registered(this.key.machine)
+    if (isAtWork(this.state.phase) && this.isMine && registered !== undefined && this.host.canOwn) {
+      const run = new Run(this, registered)
+      this.note(run.instance)
+      this.#run = run
+      return run.start((outcome) => this.#runOver(run, outcome))
+    }
+    this.#hasLeft = true
+    this.#stopRun()
+    this.host.left(this)
+  }
+
+  #runOver(run: Run, outcome: RunOutcome) {
+    this.#run = undefined
+    switch (outcome._tag) {
+      case "Ended":
+        this.#append({ _tag: "Ended", ending: outcome.ending, exit: outcome.exit }, true)
+        break
+      case "Suspended":
+        // What happened since the run began, or is on its way to the journal, may be what the run waits for: it runs again.
+        if (this.wakes !== run.wakes || this.#find(isWake) !== undefined) break
+        this.#noteParents()
+        this.#append({ _tag: "Suspended", cause: outcome.cause }, true)
+        break
+      case "Failed":
+        this.hold(outcome.problem)
+        break
+      case "Abandoned":
+        break
+    }
+    this.settled()
+  }
+
+  /** Its run is over: another node runs it, or it has ended elsewhere. */
+  #stopRun() {
+    this.#run?.abandon()
+    for (const activity of this.activities.values()) activity.interrupt()
+    this.activities.clear()
+  }
+
+  /** This node has lost its lease. What its run did and has not stored is dropped: the next owner does it again. */
+  ownershipLost() {
+    this.#stopRun()
+    for (const pending of this.#pipeline.drop(({ isOwn }) => isOwn)) pending.done("lost")
+    this.settled()
+  }
+
+  /** Ends what it does here. The journal keeps it. */
+  leave() {
+    this.#stopRun()
+    this.settled()
+  }
+
+  // Executions that wait for its end
+
+  /** Stores which executions will sleep until this one continues, so that its end wakes them. */
+  #noteParents() {
+    for (const by of this.host.waiting.parentsOf(this.name)) {
+      const event: ExecutionEvent = { _tag: "Awaited", by }
+      if (!this.#isKnown(event)) this.#append(event, true)
+    }
+  }
+
+  /** Whether an execution waits for its end that this node does not notify by itself when it is stored. */
+  #hasUnknowingParents(): boolean {
+    const notified = new Set(this.host.waiting.parentsOf(this.name).map(instanceName))
+    return [...this.state.parents.keys()].some((name) => !notified.has(name))
   }
 
   #tellParents() {
-    this.#isTelling = true
-    const { keeper, state } = this
-    const telling = Effect.forEach(state.parents.values(), (parent) => keeper.deliver(parent, { _tag: "Resumed", on: keeper.owner }), {
-      discard: true,
+    this.#isTellingParents = true
+    const { state } = this
+    const telling = Effect.forEach(state.parents.values(), (parent) => this.#tellParent(parent), { discard: true })
+    this.environment.run(telling).addObserver((exit) => {
+      // The engine has closed meanwhile: the record keeps the debt for the next node.
+      if (Exit.isFailure(exit)) return
+      this.#isTellingParents = false
+      this.#isClearingDebt = true
+      this.#pipeline.commitSoon()
     })
-    keeper.environment.run(telling).addObserver(() => {
-      this.#isTelling = false
-      this.clearOwed()
-    })
   }
 
-  /** This node has lost its lease, and with it all that it runs. */
-  ownershipLost() {
-    this.forsake()
-    this.dropOwn()
-    this.settle()
+  /** A parent that cannot be read is held: it runs again, and asks for this end, when it can. */
+  #tellParent(parent: InstanceKey): Effect.Effect<void> {
+    const { host, key } = this
+    return Effect.catchDefect(host.deliver(parent, { _tag: "Resumed", on: host.owner }), (cause) =>
+      Effect.logError(`${parent.machine} ${parent.id} is not notified of the end of ${key.machine} ${key.id}`, cause),
+    )
   }
+}
 
-  /** Ends what it does here; the journal keeps it. */
-  leave() {
-    this.forsake()
-    this.settle()
-  }
-
-  /** Sets a clock, unless it was set before. Nobody waits for that: a run that goes to sleep is stored with it. */
-  setClock(name: string, due: number) {
-    if (this.state.clocks.has(name) || this.state.deferreds.has(clockDeferred(name))) return
-    if (this.findAppended((event) => event._tag === "ClockSet" && event.name === name) !== undefined) return
-    this.append({ _tag: "ClockSet", name, due }, true)
-  }
-
-  /** Whether what it begins with is stored, or on its way. */
-  get isStarted(): boolean {
-    return this.phaseAhead !== "Waiting"
-  }
+const answerCreation = (creation: Creation | undefined, outcome: AppendOutcome) => {
+  for (const done of creation?.waiting ?? []) done(outcome)
 }
 
 const isSame = (event: ExecutionEvent, other: ExecutionEvent): boolean => {

@@ -1,30 +1,72 @@
-/** What an execution wants to have stored, as the commit of an instance. */
+/** Events of an execution on their way to the journal, and the commit that brings them there. */
+import type { PersistenceFailed } from "@detent/machine"
 import type { Commit, EventRecord, InstanceKey, TimerRecord } from "../store/Commit.ts"
 import type { OpenedInstance } from "../store/Journal.ts"
-import type { Appended } from "./Appending.ts"
 import { bodyOf, type ExecutionEvent, tagOf } from "./ExecutionEvent.ts"
-import { type ExecutionState, isAtWork, isEnded, type Phase, statusOf } from "./ExecutionState.ts"
+import { type ExecutionState, isAtWork, isEnded, type Phase, phaseAfter, statusOf } from "./ExecutionState.ts"
 
-export interface Committed {
-  readonly key: InstanceKey
-  /** As stored. */
-  readonly state: ExecutionState
-  readonly batch: ReadonlyArray<Appended>
-  /** After the batch. */
-  readonly phase: Phase
+/** `lost`: another node runs the execution from now on. */
+export type AppendOutcome = "stored" | "lost" | PersistenceFailed
+
+export class PendingEvent {
+  readonly event: ExecutionEvent
   readonly at: number
-  readonly origin: string | undefined
-  /** Who runs it from here on, if somebody has to. */
-  readonly owner: string | undefined
-  /** Of one that has ended: whether somebody waits for that who may not be told. */
-  readonly owes: () => boolean
+  /** Whether it comes from the run on this node, and is dropped where another node has taken over. All others are stored anyway. */
+  readonly isOwn: boolean
+  #onDone: ((outcome: AppendOutcome) => void) | undefined
+  #others: Array<(outcome: AppendOutcome) => void> | undefined
+
+  constructor(event: ExecutionEvent, at: number, isOwn: boolean, onDone: ((outcome: AppendOutcome) => void) | undefined) {
+    this.event = event
+    this.at = at
+    this.isOwn = isOwn
+    this.#onDone = onDone
+  }
+
+  /** Calls one more sender of the same event back. */
+  alsoOnDone(listener: (outcome: AppendOutcome) => void) {
+    this.#others ??= []
+    this.#others.push(listener)
+  }
+
+  done(outcome: AppendOutcome) {
+    const onDone = this.#onDone
+    this.#onDone = undefined
+    onDone?.(outcome)
+    for (const other of this.#others?.splice(0) ?? none) other(outcome)
+  }
 }
 
 const none: ReadonlyArray<never> = []
 
-export const commitOf = ({ key, state, batch, phase, at, origin, owner, owes }: Committed): Commit => {
+export const phaseAfterAll = (phase: Phase, pending: ReadonlyArray<PendingEvent>): Phase =>
+  pending.reduce((before, { event }) => phaseAfter(before, event), phase)
+
+/** How many events one commit may bring: none follows the end. */
+export const countUntilEnd = (pending: ReadonlyArray<PendingEvent>): number => {
+  if (pending.length <= 1) return pending.length
+  const end = pending.findIndex(({ event }) => event._tag === "Ended")
+  return end < 0 ? pending.length : end + 1
+}
+
+export interface CommitParts {
+  readonly key: InstanceKey
+  /** The stored state. */
+  readonly state: ExecutionState
+  readonly batch: ReadonlyArray<PendingEvent>
+  /** The phase after the batch. */
+  readonly phase: Phase
+  readonly at: number
+  readonly origin: string | undefined
+  /** The node that runs it from now on; undefined keeps the owner it has. */
+  readonly owner: string | undefined
+  /** Of an execution that has ended: whether parents wait for its end and may not know of it. */
+  readonly owesParents: () => boolean
+}
+
+export const commitOf = ({ key, state, batch, phase, at, origin, owner, owesParents }: CommitParts): Commit => {
   const base = Math.max(0, state.sequence)
-  const ended = isEnded(phase)
+  const hasEnded = isEnded(phase)
   return {
     machine: key.machine,
     id: key.id,
@@ -34,22 +76,21 @@ export const commitOf = ({ key, state, batch, phase, at, origin, owner, owes }: 
     summary: {
       tag: phase,
       status: statusOf(phase),
-      // Of one that runs it is listed where.
       reason: isAtWork(phase) ? owner : phase === "Held" ? (problemIn(batch) ?? state.problem) : undefined,
       version: 1,
-      resident: isAtWork(phase) || (ended && owes()),
+      resident: isAtWork(phase) || (hasEnded && owesParents()),
     },
     origin,
     events: batch.map(({ event, at }, index) => recordOf(withOwner(event, owner), base + index + 1, at)),
     snapshot: undefined,
-    clearTimers: ended && state.clocks.size > 0 ? "all" : firedClocks(batch),
-    setTimers: ended ? none : setClocks(batch, base),
+    clearTimers: hasEnded && state.clocks.size > 0 ? "all" : firedClocks(batch),
+    setTimers: hasEnded ? none : setClocks(batch, base),
     commands: none,
     fence: undefined,
   }
 }
 
-/** Who runs it is known only now: another node may have become the owner since the event was made. */
+/** The owner is known only when the commit is made: another node may have become it since the event was appended. */
 const withOwner = (event: ExecutionEvent, owner: string | undefined): ExecutionEvent =>
   event._tag === "Resumed" && owner !== undefined ? { ...event, on: owner } : event
 
@@ -62,28 +103,28 @@ const recordOf = (event: ExecutionEvent, sequence: number, at: number): EventRec
 })
 
 /** Nearly all batches are one result of an activity, without a clock. */
-const firedClocks = (batch: ReadonlyArray<Appended>): ReadonlyArray<string> =>
+const firedClocks = (batch: ReadonlyArray<PendingEvent>): ReadonlyArray<string> =>
   batch.some(({ event }) => event._tag === "ClockFired")
     ? batch.flatMap(({ event }) => (event._tag === "ClockFired" ? [event.name] : []))
     : none
 
-const setClocks = (batch: ReadonlyArray<Appended>, base: number): ReadonlyArray<TimerRecord> =>
+const setClocks = (batch: ReadonlyArray<PendingEvent>, base: number): ReadonlyArray<TimerRecord> =>
   batch.some(({ event }) => event._tag === "ClockSet")
     ? batch.flatMap(({ event }, index) =>
         event._tag === "ClockSet" ? [{ name: event.name, entry: base + index + 1, due: event.due }] : [],
       )
     : none
 
-const problemIn = (batch: ReadonlyArray<Appended>): string | undefined => {
+const problemIn = (batch: ReadonlyArray<PendingEvent>): string | undefined => {
   const held = batch.findLast(({ event }) => event._tag === "Held")?.event
   return held?._tag === "Held" ? held.problem : undefined
 }
 
-/** Whether it was this very commit that made the execution. Two processes may start the same one in the same millisecond. */
+/** Whether this commit created the execution. Two nodes may start the same one in the same millisecond. */
 export const isThatCommit = ({ at, origin, summary }: Commit, { record, origin: found }: OpenedInstance): boolean =>
   record.startedAt === at && found === origin && (record.owner ?? record.reason) === summary.reason
 
-/** How many of these are journaled, from the first on: an attempt that was doubted may have brought fewer than the next. */
+/** How many of these events are journaled, from the first on: an unconfirmed commit may have brought fewer than the next attempt. */
 export const countJournaled = (events: ReadonlyArray<EventRecord>, found: ReadonlyArray<EventRecord>): number => {
   const differs = events.findIndex(({ sequence, at, tag, body }, index) => {
     const event = found[index]

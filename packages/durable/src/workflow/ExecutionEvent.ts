@@ -1,21 +1,21 @@
 /**
- * What is journaled of an execution. The tag of the record says what happened and to what, so that a history reads like a
- * story (`Activity/charge card`, `ClockSet/reminder`, `Suspended`, `Completed`); the body holds the rest.
+ * The events of an execution. The tag of the record says what happened and to what, so that a history can be read without its
+ * bodies (`Activity/charge card`, `ClockSet/reminder`, `Suspended`, `Completed`); the body has the rest.
  */
 import type { EventRecord, InstanceKey } from "../store/Commit.ts"
 import type { StoredExit } from "./StoredExit.ts"
 
 export type ExecutionEvent =
-  /** The first of an execution that was known before it began, by a deferred that was completed early. */
+  /** The start of an execution of which a deferred was completed before. */
   | { readonly _tag: "Started"; readonly payload: unknown; readonly parent: InstanceKey | undefined }
   | { readonly _tag: "Activity"; readonly name: string; readonly attempt: number; readonly exit: StoredExit }
   | { readonly _tag: "Deferred"; readonly name: string; readonly exit: StoredExit }
   | { readonly _tag: "ClockSet"; readonly name: string; readonly due: number }
   | { readonly _tag: "ClockFired"; readonly name: string }
-  /** Another execution waits for the end of this one. */
+  /** Another execution sleeps until this one ends. */
   | { readonly _tag: "Awaited"; readonly by: InstanceKey }
   | { readonly _tag: "Suspended"; readonly cause: unknown }
-  /** It goes on, on a node that says so: the one before is refused from here on. */
+  /** A node runs it from now on. Commits of the node before conflict with this event. */
   | { readonly _tag: "Resumed"; readonly on: string }
   | { readonly _tag: "Interrupt" }
   | { readonly _tag: "Compensated"; readonly step: string; readonly index: number }
@@ -24,7 +24,7 @@ export type ExecutionEvent =
 
 export type Ending = "Completed" | "Failed" | "Interrupted"
 
-/** What an execution began with. */
+/** The input of an execution. */
 export interface Origin {
   readonly payload: unknown
   readonly parent?: InstanceKey
@@ -32,8 +32,27 @@ export interface Origin {
 
 const endings: ReadonlySet<string> = new Set<Ending>(["Completed", "Failed", "Interrupted"])
 
-/** Under what name the completion of a clock is awaited. */
+/** The name of the deferred that a clock completes. */
 export const clockDeferred = (clock: string): string => `DurableClock/${clock}`
+
+/**
+ * Whether only a node that runs the execution writes this event, and that node is not this one. All nodes write the others: what
+ * was completed, interrupted, awaited or resumed from outside.
+ */
+export const isForeign = (event: ExecutionEvent, owner: string): boolean => {
+  switch (event._tag) {
+    case "Deferred":
+    case "ClockFired":
+    case "Interrupt":
+    case "Awaited":
+    case "Started":
+      return false
+    case "Resumed":
+      return event.on !== owner
+    default:
+      return true
+  }
+}
 
 export const tagOf = (event: ExecutionEvent): string => {
   switch (event._tag) {
@@ -77,7 +96,7 @@ export const bodyOf = (event: ExecutionEvent): string => {
   }
 }
 
-/** Fails with an `Error` on what is no event of an execution. The store is ours: its shape is checked, its fields are trusted. */
+/** Throws an `Error` on what is no event of an execution. Checks the shape of the body and trusts its fields: only this file writes them. */
 export const readEvent = ({ tag, body, sequence }: EventRecord): ExecutionEvent => {
   const slash = tag.indexOf("/")
   const kind = slash < 0 ? tag : tag.slice(0, slash)

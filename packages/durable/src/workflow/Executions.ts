@@ -11,13 +11,13 @@ import { untilAnswered, untilAnsweredBackoff } from "../runtime/untilAnswered.ts
 import type { InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { JournalService, OpenedInstance } from "../store/Journal.ts"
-import type { AppendOutcome } from "./Appending.ts"
-import { Execution } from "./Execution.ts"
+import { Execution, type ExecutionHost } from "./Execution.ts"
+import type { AppendOutcome } from "./ExecutionCommit.ts"
 import type { ExecutionEvent } from "./ExecutionEvent.ts"
-import type { ExecutionKeeper, RegisteredWorkflow } from "./ExecutionKeeper.ts"
 import { machineOf } from "./ExecutionKey.ts"
 import { isAtWork, isEnded, type Phase } from "./ExecutionState.ts"
 import { openExecutions, type Read, readExecutions, readResult, Unreadable } from "./Reading.ts"
+import type { RegisteredWorkflow } from "./Run.ts"
 import { Codecs } from "./StoredExit.ts"
 import { type Waiter, Waiting, type WaitOutcome } from "./Waiting.ts"
 
@@ -27,7 +27,7 @@ const readLimit = 500
 /** When a failed read is tried again for the first time. */
 const firstRetryMillis = 50
 
-export class Executions implements ExecutionKeeper {
+export class Executions implements ExecutionHost {
   readonly journal: JournalService
   readonly environment: Environment
   /**
@@ -205,8 +205,7 @@ export class Executions implements ExecutionKeeper {
         if (found !== undefined) return found.accept(event, done)
         // What is completed before anybody has started the execution is kept for it.
         if (event._tag !== "Deferred") return resume(Effect.void)
-        const early = this.#keep(Execution.create(this, key, undefined, () => undefined))
-        early.append(event, false, done)
+        this.#keep(Execution.create(this, key, undefined)).accept(event, done)
       })
     })
   }
@@ -219,8 +218,7 @@ export class Executions implements ExecutionKeeper {
       const told = (outcome: AppendOutcome) => resume(typeof outcome === "string" ? Effect.void : Effect.die(outcome))
       const live = this.#live.get(instanceName(key))
       const execution =
-        live ??
-        this.#keep(Execution.create(this, key, JSON.stringify(parent === undefined ? { payload } : { payload, parent }), () => undefined))
+        live ?? this.#keep(Execution.create(this, key, JSON.stringify(parent === undefined ? { payload } : { payload, parent })))
       if (execution.isStarted) {
         execution.whenCreated((outcome) => {
           if (typeof outcome !== "string" || execution.isStarted) told(outcome)

@@ -1,6 +1,6 @@
 /**
- * One run of the body of a workflow, from its beginning to its result or to the point where it has to wait. What is stored
- * is not done again; a run that waits is over, and the next one begins anew.
+ * One run of the body of a workflow, from its start to its result or to the point where it must wait. Steps whose results are stored
+ * are not done again. A run that waits ends, and the next run starts at the beginning of the body.
  */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -8,30 +8,46 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Workflow from "effect/unstable/workflow/Workflow"
-import { WorkflowInstance } from "effect/unstable/workflow/WorkflowEngine"
-import { Compensations } from "./Compensations.ts"
-import type { Execution } from "./Execution.ts"
+import { type WorkflowEngine, WorkflowInstance } from "effect/unstable/workflow/WorkflowEngine"
+import type { InstanceKey } from "../store/Commit.ts"
+import { type CompensationLog, Compensations } from "./Compensations.ts"
 import type { Ending } from "./ExecutionEvent.ts"
-import type { RegisteredWorkflow } from "./ExecutionKeeper.ts"
-import { noteExecution } from "./ExecutionOf.ts"
-import { type StoredExit, storedInterrupt } from "./StoredExit.ts"
+import type { ExecutionState } from "./ExecutionState.ts"
+import { type Codecs, type StoredExit, storedInterrupt } from "./StoredExit.ts"
 import { ExecutionHeld } from "./WorkflowError.ts"
+
+/** A workflow that this process can run. */
+export interface RegisteredWorkflow {
+  readonly workflow: Workflow.Any
+  readonly execute: (payload: object, executionId: string) => Effect.Effect<unknown, unknown, WorkflowEngine | WorkflowInstance>
+  /** The services its executions run with. */
+  readonly context: Context.Context<never>
+}
+
+/** The execution that runs. */
+export interface RunOwner extends CompensationLog {
+  readonly key: InstanceKey
+  readonly state: ExecutionState
+  readonly codecs: Codecs
+  /** How often something happened that a sleeping execution would have been woken for. */
+  readonly wakes: number
+}
 
 /** How a run ended. */
 export type RunOutcome =
   | { readonly _tag: "Ended"; readonly ending: Ending; readonly exit: StoredExit }
   | { readonly _tag: "Suspended"; readonly cause: unknown }
-  /** It was given up; nothing is stored of it. */
+  /** It was stopped; nothing of its end is stored. */
   | { readonly _tag: "Abandoned" }
   | { readonly _tag: "Failed"; readonly problem: string }
 
 export class Run {
   readonly compensations: Compensations
-  /** How often the execution had been woken when this run began. */
+  /** The wakes of the execution when this run began. */
   readonly wakes: number
-  /** Whether something is stored of a run before it. */
+  /** Whether an event of an earlier run is stored. */
   readonly isReplay: boolean
-  readonly #execution: Execution
+  readonly #owner: RunOwner
   readonly #registered: RegisteredWorkflow
   readonly #used = new Set<string>()
   #fiber: Fiber.Fiber<RunOutcome> | undefined
@@ -40,30 +56,29 @@ export class Run {
   #isPreempted = false
   #isBodyOver = false
 
-  constructor(execution: Execution, registered: RegisteredWorkflow) {
-    this.#execution = execution
+  constructor(owner: RunOwner, registered: RegisteredWorkflow) {
+    this.#owner = owner
     this.#registered = registered
-    this.wakes = execution.wakes
-    this.isReplay = execution.state.sequence > 0
-    this.compensations = new Compensations(registered.workflow, execution.key.id, execution)
-    noteExecution(this.instance, execution)
+    this.wakes = owner.wakes
+    this.isReplay = owner.state.sequence > 0
+    this.compensations = new Compensations(registered.workflow, owner.key.id, owner)
   }
 
   get instance(): WorkflowInstance["Service"] {
     return this.compensations.instance
   }
 
-  /** Whether what it started should go on without it: the next run waits for it again. */
+  /** Whether the activities it started continue without it: the next run waits for them again. */
   get leavesActivities(): boolean {
     return this.#isPreempted
   }
 
-  /** Whether the next step is not to be taken: an interrupt was asked for, and what compensates has not begun. */
+  /** Whether it takes no further step: an interrupt was requested, and compensation has not begun. */
   get stopsHere(): boolean {
-    return this.#execution.state.interruptRequested && !this.#isBodyOver
+    return this.#owner.state.interruptRequested && !this.#isBodyOver
   }
 
-  /** The first use of a name in this run; false for any further one. */
+  /** Claims the name of a step for this run. False where the name was used before. */
   use(step: string): boolean {
     if (this.#used.has(step)) return false
     this.#used.add(step)
@@ -72,18 +87,18 @@ export class Run {
 
   start(over: (outcome: RunOutcome) => void) {
     const context = Context.add(this.#registered.context, WorkflowInstance, this.instance)
-    // What can be interrupted is the body; how that ended has to be told in any case.
+    // Only the body can be interrupted: how it ended is reported in any case.
     const fiber = Effect.runForkWith(context)(this.#whole as Effect.Effect<RunOutcome>, { uninterruptible: true })
     this.#fiber = fiber
     fiber.addObserver((exit) => {
       this.#isOver = true
-      // Whatever it came to: one that was given up in the middle of compensating has not compensated the rest.
+      // A run that was stopped in the middle of compensating has not compensated the rest, whatever its exit.
       if (this.#isAbandoned) over({ _tag: "Abandoned" })
       else over(Exit.isSuccess(exit) ? exit.value : this.#failed(exit.cause))
     })
   }
 
-  /** Ends it because what it waits for has come. */
+  /** Ends it because what it waits for has happened. */
   preempt() {
     if (this.#isOver || this.#isBodyOver) return
     this.#isPreempted = true
@@ -100,7 +115,7 @@ export class Run {
     this.#fiber?.interruptUnsafe()
   }
 
-  /** Ends it now, with what it has compensated. */
+  /** Ends its body now, and compensates. */
   interrupt() {
     if (this.#isOver || this.#isBodyOver) return
     this.instance.suspended = true
@@ -109,35 +124,35 @@ export class Run {
 
   get #whole() {
     const { workflow, execute } = this.#registered
-    const { keeper, state, key } = this.#execution
-    const codec = keeper.codecs.exit(workflow.successSchema, workflow.errorSchema)
+    const { codecs, state, key } = this.#owner
+    const codec = codecs.exit(workflow.successSchema, workflow.errorSchema)
     return Effect.gen({ self: this }, function* () {
       const payload = yield* Effect.mapError(
-        keeper.codecs.value(workflow.payloadSchema).decode(state.payload),
+        codecs.value(workflow.payloadSchema).decode(state.payload),
         (problem) => new ExecutionHeld({ workflow: workflow._tag, executionId: key.id, problem: `its payload: ${problem.message}` }),
       )
       const body = Effect.onExit(execute(payload as object, key.id), (exit) => this.#bodyOver(exit))
       const result = yield* Workflow.intoResult(body)
       if (result._tag === "Suspended") {
-        return { _tag: "Suspended", cause: yield* keeper.codecs.encodeCause(result.cause) } as const
+        return { _tag: "Suspended", cause: yield* codecs.encodeCause(result.cause) } as const
       }
       const exit = yield* codec.encode(result.exit)
       return { _tag: "Ended", ending: endingOf(result.exit), exit } as const
     })
   }
 
-  /** Between the body and its compensations. */
+  /** Runs between the body and its compensations. */
   #bodyOver(exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> {
     const { annotations } = this.#registered.workflow
     const { instance } = this
     this.#isBodyOver = true
     if (this.#isAbandoned) return Effect.void
     if (Exit.isSuccess(exit)) return Effect.void
-    // What is no result must not be compensated either: the execution is held and can go on.
+    // A defect is no result and is not compensated: the execution is held and can be resumed.
     if (Cause.hasDies(exit.cause) && !Context.get(annotations, Workflow.CaptureDefects)) this.compensations.abandon()
     const isWaiting = instance.suspended && Cause.hasInterruptsOnly(exit.cause)
     if (!isWaiting && !Context.get(annotations, Workflow.SuspendOnFailure)) return Effect.void
-    if (!this.#execution.state.interruptRequested) return Effect.void
+    if (!this.#owner.state.interruptRequested) return Effect.void
     instance.suspended = false
     instance.interrupted = true
     return Effect.withFiber((fiber) => Effect.interruptible(Fiber.interrupt(fiber)))

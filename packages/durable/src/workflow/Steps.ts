@@ -1,4 +1,4 @@
-/** What the body of a workflow asks the engine for: activities, deferreds, clocks. What is stored is not done again. */
+/** The steps of a workflow's body: activities, deferreds, clocks. A step whose result is stored is not done again. */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -11,8 +11,7 @@ import type * as DurableDeferred from "effect/unstable/workflow/DurableDeferred"
 import * as Workflow from "effect/unstable/workflow/Workflow"
 import { WorkflowInstance } from "effect/unstable/workflow/WorkflowEngine"
 import { ActivityRun, type AnyActivity } from "./ActivityRun.ts"
-import type { Execution } from "./Execution.ts"
-import { executionOf, noteExecution } from "./ExecutionOf.ts"
+import { Execution } from "./Execution.ts"
 import { activityKey } from "./ExecutionState.ts"
 import type { Executions } from "./Executions.ts"
 import type { Run } from "./Run.ts"
@@ -24,7 +23,7 @@ type AnyFiber = Fiber.Fiber<unknown, unknown>
 
 export class Steps {
   readonly #executions: Executions
-  /** Instances that activities run with: what they call in turn may be called again when they are tried again. */
+  /** Instances that activities run with. Steps inside an activity may repeat when the activity is tried again. */
   readonly #inActivities = new WeakSet<object>()
 
   constructor(executions: Executions) {
@@ -34,9 +33,9 @@ export class Steps {
   activity(activity: AnyActivity, attempt: number): Effect.Effect<Result, never, WorkflowInstance> {
     return Effect.withFiber((fiber) => {
       const instance = Context.get(fiber.context as Context.Context<WorkflowInstance>, WorkflowInstance)
-      const execution = executionOf(instance)
+      const execution = Execution.of(instance)
       const run = execution?.run
-      // It was taken away from this process while its body went on.
+      // Another node has taken the execution over while this body ran on.
       if (execution === undefined || run === undefined) return Effect.interrupt
       const { name } = activity
       const key = activityKey(name, attempt)
@@ -77,24 +76,24 @@ export class Steps {
     const { name } = activity
     const started = new ActivityRun(name, instance, fiber.context, codec, (outcome) => {
       if (execution.activities.get(key) !== started) return
-      const over = (told: typeof outcome) => {
+      const complete = (final: typeof outcome) => {
         execution.activities.delete(key)
-        started.tell(told)
+        started.complete(final)
       }
-      if (outcome._tag !== "Done") return over(outcome)
+      if (outcome._tag !== "Done") return complete(outcome)
       const exit = reread(outcome.exit)
-      execution.append({ _tag: "Activity", name, attempt, exit }, true, (appended) =>
-        over(appended === "stored" ? { _tag: "Done", exit } : { _tag: "Interrupted" }),
+      execution.storeActivity({ _tag: "Activity", name, attempt, exit }, (appended) =>
+        complete(appended === "stored" ? { _tag: "Done", exit } : { _tag: "Interrupted" }),
       )
     })
     execution.activities.set(key, started)
-    noteExecution(started.instance, execution)
+    execution.note(started.instance)
     this.#inActivities.add(started.instance)
     started.start(activity)
     return started
   }
 
-  /** A stored exit that its schema does not take holds the execution: it is not an answer, and not a failure either. */
+  /** A stored exit that does not fit its schema holds the execution: it is neither a result nor a failure of the activity. */
   #completed(execution: Execution, run: Run, codec: ExitCodec, fiber: AnyFiber, exit: StoredExit, step: string): Effect.Effect<Result> {
     return this.#decoded(execution, codec, exit, `activity ${step}`, (decoded) => {
       run.compensations.stepEnded(fiber, step)
@@ -118,11 +117,11 @@ export class Steps {
   deferred(deferred: DurableDeferred.AnyWithProps): Effect.Effect<Option.Option<Exit.Exit<unknown, unknown>>, never, WorkflowInstance> {
     return Effect.withFiber((fiber) => {
       const instance = Context.get(fiber.context as Context.Context<WorkflowInstance>, WorkflowInstance)
-      const execution = executionOf(instance)
+      const execution = Execution.of(instance)
       const run = execution?.run
       if (execution === undefined || run === undefined) return Effect.interrupt
       const stored = execution.state.deferreds.get(deferred.name)
-      // Whoever finds nothing goes to sleep. What is started side by side with it gets its turn first, and is waited for.
+      // A body that finds nothing is suspended. Steps that run beside it get their turn first, so that they are waited for.
       if (stored === undefined) return Effect.as(Effect.yieldNow, Option.none())
       const codec = this.#executions.codecs.exit(deferred.successSchema, deferred.errorSchema)
       return this.#decoded(execution, codec, stored, `deferred ${deferred.name}`, (exit) => {
@@ -132,11 +131,11 @@ export class Steps {
     })
   }
 
-  /** The deadline is that of the first time, however often the body comes by. */
+  /** The deadline is that of the first run, however often the body runs. */
   clock({ name, duration }: DurableClock): Effect.Effect<void> {
     return Effect.withFiber((fiber) => {
       const instance = Context.get(fiber.context as Context.Context<WorkflowInstance>, WorkflowInstance)
-      const execution = executionOf(instance)
+      const execution = Execution.of(instance)
       const run = execution?.run
       if (execution === undefined || run === undefined) return Effect.interrupt
       if (!this.#inActivities.has(instance) && !run.use(`clock/${name}`)) return duplicate(instance, "clock", name, 1)

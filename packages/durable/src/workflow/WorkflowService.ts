@@ -13,8 +13,8 @@ import type { InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { AnyActivity } from "./ActivityRun.ts"
 import type { ClockSweep } from "./ClockSweep.ts"
+import { Execution } from "./Execution.ts"
 import { keyOf, machineOf } from "./ExecutionKey.ts"
-import { executionOf } from "./ExecutionOf.ts"
 import { isAtWork, isEnded, type Phase } from "./ExecutionState.ts"
 import type { Executions } from "./Executions.ts"
 import type { OrphanScan } from "./OrphanScan.ts"
@@ -26,11 +26,11 @@ import { ExecutionHeld, WorkflowEngineClosed } from "./WorkflowError.ts"
 type Result = Workflow.Result<unknown, unknown>
 
 /**
- * `makeUnsafe` brings what is the same for every engine: callers that wait, and interrupts that go from parents to children.
- * Its ways to activities and deferreds are replaced, for they take a stored result that does not decode for a failure of the
- * workflow, which would end it; here it holds it.
+ * `makeUnsafe` has what is the same for every engine: callers that wait, and interrupts that pass from parents to children. Its
+ * operations on activities and deferreds are replaced: they take a stored result that does not decode for a failure of the workflow,
+ * which ends the execution. Here it holds the execution.
  */
-export const makeEngine = (executions: Executions, takeover: OrphanScan, clocks: ClockSweep): WorkflowEngine["Service"] => {
+export const makeEngine = (executions: Executions, orphans: OrphanScan, clocks: ClockSweep): WorkflowEngine["Service"] => {
   const steps = new Steps(executions)
   const activityExecute = (activity: Activity.Any, attempt: number) => steps.activity(activity as unknown as AnyActivity, attempt)
   const deferredResult = (deferred: DurableDeferred.Any) => steps.deferred(deferred as DurableDeferred.AnyWithProps)
@@ -49,7 +49,7 @@ export const makeEngine = (executions: Executions, takeover: OrphanScan, clocks:
           }
           executions.register(registered)
           yield* Effect.addFinalizer(() => executions.unregister(registered))
-          takeover.workflowAdded(machine)
+          orphans.workflowAdded(machine)
           clocks.workflowAdded()
         }),
       ),
@@ -92,7 +92,7 @@ interface ExecuteOptions {
   readonly parent?: WorkflowInstance["Service"] | undefined
 }
 
-/** Callers wait for the end. An execution that calls another is told of its suspension too, for it goes to sleep itself then. */
+/** A caller waits for the end. An execution that calls another also gets its suspension, and is suspended itself. */
 const execute = (
   executions: Executions,
   workflow: Workflow.Any,
@@ -101,9 +101,9 @@ const execute = (
   Effect.gen(function* () {
     const key = keyOf(workflow, executionId)
     const by = parent === undefined ? undefined : keyOf(parent.workflow, parent.executionId)
-    const run = parent === undefined ? undefined : executionOf(parent)?.run
+    const run = parent === undefined ? undefined : Execution.of(parent)?.run
     if (run?.stopsHere && !discard) return new Workflow.Suspended({})
-    // A body that comes by again has most likely started it the first time.
+    // A body that runs again has most likely started it in an earlier run.
     const isThere = run?.isReplay && (yield* executions.exists(key))
     if (!isThere) {
       const encoded = yield* Effect.orDie(executions.codecs.value(workflow.payloadSchema).encode(payload))
@@ -125,7 +125,7 @@ const execute = (
     }
   })
 
-/** None while it runs, or where there is no such execution. */
+/** None while it runs, and where there is no such execution. */
 const poll = (executions: Executions, workflow: Workflow.Any, key: InstanceKey): Effect.Effect<Option.Option<Result>> =>
   Effect.gen(function* () {
     const live = executions.live(instanceName(key))

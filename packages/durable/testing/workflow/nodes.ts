@@ -103,6 +103,38 @@ export const nodes = ({ describe, nodesTest }: Kit) => {
     )
 
     nodesTest(
+      "139 a node that loses its lease stops its runs, and runs them again under a new name",
+      ({ open, until, inTime, comesTo, record }) =>
+        Effect.gen(function* () {
+          const calls = new Calls()
+          let isStuck = true
+          const workflows = Job.toLayer(() =>
+            Effect.gen(function* () {
+              if (isStuck) yield* Effect.onInterrupt(calls.stuck("stuck"), () => calls.note("stopped"))
+              return yield* calls.activity("done")
+            }),
+          )
+          const probe = new StoreProbe()
+          let isHanging = false
+          probe.onLease = (request) => (isHanging ? Effect.never : request)
+          const { run } = yield* open(workflows, { ...a, probe })
+          const id = yield* run(Job.execute({ id: "x" }, { discard: true }))
+          yield* until(() => calls.of("stuck") === 1)
+          const { owner } = yield* record(Job, id)
+          isHanging = true
+          yield* inTime(
+            Effect.sync(() => calls.of("stopped")),
+            (times) => times === 1,
+          )
+          expect(yield* record(Job, id)).toMatchObject({ tag: "Running", owner })
+          isStuck = false
+          isHanging = false
+          yield* comesTo(Job, id, "Completed")
+          expect(calls.all).toEqual(["stuck", "stopped", "done"])
+        }),
+    )
+
+    nodesTest(
       "a frozen node that wakes late is refused: nothing is doubled, and it compensates nothing",
       ({ open, until, comesTo, tags, pass }) =>
         Effect.gen(function* () {
