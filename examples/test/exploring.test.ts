@@ -6,11 +6,12 @@ import { Order } from "../order/Order.ts"
 import { Subscription } from "../readme/Subscription.ts"
 import { TrafficLight } from "../traffic-light/TrafficLight.ts"
 
-/** No decision throws, every state is reached and left, every event and target is of use, every guard can say both. */
+/** No decision throws, every state is reached and left, every event and target is of use, guards vary, diagrams show all slots. */
 const expectFlawless = (report: ExploreReport) => {
   expect(problemsIn(report), formatReport(report)).toBe(0)
   expect(report.neverProduced).toEqual([])
   expect(report.constantGuards).toEqual([])
+  expect(report.undeclaredSlots).toEqual([])
   expect(report.notExplored).toEqual([])
 }
 

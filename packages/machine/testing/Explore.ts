@@ -8,12 +8,12 @@
  *
  * Only decisions are made; no effect, hook that returns an Effect, `spawn` or `task` runs.
  */
-import { type Blueprint, complete } from "../src/define/Blueprint.ts"
+import { type Blueprint, complete, transitionEvent } from "../src/define/Blueprint.ts"
 import type { Tagged } from "../src/define/Declarations.ts"
 import { initialState } from "../src/define/Machine.ts"
 import { describe } from "../src/MachineError.ts"
 import { Exploration } from "./Exploration.ts"
-import type { ConstantGuard, ExploreReport, NeverProduced, NotExplored, StateFinding } from "./ExploreReport.ts"
+import type { ConstantGuard, ExploreReport, NeverProduced, NotExplored, StateFinding, UndeclaredSlots } from "./ExploreReport.ts"
 import { Observed, type ObservedEdge } from "./Observed.ts"
 import { declaredWays } from "./Reachability.ts"
 import { Samples } from "./Samples.ts"
@@ -42,12 +42,15 @@ export interface ExploreOptions<M> {
  */
 export const observe = <M extends AnyMachine>(machine: M, options: ExploreOptions<M> = {}): Blueprint => {
   const { observed, starts } = run(machine, options)
-  return complete(machine.blueprint, {
-    initial: starts.states.map(({ _tag }) => _tag),
+  return completed(machine, observed, starts.states)
+}
+
+const completed = ({ blueprint }: AnyMachine, observed: Observed, starts: ReadonlyArray<Tagged>): Blueprint =>
+  complete(blueprint, {
+    initial: starts.map(({ _tag }) => _tag),
     transitions: observed.edges.map(({ from, event, position, used }) => ({ from, event, position, ...namesOf(used) })),
     hooks: observed.hooks.map(({ phase, state, used }) => ({ phase, state, ...namesOf(used) })),
   })
-}
 
 const namesOf = ({ guards, requests }: ObservedEdge["used"]) => ({ guards: [...guards], requests: [...requests] })
 
@@ -80,6 +83,7 @@ export const explore = <M extends AnyMachine>(machine: M, options: ExploreOption
     unhandledEvents: machine.blueprint.events.map(({ tag }) => tag).filter((tag) => !observed.edges.some((edge) => edge.event === tag)),
     neverProduced: neverProduced(observed),
     constantGuards: constantGuards(observed),
+    undeclaredSlots: undeclaredSlots(machine.blueprint, completed(machine, observed, starts.states)),
     notExplored: [...starts.notes, ...samples.missing, ...deferredDecisions(observed)],
   }
 }
@@ -93,10 +97,11 @@ const startsOf = (machine: AnyMachine, observed: Observed, samples: Samples, giv
   const states = tag === undefined ? [] : (samples.states.get(tag) ?? []).slice(0, 10)
   // A constructor takes every value that fits its schema, so generated states are valid starts.
   if ("tag" in initial && states.length > 0) return { states, notes: [] }
-  const instead = states.length === 0 ? "nothing was followed from there" : `generated ${tag} states were taken instead`
+  const instead =
+    states.length === 0 ? "nothing was followed from there; declare initialState" : `generated ${tag} states were taken instead`
   const note: NotExplored = {
     what: "the function that makes the initial state",
-    why: `its input has no schema; ${instead}; pass { starts: [...] }`,
+    why: `its input has no schema; ${instead}; or pass { starts: [...] }`,
   }
   return { states, notes: [note] }
 }
@@ -158,6 +163,23 @@ const constantGuards = ({ edges, slots }: Observed): ReadonlyArray<ConstantGuard
     .filter(([, { yes, no }]) => yes === 0 || no === 0)
     .map(([guard, { yes, no }]) => ({ guard, answer: yes + no === 0 ? undefined : yes > 0, asked: yes + no }))
 }
+
+const undeclaredSlots = (declared: Blueprint, seen: Blueprint): ReadonlyArray<UndeclaredSlots> =>
+  [
+    ...seen.transitions.map((transition, index) => ({
+      where: `${transition.from === "*" ? "any state" : transition.from} × ${transitionEvent(transition)}`,
+      slots: [
+        ...added(declared.transitions[index]?.guards, transition.guards),
+        ...added(declared.transitions[index]?.requests, transition.requests),
+      ],
+    })),
+    ...seen.states.flatMap((state, index) => [
+      { where: `enter of ${state.tag}`, slots: added(declared.states[index]?.requestsOnEnter, state.requestsOnEnter) },
+      { where: `exit of ${state.tag}`, slots: added(declared.states[index]?.requestsOnExit, state.requestsOnExit) },
+    ]),
+  ].filter(({ slots }) => slots.length > 0)
+
+const added = (before: ReadonlyArray<string> = [], after: ReadonlyArray<string>) => after.filter((slot) => !before.includes(slot))
 
 const deferredDecisions = ({ edges }: Observed): ReadonlyArray<NotExplored> =>
   edges

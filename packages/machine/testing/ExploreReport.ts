@@ -58,6 +58,13 @@ export interface EndlessAlways {
   readonly sample: Sample
 }
 
+/** Slots that are used and not declared: diagrams do not show them. */
+export interface UndeclaredSlots {
+  /** The transition or hook. */
+  readonly where: string
+  readonly slots: ReadonlyArray<string>
+}
+
 export interface NotExplored {
   readonly what: string
   readonly why: string
@@ -81,6 +88,7 @@ export interface ExploreReport {
   /** Targets that are declared and that no decision returned. */
   readonly neverProduced: ReadonlyArray<NeverProduced>
   readonly constantGuards: ReadonlyArray<ConstantGuard>
+  readonly undeclaredSlots: ReadonlyArray<UndeclaredSlots>
   readonly notExplored: ReadonlyArray<NotExplored>
 }
 

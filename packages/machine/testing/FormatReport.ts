@@ -77,6 +77,12 @@ const sectionsOf = (report: ExploreReport): ReadonlyArray<Section> => [
   },
   {
     mark: "–",
+    title: "Slots used but not declared",
+    hint: "Name them in `requests` and `guards` of the transition or hook, so that diagrams show them.",
+    lines: report.undeclaredSlots.map(({ where, slots }) => `${where}: ${slots.join(", ")}`),
+  },
+  {
+    mark: "–",
     title: "Not explored",
     hint: "Test these by hand, with simulateEffect or createTestHarness.",
     lines: report.notExplored.map(({ what, why }) => `${what}: ${why}`),

@@ -13,6 +13,7 @@ export {
   type Sample,
   type StateFinding,
   type Throwing,
+  type UndeclaredSlots,
 } from "./ExploreReport.ts"
 export { formatReport } from "./FormatReport.ts"
 export { createTestHarness, type HarnessEffects, type HarnessOptions, type TestHarness } from "./Harness.ts"

@@ -138,7 +138,7 @@ interface Used {
 const usedByTransition = ({ transitions }: Blueprint, seen: Observations["transitions"]): ReadonlyMap<number, Used> => {
   const indexes = new Map<string, Array<number>>()
   transitions.forEach((transition, index) => {
-    const key = keyOf(transition.from, eventOf(transition))
+    const key = keyOf(transition.from, transitionEvent(transition))
     indexes.set(key, [...(indexes.get(key) ?? []), index])
   })
   const used = new Map<number, Used>()
@@ -156,7 +156,7 @@ const usedByTransition = ({ transitions }: Blueprint, seen: Observations["transi
 const keyOf = (from: string, event: string): string => JSON.stringify([from, event])
 
 /** The event of a transition as observations and traces name it. */
-const eventOf = (transition: TransitionBlueprint): string => {
+export const transitionEvent = (transition: TransitionBlueprint): string => {
   switch (transition._tag) {
     case "Event":
     case "Postpone":

@@ -195,6 +195,15 @@ describe("exploring finds", () => {
     expect(explore(machine).constantGuards.map(({ guard }) => guard)).toEqual(["isWhole of B × Back"])
   })
 
+  it("slots that are used and not declared, which diagrams do not show", () => {
+    const report = explore(Order)
+    expect(report.undeclaredSlots).toEqual([
+      { where: "Paid × Ship", slots: ["inStock", "notifyWarehouse"] },
+      { where: "enter of Paid", slots: ["chargeCard"] },
+    ])
+    expect(formatReport(report)).toContain("– Slots used but not declared\n    Paid × Ship: inStock, notifyWarehouse\n")
+  })
+
   it("what cannot be generated is not explored, and is reported as such", () => {
     const Odd = State({ Start: {}, Held: { handle: Schema.declare((_): _ is symbol => false) } })
     const machine = Machine.make({ name: "odd", state: Odd, event: E, initial: Odd.Start() })
