@@ -5,7 +5,7 @@ import * as Option from "effect/Option"
 import type { InstanceKey } from "./store/Commit.ts"
 import type { InstanceRecord, JournalService } from "./store/Journal.ts"
 
-export { InstanceExists, InstanceNotFound, RepairRefused, SequenceNotReached } from "@detent/machine"
+export { InstanceExists, InstanceNotFound, NewerVersion, RepairRefused, SequenceNotReached } from "@detent/machine"
 
 /** The error of an instance that exists already, with its state. Where the store cannot be read, the state is left out. */
 export const instanceExists = (journal: JournalService, { machine, id }: InstanceKey): Effect.Effect<InstanceExists> =>

@@ -1,11 +1,10 @@
 /** Reads instances from the journal: their state, and the outcome of an earlier event. It starts nothing. */
-import type { EventReplayError, PersistenceFailed, Taken } from "@detent/machine"
+import { type EventReplayError, NewerVersion, type PersistenceFailed, type Taken } from "@detent/machine"
 import type { Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import type { FirstOutcome, Reloaded } from "../instance/InstanceContext.ts"
-import { NewerVersion } from "../instance/NewerVersion.ts"
 import { type ReplayedEvent, readEvent, recover } from "../instance/Replay.ts"
 import type { EventRecord, InstanceKey, InstanceStatus } from "../store/Commit.ts"
 import type { JournalService, OpenedInstance } from "../store/Journal.ts"

@@ -2,12 +2,11 @@
  * Replaces the event that holds an instance, and only that one. It is tried first: the journal is not touched unless the instance
  * then replays, or is stopped further on by an event that cannot be read at all, whatever comes before it.
  */
-import { type EventReplayError, InvalidEvent } from "@detent/machine"
+import { type EventReplayError, InvalidEvent, NewerVersion } from "@detent/machine"
 import { eventProblem, type Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { InstanceNotFound, RepairRefused } from "../errors.ts"
-import { NewerVersion } from "../instance/NewerVersion.ts"
 import { readEvent, recover } from "../instance/Replay.ts"
 import type { EventRecord, InstanceKey } from "../store/Commit.ts"
 import type { JournalService, OpenedInstance } from "../store/Journal.ts"

@@ -2,14 +2,13 @@
  * The safety net under timers: finds timers that came due while no process had them in memory, after a restart or on another
  * node, and fires them. It sleeps until the earliest deadline, never longer than its interval.
  */
-import type { PersistenceFailed } from "@detent/machine"
+import { NewerVersion, type PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
-import { NewerVersion } from "../instance/NewerVersion.ts"
 import { forkLoop } from "../runtime/BackgroundLoop.ts"
 import type { ClaimedTimer } from "../store/Timers.ts"
 import { timersDead } from "./EngineMetrics.ts"

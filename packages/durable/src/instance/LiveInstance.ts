@@ -510,7 +510,13 @@ export class LiveInstance implements RuntimeOwner, Committing {
   }
 
   #endless(envelope: Envelope, decision: Taken<Tagged, Tagged>, { path }: Chain): EndlessTransition {
-    return new EndlessTransition({ ...this.key, state: decision.from._tag, event: labelOf(envelope, decision), path })
+    return new EndlessTransition({
+      ...this.key,
+      state: decision.from._tag,
+      event: labelOf(envelope, decision),
+      path,
+      chain: "raised events",
+    })
   }
 
   /** Whether carrying a decision out may take longer than replacing the state. */

@@ -2,14 +2,13 @@
  * From the journal back to a live state: the snapshot, then every later event decided on again. No hook, no effect and
  * no guard runs.
  */
-import { type Beginning, EventReplayError, type PersistenceFailed, type Request } from "@detent/machine"
+import { type Beginning, EventReplayError, NewerVersion, type PersistenceFailed, type Request } from "@detent/machine"
 import { type Compiled, replay, type Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type { EventRecord, InstanceKey } from "../store/Commit.ts"
 import type { JournalService, OpenedInstance } from "../store/Journal.ts"
 import type { Codec, EventBody } from "./Codec.ts"
-import { NewerVersion } from "./NewerVersion.ts"
 import { type OwedEvent, owedAfter } from "./SelfSentEvents.ts"
 import { decodeSnapshot, stateIfKnown } from "./SnapshotBody.ts"
 import { WrittenByNewer } from "./Undecodable.ts"

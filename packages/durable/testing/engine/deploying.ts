@@ -1,9 +1,8 @@
 /** A new version is deployed node by node: for a while an old one and a new one share a store. */
-import { Event, Machine, State } from "@detent/machine"
+import { Event, Machine, NewerVersion, State } from "@detent/machine"
 import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { NewerVersion } from "../../src/instance/NewerVersion.ts"
 import type { Kit } from "./Rig.ts"
 
 const S = State({ Open: { n: Schema.Number }, Late: {} })

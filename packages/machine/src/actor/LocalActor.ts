@@ -454,7 +454,14 @@ export class LocalActor implements RuntimeOwner {
 
 /** For a machine that keeps sending itself events. The event whose decision sends the next is refused. */
 const endlessChain = (record: ActorState, { event }: Taken<Tagged, Tagged>, { path }: Chain): EndlessTransition =>
-  new EndlessTransition({ machine: record.machine, id: record.id, state: record.currentState._tag, event: eventLabel(event), path })
+  new EndlessTransition({
+    machine: record.machine,
+    id: record.id,
+    state: record.currentState._tag,
+    event: eventLabel(event),
+    path,
+    chain: "raised events",
+  })
 
 const conclude = (message: QueuedEvent | undefined, result: Result): Result => {
   message?.complete(result)

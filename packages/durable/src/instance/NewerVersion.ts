@@ -1,1 +1,0 @@
-export { NewerVersion } from "@detent/machine"
