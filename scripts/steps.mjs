@@ -26,6 +26,7 @@ export function checks() {
     step("effect diagnostics", () => one(each(projects, effectDiagnostics))),
     step("lint and format", () => one(run("biome", ["ci", "--error-on-warnings", ...biomeColors]))),
     step("imports", () => one(run("node", ["scripts/check-imports.mjs"]))),
+    step("documents", () => one(run("node", ["scripts/check-documents.mjs"]))),
   ]
 }
 

@@ -10,7 +10,7 @@ import { Refusing } from "./Refusing.ts"
 import { SystemApi } from "./SystemApi.ts"
 import { UploadApi } from "./UploadApi.ts"
 
-/** The token is checked at the door, before any operation is reached; here it is only described. */
+/** Describes the token. RequestAccess checks it before any operation. */
 const withSecurity = (document: Record<string, unknown>): Record<string, unknown> => {
   const { components, paths } = document as unknown as OpenApi.OpenAPISpec
   const secured = Object.entries(paths).map(([path, item]) => [

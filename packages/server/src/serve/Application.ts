@@ -12,12 +12,11 @@ import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import * as HttpApiMiddleware from "effect/unstable/httpapi/HttpApiMiddleware"
 import * as HttpApiScalar from "effect/unstable/httpapi/HttpApiScalar"
+import type { OpenAPISpec } from "effect/unstable/httpapi/OpenApi"
 import { isSocketError } from "effect/unstable/socket/Socket"
 import { Api, openApi } from "../api/Api.ts"
 import { problemType } from "../api/Problem.ts"
 import { Refusing } from "../api/Refusing.ts"
-import { makeAllowedMethods } from "./AllowedMethods.ts"
-import { pathOf, tooLarge } from "./Door.ts"
 import { Gauges } from "./Gauges.ts"
 import { batchHandlers } from "./handlers/BatchHandlers.ts"
 import { BatchOperations } from "./handlers/BatchOperations.ts"
@@ -30,6 +29,7 @@ import { uploadHandlers } from "./handlers/UploadHandlers.ts"
 import { badRequest } from "./ProblemOf.ts"
 import { startPage } from "./page/StartPage.ts"
 import { type Refusal, refusalResponse } from "./Refusal.ts"
+import { pathOf, tooLarge } from "./RequestAccess.ts"
 import { rpcRoutes } from "./RpcHandlers.ts"
 import { problemOfSchema } from "./SchemaProblem.ts"
 import { Sparql } from "./Sparql.ts"
@@ -77,6 +77,28 @@ export const routes = Layer.mergeAll(
   startPage,
   rpcRoutes,
 ).pipe(Layer.provide(BatchOperations.layer))
+
+/** Routes beside the API. */
+const otherRoutes: ReadonlyArray<readonly [path: string, methods: ReadonlyArray<string>]> = [
+  ["/", ["GET"]],
+  ["/docs", ["GET"]],
+  ["/openapi.json", ["GET"]],
+  ["/rpc", ["POST"]],
+]
+
+/** The methods of an address, for the Allow header of a 405 answer. Empty for an address that has no route. */
+const makeAllowedMethods = ({ paths }: OpenAPISpec): ((path: string) => ReadonlyArray<string>) => {
+  const described = Object.entries(paths).map(([path, item]) => [path, Object.keys(item).map((method) => method.toUpperCase())] as const)
+  const known = [...otherRoutes, ...described].map(([path, methods]) => ({ parts: path.split("/"), methods }))
+  return (path) => {
+    const asked = path.split("/")
+    return [...new Set(known.filter(({ parts }) => fits(parts, asked)).flatMap(({ methods }) => methods))].sort()
+  }
+}
+
+/** A name in braces stands for any one part of the path. */
+const fits = (parts: ReadonlyArray<string>, asked: ReadonlyArray<string>): boolean =>
+  parts.length === asked.length && parts.every((part, index) => (part.startsWith("{") ? asked[index] !== "" : part === asked[index]))
 
 type App<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 

@@ -13,8 +13,8 @@ import { Capabilities, capabilityHeader } from "./Capabilities.ts"
 import { BatchOperations } from "./handlers/BatchOperations.ts"
 import { answering, problemOf } from "./ProblemOf.ts"
 import { refusalResponse } from "./Refusal.ts"
+import { RpcLimits } from "./RpcLimits.ts"
 import { areMessages, layerWholeMessages, noMessages } from "./RpcMessages.ts"
-import { RpcTraffic } from "./RpcTraffic.ts"
 import type { AccessRole } from "./Tokens.ts"
 
 const procedures = BatchRpc.toLayer(
@@ -40,11 +40,11 @@ const forbidden = (role: AccessRole) =>
 const passing = (needed: AccessRole) =>
   Effect.gen(function* () {
     const capabilities = yield* Capabilities
-    const traffic = yield* RpcTraffic
+    const limits = yield* RpcLimits
     const passes: Context.Service.Shape<typeof Reading> = (procedure, { rpc, headers }) => {
       const role = capabilities.roleOf(headers[capabilityHeader])
       if (role === undefined || (needed === "operate" && role !== "operate")) return Effect.fail(forbidden(needed))
-      return RpcSchema.isStreamSchema(rpc.successSchema) ? traffic.streamed(procedure) : traffic.answered(procedure)
+      return RpcSchema.isStreamSchema(rpc.successSchema) ? limits.streamed(procedure) : limits.answered(procedure)
     }
     return passes
   })

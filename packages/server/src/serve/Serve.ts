@@ -21,16 +21,16 @@ import * as HttpRouter from "effect/unstable/http/HttpRouter"
 import { Home } from "../home/Home.ts"
 import { routes, withProblems } from "./Application.ts"
 import { Capabilities } from "./Capabilities.ts"
-import { Door } from "./Door.ts"
 import { InstanceReading } from "./InstanceReading.ts"
 import { BatchFeed } from "./live/BatchFeed.ts"
 import { InstanceFeed } from "./live/InstanceFeed.ts"
 import { type Refusal, refuse, refuseSocket } from "./Refusal.ts"
-import { RpcTraffic } from "./RpcTraffic.ts"
+import { RequestAccess } from "./RequestAccess.ts"
+import { busy, RequestLimits } from "./RequestLimits.ts"
+import { RpcLimits } from "./RpcLimits.ts"
 import { checkAccess, defaultLimits, type Limits, millisOf, type ServeOptions } from "./ServeOptions.ts"
 import { Stopping } from "./Stopping.ts"
 import { Tokens } from "./Tokens.ts"
-import { busy, Traffic } from "./Traffic.ts"
 
 /** Ids have up to 500 characters, each of which may take twelve in an address. The router's default is 100. */
 const maxParamLength = 6000
@@ -78,14 +78,14 @@ const start = (options: ServeOptions) =>
     const given = [token, readToken].filter((one) => one !== undefined)
     yield* Effect.fromResult(checkAccess(host, given.map(Redacted.value)))
     const { bodyBytes, uploadBytes } = limits
-    const door = new Door({
+    const access = new RequestAccess({
       tokens: new Tokens({ operate: token, read: readToken }),
       capabilities: yield* Capabilities,
       bodyBytes,
       uploadBytes,
       observes: (yield* Home).role === "observe",
     })
-    const traffic = new Traffic({
+    const requests = new RequestLimits({
       requests: limits.requests,
       streams: limits.streams,
       requestSeconds: Math.ceil(millisOf(limits.requestTimeout) / 1000),
@@ -93,7 +93,7 @@ const start = (options: ServeOptions) =>
     })
     // Requests in flight end after the server has stopped listening: a stop waits for them.
     const scope = yield* Scope.fork(yield* Effect.scope)
-    const routing = HttpRouter.toHttpEffect(Layer.provide(routes, RpcTraffic.layer(limits)))
+    const routing = HttpRouter.toHttpEffect(Layer.provide(routes, RpcLimits.layer(limits)))
     const app = withProblems(yield* Effect.provideService(routing, HttpRouter.RouterConfig, { maxParamLength }), bodyBytes)
     const answer = yield* NodeHttpServer.makeHandler(app, { scope })
     const sockets = new NodeWS.WebSocketServer({ noServer: true, maxPayload: bodyBytes })
@@ -102,30 +102,30 @@ const start = (options: ServeOptions) =>
 
     const server = Http.createServer({
       headersTimeout: millisOf(limits.headersTimeout),
-      // Uploads may take long: Traffic watches bodies instead.
+      // Uploads may take long: RequestLimits watches bodies instead.
       requestTimeout: 0,
       keepAliveTimeout: 30_000,
       connectionsCheckingInterval: 2000,
     })
     server.maxConnections = limits.connections
     server.on("request", (request, response) => {
-      const refusal = stopping.isStopping ? leaving : (door.refusal(request) ?? traffic.enter(request, response))
+      const refusal = stopping.isStopping ? leaving : (access.refusal(request) ?? requests.enter(request, response))
       if (refusal !== undefined) {
         refuse(response, refusal)
-        if (!request.complete) traffic.discard(request, response)
+        if (!request.complete) requests.discard(request, response)
       } else if (request.url?.startsWith("/rpc/socket")) refuse(response, upgradeNeeded)
       else answer(request, response)
     })
     server.on("upgrade", (request, socket, head) => {
       const isFull = sockets.clients.size >= limits.streams
-      const refusal = stopping.isStopping ? leaving : (door.refusal(request) ?? (isFull ? busy : undefined))
+      const refusal = stopping.isStopping ? leaving : (access.refusal(request) ?? (isFull ? busy : undefined))
       if (refusal !== undefined) return refuseSocket(socket, refusal)
       upgrade(request, socket, head)
     })
     server.on("clientError", (error: NodeJS.ErrnoException, socket) => refuseSocket(socket, misread(error)))
 
     const enforceLimits = Effect.sync(() => {
-      traffic.tick()
+      requests.tick()
       for (const client of sockets.clients) if (client.bufferedAmount > unreadBytes) client.terminate()
     })
     yield* forkLoop("the limits of requests", Effect.delay(enforceLimits, "1 second"))
@@ -138,7 +138,7 @@ const start = (options: ServeOptions) =>
         yield* feeds
         for (const client of sockets.clients) client.close(1001, "the server is being stopped")
         yield* Effect.timeoutOption(
-          Effect.callback<void>((resume) => traffic.whenEmpty(() => resume(Effect.void))),
+          Effect.callback<void>((resume) => requests.whenEmpty(() => resume(Effect.void))),
           limits.stopTimeout,
         )
         server.closeAllConnections()

@@ -1,6 +1,6 @@
 /** Live streams of batch events. The log is followed once for all readers of all batches. */
-import { forkLoop } from "@detent/durable"
-import { BatchEventLog, BatchId } from "@detent/knowledge"
+import { Commands, forkLoop } from "@detent/durable"
+import { BatchEventLog, Batches, BatchId, BatchMachine, isTerminal } from "@detent/knowledge"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FiberMap from "effect/FiberMap"
@@ -8,7 +8,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
-import { makeBatchEnd } from "./BatchEnd.ts"
+import { type BatchStatus, statusOf } from "../../api/BatchStatus.ts"
 import { type Frame, frameOf } from "./Channel.ts"
 import { makeChannels } from "./Channels.ts"
 import type { LiveReader } from "./LiveReader.ts"
@@ -19,7 +19,22 @@ type EndError = Effect.Error<ReturnType<Effect.Success<typeof makeBatchEnd>>>
 
 type LogError = Effect.Error<ReturnType<(typeof BatchEventLog.Service)["page"]>>
 
-/** One of these is the last event of a batch; it may be set going again after the second. */
+/** Returns the final status once all events of the batch are in the log. None before, and after the batch was resumed. */
+const makeBatchEnd = Effect.gen(function* () {
+  const batches = yield* Batches
+  const commands = yield* Commands
+  return (batch: BatchId) =>
+    Effect.gen(function* () {
+      const state = yield* batches.state(batch)
+      if (!isTerminal(state)) return Option.none<BatchStatus>()
+      // Events are emitted by commands of this or an earlier state: each is in the log when its command is done.
+      const requested = yield* commands.ofInstance({ machine: BatchMachine.name, id: batch })
+      const areLogged = requested.every(({ status }) => status !== "pending" && status !== "processing")
+      return areLogged ? Option.some(statusOf(state)) : Option.none<BatchStatus>()
+    })
+})
+
+/** One of these is the last event of a batch. After the second a batch may be resumed. */
 const isLast = ({ _tag }: Events): boolean => _tag === "BatchCompleted" || _tag === "BatchFailed"
 
 const frameOfEvent = ({ position, _tag, payload }: Events): Frame => frameOf(position, _tag, payload)

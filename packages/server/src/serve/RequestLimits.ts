@@ -1,36 +1,36 @@
 /**
- * The requests that are under way. There is a limit to how many there may be, and none may take for ever: to arrive, or to be
- * answered. All are looked at together once a second, which costs a request nothing.
+ * Limits the requests in flight: how many there are, and how long each may take to arrive and to be answered. One tick per second
+ * looks at all of them, which costs a request nothing.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { isUpload, pathOf } from "./Door.ts"
 import { discardRest, type Refusal, refuse } from "./Refusal.ts"
+import { isUpload, pathOf } from "./RequestAccess.ts"
 
 interface Visit {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly isStream: boolean
-  /** In seconds: since it came, and since the last byte of it came. */
+  /** Seconds since its start, and since its last byte. */
   age: number
   idle: number
   bytesRead: number
 }
 
-export interface TrafficLimits {
+export interface RequestLimitValues {
   readonly requests: number
   readonly streams: number
   readonly requestSeconds: number
   readonly answerSeconds: number
 }
 
-export class Traffic {
-  readonly #limits: TrafficLimits
+export class RequestLimits {
+  readonly #limits: RequestLimitValues
   readonly #visits = new Set<Visit>()
   readonly #discarded = new Set<Visit>()
   #streams = 0
   #whenEmpty: (() => void) | undefined
 
-  constructor(limits: TrafficLimits) {
+  constructor(limits: RequestLimitValues) {
     this.#limits = limits
   }
 

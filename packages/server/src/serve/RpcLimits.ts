@@ -1,6 +1,6 @@
 /**
- * The procedures that are under way. Over one WebSocket, and in one request, any number of them can be asked for: so they are
- * counted by themselves, and held to the limits that requests and live streams are held to.
+ * Limits the procedures in flight. One WebSocket or one request can call any number of them, so they are counted by themselves,
+ * under the same limits as requests and live streams.
  */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
@@ -8,8 +8,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { kind, TimedOut, Unavailable } from "../api/Problem.ts"
 import type { Refusal } from "./Refusal.ts"
+import { busy, tooSlow } from "./RequestLimits.ts"
 import type { Limits } from "./ServeOptions.ts"
-import { busy, tooSlow } from "./Traffic.ts"
 
 class Room {
   readonly #most: number
@@ -19,7 +19,7 @@ class Room {
     this.#most = most
   }
 
-  /** Fails at once where there is none left. */
+  /** Fails at once if no place is free. */
   readonly take: Effect.Effect<void, Unavailable> = Effect.suspend(() => {
     if (this.#taken >= this.#most) return Effect.fail(new Unavailable(problemOf(busy)))
     this.#taken++
@@ -40,7 +40,7 @@ const within = <A, E, R>(room: Room, procedure: Effect.Effect<A, E, R>): Effect.
 
 const problemOf = ({ name, title, status, detail }: Refusal) => ({ type: kind(name), title, status, detail })
 
-class ProceduresUnderWay {
+class RunningProcedures {
   readonly #requests: Room
   readonly #streams: Room
   readonly #answerTimeout: Duration.Input
@@ -51,7 +51,7 @@ class ProceduresUnderWay {
     this.#answerTimeout = answerTimeout
   }
 
-  /** One that has an answer. */
+  /** A procedure with one answer. */
   answered<A, E, R>(procedure: Effect.Effect<A, E, R>): Effect.Effect<A, E | Unavailable | TimedOut, R> {
     const orElse = () => Effect.fail(new TimedOut(problemOf(tooSlow)))
     return within(this.#requests, Effect.timeoutOrElse(procedure, { duration: this.#answerTimeout, orElse }))
@@ -63,6 +63,6 @@ class ProceduresUnderWay {
   }
 }
 
-export class RpcTraffic extends Context.Service<RpcTraffic, ProceduresUnderWay>()("@detent/server/RpcTraffic") {
-  static readonly layer = (limits: Limits) => Layer.sync(RpcTraffic, () => new ProceduresUnderWay(limits))
+export class RpcLimits extends Context.Service<RpcLimits, RunningProcedures>()("@detent/server/RpcLimits") {
+  static readonly layer = (limits: Limits) => Layer.sync(RpcLimits, () => new RunningProcedures(limits))
 }

@@ -10,7 +10,7 @@ import type { Refusal } from "./Refusal.ts"
 import { isLoopback } from "./ServeOptions.ts"
 import type { AccessRole, Tokens } from "./Tokens.ts"
 
-export interface DoorOptions {
+export interface RequestAccessOptions {
   readonly tokens: Tokens
   readonly capabilities: CapabilitySecrets
   readonly bodyBytes: number
@@ -32,10 +32,10 @@ export const pathOf = (url: string): string => {
   return end === -1 ? url : url.slice(0, end)
 }
 
-export class Door {
-  readonly #options: DoorOptions
+export class RequestAccess {
+  readonly #options: RequestAccessOptions
 
-  constructor(options: DoorOptions) {
+  constructor(options: RequestAccessOptions) {
     this.#options = options
   }
 
