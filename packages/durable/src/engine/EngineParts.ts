@@ -98,8 +98,8 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
     changedForeign: (key) => follower.changedForeign(key),
   }
   const table: InstanceTable = new InstanceTable(context, registry, loader, environment)
-  const takeover = placement === undefined ? undefined : new WorkTakeover({ journal, registry, table }, placement)
   const follower: ChangeFollower = new ChangeFollower(journal, loader, environment, config.followMillis, (name) => table.findNamed(name))
+  const takeover = placement === undefined ? undefined : new WorkTakeover({ journal, registry, table, follower }, placement)
   const recovery: OutageRecovery = new OutageRecovery(table, environment)
   const timers: TimerScheduler = new TimerScheduler(timerStore, table, environment, groupCommit, config.sweeper.intervalMillis)
   const drain = Effect.gen(function* () {

@@ -6,7 +6,9 @@ import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Random from "effect/Random"
+import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
+import type { LiveInstance } from "../instance/LiveInstance.ts"
 import { forkLoop } from "../runtime/BackgroundLoop.ts"
 import type { InstanceKey } from "../store/Commit.ts"
 import type { InstanceRecord } from "../store/Journal.ts"
@@ -21,7 +23,7 @@ const pageSize = 500
 const intervalMillis = 500
 
 /** The parts of the engine that it uses. */
-type Parts = Pick<EngineParts, "journal" | "registry" | "table">
+type Parts = Pick<EngineParts, "journal" | "registry" | "table" | "follower">
 
 export class WorkTakeover {
   readonly #engine: Parts
@@ -105,12 +107,27 @@ export class WorkTakeover {
     })
   }
 
+  /**
+   * Starts the work of instances whose rows name this node as owner. A store that fails is tried again for as long as the node
+   * lives: no other node looks at these instances any more.
+   */
   #run(machine: RegisteredMachine, taken: ReadonlyArray<InstanceKey>, node: string): Effect.Effect<void, PersistenceFailed> {
     const { table } = this.#engine
-    return Effect.gen(function* () {
-      // In memory already: its row has changed, its journal has not.
-      for (const key of taken) table.find(key)?.own(node)
+    return Effect.gen({ self: this }, function* () {
+      const inMemory = taken.flatMap((key) => table.find(key) ?? [])
+      yield* Effect.forEach(inMemory, (live) => this.#runInMemory(live, node), { concurrency: "unbounded", discard: true })
       yield* table.openAll(machine, taken)
-    })
+    }).pipe(Effect.retry({ schedule: Schedule.spaced("250 millis"), while: () => this.#placement.node() === node && !table.isClosed }))
+  }
+
+  /** The owner before may have committed what this node has not read: the work of a state that was left must not start. */
+  #runInMemory(live: LiveInstance, node: string): Effect.Effect<void, PersistenceFailed> {
+    return this.#engine.follower.catchUp(live).pipe(
+      Effect.tap(() => Effect.sync(() => live.own(node))),
+      Effect.catchTag(["EventReplayError", "InstanceNotFound"], (error) =>
+        Effect.logWarning(`the work of ${live.key.machine} ${live.key.id} does not run: ${error.message}`),
+      ),
+      Effect.asVoid,
+    )
   }
 }

@@ -23,6 +23,8 @@ export interface ChaosOptions {
 export interface ChaosReport extends OwnershipReport {
   readonly kills: number
   readonly freezes: number
+  /** Where the logs of all processes are, if there were problems. */
+  readonly logs: string | undefined
 }
 
 /** How long the instances may take to end once nothing disturbs them any more. */
@@ -110,10 +112,12 @@ export const causeChaos = async (options: ChaosOptions): Promise<ChaosReport> =>
     for (const worker of workers) await worker.stop()
     const proof = proveOwnership({ records: recordsIn(folder), kills, freezes, leaseMillis, slackMillis: options.slackMillis })
     const problems = [...proof.problems, ...unfinished, ...workers.map(({ errors }) => errors).filter((text) => text !== "")]
-    return { ...proof, problems, kills: kills.length, freezes: freezes.length }
+    const isProven = problems.length === 0
+    if (isProven) rmSync(folder, { recursive: true, force: true })
+    else writeFileSync(join(folder, "chaos.json"), JSON.stringify({ kills, freezes }))
+    return { ...proof, problems, kills: kills.length, freezes: freezes.length, logs: isProven ? undefined : folder }
   } finally {
     for (const worker of workers) if (worker.isAlive) await worker.kill()
-    rmSync(folder, { recursive: true, force: true })
   }
 }
 

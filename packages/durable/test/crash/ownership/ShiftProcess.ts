@@ -87,9 +87,13 @@ export class ShiftProcess {
 
   #answer(tag: FromShiftWorker["_tag"]): Promise<FromShiftWorker> {
     return new Promise((resolve, reject) => {
-      if (!this.isAlive) return reject(new Error(`worker ${this.pid} has ended: ${this.#errors}`))
-      this.#waiting.set(tag, resolve)
-      this.#child.once("exit", () => reject(new Error(`worker ${this.pid} ended before it said ${tag}: ${this.#errors}`)))
+      const ended = () => reject(new Error(`worker ${this.pid} ended before it said ${tag}: ${this.#errors}`))
+      if (!this.isAlive) return ended()
+      this.#child.once("exit", ended)
+      this.#waiting.set(tag, (message) => {
+        this.#child.off("exit", ended)
+        resolve(message)
+      })
     })
   }
 }

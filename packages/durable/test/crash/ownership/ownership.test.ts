@@ -1,0 +1,38 @@
+/** Three processes that share the work of 200 instances, killed and frozen at random. `npm run soak -- ownership` is the long version. */
+import { describe, expect, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { freshDatabase } from "../../support/Postgres.ts"
+import { freshFile } from "../../support/Sqlite.ts"
+import type { StoreAddress } from "../Protocol.ts"
+import { causeChaos } from "./Chaos.ts"
+
+const seed = Number(process.env["DETENT_CRASH_SEED"] ?? 1)
+
+/** Other tests run beside this one: a takeover may be later than it would be alone. */
+const slackMillis = 3_000
+
+const check = (store: StoreAddress) =>
+  Effect.gen(function* () {
+    const options = { store, seconds: 20, seed, processes: 3, instances: 200, leaseMillis: 2_000, slackMillis }
+    const { problems, kills, freezes, takeovers, runs } = yield* Effect.promise(() => causeChaos(options))
+    expect(problems).toEqual([])
+    // Not that a run in which nothing happened is taken for a proof.
+    expect(kills).toBeGreaterThan(1)
+    expect(freezes).toBeGreaterThan(0)
+    expect(takeovers).toBeGreaterThan(20)
+    expect(runs).toBeGreaterThan(1_000)
+  })
+
+describe("137 138 139 140 work of states in processes that are killed and frozen", () => {
+  it.live(
+    "has one owner at a time, is taken over in time and ends up done, on SQLite",
+    () => Effect.flatMap(freshFile, (filename) => check({ _tag: "Sqlite", filename })),
+    180_000,
+  )
+
+  it.live(
+    "has one owner at a time, is taken over in time and ends up done, on PostgreSQL",
+    () => Effect.flatMap(freshDatabase, (url) => check({ _tag: "Postgres", url })),
+    180_000,
+  )
+})
