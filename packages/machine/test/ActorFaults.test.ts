@@ -357,3 +357,66 @@ describe("order and memory", () => {
     }),
   )
 })
+
+describe("an actor that keeps itself busy", () => {
+  const looping = base()
+    .on(S.A, E.Go, stay, ({ self }) => {
+      self.send(E.Go())
+      return stay
+    })
+    .on(S.A, E.Back, S.B)
+
+  it.effect("146 stops sending itself events when a chain of them does not end, with the path in the error", () =>
+    Effect.gen(function* () {
+      const system = yield* ActorSystem
+      const refused: Array<string> = []
+      system.inspectUnsafe((one) => {
+        if (one._tag === "Refused") refused.push(one.error.message)
+      })
+      const actor = yield* system.spawn("a", looping)
+      yield* actor.send(E.Go())
+      while (refused.length === 0) yield* Effect.yieldNow
+      expect(refused[0]).toMatch(/Go → Go → Go/)
+      expect((yield* actor.snapshot).sequence).toBe(10_000)
+      yield* actor.send(E.Back())
+      expect((yield* actor.state)._tag).toBe("B")
+    }).pipe(Effect.provide(ActorSystem.layer)),
+  )
+
+  it.effect("146 gives other senders their turn meanwhile", () =>
+    Effect.gen(function* () {
+      const actor = yield* spawn(
+        base()
+          .on(S.A, E.Go, S.A, ({ self }) => {
+            self.send(E.Go())
+            return Effect.as(Effect.yieldNow, S.A())
+          })
+          .on(S.A, E.Back, S.B),
+      )
+      yield* actor.send(E.Go())
+      yield* actor.send(E.Back())
+      expect((yield* actor.snapshot).sequence).toBeLessThan(1000)
+    }),
+  )
+
+  it.effect("29 fails to send itself an event from its own enter, with the next step, instead of waiting for ever", () =>
+    Effect.gen(function* () {
+      const system = yield* ActorSystem
+      const problems: Array<string> = []
+      const moving = base().on(S.A, E.Go, S.B).on(S.B, E.Back, S.A)
+      const machine = moving.enter(S.B, () =>
+        Effect.gen(function* () {
+          const self = yield* system.get("a", moving)
+          if (self._tag === "Some") {
+            yield* Effect.catch(self.value.send(E.Back()), (error) => Effect.sync(() => void problems.push(error.message)))
+          }
+        }),
+      )
+      const actor = yield* system.spawn("a", machine)
+      yield* actor.send(E.Go())
+      expect(problems).toHaveLength(1)
+      expect(problems[0]).toMatch(/use self\.send/)
+      yield* actor.send(E.Back())
+    }).pipe(Effect.provide(ActorSystem.layer)),
+  )
+})

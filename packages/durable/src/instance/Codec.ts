@@ -264,9 +264,24 @@ const plainCodec = (bySchema: VariantCodec, check: ((value: object) => string | 
   decode: (value) => (check?.(value as object) === undefined ? (value as Tagged) : bySchema.decode(value)),
 })
 
+/** Whether a schema accepts values that JSON would lose. */
+const acceptsAnything = (node: unknown, seen = new Set<unknown>()): boolean => {
+  if (typeof node !== "object" || node === null || seen.has(node)) return false
+  seen.add(node)
+  const tag = "_tag" in node ? node._tag : undefined
+  if (tag === "Any" || tag === "Unknown" || tag === "ObjectKeyword") return true
+  return Object.values(node).some((part) => acceptsAnything(part, seen))
+}
+
 const schemaCodec = (variant: UntypedVariant): VariantCodec => {
   const codec = Schema.toCodecJson(variant.schema)
-  const encode = Schema.encodeUnknownSync(codec)
+  const encodeUnchecked = Schema.encodeUnknownSync(codec) as (value: Tagged) => object
+  const encodeChecked = (value: Tagged) => {
+    const encoded = encodeUnchecked(value)
+    checkStorable(encoded)
+    return encoded
+  }
+  const encode = acceptsAnything(variant.schema.ast) ? encodeChecked : encodeUnchecked
   const decode = Schema.decodeUnknownResult(codec)
   return {
     encode,

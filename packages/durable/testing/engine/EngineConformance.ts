@@ -17,6 +17,7 @@ import { lifecycle } from "./lifecycle.ts"
 import { locking } from "./locking.ts"
 import { outages } from "./outages.ts"
 import { overtaking } from "./overtaking.ts"
+import { owning } from "./owning.ts"
 import { placing } from "./placing.ts"
 import { pruning } from "./pruning.ts"
 import { type EngineKitOptions, makeKit } from "./Rig.ts"
@@ -25,6 +26,7 @@ import { refusing } from "./refusing.ts"
 import { repairing } from "./repairing.ts"
 import { replaying } from "./replaying.ts"
 import { sending } from "./sending.ts"
+import { surviving } from "./surviving.ts"
 import { sweeping } from "./sweeping.ts"
 import { timeouts } from "./timeouts.ts"
 import { unserved } from "./unserved.ts"
@@ -48,6 +50,8 @@ const topics = [
   leading,
   locking,
   placing,
+  owning,
+  surviving,
   versions,
   deploying,
   repairing,

@@ -7,8 +7,8 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
-import { type DueTimer, type Pace, TimerHeap } from "../src/engine/TimerHeap.ts"
-import type { TimerRecord } from "../src/store/Commit.ts"
+import { type DueTimer, type Pace, TimerHeap } from "../../src/engine/TimerHeap.ts"
+import type { TimerRecord } from "../../src/store/Commit.ts"
 
 const whole = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 

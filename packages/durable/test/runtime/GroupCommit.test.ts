@@ -3,10 +3,10 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import { type Committing, GroupCommit } from "../src/runtime/GroupCommit.ts"
-import type { Commit, CommitOutcome } from "../src/store/Commit.ts"
-import type { JournalService } from "../src/store/Journal.ts"
-import { commit as commitOf, stored } from "../testing/samples.ts"
+import { type Committing, GroupCommit } from "../../src/runtime/GroupCommit.ts"
+import type { Commit, CommitOutcome } from "../../src/store/Commit.ts"
+import type { JournalService } from "../../src/store/Journal.ts"
+import { commit as commitOf, stored } from "../../testing/samples.ts"
 
 /** A committer over a store that answers a flush when it is told to. */
 const held = Effect.gen(function* () {
@@ -49,6 +49,27 @@ const countOf = (ids: ReadonlyArray<string>) => ({
 const settle = Effect.forEach([1, 2, 3, 4, 5], () => Effect.yieldNow, { discard: true })
 
 describe("group commit", () => {
+  it.effect("10 a source that cannot make its commit fails alone: the others of its flush are stored", () =>
+    Effect.gen(function* () {
+      const { bring, committer, sizes, answer, told } = yield* held
+      const failed: Array<string> = []
+      bring(2)
+      committer.enqueue({
+        takeCommit: () => {
+          throw new Error("its state cannot be encoded")
+        },
+        committed: ({ _tag }) => void failed.push(_tag),
+      })
+      bring(2)
+      yield* settle
+      assert.deepStrictEqual(sizes(), [4])
+      assert.deepStrictEqual(failed, ["PersistenceFailed"])
+      yield* answer(0)
+      yield* settle
+      assert.deepStrictEqual(told, ["Stored", "Stored", "Stored", "Stored"])
+    }),
+  )
+
   it.effect("whoever comes while a flush is on its way waits for the next, and all of them share that", () =>
     Effect.gen(function* () {
       const { bring, sizes, answer, told, committer } = yield* held

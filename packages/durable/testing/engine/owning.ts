@@ -1,0 +1,188 @@
+/** State work runs on one node, and always on one. */
+import { expect } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import { E, Job, S } from "./Machines.ts"
+import type { Kit } from "./Rig.ts"
+
+/** A job whose work, while it runs, is listed under the node that runs it. */
+const workers = () => {
+  const running: Array<string> = []
+  const started: Array<string> = []
+  const machine = (node: string) =>
+    Job.spawn(S.Busy, () =>
+      Effect.acquireUseRelease(
+        Effect.sync(() => {
+          running.push(node)
+          started.push(node)
+        }),
+        () => Effect.never,
+        () => Effect.sync(() => running.splice(running.indexOf(node), 1)),
+      ),
+    )
+  return { running, started, machine }
+}
+
+export const owning = ({ describe, test, leaseTest }: Kit) => {
+  describe("the owner of state work", () => {
+    test("137 only the node that entered the state works, whichever nodes register, send to or read the instance", ({ open, quiet }) =>
+      Effect.gen(function* () {
+        const { started, machine } = workers()
+        const one = yield* open()
+        const two = yield* open()
+        yield* one.engine.start(machine("one"), "j", S.Busy({ n: 0 }))
+        yield* two.engine.register(machine("two"))
+        const late = yield* two.engine.ensure(machine("two"), "j")
+        yield* late.send(E.Add({ by: 1 }))
+        expect(yield* late.state).toEqual(S.Busy({ n: 1 }))
+        yield* two.engine.restoreAll(machine("two"))
+        yield* quiet
+        expect(started).toEqual(["one"])
+      }))
+
+    test("137 a node that starts many instances with work runs each of them, and no other node does", ({ open, quiet }) =>
+      Effect.gen(function* () {
+        const { started, machine } = workers()
+        const one = yield* open()
+        const two = yield* open()
+        yield* two.engine.register(machine("two"))
+        const entries = Array.from({ length: 20 }, (_, index) => ({ id: `j-${index}`, input: S.Busy({ n: index }) }))
+        yield* one.engine.startAll(machine("one"), entries)
+        yield* two.engine.register(machine("two"))
+        yield* quiet
+        expect(started).toEqual(Array.from({ length: 20 }, () => "one"))
+      }))
+
+    leaseTest(
+      "138 when the owner is killed, another node that knows the machine runs the work after the lease",
+      ({ open, pass, passUntil }) =>
+        Effect.gen(function* () {
+          const { started, machine } = workers()
+          const one = yield* open({ lease: "1 second" })
+          const two = yield* open({ lease: "1 second" })
+          yield* two.engine.register(machine("two"))
+          yield* one.engine.start(machine("one"), "j", S.Busy({ n: 0 }))
+          yield* one.crash
+          yield* pass("400 millis")
+          expect(started).toEqual(["one"])
+          yield* passUntil(
+            "100 millis",
+            Effect.sync(() => started.length),
+            (count) => count === 2,
+          )
+          expect(started).toEqual(["one", "two"])
+        }),
+    )
+
+    leaseTest("138 of several nodes, one takes the work over", ({ open, pass, passUntil }) =>
+      Effect.gen(function* () {
+        const { started, machine } = workers()
+        const one = yield* open({ lease: "1 second" })
+        yield* Effect.forEach(["a", "b", "c"], (node) =>
+          Effect.flatMap(open({ lease: "1 second" }), ({ engine }) => engine.register(machine(node))),
+        )
+        yield* Effect.forEach(Array.from({ length: 10 }), (_, index) => one.engine.start(machine("one"), `j-${index}`, S.Busy({ n: 0 })))
+        yield* one.crash
+        started.length = 0
+        yield* passUntil(
+          "100 millis",
+          Effect.sync(() => started.length),
+          (count) => count >= 10,
+        )
+        yield* pass("1 second")
+        expect(started).toHaveLength(10)
+      }),
+    )
+
+    leaseTest("139 an owner that lost its lease stops its work and commits nothing as owner", ({ open, passUntil, events, quiet }) =>
+      Effect.gen(function* () {
+        const { running, machine } = workers()
+        const one = yield* open({ lease: "1 second", storeTimeout: "1 second" })
+        yield* one.engine.start(machine("one"), "j", S.Busy({ n: 0 }))
+        const two = yield* open({ lease: "1 second" })
+        yield* two.engine.register(machine("two"))
+        // The store no longer answers its heartbeats, but still takes commits.
+        one.probe.onLease = () => Effect.never
+        yield* passUntil(
+          "100 millis",
+          Effect.sync(() => running),
+          (nodes) => nodes.includes("two"),
+        )
+        expect(running).toEqual(["two"])
+        yield* quiet
+        expect(yield* events({ machine: "job", id: "j" })).toHaveLength(0)
+      }),
+    )
+
+    test("138 a stopped node hands its work on at once", ({ open, passUntil }) =>
+      Effect.gen(function* () {
+        const { running, machine } = workers()
+        const one = yield* open()
+        const two = yield* open()
+        yield* two.engine.register(machine("two"))
+        yield* one.engine.start(machine("one"), "j", S.Busy({ n: 0 }))
+        expect(running).toEqual(["one"])
+        yield* one.close
+        yield* passUntil(
+          "100 millis",
+          Effect.sync(() => running),
+          (nodes) => nodes.length > 0,
+        )
+        expect(running).toEqual(["two"])
+      }))
+
+    test("137 instances without an owner, as an earlier version wrote them, are run by one node", ({ open, journal, quiet }) =>
+      Effect.gen(function* () {
+        const { started, machine } = workers()
+        const writer = yield* open()
+        yield* writer.engine.start(Job, "j", S.Busy({ n: 0 }))
+        yield* writer.close
+        const summary = { tag: "Busy", status: "running", reason: undefined, version: 1, resident: true } as const
+        const empty = { origin: undefined, snapshot: undefined, clearTimers: [], setTimers: [], commands: [], fence: undefined } as const
+        yield* journal.commit([{ machine: "job", id: "j", expected: 0, sequence: 0, at: 0, summary, events: [], ...empty }])
+        const [one, two] = [yield* open(), yield* open()]
+        yield* Effect.all([one.engine.register(machine("one")), two.engine.register(machine("two"))], { concurrency: "unbounded" })
+        yield* quiet
+        expect(started).toHaveLength(1)
+      }))
+
+    test("a background work runs on the owner only", ({ open, quiet }) =>
+      Effect.gen(function* () {
+        const log: Array<string> = []
+        const machine = (node: string) =>
+          Job.background(() =>
+            Effect.andThen(
+              Effect.sync(() => void log.push(node)),
+              Effect.never,
+            ),
+          )
+        const one = yield* open()
+        const two = yield* open()
+        yield* one.engine.start(machine("one"), "j", S.Busy({ n: 0 }))
+        const late = yield* two.engine.ensure(machine("two"), "j")
+        yield* late.send(E.Add({ by: 1 }))
+        yield* quiet
+        expect(log).toEqual(["one"])
+      }))
+  })
+
+  describe("many nodes that send to one instance", () => {
+    test("22 no sender fails only because others were quicker", ({ open, record, passFor }) =>
+      Effect.gen(function* () {
+        const nodes = yield* Effect.forEach([1, 2, 3], () => open())
+        const first = yield* nodes[0]?.engine.start(Job, "j", S.Busy({ n: 0 })) ?? Effect.die("no node")
+        yield* first.send(E.Add({ by: 0 }))
+        const sends = nodes.flatMap(({ engine }) =>
+          Array.from({ length: 40 }, () =>
+            Effect.flatMap(engine.ensure(Job, "j"), (job) => job.send(E.Add({ by: 1 }))).pipe(
+              Effect.retry({ schedule: Schedule.recurs(0) }),
+            ),
+          ),
+        )
+        const all = yield* Effect.forkChild(Effect.all(sends, { concurrency: "unbounded" }), { startImmediately: true })
+        yield* passFor(all)
+        expect(yield* record({ machine: "job", id: "j" })).toMatchObject({ sequence: 121 })
+        expect(yield* first.state).toEqual(S.Busy({ n: 120 }))
+      }))
+  })
+}
