@@ -17,7 +17,7 @@ const ready = Effect.forEach([0, 1, 2, 3], (part) =>
   enqueue(...Array.from({ length: 250 }, (_, index) => command("jobs", `${part}-${index}`))),
 )
 
-/** How many pages PostgreSQL looked at, and by which index. */
+/** The pages that PostgreSQL read, and its plan. */
 const explained = Effect.gen(function* () {
   const sql = yield* SqlClient
   yield* sql.unsafe("vacuum analyze detent.commands")

@@ -1,4 +1,4 @@
-/** How workers of other processes learn of commands on PostgreSQL. Their own clocks stand still: they do not look by themselves. */
+/** How workers of other processes learn of commands on PostgreSQL. Their clocks stand still, so that they do not poll. */
 import { type AddressInfo, connect, createServer, type Socket } from "node:net"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, describe, it } from "@effect/vitest"
@@ -18,7 +18,7 @@ import { freshDatabase } from "../support/Postgres.ts"
 
 const queue = jobs("jobs")
 
-/** Two processes, as far as PostgreSQL can tell. */
+/** Two clients of PostgreSQL, as of two processes. */
 const twoStores = Effect.gen(function* () {
   const url = yield* freshDatabase
   const open = Layer.build(Layer.fresh(PostgresStore.layer({ url, maxConnections: 3 })))

@@ -1,4 +1,4 @@
-/** Spans of executions: one each where a tracer listens. */
+/** Each execution is a span where a tracer exports spans. */
 import { MemoryStore } from "@detent/durable"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -6,7 +6,7 @@ import * as Tracer from "effect/Tracer"
 import { eventually } from "../../testing/command/CommandKit.ts"
 import { jobs, startWorker } from "../../testing/command/Working.ts"
 
-it.live("an execution is a span with its queue, key and attempt, where a tracer listens", () =>
+it.live("an execution is a span with its queue, key and attempt, where a tracer exports spans", () =>
   Effect.gen(function* () {
     const spans: Array<Tracer.NativeSpan> = []
     const tracer = Tracer.make({

@@ -1,4 +1,4 @@
-/** Commands that were stored before anything executed them are there after the upgrade, and can be claimed. */
+/** Commands of a store from before commands were executed are kept by the upgrade, and can be claimed. */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
 import { assert, describe, it } from "@effect/vitest"
@@ -69,7 +69,7 @@ describe("stores made before commands were executed", () => {
       )
       yield* Effect.provide(old, PgClient.layer({ url: Redacted.make(url), maxConnections: 2 }))
       yield* Effect.provide(check, PostgresStore.layer({ url, maxConnections: 2 }))
-      // A process of the version before is not stopped by the upgrade: it claims with the function it knows.
+      // A process of the version before continues after the upgrade: it claims with its own function.
       const before = Effect.flatMap(SqlClient, (sql) => sql`select * from detent.exchange_commands('old', '[]', '[["order", 5]]', 1000)`)
       yield* Effect.provide(before, PgClient.layer({ url: Redacted.make(url), maxConnections: 1 }))
     }),

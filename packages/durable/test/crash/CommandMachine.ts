@@ -1,4 +1,4 @@
-/** A machine that keeps asking for effects, and handlers that write down when they begin and end. */
+/** A machine that requests commands without end, and handlers that log when they begin and end. */
 import { appendFileSync, existsSync } from "node:fs"
 import { CommandQueue } from "@detent/durable"
 import { CommandResult, Event, Machine, RetryPolicy, Slot, State } from "@detent/machine"
@@ -32,7 +32,7 @@ const logged = <A, X>(log: string, key: string, work: Effect.Effect<A, X>) =>
     return Effect.tap(work, () => Effect.sync(() => write("ends")))
   })
 
-/** Some are done at once, some take a while, some fail and are tried again; `slowness` is how long the longest takes. */
+/** Some end at once, some take a while, some fail and are tried again; `slowness` is the longest duration. */
 const errand = (slowness: number) =>
   Effect.gen(function* () {
     const fate = yield* Random.next
@@ -40,7 +40,7 @@ const errand = (slowness: number) =>
     return fate > 0.8 ? yield* Effect.fail("busy" as const) : "done"
   })
 
-/** From now on work succeeds that was given up before. */
+/** From now on work that failed for good before succeeds. */
 export const repairFile = (log: string): string => `${log}.repaired`
 
 const isBroken = (log: string, token: string): boolean => token.endsWith("2") && !existsSync(repairFile(log))

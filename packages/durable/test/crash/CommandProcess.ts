@@ -9,14 +9,14 @@ export type ToCommandWorker =
       readonly _tag: "Open"
       readonly store: StoreAddress
       readonly node: string
-      /** Where executions are written down. */
+      /** The file in which executions are logged. */
       readonly log: string
       readonly slowness: number
       readonly claimMillis: number
-      /** How many ask for something at once. */
+      /** The number of concurrent requesters. */
       readonly clients: number
     }
-  /** Ask for nothing more. */
+  /** Request nothing more. */
   | { readonly _tag: "Quiet" }
   | { readonly _tag: "Count" }
   | { readonly _tag: "Stop" }
@@ -69,7 +69,7 @@ export class CommandProcess {
   }
 
   #say(message: ToCommandWorker) {
-    // A message to one that is dying is lost, and its exit tells so.
+    // A message to a dying process is lost; its exit is reported.
     if (this.#child.connected) this.#child.send(message, () => undefined)
   }
 
@@ -109,7 +109,7 @@ export class CommandProcess {
     await gone
   }
 
-  /** Ends in peace. */
+  /** Ends by a shutdown. */
   async stop(): Promise<void> {
     if (!this.isAlive) return
     const gone = once(this.#child, "exit")

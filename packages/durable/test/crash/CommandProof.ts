@@ -1,4 +1,4 @@
-/** What must hold of commands when the killing is over, proved from the tables and from what the handlers wrote down. */
+/** The properties of commands after the kills, checked on the tables and on the log of the handlers. */
 import { existsSync, readFileSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -9,7 +9,7 @@ import * as Redacted from "effect/Redacted"
 import { type Execution, retry } from "./CommandMachine.ts"
 import type { StoreAddress } from "./Protocol.ts"
 
-/** After executions that never came to an end it is tried once more, alone. */
+/** A command whose executions never ended is tried once more, alone. */
 const mostRuns = RetryPolicy.maxAttempts(retry) + 1
 
 type Row = Readonly<Record<string, unknown>>
@@ -121,7 +121,7 @@ const executedRightly = (row: Row, begun: ReadonlyArray<Execution>): ReadonlyArr
   const key = String(row["key"])
   const finishedAt = Number(row["finished_at"])
   const round = Number(row["round"])
-  // Attempts are counted anew in every round.
+  // Attempts count from 1 in every round.
   const attempts = Number(row["attempts"]) + round * mostRuns
   const late = begun.filter(({ at }) => at > finishedAt)
   return [

@@ -80,6 +80,6 @@ const receive = (message: ToCommandWorker) => {
 }
 
 process.on("message", receive)
-// A test that dies takes its workers along.
+// Ends with the process of the test.
 process.on("disconnect", () => process.exit(0))
 tell({ _tag: "Ready" })

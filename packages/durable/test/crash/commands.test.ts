@@ -35,7 +35,7 @@ const killRepeatedly = async (store: StoreAddress, log: string, kills: number, a
   }
   const open = (process: CommandProcess, node: string, clients = work.clients) => process.open({ store, log, node, ...work, clients })
   const running: Array<CommandProcess> = []
-  // The next one has loaded its modules by the time it is needed: most of a restart is that.
+  // The next process loads its modules in advance, which is most of a restart.
   let next = start()
   for (let kill = 0; kill < kills; kill++) {
     running.push(await open(next, `p${kill}`))
@@ -74,7 +74,7 @@ const retryDead = (store: StoreAddress): Promise<number> => {
 const check = ({ problems, statuses, executions, repeated, retried }: CommandProof, kills: number) => {
   expect(problems).toEqual([])
   expect(retried).toBeGreaterThan(0)
-  // Not that a run in which nothing happened is taken for a proof.
+  // A run in which nothing happened proves nothing.
   expect(executions).toBeGreaterThan(kills * 5)
   expect(statuses["completed"]).toBeGreaterThan(kills)
   expect(repeated).toBeGreaterThan(0)
@@ -124,7 +124,7 @@ describe("a process that sleeps through its claims", () => {
           for (let round = 0; round < 4; round++) {
             await sleep(300)
             sleeper.freeze()
-            // Its claims end, and the other one executes what it had.
+            // Its claims end, and the other process executes its commands.
             await sleep(900)
             sleeper.thaw()
           }

@@ -19,7 +19,7 @@ export const PetEvents = EventGroup.empty
 
 export const PetLog = EventLog.schema(PetEvents)
 
-/** Every handler writes to the table with plain SQL, so that it would notice to be run twice. */
+/** Every handler writes to the table with plain SQL, so that a second run would show. */
 export const PetHandlers = EventLog.group(PetEvents, (handlers) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient

@@ -1,4 +1,4 @@
-/** What the journal does beyond what it shares with the one in memory. */
+/** The behaviour of the journal beyond that of the journal in memory. */
 import { assert, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -77,7 +77,7 @@ onEachDatabase("event journal", (database) => {
     }),
   )
 
-  it.live("what a transaction wrote reaches subscribers when it has ended, and never when it was undone", () =>
+  it.live("events of a transaction reach subscribers when it is committed, and never when it is rolled back", () =>
     Effect.gen(function* () {
       const open = yield* programsOn(database)
       const [program, other] = [yield* open(), yield* open()]
@@ -135,7 +135,7 @@ onEachDatabase("event journal", (database) => {
     }),
   )
 
-  it.live("a page holds few of the large, whatever is asked for", () =>
+  it.live("a page of large events is short, whatever limit is asked for", () =>
     Effect.gen(function* () {
       const program = yield* (yield* programsOn(database))()
       const journal = Context.get(program, EventJournal)
@@ -295,7 +295,7 @@ onEachDatabase("event journal", (database) => {
         ],
       )
       assert.strictEqual(yield* journal.nextRemoteSequence(remoteId), 4)
-      // The same again changes nothing.
+      // The same events again change nothing.
       yield* journal.writeFromRemote({ remoteId, entries, effect: () => Effect.void })
       assert.strictEqual((yield* journal.entries).length, 2)
     }),
@@ -400,7 +400,7 @@ const countingFlushes = ({ isPostgres, journals }: Database, sql: SqlClient) =>
     return yield* sql.unsafe(`create trigger counting after update on ${journals} for each row execute function counting()`)
   })
 
-/** An entry as a careless hand would leave it. */
+/** A row as a wrong edit by hand leaves it. */
 const damage = ({ isPostgres, events, journals }: Database, sql: SqlClient) =>
   Effect.gen(function* () {
     if (isPostgres) yield* sql.unsafe(`alter table ${events} alter column payload drop not null`)

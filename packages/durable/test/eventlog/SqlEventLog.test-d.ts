@@ -1,4 +1,4 @@
-/** What must not compile. Checked with the types of the tests: a line that compiles although it should not is an error there. */
+/** Code that must not compile, checked with the types of the tests: a line that compiles although it should not is an error there. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as EventGroup from "effect/unstable/eventlog/EventGroup"

@@ -17,7 +17,7 @@ import { clientOf, onEachDatabase } from "./Databases.ts"
 import { NotForSale, PetHandlers, PetLog, petClient, petLayer, petRows, pets } from "./Pets.ts"
 
 onEachDatabase("event log", (database) => {
-  /** Each use is a program of its own on the same database. */
+  /** Each use is another program on the same database. */
   const programs = Effect.map(database.address, (address) => {
     return <A, E>(
       use: Effect.Effect<A, E, EventLog.EventLog | EventJournal | EventFeed | SqlClient>,
@@ -25,7 +25,7 @@ onEachDatabase("event log", (database) => {
     ) => Effect.provide(use, petLayer(options).pipe(Layer.provideMerge(clientOf(address))), { local: true })
   })
 
-  it.live("an event, what its handler wrote and the position are stored together, and the handler's answer comes back", () =>
+  it.live("an event, the writes of its handler and the position are stored together, and the handler's answer is returned", () =>
     Effect.gen(function* () {
       const program = yield* programs
       yield* program(
@@ -185,7 +185,7 @@ onEachDatabase("event log", (database) => {
     }),
   )
 
-  it.live("a write inside a transaction is stored with it or undone with it, in the tables too", () =>
+  it.live("a write inside a transaction is committed or rolled back with it, in the tables too", () =>
     Effect.gen(function* () {
       const program = yield* programs
       yield* program(
@@ -215,7 +215,7 @@ onEachDatabase("event log", (database) => {
     }),
   )
 
-  it.live("a handler that hangs is given up and undone, and the others of its transaction are not", () =>
+  it.live("a handler that hangs times out and is rolled back, and the others of its transaction are not", () =>
     Effect.gen(function* () {
       const address = yield* database.address
       const Calls = EventGroup.empty.add({ tag: "Called", primaryKey: (text) => text, payload: Schema.String })
@@ -242,7 +242,7 @@ onEachDatabase("event log", (database) => {
     }),
   )
 
-  it.live("is read with its payloads from any position on, and stops at what does not fit the schema", () =>
+  it.live("is read with its payloads from any position, and stops at an event that does not fit the schema", () =>
     Effect.gen(function* () {
       const program = yield* programs
       yield* program(
@@ -278,7 +278,7 @@ onEachDatabase("event log", (database) => {
     }),
   )
 
-  it.live("Effect's own event log runs on the journal too: what a handler that fails wrote is undone", () =>
+  it.live("Effect's own event log runs on the journal too: the writes of a failed handler are rolled back", () =>
     Effect.gen(function* () {
       const address = yield* database.address
       const identity = Layer.succeed(EventLog.Identity, { publicKey: "one", privateKey: Redacted.make(new Uint8Array(32)) })

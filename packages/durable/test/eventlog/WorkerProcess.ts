@@ -32,7 +32,7 @@ export class WorkerProcess {
     return this
   }
 
-  /** Lets it begin to open, and kills it a moment later. */
+  /** Lets it begin to open, and kills it shortly after. */
   async openAndKill(address: DatabaseAddress, millis: number): Promise<void> {
     await this.hears("Ready")
     this.#say({ _tag: "Open", address, name: "victim" })

@@ -1,4 +1,4 @@
-/** Property: whatever is asked of the journal, in whatever order, it answers as the one in memory does. */
+/** Property: the journal answers any operations, in any order, as the journal in memory does. */
 import { afterAll, assert, beforeAll, layer } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -22,7 +22,7 @@ import { vi } from "vitest"
 import * as SqlEventJournal from "../../src/SqlEventJournal.ts"
 import { freshName, postgres, sqlite } from "./Databases.ts"
 
-/** Small worlds meet more often: two kinds of events about two things, two remotes, few moments. */
+/** A small domain, so that operations collide: two kinds of events, two primary keys, two remotes, few moments. */
 const small = (maximum: number) => Schema.Int.check(Schema.isBetween({ minimum: 0, maximum }))
 const event = Schema.Literals(["Renamed", "Moved"])
 const primaryKey = Schema.Literals(["a", "b"])
@@ -32,7 +32,7 @@ const Operation = Schema.TaggedUnion({
   FromRemote: {
     remote: small(1),
     entries: Schema.Array(Schema.Struct({ event, primaryKey, age: small(4) })).check(Schema.isMaxLength(4)),
-    /** An event that was seen before, from here or there. */
+    /** An event that was written before, here or by a remote. */
     again: Schema.NullOr(small(20)),
     outcome: Schema.Literals(["succeeds", "compacted", "fails"]),
   },
@@ -108,7 +108,7 @@ class Recorded {
     }
   }
 
-  /** Everything that can be asked of it. */
+  /** All that can be read from it. */
   readonly look = Effect.suspend(() =>
     Effect.orDie(
       Effect.gen({ self: this }, function* () {
@@ -135,7 +135,7 @@ const foreignEntries = (operation: Operation, index: number, now: number): Reado
     : []
 
 beforeAll(() => {
-  // The journal in memory takes its time from the machine: both see one that moves only when a test says so.
+  // The journal in memory reads the clock of the machine: both get one that moves only by the test.
   vi.useFakeTimers({ toFake: ["Date"], now: 1_700_000_000_000 })
 })
 afterAll(() => {

@@ -25,7 +25,7 @@ const open = (url: string, maxConnections: number, options: SqlEventJournal.Jour
 const write = (program: Context.Context<EventJournal>, event: string) =>
   Context.get(program, EventJournal).write({ event, primaryKey: "a", payload: new Uint8Array(), effect: () => Effect.void })
 
-/** Notes what a program reads from now on. */
+/** Records the events that a program reads from now on. */
 const reading = (program: Context.Context<EventFeed>) =>
   Effect.gen(function* () {
     const seen: Array<string> = []
@@ -88,7 +88,7 @@ describe("announcements on PostgreSQL", () => {
     }),
   )
 
-  it.live("are asked for where there is only one connection", () =>
+  it.live("are replaced by polling where there is only one connection", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
       const reader = yield* open(url, 1)

@@ -1,4 +1,4 @@
-/** What Effect's event groups offer beside handlers, on a log in a database: compaction, reactivity, remotes. */
+/** The other parts of Effect's event groups on a log in a database: compaction, reactivity, remotes. */
 import { assert, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -96,7 +96,7 @@ onEachDatabase("event groups", (database) => {
     }),
   )
 
-  it.live("keys of reactivity are invalidated by every process's events", () =>
+  it.live("reactivity keys are invalidated by events of every process", () =>
     Effect.gen(function* () {
       const address = yield* database.address
       const scope = yield* Effect.scope

@@ -44,7 +44,7 @@ describe("a PostgreSQL that is stopped and started again", () => {
         const program = yield* Layer.build(petLayer().pipe(Layer.provideMerge(clientOf({ _tag: "Postgres", url: server.url }))))
         const seen: Array<number> = []
         const feed = Context.get(program, EventFeed)
-        // As a server would do it for a browser that comes back with the last position it has seen.
+        // As a server does for a browser that reconnects with the last position it has seen.
         const following = Effect.suspend(() =>
           Stream.runForEach(feed.stream({ after: seen.at(-1) ?? 0 }), ({ position }) => Effect.sync(() => seen.push(position))),
         )
@@ -126,7 +126,7 @@ describe("a commit whose answer is lost", () => {
           Effect.flatMap(freshDatabase, (url) => Effect.promise(() => startProxy(url))),
           (proxy) => Effect.promise(() => proxy.close()),
         )
-        // Unprepared, so that COMMIT can be seen on the line.
+        // Unprepared, so that the proxy can see COMMIT.
         const client = PgClient.layer({ url: Redacted.make(proxy.url), maxConnections: 4, prepare: false })
         const program = yield* Layer.build(petLayer().pipe(Layer.provideMerge(client)))
         const write = yield* Effect.provideContext(petClient, program)

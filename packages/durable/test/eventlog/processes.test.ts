@@ -21,7 +21,7 @@ const opening = (address: DatabaseAddress, names: ReadonlyArray<string>) =>
     (workers) => Effect.promise(() => Promise.all(workers.map((worker) => worker.kill()))),
   )
 
-/** Everything in the journals, and what the handlers made of it. */
+/** All events of the journals, and the rows that the handlers wrote. */
 const evidence = (address: DatabaseAddress) =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -40,7 +40,7 @@ const evidence = (address: DatabaseAddress) =>
     }),
   )
 
-/** How far the tables have come; nowhere before they are made. */
+/** The position of the tables; none before they are created. */
 const positionOf = (address: DatabaseAddress, projections: string) =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -150,7 +150,7 @@ onEachDatabase("processes", (database) => {
           yield* Effect.promise(() => new WorkerProcess().openAndKill(address, millis))
           positions.push(yield* positionOf(address, database.projections))
         }
-        // It never goes back.
+        // It never decreases.
         assert.deepStrictEqual(
           positions,
           [...positions].sort((left, right) => left - right),

@@ -17,7 +17,7 @@ import { PetEvents, PetLog, petClient, petLayer, petRows, pets } from "./Pets.ts
 
 const quiet = Effect.provideService(References.MinimumLogLevel, "None")
 
-/** Handlers that only note what they are given. */
+/** Handlers that only record the events they get. */
 const noting = (noted: Array<string>, onName: (name: string) => Effect.Effect<void> = () => Effect.void) =>
   EventLog.group(PetEvents, (handlers) =>
     handlers
@@ -42,7 +42,7 @@ const noting = (noted: Array<string>, onName: (name: string) => Effect.Effect<vo
       ),
   )
 
-/** A projection of its own, in no table that matters. */
+/** A projection with a table that no test reads. */
 const otherTable = (name: string): SqlEventLog.Projection => ({
   name,
   tables: [name],
@@ -71,7 +71,7 @@ const create = (program: { readonly context: Context.Context<EventLog.EventLog> 
 const names = (count: number) => Array.from({ length: count }, (_, n) => `p${n}`)
 
 onEachDatabase("replay", (database) => {
-  it.live("handlers that keep what they make in memory are given everything at every start, in order, and then what others write", () =>
+  it.live("handlers that keep their results in memory get all events at every start, in order, and then those of other processes", () =>
     Effect.gen(function* () {
       const open = yield* programsOn(database)
       const first: Array<string> = []
@@ -103,7 +103,7 @@ onEachDatabase("replay", (database) => {
       yield* create(two, "from two")
       while ((yield* Effect.provideContext(petRows, one.context)).length < 12) yield* Effect.sleep("10 millis")
       assert.strictEqual(noted.length, 12)
-      // Each is given an event once in the whole system, however often its program is started.
+      // Each gets an event once in the whole system, however often its program is started.
       yield* two.close
       const again: Array<string> = []
       yield* open(SqlEventLog.layer(PetLog, noting(again), { replay: otherTable("others") }))
@@ -143,7 +143,7 @@ onEachDatabase("replay", (database) => {
       assert.deepStrictEqual([failure.position, failure.event], [701, "PetCreated"])
       assert.include(failure.message, "its handler failed")
       yield* open(SqlEventLog.layer(PetLog, noting(resumed), { replay: otherTable("slow") }))
-      // The first page was stored with its position; the second was undone with everything in it.
+      // The first page was committed with its position; the second was rolled back.
       assert.deepStrictEqual(resumed, names(1_200).slice(500))
     }),
   )
@@ -199,7 +199,7 @@ onEachDatabase("replay", (database) => {
     ),
   )
 
-  it.live("a table that it did not make is not touched", () =>
+  it.live("a table that it did not create is not touched", () =>
     Effect.gen(function* () {
       const open = yield* programsOn(database)
       const plain = yield* open(Layer.empty)

@@ -91,6 +91,6 @@ process.on("message", (message: ToWorker) => {
       return run(Effect.andThen(Effect.sleep("50 millis"), Scope.close(scope, Exit.void)), () => process.disconnect())
   }
 })
-// A test that dies takes its workers along.
+// Ends with the process of the test.
 process.on("disconnect", () => process.exit(0))
 tell({ _tag: "Ready" })

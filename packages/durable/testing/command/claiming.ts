@@ -35,7 +35,7 @@ export const claiming: Topic = (it) => {
     }),
   )
 
-  it.effect("113 of a hundred claimers each command goes to one", () =>
+  it.effect("113 of a hundred workers that claim at once, one gets each command", () =>
     Effect.gen(function* () {
       const queue = yield* freshName
       yield* enqueue(...names(50).map((name) => command(queue, name)))
@@ -61,7 +61,7 @@ export const claiming: Topic = (it) => {
     }),
   )
 
-  it.effect("113 a queue gets only its own", () =>
+  it.effect("113 a claim takes commands of its queues only", () =>
     Effect.gen(function* () {
       const commands = yield* Commands
       const queue = yield* freshName
@@ -79,7 +79,7 @@ export const claiming: Topic = (it) => {
     }),
   )
 
-  it.effect("114 not before its time", () =>
+  it.effect("114 a command is not claimed before its time", () =>
     Effect.gen(function* () {
       const commands = yield* Commands
       const queue = yield* freshName
@@ -136,7 +136,7 @@ export const claiming: Topic = (it) => {
     }),
   )
 
-  it.effect("117 nor can the same worker by an older claim", () =>
+  it.effect("117 the same worker cannot by an older claim either", () =>
     Effect.gen(function* () {
       const queue = yield* freshName
       yield* enqueue(command(queue, "a"))

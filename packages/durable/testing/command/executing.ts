@@ -1,4 +1,4 @@
-/** Workers: what they make of a handler's end, and that nothing a handler does stops them. */
+/** How workers execute: verdicts, retries, timeouts and crashes of handlers, none of which stops the worker. */
 import { CommandResult, RetryPolicy } from "@detent/machine"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -139,7 +139,7 @@ export const executing: Topic = (it) => {
     }),
   )
 
-  it.effect("123 the counters are what the table says", () =>
+  it.effect("123 the counters agree with the table", () =>
     Effect.gen(function* () {
       const name = yield* freshName
       const counters = [commandsEnqueued, commandsCompleted, commandsSkipped, commandsFailed, commandsRetried, commandsLost]
@@ -211,7 +211,7 @@ export const executing: Topic = (it) => {
     }),
   )
 
-  /** Claims all of a queue as workers do that are killed at once. */
+  /** Claims all commands of a queue, as a worker does that is killed at once. */
   const killed = (queue: string, count: number, times: number) =>
     Effect.gen(function* () {
       const commands = yield* Commands

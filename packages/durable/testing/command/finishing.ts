@@ -116,7 +116,7 @@ export const finishing: Topic = (it) => {
     }),
   )
 
-  it.effect("125 retried by filter; a dry run changes nothing", () =>
+  it.effect("125 dead letters are retried by filter; a dry run changes nothing", () =>
     Effect.gen(function* () {
       const queue = yield* freshName
       yield* enqueue(...["a", "b", "c"].map((name) => command(queue, name, { slot: name === "c" ? "mail" : "charge" })))

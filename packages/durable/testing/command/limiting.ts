@@ -1,4 +1,4 @@
-/** Queues: paused, limited, across workers. */
+/** Paused and limited queues, across workers. */
 import { assert } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -95,7 +95,7 @@ export const limiting: Topic = (it) => {
       assert.isAtLeast(starts.length, 8)
       assert.isAtMost(starts.length, 4 * 7)
       for (const [, until] of starts) {
-        // Surely within one interval: begun after the one ended, and before an interval after the other began.
+        // Within one interval for certain: it begins after the one ended, and ends before an interval after the other began.
         const within = starts.filter(([from, end]) => from >= until && end < until + interval - 30).length
         assert.isAtMost(within, 4)
       }

@@ -56,7 +56,7 @@ export const sharing: Topic = (it) => {
     }),
   )
 
-  it.effect("122 a stop lets running ones finish and hands the rest back", () =>
+  it.effect("122 a stop lets running commands finish and hands the rest back", () =>
     Effect.gen(function* () {
       const name = yield* freshName
       const queue = jobs(name)
@@ -199,7 +199,7 @@ export const sharing: Topic = (it) => {
           exchange: (request) =>
             Effect.suspend(() => {
               asked++
-              // Refused, done without an answer, fine.
+              // In turn: refused, stored without an answer, stored.
               if (asked % 3 === 1) return Effect.fail(outage)
               return asked % 3 === 2 ? Effect.andThen(commands.exchange(request), Effect.fail(outage)) : commands.exchange(request)
             }),

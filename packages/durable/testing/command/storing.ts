@@ -1,4 +1,4 @@
-/** Enqueuing and looking up. */
+/** Enqueuing and lookup. */
 import { assert } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -93,34 +93,36 @@ export const storing: Topic = (it, { inTransaction }) => {
     }),
   )
 
-  it.effect("112 two requested in one transition are two rows with distinct keys, in the queue of their machine or their own", () =>
-    Effect.gen(function* () {
-      const commands = yield* Commands
-      const journal = yield* Journal
-      const key = yield* freshKey
-      const requested = (index: number) => ({ key: `${key.id}/1/${index}`, slot: "mail", parameters: `${index}`, sequence: 1 })
-      const place = { queue: `${key.machine}-own`, priority: 2, ordered: true }
-      yield* journal.commit([commit(key, -1)])
-      yield* journal.commit([commit(key, 0, { commands: [requested(0), { ...requested(1), ...place }] })])
-      const found = yield* commands.ofInstance(key)
-      assert.deepStrictEqual(
-        found.map(({ key: one, queue, priority, ordered, instance, sequence, status }) => [
-          one,
-          queue,
-          priority,
-          ordered,
-          instance,
-          sequence,
-          status,
-        ]),
-        [
-          [`${key.id}/1/0`, key.machine, 0, false, key, 1, "pending"],
-          [`${key.id}/1/1`, place.queue, 2, true, key, 1, "pending"],
-        ],
-      )
-      const [first] = yield* claim(key.machine)
-      assert.deepStrictEqual([first?.key, first?.instance, first?.sequence], [`${key.id}/1/0`, key, 1])
-    }),
+  it.effect(
+    "112 two commands requested in one transition are two rows with distinct keys, in the queue of their machine or their own",
+    () =>
+      Effect.gen(function* () {
+        const commands = yield* Commands
+        const journal = yield* Journal
+        const key = yield* freshKey
+        const requested = (index: number) => ({ key: `${key.id}/1/${index}`, slot: "mail", parameters: `${index}`, sequence: 1 })
+        const place = { queue: `${key.machine}-own`, priority: 2, ordered: true }
+        yield* journal.commit([commit(key, -1)])
+        yield* journal.commit([commit(key, 0, { commands: [requested(0), { ...requested(1), ...place }] })])
+        const found = yield* commands.ofInstance(key)
+        assert.deepStrictEqual(
+          found.map(({ key: one, queue, priority, ordered, instance, sequence, status }) => [
+            one,
+            queue,
+            priority,
+            ordered,
+            instance,
+            sequence,
+            status,
+          ]),
+          [
+            [`${key.id}/1/0`, key.machine, 0, false, key, 1, "pending"],
+            [`${key.id}/1/1`, place.queue, 2, true, key, 1, "pending"],
+          ],
+        )
+        const [first] = yield* claim(key.machine)
+        assert.deepStrictEqual([first?.key, first?.instance, first?.sequence], [`${key.id}/1/0`, key, 1])
+      }),
   )
 
   it.effect("118 lookup by key and by instance; a command of an instance that does not exist is refused alone", () =>

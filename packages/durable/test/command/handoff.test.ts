@@ -1,4 +1,4 @@
-/** A worker that waits, and a command that is enqueued in its process on PostgreSQL: stored and claimed by one statement. */
+/** Direct handoff on PostgreSQL: a command that is enqueued where a worker waits is stored and claimed by one statement. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -25,7 +25,7 @@ interface Watched {
   readonly announcements: () => number
 }
 
-/** A worker that has looked once, found nothing, and does not look again by itself. */
+/** A worker that has polled once, found nothing, and does not poll again. */
 const withWorker = <E>(body: (watched: Watched) => Effect.Effect<void, E, Commands | SqlClient | Scope.Scope>) =>
   Effect.gen(function* () {
     const url = yield* freshDatabase
@@ -35,7 +35,7 @@ const withWorker = <E>(body: (watched: Watched) => Effect.Effect<void, E, Comman
     let announcements = 0
     const counting = onStore(
       ({ exchange }) => ({
-        // Then it does not look by itself.
+        // So that it does not poll.
         isShared: false,
         exchange: (request) => {
           if (request.finished.length === 0) questions++
@@ -113,7 +113,7 @@ describe("a command enqueued where a worker waits", () => {
     ),
   )
 
-  it.live("fails alone where it cannot be written, and neither the worker nor others wait for it", () =>
+  it.live("fails alone where it cannot be written, and neither the worker nor other callers wait for it", () =>
     withWorker(({ executed }) =>
       Effect.gen(function* () {
         const { enqueue } = yield* Commands
