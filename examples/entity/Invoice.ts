@@ -3,7 +3,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
-/** Whoever pays. The same key again must not pay again. */
+/** Makes payments. It pays once per key. */
 export class Bank extends Context.Service<
   Bank,
   { readonly pay: (to: string, amount: number, key: string) => Effect.Effect<string, string> }

@@ -1,19 +1,19 @@
-/** The states that decisions lead to, with the bookkeeping that belongs to each. What is left out is not there at all. */
+/** The states that decisions lead to, with the bookkeeping of each. Fields that do not apply are absent. */
 import type { AnyState, Pending } from "./EntityState.ts"
 import type { PlannedTransition } from "./Plan.ts"
 
-/** A transition somebody asked for has been taken. */
+/** A manual transition has been taken. */
 export const entered = (state: AnyState, to: string, entity: object): AnyState =>
   marked(state, state.runs === undefined ? { _tag: to, entity } : { _tag: to, entity, runs: state.runs })
 
-/** A transition has been taken by itself: the chain of those goes on. */
+/** An automatic transition has been taken: the chain of automatic transitions continues. */
 export const stepped = (state: AnyState, to: string, entity: object): AnyState => {
   const { runs, chain } = state
   if (runs === undefined) return { _tag: to, entity }
   return chain === undefined ? { _tag: to, entity, runs } : { _tag: to, entity, runs, chain }
 }
 
-/** The same state again has to be entered anew, which the machine does only where it is told to. */
+/** Marks a state that was reached from itself to be entered again: the machine would otherwise stay in it. */
 export const marked = (from: AnyState, to: AnyState): AnyState => (from._tag === to._tag ? { ...to, entering: true } : to)
 
 /** The processors of a transition are to be run. */

@@ -1,4 +1,4 @@
-/** What the schema of a definition cannot say: that every name it uses is the name of something, and that it can work. */
+/** The checks that a schema cannot make: every name refers to something, and the workflow can come to rest. */
 import { updateTag } from "./EntityEvent.ts"
 import { type Path, type Problem, problemLimit } from "./EntityWorkflowError.ts"
 import { nearest } from "./Nearest.ts"
@@ -10,7 +10,7 @@ export interface KnownNames {
   readonly criteria: object
 }
 
-/** So many pairs of a state and a transition from any state are more than anybody needs. */
+/** The most pairs of a state and a transition from any state: more than any real workflow has. */
 const expansionLimit = 1_000_000
 
 /** Everything that is wrong, in the order of the definition. */
@@ -95,7 +95,7 @@ class Check {
     }
   }
 
-  /** Where each state is bound to go: by its first automatic transition, if that has no criteria. */
+  /** The state that each state always moves on to: the target of its first automatic transition, if that has no criteria. */
   #unconditional(): ReadonlyMap<string, { readonly to: string; readonly index: number }> {
     const { states, transitions, failure } = this.#definition
     const decided = new Set<string>()

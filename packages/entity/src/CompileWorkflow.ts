@@ -1,6 +1,6 @@
 /**
  * Compiles a plan to a machine. Each state of the workflow is a state of the machine. Manual transitions are events; automatic
- * ones are what the machine does by itself, in one decision and one commit as long as their processors are pure; criteria are
+ * ones are its automatic transitions, taken in one decision and one commit as long as their processors are pure; criteria are
  * its guards; processors with effects are its effect slots, run by the work of the state.
  */
 import { Event, type Persistence, Slot, State } from "@detent/machine"
@@ -27,10 +27,10 @@ export interface CompileOptions {
   readonly persistence?: Persistence<string> | undefined
 }
 
-/** The entity is stored with every transition: what a processor made is read again, not made again. */
+/** The entity is stored with every transition: recovery reads what a processor made instead of making it again. */
 const everyTransition: Persistence<string> = { snapshot: { _tag: "EveryTransition" } }
 
-// Work fails only where the store does: it is begun again, sooner or later.
+// Work fails only where the store does: it is restarted until the store answers.
 const supervision = Schedule.min([Schedule.exponential("200 millis"), Schedule.spaced("30 seconds")])
 
 export const compileWorkflow = (plan: Plan, options: CompileOptions) => {
@@ -66,7 +66,7 @@ export const compileWorkflow = (plan: Plan, options: CompileOptions) => {
   return fromDeclarations(declarations)
 }
 
-/** Without it the instance rests, and need not be in memory: every transition that starts processors enters its state anew. */
+/** Without a pending transition the instance has no work and need not be in memory. Starting processors enters the state again. */
 const isPending = (state: Tagged): boolean => (state as AnyState).pending !== undefined
 
 const statesOf = ({ definition, registry, states }: Plan) => {

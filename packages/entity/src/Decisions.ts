@@ -1,7 +1,7 @@
 /**
  * What events and criteria mean for an entity: the decisions of the machine that a workflow is compiled to. They are pure.
- * Processors with effects are not run here: the state says that they are pending, its work runs them once that is stored,
- * and what they made comes back as an event.
+ * Processors with effects are not run here: the state records that they are pending, its work runs them after the commit, and
+ * their result comes back as an event.
  */
 import { refuse } from "@detent/machine"
 import { entered, marked, started, stepped, without } from "./Arrival.ts"
@@ -11,7 +11,7 @@ import type { AnyState, Pending } from "./EntityState.ts"
 import { type Ask, type EntityCheck, firstUnmet, type Judge, makeJudge, type Verdict } from "./Judge.ts"
 import type { Plan, PlannedTransition, StatePlan } from "./Plan.ts"
 
-/** What the machine hands to a decision. */
+/** The input of a decision. */
 export interface Context<E = unknown> {
   readonly state: AnyState
   readonly event: E
@@ -19,10 +19,10 @@ export interface Context<E = unknown> {
   readonly guards: { readonly [criterion: string]: ((parameters: { readonly entity: object }) => boolean) | undefined }
 }
 
-/** So many automatic transitions with effects in a row are taken for endless. Those without are bounded by the machine. */
+/** More automatic transitions with effects in a row than this are endless. Those without effects are bounded by the machine. */
 const chainLimit = 1000
 
-/** No automatic transition is left to be tried. */
+/** Every automatic transition has been tried. */
 const allTried = Number.MAX_SAFE_INTEGER
 
 type Refusal = ReturnType<typeof refuse>
@@ -31,7 +31,7 @@ export class Decisions {
   readonly #plan: Plan
   readonly #check: EntityCheck
   readonly #judge: Judge
-  /** The machine asks whether a transition is due and then, of the same context, where it leads: judged once for both. */
+  /** The machine asks whether a transition is due and then, with the same context, where it leads: judged once for both. */
   #due: { readonly context: Context; readonly verdict: Verdict } | undefined = undefined
 
   constructor(plan: Plan, check: EntityCheck) {
@@ -40,11 +40,11 @@ export class Decisions {
     this.#judge = makeJudge(check)
   }
 
-  /** Somebody asks for a transition. */
+  /** A manual transition is requested. */
   manual(transition: PlannedTransition, context: Context<TransitionInput<object>>): AnyState | Refusal {
     const { state, event, at } = context
     const { patch, argument } = event
-    // Asked for twice, it must not be done twice.
+    // Requested twice, it is done once.
     if (state.pending?.transition === transition.name) return refuse(`${transition.name} is under way`)
     const entity = patch === undefined ? state.entity : { ...state.entity, ...patch }
     const problem = patch === undefined ? undefined : this.#check(entity)
@@ -64,7 +64,7 @@ export class Decisions {
     }
   }
 
-  /** The entity is changed; what its state does by itself is tried anew. */
+  /** The entity is changed; the automatic transitions of its state are tried again. */
   update({ state, event }: Context<{ readonly patch: object }>): AnyState | Refusal {
     const entity = { ...state.entity, ...event.patch }
     const problem = this.#check(entity)
@@ -74,7 +74,7 @@ export class Decisions {
     return pending === undefined ? changed : { ...changed, pending: { ...pending, updates: { ...pending.updates, ...event.patch } } }
   }
 
-  /** Whether an automatic transition is to be tried here and now. */
+  /** Whether an automatic transition is to be tried now. */
   isDue(transition: PlannedTransition, position: number, context: Context): boolean {
     const { state, at } = context
     if (state.pending !== undefined || (state.tried ?? 0) > position) return false
@@ -108,7 +108,7 @@ export class Decisions {
     }
   }
 
-  /** The processors are done: the draft is judged, where that was to be done afterwards, and stored. */
+  /** The processors are done: criteria that apply afterwards are asked, and the draft is stored. */
   processed(context: Context<ProcessedEvent>): AnyState | Refusal {
     const { state, event, at } = context
     const { pending } = state
@@ -138,12 +138,12 @@ export class Decisions {
     return { ...rested, error: alsoFailed(pending.error, transition, message) }
   }
 
-  /** The state as it was marked to be entered anew. */
+  /** The state without its mark to be entered again. */
   reentered(state: AnyState): AnyState {
     return without(state, "entering")
   }
 
-  /** The transition has failed for good. What was tried by itself is not tried again before the entity changes. */
+  /** The transition has failed for good. Automatic transitions are not tried again before the entity changes. */
   #giveUp(context: Context, state: AnyState, transition: PlannedTransition, error: EntityError, changed = false): AnyState {
     const here = this.#plan.states.get(state._tag)
     const failure = here?.failure
@@ -163,7 +163,7 @@ export class Decisions {
   }
 }
 
-/** Criteria are guards of the machine: their answers are recorded with the event, and a replay hears the same. */
+/** Criteria are guards of the machine: their answers are recorded with the event, and a replay uses those. */
 const asking = (context: Context): Ask => {
   let guards: Context["guards"] | undefined
   return (criterion, entity) => {
@@ -182,13 +182,13 @@ const errorOf = (transition: PlannedTransition, failed: Extract<Verdict, { reado
 
 const overRun = (run: number): Refusal => refuse(`run ${run} of its processors is over`)
 
-/** The failure transition came to nothing: what it was taken for is still what happened to the entity. */
+/** The failure transition failed too: the first failure stays the error of the entity. */
 const alsoFailed = (error: EntityError, { name }: PlannedTransition, message: string): EntityError => ({
   ...error,
   message: `${error.message}; then ${name} failed as well: ${message}`,
 })
 
-/** The draft is dropped. Unless the entity has changed meanwhile, only the automatic transitions after this one are left. */
+/** The draft is dropped. Unless the entity has changed meanwhile, only the automatic transitions after this one are tried. */
 const unmet = (
   state: AnyState,
   pending: Pending<object>,
@@ -207,7 +207,7 @@ const unmet = (
   return position < 0 || pending.updates !== undefined ? rested : { ...rested, tried: position + 1 }
 }
 
-/** The transition that was pending is no longer part of the workflow: what is there now is tried. */
+/** The pending transition is no longer part of the workflow: the transitions of the new definition are tried. */
 const removed = (state: AnyState, pending: Pending<object>, at: number): AnyState => {
   const message = `${state._tag} has no transition ${pending.transition} any more`
   return { ...without(state, "pending", "tried"), error: { transition: pending.transition, message, attempts: 0, at } }

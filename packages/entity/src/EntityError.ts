@@ -1,4 +1,4 @@
-/** What is recorded at an entity whose transition came to nothing. */
+/** The error that is recorded with an entity whose transition failed. */
 import * as Schema from "effect/Schema"
 
 export const EntityError = Schema.Struct({
@@ -17,7 +17,7 @@ export type EntityError = typeof EntityError.Type
 
 const longest = 2000
 
-/** A failure in words that can be stored, whatever was thrown or failed with. */
+/** A failure as text that can be stored, for any value that was thrown. */
 export const failureMessage = (failure: unknown): string => {
   const text = textOf(failure)
   return text.length <= longest ? text : `${text.slice(0, longest).toWellFormed()}…`

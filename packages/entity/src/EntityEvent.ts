@@ -5,15 +5,15 @@
 import * as Schema from "effect/Schema"
 import { type EntityStruct, guarded, patchOf } from "./EntityState.ts"
 
-/** What a manual transition may be asked with. */
+/** The input of a manual transition. */
 export interface TransitionInput<out Entity> {
   /** Changes to the entity that the transition starts from; stored with it or not at all. */
   readonly patch?: Partial<Entity>
-  /** Anything else its processors want to know. */
+  /** Other input of its processors. */
   readonly argument?: Schema.Json
 }
 
-/** Asks for the manual transition of this name. */
+/** Requests the manual transition of this name. */
 export interface TriggerEvent<out Name extends string, out Entity> extends TransitionInput<Entity> {
   readonly _tag: Name
 }
@@ -21,7 +21,7 @@ export interface TriggerEvent<out Name extends string, out Entity> extends Trans
 /** The event that changes an entity without a transition; every workflow has it. */
 export const updateTag = "update"
 
-/** Changes the entity where it is; what its state does by itself is tried anew. */
+/** Changes the entity in its state; the automatic transitions of the state are tried again. */
 export interface UpdateEvent<out Entity> {
   readonly _tag: typeof updateTag
   readonly patch: Partial<Entity>
@@ -41,7 +41,7 @@ export interface ProcessedEvent {
 export interface FailedEvent {
   readonly _tag: typeof failedTag
   readonly run: number
-  /** Empty where it was not a processor that failed but what came after them. */
+  /** Empty where no processor failed, but a step after them. */
   readonly processor: string
   readonly message: string
   readonly attempts: number

@@ -1,6 +1,6 @@
 /**
  * What an instance of an entity workflow holds besides the name of its state: the entity, the error of the last transition
- * that came to nothing, and how far the state has got with what it tries by itself.
+ * that failed, and which of its automatic transitions the state has tried.
  */
 import { State } from "@detent/machine"
 import { isSensitive } from "@detent/machine/internal"
@@ -11,14 +11,14 @@ import { EntityError } from "./EntityError.ts"
 /** A transition whose processors are at work. */
 export interface Pending<out Entity> {
   readonly transition: string
-  /** Tells this run of processors from all others of the instance. */
+  /** The number of this run of processors, unique in the instance. */
   readonly run: number
-  /** What a manual transition was asked with. */
+  /** The input of a manual transition. */
   readonly argument?: Schema.Json
   readonly patch?: Partial<Entity>
-  /** What was changed by updates since it began: it is part of what will be stored. */
+  /** Changes by updates since it began: they are merged into the result. */
   readonly updates?: Partial<Entity>
-  /** For the failure transition: what it is taken for. */
+  /** For the failure transition: the failure that it handles. */
   readonly error?: EntityError
 }
 
@@ -26,17 +26,17 @@ export interface Pending<out Entity> {
 export interface EntityState<out Tag extends string, out Entity> {
   readonly _tag: Tag
   readonly entity: Entity
-  /** Why the last transition that was tried came to nothing; in the state a failure led to, that failure. */
+  /** Why the last transition that was tried failed; in the state a failure led to, that failure. */
   readonly error?: EntityError
   /** The transition that is under way. */
   readonly pending?: Pending<Entity>
-  /** So many of the state's automatic transitions have been tried since the entity changed. */
+  /** How many of the state's automatic transitions have been tried since the entity changed. */
   readonly tried?: number
   /** How often processors have been started. */
   readonly runs?: number
-  /** How many automatic transitions with effects have followed each other without anybody asking. */
+  /** How many automatic transitions with effects have followed each other. */
   readonly chain?: number
-  /** The state is to be entered anew, which ends what runs in it. Never seen from outside. */
+  /** The state is to be entered again, which ends its work. Never visible outside of a decision. */
   readonly entering?: true
 }
 
@@ -49,7 +49,7 @@ export type EntityStruct = Schema.Struct<Schema.Struct.Fields>
 export const patchOf = (entity: EntityStruct): EntityStruct =>
   guarded(entity, entity.mapFields(Struct.map(Schema.optionalKey)) as unknown as EntityStruct)
 
-/** An entity with a sensitive field is hidden as a whole wherever traces and logs show fields. */
+/** An entity with a sensitive field is hidden as a whole in traces and logs. */
 export const guarded = (entity: EntityStruct, shown: EntityStruct = entity): EntityStruct =>
   Object.values(entity.fields).some(isSensitive) ? (State.sensitive(shown) as unknown as EntityStruct) : shown
 

@@ -1,7 +1,7 @@
 /**
  * An entity workflow is a process over one kind of entity, given as data: states, and named transitions with processors (work
- * on the entity) and criteria (conditions), some taken by themselves, some when a person asks. It compiles to a machine, so it
- * is run, kept, drawn, simulated and watched like any other.
+ * on the entity) and criteria (conditions), some automatic, some manual. It compiles to a machine, so it
+ * is run, stored, drawn, simulated and watched like any other.
  *
  * ```ts
  * const Approval = EntityWorkflow.make(registry, {
@@ -60,13 +60,13 @@ export interface EntityWorkflow<in out Entity, State extends string, Manual exte
   /** The workflow as data. */
   readonly definition: WorkflowDefinition
   readonly machine: WorkflowMachine<Entity, State, Manual, R>
-  /** The event that asks for a manual transition. */
+  /** The event that requests a manual transition. */
   trigger<N extends Manual>(name: N, input?: TransitionInput<Entity>): TriggerEvent<N, Entity>
-  /** The event that changes the entity where it is. */
+  /** The event that changes the entity in its state. */
   update(patch: Partial<Entity>): UpdateEvent<Entity>
 }
 
-/** A transition as TypeScript checks it: states, processors and criteria by the names they have. */
+/** A transition as TypeScript checks it: states, processors and criteria by name. */
 export interface TransitionOptions<State extends string, ProcessorName extends string, CriterionName extends string> {
   readonly name: string
   readonly from: typeof anyState | State | ReadonlyArray<State>
@@ -90,7 +90,7 @@ export interface WorkflowOptions<State extends string, T extends ReadonlyArray<{
   readonly failure?: T[number]["name"]
 }
 
-/** How a durable engine keeps the instances; without it, the entity is saved with every transition. */
+/** How a durable engine stores the instances. Default: a snapshot with every transition. */
 export interface MakeOptions {
   readonly persistence?: Persistence<string>
 }
@@ -98,7 +98,7 @@ export interface MakeOptions {
 type ManualNames<T extends ReadonlyArray<unknown>> =
   Extract<T[number], { readonly manual: true }> extends { readonly name: infer N } ? N & string : never
 
-/** Makes a workflow. What the compiler lets pass but cannot work throws an {@link EntityWorkflowError} that lists all of it. */
+/** Makes a workflow. Throws an {@link EntityWorkflowError} that lists every problem the compiler cannot find. */
 export const make = <
   G extends AnyRegistry,
   const State extends string,
@@ -110,7 +110,7 @@ export const make = <
 ): EntityWorkflow<EntityOf<G>, State, ManualNames<T>, ServicesOf<G["processors"]>> =>
   workflowOf(Result.getOrThrow(loadData(workflow, registry)), registry, options)
 
-/** Reads a workflow from a JSON file, while the system runs if need be. Problems are told with their line and column. */
+/** Reads a workflow from a JSON file, also while the system runs. Problems have their line and column. */
 export const fromJson = <G extends AnyRegistry>(
   text: string,
   registry: G,

@@ -13,7 +13,7 @@ export type WorkflowProblem = typeof WorkflowProblem.Type
 
 const shown = 20
 
-/** After so many problems nobody reads on, and nobody looks for more. */
+/** The most problems that are collected and shown. */
 export const problemLimit = 100
 
 export class EntityWorkflowError extends Schema.TaggedError<EntityWorkflowError>()("EntityWorkflowError", {
@@ -35,7 +35,7 @@ export class EntityWorkflowError extends Schema.TaggedError<EntityWorkflowError>
 /** A step into data: the name of a field, or a position in a list. */
 export type Path = ReadonlyArray<string | number>
 
-/** A problem before anybody has looked where in the text it is. */
+/** A problem before its place in the text is known. */
 export interface Problem {
   readonly path: Path
   readonly problem: string

@@ -1,6 +1,6 @@
 /**
- * The structure of any machine as an entity workflow: events become manual transitions, automatic transitions stay what they
- * are, guards become criteria and requested effects processors. What a workflow has no word for is listed, not lost in silence.
+ * The structure of any machine as an entity workflow: events become manual transitions, automatic transitions stay automatic,
+ * guards become criteria and requested effects processors. Parts that a workflow cannot express are listed.
  */
 import type { Blueprint } from "@detent/machine"
 import * as Result from "effect/Result"
@@ -10,13 +10,13 @@ import { type TransitionDefinition, WorkflowDefinition } from "./WorkflowDefinit
 
 export interface MachineExport {
   readonly definition: WorkflowDefinition
-  /** What could not be expressed, in words. */
+  /** Parts of the machine that a workflow cannot express, as text. */
   readonly omitted: ReadonlyArray<string>
 }
 
 type TransitionBlueprint = Blueprint["transitions"][number]
 
-/** Exports a machine, or its blueprint. Fails in words where its names are none that a workflow can have. */
+/** Exports a machine, or its blueprint. Fails with every name that a workflow cannot have. */
 export const exportMachine = (source: { readonly blueprint: Blueprint } | Blueprint): Result.Result<MachineExport, string> => {
   const blueprint = "blueprint" in source ? source.blueprint : source
   const omitted: Array<string> = []
@@ -70,7 +70,7 @@ const transitionsOf = (one: TransitionBlueprint, names: Names, omitted: Array<st
 const causeOf = (one: TransitionBlueprint): string =>
   one._tag === "Always" ? "an automatic transition" : one._tag === "Timeout" ? one.name : one.event
 
-/** A workflow tells transitions of a state apart by their names alone. */
+/** A workflow distinguishes the transitions of a state by name alone. */
 class Names {
   readonly #used = new Set<string>()
 

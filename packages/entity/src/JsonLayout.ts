@@ -1,11 +1,11 @@
-/** Writes JSON the way people do: what fits on a line stands on one line. */
+/** Writes JSON for readers: a value that fits on one line is written on one line. */
 
 const widest = 140
 
 /** The value as JSON text, with a line break at its end. */
 export const layout = (value: unknown): string => `${lay(value, "", 0)}\n`
 
-/** `around`: how many characters stand on the same line, before the value and after it. */
+/** `around`: the number of characters on the same line before and after the value. */
 const lay = (value: unknown, indent: string, around: number): string => {
   const inline = onOneLine(value)
   if (typeof value !== "object" || value === null || indent.length + around + inline.length <= widest) return inline

@@ -1,5 +1,5 @@
 /**
- * A reader of JSON that remembers where everything stood, so that a problem with a value can be shown in the text. It is
+ * A reader of JSON that records the position of every value, so that a problem can be shown in the text. It is
  * stricter than `JSON.parse`: the same key twice is a problem, and nesting is bounded, so that a hostile file cannot exhaust
  * the stack.
  */
@@ -18,10 +18,10 @@ export interface JsonProblem extends Position {
   readonly problem: string
 }
 
-/** What a text holds, and where. */
+/** The value of a text, with positions. */
 export interface JsonText {
   readonly value: unknown
-  /** What is wrong with the text but does not keep it from being read. */
+  /** Problems that do not prevent reading the text. */
   readonly problems: ReadonlyArray<JsonProblem>
   /** Where the value of a path begins, or the name of a field that should not be there; for what is missing, where it should be. */
   readonly positionOf: (path: Path) => Position
@@ -35,7 +35,7 @@ interface Located {
   readonly inside: ReadonlyMap<string | number, { readonly key: number; readonly located: Located }> | undefined
 }
 
-/** Reads a text, or says where it ends being JSON. */
+/** Reads a text, or returns where it stops being JSON. */
 export const parse = (text: string): JsonText | JsonProblem => {
   const reader = new Reader(text)
   try {
@@ -56,7 +56,7 @@ const offsetOf = (root: Located, path: Path): number => {
   for (const [index, step] of path.entries()) {
     const found = at.inside?.get(step)
     if (found === undefined) return at.offset
-    // The last step is the one complained about: its name says more than its value.
+    // The last step is the one in question: its name is more telling than its value.
     if (index === path.length - 1) return typeof step === "string" && isContainer(found.located) ? found.key : found.located.offset
     at = found.located
   }
@@ -98,7 +98,7 @@ class Reader {
   }
 
   readAll(): Located {
-    // A mark that some editors put in front of a file.
+    // The byte order mark that some editors write.
     if (this.#text.startsWith("\ufeff")) this.#at = 1
     const root = this.#value(0)
     this.#skipSpace()
@@ -123,7 +123,7 @@ class Reader {
   }
 
   #object(offset: number, depth: number): Located {
-    // Without a prototype a field of any name is a field, also one called __proto__.
+    // Without a prototype, also __proto__ is an ordinary field.
     const value = Object.create(null) as Record<string, unknown>
     const inside = new Map<string, { readonly key: number; readonly located: Located }>()
     this.#at++

@@ -1,4 +1,4 @@
-/** Whether a transition is to be taken, and with what: its criteria asked, its pure processors run. Nothing else happens. */
+/** Decides whether a transition is taken, and with which entity: asks its criteria and runs its pure processors. */
 import * as Schema from "effect/Schema"
 import { failureMessage } from "./EntityError.ts"
 import type { PlannedTransition, UntypedRegistry } from "./Plan.ts"
@@ -13,7 +13,7 @@ export type Verdict =
   | { readonly _tag: "Unmet"; readonly criterion: string }
   | { readonly _tag: "Failed"; readonly processor: string; readonly message: string }
 
-/** How criteria are asked inside a decision: their answers are recorded, and a replay hears the same. */
+/** Asks a criterion inside a decision. The answer is recorded, and a replay uses it. */
 export type Ask = (criterion: string, entity: object) => boolean
 
 const work: Verdict = { _tag: "Work" }
@@ -29,7 +29,7 @@ export const makeJudge = (check: EntityCheck): Judge => {
     }
     if (effectful) return work
     if (steps.length === 0 && !criteriaAfter) return { _tag: "Taken", entity }
-    // A draft of its own: should a processor change it in place, the entity as it is stored stays as it is.
+    // A copy: a processor that changes it in place must not change the stored entity.
     let draft: object = { ...entity }
     for (const { name, processor } of steps) {
       if (processor._tag !== "Pure") continue
@@ -52,7 +52,7 @@ export const firstUnmet = ({ criteria }: PlannedTransition, entity: object, ask:
   return undefined
 }
 
-/** Says what is wrong with an entity, or nothing. */
+/** Returns what is wrong with an entity; undefined where nothing is. */
 export type EntityCheck = (entity: unknown) => string | undefined
 
 export const makeCheck = (entity: UntypedRegistry["entity"]): EntityCheck => {
@@ -65,7 +65,7 @@ export const makeCheck = (entity: UntypedRegistry["entity"]): EntityCheck => {
       const result = decode(value)
       return result._tag === "Failure" ? String(result.failure) : "it does not fit its schema"
     } catch (failure) {
-      // What a processor returned may be anything, also something that throws when it is looked at.
+      // A processor may return a value that throws when it is read.
       return `it cannot be read: ${failureMessage(failure)}`
     }
   }

@@ -1,4 +1,4 @@
-/** From data or text to a definition that is sound, or to everything that is wrong with it. */
+/** From data or text to a valid definition, or to the list of its problems. */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
@@ -10,7 +10,7 @@ import { TransitionDefinition, WorkflowDefinition } from "./WorkflowDefinition.t
 
 type Loaded = Result.Result<WorkflowDefinition, EntityWorkflowError>
 
-/** Checks data, whatever it claims to be. */
+/** Checks data of any kind. */
 export const loadData = (data: unknown, known: KnownNames): Loaded => {
   const checked = check(data, known)
   if (Result.isSuccess(checked)) return Result.succeed(checked.success)
@@ -23,7 +23,7 @@ export const loadData = (data: unknown, known: KnownNames): Loaded => {
   )
 }
 
-/** Checks a text: problems are told with their line and column in it. */
+/** Checks a text. Problems have their line and column in it. */
 export const loadText = (text: string, source: string, known: KnownNames): Loaded => {
   const failed = (problems: ReadonlyArray<WorkflowProblem>) => Result.fail(new EntityWorkflowError({ source, problems }))
   const parsed = JsonText.parse(text)
@@ -56,7 +56,7 @@ const check = (data: unknown, known: KnownNames): Result.Result<WorkflowDefiniti
 const fieldNames = Object.keys(WorkflowDefinition.fields)
 const transitionFieldNames = Object.keys(TransitionDefinition.fields)
 
-/** A field nobody knows is usually one that is misspelt. */
+/** An unknown field is usually a misspelt one. */
 const describe = (path: Path, message: string): Problem => {
   if (message !== "Expected no excess property") return { path, problem: `${pathText(path)}: ${message}` }
   const name = String(path.at(-1))

@@ -1,6 +1,6 @@
-/** The name somebody probably meant. */
+/** Suggestions for misspelt names. */
 
-/** The nearest of the known names, where one is near enough to be a slip of the hand. */
+/** The nearest of the known names, where one is near enough to be a typing error. */
 export const nearest = (name: string, known: Iterable<string>): string | undefined => {
   let best: string | undefined
   let least = Math.max(1, Math.floor(name.length / 3)) + 1

@@ -1,9 +1,9 @@
-/** A definition with its names looked up and its sources spelled out: what each state can do. */
+/** A definition with its names resolved: the transitions of each state. */
 import type * as Schema from "effect/Schema"
 import type { Processor } from "./Processor.ts"
 import { anyState, endsOf, processorName, type RetryPolicy, sourcesOf, type WorkflowDefinition } from "./WorkflowDefinition.ts"
 
-/** A registry whose types have been left behind. */
+/** A registry without its types. */
 export interface UntypedRegistry {
   readonly entity: Schema.Struct<Schema.Struct.Fields>
   readonly processors: { readonly [name: string]: Processor<object> }
@@ -24,7 +24,7 @@ export interface PlannedTransition {
   readonly criteria: ReadonlyArray<string>
   readonly criteriaAfter: boolean
   readonly steps: ReadonlyArray<Step>
-  /** Some processor of it has effects, so it takes place after a commit of its own. */
+  /** One of its processors has effects: they run after a commit of their own. */
   readonly effectful: boolean
 }
 
@@ -86,7 +86,7 @@ const statePlan = (state: string, leaving: ReadonlyArray<PlannedTransition>, fai
   }
 }
 
-/** Tells what leaves a state, in the order of the definition. A transition that names the state stands before one from any state. */
+/** Transitions of a state, in the order of the definition. One that names the state comes before one from any state. */
 const transitionsByState = ({ transitions, failure }: WorkflowDefinition, planned: ReadonlyArray<PlannedTransition>) => {
   const named = new Map<string, Array<number>>()
   const wild: Array<number> = []
@@ -106,7 +106,7 @@ const transitionsByState = ({ transitions, failure }: WorkflowDefinition, planne
     const ownNames = new Set(own.map((index) => transitions[index]?.name))
     const others = wild.filter((index) => {
       const one = transitions[index]
-      // By itself it would lead from its own target to the same again, for ever.
+      // As an automatic transition it would lead from its target to itself without end.
       const circular = one?.to === state && one.manual !== true && one.name !== failure
       return !circular && !ownNames.has(one?.name)
     })

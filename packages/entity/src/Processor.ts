@@ -1,7 +1,7 @@
 /**
  * A processor is one piece of work on an entity during a transition. A pure one is a function and runs inside the decision,
  * so a chain of them costs one commit. One with effects runs after the commit while the entity is still in its state; it may
- * run again after a crash, and is given a key by which the outside world can tell.
+ * run again after a crash, and gets an idempotency key.
  *
  * ```ts
  * Processor.pure((invoice, { at }) => ({ ...invoice, receivedAt: at }))
@@ -14,14 +14,14 @@ import type { EntityError } from "./EntityError.ts"
 import type { RetryPolicy } from "./WorkflowDefinition.ts"
 
 interface ProcessorContext {
-  /** What was sent along with a manual transition. */
+  /** The argument of a manual transition. */
   readonly argument: Schema.Json | undefined
   /** For the processors of the failure transition: what went wrong. */
   readonly error: EntityError | undefined
 }
 
 export interface PureContext extends ProcessorContext {
-  /** When the transition was asked for, in milliseconds since 1970: the same in every replay. */
+  /** When the transition was requested, in milliseconds since 1970: the same in every replay. */
   readonly at: number
 }
 
@@ -34,7 +34,7 @@ export interface EffectContext extends ProcessorContext {
   readonly attempt: number
 }
 
-/** A function of the entity. It fails by throwing, and is not tried again: it would fail again. */
+/** A function of the entity. It fails by throwing, and is not retried: it would fail again. */
 export interface PureProcessor<in out A> {
   readonly _tag: "Pure"
   readonly run: (entity: A, context: PureContext) => A
@@ -49,12 +49,12 @@ export interface EffectProcessor<in out A, out E, out R> {
 
 export type Processor<A, E = unknown, R = unknown> = PureProcessor<A> | EffectProcessor<A, E, R>
 
-/** Makes a processor of a function that is synchronous, does nothing but compute, and throws where it cannot. */
+/** Makes a processor of a synchronous pure function, which throws where it fails. */
 export const pure = <A>(run: (entity: A, context: PureContext) => A): PureProcessor<A> => ({ _tag: "Pure", run })
 
 const once: RetryPolicy = { attempts: 1 }
 
-/** Makes a processor of an Effect. Without a retry policy it is tried once. */
+/** Makes a processor of an Effect. Default: it is tried once. */
 export const effect = <A, E, R>(
   run: (entity: A, context: EffectContext) => Effect.Effect<A, E, R>,
   options: { readonly retry?: RetryPolicy } = {},

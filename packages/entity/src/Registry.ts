@@ -1,6 +1,6 @@
 /**
- * A registry is what workflow files are written against: the schema of an entity, and by name the processors and criteria
- * that know it. A file that names nothing else can be loaded while the system runs.
+ * A registry holds what workflow files refer to: the schema of an entity, and its processors and criteria by name. A file that
+ * uses no other names can be loaded while the system runs.
  *
  * ```ts
  * const registry = Registry.make(Invoice, {
@@ -12,7 +12,7 @@
 import type * as Schema from "effect/Schema"
 import type { Processor } from "./Processor.ts"
 
-/** What a criterion may look at besides the entity. */
+/** The context of a criterion, besides the entity. */
 export interface CriterionContext {
   /** When the event was accepted, in milliseconds since 1970: the same in every replay. */
   readonly at: number

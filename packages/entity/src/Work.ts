@@ -1,7 +1,7 @@
 /**
- * The work of a state: runs the processors of the transition that is pending, one after the other on a draft, and tells the
- * machine what came of it. It starts when the pending transition is stored, starts again after a crash, and ends when the
- * state is left. A replay never comes here.
+ * The work of a state: runs the processors of the transition that is pending, one after the other on a draft, and sends
+ * the result to the machine. It starts when the pending transition is stored, starts again after a crash, and ends when the
+ * state is left. A replay does not run it.
  */
 import type { Self } from "@detent/machine"
 import * as Cause from "effect/Cause"
@@ -20,7 +20,7 @@ export interface SlotParameters extends Omit<EffectContext, "id"> {
   readonly entity: object
 }
 
-/** What the machine hands to the work of a state. */
+/** The context of the work of a state. */
 export interface WorkContext {
   readonly id: string
   readonly state: AnyState
@@ -43,7 +43,7 @@ export const work =
     const { pending, _tag } = context.state
     if (pending === undefined) return Effect.void
     const transition = plan.states.get(_tag)?.byName.get(pending.transition)
-    // The workflow has changed since: the machine says so, and goes on with what there is now.
+    // The workflow has changed since: the machine records that and continues with the new definition.
     if (transition === undefined) return report(context, { _tag: processedTag, run: pending.run, entity: context.state.entity })
     return runAll({ plan, check, context, pending, transition })
   }
@@ -60,7 +60,7 @@ const runAll = (run: Run): Effect.Effect<void, unknown, unknown> =>
     yield* report(context, { _tag: processedTag, run: pending.run, entity: draft })
   })
 
-/** Tries one processor as often as its policy says; without a result it has failed for good, and the machine knows. */
+/** Runs one processor as often as its policy says. Without a result it has failed for good, and the machine has recorded that. */
 const runStep = (run: Run, position: number, step: Step, draft: object): Effect.Effect<object | undefined, unknown, unknown> =>
   Effect.gen(function* () {
     const { context, pending, check } = run
@@ -102,8 +102,8 @@ const runOnce = (
 }
 
 /**
- * Tells the machine. A refusal means that this run is over: somebody else has taken the entity further. Where the machine
- * cannot decide on what the processors made, they have failed.
+ * Sends an event to the machine. A refusal means that this run is over: another event has moved the entity on. Where the
+ * machine cannot decide on the result of the processors, they have failed.
  */
 const report = ({ self }: WorkContext, event: ProcessedEvent | FailedEvent): Effect.Effect<void, unknown> =>
   Effect.catchTags(self.send(event), {

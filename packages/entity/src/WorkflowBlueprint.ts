@@ -51,7 +51,7 @@ const drawn = (transition: TransitionDefinition, isFailure: boolean): ReadonlyAr
     description,
     label: labelOf(transition, isFailure),
   }
-  // What is taken by itself in any state is drawn like a fallback, once; it has no event.
+  // An automatic transition from any state is drawn once, like a fallback; it has no event.
   if (sources === anyState) return [{ ...shared, _tag: "Event", from: anyState, event: name, fallback: true, reenter: false }]
   return sources.map((from) =>
     transition.manual === true || isFailure
@@ -60,7 +60,7 @@ const drawn = (transition: TransitionDefinition, isFailure: boolean): ReadonlyAr
   )
 }
 
-/** Such as `validate_file (ValidationProcessor + ValidCriterion) [manual]`, in parts that can stand on lines of their own. */
+/** Such as `validate_file (ValidationProcessor + ValidCriterion) [manual]`, in parts that may be drawn on separate lines. */
 const labelOf = ({ name, manual, criteria = [], processors = [] }: TransitionDefinition, isFailure: boolean): ReadonlyArray<string> => {
   const inside = [...processors.map(processorName), ...criteria]
   const listed = inside.map((one, index) => `${index === 0 ? "(" : ""}${one}${index === inside.length - 1 ? ")" : " +"}`)

@@ -10,7 +10,7 @@ import * as Schema from "effect/Schema"
 /** The source of a transition that can be taken in any state which is not an end. */
 export const anyState = "*"
 
-// What every machine refuses as a name, and what would read as a keyword of the file.
+// Names that every machine refuses, and keywords of the file.
 const namePattern = /^(?!(?:Type|constructor|prototype|__proto__)$)(?![$@(*])[^\p{Cc}]{1,100}$/u
 
 const Name = Schema.String.check(
@@ -30,7 +30,7 @@ const DurationText = Schema.Union([
   ),
 ]).annotate({ description: 'Milliseconds, or a text such as "30 seconds".' })
 
-/** How often, and how far apart, a processor that fails is tried again. */
+/** How often a processor that fails is retried, and the delays between attempts. */
 export const RetryPolicy = Schema.Struct({
   attempts: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000 })).annotate({
     description: "How often it is tried in all. 1 is no retry.",
@@ -50,7 +50,7 @@ export const RetryPolicy = Schema.Struct({
 }).annotate({ identifier: "RetryPolicy", description: "How a processor that fails is tried again." })
 export type RetryPolicy = typeof RetryPolicy.Type
 
-/** A processor by its name, with a retry policy of its own where the registered one does not fit. */
+/** A processor by name, with a retry policy that replaces the registered one. */
 const ProcessorReference = Schema.Union([Name, Schema.Struct({ name: Name, retry: RetryPolicy })])
 export type ProcessorReference = typeof ProcessorReference.Type
 
@@ -65,7 +65,7 @@ export const TransitionDefinition = Schema.Struct({
   to: Name.annotate({ description: "The state it leads to." }),
   manual: Schema.optionalKey(
     Schema.Boolean.annotate({
-      description: "Taken when somebody asks for it; otherwise by itself, as soon as its criteria hold.",
+      description: "Taken on request. Default: automatic, as soon as its criteria hold.",
     }),
   ),
   processors: Schema.optionalKey(
@@ -112,7 +112,7 @@ export type WorkflowDefinition = typeof WorkflowDefinition.Type
 export const sourcesOf = ({ from }: TransitionDefinition): ReadonlyArray<string> | typeof anyState =>
   from === anyState ? anyState : typeof from === "string" ? [from] : from
 
-/** The states nothing follows. */
+/** The states without transitions. */
 export const endsOf = ({ states, ends, transitions }: WorkflowDefinition): ReadonlySet<string> => {
   if (ends !== undefined) return new Set(ends)
   const left = new Set(transitions.flatMap(sourcesOf))

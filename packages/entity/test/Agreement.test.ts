@@ -128,7 +128,7 @@ const agrees = (outline: typeof Outline.Type) =>
     const calls: Array<string> = []
     const definition = definitionOf(outline)
     const loaded = yield* Effect.result(EntityWorkflow.fromJson(JSON.stringify(definition), registryFor(calls)))
-    // Some have circles that never end, which is told when they are loaded.
+    // Some have circles that never end, which loading reports.
     if (Result.isFailure(loaded)) return
     const workflow = loaded.success
     const first: Ticket = { amount: outline.amount, log: [] }
@@ -168,7 +168,7 @@ const agrees = (outline: typeof Outline.Type) =>
 
 describe("a compiled workflow", () => {
   afterAll(() => {
-    // The others do not end, which is told when they are loaded or run.
+    // The others do not end, which loading or running reports.
     expect(compared).toBeGreaterThan(300)
   })
 

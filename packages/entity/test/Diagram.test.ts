@@ -23,7 +23,7 @@ const Desk = EntityWorkflow.make(makeRegistry(new World()), {
       criteria: ["never", "booked"],
       criteriaAfter: true,
     },
-    { name: "look_again", from: ["checked"], to: "checked", manual: true, description: "Whoever doubts it." },
+    { name: "look_again", from: ["checked"], to: "checked", manual: true, description: "For a second look." },
     { name: "retry", from: "failed", to: "new", manual: true },
     { name: "mark_failed", from: "*", to: "failed", manual: true, processors: ["explain"] },
   ],
@@ -48,7 +48,7 @@ describe("the diagram of a workflow", () => {
     const dot = Dot.structure(Desk.machine)
     expect(dot).toContain('"new" -> "checked" [label=" check (a + small) ", style=bold]')
     expect(dot).toContain('label=" book \\n (call + \\n b + \\n never + \\n booked) \\n [manual] "')
-    expect(dot).toContain('edgetooltip="Whoever doubts it."')
+    expect(dot).toContain('edgetooltip="For a second look."')
   })
 
   it.effect("is an SVG with every name in it", () =>

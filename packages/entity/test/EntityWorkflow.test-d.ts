@@ -75,9 +75,9 @@ EntityWorkflow.make(registry, { ...shape, transitions: [{ name: "go", from: ["a"
 EntityWorkflow.make(registry, { ...shape, initial: "c", transitions: [{ name: "go", from: "a", to: "b" }] })
 // @ts-expect-error c is no state
 EntityWorkflow.make(registry, { ...shape, ends: ["c"], transitions: [{ name: "go", from: "a", to: "b" }] })
-// @ts-expect-error nobody has registered this processor
+// @ts-expect-error this processor is not registered
 EntityWorkflow.make(registry, { ...shape, transitions: [{ name: "go", from: "a", to: "b", processors: ["shred"] }] })
-// @ts-expect-error nobody has registered this criterion
+// @ts-expect-error this criterion is not registered
 EntityWorkflow.make(registry, { ...shape, transitions: [{ name: "go", from: "a", to: "b", criteria: ["round"] }] })
 // @ts-expect-error no transition has this name
 EntityWorkflow.make(registry, { ...shape, failure: "fail", transitions: [{ name: "go", from: "a", to: "b" }] })

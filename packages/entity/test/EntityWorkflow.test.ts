@@ -19,7 +19,7 @@ describe("automatic transitions", () => {
     ],
   })
 
-  it("are taken in one decision with the start, and the path is told", () => {
+  it("are taken in one decision with the start, and the path has them", () => {
     const { path, state } = simulate(Sorting.machine, ticket(3), [])
     expect(path).toEqual(["new", "small", "checked"])
     expect(state).toEqual({ _tag: "checked", entity: { amount: 6, log: ["a", "b"] } })
@@ -101,7 +101,7 @@ describe("criteria", () => {
     expect(simulate(make(true).machine, ticket(40), []).state).toEqual({ _tag: "new", entity: ticket(40) })
   })
 
-  it("are told the recorded time, and a replay hears their recorded answers", () => {
+  it("get the recorded time, and a replay uses their recorded answers", () => {
     const Late = EntityWorkflow.make(registry, {
       name: "late",
       states: ["new", "done"],
@@ -148,7 +148,7 @@ describe("manual transitions", () => {
     expect(opened).toMatchObject({ state: { entity: { log: ['{"by":"ada"}'] } } })
   })
 
-  it("may lead back to their own state, which is then entered anew", () => {
+  it("may lead back to their own state, which is then entered again", () => {
     const decision = Machine.decide(Desk.machine, { _tag: "open", entity: ticket() }, Desk.trigger("again"))
     expect(decision).toMatchObject({ _tag: "Goto", state: { _tag: "open", entity: { amount: 0, log: ["a"] } } })
   })
@@ -178,7 +178,7 @@ describe("manual transitions", () => {
 })
 
 describe("pure processors", () => {
-  it("are told the recorded time, so that a replay makes the same", () => {
+  it("get the recorded time, so that a replay makes the same", () => {
     const Stamped = EntityWorkflow.make(registry, {
       name: "stamped",
       states: ["new", "done"],
@@ -237,7 +237,7 @@ describe("pure processors", () => {
     expect(runs).toBe(2)
   })
 
-  it("that fail lead where the failure transition leads, whose processors are told the error", () => {
+  it("that fail lead where the failure transition leads, whose processors get the error", () => {
     const Failing = EntityWorkflow.make(registry, {
       name: "failing",
       states: ["new", "done", "failed"],

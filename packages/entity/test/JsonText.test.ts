@@ -57,7 +57,7 @@ describe("reading JSON with positions", () => {
     expect(() => read(text)).toThrow(message)
   })
 
-  it("tells of a field that is there twice, and goes on", () => {
+  it("reports a field that is there twice, and continues", () => {
     const { problems, value } = read('{"a": 1,\n "b": 2, "a": 3}')
     expect(problems).toEqual([{ line: 2, column: 10, problem: 'the field "a" is there twice; remove one' }])
     expect(value).toEqual(Object.assign(Object.create(null), { a: 3, b: 2 }))

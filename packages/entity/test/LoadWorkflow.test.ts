@@ -134,7 +134,7 @@ describe("a workflow file", () => {
     expect(loaded.failure.message.split("\n").at(-1)).toBe("desk.json: and many more problems")
   })
 
-  it("with more pairs of states and transitions than anybody needs is refused", () => {
+  it("with more pairs of states and transitions than the limit is refused", () => {
     const states = Array.from({ length: 10_000 }, (_, index) => `s${index}`)
     const transitions = Array.from({ length: 1000 }, (_, index) => ({ name: `t${index}`, from: "*", to: "s1", manual: true }))
     expect(problems(JSON.stringify({ name: "huge", initial: "s0", states, ends: ["s1"], transitions }))).toEqual([

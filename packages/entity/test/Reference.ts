@@ -32,7 +32,7 @@ type Outcome =
   | { readonly _tag: "Unmet"; readonly criterion: string; readonly worked: boolean }
   | { readonly _tag: "Failed"; readonly failure: Failure; readonly worked: boolean }
 
-/** It would go on for longer than anybody wants to wait. */
+/** The limit after which a run counts as endless. */
 export class Endless extends Error {}
 
 export class Reference {

@@ -174,7 +174,7 @@ describe("processors with effects", () => {
     }),
   )
 
-  it.effect("of a failure transition are told the error, and if they fail too both are recorded", () =>
+  it.effect("of a failure transition get the error, and if they fail too both are recorded", () =>
     Effect.gen(function* () {
       const world = new World()
       const failing = (failures: number) => {
@@ -225,7 +225,7 @@ describe("processors with effects", () => {
     }),
   )
 
-  it.effect("are not begun again when somebody asks twice", () =>
+  it.effect("are not started again by a second request", () =>
     Effect.gen(function* () {
       const world = new World()
       const open = world.gate("mail")
@@ -283,7 +283,7 @@ describe("processors with effects", () => {
     }),
   )
 
-  it.effect("go on undisturbed when a manual transition fails beside them, and begin again when one that took their place is over", () =>
+  it.effect("continue undisturbed when a manual transition fails beside them, and start again when one that took their place is over", () =>
     Effect.gen(function* () {
       const world = new World()
       const open = world.gate("book")

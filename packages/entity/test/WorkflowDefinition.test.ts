@@ -14,7 +14,7 @@ describe("the JSON Schema", () => {
     expect(readFileSync(schemaFile, "utf8")).toBe(schemaText())
   })
 
-  it("forbids fields that nobody knows, and describes those there are", () => {
+  it("forbids unknown fields, and describes the known ones", () => {
     const { $defs } = JSON.parse(schemaText())
     expect($defs.Transition.additionalProperties).toBe(false)
     expect($defs.EntityWorkflow.additionalProperties).toBe(false)

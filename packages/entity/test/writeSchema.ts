@@ -1,4 +1,4 @@
-/** Writes the JSON Schema of workflow files anew: `npx node packages/entity/test/writeSchema.ts`. */
+/** Writes the JSON Schema of workflow files: `npx node packages/entity/test/writeSchema.ts`. */
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { EntityWorkflow } from "../src/index.ts"

@@ -15,6 +15,7 @@ export {
   waitsForItself,
 } from "./actor/ActorReport.ts"
 export { ActorState, stopped } from "./actor/ActorState.ts"
+export { execute } from "./actor/CommandRun.ts"
 export { Environment, Host } from "./actor/Host.ts"
 export { listening } from "./actor/Listening.ts"
 export {
@@ -39,7 +40,6 @@ export type { Compiled, Node, Timeout } from "./define/Compile.ts"
 export { type AlwaysDeclaration, type Declarations, pairKey, type Tagged, type TransitionDeclaration } from "./define/Declarations.ts"
 export { compiledOf, eventProblem, firstState, fromDeclarations, initialState } from "./define/Machine.ts"
 export { type CommandOutcome, commandKey, eventOf, failed, outcomeOf, retryDelay } from "./effects/Command.ts"
-export { execute } from "./effects/CommandRun.ts"
 export { asEffect, isEffectSlot, unbuilt } from "./effects/Slot.ts"
 export { identified } from "./MachineError.ts"
 export { hidden, isSensitive } from "./schema/Sensitive.ts"

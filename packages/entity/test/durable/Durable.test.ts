@@ -64,7 +64,7 @@ describe("on the durable engine", () => {
     }),
   )
 
-  it.effect("a file can be added to a running system, and its instances go on in the next process", () =>
+  it.effect("a file can be added to a running system, and its instances resume in the next process", () =>
     Effect.gen(function* () {
       const folder = yield* freshFolder
       const run = inProcess(folder)
@@ -77,7 +77,7 @@ describe("on the durable engine", () => {
           const engine = yield* Engine
           const Item = EntityWorkflow.make(registry, items)
           yield* engine.start(Item.machine, "i-1", ticket())
-          // Somebody writes a file while the system runs.
+          // A file is written while the system runs.
           writeFileSync(
             file,
             `{ "name": "refund", "initial": "asked", "states": ["asked", "granted", "paid"], "transitions": [

@@ -1,4 +1,4 @@
-/** A process that is killed in the middle of processors: the next one goes on, and the entity is as if nothing had happened. */
+/** A process is killed while processors run: the next one resumes them, and the entity ends as without the kill. */
 import { spawn } from "node:child_process"
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -20,7 +20,7 @@ const workflow = {
 
 const expected = ["one", "two", "pure", "pure", "two", "three", "one"]
 
-/** After so many calls each process is killed: in the first transition, in the second one with effects, and again there. */
+/** The number of calls after which each process is killed: in the first transition, in the second one with effects, and again there. */
 const killAfter = [1, 2, 3, 1, 2]
 
 interface Ended {

@@ -1,4 +1,4 @@
-/** Entities that wait for somebody are in the database, not in memory; those whose processors are at work are brought back. */
+/** Entities that wait for a manual transition are in the database, not in memory; those whose processors are at work are brought back. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -42,7 +42,7 @@ const idleForLong = Effect.gen(function* () {
   }
 })
 
-/** Both of its states have a transition whose processor has effects, and rest until somebody asks for it. */
+/** Both of its states have a transition whose processor has effects, and rest until it is requested. */
 const makeOrders = (world: World) =>
   EntityWorkflow.make(makeRegistry(world), {
     name: "order",
@@ -117,7 +117,7 @@ describe("entities at rest", () => {
     }),
   )
 
-  it.effect("one whose processors are at work stays, however long that takes, and goes on in the next process", () =>
+  it.effect("one whose processors are at work stays, however long that takes, and resumes in the next process", () =>
     Effect.gen(function* () {
       const run = inProcess(yield* freshFolder)
       const world = new World()

@@ -32,7 +32,7 @@ const registry = Registry.make(Ticket, {
 const main = Effect.gen(function* () {
   const workflow = yield* EntityWorkflow.fromJson(readFileSync(workflowFile, "utf8"), registry, { file: workflowFile })
   const engine = yield* Engine
-  // Whatever was under way goes on from here, without anybody asking.
+  // Work that was under way resumes by itself.
   yield* engine.register(workflow.machine)
   if (mode === "start") yield* engine.start(workflow.machine, "t-1", ticket())
   process.stdout.write("ready\n")

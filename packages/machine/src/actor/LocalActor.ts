@@ -11,11 +11,11 @@ import type { Compiled } from "../define/Compile.ts"
 import type { Tagged } from "../define/Declarations.ts"
 import { eventProblem } from "../define/Machine.ts"
 import { commandKey } from "../effects/Command.ts"
-import { execute } from "../effects/CommandRun.ts"
 import { type ActionFailed, EndlessTransition, identified, type MachineStopped, type SendError } from "../MachineError.ts"
 import type { ActorEnd, Snapshot } from "./Actor.ts"
 import { actionFailed, inspect, notAQuestion, overloaded, refusal, report, reportRefusal, waitsForItself } from "./ActorReport.ts"
 import { ActorState, stopped } from "./ActorState.ts"
+import { execute } from "./CommandRun.ts"
 import type { Environment, Host } from "./Host.ts"
 import {
   asDecision,

@@ -15,7 +15,8 @@ import type { Hook, Taken, TimerRequest } from "../decide/Decision.ts"
 import { eventLabel, timeoutEvent } from "../decide/Timeout.ts"
 import type { Node } from "../define/Compile.ts"
 import type { Tagged, WorkDeclaration } from "../define/Declarations.ts"
-import { runCalls } from "../effects/SlotRuns.ts"
+import { commandKey } from "../effects/Command.ts"
+import { asEffect } from "../effects/Slot.ts"
 import { ActionFailed, type Phase, ProcessingTimeout } from "../MachineError.ts"
 import type { ActorPort } from "./ActorPort.ts"
 import { actionFailed, inspect, report, stale } from "./ActorReport.ts"
@@ -337,4 +338,23 @@ const eventOf = (
   } catch (defect) {
     return Exit.die(defect)
   }
+}
+
+/** Effect slots inside `spawn`, `task` and `background`: calling one runs it there. */
+const runCalls = (actor: ActorPort, scope: StateScope): object => {
+  const { record } = actor
+  const { effectSlots, handlers } = record.compiled.declarations
+  const self = selfOf(actor, scope)
+  const { sequence } = record
+  let calls = 0
+  return Object.fromEntries(
+    Object.keys(effectSlots).map((slot) => [
+      slot,
+      (parameters: object = {}) =>
+        Effect.suspend(() => {
+          const key = `${commandKey(record.machine, `${record.id}@${record.startedAt}`, sequence, calls++)}/${slot}`
+          return asEffect(record.machine, slot, handlers?.[slot]?.(parameters, { id: record.id, state: record.currentState, self, key }))
+        }),
+    ]),
+  )
 }

@@ -1,14 +1,14 @@
 /** Executes requested effects in memory. They continue when the state is left, and when the actor ends. */
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
-import type { ActorPort } from "../actor/ActorPort.ts"
-import { actionFailed, inspect, report } from "../actor/ActorReport.ts"
-import type { ActorState } from "../actor/ActorState.ts"
-import { selfOf } from "../actor/SelfOf.ts"
 import type { Request } from "../decide/Decision.ts"
-import { type CommandOutcome, eventOf, failed, outcomeOf, retryDelay } from "./Command.ts"
-import * as RetryPolicy from "./RetryPolicy.ts"
-import { asEffect } from "./Slot.ts"
+import { type CommandOutcome, eventOf, failed, outcomeOf, retryDelay } from "../effects/Command.ts"
+import * as RetryPolicy from "../effects/RetryPolicy.ts"
+import { asEffect } from "../effects/Slot.ts"
+import type { ActorPort } from "./ActorPort.ts"
+import { actionFailed, inspect, report } from "./ActorReport.ts"
+import type { ActorState } from "./ActorState.ts"
+import { selfOf } from "./SelfOf.ts"
 
 export const execute = (actor: ActorPort, { slot, parameters }: Request, key: string, ended: () => void) => {
   const { record } = actor
