@@ -17,6 +17,7 @@ import type * as Workflow from "effect/unstable/workflow/Workflow"
 import { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
 import { Placement } from "./engine/Placement.ts"
 import { forkLoop } from "./runtime/BackgroundLoop.ts"
+import { untilAnswered } from "./runtime/untilAnswered.ts"
 import type { EventRecord, InstanceStatus } from "./store/Commit.ts"
 import { type InstanceCursor, type InstancePage, Journal } from "./store/Journal.ts"
 import type { Leases } from "./store/Leases.ts"
@@ -64,6 +65,7 @@ const make = (options: WorkflowOptions) =>
     const environment = new Environment(context as Context.Context<unknown>)
     const executions = new Executions(journal, placement, environment, drainTimeout)
     yield* Effect.addFinalizer(() => executions.close)
+    yield* untilAnswered(executions.measureClock)
     const orphans = new OrphanScan(executions)
     placement.onRegained(() => orphans.leaseRegained())
     const clocks = new ClockSweep(executions, timers)

@@ -1,59 +1,70 @@
 /**
- * Wakes executions whose durable clock is due. A sleeping execution is a row in the store and nothing in memory: there is one
- * deadline here, the next one of all, and one fiber that sleeps until then.
+ * Wakes executions whose durable clock is due. A sleeping execution is a row in the store and nothing in memory: the process has one
+ * deadline, the next of all clocks, and one fiber that sleeps until then.
  */
 import type { PersistenceFailed } from "@detent/machine"
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Latch from "effect/Latch"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import { timersFired } from "../engine/EngineMetrics.ts"
+import { Wakeup } from "../runtime/Wakeup.ts"
 import type { ClaimedTimer, TimersService } from "../store/Timers.ts"
 import type { Executions } from "./Executions.ts"
 
 const batchSize = 500
 
-/** Clocks of a process that dies between claiming and waking are claimed again after this. */
+/** How long the clocks of a process that dies between claiming and waking stay claimed, at most: the claim ends with its lease. */
 const claimMillis = 5000
 
-/** Clocks that another process has set and died with are found this late at most. */
+/** How late clocks are found at most that another process has set before it died. */
 const longestSleepMillis = 5000
+
+/** How often the store's clock is compared with this process's. */
+const measureMillis = 60_000
 
 export class ClockSweep {
   readonly #executions: Executions
   readonly #timers: TimersService
-  readonly #earlier = Latch.makeUnsafe(false)
+  readonly #wakeup = new Wakeup()
+  /** By the store's clock. */
   #wakesAt = Number.POSITIVE_INFINITY
+  #measuresAt = Number.NEGATIVE_INFINITY
 
   constructor(executions: Executions, timers: TimersService) {
     this.#executions = executions
     this.#timers = timers
-    executions.whenClockSet((due) => {
-      if (due < this.#wakesAt) this.#earlier.openUnsafe()
+    executions.onClockSet((due) => {
+      if (due < this.#wakesAt) this.#wakeup.wake()
     })
   }
 
-  /** A workflow has been registered: its clocks may be due for long. */
+  /** Sweeps at once: clocks of a workflow that was just registered may be overdue. */
   workflowAdded() {
-    this.#earlier.openUnsafe()
+    this.#wakeup.wake()
   }
 
   /** One sweep, and the pause until the next clock is due. */
   readonly turn: Effect.Effect<void, PersistenceFailed> = Effect.gen({ self: this }, function* () {
-    this.#earlier.closeUnsafe()
+    // While the sweep reads, every clock that is set wakes it again: it may not have seen that one.
+    this.#wakesAt = Number.POSITIVE_INFINITY
     const pause = yield* this.#sweep
     if (pause === 0) return
-    this.#wakesAt = (yield* Clock.currentTimeMillis) + pause
-    yield* Effect.timeoutOption(this.#earlier.await, pause)
-    this.#wakesAt = Number.NEGATIVE_INFINITY
+    this.#wakesAt = (yield* Clock.currentTimeMillis) + this.#executions.clockOffset + pause
+    yield* this.#wakeup.wait(pause)
   })
 
-  /** Wakes what is due. Returns how long to sleep until the next. */
+  /** Wakes executions whose clock is due. Returns how long to sleep until the next clock. */
   readonly #sweep: Effect.Effect<number, PersistenceFailed> = Effect.gen({ self: this }, function* () {
-    const { machines, owner } = this.#executions
-    const claimed = yield* this.#timers.claim({ machines, limit: batchSize, owner, claimMillis })
-    // One that is slow to be stored must not keep the others waiting; its claim ends by itself.
+    const { machines, owner, fence } = this.#executions
+    const now = yield* Clock.currentTimeMillis
+    if (now >= this.#measuresAt || now < this.#measuresAt - measureMillis) {
+      yield* this.#executions.measureClock
+      this.#measuresAt = now + measureMillis
+    }
+    const claimed = yield* this.#timers.claim({ machines, limit: batchSize, owner, claimMillis, fence })
+    // An execution that is slow to be stored does not delay the others; its claim ends by itself.
     const waking = Effect.forEach(claimed, (timer) => this.#wake(timer), { concurrency: "unbounded", discard: true })
     yield* Effect.timeoutOption(waking, claimMillis)
     if (claimed.length === batchSize) return 0
@@ -62,13 +73,16 @@ export class ClockSweep {
     return Math.min(longestSleepMillis, Math.max(0, Math.ceil(next.value)))
   })
 
-  /** Where the clock has fired before, or the execution has ended, only the row is left to go. */
+  /** Removes the row also where the clock has fired before or the execution has ended. One that cannot be woken is tried again. */
   #wake(timer: ClaimedTimer): Effect.Effect<void> {
-    return Effect.gen({ self: this }, function* () {
-      const key = { machine: timer.machine, id: timer.id }
-      yield* this.#executions.deliver(key, { _tag: "ClockFired", name: timer.name })
+    const { machine, id, name } = timer
+    const woken = Effect.gen({ self: this }, function* () {
+      yield* this.#executions.deliver({ machine, id }, { _tag: "ClockFired", name })
       yield* Metric.update(timersFired, 1)
       yield* Effect.ignore(this.#timers.complete(timer))
     })
+    return Effect.catchCause(woken, (cause) =>
+      Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.logError(`clock ${name} of ${machine} ${id} did not fire`, cause),
+    )
   }
 }

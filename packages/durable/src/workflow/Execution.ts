@@ -159,7 +159,7 @@ export class Execution implements RunOwner, PipelineOwner<PendingEvent, Read> {
    */
   takeOver() {
     const isOrphan = isAtWork(this.#phaseAhead) && this.#foreignOwner === undefined && !this.isMine
-    if (isOrphan) this.#append({ _tag: "Resumed", on: this.host.owner }, true)
+    if (isOrphan && this.#find(({ _tag }) => _tag === "Resumed") === undefined) this.#append({ _tag: "Resumed", on: this.host.owner }, true)
     this.settled()
   }
 

@@ -1,6 +1,7 @@
 /** The engine behind Effect's `WorkflowEngine`: which executions are in memory, how they get there, and who waits for them. */
 import type { PersistenceFailed } from "@detent/machine"
 import type { Environment } from "@detent/machine/internal"
+import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -8,7 +9,7 @@ import type { PlacementService } from "../engine/Placement.ts"
 import { Batcher } from "../runtime/Batcher.ts"
 import { GroupCommit } from "../runtime/GroupCommit.ts"
 import { untilAnswered, untilAnsweredBackoff } from "../runtime/untilAnswered.ts"
-import type { InstanceKey } from "../store/Commit.ts"
+import type { Fence, InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { JournalService, OpenedInstance } from "../store/Journal.ts"
 import { Execution, type ExecutionHost } from "./Execution.ts"
@@ -23,6 +24,9 @@ import { type Waiter, Waiting, type WaitOutcome } from "./Waiting.ts"
 
 /** The largest number of executions that are read with one query. */
 const readLimit = 500
+
+/** Clocks that differ by less than this are taken for the same. */
+const leastOffsetMillis = 1000
 
 /** When a failed read is tried again for the first time. */
 const firstRetryMillis = 50
@@ -72,8 +76,12 @@ export class Executions implements ExecutionHost {
     return this.#placement.node()
   }
 
+  get fence(): Fence | undefined {
+    return this.#placement.fence()
+  }
+
   get canOwn(): boolean {
-    return this.#mode === "open" && this.#placement.fence() !== undefined
+    return this.#mode === "open" && this.fence !== undefined
   }
 
   get isClosed(): boolean {
@@ -301,9 +309,20 @@ export class Executions implements ExecutionHost {
     this.#clockListener?.(due)
   }
 
-  whenClockSet(listener: (due: number) => void) {
+  onClockSet(listener: (due: number) => void) {
     this.#clockListener = listener
   }
+
+  /** How far the store's clock, which decides when clocks are due, is ahead of this process's, as last measured. */
+  clockOffset = 0
+
+  /** Compares the two clocks. A difference that may be due to the time of the request counts as none. */
+  readonly measureClock: Effect.Effect<void, PersistenceFailed> = Effect.gen({ self: this }, function* () {
+    const before = yield* Clock.currentTimeMillis
+    const store = yield* this.journal.clock
+    const offset = store - (before + (yield* Clock.currentTimeMillis)) / 2
+    this.clockOffset = Math.abs(offset) < leastOffsetMillis ? 0 : Math.round(offset)
+  })
 
   // Ending
 

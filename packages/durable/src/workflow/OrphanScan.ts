@@ -10,8 +10,8 @@ import type { PersistenceFailed } from "@detent/machine"
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Latch from "effect/Latch"
 import * as Random from "effect/Random"
+import { Wakeup } from "../runtime/Wakeup.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { InstanceRecord, KeyFilter } from "../store/Journal.ts"
 import { Execution } from "./Execution.ts"
@@ -21,7 +21,7 @@ const pageSize = 500
 
 export class OrphanScan {
   readonly #executions: Executions
-  readonly #wanted = Latch.makeUnsafe(false)
+  readonly #wakeup = new Wakeup()
   /** Machines registered since the last scan. Their held executions are tried again: a new version may be able to run them. */
   readonly #fresh = new Set<string>()
 
@@ -32,22 +32,21 @@ export class OrphanScan {
   /** Scans at once because a workflow was registered. */
   workflowAdded(machine: string) {
     this.#fresh.add(machine)
-    this.#wanted.openUnsafe()
+    this.#wakeup.wake()
   }
 
   /** Scans at once because this node holds a lease again: it may take over what its former life ran. */
   leaseRegained() {
-    this.#wanted.openUnsafe()
+    this.#wakeup.wake()
   }
 
   /** One scan, and the pause until the next. */
   turn(intervalMillis: number): Effect.Effect<void, PersistenceFailed> {
     return Effect.gen({ self: this }, function* () {
-      this.#wanted.closeUnsafe()
       yield* this.#scan
       this.#executions.lookForWaiters()
       const pause = Math.ceil(intervalMillis * (1 + 0.2 * (yield* Random.next)))
-      yield* Effect.timeoutOption(this.#wanted.await, pause)
+      yield* this.#wakeup.wait(pause)
     })
   }
 

@@ -140,7 +140,9 @@ export class Steps {
       if (execution === undefined || run === undefined) return Effect.interrupt
       if (!this.#inActivities.has(instance) && !run.use(`clock/${name}`)) return duplicate(instance, "clock", name, 1)
       if (run.stopsHere) return Effect.void
-      return Effect.map(Clock.currentTimeMillis, (now) => execution.setClock(name, Math.ceil(now + Duration.toMillis(duration))))
+      return Effect.map(Clock.currentTimeMillis, (now) =>
+        execution.setClock(name, Math.ceil(now + this.#executions.clockOffset + Duration.toMillis(duration))),
+      )
     })
   }
 }

@@ -68,6 +68,24 @@ export const damage = ({ describe, test }: Kit) => {
       }))
   })
 
+  describe("clocks", () => {
+    test("148 the clock of a damaged execution keeps none of the others from waking", (rig) =>
+      Effect.gen(function* () {
+        const { run } = yield* rig.open(Job.toLayer(() => Effect.as(DurableClock.sleep({ name: "nap", duration: "2 minutes" }), "")))
+        yield* rig.journal.commit([
+          {
+            ...damaged,
+            summary: { ...damaged.summary, tag: "Suspended", resident: false },
+            setTimers: [{ name: "nap", entry: 0, due: 1 }],
+          },
+        ])
+        const started = yield* run(Effect.forEach(ids, (id) => Job.execute({ id }, { discard: true })))
+        for (const id of started) yield* rig.reaches(Job, id, "Suspended")
+        yield* rig.pass("2 minutes")
+        for (const id of started) yield* rig.comesTo(Job, id, "Completed")
+      }))
+  })
+
   describe("background loops", () => {
     test("147 a defect while executions are looked for is survived", (rig) =>
       Effect.gen(function* () {

@@ -1,0 +1,46 @@
+/** Durable clocks follow the database's clock, whatever the clock of the node says. */
+import { expect, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as DurableClock from "effect/unstable/workflow/DurableClock"
+import * as Workflow from "effect/unstable/workflow/Workflow"
+import * as DurableWorkflow from "../../src/DurableWorkflow.ts"
+import { postgresSchemaLayer } from "../support/Postgres.ts"
+
+const hour = 3_600_000
+const Nap = Workflow.make("Nap", { payload: {}, idempotencyKey: () => "nap" })
+const NapLive = Nap.toLayer(() => DurableClock.sleep({ name: "nap", duration: "2 seconds", inMemoryThreshold: 0 }))
+
+const shifted = (clock: Clock.Clock, millis: number): Clock.Clock => {
+  const nanos = BigInt(millis) * 1_000_000n
+  return {
+    currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + millis,
+    currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now + millis),
+    currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe() + nanos,
+    currentTimeNanos: Effect.map(clock.currentTimeNanos, (now) => now + nanos),
+    monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+    monotonicTimeNanos: clock.monotonicTimeNanos,
+    sleep: (duration) => clock.sleep(duration),
+  }
+}
+
+for (const [where, offset] of [
+  ["ahead", hour],
+  ["behind", -hour],
+] as const) {
+  it.live(
+    `141 a node whose clock is an hour ${where} sleeps as long as it should`,
+    () =>
+      Effect.gen(function* () {
+        const clock = yield* Clock.Clock
+        const node = NapLive.pipe(Layer.provideMerge(DurableWorkflow.layer()), Layer.provide(Layer.fresh(postgresSchemaLayer)))
+        const began = clock.currentTimeMillisUnsafe()
+        yield* Effect.provideService(Effect.provide(Nap.execute({}), node), Clock.Clock, shifted(clock, offset))
+        const slept = clock.currentTimeMillisUnsafe() - began
+        expect(slept).toBeGreaterThanOrEqual(1900)
+        expect(slept).toBeLessThan(15_000)
+      }),
+    30_000,
+  )
+}
