@@ -5,12 +5,14 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Metric from "effect/Metric"
+import * as Option from "effect/Option"
 import { DeadlockError, SqlError } from "effect/unstable/sql/SqlError"
 import { commandStoreFailures } from "../../src/command/CommandMetrics.ts"
 import * as CommandWorker from "../../src/command/CommandWorker.ts"
 import { LoopHealth } from "../../src/runtime/BackgroundLoop.ts"
 import { Commands } from "../../src/store/Commands.ts"
 import { countsOf, eventually, freshName, stored, type Topic } from "./CommandKit.ts"
+import { E, openEngine, purchase } from "./Requesting.ts"
 import { brisk, jobs, onStore, startWorker } from "./Working.ts"
 
 /** Collects warnings of workers, and the loops that are down. */
@@ -63,6 +65,28 @@ export const outages: Topic = (it) => {
         yield* eventually(down, ({ length }) => length === 0)
       }
       assert.deepStrictEqual([...runs.values()], Array(10).fill(4))
+    }),
+  )
+
+  it.effect("147 the worker of an engine is listed as down by the store that it works on", () =>
+    Effect.gen(function* () {
+      const name = yield* freshName
+      const health = yield* Effect.map(Effect.serviceOption(LoopHealth), Option.getOrThrow)
+      const listed = Effect.sync(() => health.outages().some((outage) => outage.name.startsWith(`command worker ${name}`)))
+      let isBroken = true
+      const { engine } = yield* onStore(
+        ({ exchange }) => ({
+          exchange: (request) => (isBroken ? Effect.die(new Error("the driver is broken")) : exchange(request)),
+        }),
+        openEngine({ nodeId: name }),
+      )
+      const Purchase = purchase(name).build({ charge: () => Effect.succeed("receipt"), mail: () => Effect.void })
+      const order = yield* engine.start(Purchase, "o-1", { total: 42 })
+      yield* order.send(E.Pay())
+      yield* eventually(listed, (isListed) => isListed)
+      isBroken = false
+      yield* order.waitFor(({ _tag }) => _tag === "Paid")
+      yield* eventually(listed, (isListed) => !isListed)
     }),
   )
 
