@@ -153,7 +153,9 @@ describe("instances of a machine of one's own", { timeout: 120_000 }, () => {
     assert.include((await detent("machine", "diagram", "lamp", "--instance", "hall")).out, " : ● Switch")
     assert.include((await detent("machine", "diagram", "lamp", "--format", "dot")).out, "digraph")
     const way = (format: string) => detent("machine", "diagram", "lamp", "--instance", "hall", "--format", format)
-    assert.match((await way("sequence")).out, /^sequenceDiagram\n(.*\n)+ +e->>m: Switch/)
+    const story = (await way("sequence")).out
+    assert.match(story, /^sequenceDiagram\n(.*\n)+ +e->>m: Switch/)
+    assert.include(story, "m-)c: ⚙ sendBill")
     assert.match((await way("timeline")).out, /step0 -> step1 \[label="Switch/)
     assert.match((await way("svg")).out, /^<svg /)
     const nameless = await detent("machine", "diagram", "lamp", "--format", "timeline")

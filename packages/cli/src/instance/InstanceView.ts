@@ -97,10 +97,13 @@ export interface HistoryRow {
   readonly event: { readonly _tag: string }
   readonly from?: string
   readonly state?: { readonly _tag: string }
+  readonly outcome?: "Goto" | "Stay" | "Stop"
+  readonly through?: ReadonlyArray<string>
+  readonly requests?: ReadonlyArray<string>
   readonly dedupeId?: string
 }
 
-/** Everything that was journaled of an instance; of an Effect workflow's execution what it did, without what it was given. */
+/** All journaled events of an instance. For an execution of an Effect workflow: its events without their payloads. */
 export const historyRows = (text: string) =>
   Effect.gen(function* () {
     const key = yield* findKey(text)
@@ -116,12 +119,15 @@ const replayed = (text: string) =>
     const json = new MachineJson(machine)
     const entries = yield* Stream.runCollect(instance.history)
     return entries.map(
-      ({ sequence, at, event, from, state, dedupeId }): HistoryRow => ({
+      ({ sequence, at, event, from, state, outcome, through, requests, dedupeId }): HistoryRow => ({
         sequence,
         at,
         event: json.event(event),
         from: from._tag,
         state: json.state(state),
+        outcome,
+        through: through.map(({ _tag }) => _tag),
+        requests,
         ...(dedupeId === undefined ? {} : { dedupeId }),
       }),
     )

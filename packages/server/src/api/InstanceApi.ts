@@ -45,6 +45,12 @@ export const HistoryEntry = Schema.Struct({
   /** The tag of the state before. */
   from: Schema.String,
   state: Tagged,
+  /** `Goto`: it entered a state; `Stay`: it stayed as it was; `Stop`: it ended. */
+  outcome: Schema.Literals(["Goto", "Stay", "Stop"]),
+  /** The tags of states that automatic transitions passed through. */
+  through: Schema.Array(Schema.String),
+  /** The effect slots that the transition requested. Those of enter and exit hooks are among the instance's commands. */
+  requests: Schema.Array(Schema.String),
   /** The id it was sent under. */
   dedupeId: Schema.optionalKey(Schema.String),
 }).annotate({ identifier: "HistoryEntry" })

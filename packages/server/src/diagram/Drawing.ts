@@ -1,13 +1,12 @@
 /**
  * Drawings of machines, and of the way one durable instance took. The HTTP API and the command line offer the same formats.
  */
-import type { Instance, KnownMachine } from "@detent/durable"
-import { beginTrace, eventLabel, type Trace } from "@detent/machine"
-import { Dot, Mermaid, Svg } from "@detent/machine/diagram"
+import { Commands, type Instance, type KnownMachine, type StoredCommand } from "@detent/durable"
+import { traceOfHistory } from "@detent/machine"
+import { type CommandReport, Dot, Mermaid, Svg } from "@detent/machine/diagram"
 import type { Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import * as Stream from "effect/Stream"
 
 /** `sequence` is Mermaid and `timeline` is DOT. Both draw an instance; the others draw its machine, with the way marked. */
 export const drawingFormats = ["svg", "mermaid", "flowchart", "dot", "sequence", "timeline"] as const
@@ -49,10 +48,11 @@ export interface DrawingOptions {
   readonly instance?: Instance<Tagged, Tagged> | undefined
 }
 
-/** Draws a machine; with an instance, the whole way that the instance took through it, from its journal. */
+/** Draws a machine; with an instance, the whole way that the instance took through it, from its journal and its commands. */
 export const draw = (machine: KnownMachine, { format, theme, instance }: DrawingOptions) =>
   Effect.gen(function* () {
-    const trace = instance === undefined ? undefined : yield* traceOf(machine, instance)
+    const commands = instance === undefined ? [] : yield* commandsOf(instance)
+    const trace = instance === undefined ? undefined : yield* traceOf(machine, instance, commands)
     const options = trace === undefined ? {} : { trace }
     switch (format) {
       case "svg":
@@ -64,29 +64,40 @@ export const draw = (machine: KnownMachine, { format, theme, instance }: Drawing
       case "dot":
         return Dot.structure(machine, options)
       case "sequence":
-        return Mermaid.sequence(trace ?? (yield* new InstanceNeeded({ format })), { fields: true })
+        return Mermaid.sequence(trace ?? (yield* new InstanceNeeded({ format })), { fields: true, commands: commands.map(recordOf) })
       case "timeline":
         return Dot.timeline(trace ?? (yield* new InstanceNeeded({ format })))
     }
   })
 
-/** The way of an instance, from its journal. */
-const traceOf = (machine: KnownMachine, instance: Instance<Tagged, Tagged>) =>
+const commandsOf = ({ machine, id }: Instance<Tagged, Tagged>) =>
+  Effect.flatMap(Commands, (commands) => commands.ofInstance({ machine, id }))
+
+const traceOf = (machine: KnownMachine, instance: Instance<Tagged, Tagged>, commands: ReadonlyArray<StoredCommand>) =>
   Effect.gen(function* () {
-    const entries = yield* Stream.runCollect(Stream.take(instance.history, mostSteps + 1))
-    if (entries.length > mostSteps) return yield* new HistoryTooLong({ id: instance.id, most: mostSteps })
-    const { state, startedAt, status, reason } = yield* instance.stored
-    const begun = beginTrace(machine, instance.id, entries[0]?.from ?? state, startedAt)
-    const steps = entries.map(({ sequence, at, event, from, state: to }) => ({
-      sequence,
-      at,
-      event: eventLabel(event),
-      fields: {},
-      from: from._tag,
-      to: to._tag,
-      outcome: from._tag === to._tag ? ("Stay" as const) : ("Goto" as const),
-      through: [],
-      requests: [],
-    }))
-    return { ...begun, steps, current: state._tag, stopped: status === "stopped" ? reason : undefined } satisfies Trace
+    const history = yield* instance.historyPage({ limit: mostSteps + 1 })
+    if (history.length > mostSteps) return yield* new HistoryTooLong({ id: instance.id, most: mostSteps })
+    const snapshot = yield* instance.stored
+    const bySequence = Map.groupBy(commands, ({ sequence }) => sequence)
+    const steps = history.map((step) => ({ ...step, requests: requestsOf(step.requests, bySequence.get(step.sequence) ?? []) }))
+    return traceOfHistory(machine, { ...snapshot, id: instance.id }, steps)
   })
+
+/** The slots that a transition requested, then those that its `enter` and `exit` hooks requested: of these only the commands are stored. */
+const requestsOf = (requests: ReadonlyArray<string>, commands: ReadonlyArray<StoredCommand>): ReadonlyArray<string> => {
+  const byHooks = commands.map(({ slot }) => slot)
+  for (const request of requests) {
+    const index = byHooks.indexOf(request)
+    if (index !== -1) byHooks.splice(index, 1)
+  }
+  return [...requests, ...byHooks]
+}
+
+const recordOf = ({ key, instance, slot, status, attempts, problem }: StoredCommand): CommandReport.CommandRecord => ({
+  id: key,
+  instance: instance?.id ?? "",
+  name: slot,
+  status,
+  attempts,
+  error: problem,
+})

@@ -2,7 +2,6 @@
 import { Commands, Engine, InstanceNotFound, type InstanceRecord, Journal } from "@detent/durable"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as Stream from "effect/Stream"
 import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { Api } from "../../api/Api.ts"
@@ -72,17 +71,16 @@ export const instanceHandlers = HttpApiBuilder.group(
         answering(
           Effect.gen(function* () {
             const { instance, json } = yield* find(params)
-            const page = yield* instance.history.pipe(
-              Stream.filter(({ sequence }) => sequence > after),
-              Stream.take(limit + 1),
-              Stream.runCollect,
-            )
-            const entries = page.slice(0, limit).map(({ sequence, at, event, from, state, dedupeId }) => ({
+            const page = yield* instance.historyPage({ after, limit: limit + 1 })
+            const entries = page.slice(0, limit).map(({ sequence, at, event, from, state, dedupeId, outcome, through, requests }) => ({
               sequence,
               at,
               event: json.event(event),
               from: from._tag,
               state: json.state(state),
+              outcome,
+              through: through.map(({ _tag }) => _tag),
+              requests,
               ...optional({ dedupeId }),
             }))
             return paged({ entries }, page.length > limit ? entries.at(-1)?.sequence : undefined)

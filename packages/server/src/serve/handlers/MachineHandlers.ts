@@ -1,5 +1,5 @@
 /** Handlers of the machine API. */
-import { Journal } from "@detent/durable"
+import { Commands, Journal } from "@detent/durable"
 import { Model } from "@detent/machine/diagram"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -18,6 +18,7 @@ export const machineHandlers = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const machines = yield* Machines
     const journal = yield* Journal
+    const commands = yield* Commands
     const reading = yield* InstanceReading
     const { jsonOf } = reading
 
@@ -65,7 +66,8 @@ export const machineHandlers = HttpApiBuilder.group(
           Effect.gen(function* () {
             const machine = yield* reading.machine(name)
             const instance = id === undefined ? undefined : (yield* reading.find({ machine: name, id })).instance
-            const text = yield* Effect.catchTag(draw(machine, { format, theme, instance }), "DiagramError", Effect.die)
+            const drawn = Effect.provideService(draw(machine, { format, theme, instance }), Commands, commands)
+            const text = yield* Effect.catchTag(drawn, "DiagramError", Effect.die)
             return HttpServerResponse.text(text, { contentType: contentTypeOf[format] })
           }),
         ),
