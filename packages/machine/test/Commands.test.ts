@@ -99,6 +99,29 @@ describe("requested effects in memory", () => {
     }),
   )
 
+  it.effect("145 a delay that cannot be waited for is a defect of the handler, which the policy retries", () =>
+    Effect.gen(function* () {
+      for (const [delay, problem] of [
+        [Number.POSITIVE_INFINITY, "retryAfter would wait for ever; use failForGood"],
+        [Number.NaN, "a duration of NaN; give a number of milliseconds"],
+      ] as const) {
+        let runs = 0
+        const actor = yield* asked("why?", () => {
+          runs++
+          return CommandResult.retryAfter(delay)
+        })
+        yield* TestClock.adjust("10 seconds")
+        assert.deepStrictEqual(yield* actor.waitFor(({ _tag }) => _tag === "Answered"), S.Answered({ text: problem }))
+        assert.strictEqual(runs, 3)
+      }
+    }),
+  )
+
+  it("145 a time-out that cannot be waited for is refused", () => {
+    assert.throws(() => Oracle.commands({ ask: { timeout: Number.NaN } }), /the time-out of ask has a duration of NaN/)
+    assert.throws(() => Oracle.commands({ ask: { timeout: -1 } }), /the time-out of ask has a duration of -1 ms; give 0 or more/)
+  })
+
   it("settings of slots that do not exist are refused, by the compiler too", () => {
     // @ts-expect-error there is no slot of this name
     assert.throws(() => Oracle.commands({ tell: {} }), /commands names tell, for which there is no effect slot/)
