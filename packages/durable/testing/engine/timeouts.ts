@@ -42,6 +42,28 @@ export const timeouts = ({ describe, test }: Kit) =>
         expect((yield* call.state)._tag).toBe("Answered")
       }))
 
+    test("145 an idle timeout that becomes infinite removes its row, and the instance opens again without it", ({
+      open,
+      pass,
+      deadlines,
+    }) =>
+      Effect.gen(function* () {
+        const Idle = Call.timeout(T.Waiting, ({ minutes }) => (minutes === 0 ? "Infinity" : `${minutes} minutes`), T.Quiet, {
+          name: "idle",
+          idle: true,
+        })
+        const first = yield* open()
+        const call = yield* first.engine.start(Idle, "c")
+        expect(yield* deadlines(key)).toMatchObject([{ name: "idle", due: 600_000 }])
+        yield* call.send(V.Extend({ minutes: 0 }))
+        expect(yield* deadlines(key)).toEqual([])
+        yield* first.close
+        const second = yield* open()
+        const again = yield* second.engine.ensure(Idle, "c")
+        yield* pass("20 minutes")
+        expect(yield* again.state).toEqual(T.Waiting({ minutes: 0 }))
+      }))
+
     test("51 start anew when the state is entered again; the old one is dead", ({ open, pass, eventually, deadlines, events }) =>
       Effect.gen(function* () {
         const { engine } = yield* open()
