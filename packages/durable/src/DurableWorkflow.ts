@@ -36,17 +36,20 @@ export { DuplicateStep, ExecutionHeld, WorkflowEngineClosed } from "./workflow/W
 
 export interface WorkflowOptions {
   /**
-   * The name of this node, the same after every restart and no other process's at the same time. With one, a process that
-   * was killed goes on the moment it is back; without one, once its lease is over.
+   * The name of this node: the same after every restart, and of one process at a time. With one, a process that was killed continues
+   * its executions the moment it is back; without one, when its lease has ended. Ignored where the context has a `Placement`.
    */
   readonly nodeId?: string
-  /** How long a node that no longer renews its lease is taken for alive; it renews three times in that. 10 seconds unless told. */
+  /**
+   * How long a node that no longer extends its lease is taken for alive. It extends it three times in that. Default: 10 seconds.
+   * Ignored where the context has a `Placement`.
+   */
   readonly lease?: Duration.Input
-  /** How often executions are looked for that nobody runs, or that others have written to. 2 seconds unless told. */
+  /** How often to look for executions that no node runs, or that other nodes have written to. Default: 2 seconds. */
   readonly scanInterval?: Duration.Input
-  /** How long the journal of an execution that has ended is kept. For ever unless told; its result stays in any case. */
+  /** How long the journal of an execution that has ended is kept. Its result stays in any case. Default: for ever. */
   readonly retention?: Duration.Input
-  /** How long stopping waits for runs to end and for the store. 30 seconds unless told. */
+  /** How long closing waits for runs to end and for the store. Default: 30 seconds. */
   readonly drainTimeout?: Duration.Input
 }
 
@@ -93,7 +96,7 @@ export interface ExecutionFilter {
   readonly updatedAfter?: number
   readonly updatedBefore?: number
   readonly limit?: number
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly after?: InstanceCursor
 }
 
@@ -106,11 +109,11 @@ export const list = (workflow: Workflow.Any, options: ExecutionFilter = {}): Eff
   )
 }
 
-/** How many executions of a workflow are in each phase. */
+/** The number of executions of a workflow in each phase. */
 export const count = (workflow: Workflow.Any): Effect.Effect<ReadonlyMap<string, number>, PersistenceFailed, Journal> =>
   Effect.flatMap(Journal, (journal) => journal.count(machineOf(workflow._tag)))
 
-/** What is journaled of an execution, oldest first. */
+/** The events of an execution, oldest first. */
 export const history = (
   workflow: Workflow.Any,
   executionId: string,
@@ -118,6 +121,6 @@ export const history = (
 ): Effect.Effect<ReadonlyArray<EventRecord>, PersistenceFailed, Journal> =>
   Effect.flatMap(Journal, (journal) => journal.events(keyOf(workflow, executionId), 0, limit))
 
-/** Removes the journal of an execution that has ended; its result can still be polled. Returns how many events went. */
+/** Removes the journal of an execution that has ended; its result can still be polled. Returns how many events it removed. */
 export const prune = (workflow: Workflow.Any, executionId: string): Effect.Effect<number, PersistenceFailed, Journal> =>
   Effect.flatMap(Journal, (journal) => pruneExecution(journal, keyOf(workflow, executionId)))

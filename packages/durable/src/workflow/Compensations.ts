@@ -1,10 +1,10 @@
 /**
- * The scope of one run of a workflow. Its finalizers are the compensations, which Effect keeps in memory only: here each one
- * that is over is journaled, so that a process that dies halfway does not compensate the same step twice.
+ * The scope of one run of a workflow. Its finalizers are the compensations, which Effect keeps in memory only. Here each completed
+ * compensation is journaled, so that after a crash no step is compensated twice.
  *
- * A compensation is known by the step it stands behind: the last activity, deferred or child that ended on the fiber that
- * registers it. Where there is none the order could differ in the next run, and to skip the wrong one would be worse than to
- * repeat one: such a compensation is not journaled, and may be repeated.
+ * A compensation is identified by the step before it: the last activity, deferred or child that ended on the fiber that registers
+ * it. A compensation without such a step is not journaled and may be repeated: the order of registration could differ in the next
+ * run, and skipping the wrong one would be worse.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -17,7 +17,7 @@ import { compensationKey } from "./ExecutionState.ts"
 
 type Finalizer = (exit: Exit.Exit<unknown, unknown>) => Effect.Effect<unknown>
 
-/** Where it is kept which compensations are over. */
+/** The journal of completed compensations. */
 export interface CompensationLog {
   isCompensated(key: string): boolean
   compensated(step: string, index: number): Effect.Effect<void>
@@ -36,8 +36,8 @@ export class Compensations {
     const register = (finalizer: Finalizer) => this.#register(finalizer)
     scope.state = { _tag: "Open", finalizerKey: undefined, finalizer: undefined, finalizers: new Finalizers(register) }
     this.instance = WorkflowInstance.initial(workflow, executionId, scope)
-    // What `Workflow.addFinalizer` registers asks whether the run was abandoned before it does anything, and what belongs to
-    // this process alone, such as an open file, does not: so the two can be told apart.
+    // A finalizer of `Workflow.addFinalizer` reads `abandoned` before it does anything. A finalizer of the process alone, such as
+    // one that closes a file, does not. That distinguishes the two.
     Object.defineProperty(this.instance, "abandoned", {
       enumerable: true,
       get: () => {
@@ -50,7 +50,7 @@ export class Compensations {
     })
   }
 
-  /** The run ends here without a result: nothing is compensated. */
+  /** The run ends without a result: nothing is compensated. */
   abandon() {
     this.#abandoned = true
   }
@@ -64,7 +64,7 @@ export class Compensations {
     const fiber = Fiber.getCurrent()
     const behind = fiber === undefined ? undefined : this.#steps.get(fiber)
     const index = behind === undefined ? 0 : behind.registered++
-    // `DurableDeferred.into` runs its effect with a copy of the instance, which never hears of an abandonment.
+    // `DurableDeferred.into` runs its effect with a copy of the instance, whose `abandoned` is never set.
     const isOfCopy = fiber !== undefined && Context.getOrUndefined(fiber.context, WorkflowInstance) !== this.instance
     return (exit) =>
       Effect.suspend(() => {
@@ -76,7 +76,7 @@ export class Compensations {
       })
   }
 
-  /** Only failures compensate; what runs after a success is over with the execution. */
+  /** Only failures compensate. Finalizers after a success are not journaled: the execution ends with them. */
   #once(effect: Effect.Effect<unknown>, exit: Exit.Exit<unknown, unknown>, step: string | undefined, index: number) {
     if (Exit.isSuccess(exit) || step === undefined) return effect
     if (this.#log.isCompensated(compensationKey(step, index))) return Effect.void
@@ -84,7 +84,7 @@ export class Compensations {
   }
 }
 
-/** The table of a scope, which tells of every finalizer that is put into it. */
+/** The finalizers of a scope. Wraps each that is added. */
 class Finalizers extends Map<object, Finalizer> {
   readonly #register: (finalizer: Finalizer) => Finalizer
 

@@ -1,4 +1,4 @@
-/** An execution of an Effect workflow is an instance like any other: of the machine `workflow/NAME`, under its execution id. */
+/** An execution of an Effect workflow is an instance of the machine `workflow/NAME`, under its execution id. */
 import type * as Workflow from "effect/unstable/workflow/Workflow"
 import type { InstanceKey } from "../store/Commit.ts"
 

@@ -1,21 +1,21 @@
-/** Where an execution stands, by its journal: what is done and need not be done again. Pure. */
+/** The state of an execution, built from its events: which steps are done and need not be done again. Pure. */
 import type { InstanceKey, InstanceStatus } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { OpenedInstance } from "../store/Journal.ts"
 import { clockDeferred, type Ending, type ExecutionEvent, readOrigin } from "./ExecutionEvent.ts"
 import { type StoredExit, storedVoid } from "./StoredExit.ts"
 
-/** The tag an execution is listed by. `Waiting`: something was completed for it, but it has not been started. */
+/** The tag an execution is listed by. `Waiting`: a deferred of it was completed, but it has not been started. */
 export type Phase = "Waiting" | "Running" | "Compensating" | "Suspended" | "Held" | Ending
 
 export const isEnded = (phase: Phase): phase is Ending => phase === "Completed" || phase === "Failed" || phase === "Interrupted"
 
-/** Whether somebody has to run it. */
+/** Whether a node must run it. */
 export const isAtWork = (phase: Phase): boolean => phase === "Running" || phase === "Compensating"
 
 export const statusOf = (phase: Phase): InstanceStatus => (isEnded(phase) ? "final" : phase === "Held" ? "held" : "running")
 
-/** Whether an execution that sleeps has to look at this. */
+/** Whether the event wakes an execution that sleeps. */
 export const isWake = ({ _tag }: ExecutionEvent): boolean =>
   _tag === "Deferred" || _tag === "ClockFired" || _tag === "Interrupt" || _tag === "Resumed"
 
@@ -48,7 +48,7 @@ export const activityKey = (name: string, attempt: number): string => `${attempt
 export const compensationKey = (step: string, index: number): string => `${index}/${step}`
 
 export class ExecutionState {
-  /** The last event applied; -1 before the execution is stored at all. */
+  /** The sequence of the last event applied; -1 before the execution is stored. */
   sequence = -1
   phase: Phase = "Waiting"
   payload: unknown = undefined
@@ -65,7 +65,7 @@ export class ExecutionState {
   problem: string | undefined = undefined
   result: StoredExit | undefined = undefined
 
-  /** What it began with; none where only its completions are known. */
+  /** Applies its input. Undefined where it has not been started. */
   begin(origin: string | undefined) {
     this.sequence = 0
     if (origin === undefined) return
@@ -75,7 +75,7 @@ export class ExecutionState {
     if (parent !== undefined) this.parents.set(instanceName(parent), parent)
   }
 
-  /** A journal that was pruned is that of an execution that has ended: its snapshot is the result. */
+  /** The state before the events of the journal. Only ended executions have a snapshot: their result, kept when the journal was pruned. */
   static restored({ record, snapshot, origin }: OpenedInstance): ExecutionState {
     const state = new ExecutionState()
     if (snapshot === undefined) {

@@ -1,4 +1,7 @@
-/** The engine behind Effect's `WorkflowEngine`: which executions are in memory, how they get there, and who waits for them. */
+/**
+ * The executions of one process: which are in memory, how they get there, and which callers wait for them. Effect's
+ * `WorkflowEngine` is built on it.
+ */
 import type { PersistenceFailed } from "@detent/machine"
 import type { Environment } from "@detent/machine/internal"
 import * as Clock from "effect/Clock"
@@ -35,9 +38,9 @@ export class Executions implements ExecutionHost {
   readonly journal: JournalService
   readonly environment: Environment
   /**
-   * While the store writes for some executions, the process goes on with the others. Fifty executions that all wait for one
-   * flush leave the process idle meanwhile: on PostgreSQL 1,030 to 1,150 workflows of ten activities per second with one lane,
-   * 1,330 to 1,490 with two, 1,150 to 1,240 with three.
+   * While the store writes for the executions of one lane, the process runs those of the others. Fifty executions that all wait for
+   * one flush leave the process idle: on PostgreSQL 1,030 to 1,150 workflows of ten activities per second with one lane, 1,330 to
+   * 1,490 with two, 1,150 to 1,240 with three.
    */
   readonly #lanes: [GroupCommit, ...Array<GroupCommit>]
   #created = 0
@@ -67,7 +70,7 @@ export class Executions implements ExecutionHost {
     this.#peeks = new Batcher({ ...batching, perform: (keys: ReadonlyArray<InstanceKey>) => openExecutions(journal, keys) })
   }
 
-  /** Each execution stays in its lane: the store must not get two commits of one at once. */
+  /** The lane of an execution that comes into memory. It stays in its lane: the store must not get two commits of one at once. */
   get committer(): GroupCommit {
     return this.#lanes[this.#created++ % this.#lanes.length] ?? this.#lanes[0]
   }
@@ -106,7 +109,7 @@ export class Executions implements ExecutionHost {
     this.#workflows.set(machineOf(registered.workflow._tag), registered)
   }
 
-  /** What it runs is left to others, or to the next who registers it. */
+  /** Its executions leave memory: other nodes take them over, or this one when the workflow is registered again. */
   unregister(registered: RegisteredWorkflow): Effect.Effect<void> {
     return Effect.suspend(() => {
       const machine = machineOf(registered.workflow._tag)
@@ -136,8 +139,8 @@ export class Executions implements ExecutionHost {
   }
 
   /**
-   * Goes on with an execution that is to be run, and is not by its owner: one that died, or this node in its former life. Who
-   * asks for it need not wait until it is found.
+   * Takes over an execution whose owner does not run it: a node that died, or this node in its former life. A caller that asks for
+   * the execution need not wait until the scan finds it.
    */
   takeUp(key: InstanceKey, owner: string | undefined) {
     if (!this.canOwn || !this.#workflows.has(key.machine)) return
@@ -165,7 +168,7 @@ export class Executions implements ExecutionHost {
     for (const execution of [...this.#live.values()]) execution.ownershipLost()
   }
 
-  /** Uses an execution that is in memory or in the journal, at once when it is there. */
+  /** Uses an execution that is in memory or in the journal; at once where it is in memory. */
   use(key: InstanceKey, use: (found: Execution | Unreadable | undefined) => void) {
     const live = this.#live.get(instanceName(key))
     if (live !== undefined) return use(live)
@@ -211,7 +214,7 @@ export class Executions implements ExecutionHost {
       this.use(key, (found) => {
         if (found instanceof Unreadable) return resume(Effect.die(found.failure))
         if (found !== undefined) return found.accept(event, done)
-        // What is completed before anybody has started the execution is kept for it.
+        // A deferred may be completed before the execution is started.
         if (event._tag !== "Deferred") return resume(Effect.void)
         this.#keep(Execution.create(this, key, undefined)).accept(event, done)
       })
@@ -220,23 +223,23 @@ export class Executions implements ExecutionHost {
 
   // Starting and waiting
 
-  /** Sees that the execution exists; what it began with stays, whatever others bring later. */
+  /** Starts the execution unless it is started. The first payload counts. */
   ensure(key: InstanceKey, payload: unknown, parent: InstanceKey | undefined): Effect.Effect<void> {
     return this.#answer((resume) => {
-      const told = (outcome: AppendOutcome) => resume(typeof outcome === "string" ? Effect.void : Effect.die(outcome))
+      const done = (outcome: AppendOutcome) => resume(typeof outcome === "string" ? Effect.void : Effect.die(outcome))
       const live = this.#live.get(instanceName(key))
       const execution =
         live ?? this.#keep(Execution.create(this, key, JSON.stringify(parent === undefined ? { payload } : { payload, parent })))
       if (execution.isStarted) {
         execution.whenCreated((outcome) => {
-          if (typeof outcome !== "string" || execution.isStarted) told(outcome)
-          else execution.accept({ _tag: "Started", payload, parent }, told)
+          if (typeof outcome !== "string" || execution.isStarted) done(outcome)
+          else execution.accept({ _tag: "Started", payload, parent }, done)
         })
-      } else execution.accept({ _tag: "Started", payload, parent }, told)
+      } else execution.accept({ _tag: "Started", payload, parent }, done)
     })
   }
 
-  /** Whether the execution is there, in memory or in the journal. */
+  /** Whether the execution is started, in memory or in the journal. */
   exists(key: InstanceKey): Effect.Effect<boolean> {
     return this.#answer((resume) => {
       if (this.#live.has(instanceName(key))) return resume(Effect.succeed(true))
@@ -244,7 +247,7 @@ export class Executions implements ExecutionHost {
     })
   }
 
-  /** Waits for its end, or until it is suspended where the waiter takes that for an answer. */
+  /** Waits for its end, or until it is suspended where the caller takes that for an answer. */
   wait(key: InstanceKey, by: InstanceKey | undefined, takesSuspended: boolean): Effect.Effect<WaitOutcome> {
     let waiter: Waiter | undefined
     const outcome = this.#answer<WaitOutcome>((resume) => {
@@ -266,7 +269,7 @@ export class Executions implements ExecutionHost {
     for (const key of this.waiting.due) if (!this.#live.has(instanceName(key))) this.look(key)
   }
 
-  /** Looks what has become of an execution that is not in memory, for those who wait for it. */
+  /** Reads an execution that is not in memory, and answers the callers that wait for it. */
   look(key: InstanceKey) {
     this.#ask(this.#peeks, key, (opened) => {
       const name = instanceName(key)
@@ -287,7 +290,7 @@ export class Executions implements ExecutionHost {
     })
   }
 
-  /** Executions that go to sleep over this one have to be known to it first. */
+  /** Executions that wait for this one are stored as its parents first, so that its end wakes them. */
   #tellSleeping(key: InstanceKey, outcome: WaitOutcome): Effect.Effect<void> {
     const name = instanceName(key)
     const parents = this.waiting.parentsOf(name)
@@ -341,7 +344,7 @@ export class Executions implements ExecutionHost {
     )
   })
 
-  /** Whatever does not end in time, or has not been stored by then, is left as it is: the journal knows how far it got. */
+  /** Runs that do not end in time, and events that are not stored by then, are dropped: the journal has how far they got. */
   #leaveAll(leaves: (execution: Execution) => boolean): Effect.Effect<void> {
     const left = Effect.callback<void>((resume) => {
       const leaving = [...this.#live.values()].filter(leaves)

@@ -1,6 +1,6 @@
 /**
- * How an activity, a deferred or an execution ended, as it is journaled: through the schemas of its own success and error.
- * What is read back right away has gone the same way as what is read after a restart, so that both are the same.
+ * The exit of an activity, a deferred or an execution as it is journaled, encoded by its own schemas of success and error. A result
+ * that is used right away is encoded and decoded too, so that it is the same as after a restart.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -9,26 +9,26 @@ import * as Schema from "effect/Schema"
 
 export type StoredExit = { readonly success: unknown } | { readonly failure: unknown }
 
-/** Of something that succeeded with nothing, such as a clock. */
+/** The exit of something without a result, such as a clock. */
 export const storedVoid: StoredExit = { success: null }
 
 export const storedInterrupt: StoredExit = { failure: [{ _tag: "Interrupt", fiberId: null }] }
 
-/** Reads and writes values of one schema as JSON; what they need in services is asked of the fiber that uses them. */
+/** Reads and writes values of one schema as JSON. Services of the schema come from the fiber that uses it. */
 export interface ValueCodec {
   readonly encode: (value: unknown) => Effect.Effect<unknown, Schema.SchemaError>
   readonly decode: (json: unknown) => Effect.Effect<unknown, Schema.SchemaError>
 }
 
 export interface ExitCodec {
-  /** A value that its schema does not take becomes the defect it is. */
+  /** A value that does not fit its schema becomes a defect. */
   readonly encode: (exit: Exit.Exit<unknown, unknown>) => Effect.Effect<StoredExit>
   readonly decode: (stored: StoredExit) => Effect.Effect<Exit.Exit<unknown, unknown>, Schema.SchemaError>
 }
 
 /**
- * Makes each codec once. Activities are mostly made anew in every run, from schemas that are not: a codec made with the
- * activity takes 21 µs of every activity, one that is found here less than 1.
+ * Makes each codec once. Most activities are made anew in every run, from the same schemas: making the codec takes 21 µs of every
+ * activity, finding it here less than 1.
  */
 export class Codecs {
   readonly #values = new WeakMap<Schema.Top, ValueCodec>()
@@ -68,13 +68,13 @@ export class Codecs {
   }
 }
 
-/** Services a schema needs are those of the caller: `R` of the operations of Effect's engine says so, and is not repeated here. */
+/** Services of a schema come from the caller: `R` of the operations of Effect's engine says so, and is not repeated here. */
 const valueCodec = (schema: Schema.Top): ValueCodec => {
   const json = Schema.toCodecJson(schema) as unknown as Schema.Codec<unknown, unknown>
   return { encode: Schema.encodeUnknownEffect(json), decode: Schema.decodeUnknownEffect(json) }
 }
 
-/** Most schemas answer at once: with eager steps their answer is used at once too, without the way through the interpreter. */
+/** Most schemas decode synchronously: eager steps use the result without a turn of the interpreter. */
 const exitCodec = (value: ValueCodec, cause: ValueCodec): ExitCodec => {
   const encodeCause = (reasons: unknown) => Effect.mapEager(cause.encode(reasons), (failure): StoredExit => ({ failure }))
   const asDefect = (problem: unknown) => Effect.orDie(encodeCause(Cause.die(problem)))
@@ -93,6 +93,6 @@ const exitCodec = (value: ValueCodec, cause: ValueCodec): ExitCodec => {
 /** JSON knows no undefined. */
 const storedSuccess = (success: unknown): StoredExit => ({ success: success ?? null })
 
-/** As it is read after a restart. What is no object comes back from JSON as it went in. */
+/** The exit as it is read after a restart. Values other than objects are the same before and after JSON. */
 export const reread = (stored: StoredExit): StoredExit =>
   "success" in stored && (typeof stored.success !== "object" || stored.success === null) ? stored : JSON.parse(JSON.stringify(stored))

@@ -1,9 +1,9 @@
-/** Those who wait for executions to end: callers of `execute`, and executions that called others. */
+/** Callers that wait for executions to end: callers of `execute`, and executions that called others. */
 import type { InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { StoredExit } from "./StoredExit.ts"
 
-/** What somebody who waits is told. */
+/** What a waiting caller gets. */
 export type WaitOutcome =
   | { readonly _tag: "Ended"; readonly exit: StoredExit }
   | { readonly _tag: "Suspended"; readonly cause: unknown }
@@ -11,14 +11,14 @@ export type WaitOutcome =
 
 export interface Waiter {
   readonly key: InstanceKey
-  /** The execution that waits, where it is one. */
+  /** The execution that waits, where the caller is one. */
   readonly by: InstanceKey | undefined
-  /** Whether a suspension is an answer. Executions suspend themselves then; most other callers wait on. */
+  /** Whether a suspension is an answer. Executions are suspended then; most other callers keep waiting. */
   readonly takesSuspended: boolean
   readonly tell: (outcome: WaitOutcome) => void
 }
 
-/** So many looks apart at most, where executions that others run are looked at in turns. */
+/** An execution that another node runs is read at least at every 16th scan while a caller waits for it. */
 const longestPause = 16
 
 interface Waited {
@@ -49,19 +49,19 @@ export class Waiting {
     return this.#waited.has(name)
   }
 
-  /** Executions of this process that wait for one. */
+  /** Executions of this process that wait for this one. */
   parentsOf(name: string): ReadonlyArray<InstanceKey> {
     return this.#waitersOf(name).flatMap(({ by }) => by ?? [])
   }
 
-  /** Tells the end to all who wait. */
+  /** Answers all callers with the end. */
   tellEnd(name: string, exit: StoredExit) {
     for (const waiter of this.#waitersOf(name)) this.#answer(waiter, { _tag: "Ended", exit })
   }
 
   /**
-   * Tells that it sleeps, or is held. An execution goes to sleep over that and has to be woken: only those are told whom the
-   * one that they wait for knows. Held is not the end: one day it goes on.
+   * Answers that the execution is suspended or held. A waiting execution is suspended by that and must be woken later, so only those
+   * are answered that are stored as parents. To them a held execution is a suspended one: it may still end.
    */
   tellPause(name: string, outcome: WaitOutcome, isKnown: (parent: string) => boolean) {
     for (const waiter of this.#waitersOf(name)) {
@@ -81,7 +81,7 @@ export class Waiting {
     waiter.tell(outcome)
   }
 
-  /** What is to be looked at in this turn: the longer something has been waited for, the more rarely. */
+  /** The executions to read at this scan: the longer callers have waited for one, the more rarely it is read. */
   get due(): ReadonlyArray<InstanceKey> {
     return [...this.#waited.values()].flatMap((waited) => {
       if (--waited.turnsLeft > 0) return []

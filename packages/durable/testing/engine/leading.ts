@@ -1,4 +1,4 @@
-/** Leader election: one at a time, and nobody who may have lost it. */
+/** Leader election: one leader at a time, and none that may have lost its lease. */
 import { expect } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -23,7 +23,7 @@ const node = ({ store }: Rig, nodeId: string, probe = new StoreProbe()) =>
 
 export const leading = ({ describe, test, leaseTest }: Kit) =>
   describe("leader election", () => {
-    leaseTest("94 and 95 one leads and goes on leading; when it dies another takes over after the lease", (rig) =>
+    leaseTest("94 and 95 one node leads and keeps leading; when it dies another takes over after the lease", (rig) =>
       Effect.gen(function* () {
         const one = yield* node(rig, "one")
         yield* rig.eventually(one.isLeader, Boolean)
@@ -41,7 +41,7 @@ export const leading = ({ describe, test, leaseTest }: Kit) =>
       }),
     )
 
-    leaseTest("96 and 98 who resigns is free at once and never comes back by itself", (rig) =>
+    leaseTest("96 and 98 a node that resigns frees the lease at once and never leads again by itself", (rig) =>
       Effect.gen(function* () {
         const one = yield* node(rig, "one")
         yield* rig.eventually(one.isLeader, Boolean)
@@ -76,7 +76,7 @@ export const leading = ({ describe, test, leaseTest }: Kit) =>
         expect(Exit.isFailure(exit) && Cause.squash(exit.cause)).toMatchObject({ _tag: "DefinitionError" })
       }))
 
-    leaseTest("93 only the leader sweeps; when it goes, the other does", (rig) =>
+    leaseTest("93 only the leader sweeps; when it stops, the other node does", (rig) =>
       Effect.gen(function* () {
         const leader = { name: "timers", lease: "300 millis", renewal: "100 millis" } as const
         const sweeper = { interval: "50 millis", jitter: 0, backoffOnEmpty: "1 millis", leader } as const

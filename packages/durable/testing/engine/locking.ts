@@ -23,7 +23,7 @@ const config = (nodeId: string, change: Partial<LockConfig> = {}): LockConfig =>
   ...change,
 })
 
-/** A lock that never gives a sign of life: it ends as that of a frozen node does. */
+/** A lock without a heartbeat: it ends like the lock of a frozen node. */
 const frozen = { heartbeat: "1 hour" } as const
 
 const locksOf = ({ store }: Rig, lock: LockConfig, probe = new StoreProbe()) =>
@@ -33,7 +33,7 @@ const locksOf = ({ store }: Rig, lock: LockConfig, probe = new StoreProbe()) =>
 
 export const locking = ({ describe, leaseTest }: Kit) => {
   describe("instance locks", () => {
-    leaseTest("100 held by another is busy, and says by whom and until when", (rig) =>
+    leaseTest("100 a lock that is held is busy, and the error names its holder and its end", (rig) =>
       Effect.gen(function* () {
         const one = yield* locksOf(rig, config("one"))
         const two = yield* locksOf(rig, config("two"))
@@ -52,7 +52,7 @@ export const locking = ({ describe, leaseTest }: Kit) => {
       }),
     )
 
-    leaseTest("101 one that is over can be acquired, under a newer token; the old one releases nothing", (rig) =>
+    leaseTest("101 a lock that has ended can be acquired, under a newer token; the old holder releases nothing", (rig) =>
       Effect.gen(function* () {
         const one = yield* locksOf(rig, config("one", { duration: "100 millis", ...frozen }))
         const two = yield* locksOf(rig, config("two"))
@@ -87,7 +87,7 @@ export const locking = ({ describe, leaseTest }: Kit) => {
       }),
     )
 
-    leaseTest("103 waiting gets it when it is free, or ends in a clear time-out", (rig) =>
+    leaseTest("103 a caller that waits gets the lock when it is free, or a clear time-out", (rig) =>
       Effect.gen(function* () {
         const one = yield* locksOf(rig, config("one"))
         const two = yield* locksOf(rig, config("two"))
@@ -106,7 +106,7 @@ export const locking = ({ describe, leaseTest }: Kit) => {
       }),
     )
 
-    leaseTest("103 whoever waits can be interrupted, and leaves no lock behind", (rig) =>
+    leaseTest("103 a caller that waits can be interrupted, and leaves no lock behind", (rig) =>
       Effect.gen(function* () {
         const one = yield* locksOf(rig, config("one"))
         const two = yield* locksOf(rig, config("two", { acquireTimeout: "1 hour" }))
@@ -120,7 +120,7 @@ export const locking = ({ describe, leaseTest }: Kit) => {
       }),
     )
 
-    leaseTest("105 an effect that fails, dies or is interrupted gives the lock back", (rig) =>
+    leaseTest("105 an effect that fails, dies or is interrupted releases the lock", (rig) =>
       Effect.gen(function* () {
         const locks = yield* locksOf(rig, config("one"))
         expect(yield* Effect.flip(locks.withLock(key, Effect.fail("no")))).toBe("no")
@@ -148,7 +148,7 @@ export const locking = ({ describe, leaseTest }: Kit) => {
       }),
     )
 
-    leaseTest("106 work under a lock that was lost is interrupted with a typed error, or goes on, as configured", (rig) =>
+    leaseTest("106 work under a lock that was lost is interrupted with a typed error, or continues, as configured", (rig) =>
       Effect.gen(function* () {
         for (const onLost of ["interrupt", "continue"] as const) {
           const probe = new StoreProbe()
@@ -187,7 +187,7 @@ export const locking = ({ describe, leaseTest }: Kit) => {
   })
 
   describe("an engine with locks", () => {
-    leaseTest("107 one lock serves many sends, and is given back after them", (rig) =>
+    leaseTest("107 one lock serves many sends, and is released after them", (rig) =>
       Effect.gen(function* () {
         const probe = new StoreProbe()
         let acquired = 0
@@ -207,7 +207,7 @@ export const locking = ({ describe, leaseTest }: Kit) => {
       }),
     )
 
-    leaseTest("100, 103 and 107 a sender whose instance another holds is told after the time-out; later sends work", (rig) =>
+    leaseTest("100, 103 and 107 a send to an instance that is locked elsewhere fails after the time-out; later sends work", (rig) =>
       Effect.gen(function* () {
         const { engine } = yield* rig.open({ lock: config("one") })
         const outside = yield* locksOf(rig, config("outside", { duration: "1 hour" }))
@@ -226,7 +226,7 @@ export const locking = ({ describe, leaseTest }: Kit) => {
       }),
     )
 
-    leaseTest("108 after waiting, the event is decided on what the other left, without a conflict", (rig) =>
+    leaseTest("108 after waiting, the event is decided on the state that the other node stored, without a conflict", (rig) =>
       Effect.gen(function* () {
         const one = yield* rig.open({ lock: config("one", { acquireTimeout: "5 seconds" }), onConflict: "fail" })
         const two = yield* rig.open({ lock: config("two", { acquireTimeout: "5 seconds" }), onConflict: "fail" })

@@ -1,4 +1,4 @@
-/** What activities and compensations of a test did, in order: how often each of them ran can be told from it. */
+/** Records what activities and compensations of a test did, in order, so that tests can count how often each ran. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Activity from "effect/unstable/workflow/Activity"
@@ -6,7 +6,7 @@ import * as Activity from "effect/unstable/workflow/Activity"
 export class Calls {
   readonly all: Array<string> = []
 
-  /** Notes that something was done. */
+  /** Records a call. */
   note(what: string): Effect.Effect<void> {
     return Effect.sync(() => {
       this.all.push(what)
@@ -17,12 +17,12 @@ export class Calls {
     return this.all.filter((call) => call === what).length
   }
 
-  /** An activity that notes its name and returns a text. */
+  /** An activity that records its name and returns a text. */
   activity(name: string, result = name) {
     return Activity.make({ name, success: Schema.String, execute: Effect.as(this.note(name), result) })
   }
 
-  /** One that never ends by itself. */
+  /** An activity that never ends by itself. */
   stuck(name: string) {
     return Activity.make({ name, execute: Effect.andThen(this.note(name), Effect.never) })
   }

@@ -1,4 +1,4 @@
-/** What a test of Effect workflows stands on: one store, any number of nodes over it that run the same workflows, and time. */
+/** The fixture of a test of Effect workflows: one store, any number of nodes on it that run the same workflows, and time. */
 import { describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -26,15 +26,15 @@ export interface WorkflowKitOptions {
 }
 
 export interface NodeOptions extends DurableWorkflow.WorkflowOptions {
-  /** Prepared before the node asks anything. */
+  /** Set up before the first request of the node. */
   readonly probe?: StoreProbe
 }
 
 export interface Node {
-  /** Runs something that needs the engine of this node. */
+  /** Runs an Effect on the engine of this node. */
   readonly run: <A, E>(effect: Effect.Effect<A, E, WorkflowEngine | Journal>) => Effect.Effect<A, E>
   readonly probe: StoreProbe
-  /** Stops it as a process does that is asked to. */
+  /** Stops it gracefully. */
   readonly close: Effect.Effect<void>
   /** Kills it: nothing it does from now on reaches the store. */
   readonly crash: Effect.Effect<void>
@@ -43,7 +43,7 @@ export interface Node {
 export interface Rig {
   readonly journal: JournalService
   readonly store: Store
-  /** Starts a node that runs these workflows. It has the same name every time, unless told. */
+  /** Starts a node that runs these workflows. Default name: the same every time. */
   readonly open: (workflows: Layer.Layer<never, never, WorkflowEngine>, options?: NodeOptions) => Effect.Effect<Node>
   readonly record: (workflow: Workflow.Any, executionId: string) => Effect.Effect<InstanceRecord, unknown>
   /** The tags of what is journaled. */
@@ -53,15 +53,15 @@ export interface Rig {
   readonly reaches: (workflow: Workflow.Any, executionId: string, phase: DurableWorkflow.Phase) => Effect.Effect<void>
   /** Lets time pass until an execution is in a phase. */
   readonly comesTo: (workflow: Workflow.Any, executionId: string, phase: DurableWorkflow.Phase) => Effect.Effect<void>
-  /** Lets time pass until what is read is as wanted. */
+  /** Lets time pass until the value satisfies the condition. */
   readonly inTime: <A, E, R>(read: Effect.Effect<A, E, R>, holds: (value: A) => boolean, step?: Duration.Input) => Effect.Effect<A, E, R>
-  /** Lets time pass, and what it set off happen. */
+  /** Lets time pass, and waits for what that causes. */
   readonly pass: (duration: Duration.Input) => Effect.Effect<void>
-  /** Lets everything happen that needs no time. */
+  /** Waits for everything that needs no time. */
   readonly quiet: Effect.Effect<void>
-  /** Waits until something is so, however long that takes; fails a test that waits for ever. */
+  /** Waits until the condition holds; fails a test that waits too long. */
   readonly until: (holds: () => boolean) => Effect.Effect<void>
-  /** Waits until what is read is as wanted. */
+  /** Waits until the value satisfies the condition. */
   readonly eventually: <A, E, R>(read: Effect.Effect<A, E, R>, holds: (value: A) => boolean) => Effect.Effect<A, E, R>
 }
 
@@ -87,7 +87,7 @@ export const makeKit = <R>(name: string, layer: StoreLayer<R>, options: Workflow
   }
 }
 
-/** Real time, also where a test clock rules. */
+/** Sleeps in real time, also under a test clock. */
 const liveSleep = (millis: number) => Effect.provideService(Effect.sleep(millis), Clock.Clock, Clock.Clock.defaultValue())
 
 const makeRig = <R>(layer: StoreLayer<R>, settle: number, live: boolean): Effect.Effect<Rig, never, Scope.Scope> =>
@@ -96,7 +96,7 @@ const makeRig = <R>(layer: StoreLayer<R>, settle: number, live: boolean): Effect
     const store = yield* Effect.orDie(Layer.buildWithMemoMap(layer, Layer.makeMemoMapUnsafe(), scope))
     const journal = patientJournal(Context.get(store, Journal))
     const nodes: Array<Node> = []
-    // Whatever a test left open is cut off and ends when it can: a test does not wait for it.
+    // Nodes that a test left open are cut off and end by themselves: the test does not wait for them.
     yield* Effect.addFinalizer(() =>
       Effect.forEach(nodes, ({ crash, close }) => Effect.andThen(crash, Effect.forkDetach(close)), { discard: true }),
     )
@@ -127,7 +127,7 @@ const makeRig = <R>(layer: StoreLayer<R>, settle: number, live: boolean): Effect
     }
   })
 
-/** A connection that is being opened when an hour passes is taken for lost: then the test asks again. */
+/** A connection that is being opened while an hour passes times out: the test asks again. */
 const patientJournal = (journal: JournalService): JournalService => {
   const again = <A, E>(effect: Effect.Effect<A, E>, times = 50): Effect.Effect<A, E> =>
     Effect.catch(effect, (error) => (times === 0 ? Effect.fail(error) : Effect.andThen(liveSleep(20), again(effect, times - 1))))

@@ -122,7 +122,7 @@ export const children = ({ describe, test }: Kit) => {
         expect(calls.all).toEqual(["work"])
       }))
 
-    test("a child that was started by somebody else wakes all who wait for it", ({ open, reaches }) =>
+    test("a child that another caller started wakes all executions that wait for it", ({ open, reaches }) =>
       Effect.gen(function* () {
         const { run } = yield* open(
           Layer.merge(

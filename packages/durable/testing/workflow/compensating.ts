@@ -239,7 +239,7 @@ export const compensating = ({ describe, test }: Kit) => {
         yield* run(Saga.execute({ id: "stuck" }, { discard: true }))
         yield* until(() => calls.of("stuck") === 1)
         yield* close
-        // The process goes, and the execution does not end: its file is closed, its finalizer waits for the end.
+        // The process stops and the execution does not end: its file is closed, its finalizer runs only at the end.
         expect(calls.all.slice(4)).toEqual(["one", "open", "stuck", "shut"])
       }))
 

@@ -1,4 +1,4 @@
-/** Deferreds: completed from outside, early, late, twice, and while something else is under way. */
+/** Deferreds: completed from outside, early, late, twice, and while an activity runs. */
 import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -34,7 +34,7 @@ export const completing = ({ describe, test }: Kit) => {
         expect(calls.all).toEqual(["ask"])
       }))
 
-    test("a failure that somebody completes it with is the execution's", ({ open, reaches }) =>
+    test("a deferred that is completed with a failure fails the execution", ({ open, reaches }) =>
       Effect.gen(function* () {
         const { run } = yield* open(Approval.toLayer(() => DurableDeferred.await(Answer)))
         const id = yield* run(Approval.execute({ id: "a" }, { discard: true }))
@@ -79,7 +79,7 @@ export const completing = ({ describe, test }: Kit) => {
         expect(yield* tags(Approval, id)).toEqual(["Completed"])
       }))
 
-    test("an activity that is under way when one is completed goes on, and is not run again", ({ open, until }) =>
+    test("an activity that runs while one is completed continues, and is not run again", ({ open, until }) =>
       Effect.gen(function* () {
         const calls = new Calls()
         const slow = Promise.withResolvers<void>()

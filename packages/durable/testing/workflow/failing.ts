@@ -1,4 +1,4 @@
-/** A store that is away, that answers nothing, or that refuses. */
+/** A store that fails, does not answer, or refuses. */
 import { PersistenceFailed } from "@detent/machine"
 import { expect } from "@effect/vitest"
 import * as Cause from "effect/Cause"
@@ -27,7 +27,7 @@ const layerOf = (calls: Calls) =>
     }),
   )
 
-/** What waits for the store waits by the clock. */
+/** Executions wait for the store by the clock. */
 const passUntil = ({ inTime }: Rig, holds: () => boolean) => inTime(Effect.sync(holds), (so) => so, "500 millis")
 
 export const failures = ({ describe, test }: Kit) => {
@@ -36,7 +36,7 @@ export const failures = ({ describe, test }: Kit) => {
       ["before it stored", false],
       ["after it stored", true],
     ] as const) {
-      test(`at every second commit, ${how}: executions wait and go on, and nothing is lost or doubled`, (rig) =>
+      test(`at every second commit, ${how}: executions wait and continue, and nothing is lost or done twice`, (rig) =>
         Effect.gen(function* () {
           const calls = new Calls()
           const probe = new StoreProbe()
@@ -66,7 +66,7 @@ export const failures = ({ describe, test }: Kit) => {
         }))
     }
 
-    test("for a minute, at everything: whoever waits is answered when it is back", (rig) =>
+    test("for a minute, at everything: callers are answered when it works again", (rig) =>
       Effect.gen(function* () {
         const calls = new Calls()
         const probe = new StoreProbe()
@@ -90,7 +90,7 @@ export const failures = ({ describe, test }: Kit) => {
         expect(calls.all).toEqual(["one a", "two a"])
       }))
 
-    test("to take one result, by its content: that execution is held, and the others of the flush go on", ({ open, reaches, record }) =>
+    test("to take one result, by its content: that execution is held, and the others of the flush continue", ({ open, reaches, record }) =>
       Effect.gen(function* () {
         const calls = new Calls()
         const probe = new StoreProbe()
@@ -113,7 +113,7 @@ export const failures = ({ describe, test }: Kit) => {
         yield* reaches(Job, id, "Completed")
       }))
 
-    test("to take the start: whoever asked is told", ({ open, record }) =>
+    test("to take the start: the caller gets the failure", ({ open, record }) =>
       Effect.gen(function* () {
         const probe = new StoreProbe()
         const failed = new PersistenceFailed({ machine: "any", operation: "commit", cause: new Error("too long") })

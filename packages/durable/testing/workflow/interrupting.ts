@@ -58,7 +58,7 @@ export const interrupting = ({ describe, test }: Kit) => {
         expect((yield* tags(Trip, id)).slice(4)).toEqual(["Interrupt", "Compensated/book hotel", "Compensated/book flight", "Interrupted"])
       }))
 
-    test("an activity under way is let finish, and compensated; the next step is not taken", ({ open, reaches, until }) =>
+    test("a running activity finishes and is compensated; the next step is not taken", ({ open, reaches, until }) =>
       Effect.gen(function* () {
         const calls = new Calls()
         const slow = Promise.withResolvers<void>()
@@ -158,7 +158,7 @@ export const interrupting = ({ describe, test }: Kit) => {
         expect(calls.of("cancel flight")).toBe(1)
       }))
 
-    test("at once, without waiting for what is under way, is interruptUnsafe", ({ open, reaches, until }) =>
+    test("interruptUnsafe interrupts at once, without waiting for running activities", ({ open, reaches, until }) =>
       Effect.gen(function* () {
         const calls = new Calls()
         const { run } = yield* open(Trip.toLayer(() => Effect.andThen(booked(calls, "flight"), Effect.as(calls.stuck("forever"), ""))))

@@ -1,4 +1,4 @@
-/** What is kept of executions that have ended. */
+/** Results and journals of executions that have ended. */
 import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

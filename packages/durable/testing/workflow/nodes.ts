@@ -1,4 +1,4 @@
-/** Several processes on one store: an execution has one owner, who is replaced when it dies and refused when it comes back late. */
+/** Several nodes on one store: an execution has one owner, which is replaced when it dies and refused when it returns late. */
 import { expect } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -152,7 +152,7 @@ export const nodes = ({ describe, nodesTest }: Kit) => {
           let isFrozen = false
           const whenThawed = <A, E>(effect: Effect.Effect<A, E>) => (isFrozen ? Effect.andThen(Deferred.await(thawed), effect) : effect)
           probe.onCommit = (commits, commit) => {
-            // It freezes with the result of the second activity in its hands.
+            // It freezes when it has the result of the second activity and has not stored it.
             if (commits.some(({ events }) => events.some(({ tag }) => tag === "Activity/two"))) isFrozen = true
             return whenThawed(commit)
           }
@@ -170,7 +170,7 @@ export const nodes = ({ describe, nodesTest }: Kit) => {
           expect(onA.all).toEqual(["one", "two"])
           expect(onB.all).toEqual(["two", "three"])
           expect(yield* tags(Job, id)).toEqual(["Activity/one", "Resumed", "Activity/two", "Activity/three", "Completed"])
-          // It goes on with its life.
+          // It runs executions again.
           expect(yield* first.run(Job.execute({ id: "y" }))).toBe("three")
         }),
     )
@@ -254,7 +254,7 @@ export const nodes = ({ describe, nodesTest }: Kit) => {
       }),
     )
 
-    nodesTest("a node that is started again under its name goes on at once; its former life stops", ({ open, until, comesTo, pass }) =>
+    nodesTest("a node that is started again under its name continues at once; its former life stops", ({ open, until, comesTo, pass }) =>
       Effect.gen(function* () {
         const calls = new Calls()
         let isStuck = true

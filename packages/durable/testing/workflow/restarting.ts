@@ -1,4 +1,4 @@
-/** A process that dies, and the one that comes after it. */
+/** A process that dies, and the next one. */
 import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -15,7 +15,7 @@ const Gate = DurableDeferred.make("gate")
 
 export const restarting = ({ describe, test }: Kit) => {
   describe("restarting", () => {
-    test("every unfinished execution goes on without being asked, in bulk, and no stored activity runs again", ({
+    test("every unfinished execution continues by itself, in bulk, and no stored activity runs again", ({
       open,
       until,
       eventually,
@@ -60,7 +60,7 @@ export const restarting = ({ describe, test }: Kit) => {
         expect(reads).toBeLessThan(20)
       }))
 
-    test("those who wait for something stay asleep: nothing of them is read", ({ open, reaches, pass, tags }) =>
+    test("executions that wait for something stay asleep: they are not read", ({ open, reaches, pass, tags }) =>
       Effect.gen(function* () {
         let runs = 0
         const workflows = Job.toLayer(() =>
@@ -99,11 +99,7 @@ export const restarting = ({ describe, test }: Kit) => {
         expect(calls.all).toEqual(["one", "two", "two", "three"])
       }))
 
-    test("an execution of a node's former life goes on at once when somebody asks for it: to run it, to start it, to poll it", ({
-      open,
-      until,
-      reaches,
-    }) =>
+    test("an execution of a node's former life continues at once when it is executed, started or polled", ({ open, until, reaches }) =>
       Effect.gen(function* () {
         const calls = new Calls()
         let isStuck = true
@@ -126,7 +122,7 @@ export const restarting = ({ describe, test }: Kit) => {
         expect(ids.map((id) => calls.of(`free ${id}`))).toEqual([1, 1, 1])
       }))
 
-    test("an execution whose workflow is registered later goes on then", ({ open, until, comesTo, pass, record }) =>
+    test("an execution whose workflow is registered later continues then", ({ open, until, comesTo, pass, record }) =>
       Effect.gen(function* () {
         const calls = new Calls()
         const Other = Workflow.make("Other", { payload: {}, idempotencyKey: () => "x" })

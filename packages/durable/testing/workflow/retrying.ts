@@ -45,7 +45,7 @@ export const retrying = ({ describe, test }: Kit) => {
         expect(JSON.parse(second?.body ?? "")).toMatchObject({ attempt: 2 })
       }))
 
-    test("a restart goes on with the attempt that was not stored", ({ open, reaches, until }) =>
+    test("a restart continues with the attempt that was not stored", ({ open, reaches, until }) =>
       Effect.gen(function* () {
         const calls = new Calls()
         const flaky = Activity.make({
@@ -93,7 +93,7 @@ export const retrying = ({ describe, test }: Kit) => {
         expect(yield* record(Fetch, yield* Fetch.executionId({ id: "a" }))).toMatchObject({ tag: "Failed" })
       }))
 
-    test("Effect.retry around an activity is told from Activity.retry, instead of repeating the stored failure", ({ open }) =>
+    test("Effect.retry around an activity is an error, instead of a repetition of the stored failure", ({ open }) =>
       Effect.gen(function* () {
         const calls = new Calls()
         const fails = Activity.make({

@@ -1,4 +1,4 @@
-/** What an execution is: started once, stored step by step, answered through its schemas. */
+/** An execution is started once, stored step by step, and answered through its schemas. */
 import { expect } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as DateTime from "effect/DateTime"
@@ -54,7 +54,7 @@ export const running = ({ describe, test }: Kit) => {
         const all = yield* run(
           Effect.forEach([1, 2, 3, 4], (amount) => Order.execute({ id: "same", amount }), { concurrency: "unbounded" }),
         )
-        // Their ids are computed side by side: whoever comes first decides on the payload.
+        // Their ids are computed concurrently: the first caller decides the payload.
         expect(new Set(all).size).toBe(1)
         expect(yield* run(Order.execute({ id: "same", amount: 5 }))).toBe(all[0])
         expect(calls.all).toEqual(["charge"])

@@ -75,7 +75,7 @@ export const sleeping = ({ describe, test }: Kit) => {
         expect(calls.all).toEqual(["before a", "after a"])
       }))
 
-    test("one that came due while nobody was there wakes at the start", ({ open, pass, reaches, comesTo }) =>
+    test("a clock that came due while no process ran wakes its execution at the start", ({ open, pass, reaches, comesTo }) =>
       Effect.gen(function* () {
         const calls = new Calls()
         const first = yield* open(layerOf(calls))
@@ -164,7 +164,7 @@ export const sleeping = ({ describe, test }: Kit) => {
         expect(calls.all).toEqual(["woke short", "woke long"])
       }))
 
-    test("whoever waits for a sleeping execution is answered when it ends, without polling for it", ({ open, pass, reaches, inTime }) =>
+    test("a caller that waits for a sleeping execution is answered when it ends, without polling", ({ open, pass, reaches, inTime }) =>
       Effect.gen(function* () {
         const calls = new Calls()
         const { run } = yield* open(layerOf(calls))

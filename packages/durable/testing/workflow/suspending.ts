@@ -134,7 +134,7 @@ export const suspending = ({ describe, test }: Kit) => {
         expect(Exit.isFailure(exit) && Cause.squash(exit.cause)).toBeInstanceOf(ExecutionHeld)
         expect(calls.all).toEqual(["read"])
         yield* changed.close
-        // The definition that fits lets it go on, without being asked.
+        // A definition that fits continues it by itself.
         yield* open(reading(Schema.String as never, calls, "text"))
         yield* reaches(Import, id, "Completed")
         expect(calls.all).toEqual(["read", "write"])
@@ -163,7 +163,7 @@ export const suspending = ({ describe, test }: Kit) => {
         expect(calls.all).toEqual(["read", "read"])
       }))
 
-    test("a parent of a held child sleeps until the child goes on", ({ open, comesTo }) =>
+    test("a parent of a held child sleeps until the child continues", ({ open, comesTo }) =>
       Effect.gen(function* () {
         let isBroken = true
         const Outer = Workflow.make("Outer", { payload: {}, success: Schema.String, error: Schema.String, idempotencyKey: () => "o" })

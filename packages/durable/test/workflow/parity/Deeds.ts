@@ -1,4 +1,4 @@
-/** Side effects of a program, in a file: whatever dies, what was done was done. */
+/** Side effects of a program, in a file that survives the process. */
 import { appendFileSync, existsSync, readFileSync } from "node:fs"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -13,7 +13,7 @@ export class Deeds {
   readonly #program: string
   readonly #journal: JournalService | undefined
 
-  /** With a journal, whatever is done again although it is stored there is noted as wrong. */
+  /** With a journal, a call is recorded as wrong if its result was stored before. */
   constructor(file: string, program: string, journal?: JournalService) {
     this.#file = file
     this.#program = program

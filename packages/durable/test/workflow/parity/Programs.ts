@@ -21,10 +21,10 @@ export interface Program {
   readonly name: string
   /** Makes its workflows known. */
   readonly workflows: (deeds: Deeds) => Layer.Layer<never, never, WorkflowEngine | PersistedQueueFactory>
-  /** What somebody outside does to it, until it is over. Begun anew after a crash, it goes on where it was. */
+  /** What the outside world does to the execution until it ends. Started again after a crash, it continues where it was. */
   readonly drive: Effect.Effect<unknown, unknown, WorkflowEngine>
   readonly result: unknown
-  /** What was done at the end, if nothing died meanwhile. The order counts where it is certain. */
+  /** The calls at the end, if no process died. The order counts where it is certain. */
   readonly deeds: ReadonlyArray<string>
 }
 
@@ -32,7 +32,7 @@ const names = (count: number) => Array.from({ length: count }, (_, index) => `st
 
 const pause = Effect.sleep(20)
 
-/** Asks until it is so. */
+/** Asks until the condition holds. */
 const until = <A>(poll: Effect.Effect<Option.Option<A>, never, WorkflowEngine>, holds: (value: A) => boolean) =>
   Effect.gen(function* () {
     for (;;) {

@@ -56,7 +56,7 @@ const inFolder = async (use: (folder: string) => Promise<void>) => {
   }
 }
 
-/** What the programs came to, and what was done on the way. */
+/** The results of the programs, and the calls they made. */
 const expectSame = (folder: string) => {
   for (const { name, result, deeds } of programs) {
     const done = readDeeds(join(folder, "deeds"), name)

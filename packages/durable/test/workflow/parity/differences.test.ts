@@ -1,4 +1,4 @@
-/** Where Effect's own engines do something that no user of theirs can want, and ours does not. */
+/** Cases in which Effect's own engines behave in a way that is of use to none of their users, and this one does not. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -12,7 +12,7 @@ import { programs } from "./Programs.ts"
 const [, , engine = "detent", folder = "", url] = process.argv
 const results = join(folder, "results")
 
-// A test that dies takes its workers along.
+// Workers end with the test that started them.
 process.on("disconnect", () => process.exit(0))
 
 const quiet = Layer.succeed(References.MinimumLogLevel, "None")

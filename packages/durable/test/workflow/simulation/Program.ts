@@ -1,9 +1,9 @@
-/** Workflows made up at random, and what they must come to. */
+/** Random workflows, and the results they must have. */
 import type { Chance } from "../../simulation/Chance.ts"
 
 export type Step =
   | { readonly _tag: "Activity"; readonly name: string; readonly millis: number }
-  /** Fails so often before it succeeds, and is retried. */
+  /** Fails this many times before it succeeds, and is retried. */
   | { readonly _tag: "Flaky"; readonly name: string; readonly failures: number }
   | { readonly _tag: "Sleep"; readonly name: string; readonly minutes: number }
   | { readonly _tag: "Await"; readonly name: string }
@@ -15,7 +15,7 @@ export type Step =
   | { readonly _tag: "Caught"; readonly name: string; readonly step: Step }
   | { readonly _tag: "Fail"; readonly name: string }
 
-/** What a step comes to. */
+/** The result of a step. */
 export type Outcome = { readonly _tag: "Value"; readonly value: string } | { readonly _tag: "Failure"; readonly error: string }
 
 export const makeProgram = (chance: Chance): Step => {
@@ -65,7 +65,7 @@ export const makeProgram = (chance: Chance): Step => {
   return { _tag: "Sequence", steps: [...undone, ...steps, { _tag: "Compensated", step: activity() }, { _tag: "Fail", name: name("fail") }] }
 }
 
-/** The value, or the failure, that a program ends with whatever happens to the process that runs it. */
+/** The value or failure that a program ends with, however often its process is killed. */
 export const outcomeOf = (step: Step): Outcome => {
   switch (step._tag) {
     case "Activity":
@@ -94,7 +94,7 @@ export const outcomeOf = (step: Step): Outcome => {
   }
 }
 
-/** Whether several failures race for being the one that is told. */
+/** Whether several failures race to be the one that is reported. */
 export const isAmbiguous = (step: Step): boolean => {
   switch (step._tag) {
     case "Parallel":
@@ -109,7 +109,7 @@ export const isAmbiguous = (step: Step): boolean => {
   }
 }
 
-/** Deferreds that somebody has to complete, with the path of children they are in. */
+/** Deferreds that must be completed from outside, with the path of children they are in. */
 export const signalsOf = (step: Step, path = "root"): ReadonlyArray<{ readonly path: string; readonly name: string }> => {
   switch (step._tag) {
     case "Await":

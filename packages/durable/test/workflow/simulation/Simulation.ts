@@ -120,7 +120,7 @@ class World {
     return Activity.make({ name, success: Schema.String, error: Schema.String, execute: checked })
   }
 
-  /** It takes a while, so that many a process dies in the middle of compensating. */
+  /** Takes some time, so that processes die in the middle of compensating. */
   undo(name: string, id: string): Effect.Effect<void> {
     return Effect.suspend(() => {
       if (this.isStored(id, (tag) => tag === `Compensated/${name}`)) this.problems.push(`${name} was undone again after that was stored`)
@@ -142,7 +142,7 @@ class World {
 
 interface Node {
   readonly probe: StoreProbe
-  /** From now on the store does not answer it, until it is thawed: what it asked for meanwhile is done then. */
+  /** From now on the store does not answer the node until it is thawed. Its requests are performed then. */
   readonly freeze: Effect.Effect<void>
   readonly thaw: Effect.Effect<void>
   readonly run: <A, E>(effect: Effect.Effect<A, E, WorkflowEngine>) => Effect.Effect<A, E>
@@ -171,7 +171,7 @@ const openNode = (world: World, nodeId: string): Effect.Effect<Node> =>
     return { probe, run, freeze: ice.close, thaw: ice.open, close: Scope.close(scope, Exit.void) }
   })
 
-/** A few turns of real time, in which everything happens that needs none. */
+/** Waits a few turns of real time for everything that needs none of the test clock's. */
 const settle = Effect.provideService(Effect.sleep(1), Clock.Clock, Clock.Clock.defaultValue())
 
 export const simulate = (seed: number): Effect.Effect<Simulated, unknown> =>
@@ -213,7 +213,7 @@ export const simulate = (seed: number): Effect.Effect<Simulated, unknown> =>
         if (signal !== undefined) yield* Effect.forkDetach(complete(nodes, chance, signal))
       }
       if (chance.happens(0.5)) yield* TestClock.adjust(chance.pick([50, 500, 2000, 10_000, 60_000]))
-      // Somebody asks for it again, as callers do whose process died.
+      // A caller asks for it again, as callers do whose process died.
       if (tag === "none") yield* Effect.forkDetach(chance.pick(nodes).run(Path.execute({ path: "root" }, { discard: true })))
     }
     world.isOver = true
@@ -225,7 +225,7 @@ export const simulate = (seed: number): Effect.Effect<Simulated, unknown> =>
     return { problems: world.problems, crashes, activities: world.done.size, outcome: outcomeOf(world.program)._tag }
   })
 
-/** Until it is stored, on whichever node is there. */
+/** Repeats until it is stored, on any node that runs. */
 const complete = (nodes: ReadonlyArray<Node>, chance: Chance, { path, name }: { readonly path: string; readonly name: string }) => {
   const deferred = DurableDeferred.make(name, { success: Schema.String })
   const attempt = Effect.gen(function* () {

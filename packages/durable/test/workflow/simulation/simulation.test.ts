@@ -17,14 +17,14 @@ describe("Effect workflows, simulated", () => {
         let failures = 0
         let activities = 0
         for (let seed = from; seed < from + runs; seed++) {
-          // Each has a time of its own: what is left of it stands still when it is over.
+          // Each simulation has a clock of its own, which stands still when the simulation is over.
           const simulated = yield* Effect.provide(simulate(seed), TestClock.layer())
           expect([seed, simulated.problems]).toEqual([seed, []])
           crashes += simulated.crashes
           activities += simulated.activities
           if (simulated.outcome === "Failure") failures++
         }
-        // Not that a run in which nothing happened is taken for a proof.
+        // A run in which nothing happened proves nothing.
         expect(crashes).toBeGreaterThan(runs / 2)
         expect(activities).toBeGreaterThan(runs * 2)
         expect(failures).toBeGreaterThan(runs / 20)
