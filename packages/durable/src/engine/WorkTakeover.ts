@@ -5,9 +5,11 @@
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
+import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
+import * as Semaphore from "effect/Semaphore"
 import type { LiveInstance } from "../instance/LiveInstance.ts"
 import { forkLoop } from "../runtime/BackgroundLoop.ts"
 import type { InstanceKey } from "../store/Commit.ts"
@@ -28,6 +30,9 @@ type Parts = Pick<EngineParts, "journal" | "registry" | "table" | "follower">
 export class WorkTakeover {
   readonly #engine: Parts
   readonly #placement: PlacementService
+  readonly #passes = Semaphore.makeUnsafe(1)
+  /** Machines of which the store did not confirm a change of owners. */
+  readonly #unconfirmed = new Set<string>()
 
   constructor(engine: Parts, placement: PlacementService) {
     this.#engine = engine
@@ -40,8 +45,11 @@ export class WorkTakeover {
       const node = this.#placement.node()
       if (owner === node || this.#placement.fence() === undefined) return owner
       if (!(yield* this.#isDead(owner))) return owner
-      const taken = yield* this.#engine.journal.changeOwner([{ machine, id }], owner, node)
-      return taken.length > 0 ? node : owner
+      const taken = yield* this.#changeOwner(machine, [{ machine, id }], owner, node)
+      if (taken.length > 0) return node
+      // Another node was quicker, or this one by its own loop.
+      const now = yield* this.#engine.journal.open({ machine, id })
+      return Option.match(now, { onNone: () => owner, onSome: ({ record }) => record.owner })
     })
   }
 
@@ -76,14 +84,39 @@ export class WorkTakeover {
     })
   }
 
-  /** Takes over the instances of a machine whose owner is not alive, and starts their work here. */
+  /** Takes over the instances of a machine whose owner is not alive, and starts their work here. One pass at a time. */
   takeOver(machine: RegisteredMachine): Effect.Effect<void, PersistenceFailed> {
-    return Effect.gen({ self: this }, function* () {
+    const pass = Effect.gen({ self: this }, function* () {
       if (!machine.mayHaveWork) return
       for (const owner of yield* this.#engine.journal.owners(machine.name)) {
         if (this.#engine.table.isClosed) return
-        if (owner !== this.#placement.node() && (yield* this.#isDead(owner))) yield* this.#takeOverFrom(machine, owner)
+        if (owner === this.#placement.node()) yield* this.#runUnconfirmed(machine, owner)
+        else if (yield* this.#isDead(owner)) yield* this.#takeOverFrom(machine, owner)
       }
+    })
+    return this.#passes.withPermit(pass)
+  }
+
+  #changeOwner(machine: string, keys: ReadonlyArray<InstanceKey>, from: string | undefined, to: string) {
+    return Effect.tapError(this.#engine.journal.changeOwner(keys, from, to), () => Effect.sync(() => this.#unconfirmed.add(machine)))
+  }
+
+  /** Runs instances of which the store did not confirm that this node is their owner now. */
+  #runUnconfirmed(machine: RegisteredMachine, node: string): Effect.Effect<void, PersistenceFailed> {
+    const { journal, table } = this.#engine
+    return Effect.gen({ self: this }, function* () {
+      if (!this.#unconfirmed.has(machine.name)) return
+      for (let after: string | undefined; ; ) {
+        const page = yield* journal.page({ machine: machine.name, owner: node }, pageSize, after)
+        yield* this.#run(
+          machine,
+          page.filter((record) => table.find(record)?.isAtWork !== true),
+          node,
+        )
+        if (page.length < pageSize) break
+        after = page.at(-1)?.id
+      }
+      this.#unconfirmed.delete(machine.name)
     })
   }
 
@@ -99,7 +132,7 @@ export class WorkTakeover {
         // A node that has lost its lease meanwhile must not take anything.
         if (last === undefined || table.isClosed || this.#placement.fence() === undefined) return
         const node = this.#placement.node()
-        const taken = keys.length === 0 ? [] : yield* journal.changeOwner(keys, owner, node)
+        const taken = keys.length === 0 ? [] : yield* this.#changeOwner(machine.name, keys, owner, node)
         yield* this.#run(machine, taken, node)
         if (page.length < pageSize) return
         after = last.id
@@ -114,9 +147,9 @@ export class WorkTakeover {
   #run(machine: RegisteredMachine, taken: ReadonlyArray<InstanceKey>, node: string): Effect.Effect<void, PersistenceFailed> {
     const { table } = this.#engine
     return Effect.gen({ self: this }, function* () {
-      const inMemory = taken.flatMap((key) => table.find(key) ?? [])
-      yield* Effect.forEach(inMemory, (live) => this.#runInMemory(live, node), { concurrency: "unbounded", discard: true })
       yield* table.openAll(machine, taken)
+      const idle = taken.flatMap((key) => table.find(key) ?? []).filter((live) => !live.isAtWork)
+      yield* Effect.forEach(idle, (live) => this.#runInMemory(live, node), { concurrency: "unbounded", discard: true })
     }).pipe(Effect.retry({ schedule: Schedule.spaced("250 millis"), while: () => this.#placement.node() === node && !table.isClosed }))
   }
 

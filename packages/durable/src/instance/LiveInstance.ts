@@ -36,7 +36,6 @@ import {
   hasWork,
   identified,
   inspect,
-  Mailbox,
   type Message,
   type Node,
   overloaded,
@@ -61,39 +60,27 @@ import type { HeldLock } from "../engine/InstanceLock.ts"
 import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
 import { within } from "../engine/Tracing.ts"
 import type { Committing, Doubtful } from "../runtime/GroupCommit.ts"
-import type { Commit, CommitOutcome, Fence, InstanceKey, SnapshotRecord, TimerRecord } from "../store/Commit.ts"
+import type { Commit, CommitOutcome, InstanceKey, SnapshotRecord, TimerRecord } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { InstanceRecord, OpenedInstance } from "../store/Journal.ts"
 import { Deduplication, idTaken, isIdOfAnother } from "./Deduplication.ts"
 import { Envelope } from "./Envelope.ts"
+import { Inbox } from "./Inbox.ts"
+import { instanceCommit, type StoredPosition } from "./InstanceCommit.ts"
 import type { FirstOutcome, InstanceContext, Reloaded } from "./InstanceContext.ts"
 import { isTransient } from "./isTransient.ts"
 import { commandRecords, entersState, eventRecord, isAccepted, type Pending, type PendingEvent, timersAfter } from "./PendingEvent.ts"
 import type { Recovered } from "./Replay.ts"
-import { isRaisedId, type OwedEvent, OwedEvents, raisedId } from "./SelfSentEvents.ts"
+import { isRaisedId, type OwedEvent, raisedId } from "./SelfSentEvents.ts"
 import { encodeSnapshot } from "./SnapshotBody.ts"
-import { snapshotDue } from "./SnapshotPolicy.ts"
 import { type SpeculativeState, stateAfter } from "./SpeculativeState.ts"
-import { fateOf } from "./UnconfirmedCommit.ts"
+import { type Confirmation, confirm, type GivenUp, givenUp, noGivenUp, retrying, withUnknown } from "./UnconfirmedCommit.ts"
 
 type Mode = "idle" | "deciding" | "committing" | "carrying out" | "resyncing" | "ended"
 
 type DeferredDecision = Extract<Decision<Tagged, Tagged>, { readonly _tag: "Deferred" }>
 
-/** Events that are not tried again, each with the error its sender gets. */
-type GivenUp = ReadonlyMap<Envelope, SendError>
-
-/** What the journal says about the commits that were not confirmed. */
-interface Told {
-  readonly reloaded: Reloaded | undefined
-  /** The one that was stored. */
-  readonly arrived: ReadonlyArray<PendingEvent> | undefined
-  /** Commits of which the journal has been pruned: whether they were stored cannot be found out. */
-  readonly unknown: ReadonlyArray<ReadonlyArray<PendingEvent>>
-}
-
 const none: ReadonlyArray<never> = []
-const noGivenUp: GivenUp = new Map()
 
 /** How many events may be decided ahead of the store. */
 const aheadLimit = 1000
@@ -106,9 +93,6 @@ const longestPauseMillis = 5000
 
 /** The longest pause after a conflict. */
 const longestBackoffMillis = 250
-
-/** Refused by every store: for a node that has lost its lease. */
-const lostFence: Fence = { lease: "(lost)", token: 0 }
 
 export class LiveInstance implements RuntimeOwner, Committing {
   readonly context: InstanceContext
@@ -136,11 +120,8 @@ export class LiveInstance implements RuntimeOwner, Committing {
   #unconfirmed: ReadonlyArray<ReadonlyArray<PendingEvent>> | undefined = undefined
   /** Since when, and how often, the store has failed to take this instance's commits. */
   #failing: { readonly since: number; readonly times: number } | undefined = undefined
-  #mailbox: Mailbox<Envelope> | undefined = undefined
-  #postponed: Array<Envelope> | undefined = undefined
-  #arrivals = 0
+  readonly #inbox = new Inbox()
   #deduplication: Deduplication | undefined = undefined
-  #owed: OwedEvents | undefined = undefined
   #lock: HeldLock | undefined = undefined
   /** Nothing is decided before this time, in milliseconds since 1970. */
   #pausedUntil = 0
@@ -190,8 +171,8 @@ export class LiveInstance implements RuntimeOwner, Committing {
     this.context.timers.arm(this, this.#timers)
     const chain = sends.length === 0 ? undefined : extendChain(undefined, "(start)")
     const sent = sends.map((event, index) => new Envelope(event, { chain, dedupeId: raisedId(0, index) }))
-    this.#owe(sent)
-    this.#putFirst(sent)
+    this.#inbox.owe(sent)
+    this.#inbox.putFirst(sent)
     if (hooks.length === 0) this.#startWork()
     else {
       this.#await("carrying out", this.#runtimeOf().hooks(hooks, "(start)"), (error) => {
@@ -206,12 +187,17 @@ export class LiveInstance implements RuntimeOwner, Committing {
 
   /** Nothing is under way and nothing is kept in memory only: it may leave memory. */
   get isIdle(): boolean {
-    return this.isSettled && this.#lock === undefined && this.#postponed === undefined && this.#mailbox?.isWaiting !== true
+    return this.isSettled && this.#lock === undefined && this.#inbox.postponed === 0 && !this.#inbox.isWaiting
   }
 
   /** Work runs here, or a listener follows it: it must stay in memory. */
   get isNeeded(): boolean {
-    return this.#runtime?.isAtWork === true || this.record.isFollowed
+    return this.isAtWork || this.record.isFollowed
+  }
+
+  /** Its work runs here. */
+  get isAtWork(): boolean {
+    return this.#runtime?.isAtWork === true
   }
 
   /** Everything that was accepted is stored and carried out. */
@@ -231,7 +217,7 @@ export class LiveInstance implements RuntimeOwner, Committing {
   /** Events the machine sent itself are not stored yet. A snapshot would hide them. */
   get owesEvents(): boolean {
     return (
-      this.#owed?.isEmpty === false ||
+      this.#inbox.owesEvents ||
       [...(this.#inFlight?.pending ?? none), ...this.#pending].some(({ envelope }) => isRaisedId(envelope.dedupeId))
     )
   }
@@ -269,14 +255,13 @@ export class LiveInstance implements RuntimeOwner, Committing {
       return envelope
     }
     if (envelope.dedupeId !== undefined && this.#joins(envelope, envelope.dedupeId)) return envelope
-    envelope.arrival = ++this.#arrivals
-    if (this.#mailbox?.isWaiting !== true && this.#canDecide) this.#decide(envelope)
-    else if (this.#mailbox !== undefined && this.#mailbox.size >= this.context.limits.mailbox && !envelope.internal) {
-      this.#refused(envelope, overloaded(this.record, this.#mailbox.size))
+    this.#inbox.arrive(envelope)
+    if (!this.#inbox.isWaiting && this.#canDecide) this.#decide(envelope)
+    else if (this.#inbox.size >= this.context.limits.mailbox && !envelope.internal) {
+      this.#refused(envelope, overloaded(this.record, this.#inbox.size))
       return envelope
     } else {
-      this.#mailbox ??= new Mailbox()
-      this.#mailbox.push(envelope)
+      this.#inbox.push(envelope)
     }
     this.#pump()
     return envelope
@@ -336,15 +321,17 @@ export class LiveInstance implements RuntimeOwner, Committing {
   #pump() {
     while (this.#mode === "idle" && this.record.ending === undefined && this.#pending.length < aheadLimit && !this.#isPaused) {
       if (this.context.lock !== undefined && this.#lock === undefined) {
-        if (this.#mailbox?.isWaiting !== true) break
+        if (!this.#inbox.isWaiting) break
         this.#acquireLock(this.context.lock)
         continue
       }
-      const envelope = this.#mailbox?.shift()
+      const envelope = this.#inbox.shift()
       if (envelope === undefined) break
       if (envelope.result === undefined) this.#decide(envelope)
     }
     if (this.#mode !== "idle") return
+    // It became the owner while it was not idle.
+    if (this.#isResident && this.#isOwner && this.#runtime?.isAtWork !== true) this.#startWork()
     if (this.#lock !== undefined && !this.#isAhead) this.#releaseLock(this.#lock)
     if (this.#deduplication?.hasKnown === true) this.#catchUpWithKnown()
   }
@@ -391,11 +378,10 @@ export class LiveInstance implements RuntimeOwner, Committing {
   }
 
   #postpone(envelope: Envelope) {
-    this.#postponed ??= []
-    if (this.#postponed.length >= this.context.limits.mailbox) {
-      return this.#refused(envelope, overloaded(this.record, this.#postponed.length))
+    if (this.#inbox.postponed >= this.context.limits.mailbox) {
+      return this.#refused(envelope, overloaded(this.record, this.#inbox.postponed))
     }
-    this.#postponed.push(envelope)
+    this.#inbox.postpone(envelope)
     inspect(this.record, () => ({ _tag: "Postponed", event: envelope.event._tag }))
     envelope.trace?.postponed()
     if (envelope.dedupeId === undefined) return
@@ -412,7 +398,7 @@ export class LiveInstance implements RuntimeOwner, Committing {
   /** The Effect of a decision must neither depend on what may never be stored, nor run again for an event that is journaled. */
   #decideByEffect(envelope: Envelope, { effect, event }: DeferredDecision, at: number) {
     if (this.#isAhead) {
-      this.#putFirst([envelope])
+      this.#inbox.putFirst([envelope])
       this.#mode = "committing"
       return
     }
@@ -445,15 +431,12 @@ export class LiveInstance implements RuntimeOwner, Committing {
     // An array that begins empty takes room for seventeen, and nearly always there is one.
     if (this.#pending.length === 0) this.#pending = [pending]
     else this.#pending.push(pending)
-    if (decision._tag === "Goto" && this.#postponed !== undefined) {
-      this.#putFirst(this.#postponed)
-      this.#postponed = undefined
-    }
-    this.#owed?.delete(envelope)
+    if (decision._tag === "Goto") this.#inbox.releasePostponed()
+    this.#inbox.decided(envelope)
     if (pending.sent.length > 0) {
       for (const sent of pending.sent) sent.trace = envelope.trace?.raises(this.key, sent)
-      this.#owe(pending.sent)
-      this.#putFirst(pending.sent)
+      this.#inbox.owe(pending.sent)
+      this.#inbox.putFirst(pending.sent)
     }
     if (pending.isBarrier) this.#mode = "committing"
     this.#queueCommit()
@@ -547,7 +530,7 @@ export class LiveInstance implements RuntimeOwner, Committing {
       if (found === undefined || found.record.sequence === this.record.sequence || this.record.ending !== undefined) {
         return this.#answer(envelope, error)
       }
-      this.#putFirst([envelope])
+      this.#inbox.putFirst([envelope])
       this.#resync([], error)
     })
   }
@@ -597,7 +580,7 @@ export class LiveInstance implements RuntimeOwner, Committing {
   /** The store or a lock failed. An event the instance sent itself has no other sender that would try again: it is kept. */
   #giveUp(envelope: Envelope, error: SendError) {
     if (!envelope.isOwn || this.record.ending !== undefined || !isTransient(error)) return this.#complete(envelope, error)
-    this.#putFirst([envelope])
+    this.#inbox.putFirst([envelope])
     this.#pause(pauseMillis)
   }
 
@@ -632,31 +615,8 @@ export class LiveInstance implements RuntimeOwner, Committing {
 
   // Events it sends itself
 
-  #owe(envelopes: ReadonlyArray<Envelope>) {
-    if (envelopes.length === 0) return
-    this.#owed ??= new OwedEvents()
-    this.#owed.add(envelopes)
-  }
-
-  /** The journal says what is owed. Some of it waits here already; the rest was left by the node that had the instance before. */
   #takeOver(owed: ReadonlyArray<OwedEvent>) {
-    this.#owed?.clear()
-    const waiting = this.#mailbox?.takeAll() ?? none
-    const ids = new Set(owed.map(({ id }) => id))
-    const known = new Map([...waiting, ...(this.#postponed ?? none)].map((envelope) => [envelope.dedupeId, envelope]))
-    const left = owed.filter(({ id }) => !known.has(id)).map(({ id, event, chain }) => new Envelope(event, { chain, dedupeId: id }))
-    const isOver = ({ dedupeId }: Envelope) => isRaisedId(dedupeId) && !ids.has(dedupeId)
-    const still = waiting.filter((envelope) => !isOver(envelope))
-    // Another node has handled it.
-    for (const envelope of waiting.filter(isOver)) this.#complete(envelope, stale(this.record, envelope.event._tag))
-    this.#putFirst([...left, ...still])
-    this.#owe([...left, ...owed.flatMap(({ id }) => known.get(id) ?? [])])
-  }
-
-  #putFirst(envelopes: ReadonlyArray<Envelope>) {
-    if (envelopes.length === 0) return
-    this.#mailbox ??= new Mailbox()
-    this.#mailbox.unshift(envelopes)
+    for (const envelope of this.#inbox.takeOver(owed)) this.#complete(envelope, stale(this.record, envelope.event._tag))
   }
 
   // Committing
@@ -679,54 +639,22 @@ export class LiveInstance implements RuntimeOwner, Committing {
       this.#settle(pending, undefined)
       return undefined
     }
-    const commit = this.#commitOf(accepted, last)
+    const ahead = this.#inbox.owesEvents ? undefined : this.#ahead
+    const commit = instanceCommit(this.context, this.machine, this.#position, accepted, last, ahead)
     this.#inFlight = { pending, commit }
     return commit
   }
 
-  #commitOf(accepted: ReadonlyArray<PendingEvent>, last: PendingEvent): Commit {
-    const { decision, node, sequence, at } = last
-    let timers = this.#timers
-    for (const one of accepted) timers = timersAfter(timers, one)
-    const isRunning = decision._tag !== "Stop" && !node.final
-    const resident = isRunning && this.machine.hasWork(node, decision.state)
-    const becomesOwner = resident && (!this.#isResident || accepted.some((one) => entersState(one.decision)))
-    const due = this.#owed?.isEmpty !== false && snapshotDue(this.machine.snapshots, this.#lastSnapshot, last, accepted)
+  /** What is stored of it now. */
+  get #position(): StoredPosition {
     return {
-      ...this.key,
-      expected: this.record.sequence,
-      sequence,
-      at,
-      summary: {
-        tag: node.tag,
-        status: decision._tag === "Stop" ? "stopped" : node.final ? "final" : "running",
-        reason: decision._tag === "Stop" ? decision.reason : becomesOwner ? this.context.placement?.node() : undefined,
-        version: this.machine.version,
-        resident,
-      },
-      origin: undefined,
-      events: accepted.length === 1 ? [last.record] : accepted.map((one) => one.record),
-      snapshot: due ? this.#snapshotOf(last) : undefined,
-      clearTimers: timers === this.#timers ? none : clearedBetween(this.#timers, timers),
-      setTimers: timers === this.#timers || timers.size === 0 ? none : setBetween(this.#timers, timers),
-      commands: accepted.length === 1 ? last.commands : accepted.flatMap((one) => one.commands),
-      fence: this.#lock?.fence ?? (becomesOwner || this.#isOwner ? (this.context.placement?.fence() ?? lostFence) : undefined),
-    }
-  }
-
-  /** A state that cannot be encoded, or is too large, must not lose the event that led to it: there is no snapshot then. */
-  #snapshotOf({ sequence, at }: PendingEvent): SnapshotRecord | undefined {
-    const warn = (problem: string, cause?: unknown) => {
-      this.record.environment.run(Effect.logError(`${this.key.machine} ${this.key.id}: no snapshot at ${sequence}: ${problem}`, cause))
-      return undefined
-    }
-    try {
-      const body = encodeSnapshot(this.machine.codec, this.#ahead)
-      const { stateSize } = this.context.limits
-      if (body.length > stateSize) return warn(`its state takes ${body.length} characters as JSON, the limit is ${stateSize}`)
-      return { sequence, at, version: this.machine.version, body }
-    } catch (cause) {
-      return warn("its state cannot be encoded", cause)
+      key: this.key,
+      sequence: this.record.sequence,
+      timers: this.#timers,
+      lastSnapshot: this.#lastSnapshot,
+      isResident: this.#isResident,
+      isOwner: this.#isOwner,
+      lockFence: this.#lock?.fence,
     }
   }
 
@@ -800,7 +728,7 @@ export class LiveInstance implements RuntimeOwner, Committing {
     const { since, times } = this.#failsAgain()
     const flight = pending.filter(isAccepted)
     this.#unconfirmed = [flight, ...(this.#unconfirmed ?? none)]
-    this.#await("resyncing", Effect.result(this.#whatIsStored()), (told) => {
+    this.#await("resyncing", Effect.result(this.#confirmed), (told) => {
       if (told?._tag !== "Success" || told.success.reloaded === undefined) {
         return this.#forget(pending, told?._tag === "Failure" ? told.failure : error)
       }
@@ -809,7 +737,7 @@ export class LiveInstance implements RuntimeOwner, Committing {
         this.#failing = undefined
         return arrived === flight ? this.#settleUpTo(pending, reloaded) : this.#settleLate(arrived, pending, reloaded)
       }
-      const unknown = this.#withUnknown(told.success, noGivenUp)
+      const unknown = withUnknown(this.key, told.success, noGivenUp)
       const backoff = Math.min(25 * 2 ** times, pauseMillis)
       // The store can be read but not written.
       if (environment.clock.currentTimeMillisUnsafe() - since < this.context.storeTimeoutMillis) {
@@ -973,6 +901,8 @@ export class LiveInstance implements RuntimeOwner, Committing {
   /** Starts the work of the state where this node owns it. */
   #startWork() {
     if (!this.#isOwner || this.context.isClosed() || this.record.ending !== undefined) return
+    // A node that has lost its lease runs nothing until it has another.
+    if (this.context.placement?.fence() === undefined) return
     const runtime = this.#runtimeOf()
     runtime.startBackground()
     if (!runtime.hasScope && hasWork(this.record.node, this.record.currentState)) runtime.startWork()
@@ -1032,7 +962,7 @@ export class LiveInstance implements RuntimeOwner, Committing {
 
   /** Reads the journal and decides again what was not stored, except for what is given up. */
   #resync(pending: ReadonlyArray<Pending>, error: SendError, given: GivenUp = noGivenUp, backoffMillis = 0) {
-    const read = Effect.result(this.#whatIsStored())
+    const read = Effect.result(this.#confirmed)
     const delayed = Effect.flatMap(Random.next, (random) => Effect.delay(read, Math.ceil(backoffMillis * (0.5 + random))))
     this.#await("resyncing", backoffMillis === 0 ? read : delayed, (told) => {
       if (told?._tag !== "Success" || told.success.reloaded === undefined) {
@@ -1040,37 +970,12 @@ export class LiveInstance implements RuntimeOwner, Committing {
       }
       const { reloaded, arrived } = told.success
       if (arrived !== undefined) this.#settleLate(arrived, pending, reloaded, given)
-      else this.#redeliver(pending, reloaded, this.#withUnknown(told.success, given))
+      else this.#redeliver(pending, reloaded, withUnknown(this.key, told.success, given))
     })
   }
 
-  #retrying<A, E extends SendError>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> {
-    return Effect.retry(effect, { schedule: this.context.storeRetry, while: (failure) => failure._tag === "PersistenceFailed" })
-  }
-
-  /** The instance by the journal, and which of the unconfirmed commits it has. */
-  #whatIsStored(): Effect.Effect<Told, SendError> {
-    return Effect.gen({ self: this }, function* () {
-      const reloaded = yield* this.#retrying(this.context.loader.reload(this.machine, this.key))
-      const flights = this.#unconfirmed
-      if (flights === undefined || reloaded === undefined) return { reloaded, arrived: undefined, unknown: none }
-      const longest = Math.max(...flights.map((flight) => flight.length))
-      const events = yield* this.#retrying(this.context.journal.events(this.key, this.record.sequence, longest))
-      const fates = flights.map((flight) => [flight, fateOf(flight, events, reloaded.recovered.sequence)] as const)
-      const arrived = fates.find(([, fate]) => fate === "arrived")?.[0]
-      const unknown = arrived === undefined ? fates.filter(([, fate]) => fate === "unknown").map(([flight]) => flight) : none
-      return { reloaded, arrived, unknown }
-    })
-  }
-
-  /** Decided again, an event that may be stored could be stored twice, unless its id or its timer shows that it is. */
-  #withUnknown({ unknown }: Told, given: GivenUp): GivenUp {
-    if (unknown.length === 0) return given
-    const cause = new Error("whether it was stored cannot be found out: the journal was pruned meanwhile")
-    const error = new PersistenceFailed({ ...this.key, operation: "commit", cause })
-    const envelopes = unknown.flat().map(({ envelope }) => envelope)
-    const doubtful = envelopes.filter(({ dedupeId, timer }) => dedupeId === undefined && timer === undefined)
-    return new Map([...given, ...doubtful.map((envelope) => [envelope, error] as const)])
+  get #confirmed(): Effect.Effect<Confirmation, SendError> {
+    return confirm(this.context, this.machine, this.key, this.#unconfirmed, this.record.sequence)
   }
 
   /** Takes the journal's word and decides again, in the order in which events came. Given-up events are answered last. */
@@ -1081,7 +986,7 @@ export class LiveInstance implements RuntimeOwner, Committing {
     this.#mode = "idle"
     this.#adopt(reloaded, passed)
     if (this.record.ending === undefined) {
-      this.#requeue(again, (envelope) => envelope.isSpeculative)
+      this.#inbox.requeue(again, (envelope) => envelope.isSpeculative)
       this.#takeOver(reloaded.recovered.owed)
     } else for (const envelope of again) this.#answer(envelope, stopped(this.record, this.record.ending))
     for (const [envelope, error] of given) this.#complete(envelope, error)
@@ -1089,22 +994,13 @@ export class LiveInstance implements RuntimeOwner, Committing {
     this.context.settled()
   }
 
-  /** All that waits, in the order in which it came. What was postponed because of a speculative state is decided again, too. */
-  #requeue(again: ReadonlyArray<Envelope>, isDropped: (envelope: Envelope) => boolean) {
-    const waiting = [...again, ...(this.#postponed ?? none), ...(this.#mailbox?.takeAll() ?? none)].filter((one) => !isDropped(one))
-    this.#postponed = undefined
-    const selfSent = waiting.filter(({ chain }) => chain !== undefined)
-    const others = waiting.filter(({ chain }) => chain === undefined).sort((left, right) => left.arrival - right.arrival)
-    this.#putFirst([...selfSent, ...others])
-  }
-
   /** A commit arrived after its events were decided again: what was decided then counts, and the rest is decided on top of it. */
   #settleLate(flight: ReadonlyArray<PendingEvent>, pending: ReadonlyArray<Pending>, reloaded: Reloaded, given: GivenUp = noGivenUp) {
     const stored = new Set(flight.map(({ envelope }) => envelope))
     const sent = flight.flatMap((one) => one.sent).filter((envelope) => !stored.has(envelope))
     const again = this.#undecided([...pending, ...this.#pending], given)
-    this.#requeue(again, (envelope) => envelope.isSpeculative || stored.has(envelope))
-    this.#putFirst(sent)
+    this.#inbox.requeue(again, (envelope) => envelope.isSpeculative || stored.has(envelope))
+    this.#inbox.putFirst(sent)
     this.#pending = []
     this.#mode = "idle"
     this.#ahead = flight.reduce(stateAfter, this.#stored())
@@ -1142,10 +1038,7 @@ export class LiveInstance implements RuntimeOwner, Committing {
       this.#relocate(recovered, opened.record, passed)
     } else this.#standBy(opened.record)
     this.#ahead = this.#stored()
-    if (moved && this.#postponed !== undefined) {
-      this.#putFirst(this.#postponed)
-      this.#postponed = undefined
-    }
+    if (moved) this.#inbox.releasePostponed()
     this.context.timers.arm(this, this.#timers)
     this.#answerAllKnown()
   }
@@ -1188,7 +1081,7 @@ export class LiveInstance implements RuntimeOwner, Committing {
     const acquired = Effect.uninterruptibleMask((restore) =>
       Effect.flatMap(restore(lock(this.key).acquire), (held) =>
         Effect.onExit(
-          Effect.flatMap(restore(this.#retrying(this.context.loader.reload(this.machine, this.key))), (reloaded) =>
+          Effect.flatMap(restore(retrying(this.context, this.context.loader.reload(this.machine, this.key))), (reloaded) =>
             reloaded === undefined ? Effect.fail(stopped(record, undefined)) : Effect.succeed({ held, reloaded }),
           ),
           (exit) => (exit._tag === "Success" ? Effect.void : held.release),
@@ -1198,7 +1091,7 @@ export class LiveInstance implements RuntimeOwner, Committing {
     this.#await("resyncing", Effect.result(acquired), (result) => {
       if (result?._tag !== "Success") {
         const error = result?._tag === "Failure" ? result.failure : stopped(record, record.ending)
-        for (const envelope of [...(this.#mailbox?.takeAll() ?? none)].reverse()) this.#giveUp(envelope, error)
+        for (const envelope of [...this.#inbox.takeWaiting()].reverse()) this.#giveUp(envelope, error)
         return
       }
       this.#lock = result.success.held
@@ -1226,7 +1119,7 @@ export class LiveInstance implements RuntimeOwner, Committing {
     this.#inFlight = undefined
     this.#pending = []
     for (const envelope of waiting) envelope.complete(error)
-    for (const envelope of this.#mailbox?.takeAll() ?? none) envelope.complete(error)
+    for (const envelope of this.#inbox.takeWaiting()) envelope.complete(error)
     const closing = this.#end({ _tag: "Stopped", state: this.record.currentState, reason: "its place in memory was given up" })
     if (closing !== undefined) this.record.environment.run(closing)
     count(instancesGivenUp, 1, this.record.environment)
@@ -1248,26 +1141,13 @@ export class LiveInstance implements RuntimeOwner, Committing {
     this.context.gone(this)
     // While a commit is in flight, its outcome comes first.
     if (this.#lock !== undefined && this.#inFlight === undefined) this.#releaseLock(this.#lock)
-    const waiting = [...(this.#postponed ?? none), ...(this.#mailbox?.takeAll() ?? none)]
-    this.#postponed = undefined
-    this.#mailbox = undefined
-    for (const envelope of waiting) this.#answer(envelope, stopped(record, by))
+    for (const envelope of this.#inbox.takeAll()) this.#answer(envelope, stopped(record, by))
     this.#deduplication?.clearFiring()
     this.#answerAllKnown()
     return closing
   }
 }
 
-type TimersByName = ReadonlyMap<string, TimerRecord>
-
-const timersByName = ({ timers }: OpenedInstance): TimersByName => new Map(timers.map((timer) => [timer.name, timer]))
-
-const clearedBetween = (before: TimersByName, after: TimersByName): ReadonlyArray<string> =>
-  after.size === 0 ? [...before.keys()] : [...before.keys()].filter((name) => !after.has(name))
-
-const setBetween = (before: TimersByName, after: TimersByName): ReadonlyArray<TimerRecord> =>
-  [...after.values()].filter((timer) => before.get(timer.name)?.entry !== timer.entry)
-
-const givenUp = (pending: ReadonlyArray<Pending>, error: SendError): GivenUp => new Map(pending.map(({ envelope }) => [envelope, error]))
+const timersByName = ({ timers }: OpenedInstance): ReadonlyMap<string, TimerRecord> => new Map(timers.map((timer) => [timer.name, timer]))
 
 const labelOf = ({ timer }: Envelope, { event }: Taken<Tagged, Tagged>): string => (timer === undefined ? event._tag : `(${timer.name})`)

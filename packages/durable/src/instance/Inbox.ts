@@ -1,0 +1,117 @@
+/**
+ * The events that wait for one instance: sent, self-sent, and postponed until the next change of state. Whatever is tried again
+ * keeps its place in the order in which events came.
+ */
+import { Mailbox } from "@detent/machine/internal"
+import { Envelope } from "./Envelope.ts"
+import { isRaisedId, type OwedEvent, OwedEvents } from "./SelfSentEvents.ts"
+
+const none: ReadonlyArray<never> = []
+
+export class Inbox {
+  #mailbox: Mailbox<Envelope> | undefined = undefined
+  #postponed: Array<Envelope> | undefined = undefined
+  #owed: OwedEvents | undefined = undefined
+  #arrivals = 0
+
+  get isWaiting(): boolean {
+    return this.#mailbox?.isWaiting === true
+  }
+
+  /** How many events wait to be decided, without postponed ones. */
+  get size(): number {
+    return this.#mailbox?.size ?? 0
+  }
+
+  get postponed(): number {
+    return this.#postponed?.length ?? 0
+  }
+
+  /** The machine has sent itself events that are not decided yet. */
+  get owesEvents(): boolean {
+    return this.#owed?.isEmpty === false
+  }
+
+  /** Gives an event its place in the order. */
+  arrive(envelope: Envelope) {
+    envelope.arrival = ++this.#arrivals
+  }
+
+  push(envelope: Envelope) {
+    this.#mailbox ??= new Mailbox()
+    this.#mailbox.push(envelope)
+  }
+
+  /** Puts events before all that wait. */
+  putFirst(envelopes: ReadonlyArray<Envelope>) {
+    if (envelopes.length === 0) return
+    this.#mailbox ??= new Mailbox()
+    this.#mailbox.unshift(envelopes)
+  }
+
+  shift(): Envelope | undefined {
+    return this.#mailbox?.shift()
+  }
+
+  postpone(envelope: Envelope) {
+    this.#postponed ??= []
+    this.#postponed.push(envelope)
+  }
+
+  /** The state has changed: postponed events are decided next. */
+  releasePostponed() {
+    if (this.#postponed === undefined) return
+    this.putFirst(this.#postponed)
+    this.#postponed = undefined
+  }
+
+  /** The machine sent itself these events: they are decided next, and owed until then. */
+  owe(envelopes: ReadonlyArray<Envelope>) {
+    if (envelopes.length === 0) return
+    this.#owed ??= new OwedEvents()
+    this.#owed.add(envelopes)
+  }
+
+  /** An event was decided. */
+  decided(envelope: Envelope) {
+    this.#owed?.delete(envelope)
+  }
+
+  /** Puts all waiting events back in the order in which they came. Those postponed because of a speculative state are decided again. */
+  requeue(again: ReadonlyArray<Envelope>, isDropped: (envelope: Envelope) => boolean) {
+    const waiting = [...again, ...(this.#postponed ?? none), ...(this.#mailbox?.takeAll() ?? none)].filter((one) => !isDropped(one))
+    this.#postponed = undefined
+    const selfSent = waiting.filter(({ chain }) => chain !== undefined)
+    const others = waiting.filter(({ chain }) => chain === undefined).sort((left, right) => left.arrival - right.arrival)
+    this.putFirst([...selfSent, ...others])
+  }
+
+  /**
+   * The journal says what is owed. Some of it waits here already; the rest was left by the node that had the instance before.
+   * Returns waiting events that another node has handled.
+   */
+  takeOver(owed: ReadonlyArray<OwedEvent>): ReadonlyArray<Envelope> {
+    this.#owed?.clear()
+    const waiting = this.#mailbox?.takeAll() ?? none
+    const ids = new Set(owed.map(({ id }) => id))
+    const known = new Map([...waiting, ...(this.#postponed ?? none)].map((envelope) => [envelope.dedupeId, envelope]))
+    const left = owed.filter(({ id }) => !known.has(id)).map(({ id, event, chain }) => new Envelope(event, { chain, dedupeId: id }))
+    const isOver = ({ dedupeId }: Envelope) => isRaisedId(dedupeId) && !ids.has(dedupeId)
+    this.putFirst([...left, ...waiting.filter((envelope) => !isOver(envelope))])
+    this.owe([...left, ...owed.flatMap(({ id }) => known.get(id) ?? [])])
+    return waiting.filter(isOver)
+  }
+
+  /** Removes the waiting events, except for postponed ones. */
+  takeWaiting(): ReadonlyArray<Envelope> {
+    return this.#mailbox?.takeAll() ?? none
+  }
+
+  /** Removes all waiting events, postponed ones first. */
+  takeAll(): ReadonlyArray<Envelope> {
+    const all = [...(this.#postponed ?? none), ...(this.#mailbox?.takeAll() ?? none)]
+    this.#postponed = undefined
+    this.#mailbox = undefined
+    return all
+  }
+}

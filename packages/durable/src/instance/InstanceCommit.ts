@@ -1,0 +1,95 @@
+/** The commit of accepted events: the events, and everything that goes with them. */
+import * as Effect from "effect/Effect"
+import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
+import type { Commit, Fence, InstanceKey, SnapshotRecord, TimerRecord } from "../store/Commit.ts"
+import type { InstanceContext } from "./InstanceContext.ts"
+import { entersState, type PendingEvent, timersAfter } from "./PendingEvent.ts"
+import { encodeSnapshot } from "./SnapshotBody.ts"
+import { snapshotDue } from "./SnapshotPolicy.ts"
+import type { SpeculativeState } from "./SpeculativeState.ts"
+
+type TimersByName = ReadonlyMap<string, TimerRecord>
+
+/** The instance as it is stored, before the events. */
+export interface StoredPosition {
+  readonly key: InstanceKey
+  readonly sequence: number
+  readonly timers: TimersByName
+  readonly lastSnapshot: { readonly sequence: number; readonly at: number }
+  /** Whether its state has work, and whether this node runs it. */
+  readonly isResident: boolean
+  readonly isOwner: boolean
+  readonly lockFence: Fence | undefined
+}
+
+/** Refused by every store: for a node that has lost its lease. */
+const lostFence: Fence = { lease: "(lost)", token: 0 }
+
+const none: ReadonlyArray<never> = []
+
+/** `ahead` is the state after the events; undefined while the machine owes itself events, which a snapshot would hide. */
+export const instanceCommit = (
+  { placement, limits }: Pick<InstanceContext, "placement" | "limits">,
+  machine: RegisteredMachine,
+  stored: StoredPosition,
+  accepted: ReadonlyArray<PendingEvent>,
+  last: PendingEvent,
+  ahead: SpeculativeState | undefined,
+): Commit => {
+  const { decision, node, sequence, at } = last
+  const { key, timers: before } = stored
+  let timers = before
+  for (const one of accepted) timers = timersAfter(timers, one)
+  const isRunning = decision._tag !== "Stop" && !node.final
+  const resident = isRunning && machine.hasWork(node, decision.state)
+  const becomesOwner = resident && (!stored.isResident || accepted.some((one) => entersState(one.decision)))
+  const isDue = ahead !== undefined && snapshotDue(machine.snapshots, stored.lastSnapshot, last, accepted)
+  return {
+    machine: key.machine,
+    id: key.id,
+    expected: stored.sequence,
+    sequence,
+    at,
+    summary: {
+      tag: node.tag,
+      status: decision._tag === "Stop" ? "stopped" : node.final ? "final" : "running",
+      reason: decision._tag === "Stop" ? decision.reason : becomesOwner ? placement?.node() : undefined,
+      version: machine.version,
+      resident,
+    },
+    origin: undefined,
+    events: accepted.length === 1 ? [last.record] : accepted.map((one) => one.record),
+    snapshot: isDue ? snapshotOf(machine, key, last, ahead, limits.stateSize) : undefined,
+    clearTimers: timers === before ? none : clearedBetween(before, timers),
+    setTimers: timers === before || timers.size === 0 ? none : setBetween(before, timers),
+    commands: accepted.length === 1 ? last.commands : accepted.flatMap((one) => one.commands),
+    fence: stored.lockFence ?? (becomesOwner || stored.isOwner ? (placement?.fence() ?? lostFence) : undefined),
+  }
+}
+
+/** A state that cannot be encoded, or is too large, must not lose the event that led to it: there is no snapshot then. */
+const snapshotOf = (
+  machine: RegisteredMachine,
+  key: InstanceKey,
+  { sequence, at }: PendingEvent,
+  ahead: SpeculativeState,
+  stateSize: number,
+): SnapshotRecord | undefined => {
+  const warn = (problem: string, cause?: unknown) => {
+    machine.environment.run(Effect.logError(`${key.machine} ${key.id}: no snapshot at ${sequence}: ${problem}`, cause))
+    return undefined
+  }
+  try {
+    const body = encodeSnapshot(machine.codec, ahead)
+    if (body.length > stateSize) return warn(`its state takes ${body.length} characters as JSON, the limit is ${stateSize}`)
+    return { sequence, at, version: machine.version, body }
+  } catch (cause) {
+    return warn("its state cannot be encoded", cause)
+  }
+}
+
+const clearedBetween = (before: TimersByName, after: TimersByName): ReadonlyArray<string> =>
+  after.size === 0 ? [...before.keys()] : [...before.keys()].filter((name) => !after.has(name))
+
+const setBetween = (before: TimersByName, after: TimersByName): ReadonlyArray<TimerRecord> =>
+  [...after.values()].filter((timer) => before.get(timer.name)?.entry !== timer.entry)
