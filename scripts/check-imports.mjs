@@ -40,10 +40,7 @@ const parts = ["src", "testing", "test"]
 
 const inBrowsers = new Set(["machine", "entity", "console"])
 
-/** Packages whose files still import one another in circles. */
-const cyclesAllowed = new Set(["durable"])
-
-const problems = packages.flatMap((name) => [...checkPackage(name), ...(cyclesAllowed.has(name) ? [] : checkCycles(name))])
+const problems = packages.flatMap((name) => [...checkPackage(name), ...checkCycles(name)])
 for (const problem of problems) console.error(problem)
 if (problems.length > 0) process.exitCode = 1
 

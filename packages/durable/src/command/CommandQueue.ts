@@ -9,7 +9,7 @@
  * CommandWorker.layer([Mails.handler(({ to }, { key }) => mailer.send(to, { idempotencyKey: key }))])
  * ```
  */
-import type { PersistenceFailed, RetryPolicy } from "@detent/machine"
+import type { PersistenceFailed } from "@detent/machine"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -20,8 +20,10 @@ import { InstanceNotFound } from "../errors.ts"
 import { Commands, type EnqueueOutcome, type NewCommand } from "../store/Commands.ts"
 import type { InstanceKey } from "../store/Commit.ts"
 import type { FindExecution } from "./Execution.ts"
-import { queueExecution } from "./QueueExecution.ts"
+import { type QueueContext, type QueueOptions, queueExecution } from "./QueueExecution.ts"
 import type { WorkerConfig } from "./WorkerConfig.ts"
+
+export type { QueueContext, QueueOptions } from "./QueueExecution.ts"
 
 /** The command does not fit its queue. Nothing was stored. */
 export class InvalidCommand extends Schema.TaggedError<InvalidCommand>()("InvalidCommand", {
@@ -32,16 +34,6 @@ export class InvalidCommand extends Schema.TaggedError<InvalidCommand>()("Invali
   override get message() {
     return `queue ${this.queue}: ${this.key} cannot be enqueued: ${this.problem}`
   }
-}
-
-export interface QueueOptions<A> {
-  readonly payload: Schema.Codec<A, unknown>
-  /** How often a failed command is tried. Default: as the worker says. */
-  readonly retry?: RetryPolicy.RetryPolicy
-  /** Which failures are worth another attempt. Default: all. */
-  readonly retryable?: (error: unknown) => boolean
-  /** How long one execution may take. Default: as the worker says. */
-  readonly timeout?: Duration.Input
 }
 
 export interface EnqueueOptions {
@@ -67,16 +59,6 @@ export interface Enqueued {
 }
 
 export type EnqueueError = InvalidCommand | InstanceNotFound | PersistenceFailed
-
-/** The command that a handler executes, besides its payload. */
-export interface QueueContext {
-  /** The same for each execution of the command: pass it on as idempotency key. */
-  readonly key: string
-  /** The number of executions, this one included. */
-  readonly attempts: number
-  readonly instance: InstanceKey | undefined
-  readonly enqueuedAt: number
-}
 
 /** Executes the commands of a queue; made by {@link CommandQueue.handler}. */
 export interface QueueHandler<out R> {

@@ -6,7 +6,7 @@
  * worker, so that they begin a round trip and a transaction sooner.
  */
 import type { PersistenceFailed } from "@detent/machine"
-import type { ClaimedCommand } from "../store/Commands.ts"
+import type { ClaimedCommand } from "../store/StoredCommand.ts"
 
 export interface DirectHandoff {
   readonly queue: string

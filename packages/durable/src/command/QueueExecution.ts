@@ -2,11 +2,33 @@
 import { RetryPolicy } from "@detent/machine"
 import { asEffect, failed, outcomeOf } from "@detent/machine/internal"
 import type * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
 import type { ClaimedCommand, Verdict } from "../store/Commands.ts"
-import type { QueueContext, QueueOptions } from "./CommandQueue.ts"
+import type { InstanceKey } from "../store/Commit.ts"
 import { cut, type Execution, type Failure, type FindExecution, selfInterrupted, traced, verdictOn } from "./Execution.ts"
 import { millisOf, type WorkerConfig } from "./WorkerConfig.ts"
+
+export interface QueueOptions<A> {
+  readonly payload: Schema.Codec<A, unknown>
+  /** How often a failed command is tried. Default: as the worker says. */
+  readonly retry?: RetryPolicy.RetryPolicy
+  /** Which failures are worth another attempt. Default: all. */
+  readonly retryable?: (error: unknown) => boolean
+  /** How long one execution may take. Default: as the worker says. */
+  readonly timeout?: Duration.Input
+}
+
+/** The command that a handler executes, besides its payload. */
+export interface QueueContext {
+  /** The same for each execution of the command: pass it on as idempotency key. */
+  readonly key: string
+  /** The number of executions, this one included. */
+  readonly attempts: number
+  readonly instance: InstanceKey | undefined
+  readonly enqueuedAt: number
+}
 
 export const queueExecution = <A>(
   { retry, retryable, timeout }: QueueOptions<A>,

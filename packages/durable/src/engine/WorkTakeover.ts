@@ -13,9 +13,10 @@ import * as Semaphore from "effect/Semaphore"
 import type { LiveInstance } from "../instance/LiveInstance.ts"
 import { forkLoop } from "../runtime/BackgroundLoop.ts"
 import type { InstanceKey } from "../store/Commit.ts"
-import type { InstanceRecord } from "../store/Journal.ts"
-import type { EngineParts } from "./EngineParts.ts"
-import type { RegisteredMachine } from "./MachineRegistry.ts"
+import type { InstanceRecord, JournalService } from "../store/Journal.ts"
+import type { ChangeFollower } from "./ChangeFollower.ts"
+import type { InstanceTable } from "./InstanceTable.ts"
+import type { MachineRegistry, RegisteredMachine } from "./MachineRegistry.ts"
 import type { PlacementService } from "./Placement.ts"
 
 /** How many instances are taken over by one statement. */
@@ -25,7 +26,12 @@ const pageSize = 500
 const intervalMillis = 500
 
 /** The parts of the engine that it uses. */
-type Parts = Pick<EngineParts, "journal" | "registry" | "table" | "follower">
+interface Parts {
+  readonly journal: JournalService
+  readonly registry: MachineRegistry
+  readonly table: InstanceTable
+  readonly follower: ChangeFollower
+}
 
 export class WorkTakeover {
   readonly #engine: Parts

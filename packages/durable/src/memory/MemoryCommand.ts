@@ -1,26 +1,8 @@
 /** A command in memory, and how one gets there. */
 
-import type { Start } from "../command/QueueLimits.ts"
-import type { NewCommand, QueueSettings, StoredCommand } from "../store/Commands.ts"
+import type { NewCommand } from "../store/Commands.ts"
 import type { CommandRecord, Commit } from "../store/Commit.ts"
-import { commandName, type MemoryState } from "./MemoryState.ts"
-
-type Mutable<A> = { -readonly [K in keyof A]: A[K] }
-
-/** `machine` and `id` are those of the instance it belongs to. */
-export interface MemoryCommand extends Mutable<Omit<StoredCommand, "instance">> {
-  readonly machine: string | undefined
-  readonly id: string | undefined
-  /** Its time has not come: it was delayed, or is to be tried again. */
-  waits: boolean
-  /** How often it was claimed. */
-  claims: number
-}
-
-export interface MemoryQueue {
-  settings: QueueSettings
-  starts: ReadonlyArray<Start>
-}
+import { commandName, type MemoryCommand, type MemoryState } from "./MemoryState.ts"
 
 export const addRequested = (state: MemoryState, { machine, id, at }: Commit, command: CommandRecord) => {
   const { queue = machine, priority = 0, ordered = false } = command

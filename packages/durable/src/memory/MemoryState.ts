@@ -1,10 +1,12 @@
 /** What the memory store holds: the same things the tables of the others hold. */
 
+import type { Start } from "../command/QueueLimits.ts"
+import type { QueueSettings } from "../store/Commands.ts"
 import type { EventRecord, Fence, InstanceKey, Json, SnapshotRecord, TimerRecord } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { InstanceRecord } from "../store/Journal.ts"
 import type { Lease } from "../store/Leases.ts"
-import type { MemoryCommand, MemoryQueue } from "./MemoryCommand.ts"
+import type { StoredCommand } from "../store/StoredCommand.ts"
 
 export interface StoredTimer extends TimerRecord {
   readonly owner: string | undefined
@@ -24,6 +26,23 @@ export interface StoredInstance {
   readonly timers: Map<string, StoredTimer>
   /** The sequence each dedupe id was journaled at. */
   readonly dedupe: Map<string, number>
+}
+
+type Mutable<A> = { -readonly [K in keyof A]: A[K] }
+
+/** `machine` and `id` are those of the instance it belongs to. */
+export interface MemoryCommand extends Mutable<Omit<StoredCommand, "instance">> {
+  readonly machine: string | undefined
+  readonly id: string | undefined
+  /** Its time has not come: it was delayed, or is to be tried again. */
+  waits: boolean
+  /** How often it was claimed. */
+  claims: number
+}
+
+export interface MemoryQueue {
+  settings: QueueSettings
+  starts: ReadonlyArray<Start>
 }
 
 export interface MemoryState {

@@ -3,8 +3,7 @@
 import { begun, roomIn, unlimited } from "../command/QueueLimits.ts"
 import type { Claim, ClaimedCommand, Finished, Verdict, Want } from "../store/Commands.ts"
 import type { InstanceKey } from "../store/Commit.ts"
-import type { MemoryCommand } from "./MemoryCommand.ts"
-import type { MemoryState } from "./MemoryState.ts"
+import type { MemoryCommand, MemoryState } from "./MemoryState.ts"
 
 /** The command of a claim, while it is still this worker's. */
 export const held = (state: MemoryState, worker: string, { number, claim }: Claim): MemoryCommand | undefined => {

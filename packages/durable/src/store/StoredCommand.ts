@@ -1,0 +1,60 @@
+/** A command as the store has it, and the claim of a worker on it. */
+import type { InstanceKey, Json } from "./Commit.ts"
+
+/** `failed` for good is what dead letters are; `skipped` had been executed before, or was given up by hand. */
+export type CommandStatus = "pending" | "processing" | "completed" | "failed" | "skipped"
+
+/** A command as it is stored. */
+export interface StoredCommand {
+  readonly number: number
+  /** Its idempotency key, unique within its queue: the same key again is the first command. */
+  readonly key: string
+  readonly queue: string
+  readonly slot: string
+  readonly parameters: Json
+  /** The instance that it belongs to. */
+  readonly instance: InstanceKey | undefined
+  /** The event that requested it; -1 where it was enqueued by hand. */
+  readonly sequence: number
+  readonly status: CommandStatus
+  readonly priority: number
+  readonly ordered: boolean
+  /** How often it was claimed to be executed, since it was last retried by hand. */
+  readonly attempts: number
+  /** How often it was retried by hand after it had failed for good. */
+  readonly round: number
+  /** Not before this time. */
+  readonly runAt: number
+  /** The worker that executes it, or did so last. */
+  readonly worker: string | undefined
+  /** While it is executed: when other workers may claim it. */
+  readonly claimedUntil: number | undefined
+  /** Why it failed last, or was skipped. */
+  readonly problem: string | undefined
+  readonly enqueuedAt: number
+  readonly finishedAt: number | undefined
+}
+
+/** Proof of holding a command: its number, and which of all claims on it this is. */
+export interface Claim {
+  readonly number: number
+  readonly claim: number
+}
+
+/** A command that a worker has taken upon itself. */
+export interface ClaimedCommand extends Claim {
+  readonly key: string
+  readonly queue: string
+  readonly slot: string
+  readonly parameters: Json
+  readonly instance: InstanceKey | undefined
+  readonly sequence: number
+  readonly priority: number
+  /** The next ordered command of its instance can be claimed when this one has ended. */
+  readonly ordered: boolean
+  /** How often it was executed in this round, this time included. */
+  readonly attempts: number
+  /** How often it was retried by hand: what follows from it is heard once in every round. */
+  readonly round: number
+  readonly enqueuedAt: number
+}
