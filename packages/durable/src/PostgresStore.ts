@@ -14,6 +14,7 @@ import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import { makeWriter } from "./postgres/CommitWriter.ts"
 import { DatabaseClock } from "./postgres/DatabaseClock.ts"
+import { foldMoves } from "./postgres/foldMoves.ts"
 import { migrate } from "./postgres/migrate.ts"
 import { explainPostgres } from "./postgres/opening.ts"
 import { postgresCommands } from "./postgres/PostgresCommands.ts"
@@ -21,6 +22,7 @@ import { readEvents } from "./postgres/readEvents.ts"
 import { LoopHealth } from "./runtime/BackgroundLoop.ts"
 import { commitBatch } from "./sql/commitBatch.ts"
 import type { Dialect } from "./sql/Dialect.ts"
+import { makeListing } from "./sql/Listing.ts"
 import { sqlJournal } from "./sql/SqlJournal.ts"
 import { sqlLeases } from "./sql/SqlLeases.ts"
 import { sqlTimers } from "./sql/SqlTimers.ts"
@@ -88,13 +90,17 @@ export const layerSql = ({
       const writer = makeWriter(dialect.sql, schema)
       yield* migrate(schema)
       const client = Option.getOrUndefined(yield* Effect.serviceOption(PgClient.PgClient))
+      const listing = yield* makeListing(foldMoves(dialect.sql, schema))
       const maxBodyBytes = largestBody(client?.config.maxMessageSize ?? defaultMessageSize)
       const commands = yield* postgresCommands(dialect, schema, client, maxBodyBytes)
       return Context.make(Journal, {
-        ...sqlJournal(dialect, readEvents(dialect)),
+        ...sqlJournal(dialect, readEvents(dialect), listing),
         writers: 2,
         maxBodyBytes,
-        commit: (commits) => commitBatch(writer.write, commits, maxBodyBytes),
+        commit: (commits) => {
+          listing.changed()
+          return commitBatch(writer.write, commits, maxBodyBytes)
+        },
         fork: (from, through, to) => {
           const refused = checkCommits([to], maxBodyBytes).refused.get(0)
           return refused === undefined ? persisting("fork", to)(writer.fork(from, through, to)) : Effect.succeed(refused)
@@ -117,6 +123,12 @@ const postgresDialect = (sql: SqlClient, schema: string, now: typeof DatabaseClo
   leases: sql.literal(`${schema}.leases`),
   commands: sql.literal(`${schema}.commands`),
   queues: sql.literal(`${schema}.queues`),
+  listing: sql.literal(`${schema}.listing`),
+  counts: sql.literal(`${schema}.counts`),
+  joinInstances: sql.literal(`join ${schema}.instances`),
+  insertMoves: (instances) =>
+    sql`insert into ${sql.literal(schema)}.moves (instances) values (cast(${`{${instances.join(",")}}`} as bigint[]))`,
+  lockInstances: sql.literal("for update of i skip locked"),
   now: now(sql),
   keys: (json) => sql`(select value ->> 0 as machine, value ->> 1 as id from jsonb_array_elements(${json}::jsonb))`,
   claims: (json) =>

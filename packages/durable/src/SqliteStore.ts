@@ -16,10 +16,12 @@ import type { SqlError } from "effect/unstable/sql/SqlError"
 import { LoopHealth } from "./runtime/BackgroundLoop.ts"
 import { commitBatch } from "./sql/commitBatch.ts"
 import type { Dialect } from "./sql/Dialect.ts"
+import { makeListing } from "./sql/Listing.ts"
 import { sqlJournal } from "./sql/SqlJournal.ts"
 import { sqlLeases } from "./sql/SqlLeases.ts"
 import { sqlTimers } from "./sql/SqlTimers.ts"
 import { CurrentFileGuard } from "./sqlite/FileGuard.ts"
+import { foldMoves } from "./sqlite/foldMoves.ts"
 import { migrate } from "./sqlite/migrate.ts"
 import { explainSqlite, isBusy, makeFolder } from "./sqlite/opening.ts"
 import { RowKeys } from "./sqlite/RowKeys.ts"
@@ -69,11 +71,15 @@ export const layerSql: Layer.Layer<Journal | Timers | Leases | Commands | LoopHe
       yield* migrate
       const transact = makeTransact(sql, Option.getOrUndefined(yield* CurrentFileGuard))
       const commands = yield* sqliteCommands(dialect, transact, maxBodyBytes)
+      const listing = yield* makeListing(foldMoves(sql, transact))
       const keys = (yield* tellsChanges(sql)) ? new RowKeys() : undefined
       return Context.make(Journal, {
-        ...sqlJournal(dialect, readEvents(dialect)),
+        ...sqlJournal(dialect, readEvents(dialect), listing),
         maxBodyBytes,
-        commit: (commits) => commitBatch((batch) => transact((run) => writeCommits(run, keys, batch)), commits, maxBodyBytes),
+        commit: (commits) => {
+          listing.changed()
+          return commitBatch((batch) => transact((run) => writeCommits(run, keys, batch)), commits, maxBodyBytes)
+        },
         fork: (from, through, to) => {
           const refused = checkCommits([to], maxBodyBytes).refused.get(0)
           if (refused !== undefined) return Effect.succeed(refused)
@@ -120,6 +126,11 @@ const sqliteDialect = (sql: SqlClient): Dialect => ({
   leases: sql.literal("detent_leases"),
   commands: sql.literal("detent_commands"),
   queues: sql.literal("detent_queues"),
+  listing: sql.literal("detent_listing"),
+  counts: sql.literal("detent_counts"),
+  joinInstances: sql.literal("cross join detent_instances"),
+  insertMoves: (instances) => sql`insert into detent_moves (instances) values (${JSON.stringify(instances)})`,
+  lockInstances: sql.literal(""),
   // A test clock may stand between two milliseconds.
   now: Effect.map(Clock.currentTimeMillis, (now) => sql`${Math.floor(now)}`),
   keys: (json) => sql`(select value ->> 0 as machine, value ->> 1 as id from json_each(${json}))`,

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { InstanceKey } from "../src/store/Commit.ts"
+import type { InstanceKey, InstanceStatus, InstanceSummary } from "../src/store/Commit.ts"
 import type { InstanceCursor } from "../src/store/Journal.ts"
 import { Journal } from "../src/store/Journal.ts"
 import type { StoreLayer } from "./StoreHooks.ts"
@@ -27,6 +27,61 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
         } while (after !== undefined)
         assert.deepStrictEqual(seen, expected)
         assert.strictEqual((yield* journal.list({ machine }, 25)).next, undefined)
+      }),
+    )
+
+    it.effect("158 lists the newest change first where asked to, and pages of an id prefix in the order of ids", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const { machine } = yield* freshKey
+        const ids = ["a-1", "a-2", "a", "b-1", "a-\u{10FFFF}x", "a.", "A-1"]
+        yield* journal.commit(ids.map((id, index) => commit({ machine, id }, -1, { at: 100 + index })))
+        const seen: Array<string> = []
+        let after: InstanceCursor | undefined
+        do {
+          const page = yield* journal.list({ machine, order: "newest" }, 2, after)
+          seen.push(...page.instances.map(({ id }) => id))
+          after = page.next
+        } while (after !== undefined)
+        assert.deepStrictEqual(seen, ids.toReversed())
+        const first = yield* journal.page({ machine, idPrefix: "a-" }, 2)
+        assert.deepStrictEqual(
+          first.map(({ id }) => id),
+          ["a-1", "a-2"],
+        )
+        assert.deepStrictEqual(yield* journal.page({ machine, idPrefix: "a-x" }, 2), [])
+      }),
+    )
+
+    it.effect("158 lists and counts follow every change at once: commits, holds, repairs and forks", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        const { machine } = key
+        const shown = Effect.gen(function* () {
+          const { instances } = yield* journal.list({ machine }, 10)
+          const held = yield* journal.list({ machine, status: "held" }, 10)
+          const paged = yield* journal.page({ machine, status: "held" }, 10)
+          assert.deepStrictEqual(
+            paged.map(({ id }) => id),
+            held.instances.map(({ id }) => id),
+          )
+          return {
+            tags: instances.map(({ tag }) => tag),
+            held: held.instances.length,
+            counts: Object.fromEntries(yield* journal.count(machine)),
+          }
+        })
+        const summary = (tag: string) => ({ tag, status: "running", reason: undefined, version: 1, resident: false }) as const
+        yield* journal.commit([commit(key, -1, { summary: summary("A") })])
+        assert.deepStrictEqual(yield* shown, { tags: ["A"], held: 0, counts: { A: 1 } })
+        yield* journal.commit([commit(key, 0, { summary: summary("B") })])
+        yield* journal.commit([commit(key, 0, { summary: summary("C") })])
+        assert.deepStrictEqual(yield* shown, { tags: ["B"], held: 0, counts: { B: 1 } }, "a refused commit changes nothing")
+        yield* journal.setStatus({ ...key, sequence: 1, status: "running" }, "held", "why")
+        assert.deepStrictEqual(yield* shown, { tags: ["B"], held: 1, counts: { B: 1 } })
+        yield* journal.fork(key, 1, commit({ machine, id: "fork" }, -1, { sequence: 1, at: 5_000_000_000_000, summary: summary("B") }))
+        assert.deepStrictEqual(yield* shown, { tags: ["B", "B"], held: 1, counts: { B: 2 } })
       }),
     )
 
@@ -126,6 +181,40 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
         )
         const won = yield* Effect.all(racers, { concurrency: "unbounded" })
         assert.strictEqual(won.filter((has) => has).length, 1)
+      }),
+    )
+
+    it.effect("160 removes instances that ended long ago with all that belongs to them, and nothing else", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const { machine } = yield* freshKey
+        const now = yield* journal.clock
+        const hour = 3_600_000
+        const summary = (status: InstanceStatus, resident = false) => ({ tag: status, status, reason: undefined, version: 1, resident })
+        const begin = (id: string, at: number, ended: InstanceSummary) =>
+          Effect.gen(function* () {
+            yield* journal.commit([commit({ machine, id }, -1, { at })])
+            const events = [event(1, { dedupeId: "sent" })]
+            yield* journal.commit([commit({ machine, id }, 0, { at, events, summary: ended, snapshot: snapshot(1) })])
+          })
+        yield* begin("old", now - 3 * hour, summary("final"))
+        yield* begin("older", now - 4 * hour, summary("stopped"))
+        yield* begin("young", now - hour, summary("final"))
+        yield* begin("running", now - 9 * hour, summary("running"))
+        yield* begin("owing", now - 9 * hour, summary("final", true))
+        const commands = [{ key: `${machine}/open`, slot: "mail", parameters: "{}", sequence: 0 }]
+        yield* journal.commit([commit({ machine, id: "asking" }, -1, { at: now - 9 * hour, commands, summary: summary("final") })])
+        assert.strictEqual(yield* journal.purgeEnded(`${machine}-other`, 2 * hour, 10), 0)
+        assert.strictEqual(yield* journal.purgeEnded(machine, 2 * hour, 1), 1)
+        assert.strictEqual(yield* journal.purgeEnded(machine, 2 * hour, 10), 1)
+        assert.strictEqual(yield* journal.purgeEnded(machine, 2 * hour, 10), 0)
+        const left = (yield* journal.page({ machine }, 10)).map(({ id }) => id)
+        assert.deepStrictEqual(left, ["asking", "owing", "running", "young"])
+        assert.deepStrictEqual(Object.fromEntries(yield* journal.count(machine)), { final: 3, running: 1 })
+        assert.deepStrictEqual(yield* journal.events({ machine, id: "old" }, 0, 10), [])
+        assert.strictEqual((yield* journal.events({ machine, id: "young" }, 0, 10)).length, 1)
+        assert.deepStrictEqual(yield* journal.commit([commit({ machine, id: "old" }, -1)]), [stored], "its id is free again")
+        assert.isTrue(Option.isNone(yield* journal.findDuplicate({ machine, id: "old" }, "sent")))
       }),
     )
 

@@ -65,6 +65,20 @@ export const leasesConformance = <R = never>(name: string, store: StoreLayer<R>)
       }),
     )
 
+    it.effect("160 leases that ended long ago are removed, and their tokens keep growing", () =>
+      Effect.gen(function* () {
+        const leases = yield* Leases
+        const [gone, held] = [yield* freshName, yield* freshName]
+        for (let token = 1; token < 4; token++) yield* leases.release(yield* acquired(gone, "first", 60_000))
+        const last = yield* acquired(gone, "first", 60_000)
+        yield* leases.release(last)
+        const kept = yield* acquired(held, "first", 60_000)
+        assert.isAtLeast(yield* leases.purge(0, 1_000), 1)
+        assert.deepStrictEqual(yield* leases.get(held), Option.some(kept))
+        assert.isAbove((yield* acquired(gone, "second", 60_000)).token, last.token)
+      }),
+    )
+
     it.effect("104 a lost token neither prolongs nor gives back", () =>
       Effect.gen(function* () {
         const leases = yield* Leases

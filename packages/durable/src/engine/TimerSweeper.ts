@@ -39,6 +39,7 @@ export const sweep = (engine: EngineParts, graceMillis: number): Effect.Effect<S
       limit: config.sweeper.batchSize,
       owner: placement?.node() ?? config.nodeId,
       claimMillis: config.sweeper.claimMillis,
+      fence: placement?.fence(),
     })
     // Instances that are not in memory are read together. Where that fails, each timer finds out for itself.
     yield* Effect.ignore(table.openEach(claimed))

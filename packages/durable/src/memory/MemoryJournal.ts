@@ -80,8 +80,8 @@ export const memoryJournal = (state: MemoryState): JournalService => ({
     Effect.sync(() => {
       const found = [...state.instances.values()]
         .map((instance) => instance.record)
-        .filter((record) => matches(record, filter) && (after === undefined || compareChange(record, after) > 0))
-        .sort(compareChange)
+        .filter((record) => matches(record, filter) && (after === undefined || inOrder(filter)(record, after) > 0))
+        .sort(inOrder(filter))
       const instances = found.slice(0, limit)
       const last = instances.at(-1)
       return { instances, next: found.length > limit && last !== undefined ? cursorOf(last) : undefined }
@@ -124,6 +124,22 @@ export const memoryJournal = (state: MemoryState): JournalService => ({
       const placed = placementOf({ ...instance.record, status, reason })
       instance.record = { ...instance.record, ...placed, status, updatedAt: Math.floor(now) }
       return true
+    }),
+  purgeEnded: (machine, endedMillis, limit) =>
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      const hasOpenCommand = ({ id }: InstanceRecord) =>
+        [...state.openCommands.values()].some((command) => command.machine === machine && command.id === id)
+      const ended = [...state.instances.entries()].filter(
+        ([, { record }]) =>
+          record.machine === machine &&
+          (record.status === "final" || record.status === "stopped") &&
+          !record.resident &&
+          record.updatedAt <= now - endedMillis &&
+          !hasOpenCommand(record),
+      )
+      const removed = ended.sort(([, left], [, right]) => left.record.updatedAt - right.record.updatedAt).slice(0, limit)
+      for (const [name] of removed) state.instances.delete(name)
+      return removed.length
     }),
   rewrite: (key, { sequence, tag, body }) =>
     Effect.sync(() => {
@@ -173,12 +189,18 @@ const matches = (record: InstanceRecord, filter: InstanceFilter): boolean =>
   (filter.updatedAfter === undefined || record.updatedAt > filter.updatedAfter) &&
   (filter.updatedBefore === undefined || record.updatedAt < filter.updatedBefore)
 
-const isAmong = (record: InstanceRecord, { machine, status, resident, owner, owing }: KeyFilter): boolean => {
+const isAmong = (record: InstanceRecord, { machine, status, idPrefix = "", resident, owner, owing }: KeyFilter): boolean => {
   if (record.machine !== machine || (status !== undefined && record.status !== status)) return false
+  if (!record.id.startsWith(idPrefix)) return false
   if (owing) return record.resident && record.status === "final"
   if (resident === undefined && owner === undefined) return true
   return record.resident && record.status === "running" && (owner === undefined || (record.owner ?? null) === owner)
 }
+
+const inOrder =
+  ({ order }: InstanceFilter) =>
+  (left: InstanceCursor, right: InstanceCursor): number =>
+    order === "newest" ? compareChange(right, left) : compareChange(left, right)
 
 const cursorOf = ({ updatedAt, machine, id }: InstanceRecord): InstanceCursor => ({ updatedAt, machine, id })
 

@@ -6,6 +6,8 @@ import type { Lease, LeaseResult, LeasesService } from "../store/Leases.ts"
 import type { MemoryState } from "./MemoryState.ts"
 
 export const memoryLeases = ({ leases }: MemoryState): LeasesService => {
+  /** The greatest token that was removed. */
+  let floor = 0
   const held = (name: string, now: number): Lease | undefined => {
     const lease = leases.get(name)
     return lease !== undefined && lease.expiresAt > now ? lease : undefined
@@ -19,7 +21,7 @@ export const memoryLeases = ({ leases }: MemoryState): LeasesService => {
       Effect.map(Clock.currentTimeMillis, (now): LeaseResult => {
         const holder = held(name, now)
         if (holder !== undefined) return { _tag: "Busy", holder }
-        const lease = { name, owner, token: (leases.get(name)?.token ?? 0) + 1, expiresAt: now + Math.ceil(millis) }
+        const lease = { name, owner, token: (leases.get(name)?.token ?? floor) + 1, expiresAt: now + Math.ceil(millis) }
         leases.set(name, lease)
         return { _tag: "Acquired", lease }
       }),
@@ -35,6 +37,15 @@ export const memoryLeases = ({ leases }: MemoryState): LeasesService => {
         if (!same(lease, now)) return false
         leases.set(lease.name, { ...lease, expiresAt: 0 })
         return true
+      }),
+    purge: (endedMillis, limit) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        const ended = [...leases.values()].filter(({ expiresAt }) => expiresAt <= now - endedMillis).slice(0, limit)
+        for (const { name, token } of ended) {
+          floor = Math.max(floor, token)
+          leases.delete(name)
+        }
+        return ended.length
       }),
     bury: (name) =>
       Effect.map(Clock.currentTimeMillis, (now) => {

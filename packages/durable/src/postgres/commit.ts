@@ -88,6 +88,10 @@ const ownerOr = (reason: string, resident: string, status: string): string =>
 const instanceColumns = `sequence = c.sequence, updated_at = c.at, tag = c.tag, status = c.status, version = c.version,
       resident = c.resident, reason = ${ownerOr("c.reason", "c.resident", "c.status")}`
 
+/** One row for the whole batch, by which the listing learns of it. */
+const movedFrom = (schema: string, source: string): string =>
+  `, moved as (insert into ${schema}.moves (instances) select array_agg(instance) from ${source} having count(*) > 0)`
+
 const timerConflict = `on conflict (instance, name) do update
     set entry = excluded.entry, due = excluded.due, claimed_by = null, claimed_until = 0, attempts = 0, dead = false, problem = null`
 
@@ -119,6 +123,7 @@ const plainShape = (schema: string, fence: string): string => `
     insert into ${schema}.events (instance, sequence, at, tag, body)
     select instance, sequence, at, event_tag, event_body from updated
   )
+  ${movedFrom(schema, "updated")}
   select count(*)::integer as stored, string_agg(n::text, ',') as positions from updated`
 
 /** One plain commit, without the JSON around it: 2,449/s against 1,713/s where each send is awaited. */
@@ -129,6 +134,8 @@ const onePlainShape = (schema: string, fence: string): string => `
       resident = $11::boolean, reason = ${ownerOr("$9::text", "$11::boolean", "$8::text")}
     where machine = $2::text and id = $3::text and sequence = $4::bigint ${fence}
     returning instance
+  ), moved as (
+    insert into ${schema}.moves (instances) select array[instance] from updated
   )
   insert into ${schema}.events (instance, sequence, at, tag, body)
   select instance, $5::bigint, $6::bigint, $12::text, $13::text from updated
@@ -172,6 +179,7 @@ const timedShape = (schema: string, fence: string): string => `
     select instance, machine, timer, entry, due from updated where timer is not null
     ${timerConflict}
   )
+  ${movedFrom(schema, "updated")}
   select count(*)::integer as stored, string_agg(n::text, ',') as positions from updated`
 
 const timedValues = (positioned: Positioned): ReadonlyArray<unknown> => {
@@ -236,6 +244,7 @@ const alikeShape = (schema: string, fence: string): string => `
     select instance, $6::text, $15::text, sequence, due from updated where due is not null
     ${timerConflict}
   )
+  ${movedFrom(schema, "updated")}
   select count(*)::integer as stored, string_agg(n::text, ',') as positions from updated`
 
 /** Columns of position, id, sequence, time and deadline of the new timer; then what all commits share. */
@@ -338,6 +347,7 @@ const fullShape = (schema: string): string => `
     from stored s cross join lateral jsonb_array_elements(s.commands) c where s.commands is not null
     on conflict (key, queue) do nothing
   )
+  ${movedFrom(schema, "stored")}
   select count(*)::integer as stored, string_agg(n::text, ',') as positions from stored`
 
 /** In the order of the columns of `input`. An undefined value becomes null. */

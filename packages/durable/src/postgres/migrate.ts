@@ -12,6 +12,7 @@ import { order } from "./migrations/0005_order.ts"
 import { owners } from "./migrations/0006_owners.ts"
 import { timers } from "./migrations/0007_timers.ts"
 import { keys } from "./migrations/0008_keys.ts"
+import { listing } from "./migrations/0009_listing.ts"
 
 /** The key of the advisory lock: "detent" in ASCII. */
 const lockKey = 0x646574656e74
@@ -50,4 +51,5 @@ export const migrate = (schema: string) =>
     "0006_owners": owners(schema),
     "0007_timers": timers(schema),
     "0008_keys": keys(schema),
+    "0009_listing": listing(schema),
   })

@@ -16,6 +16,14 @@ export interface Dialect {
   readonly leases: Fragment
   readonly commands: Fragment
   readonly queues: Fragment
+  readonly listing: Fragment
+  readonly counts: Fragment
+  /** Joins instances to the listing in the order of the listing. */
+  readonly joinInstances: Fragment
+  /** Appends instances to what the listing has to fold. */
+  readonly insertMoves: (instances: ReadonlyArray<number>) => Fragment
+  /** Locks the chosen instances `i`, and passes over those that another transaction is about to change. SQLite has only one writer. */
+  readonly lockInstances: Fragment
   /** The time by which leases are over: the database's own where it is a server. */
   readonly now: Effect.Effect<Fragment>
   /** JSON `[[machine, id], ...]` as rows `(machine, id)`. */
@@ -28,6 +36,6 @@ export interface Dialect {
   readonly within: (instance: Fragment, after: number, through: number) => Fragment
   /** The live timers of the instance `i` as one JSON text. */
   readonly timersOfInstance: Fragment
-  /** Passes over rows that another transaction is about to change. SQLite has only one writer. */
+  /** The same for timers `t`. */
   readonly skipLocked: Fragment
 }

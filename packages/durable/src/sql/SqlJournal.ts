@@ -11,11 +11,13 @@ import { anyMachine, failingTyped, isUnreadable, persisting, type RowProblem, su
 import type { Dialect } from "./Dialect.ts"
 import type { EventReading } from "./EventReading.ts"
 import { keysOf, surrogate } from "./keys.ts"
+import type { Listing } from "./Listing.ts"
 import { eventOf, instanceOrHeld, openedOf, openedOrHeld, unreadable } from "./Records.ts"
 import type { Row } from "./Row.ts"
 import { optionalTextOf, textOf, wholeOf } from "./Row.ts"
+import { purgeEnded } from "./retention.ts"
 
-export const sqlJournal = (dialect: Dialect, reading: EventReading): Omit<JournalService, "commit" | "fork"> => ({
+export const sqlJournal = (dialect: Dialect, reading: EventReading, listing: Listing): Omit<JournalService, "commit" | "fork"> => ({
   open: (key) => persisting("open", key)(Effect.map(openRow(dialect, key), ([row]) => Option.map(Option.fromNullishOr(row), openedOf))),
   transaction: dialect.sql.transactionService,
   clock: persisting(
@@ -77,15 +79,22 @@ export const sqlJournal = (dialect: Dialect, reading: EventReading): Omit<Journa
       "list",
       filter.machine === undefined ? anyMachine : { machine: filter.machine },
     )(
-      Effect.map(instanceRows(dialect, filter, limit + 1, after), (rows) => {
+      Effect.map(Effect.andThen(listing.fold, listRows(dialect, filter, limit + 1, after)), (rows) => {
         const instances = rows.slice(0, limit).map(instanceOrHeld)
-        const last = instances.at(-1)
-        const more = rows.length > limit && last !== undefined
-        return { instances, next: more ? { updatedAt: last.updatedAt, machine: last.machine, id: last.id } : undefined }
+        const last = rows.at(limit - 1)
+        if (rows.length <= limit || last === undefined) return { instances, next: undefined }
+        return { instances, next: { updatedAt: wholeOf(last, "listed_at"), machine: textOf(last, "machine"), id: textOf(last, "id") } }
       }),
     ),
   page: (filter, limit, after) =>
-    persisting("page", filter)(Effect.map(pageRows(dialect, filter, limit, after), (rows) => rows.map(instanceOrHeld))),
+    persisting(
+      "page",
+      filter,
+    )(
+      Effect.map(Effect.andThen(isListed(filter) ? listing.fold : Effect.void, pageRows(dialect, filter, limit, after)), (rows) =>
+        rows.map(instanceOrHeld),
+      ),
+    ),
   owners: (machine) =>
     persisting("owners", { machine })(Effect.map(ownerRows(dialect, machine), (rows) => rows.map((row) => optionalTextOf(row, "owner")))),
   changeOwner: (keys, from, to) =>
@@ -99,13 +108,27 @@ export const sqlJournal = (dialect: Dialect, reading: EventReading): Omit<Journa
     ),
   count: (machine) =>
     persisting("count", { machine })(
-      Effect.map(tagCounts(dialect, machine), (rows) => new Map(rows.map((row) => [textOf(row, "tag"), wholeOf(row, "instances")]))),
+      Effect.map(
+        Effect.andThen(listing.fold, tagCounts(dialect, machine)),
+        (rows) => new Map(rows.map((row) => [textOf(row, "tag"), wholeOf(row, "instances")])),
+      ),
     ),
   setStatus: (seen, status, reason) =>
     persisting(
       "setStatus",
       seen,
-    )(Effect.flatMap(dialect.now, (now) => Effect.map(updateStatus(dialect, seen, status, reason, now), isNotEmpty))),
+    )(
+      dialect.sql.withTransaction(
+        Effect.gen(function* () {
+          const [row] = yield* updateStatus(dialect, seen, status, reason, yield* dialect.now)
+          if (row === undefined) return false
+          yield* dialect.sql<Row>`${dialect.insertMoves([wholeOf(row, "instance")])}`
+          return true
+        }),
+      ),
+    ),
+  purgeEnded: (machine, endedMillis, limit) =>
+    persisting("purgeEnded", { machine })(Effect.andThen(listing.fold, purgeEnded(dialect, machine, endedMillis, limit))),
   rewrite: (key, event) => persisting("rewrite", key)(Effect.map(updateEvent(dialect, key, event), isNotEmpty)),
 })
 
@@ -199,39 +222,69 @@ const deleteEvents = (dialect: Dialect, key: InstanceKey, through: number, after
     returning sequence`
 }
 
-const instanceRows = ({ sql, instances }: Dialect, filter: InstanceFilter, limit: number, after: InstanceCursor | undefined) => {
+/**
+ * Instances with work are few, and have an index of their own. All others are found through the listing, whose order the page keeps:
+ * an instance that has changed since the listing was folded is shown as it is now.
+ */
+const listRows = (dialect: Dialect, filter: InstanceFilter, limit: number, after: InstanceCursor | undefined) => {
+  const { sql, instances, listing } = dialect
+  const source = filter.resident === true ? sql.literal("i") : sql.literal("l")
   const conditions: Array<Fragment> = []
-  if (filter.machine !== undefined) conditions.push(sql`machine = ${filter.machine}`)
-  if (filter.tag !== undefined) conditions.push(sql`tag = ${filter.tag}`)
-  if (filter.status !== undefined) conditions.push(sql`status = ${filter.status}`)
-  if (filter.resident !== undefined) conditions.push(filter.resident ? sql`resident` : sql`not resident`)
-  if (filter.updatedAfter !== undefined) conditions.push(sql`updated_at > ${filter.updatedAfter}`)
-  if (filter.updatedBefore !== undefined) conditions.push(sql`updated_at < ${filter.updatedBefore}`)
-  if (after !== undefined) conditions.push(sql`(updated_at, machine, id) > (${after.updatedAt}, ${after.machine}, ${after.id})`)
+  if (filter.machine !== undefined) conditions.push(sql`${source}.machine = ${filter.machine}`)
+  if (filter.tag !== undefined) conditions.push(sql`${source}.tag = ${filter.tag}`, sql`i.tag = ${filter.tag}`)
+  if (filter.status !== undefined) conditions.push(sql`${source}.status = ${filter.status}`, sql`i.status = ${filter.status}`)
+  if (filter.status !== undefined && filter.status !== "running") conditions.push(sql`${source}.status <> 'running'`)
+  if (filter.resident !== undefined) conditions.push(filter.resident ? sql`i.resident` : sql`not i.resident`)
+  if (filter.updatedAfter !== undefined) conditions.push(sql`${source}.updated_at > ${filter.updatedAfter}`)
+  if (filter.updatedBefore !== undefined) conditions.push(sql`${source}.updated_at < ${filter.updatedBefore}`)
+  const isNewest = filter.order === "newest"
+  if (after !== undefined) {
+    const beyond = sql.literal(isNewest ? "<" : ">")
+    conditions.push(
+      filter.machine === undefined
+        ? sql`(${source}.updated_at, ${source}.machine, ${source}.id) ${beyond} (${after.updatedAt}, ${after.machine}, ${after.id})`
+        : sql`(${source}.updated_at, ${source}.id) ${beyond} (${after.updatedAt}, ${after.id})`,
+    )
+  }
+  const from = filter.resident === true ? sql`${instances} i` : sql`${listing} l ${dialect.joinInstances} i on i.instance = l.instance`
+  const direction = sql.literal(isNewest ? "desc" : "asc")
+  const machineOrder = filter.machine === undefined ? sql`${source}.machine ${direction},` : sql.literal("")
   return sql<Row>`
-    select machine, id, tag, status, reason, version, resident, sequence, started_at, updated_at
-    from ${instances} where ${sql.and(conditions)}
-    order by updated_at, machine, id limit ${limit}`
+    select i.machine, i.id, i.tag, i.status, i.reason, i.version, i.resident, i.sequence, i.started_at, i.updated_at,
+      ${source}.updated_at as listed_at
+    from ${from} where ${sql.and(conditions)}
+    order by ${source}.updated_at ${direction}, ${machineOrder} ${source}.id ${direction} limit ${knownLimit(dialect, limit)}`
 }
 
+/** A part of the statement, not a parameter: PostgreSQL plans an unknown limit for a tenth of the table, which it then reads whole. */
+const knownLimit = ({ sql }: Dialect, limit: number): Fragment => sql.literal(String(Math.max(0, Math.floor(limit))))
+
+/** Of instances `i`. */
 const ownedBy = ({ sql }: Dialect, owner: string | null | undefined): Fragment => {
-  if (owner === undefined) return sql`resident and status = 'running'`
-  return owner === null
-    ? sql`resident and status = 'running' and reason is null`
-    : sql`resident and status = 'running' and reason = ${owner}`
+  const isOwned = sql`i.resident and i.status = 'running'`
+  if (owner === undefined) return isOwned
+  return owner === null ? sql`${isOwned} and i.reason is null` : sql`${isOwned} and i.reason = ${owner}`
 }
 
-const pageRows = (dialect: Dialect, { machine, status, resident, owner, owing }: KeyFilter, limit: number, after: string | undefined) => {
-  const { sql, instances } = dialect
-  const conditions: Array<Fragment> = [sql`machine = ${machine}`]
-  if (status !== undefined) conditions.push(sql`status = ${status}`)
+/** Instances that have ended or are held are found through the listing. */
+const isListed = ({ status }: KeyFilter): boolean => status !== undefined && status !== "running"
+
+const pageRows = (dialect: Dialect, filter: KeyFilter, limit: number, after: string | undefined) => {
+  const { sql, instances, listing } = dialect
+  const { machine, status, idPrefix, resident, owner, owing } = filter
+  const conditions: Array<Fragment> = [sql`i.machine = ${machine}`]
+  if (status !== undefined) conditions.push(sql`i.status = ${status}`)
+  if (isListed(filter)) conditions.push(sql`l.machine = ${machine} and l.status = ${status ?? ""} and l.status <> 'running'`)
   if (resident !== undefined || owner !== undefined) conditions.push(ownedBy(dialect, owner))
   // An execution that has ended has no reason: the index of owners finds it among the few without an owner.
-  if (owing) conditions.push(sql`resident and reason is null and status = 'final'`)
-  if (after !== undefined) conditions.push(sql`id > ${after}`)
+  if (owing) conditions.push(sql`resident and reason is null and i.status = 'final'`)
+  // Names are compared by bytes, and no character has greater ones than the last.
+  if (idPrefix !== undefined) conditions.push(sql`i.id >= ${idPrefix} and i.id < ${`${idPrefix}\u{10FFFF}`}`)
+  if (after !== undefined) conditions.push(sql`i.id > ${after}`)
+  const from = isListed(filter) ? sql`${listing} l ${dialect.joinInstances} i on i.instance = l.instance` : sql`${instances} i`
   return sql<Row>`
-    select machine, id, tag, status, reason, version, resident, sequence, started_at, updated_at
-    from ${instances} where ${sql.and(conditions)} order by id limit ${limit}`
+    select i.machine, i.id, i.tag, i.status, i.reason, i.version, i.resident, i.sequence, i.started_at, i.updated_at
+    from ${from} where ${sql.and(conditions)} order by i.id limit ${knownLimit(dialect, limit)}`
 }
 
 /**
@@ -255,13 +308,13 @@ const ownerRows = (dialect: Dialect, machine: string) => {
 const updateOwner = (dialect: Dialect, requested: ReadonlyArray<InstanceKey>, from: string | undefined, to: string) => {
   const { sql, instances, keys } = dialect
   return sql<Row>`
-    update ${instances} set reason = ${to}
-    where (machine, id) in (select k.machine, k.id from ${keys(keysOf(requested))} k) and ${ownedBy(dialect, from ?? null)}
+    update ${instances} as i set reason = ${to}
+    where (i.machine, i.id) in (select k.machine, k.id from ${keys(keysOf(requested))} k) and ${ownedBy(dialect, from ?? null)}
     returning machine, id`
 }
 
-const tagCounts = ({ sql, instances }: Dialect, machine: string) =>
-  sql<Row>`select tag, count(*) as instances from ${instances} where machine = ${machine} group by tag`
+const tagCounts = ({ sql, counts }: Dialect, machine: string) =>
+  sql<Row>`select tag, instances from ${counts} where machine = ${machine} and instances > 0`
 
 const updateStatus = (
   { sql, instances }: Dialect,

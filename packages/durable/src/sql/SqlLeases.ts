@@ -17,6 +17,7 @@ import { persisting } from "../store/StoreFailure.ts"
 import type { Dialect } from "./Dialect.ts"
 import type { Row } from "./Row.ts"
 import { textOf, wholeOf } from "./Row.ts"
+import { purgeLeases } from "./retention.ts"
 
 export const sqlLeases = (dialect: Dialect): LeasesService => {
   const { now } = dialect
@@ -42,6 +43,7 @@ export const sqlLeases = (dialect: Dialect): LeasesService => {
       persisting("release", { machine: "lease", id: lease.name })(
         Effect.flatMap(now, (time) => Effect.map(giveBack(dialect, lease, time), (rows) => rows.length > 0)),
       ),
+    purge: (endedMillis, limit) => persisting("purge", { machine: "lease" })(purgeLeases(dialect, endedMillis, limit)),
     bury: (name) =>
       persisting("bury", { machine: "lease", id: name })(
         Effect.flatMap(now, (time) =>
@@ -65,7 +67,8 @@ const leaseOf = (row: Row): Lease => ({
 })
 
 const takeOver = ({ sql, leases }: Dialect, name: string, owner: string, millis: number, now: Fragment) => sql<Row>`
-  insert into ${leases} as old (name, owner, token, expires_at) values (${name}, ${owner}, 1, ${now} + ${Math.ceil(millis)})
+  insert into ${leases} as old (name, owner, token, expires_at)
+  values (${name}, ${owner}, (select coalesce(max(token), 0) + 1 from ${leases} where name = ''), ${now} + ${Math.ceil(millis)})
   on conflict (name) do update
   set name = excluded.name, owner = excluded.owner, token = old.token + 1, expires_at = ${now} + ${Math.ceil(millis)}
   where old.expires_at <= ${now}

@@ -13,6 +13,7 @@ import { blocks } from "./migrations/0004_blocks.ts"
 import { owners } from "./migrations/0005_owners.ts"
 import { timers } from "./migrations/0006_timers.ts"
 import { keys } from "./migrations/0007_keys.ts"
+import { listing } from "./migrations/0008_listing.ts"
 import { isBusy } from "./opening.ts"
 
 /** Another process may be upgrading a large file, at about 3 seconds per million events. It is waited for, some ten minutes. */
@@ -52,4 +53,5 @@ export const migrate = migrateTables("detent_migrations", {
   "0005_owners": owners,
   "0006_timers": timers,
   "0007_keys": keys,
+  "0008_listing": listing,
 })

@@ -58,6 +58,9 @@ export const insertCommand = `
   values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   on conflict (key, queue) do nothing`
 
+/** JSON of row keys: the instances that one transaction has changed, for the listing. */
+export const insertMoves = `insert into detent_moves (instances) values (?)`
+
 export const selectToken = `select token from detent_leases where name = ?`
 
 /** JSON of dedupe ids, machine, id. The first that is taken, in the order of the events. */

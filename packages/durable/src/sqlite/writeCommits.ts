@@ -17,10 +17,12 @@ export const writeCommits = (
 ): Effect.Effect<ReadonlyArray<CommitOutcome>, SqlError> =>
   Effect.gen(function* () {
     const fences = new Fences(run)
-    if (commits.length > 1 && commits.every(isPlainNew) && (yield* fences.areAllHeld(commits)))
-      return yield* writeNew(run, commits, (commit) => conflictOf(run, commit))
+    const moved: Array<number> = []
     const outcomes: Array<CommitOutcome> = []
-    for (const commit of commits) outcomes.push(yield* writeCommit(run, keys, fences, commit))
+    if (commits.length > 1 && commits.every(isPlainNew) && (yield* fences.areAllHeld(commits)))
+      outcomes.push(...(yield* writeNew(run, commits, moved, (commit) => conflictOf(run, commit))))
+    else for (const commit of commits) outcomes.push(yield* writeCommit(run, keys, fences, moved, commit))
+    if (moved.length > 0) yield* run(statements.insertMoves, [JSON.stringify(moved)])
     return outcomes
   })
 
@@ -38,14 +40,23 @@ export const writeFork = (
     const instance = wholeOf(source, "instance")
     const [duplicate] = yield* run(statements.selectForkDuplicates, [JSON.stringify(dedupeIdsOf(to)), instance, through])
     if (duplicate !== undefined) return duplicateOf(duplicate)
-    const outcome = yield* writeCommit(run, keys, new Fences(run), inheriting(to, source))
+    const moved: Array<number> = []
+    const outcome = yield* writeCommit(run, keys, new Fences(run), moved, inheriting(to, source))
     if (outcome._tag === "Stored") yield* run(statements.copyEvents, [to.machine, to.id, instance, through, through])
+    if (moved.length > 0) yield* run(statements.insertMoves, [JSON.stringify(moved)])
     return outcome
   })
 
 const stored: CommitOutcome = { _tag: "Stored" }
 
-const writeCommit = (run: Run, keys: RowKeys | undefined, fences: Fences, commit: Commit): Effect.Effect<CommitOutcome, SqlError> =>
+/** `moved` collects the row keys of instances that were written, for the listing. */
+const writeCommit = (
+  run: Run,
+  keys: RowKeys | undefined,
+  fences: Fences,
+  moved: Array<number>,
+  commit: Commit,
+): Effect.Effect<CommitOutcome, SqlError> =>
   Effect.gen(function* () {
     const fenced = commit.fence === undefined ? undefined : yield* fences.refusal(commit.fence)
     if (fenced !== undefined) return fenced
@@ -53,11 +64,12 @@ const writeCommit = (run: Run, keys: RowKeys | undefined, fences: Fences, commit
     if (duplicate !== undefined) return duplicate
     const instance = yield* writeInstance(run, keys, commit)
     if (instance === undefined) return yield* conflictOf(run, commit)
+    moved.push(instance)
     for (const [statement, parameters] of partsOf(instance, commit)) yield* run(statement, parameters)
     return stored
   })
 
-/** Answers the row's key if the expected sequence was right. */
+/** Returns the row's key if the expected sequence was right. */
 const writeInstance = (run: Run, keys: RowKeys | undefined, commit: Commit): Effect.Effect<number | undefined, SqlError> => {
   const known = commit.expected < 0 ? undefined : keys?.get(commit)
   if (known === undefined) return writeNamed(run, keys, commit)

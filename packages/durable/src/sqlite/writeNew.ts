@@ -4,7 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/unstable/sql/SqlError"
-import { textOf } from "../sql/Row.ts"
+import { textOf, wholeOf } from "../sql/Row.ts"
 import type { Commit, CommitOutcome } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { Run } from "./transaction.ts"
@@ -16,10 +16,11 @@ const statementSizes = [250, 25, 1] as const
 export const isPlainNew = ({ expected, events, snapshot, setTimers, commands }: Commit): boolean =>
   expected < 0 && events.length === 0 && snapshot === undefined && setTimers.length === 0 && commands.length === 0
 
-/** The conflict is with an instance whose sequence somebody else has to find. */
+/** `moved` collects the row keys of new instances; `conflict` finds out how far an instance is that exists already. */
 export const writeNew = (
   run: Run,
   commits: ReadonlyArray<Commit>,
+  moved: Array<number>,
   conflict: (commit: Commit) => Effect.Effect<CommitOutcome, SqlError>,
 ): Effect.Effect<ReadonlyArray<CommitOutcome>, SqlError> =>
   Effect.gen(function* () {
@@ -28,7 +29,10 @@ export const writeNew = (
     for (const size of statementSizes) {
       for (; from + size <= commits.length; from += size) {
         const rows = yield* run(insertInstances.get(size) ?? "", commits.slice(from, from + size).flatMap(valuesOf))
-        for (const row of rows) written.add(instanceName({ machine: textOf(row, "machine"), id: textOf(row, "id") }))
+        for (const row of rows) {
+          written.add(instanceName({ machine: textOf(row, "machine"), id: textOf(row, "id") }))
+          moved.push(wholeOf(row, "instance"))
+        }
       }
     }
     if (written.size === commits.length) return commits.map(() => stored)
@@ -44,7 +48,7 @@ const rows = (count: number): string => Array.from({ length: count }, () => "(?,
 const insertInstances = new Map(
   statementSizes.map((size) => [
     size,
-    `insert into detent_instances (${columns}) values ${rows(size)} on conflict (machine, id) do nothing returning machine, id`,
+    `insert into detent_instances (${columns}) values ${rows(size)} on conflict (machine, id) do nothing returning instance, machine, id`,
   ]),
 )
 

@@ -60,12 +60,16 @@ export interface InstanceFilter {
   readonly resident?: boolean
   readonly updatedAfter?: number
   readonly updatedBefore?: number
+  /** By the time of the last change. Default: `oldest` change first. */
+  readonly order?: "oldest" | "newest"
 }
 
 /** Which instances to page through by key. All conditions are served by an index. */
 export interface KeyFilter {
   readonly machine: string
   readonly status?: InstanceStatus
+  /** Only instances whose id begins with this. */
+  readonly idPrefix?: string
   /** Only running instances whose state has work. */
   readonly resident?: true
   /** Only running instances whose state has work and whose owner this is; null: those without an owner. */
@@ -74,7 +78,7 @@ export interface KeyFilter {
   readonly owing?: true
 }
 
-/** Where a page ended; pass it to get the next. Instances come oldest change first. */
+/** Where a page ended; pass it to get the next. */
 export interface InstanceCursor extends InstanceKey {
   readonly updatedAt: number
 }
@@ -162,6 +166,11 @@ export interface JournalService {
     status: InstanceStatus,
     reason: string | undefined,
   ) => Effect.Effect<boolean, PersistenceFailed>
+  /**
+   * Removes instances of a machine that ended so long ago by the store's clock, at most so many, with journal, snapshot, timers and
+   * dedupe ids. One that has unfinished commands, or whose end others have to learn of, stays. Returns how many it removed.
+   */
+  readonly purgeEnded: (machine: string, endedMillis: number, limit: number) => Effect.Effect<number, PersistenceFailed>
   /** Replaces the body of one journaled event: how a held instance is repaired. */
   readonly rewrite: (key: InstanceKey, event: EventRecord) => Effect.Effect<boolean, PersistenceFailed>
   /** Copies the journal of one instance up to a sequence number to a new one. Commands are not copied. */

@@ -31,6 +31,11 @@ export interface LeasesService {
    * token is either stored and visible or will be refused.
    */
   readonly bury: (name: string) => Effect.Effect<boolean, PersistenceFailed>
+  /**
+   * Removes leases that ended so long ago, at most so many; returns how many. A lease of the same name begins with a greater token
+   * than any that was removed.
+   */
+  readonly purge: (endedMillis: number, limit: number) => Effect.Effect<number, PersistenceFailed>
   /** The lease while it is held; none where it is free or over. */
   readonly get: (name: string) => Effect.Effect<Option.Option<Lease>, PersistenceFailed>
 }

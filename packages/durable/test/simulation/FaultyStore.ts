@@ -84,6 +84,7 @@ export class FaultyStore {
       list: (filter, limit, after) => read(journal.list(filter, limit, after)),
       count: (machine) => read(journal.count(machine)),
       setStatus: (seen, status, reason) => write(journal.setStatus(seen, status, reason)),
+      purgeEnded: (machine, endedMillis, limit) => write(journal.purgeEnded(machine, endedMillis, limit)),
       rewrite: (key, event) => write(journal.rewrite(key, event)),
       fork: (from, through, to) => write(journal.fork(from, through, to)),
     }).pipe(
@@ -101,6 +102,7 @@ export class FaultyStore {
         acquire: (name, owner, millis) => write(leases.acquire(name, owner, millis)),
         extend: (lease, millis) => write(leases.extend(lease, millis)),
         release: (lease) => write(leases.release(lease)),
+        purge: (endedMillis, limit) => write(leases.purge(endedMillis, limit)),
         bury: (name) => write(leases.bury(name)),
         get: (name) => read(leases.get(name)),
       }),

@@ -79,6 +79,7 @@ export class StoreProbe {
       changeOwner: (keys, from, to) => this.#whileAlive(journal.changeOwner(keys, from, to)),
       count: (machine) => this.#read(journal.count(machine)),
       setStatus: (seen, status, reason) => this.#whileAlive(journal.setStatus(seen, status, reason)),
+      purgeEnded: (machine, endedMillis, limit) => this.#whileAlive(journal.purgeEnded(machine, endedMillis, limit)),
       rewrite: (key, event) => this.#whileAlive(journal.rewrite(key, event)),
       fork: (from, through, to) => this.#whileAlive(journal.fork(from, through, to)),
     }).pipe(
@@ -102,6 +103,7 @@ export class StoreProbe {
         acquire: (name, owner, millis) => this.#lease(leases.acquire(name, owner, millis)),
         extend: (lease, millis) => this.#lease(leases.extend(lease, millis)),
         release: (lease) => this.#lease(leases.release(lease)),
+        purge: (endedMillis, limit) => this.#lease(leases.purge(endedMillis, limit)),
         bury: (name) => this.#lease(leases.bury(name)),
         get: (name) => this.#lease(leases.get(name)),
       }),

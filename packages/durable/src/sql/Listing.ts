@@ -1,0 +1,45 @@
+/**
+ * The listing: a side table by which instances are listed and counted. It has the indexes that the table of instances cannot have
+ * without making every commit dearer: by time of change, state and status, and a table of counts by state.
+ *
+ * A transaction that changes instances appends one row with their numbers to `moves`: about 0.1 µs for each commit of a flush. Folding
+ * takes those rows and brings the listing up to date with the instances they name, each once, however often it has changed. Every
+ * reading of the listing folds first, so that it is exact; a process that stores also folds now and then, so that `moves` stays short.
+ */
+import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+import type * as Scope from "effect/Scope"
+import type { SqlError } from "effect/unstable/sql/SqlError"
+import { forkLoop } from "../runtime/BackgroundLoop.ts"
+
+/** Rows of `moves` that one step folds. */
+export const foldLimit = 5_000
+
+/** How long changes wait for a reader before they are folded anyway. */
+const foldMillis = 10_000
+
+export interface Listing {
+  /** Brings the listing up to date. */
+  readonly fold: Effect.Effect<void, SqlError>
+  /** This process has stored something. */
+  readonly changed: () => void
+}
+
+/** `step` folds at most {@link foldLimit} rows and returns how many it took. */
+export const makeListing = (step: Effect.Effect<number, SqlError>): Effect.Effect<Listing, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const stored = Latch.makeUnsafe(false)
+    const fold: Effect.Effect<void, SqlError> = Effect.flatMap(step, (taken) => (taken < foldLimit ? Effect.void : fold))
+    const turn = Effect.andThen(
+      stored.await,
+      Effect.andThen(
+        Effect.sleep(foldMillis),
+        Effect.suspend(() => {
+          stored.closeUnsafe()
+          return fold
+        }),
+      ),
+    )
+    yield* forkLoop("the listing of instances", turn)
+    return { fold, changed: () => stored.openUnsafe() }
+  })

@@ -1,0 +1,70 @@
+/** Removes what has ended long ago: instances with all that belongs to them, and leases that nobody holds. */
+import * as Effect from "effect/Effect"
+import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { Fragment } from "effect/unstable/sql/Statement"
+import type { Dialect } from "./Dialect.ts"
+import type { Row } from "./Row.ts"
+import { wholeOf } from "./Row.ts"
+
+/** Before anything is read: SQLite refuses to write in a transaction that has read what another process has changed since. */
+const takeWriteLock = ({ sql, leases }: Dialect) => sql`update ${leases} set token = token where name = ''`
+
+/**
+ * Instances of a machine that ended so long ago by the store's clock, with journal, snapshot and timers. One whose work or whose
+ * commands are not over stays. Returns how many it removed.
+ */
+export const purgeEnded = (dialect: Dialect, machine: string, endedMillis: number, limit: number): Effect.Effect<number, SqlError> =>
+  dialect.sql.withTransaction(
+    Effect.gen(function* () {
+      yield* takeWriteLock(dialect)
+      const now = yield* dialect.now
+      let removed = 0
+      for (const status of ["final", "stopped"]) {
+        if (removed >= limit) break
+        const ended = yield* endedRows(dialect, machine, status, sqlBefore(dialect, now, endedMillis), limit - removed)
+        if (ended.length === 0) continue
+        const chosen = ended.map((row) => wholeOf(row, "instance"))
+        for (const table of [dialect.events, dialect.snapshots, dialect.timers, dialect.instances])
+          yield* removeFrom(dialect, table, chosen)
+        yield* dialect.sql`${dialect.insertMoves(chosen)}`
+        removed += chosen.length
+      }
+      return removed
+    }),
+  )
+
+const sqlBefore = ({ sql }: Dialect, now: Fragment, millis: number): Fragment => sql`(select ${now} - ${Math.ceil(millis)})`
+
+const endedRows = (dialect: Dialect, machine: string, status: string, before: Fragment, limit: number) => {
+  const { sql, listing, commands, lockInstances } = dialect
+  return sql<Row>`
+    select i.instance from ${listing} l ${dialect.joinInstances} i on i.instance = l.instance
+    where l.machine = ${machine} and l.status = ${status} and l.status <> 'running' and l.updated_at <= ${before}
+      and i.status = ${status} and i.updated_at <= ${before} and not i.resident
+      and not exists (select 1 from ${commands} c where c.instance = i.instance and c.finished_at is null)
+    order by l.updated_at limit ${limit} ${lockInstances}`
+}
+
+const removeFrom = ({ sql }: Dialect, table: Fragment, chosen: ReadonlyArray<number>) =>
+  sql`delete from ${table} where instance in ${sql.in(chosen)}`
+
+/**
+ * Leases that ended so long ago. What a lease of the same name starts with later is greater than any token that was removed: the
+ * greatest is kept in the row without a name.
+ */
+export const purgeLeases = (dialect: Dialect, endedMillis: number, limit: number): Effect.Effect<number, SqlError> =>
+  dialect.sql.withTransaction(
+    Effect.gen(function* () {
+      const { sql, leases } = dialect
+      yield* takeWriteLock(dialect)
+      const before = sqlBefore(dialect, yield* dialect.now, endedMillis)
+      const ended = sql`select name from ${leases} where name <> '' and expires_at <= ${before} order by name limit ${limit}`
+      yield* sql`
+        insert into ${leases} as floor (name, owner, token, expires_at)
+        select '', '', coalesce(max(token), 0), 0 from ${leases} where name in (${ended})
+        on conflict (name) do update
+        set token = case when excluded.token > floor.token then excluded.token else floor.token end`
+      const removed = yield* sql<Row>`delete from ${leases} where name in (${ended}) and expires_at <= ${before} returning name`
+      return removed.length
+    }),
+  )
