@@ -144,8 +144,8 @@ describe("SQLite file", () => {
           assert.deepStrictEqual(yield* journal.open(key), before)
           assert.deepStrictEqual(yield* journal.events(key, 0, 10), [])
         }
-        // begin, dedupe ids, instance, event, snapshot, timers cleared and set, command, commit
-        assert.strictEqual(failures, 9)
+        // begin, dedupe ids, instance, event, snapshot, timers cleared and set, command, moves, commit
+        assert.strictEqual(failures, 10)
         assert.strictEqual(Option.getOrThrow(yield* journal.open(key)).record.sequence, 1)
       }).pipe(Effect.provide(Layer.provideMerge(store, sqliteLayer)))
     }),
