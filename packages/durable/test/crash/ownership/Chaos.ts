@@ -2,10 +2,11 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { setTimeout as sleep } from "node:timers/promises"
 import { Chance } from "../../simulation/Chance.ts"
 import type { StoreAddress } from "../Protocol.ts"
-import { type Freeze, type Kill, type OwnershipReport, proveOwnership } from "./OwnershipProof.ts"
+import { type Blockage, type Freeze, type Kill, type OwnershipReport, proveOwnership } from "./OwnershipProof.ts"
 import { monotonicMillis, type WorkRecord } from "./Shift.ts"
 import { ShiftProcess } from "./ShiftProcess.ts"
 
@@ -50,6 +51,7 @@ export const causeChaos = async (options: ChaosOptions): Promise<ChaosReport> =>
       shortestMillis: 200,
       longestMillis: 1_500,
     })
+  let watch: LockWatch | undefined
   const workers: Array<ShiftProcess> = Array.from({ length: options.processes }, launch)
 
   /** Who can be disturbed so that one process remains that has been at work for longer than a takeover takes. */
@@ -85,6 +87,7 @@ export const causeChaos = async (options: ChaosOptions): Promise<ChaosReport> =>
   try {
     await Promise.all(workers.map((worker) => worker.ready()))
     await workers[0]?.start()
+    watch = store._tag === "Sqlite" ? watchLock(store.filename) : undefined
     say(`${instances} instances on ${options.processes} processes, lease ${leaseMillis} ms`)
     const until = monotonicMillis() + options.seconds * 1000
     let saidAt = monotonicMillis()
@@ -110,13 +113,21 @@ export const causeChaos = async (options: ChaosOptions): Promise<ChaosReport> =>
     await Promise.all(workers.map((worker) => worker.ready()))
     const unfinished = await awaitEnd(workers[0], instances)
     for (const worker of workers) await worker.stop()
-    const proof = proveOwnership({ records: recordsIn(folder), kills, freezes, leaseMillis, slackMillis: options.slackMillis })
+    const proof = proveOwnership({
+      records: recordsIn(folder),
+      kills,
+      freezes,
+      blockages: watch?.stop() ?? [],
+      leaseMillis,
+      slackMillis: options.slackMillis,
+    })
     const problems = [...proof.problems, ...unfinished, ...workers.map(({ errors }) => errors).filter((text) => text !== "")]
     const isProven = problems.length === 0
     if (isProven) rmSync(folder, { recursive: true, force: true })
     else writeFileSync(join(folder, "chaos.json"), JSON.stringify({ kills, freezes }))
     return { ...proof, problems, kills: kills.length, freezes: freezes.length, logs: isProven ? undefined : folder }
   } finally {
+    watch?.stop()
     for (const worker of workers) if (worker.isAlive) await worker.kill()
   }
 }
@@ -130,6 +141,38 @@ const awaitEnd = async (worker: ShiftProcess | undefined, instances: number): Pr
     await sleep(250)
   }
   return [`not all work was done: of ${instances} instances, ${JSON.stringify(counts)}`]
+}
+
+interface LockWatch {
+  /** Ends the watch. Returns when the file was locked for so long that a frozen process must hold the lock. */
+  readonly stop: () => ReadonlyArray<Blockage>
+}
+
+/** A transaction takes milliseconds: a lock that is never free for longer belongs to a process that does not run. */
+const longestTransactionMillis = 1_000
+
+const watchLock = (filename: string): LockWatch => {
+  const database = new DatabaseSync(filename)
+  const found: Array<Blockage> = []
+  let lockedSince: number | undefined
+  const look = () => {
+    const at = monotonicMillis()
+    try {
+      database.exec("begin immediate; rollback")
+      if (lockedSince !== undefined && at - lockedSince > longestTransactionMillis) found.push({ from: lockedSince, to: at })
+      lockedSince = undefined
+    } catch {
+      lockedSince ??= at
+    }
+  }
+  const timer = setInterval(look, 100)
+  return {
+    stop: () => {
+      clearInterval(timer)
+      if (database.isOpen) database.close()
+      return found
+    },
+  }
 }
 
 /** A process that is killed may leave half a line at the end of its log. */

@@ -7,7 +7,7 @@ const run = (pid: number, number: number, round: number, ...phases: ReadonlyArra
   phases.map(([phase, at]) => ({ pid, run: number, id: "one", round, phase, at }))
 
 const prove = (records: ReadonlyArray<ReadonlyArray<WorkRecord>>, more: Partial<Evidence> = {}) =>
-  proveOwnership({ records: records.flat(), kills: [], freezes: [], leaseMillis: 2000, slackMillis: 0, ...more })
+  proveOwnership({ records: records.flat(), kills: [], freezes: [], blockages: [], leaseMillis: 2000, slackMillis: 0, ...more })
 
 describe("the proof of ownership", () => {
   it("accepts one owner after the other", () => {
@@ -44,6 +44,8 @@ describe("the proof of ownership", () => {
       slowestTakeoverMillis: 2850,
     })
     expect(prove([killed, run(2, 0, 0, ["begin", 3300])], { kills }).problems).toHaveLength(1)
+    const blockages = [{ from: 1000, to: 1500 }]
+    expect(prove([killed, run(2, 0, 0, ["begin", 3300])], { kills, blockages }).problems).toEqual([])
     expect(prove([killed], { kills }).problems).toEqual(["one: process 1 was killed in round 0; the work ran again never"])
   })
 

@@ -14,10 +14,17 @@ export interface Freeze {
   readonly to: number
 }
 
+/** From when to when no process could write to the store: one that was frozen in the middle of a transaction held its lock. */
+export interface Blockage {
+  readonly from: number
+  readonly to: number
+}
+
 export interface Evidence {
   readonly records: ReadonlyArray<WorkRecord>
   readonly kills: ReadonlyArray<Kill>
   readonly freezes: ReadonlyArray<Freeze>
+  readonly blockages: ReadonlyArray<Blockage>
   readonly leaseMillis: number
   /** How much later than lease plus one second a takeover may be, for a machine that is busy with other things. */
   readonly slackMillis: number
@@ -50,7 +57,7 @@ interface Run {
   over: number | undefined
 }
 
-export const proveOwnership = ({ records, kills, freezes, leaseMillis, slackMillis }: Evidence): OwnershipReport => {
+export const proveOwnership = ({ records, kills, freezes, blockages, leaseMillis, slackMillis }: Evidence): OwnershipReport => {
   const problems: Array<string> = []
   const runs = runsOf(records)
   const byInstance = Map.groupBy(runs, ({ id }) => id)
@@ -87,7 +94,8 @@ export const proveOwnership = ({ records, kills, freezes, leaseMillis, slackMill
       const others = (byInstance.get(run.id) ?? []).filter((other) => other !== run && other.round >= run.round)
       // Another process had left the state already, and this run was about to be stopped.
       if (others.some(({ round, begin }) => round > run.round && begin <= at)) continue
-      const waited = Math.min(...others.filter(({ begin }) => begin > at).map(({ begin }) => begin - at))
+      const next = Math.min(...others.filter(({ begin }) => begin > at).map(({ begin }) => begin))
+      const waited = next - at - blockedBetween(blockages, at, next)
       takeovers++
       slowest = Math.max(slowest, waited)
       if (waited > limit)
@@ -105,6 +113,9 @@ export const proveOwnership = ({ records, kills, freezes, leaseMillis, slackMill
   }
   return { problems, runs: runs.length, takeovers, slowestTakeoverMillis: slowest, wakingBeats }
 }
+
+const blockedBetween = (blockages: ReadonlyArray<Blockage>, from: number, to: number): number =>
+  blockages.reduce((sum, blockage) => sum + Math.max(0, Math.min(to, blockage.to) - Math.max(from, blockage.from)), 0)
 
 const runsOf = (records: ReadonlyArray<WorkRecord>): ReadonlyArray<Run> => {
   const runs = new Map<string, Run>()
