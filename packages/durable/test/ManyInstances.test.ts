@@ -101,6 +101,7 @@ const ask = (explain: Explain) =>
     assert.strictEqual((yield* asked("with work", journal.page({ machine: "big", resident: true }, 500))).length, 500)
     assert.strictEqual((yield* asked("the work of a node", journal.page({ machine: "big", owner: "node-3" }, 20))).length, 20)
     assert.strictEqual((yield* asked("owners", journal.owners("big"))).length, 7)
+    assert.strictEqual((yield* asked("ended, with parents to notify", journal.page({ machine: "big", owing: true }, 500))).length, 0)
     assert.strictEqual((yield* asked("any work at all", journal.list({ resident: true, status: "running" }, 1))).instances.length, 1)
     const counts = yield* asked("counts by state", journal.count("big"))
     assert.deepStrictEqual(Object.fromEntries([...counts].sort()), { Broken: 100, Done: 899_991, Waiting: 99_899 })
