@@ -13,6 +13,7 @@ import type { MigrationError } from "effect/unstable/sql/Migrator"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import { makeWriter } from "./postgres/CommitWriter.ts"
+import { changeNotifications } from "./postgres/changes.ts"
 import { DatabaseClock } from "./postgres/DatabaseClock.ts"
 import { foldMoves } from "./postgres/foldMoves.ts"
 import { migrate } from "./postgres/migrate.ts"
@@ -90,6 +91,7 @@ export const layerSql = ({
       const writer = makeWriter(dialect.sql, schema)
       yield* migrate(schema)
       const client = Option.getOrUndefined(yield* Effect.serviceOption(PgClient.PgClient))
+      const changed = client === undefined ? undefined : yield* changeNotifications(dialect.sql, client, `${schema}_instances`)
       const listing = yield* makeListing(foldMoves(dialect.sql, schema))
       const maxBodyBytes = largestBody(client?.config.maxMessageSize ?? defaultMessageSize)
       const commands = yield* postgresCommands(dialect, schema, client, maxBodyBytes)
@@ -97,6 +99,7 @@ export const layerSql = ({
         ...sqlJournal(dialect, readEvents(dialect), listing),
         writers: 2,
         maxBodyBytes,
+        ...(changed === undefined ? {} : { changed }),
         commit: (commits) => {
           listing.changed()
           return commitBatch(writer.write, commits, maxBodyBytes)

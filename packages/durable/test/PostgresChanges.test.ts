@@ -1,0 +1,46 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { inject } from "vitest"
+import * as PostgresStore from "../src/PostgresStore.ts"
+import type { InstanceKey } from "../src/store/Commit.ts"
+import { Journal } from "../src/store/Journal.ts"
+import { freshKey } from "../testing/samples.ts"
+
+describe("changed instances on PostgreSQL", () => {
+  it.live("140 other processes hear which instances were changed, this one does not, and many are any", () =>
+    Effect.gen(function* () {
+      const key = yield* freshKey
+      const open = Effect.map(
+        Layer.build(Layer.fresh(PostgresStore.layer({ url: inject("postgresUrl"), schema: "changes", maxConnections: 2 }))),
+        (store) => Context.get(store, Journal),
+      )
+      const [one, other] = [yield* open, yield* open]
+      const [listening, heard, any] = [
+        yield* Deferred.make<void>(),
+        yield* Deferred.make<ReadonlyArray<InstanceKey>>(),
+        yield* Deferred.make<void>(),
+      ]
+      let own = 0
+      one.changed?.listen((keys) => {
+        if (keys.length > 0) own++
+      })
+      let isListening = false
+      const stop = other.changed?.listen((keys) => {
+        if (keys.length > 0) Deferred.doneUnsafe(heard, Effect.succeed(keys))
+        else if (isListening) Deferred.doneUnsafe(any, Effect.void)
+        else Deferred.doneUnsafe(listening, Effect.void)
+      })
+      yield* Effect.timeout(Deferred.await(listening), "10 seconds")
+      isListening = true
+      one.changed?.notify([key, { ...key, id: "é 'x'" }, key])
+      assert.deepStrictEqual(yield* Effect.timeout(Deferred.await(heard), "10 seconds"), [key, { ...key, id: "é 'x'" }])
+      one.changed?.notify(Array.from({ length: 500 }, (_, index) => ({ ...key, id: `${key.id}-${index}` })))
+      yield* Effect.timeout(Deferred.await(any), "10 seconds")
+      assert.strictEqual(own, 0)
+      stop?.()
+    }),
+  )
+})
