@@ -20,7 +20,7 @@ const probe = { machine: "", id: "" }
 
 const notReady = (detail: string) => new Unavailable({ type: kind("NotReady"), title: "Not ready", status: 503, detail })
 
-/** Returns the effect that `/health/ready` answers with. */
+/** `check` is what `/health/ready` answers with. */
 export const makeReadiness = Effect.gen(function* () {
   const engine = yield* Engine
   const journal = yield* Journal
@@ -28,7 +28,7 @@ export const makeReadiness = Effect.gen(function* () {
   const stopping = yield* Stopping
   const { database, role } = yield* Home
 
-  return Effect.gen(function* () {
+  const check = Effect.gen(function* () {
     if (stopping.isStopping) return yield* notReady("the server is being stopped; ask another one")
     yield* journal.standings([probe]).pipe(
       Effect.timeout("5 seconds"),
@@ -39,6 +39,7 @@ export const makeReadiness = Effect.gen(function* () {
     if (down.length > 0) return yield* notReady(`${down.map((outage) => describeOutage(outage, now)).join("; ")}; see the server's log`)
     return { status: "ready" as const, database, role, instancesLive: yield* engine.live }
   })
+  return { check }
 })
 
 const describeOutage = ({ name, since, failures, problem }: LoopOutage, now: number): string =>

@@ -11,10 +11,10 @@ export const systemHandlers = HttpApiBuilder.group(
   "system",
   Effect.fnUntraced(function* (handlers) {
     const gauges = yield* Gauges
-    const ready = yield* makeReadiness
+    const readiness = yield* makeReadiness
     return handlers
       .handle("live", () => Effect.succeed({ status: "live" as const }))
-      .handle("ready", () => ready)
+      .handle("ready", () => readiness.check)
       .handle("metrics", () => Effect.andThen(gauges.refresh, PrometheusMetrics.format()))
   }),
 )
