@@ -135,6 +135,8 @@ const makeLeasePlacement = (options: LeasePlacementOptions): Effect.Effect<Place
     yield* forkLoop(`the lease of node ${nodeId}`, oneLife, Math.min(longestPauseMillis, millis / 3))
 
     const ask = asking(millis)
+    // A timer of the runtime, see watchdogMillis.
+    // @effect-diagnostics-next-line globalTimersInEffect:off
     const watchdog = setInterval(() => life?.isHeld(), watchdogMillis)
     watchdog.unref()
     yield* Effect.addFinalizer(() => Effect.sync(() => clearInterval(watchdog)))

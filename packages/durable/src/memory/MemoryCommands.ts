@@ -81,6 +81,7 @@ export const memoryCommands = (state: MemoryState): CommandsService => {
         return { commands: found.slice(0, limit).map(stored), next: found.length > limit ? found[limit - 1]?.number : undefined }
       }),
     counts: Effect.sync(() => counts(all())),
+    backlog: Effect.sync(() => counts(all().filter(({ status }) => status !== "completed" && status !== "skipped"))),
     retry: (filter) => atNow((now) => failedOnes(all(), filter).map((command) => revive(state, command, now)).length),
     countRetries: (filter) => Effect.sync(() => failedOnes(all(), filter).length),
     skip: (key, reason, queue) =>

@@ -57,6 +57,7 @@ export const sqlCommands = (dialect: Dialect): Omit<CommandsService, "isShared" 
         }),
       ),
     counts: reading(Effect.map(countRows(dialect), (rows) => rows.map(commandCountOf))),
+    backlog: reading(Effect.map(backlogRows(dialect), (rows) => rows.map(commandCountOf))),
     retry: (filter) => changing(Effect.flatMap(now, (time) => Effect.map(revive(dialect, filter, time), (rows) => rows.length))),
     countRetries: (filter) => reading(Effect.map(countFailed(dialect, filter), ([row]) => (row === undefined ? 0 : wholeOf(row, "count")))),
     skip: (key, reason, queue) =>
@@ -119,6 +120,14 @@ const matching = (dialect: Dialect, filter: CommandFilter): Fragment => {
 
 const countRows = ({ sql, commands }: Dialect) =>
   sql<Row>`select queue, status, count(*) as count from ${commands} group by queue, status order by queue, status`
+
+/** Each part is read from a partial index: the open ones, those whose time has not come, and the dead letters. */
+const backlogRows = ({ sql, commands }: Dialect) => sql<Row>`
+  select queue, status, cast(sum(part) as bigint) as count from (
+    select queue, status, count(*) as part from ${commands} where finished_at is null and not waits group by queue, status
+    union all select queue, status, count(*) as part from ${commands} where waits group by queue, status
+    union all select queue, status, count(*) as part from ${commands} where dead group by queue, status
+  ) parts group by queue, status order by queue, status`
 
 const prolong = ({ sql, commands, claims }: Dialect, worker: string, held: ReadonlyArray<Claim>, millis: number, now: Fragment) => sql<Row>`
   update ${commands} set claimed_until = ${now} + ${millis}

@@ -138,6 +138,8 @@ export interface CommandsService {
   /** In the order they were enqueued; `after` is `next` of the page before. */
   readonly list: (filter: CommandFilter, limit: number, after?: number) => Stored<CommandPage>
   readonly counts: Stored<ReadonlyArray<CommandCount>>
+  /** The counts of what is not done: pending, processing and failed for good. Its cost follows from their number, not from that of all commands. */
+  readonly backlog: Stored<ReadonlyArray<CommandCount>>
 
   /** Lets failed commands that match be executed again, in a new round, with all their attempts. Returns how many. */
   readonly retry: (filter: CommandFilter & { readonly key?: string }) => Stored<number>

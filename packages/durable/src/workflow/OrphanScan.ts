@@ -58,7 +58,8 @@ export class OrphanScan {
         const exit = yield* Effect.exit(this.#scanMachine(machine))
         if (Exit.isFailure(exit)) failures.push(exit.cause)
       }
-      for (const failure of failures) yield* Effect.failCause(failure)
+      const [failure] = failures
+      if (failure !== undefined) return yield* Effect.failCause(failure)
     })
   }
 

@@ -153,4 +153,19 @@ export const finishing: Topic = (it) => {
       )
     }),
   )
+
+  it.effect("the backlog counts what is pending, delayed, processing and failed, and not what is done", () =>
+    Effect.gen(function* () {
+      const queue = yield* freshName
+      yield* enqueue(...Array.from({ length: 5 }, (_, index) => command(queue, `${index}`)))
+      yield* finish(completed, yield* claim(queue, { limit: 1 }))
+      yield* finish({ _tag: "Failed", problem: "no" }, yield* claim(queue, { limit: 1 }))
+      yield* finish({ _tag: "Skipped", reason: "seen" }, yield* claim(queue, { limit: 1 }))
+      yield* claim(queue, { limit: 1 })
+      yield* enqueue(command(queue, "later", { delayMillis: 60_000 }))
+      const backlog = yield* Effect.flatMap(Commands, (service) => service.backlog)
+      const counts = Object.fromEntries(backlog.filter((one) => one.queue === queue).map(({ status, count }) => [status, count]))
+      assert.deepStrictEqual(counts, { failed: 1, pending: 2, processing: 1 })
+    }),
+  )
 }

@@ -335,6 +335,8 @@ const slowly = (calls: Calls, name: string) =>
     name,
     execute: Effect.andThen(
       calls.note(name),
+      // Real time also where the test has a clock of its own.
+      // @effect-diagnostics-next-line globalTimers:off
       Effect.promise(() => new Promise((resume) => setTimeout(resume, 150))),
     ),
   })

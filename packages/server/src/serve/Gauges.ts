@@ -7,7 +7,9 @@ import * as Metric from "effect/Metric"
 import { BatchFeed } from "./live/BatchFeed.ts"
 import { InstanceFeed } from "./live/InstanceFeed.ts"
 
-const commandsWaiting = Metric.gauge("detent_commands", { description: "commands in the store, by queue and status" })
+const commandsWaiting = Metric.gauge("detent_commands", {
+  description: "commands that are pending, processing or failed for good, by queue and status",
+})
 const liveReaders = Metric.gauge("detent_live_readers", { description: "clients that follow a live stream" })
 const loopsDown = Metric.gauge("detent_loops_down", { description: "background loops whose last turn failed" })
 const residentBytes = Metric.gauge("detent_resident_bytes", { description: "memory of the process" })
@@ -23,7 +25,7 @@ export class Gauges extends Context.Service<Gauges, { readonly refresh: Effect.E
       const reported = new Map<string, { readonly queue: string; readonly status: string }>()
 
       const depths = Effect.gen(function* () {
-        const counts = yield* commands.counts
+        const counts = yield* commands.backlog
         const now = new Map(counts.map(({ queue, status, count }) => [`${queue} ${status}`, count]))
         for (const { queue, status } of counts) reported.set(`${queue} ${status}`, { queue, status })
         // A queue that became empty is reported as 0.
