@@ -18,7 +18,7 @@ import { Journal } from "./store/Journal.ts"
 import { Leases } from "./store/Leases.ts"
 import { Timers } from "./store/Timers.ts"
 
-/** A store that lives as long as somebody holds it: give the same one to several engines to test a restart. */
+/** A store that lives as long as a program refers to it: give the same one to several engines to test a restart. */
 export const make: Effect.Effect<Context.Context<Journal | Timers | Leases | Commands | LoopHealth>> = Effect.sync(() => {
   const state = emptyState()
   return Context.make(Journal, memoryJournal(state)).pipe(

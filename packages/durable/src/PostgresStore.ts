@@ -37,14 +37,14 @@ import { Timers } from "./store/Timers.ts"
 
 export interface PostgresOptions {
   readonly url: string | Redacted.Redacted
-  /** Where the tables are; `detent` unless told. */
+  /** The schema of the tables. Default: `detent`. */
   readonly schema?: string
-  /** How many connections at most; 10 unless told. */
+  /** The most connections it opens. Default: 10. */
   readonly maxConnections?: number
 }
 
 /**
- * So many connections stay open when nothing is to do: one to write, one for the sweeper, one to read. Others are closed after
+ * The connections that stay open while there is nothing to do: one to write, one for the sweeper, one to read. Others are closed after
  * ten seconds, and to make one takes longer than what it is made for: opening an instance took 4.6 ms instead of 9.
  */
 const keptConnections = 3

@@ -161,5 +161,5 @@ describe("PostgreSQL server", () => {
   )
 })
 
-/** Not part of the transaction around it: somebody else. */
+/** Not part of the transaction around it: another process. */
 const outside = <A, E>(effect: Effect.Effect<A, E>): Fiber.Fiber<A, E> => Effect.runFork(effect)

@@ -19,7 +19,7 @@ import { freshFile, sqliteLayer } from "./support/Sqlite.ts"
 
 const numbers = (from: number, through: number) => Array.from({ length: through - from + 1 }, (_, index) => from + index)
 
-/** An instance with so many events, of which only some are left. */
+/** An instance with this many events, of which only some remain. */
 const pruned = (key: InstanceKey, last: number, left: ReadonlySet<number>) =>
   Effect.gen(function* () {
     const journal = yield* Journal

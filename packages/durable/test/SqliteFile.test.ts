@@ -179,7 +179,7 @@ describe("SQLite file", () => {
   )
 })
 
-/** A client whose reserved connections fail once they have run so many statements. */
+/** A client whose reserved connections fail after a number of statements. */
 const faulty = (sql: SqlClient, faults: { after: number }): SqlClient => {
   const problem = new SqlError({ reason: new UnknownError({ cause: new Error("the disk is gone"), operation: "execute" }) })
   let run = 0

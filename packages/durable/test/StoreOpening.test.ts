@@ -1,4 +1,4 @@
-/** What whoever starts a program is told when its store cannot be opened: at once, what is wrong, and what to do. */
+/** What a program reports when its store cannot be opened: at once, what is wrong, and what to do. */
 import { execFile } from "node:child_process"
 import { chmodSync, copyFileSync, existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
@@ -78,7 +78,7 @@ describe("a SQLite file", () => {
       chmodSync(filename, 0o444)
       chmodSync(join(folder, "sealed"), 0o555)
       chmodSync(folder, 0o755)
-      // Whoever is root may write anywhere.
+      // Root may write anywhere.
       const user = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
       const open = (file: string) =>
         Effect.promise(() => promisify(execFile)(process.execPath, [join(import.meta.dirname, "support", "openSqlite.ts"), file], user))
@@ -115,7 +115,7 @@ describe("PostgreSQL", () => {
     }),
   )
 
-  it.live("on a host nobody knows", () =>
+  it.live("on an unknown host", () =>
     Effect.gen(function* () {
       const message = yield* openRefused("postgres://ada:secret@nowhere.invalid/orders")
       assert.match(
@@ -179,14 +179,14 @@ describe("PostgreSQL", () => {
   )
 })
 
-it.live("other failures of a store are told as they are", () =>
+it.live("other failures of a store are reported as they are", () =>
   Effect.gen(function* () {
     const opened = Effect.scoped(Layer.build(PostgresStore.layer({ url: inject("postgresUrl"), schema: "No Schema" })))
     assert.isTrue(Exit.hasDies(yield* Effect.exit(opened)))
   }),
 )
 
-/** A port that nobody listens on. */
+/** A port that no process listens on. */
 const freePort = Effect.callback<number>((resume) => {
   const probe = createServer()
   probe.listen(0, "127.0.0.1", () => {

@@ -143,7 +143,7 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
       }),
     )
 
-    it.effect("77 an instance can be held, its event rewritten, and let go on", () =>
+    it.effect("77 an instance can be held, its event rewritten, and released", () =>
       Effect.gen(function* () {
         const journal = yield* Journal
         const key = yield* freshKey
@@ -229,7 +229,7 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
         const first = commit(fork, -1, { sequence: 2, origin: undefined })
         assert.deepStrictEqual(yield* journal.fork(key, 2, first), stored)
         assert.deepStrictEqual(yield* journal.fork(key, 2, first), conflict(2))
-        assert.deepStrictEqual(yield* journal.fork({ ...key, id: "nobody" }, 2, commit({ ...key, id: "new" }, -1)), conflict(-1))
+        assert.deepStrictEqual(yield* journal.fork({ ...key, id: "unknown" }, 2, commit({ ...key, id: "new" }, -1)), conflict(-1))
         assert.deepStrictEqual(yield* journal.events(fork, 0, 10), [event(1, { dedupeId: "sent-1" }), event(2)])
         const opened = Option.getOrThrow(yield* journal.open(fork))
         assert.deepStrictEqual([opened.origin, opened.snapshot], [`{"_tag":"Begun"}`, undefined])

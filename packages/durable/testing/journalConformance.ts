@@ -99,7 +99,7 @@ export const journalConformance = <R = never>(name: string, store: StoreLayer<R>
       }),
     )
 
-    it.effect("70 after pruning behind a snapshot numbering goes on", () =>
+    it.effect("70 after pruning behind a snapshot numbering continues", () =>
       Effect.gen(function* () {
         const journal = yield* Journal
         const key = yield* freshKey
@@ -173,7 +173,7 @@ export const journalConformance = <R = never>(name: string, store: StoreLayer<R>
       }),
     )
 
-    it.effect("79 the same dedupe id is told where it is journaled, and nothing is added", () =>
+    it.effect("79 the same dedupe id is answered with where it is journaled, and nothing is added", () =>
       Effect.gen(function* () {
         const journal = yield* Journal
         const key = yield* freshKey

@@ -44,7 +44,7 @@ export const leasesConformance = <R = never>(name: string, store: StoreLayer<R>)
       }),
     )
 
-    it.effect("96 a lease that is given back is free at once, and its tokens go on growing", () =>
+    it.effect("96 a lease that is given back is free at once, and its tokens keep growing", () =>
       Effect.gen(function* () {
         const leases = yield* Leases
         const first = yield* acquired(yield* freshName, "first", 60_000)
@@ -84,7 +84,7 @@ export const leasesConformance = <R = never>(name: string, store: StoreLayer<R>)
         const leases = yield* Leases
         const lost = yield* acquired(yield* freshName, "first", 30)
         yield* Effect.sleep("60 millis")
-        assert.isTrue(Option.isNone(yield* leases.extend(lost, 60_000)), "what is over is over, even if nobody took it")
+        assert.isTrue(Option.isNone(yield* leases.extend(lost, 60_000)), "what is over is over, even if no other node took it")
         assert.isFalse(yield* leases.release(lost))
         const held = yield* acquired(lost.name, "first", 60_000)
         assert.isTrue(Option.isNone(yield* leases.extend(lost, 60_000)))

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import type { Commit, CommitOutcome, EventRecord, InstanceKey, SnapshotRecord } from "../src/store/Commit.ts"
 
-/** An instance of a machine nobody else uses: tests share a store, and own their data. */
+/** An instance of a machine that no other test uses: tests share a store, and own their data. */
 export const freshKey: Effect.Effect<InstanceKey> = Effect.map(Random.nextIntBetween(0, 2 ** 40), (number) => ({
   machine: `Machine${number}`,
   id: `instance-${number}`,

@@ -92,7 +92,7 @@ export const timersConformance = <R = never>(name: string, store: StoreLayer<R>)
       }),
     )
 
-    it.effect("135 timers of instances that a newer version wrote are left to those who know it", () =>
+    it.effect("135 timers of instances that a newer version wrote are left to nodes that know it", () =>
       Effect.gen(function* () {
         const timers = yield* Timers
         const journal = yield* Journal
@@ -175,7 +175,7 @@ export const timersConformance = <R = never>(name: string, store: StoreLayer<R>)
       }),
     )
 
-    it.effect("86 only what is due is claimed, oldest first, at most so many", () =>
+    it.effect("86 only what is due is claimed, oldest first, at most the limit", () =>
       Effect.gen(function* () {
         const timers = yield* Timers
         const key = yield* freshKey
@@ -326,7 +326,7 @@ export const timersConformance = <R = never>(name: string, store: StoreLayer<R>)
 
 const hour = 3_600_000
 
-/** So many hours from now, by the store's clock. */
+/** This many hours from now, by the store's clock. */
 const hours = (count: number) => Effect.flatMap(Journal, ({ clock }) => Effect.map(clock, (now) => now + count * hour))
 
 /** In how many hours the next timer is due. */

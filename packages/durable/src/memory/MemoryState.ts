@@ -53,7 +53,7 @@ export interface MemoryState {
   readonly openCommands: Map<number, MemoryCommand>
   readonly queues: Map<string, MemoryQueue>
   readonly numbers: { lastCommand: number }
-  /** Kept after they are over: their tokens must go on growing. */
+  /** Kept after they are over: their tokens must keep growing. */
   readonly leases: Map<string, Lease>
   /** Told of every instance that is written to. */
   readonly watchers: Set<(key: InstanceKey) => void>

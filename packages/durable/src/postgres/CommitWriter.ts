@@ -42,7 +42,7 @@ export const makeWriter = (sql: SqlClient, schema: string): CommitWriter => {
 
   /**
    * Tries commits again that stand at the expected sequence after all: it came to be only after the statement had begun, or the
-   * fence of others in the batch did not hold. Those with a fence are told apart, so that they cannot refuse the others again.
+   * fence of others in the batch did not hold. Commits with a fence are written separately, so that they cannot refuse the others again.
    */
   const retryUnfounded = (commits: ReadonlyArray<Commit>, outcomes: ReadonlyArray<CommitOutcome>, attempts: number) => {
     const unfounded = commits.flatMap((commit, position): ReadonlyArray<Positioned> => {

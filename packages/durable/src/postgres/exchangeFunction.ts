@@ -3,11 +3,11 @@
  * statements must see what the one before it did, and because a limit that holds across workers has to be read after the
  * row of its queue is locked; as statements of their own these would be six round trips.
  *
- * Changed by a new migration only: whoever runs an older version calls the function it was made with.
+ * Changed by a new migration only: a process of an older version calls the function it was made with.
  */
 
 /**
- * The commands that can be claimed, in order: those nobody has, or whose claim is over. The order and the first conditions
+ * The commands that can be claimed, in order: unclaimed ones, and those whose claim is over. The order and the first conditions
  * are those of the index `commands_open`; it has no more to pass over than what workers hold.
  */
 export const openCommands = (schema: string, queue: string, moment: string, limit: string): string => `

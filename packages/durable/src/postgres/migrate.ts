@@ -17,7 +17,7 @@ import { listing } from "./migrations/0009_listing.ts"
 /** The key of the advisory lock: "detent" in ASCII. */
 const lockKey = 0x646574656e74
 
-/** The migrations of one part of the package, in a table of their own: nobody gets tables of what is not used. */
+/** The migrations of one part of the package, in a table of their own: a part that is not used has no tables. */
 export const migrateTables = (
   schema: string,
   table: string,

@@ -36,7 +36,7 @@ export const instanceOf = (row: Row): InstanceRecord => {
   }
 }
 
-/** The record of an instance whose row cannot be read: lists show it as held, and go on to the others. */
+/** The record of an instance whose row cannot be read: lists show it as held, and the others as they are. */
 export const instanceOrHeld = (row: Row): InstanceRecord => {
   try {
     return instanceOf(row)

@@ -59,7 +59,7 @@ export const enqueueing = ({
     )
   })
 
-/** A worker for commands of one queue; those of several are told as usual. */
+/** A worker for commands of one queue. Commands of several queues are announced as usual. */
 const offerFor = (signal: CommandSignal, commands: ReadonlyArray<NewCommand>) => {
   const queue = commands[0]?.queue
   return queue === undefined || commands.some((command) => command.queue !== queue) ? undefined : signal.offerFor(queue, commands.length)

@@ -1,4 +1,4 @@
-/** Effect SQL reports a migration that fails, and a COMMIT that does, as defects: whoever starts a store can act on both. */
+/** Effect SQL reports a migration that fails, and a COMMIT that does, as defects. The caller that opens a store can act on both. */
 import * as Effect from "effect/Effect"
 import { MigrationError } from "effect/unstable/sql/Migrator"
 import type { SqlError } from "effect/unstable/sql/SqlError"

@@ -1,4 +1,4 @@
-/** Removes what has ended long ago: instances with all that belongs to them, and leases that nobody holds. */
+/** Removes what has ended long ago: instances with all that belongs to them, and leases that are over. */
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import type { Fragment } from "effect/unstable/sql/Statement"
@@ -10,7 +10,7 @@ import { wholeOf } from "./Row.ts"
 const takeWriteLock = ({ sql, leases }: Dialect) => sql`update ${leases} set token = token where name = ''`
 
 /**
- * Instances of a machine that ended so long ago by the store's clock, with journal, snapshot and timers. One whose work or whose
+ * Instances of a machine that ended this long ago by the store's clock, with journal, snapshot and timers. One whose work or whose
  * commands are not over stays. Returns how many it removed.
  */
 export const purgeEnded = (dialect: Dialect, machine: string, endedMillis: number, limit: number): Effect.Effect<number, SqlError> =>
@@ -49,7 +49,7 @@ const removeFrom = ({ sql }: Dialect, table: Fragment, chosen: ReadonlyArray<num
   sql`delete from ${table} where instance in ${sql.in(chosen)}`
 
 /**
- * Leases that ended so long ago. What a lease of the same name starts with later is greater than any token that was removed: the
+ * Leases that ended this long ago. What a lease of the same name starts with later is greater than any token that was removed: the
  * greatest is kept in the row without a name.
  */
 export const purgeLeases = (dialect: Dialect, endedMillis: number, limit: number): Effect.Effect<number, SqlError> =>

@@ -30,7 +30,7 @@ export const sqliteCommands = (dialect: Dialect, transact: Transact, maxBodyByte
         find: (keys) => sql.unsafe<Row>(statements.findCommands, [keys]),
       },
       signal,
-      // There is one connection: whoever looks now gets to see it when the transaction is over.
+      // There is one connection: a worker that looks now sees the commands when the transaction is over.
       tellOnCommit: (queues) => Effect.sync(() => signal.announce(queues)),
     })
     return {

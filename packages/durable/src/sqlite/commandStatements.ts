@@ -32,7 +32,7 @@ export const finishCommands = `
   where c.id = f.value ->> 0 and c.claims = f.value ->> 1 and c.claimed_by = ? and c.status = 'processing'
   returning id`
 
-/** Of the same rows those that were stored before, when nobody heard the answer. Parameters: the rows; the worker. */
+/** Of the same rows those that were stored before, and whose answer was lost. Parameters: the rows; the worker. */
 export const finishedBefore = `
   select c.id from json_each(?) f
   cross join detent_commands c on c.id = f.value ->> 0 and c.claims = f.value ->> 1 and c.status = f.value ->> 2
@@ -51,7 +51,7 @@ export const countProcessing = `
   select count(*) as count from detent_commands where counted and queue = ? and claimed_until > ?`
 
 /**
- * The commands that can be claimed, in order: those nobody has, or whose claim is over. The order and the first conditions
+ * The commands that can be claimed, in order: unclaimed ones, and those whose claim is over. The order and the first conditions
  * are those of the index `detent_commands_open`. Parameters: queue, time, limit.
  */
 export const openCommands = `

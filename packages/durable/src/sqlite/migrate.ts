@@ -24,7 +24,7 @@ const isUnderway = (error: MigrationError | SqlError): Effect.Effect<boolean> =>
     ? Effect.as(Effect.logInfo("another process has the file, perhaps to upgrade its tables; waiting for it"), true)
     : Effect.succeed(false)
 
-/** The migrations of one part of the package, in a table of their own: nobody gets tables of what is not used. */
+/** The migrations of one part of the package, in a table of their own: a part that is not used has no tables. */
 export const migrateTables = (
   table: string,
   migrations: Readonly<Record<string, Effect.Effect<void, unknown, SqlClient>>>,

@@ -24,7 +24,7 @@ export interface NewCommand {
   readonly ordered: boolean
   /** Not before this time; undefined: from now on. */
   readonly runAt: number | undefined
-  /** Not before so many milliseconds have passed by the store's clock. */
+  /** The delay in milliseconds by the store's clock. */
   readonly delayMillis: number
 }
 
@@ -55,7 +55,7 @@ export interface ExchangeRequest {
   readonly finished: ReadonlyArray<Finished>
   /** How many of which queue at most. */
   readonly wants: ReadonlyArray<Want>
-  /** For how long nobody else may have them. */
+  /** How long no other worker gets them. */
   readonly claimMillis: number
 }
 
@@ -147,7 +147,7 @@ export interface CommandsService {
   readonly countRetries: (filter: CommandFilter & { readonly key?: string }) => Stored<number>
   /** Skips the failed or pending command with this key in a queue, or in all queues. False where there is none. */
   readonly skip: (key: string, reason: string, queue?: string) => Stored<boolean>
-  /** Removes commands that ended with one of these statuses before a time, at most so many. Returns how many. */
+  /** Removes commands that ended with one of these statuses before a time, at most `limit`. Returns how many. */
   readonly purge: (statuses: ReadonlyArray<CommandStatus>, finishedBefore: number, limit: number) => Stored<number>
 
   /** Changes what is given of a queue's settings. */

@@ -50,9 +50,9 @@ export interface CommandRecord {
   readonly slot: string
   readonly parameters: Json
   readonly sequence: number
-  /** Where it waits; that of the machine's name unless told. */
+  /** The queue it waits in. Default: the name of the machine. */
   readonly queue?: string
-  /** Higher goes first; 0 unless told. */
+  /** Higher is executed first. Default: 0. */
   readonly priority?: number
   /** It waits until all earlier ordered commands of its instance are over. */
   readonly ordered?: boolean
@@ -102,10 +102,10 @@ export interface Commit extends InstanceKey {
   readonly fence: Fence | undefined
 }
 
-/** What became of one commit. Where several reasons hold, `Fenced` is told before `Duplicate`, and that before `Conflict`. */
+/** The outcome of one commit. Where several reasons hold, `Fenced` comes before `Duplicate`, and that before `Conflict`. */
 export type CommitOutcome =
   | { readonly _tag: "Stored" }
-  /** Somebody else wrote since: `actual` is the true sequence (-1: there is no such instance). */
+  /** Another commit was stored since: `actual` is the true sequence (-1: there is no such instance). */
   | { readonly _tag: "Conflict"; readonly actual: number }
   /** One of the dedupe ids is already journaled, at `sequence`. */
   | { readonly _tag: "Duplicate"; readonly dedupeId: string; readonly sequence: number }

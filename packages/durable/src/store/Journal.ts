@@ -109,7 +109,7 @@ export interface JournalService {
   readonly local?: LocalJournal
   /** What a fiber has in its context while it is inside a transaction of the store's database. */
   readonly transaction?: Context.Key<TransactionConnection, TransactionConnection.Service>
-  /** How many groups of commits it can well write side by side; 1 unless told. */
+  /** How many groups of commits it writes well side by side. Default: 1. */
   readonly writers?: number
   /** The store's time in milliseconds since 1970: the database's clock where it is a server, else the clock of this process. */
   readonly clock: Effect.Effect<number, PersistenceFailed>
@@ -134,8 +134,8 @@ export interface JournalService {
   /** Saves a snapshot. An older one never replaces a newer one: then false. */
   readonly saveSnapshot: (key: InstanceKey, snapshot: SnapshotRecord) => Effect.Effect<boolean, PersistenceFailed>
   /**
-   * Removes events that a snapshot covers, after one sequence number and through another. Numbering goes on. Events that
-   * somebody sent under an id stay: that id may come again. Returns how many were removed.
+   * Removes events that a snapshot covers, after one sequence number and through another. Numbering continues. Events
+   * that were sent under an id stay, because that id may come again. Returns how many were removed.
    */
   readonly prune: (key: InstanceKey, through: number, after?: number) => Effect.Effect<number, PersistenceFailed>
   readonly list: (filter: InstanceFilter, limit: number, after?: InstanceCursor) => Effect.Effect<InstancePage, PersistenceFailed>
@@ -167,7 +167,7 @@ export interface JournalService {
     reason: string | undefined,
   ) => Effect.Effect<boolean, PersistenceFailed>
   /**
-   * Removes instances of a machine that ended so long ago by the store's clock, at most so many, with journal, snapshot, timers and
+   * Removes instances of a machine that ended this long ago by the store's clock, at most `limit`, with journal, snapshot, timers and
    * dedupe ids. One that has unfinished commands, or whose end others have to learn of, stays. Returns how many it removed.
    */
   readonly purgeEnded: (machine: string, endedMillis: number, limit: number) => Effect.Effect<number, PersistenceFailed>

@@ -32,7 +32,7 @@ export interface LeasesService {
    */
   readonly bury: (name: string) => Effect.Effect<boolean, PersistenceFailed>
   /**
-   * Removes leases that ended so long ago, at most so many; returns how many. A lease of the same name begins with a greater token
+   * Removes leases that ended this long ago, at most `limit`; returns how many. A lease of the same name begins with a greater token
    * than any that was removed.
    */
   readonly purge: (endedMillis: number, limit: number) => Effect.Effect<number, PersistenceFailed>

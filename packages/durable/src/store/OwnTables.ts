@@ -17,7 +17,7 @@ export interface OwnTables {
   readonly name: string
   readonly sqlite: Steps
   readonly postgres: (schema: string) => Steps
-  /** Where they are on PostgreSQL; `detent` unless told. */
+  /** The schema on PostgreSQL. Default: `detent`. */
   readonly schema?: string
 }
 

@@ -2,7 +2,7 @@
 import type { Tagged, UntypedVariant } from "@detent/machine/internal"
 import * as Schema from "effect/Schema"
 
-/** Thrown by the codec, and turned into a typed error by whoever starts an instance. */
+/** Thrown by the codec, and turned into a typed error when an instance is started. */
 export class Unstorable extends Error {
   override readonly name = "Unstorable"
 

@@ -48,7 +48,7 @@ export const isUnreadable = (error: SqlError | RowProblem): boolean => {
 export const persistenceFailed = (operation: string, { machine, id }: Subject, cause: SqlError | RowProblem): PersistenceFailed =>
   new PersistenceFailed({ machine, ...(id === undefined ? {} : { id }), operation, cause: describe(cause) })
 
-/** A batch is told of by its machine when it has only one. */
+/** A batch is named by its machine where it has only one. */
 export const subjectOf = (keys: ReadonlyArray<Commit | InstanceKey>): Subject => {
   const [first] = keys
   if (first === undefined) return anyMachine

@@ -21,10 +21,10 @@ export class StoreNotOpened extends Schema.TaggedError<StoreNotOpened>()("StoreN
   }
 }
 
-/** How opening a store may fail; a migration that fails is told as such. */
+/** How opening a store may fail; a failed migration is reported as such. */
 export type StoreOpenError = MigrationError | SqlError | StoreNotOpened
 
-/** What a failure of the client means for whoever opens the store; undefined where it is best told as it is. */
+/** What a failure of the client means for opening the store; undefined where the failure says it best itself. */
 export type Explain = (error: unknown) => StoreNotOpened | undefined
 
 /** The layer with its failures explained, and with what a client throws while it connects. */

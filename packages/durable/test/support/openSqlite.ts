@@ -1,4 +1,4 @@
-/** Opens a SQLite store as whoever runs this process, and says how that went. */
+/** Opens a SQLite store as the user of this process, and prints the outcome. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as SqliteStore from "../../src/SqliteStore.ts"

@@ -3,7 +3,7 @@
  *
  * A command `waits` while its time has not come, because it was delayed or is to be tried again. Those that can be claimed,
  * or are, are one partial index, in the order they are claimed in; claiming changes no column that any index knows.
- * `claims` grows with every claim: whoever held a command before cannot finish it any more.
+ * `claims` grows with every claim: a worker with an earlier claim cannot finish the command any more.
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
