@@ -8,12 +8,13 @@
  * ```
  */
 import type { Inspection, InvalidEvent, InvalidState, Machine, PersistenceFailed, SendError } from "@detent/machine"
-import { Environment, type Tagged } from "@detent/machine/internal"
+import { compiledOf, Environment, type Tagged } from "@detent/machine/internal"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
+import * as Scope from "effect/Scope"
 import { type SlotExecution, slotExecution } from "./command/SlotExecution.ts"
 import { type CheckReport, checkAll } from "./engine/DeployCheck.ts"
 import { type EngineOptions, engineConfig } from "./engine/EngineConfig.ts"
@@ -22,7 +23,8 @@ import { forkInstance } from "./engine/Fork.ts"
 import { InstanceLock } from "./engine/InstanceLock.ts"
 import type { StartError } from "./engine/InstanceTable.ts"
 import { type Leader, makeLeader } from "./engine/LeaderElection.ts"
-import type { RegisteredMachine } from "./engine/MachineRegistry.ts"
+import { mayHaveWork, type RegisteredMachine } from "./engine/MachineRegistry.ts"
+import { NodeMembership } from "./engine/NodeMembership.ts"
 import { Placement } from "./engine/Placement.ts"
 import { repairInstance } from "./engine/Repair.ts"
 import { openRunning, releaseHeld } from "./engine/Resume.ts"
@@ -154,10 +156,13 @@ const make = (options: EngineOptions) =>
     const environment = new Environment((yield* Effect.context<never>()) as Context.Context<unknown>)
     const config = engineConfig(options, `node-${(yield* Random.nextInt).toString(36)}`)
     const observes = options.observe === true
-    const placement = observes ? undefined : yield* Placement.inContextOrMake(placementOptions(options))
-    const engine = makeEngine({ journal, timers, locks, placement, environment }, config)
+    const scope = yield* Effect.scope
+    const context = yield* Effect.context<Leases>()
+    const make = Effect.provide(Scope.provide(Placement.inContextOrMake(placementOptions(options)), scope), context)
+    const node = observes ? undefined : new NodeMembership(environment, make, config.storeTimeout)
+    const engine = makeEngine({ journal, timers, locks, node, environment }, config)
     yield* Effect.addFinalizer(() => engine.drain)
-    if (placement === undefined) {
+    if (node === undefined) {
       engine.table.close("this process only observes; send to the one that works")
       return makeService(engine, undefined)
     }
@@ -185,16 +190,24 @@ const placementOptions = ({ nodeId, lease }: EngineOptions) => ({
 })
 
 const makeService = (engine: EngineParts, slots: SlotExecution | undefined): EngineService => {
-  const { journal, registry, table, transactions } = engine
+  const { journal, node, registry, table, transactions } = engine
   const registering = <A, E, R>(
     machine: unknown,
     upcasters: Upcasters | undefined,
     use: (registered: RegisteredMachine) => Effect.Effect<A, E>,
   ): Effect.Effect<A, E, R> =>
     Effect.contextWith((context: Context.Context<R>) => {
-      const registered = registry.register(machine, upcasters, transactions.environmentFor(context as Context.Context<unknown>))
-      slots?.serve(registered)
-      return use(registered)
+      const register = Effect.suspend(() => {
+        const registered = registry.register(machine, upcasters, transactions.environmentFor(context as Context.Context<unknown>))
+        slots?.serve(registered)
+        return use(registered)
+      })
+      // From its registration on, instances of the machine may be opened: their work needs a node to run on.
+      if (node === undefined || node.placement !== undefined || !mayHaveWork(compiledOf(machine))) return register
+      return Effect.withFiber((fiber) =>
+        // A transaction of the caller may hold the connection that the lease needs.
+        transactions.isInside(fiber) ? register : Effect.andThen(node.join, register),
+      )
     })
   const handle = (registered: RegisteredMachine, id: string) => new InstanceHandle(engine, registered, id) as never
 

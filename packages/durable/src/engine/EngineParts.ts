@@ -15,8 +15,8 @@ import { InstanceLoader } from "./InstanceLoader.ts"
 import type { InstanceLockService } from "./InstanceLock.ts"
 import { InstanceTable } from "./InstanceTable.ts"
 import { MachineRegistry } from "./MachineRegistry.ts"
+import type { NodeMembership } from "./NodeMembership.ts"
 import { OutageRecovery } from "./OutageRecovery.ts"
-import type { PlacementService } from "./Placement.ts"
 import { TimerScheduler } from "./TimerScheduler.ts"
 import { outsideSpans, tracingIn } from "./Tracing.ts"
 import { TransactionGuard } from "./TransactionGuard.ts"
@@ -35,7 +35,8 @@ export interface EngineParts {
   readonly timers: TimerScheduler
   readonly groupCommit: GroupCommit
   readonly transactions: TransactionGuard
-  readonly placement: PlacementService | undefined
+  /** Undefined for an engine that only observes. */
+  readonly node: NodeMembership | undefined
   readonly takeover: WorkTakeover | undefined
   readonly context: InstanceContext
   /** Takes nothing more, stores what was accepted, and ends the work of all instances. */
@@ -46,12 +47,12 @@ export interface EngineServices {
   readonly journal: JournalService
   readonly timers: TimersService
   readonly locks: InstanceLockService | undefined
-  readonly placement: PlacementService | undefined
+  readonly node: NodeMembership | undefined
   readonly environment: Environment
 }
 
 export const makeEngine = (services: EngineServices, config: EngineConfig): EngineParts => {
-  const { journal, timers: timerStore, locks, placement } = services
+  const { journal, timers: timerStore, locks, node } = services
   const environment = outsideSpans(services.environment)
   const host = new Host(startActor)
   const tracing = tracingIn(environment)
@@ -63,7 +64,9 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
     journal,
     groupCommit,
     limits: config.limits,
-    placement,
+    get placement() {
+      return node?.placement
+    },
     tracing,
     loader,
     claimWork: (record) => takeover?.claim(record) ?? Effect.succeed(record.owner),
@@ -99,11 +102,12 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
   }
   const table: InstanceTable = new InstanceTable(context, registry, loader, environment)
   const follower: ChangeFollower = new ChangeFollower(journal, loader, environment, config.followMillis, (name) => table.findNamed(name))
-  const takeover = placement === undefined ? undefined : new WorkTakeover({ journal, registry, table, follower }, placement)
+  const takeover = node === undefined ? undefined : new WorkTakeover({ journal, registry, table, follower }, node)
   const recovery: OutageRecovery = new OutageRecovery(table, environment)
   const timers: TimerScheduler = new TimerScheduler(timerStore, table, environment, groupCommit, config.sweeper.intervalMillis)
   const drain = Effect.gen(function* () {
     table.close("the engine was stopped")
+    node?.close()
     timers.heap.close()
     recovery.close()
     follower.close()
@@ -124,7 +128,7 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
     timers,
     groupCommit,
     transactions: new TransactionGuard(journal, host),
-    placement,
+    node,
     takeover,
     context,
     drain,

@@ -45,7 +45,7 @@ export const forkInstance = (
       summary: {
         tag: node.tag,
         status: recovered.stopped !== undefined ? "stopped" : node.final ? "final" : "running",
-        reason: resident ? engine.placement?.node() : recovered.stopped,
+        reason: resident ? engine.node?.placement?.node() : recovered.stopped,
         version: registered.version,
         resident,
       },
@@ -62,7 +62,7 @@ export const forkInstance = (
         ? timersOnEnter(node, recovered.state, at).map(({ name, millis }) => ({ name, entry: recovered.sequence, due: at + millis }))
         : [],
       commands: [],
-      fence: resident ? engine.placement?.fence() : undefined,
+      fence: resident ? engine.node?.placement?.fence() : undefined,
     }
     const outcome = yield* engine.journal.fork(from, recovered.sequence, commit)
     if (outcome._tag !== "Stored") return yield* Effect.flip(instanceExists(engine.journal, { machine: registered.name, id: newId }))

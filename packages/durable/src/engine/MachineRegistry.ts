@@ -47,7 +47,7 @@ export class RegisteredMachine {
 
   /** Whether any state of the machine has work. */
   get mayHaveWork(): boolean {
-    return this.compiled.declarations.backgrounds.length > 0 || this.compiled.declarations.works.length > 0
+    return mayHaveWork(this.compiled)
   }
 
   /** Whether an instance in this state has work that one node must run: work of the state, or of the whole machine. */
@@ -67,6 +67,9 @@ export class RegisteredMachine {
     }
   }
 }
+
+/** Whether any state of a machine, or the machine itself, has work. */
+export const mayHaveWork = ({ declarations }: Compiled): boolean => declarations.backgrounds.length > 0 || declarations.works.length > 0
 
 export class MachineRegistry {
   readonly #machines = new Map<string, RegisteredMachine>()

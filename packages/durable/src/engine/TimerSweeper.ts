@@ -28,18 +28,23 @@ const retryMillis = 1000
 
 export const nothing: Sweep = { fired: 0, stale: 0, failed: 0, dead: 0 }
 
+/** The name under which this process claims timers. */
+const nameOf = ({ config, context }: EngineParts): string => context.placement?.node() ?? config.nodeId
+
 /** Claims due timers and fires them, once. */
 export const sweep = (engine: EngineParts, graceMillis: number): Effect.Effect<Sweep, PersistenceFailed> =>
   Effect.gen(function* () {
-    const { config, placement, registry, table, timers } = engine
+    const { config, registry, table, timers } = engine
+    const fence = engine.context.placement?.fence()
     const { timers: claimed, overtaken } = yield* timers.claim({
       machines: registry.names,
       versions: registry.versions,
       graceMillis,
       limit: config.sweeper.batchSize,
-      owner: placement?.node() ?? config.nodeId,
+      owner: nameOf(engine),
       claimMillis: config.sweeper.claimMillis,
-      fence: placement?.fence(),
+      // When this process is killed, others need not wait until its claims end.
+      ...(fence === undefined ? {} : { fence }),
     })
     // Instances that are not in memory are read together. Where that fails, each timer finds out for itself.
     yield* Effect.ignore(table.openEach(claimed))
@@ -60,8 +65,8 @@ const fire = (engine: EngineParts, timer: ClaimedTimer): Effect.Effect<keyof Swe
   })
 
 const fireOrRelease = (engine: EngineParts, timer: ClaimedTimer): Effect.Effect<keyof Sweep> => {
-  const { config, placement, timers, timerStore } = engine
-  const release = Effect.as(Effect.ignore(timerStore.release(timer, placement?.node() ?? config.nodeId)), "failed" as const)
+  const { config, timers, timerStore } = engine
+  const release = Effect.as(Effect.ignore(timerStore.release(timer, nameOf(engine))), "failed" as const)
   return Effect.catch(timers.fire(timer), (error) => {
     // A refusal is an answer: the event was decided on, and the instance has removed the timer.
     if (error._tag === "TransitionRefused" || error._tag === "InvalidTransition" || error._tag === "MachineStopped") {

@@ -17,6 +17,7 @@ import type { InstanceRecord, JournalService } from "../store/Journal.ts"
 import type { ChangeFollower } from "./ChangeFollower.ts"
 import type { InstanceTable } from "./InstanceTable.ts"
 import type { MachineRegistry, RegisteredMachine } from "./MachineRegistry.ts"
+import type { NodeMembership } from "./NodeMembership.ts"
 import type { PlacementService } from "./Placement.ts"
 
 /** How many instances are taken over by one statement. */
@@ -35,22 +36,23 @@ interface Parts {
 
 export class WorkTakeover {
   readonly #engine: Parts
-  readonly #placement: PlacementService
+  readonly #node: NodeMembership
   readonly #passes = Semaphore.makeUnsafe(1)
   /** Machines of which the store did not confirm a change of owners. */
   readonly #unconfirmed = new Set<string>()
 
-  constructor(engine: Parts, placement: PlacementService) {
+  constructor(engine: Parts, node: NodeMembership) {
     this.#engine = engine
-    this.#placement = placement
+    this.#node = node
   }
 
   /** Takes over one instance that is being opened, where its owner is not alive. Returns its owner after that. */
   claim({ machine, id, owner }: InstanceRecord): Effect.Effect<string | undefined, PersistenceFailed> {
     return Effect.gen({ self: this }, function* () {
-      const node = this.#placement.node()
-      if (owner === node || this.#placement.fence() === undefined) return owner
-      if (!(yield* this.#isDead(owner))) return owner
+      const placement = this.#node.placement
+      if (placement === undefined || placement.fence() === undefined) return owner
+      const node = placement.node()
+      if (owner === node || !(yield* this.#isDead(placement, owner))) return owner
       const taken = yield* this.#changeOwner(machine, [{ machine, id }], owner, node)
       if (taken.length > 0) return node
       // Another node was quicker, or this one by its own loop.
@@ -60,28 +62,35 @@ export class WorkTakeover {
   }
 
   /** Whether an owner cannot commit any more. An instance without an owner may be taken over at once. */
-  #isDead(owner: string | undefined): Effect.Effect<boolean> {
+  #isDead(placement: PlacementService, owner: string | undefined): Effect.Effect<boolean> {
     if (owner === undefined) return Effect.succeed(true)
-    return Effect.flatMap(this.#placement.isAlive(owner), (isAlive) => (isAlive ? Effect.succeed(false) : this.#placement.bury(owner)))
+    return Effect.flatMap(placement.isAlive(owner), (isAlive) => (isAlive ? Effect.succeed(false) : placement.bury(owner)))
   }
 
-  /** Looks repeatedly for as long as the scope lasts, and at once when this node has a new life. */
+  /** Looks repeatedly for as long as the scope lasts, from when this process is a node, and at once when the node has a new life. */
   start(): Effect.Effect<void, never, Scope.Scope> {
     return Effect.gen({ self: this }, function* () {
       const { table } = this.#engine
+      const joined = Latch.makeUnsafe(false)
       const woken = Latch.makeUnsafe(false)
-      const unsubscribe = [
-        this.#placement.onLost(() => {
+      const subscriptions: Array<() => void> = []
+      this.#node.onJoined((placement) => {
+        const lost = () => {
           for (const live of [...table.all]) live.ownershipLost()
-        }),
-        this.#placement.onRegained(() => woken.openUnsafe()),
-      ]
+        }
+        subscriptions.push(
+          placement.onLost(lost),
+          placement.onRegained(() => woken.openUnsafe()),
+        )
+        joined.openUnsafe()
+      })
       yield* Effect.addFinalizer(() =>
         Effect.sync(() => {
-          for (const stop of unsubscribe) stop()
+          for (const unsubscribe of subscriptions) unsubscribe()
         }),
       )
       const turn = Effect.gen({ self: this }, function* () {
+        yield* joined.await
         woken.closeUnsafe()
         for (const machine of this.#engine.registry.all) yield* this.takeOver(machine)
         yield* Effect.timeoutOption(woken.await, Math.ceil(intervalMillis * (0.8 + 0.4 * (yield* Random.next))))
@@ -93,11 +102,12 @@ export class WorkTakeover {
   /** Takes over the instances of a machine whose owner is not alive, and starts their work here. One pass at a time. */
   takeOver(machine: RegisteredMachine): Effect.Effect<void, PersistenceFailed> {
     const pass = Effect.gen({ self: this }, function* () {
-      if (!machine.mayHaveWork) return
+      const placement = this.#node.placement
+      if (!machine.mayHaveWork || placement === undefined) return
       for (const owner of yield* this.#engine.journal.owners(machine.name)) {
         if (this.#engine.table.isClosed) return
-        if (owner === this.#placement.node()) yield* this.#runUnconfirmed(machine, owner)
-        else if (yield* this.#isDead(owner)) yield* this.#takeOverFrom(machine, owner)
+        if (owner === placement.node()) yield* this.#runUnconfirmed(machine, placement, owner)
+        else if (yield* this.#isDead(placement, owner)) yield* this.#takeOverFrom(machine, placement, owner)
       }
     })
     return this.#passes.withPermit(pass)
@@ -108,7 +118,7 @@ export class WorkTakeover {
   }
 
   /** Runs instances of which the store did not confirm that this node is their owner now. */
-  #runUnconfirmed(machine: RegisteredMachine, node: string): Effect.Effect<void, PersistenceFailed> {
+  #runUnconfirmed(machine: RegisteredMachine, placement: PlacementService, node: string): Effect.Effect<void, PersistenceFailed> {
     const { journal, table } = this.#engine
     return Effect.gen({ self: this }, function* () {
       if (!this.#unconfirmed.has(machine.name)) return
@@ -116,6 +126,7 @@ export class WorkTakeover {
         const page = yield* journal.page({ machine: machine.name, owner: node }, pageSize, after)
         yield* this.#run(
           machine,
+          placement,
           page.filter((record) => table.find(record)?.isAtWork !== true),
           node,
         )
@@ -127,7 +138,11 @@ export class WorkTakeover {
   }
 
   /** Pages by id: what was taken over has another owner, and what others took over is skipped. */
-  #takeOverFrom(machine: RegisteredMachine, owner: string | undefined): Effect.Effect<void, PersistenceFailed> {
+  #takeOverFrom(
+    machine: RegisteredMachine,
+    placement: PlacementService,
+    owner: string | undefined,
+  ): Effect.Effect<void, PersistenceFailed> {
     const { journal, table } = this.#engine
     return Effect.gen({ self: this }, function* () {
       for (let after: string | undefined; ; ) {
@@ -136,10 +151,10 @@ export class WorkTakeover {
         // An older version of the machine must not run what a newer one wrote.
         const keys = page.filter(({ version }) => version <= machine.version)
         // A node that has lost its lease meanwhile must not take anything.
-        if (last === undefined || table.isClosed || this.#placement.fence() === undefined) return
-        const node = this.#placement.node()
+        if (last === undefined || table.isClosed || placement.fence() === undefined) return
+        const node = placement.node()
         const taken = keys.length === 0 ? [] : yield* this.#changeOwner(machine.name, keys, owner, node)
-        yield* this.#run(machine, taken, node)
+        yield* this.#run(machine, placement, taken, node)
         if (page.length < pageSize) return
         after = last.id
       }
@@ -150,13 +165,18 @@ export class WorkTakeover {
    * Starts the work of instances whose rows name this node as owner. A store that fails is tried again for as long as the node
    * lives: no other node looks at these instances any more.
    */
-  #run(machine: RegisteredMachine, taken: ReadonlyArray<InstanceKey>, node: string): Effect.Effect<void, PersistenceFailed> {
+  #run(
+    machine: RegisteredMachine,
+    placement: PlacementService,
+    taken: ReadonlyArray<InstanceKey>,
+    node: string,
+  ): Effect.Effect<void, PersistenceFailed> {
     const { table } = this.#engine
     return Effect.gen({ self: this }, function* () {
       yield* table.openAll(machine, taken)
       const idle = taken.flatMap((key) => table.find(key) ?? []).filter((live) => !live.isAtWork)
       yield* Effect.forEach(idle, (live) => this.#runInMemory(live, node), { concurrency: "unbounded", discard: true })
-    }).pipe(Effect.retry({ schedule: Schedule.spaced("250 millis"), while: () => this.#placement.node() === node && !table.isClosed }))
+    }).pipe(Effect.retry({ schedule: Schedule.spaced("250 millis"), while: () => placement.node() === node && !table.isClosed }))
   }
 
   /** The owner before may have committed what this node has not read: the work of a state that was left must not start. */

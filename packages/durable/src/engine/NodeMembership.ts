@@ -1,0 +1,57 @@
+/**
+ * Takes part as a node when the first machine with work is registered. An engine without such machines needs no lease and writes
+ * no heartbeats.
+ */
+import type { Environment } from "@detent/machine/internal"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import type { PlacementService } from "./Placement.ts"
+
+export class NodeMembership {
+  readonly #environment: Environment
+  readonly #make: Effect.Effect<PlacementService>
+  readonly #timeout: Duration.Duration
+  readonly #listeners = new Set<(placement: PlacementService) => void>()
+  #joining: Fiber.Fiber<PlacementService> | undefined
+  #placement: PlacementService | undefined
+  #isClosed = false
+
+  constructor(environment: Environment, make: Effect.Effect<PlacementService>, timeout: Duration.Duration) {
+    this.#environment = environment
+    this.#make = make
+    this.#timeout = timeout
+  }
+
+  /** Undefined until the engine has joined. */
+  get placement(): PlacementService | undefined {
+    return this.#placement
+  }
+
+  /**
+   * Becomes a node. Callers share one attempt, which continues where a caller gives up. While the store is away a caller waits no
+   * longer than the store timeout: what it stores without an owner is taken over when this process, or another, is a node.
+   */
+  readonly join: Effect.Effect<void> = Effect.suspend(() => {
+    if (this.#placement !== undefined || this.#isClosed) return Effect.void
+    this.#joining ??= this.#environment.run(
+      Effect.tap(this.#make, (placement) =>
+        Effect.sync(() => {
+          this.#placement = placement
+          for (const listener of this.#listeners) listener(placement)
+        }),
+      ),
+    )
+    return Effect.asVoid(Effect.timeoutOption(Fiber.await(this.#joining), this.#timeout))
+  })
+
+  /** Ends an attempt that is under way. */
+  close() {
+    this.#isClosed = true
+    this.#joining?.interruptUnsafe()
+  }
+
+  onJoined(listener: (placement: PlacementService) => void) {
+    this.#listeners.add(listener)
+  }
+}
