@@ -10,6 +10,7 @@
 import type { Inspection, InvalidEvent, InvalidState, Machine, PersistenceFailed, SendError } from "@detent/machine"
 import { compiledOf, Environment, type Tagged } from "@detent/machine/internal"
 import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -28,6 +29,7 @@ import { NodeMembership } from "./engine/NodeMembership.ts"
 import { Placement } from "./engine/Placement.ts"
 import { repairInstance } from "./engine/Repair.ts"
 import { openRunning, releaseHeld } from "./engine/Resume.ts"
+import { purgeEnded, startRetention } from "./engine/Retention.ts"
 import { type StartEntry, type Started, startAll } from "./engine/StartMany.ts"
 import { failureOf, nothing, type Sweep, startSweeper, sweep } from "./engine/TimerSweeper.ts"
 import { notInTransaction } from "./engine/TransactionGuard.ts"
@@ -40,7 +42,7 @@ import { forkLoop } from "./runtime/BackgroundLoop.ts"
 import { Commands } from "./store/Commands.ts"
 import type { InstanceKey, InstanceStatus } from "./store/Commit.ts"
 import { type InstanceCursor, type InstancePage, Journal } from "./store/Journal.ts"
-import type { Leases } from "./store/Leases.ts"
+import { Leases } from "./store/Leases.ts"
 import { Timers } from "./store/Timers.ts"
 
 type Definition<S, E, I, R> = Machine.Definition<S, E, I, R>
@@ -142,6 +144,14 @@ export interface EngineService {
    * has asked something of very many, once. The journal keeps them, and whoever asks one again finds it.
    */
   release<S, E, I, R>(machine: Definition<S, E, I, R>, ids: Iterable<string>): Effect.Effect<void>
+  /**
+   * Removes instances of a machine that ended longer ago than this, with their journals and timers. Returns how many. A machine
+   * with `.persist({ retention })` has it done by itself.
+   */
+  purge<S, E, I, R>(
+    machine: Definition<S, E, I, R>,
+    options: { readonly endedBefore: Duration.Input },
+  ): Effect.Effect<number, PersistenceFailed>
   /** How many instances are in memory. */
   readonly live: Effect.Effect<number>
   /** Tells of everything that happens in this engine; returns how to unsubscribe. */
@@ -179,6 +189,7 @@ const make = (options: EngineOptions) =>
       ),
     )
     if (config.resume && engine.takeover !== undefined) yield* engine.takeover.start()
+    yield* startRetention(journal, yield* Leases, engine.registry)
     const slots = yield* slotExecution(engine, options.worker ?? {})
     return makeService(engine, slots)
   })
@@ -289,6 +300,7 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
           Effect.as(Effect.logWarning(`a sweep could not reach the store; the next one tries again: ${failureOf(error)}`), nothing),
         ),
     release: (machine, ids) => Effect.suspend(() => table.release([...ids].map((id) => ({ machine: machine.name, id })))),
+    purge: (machine, { endedBefore }) => purgeEnded(journal, machine.name, endedBefore),
     live: Effect.sync(() => table.count),
     inspectUnsafe: (inspector) => {
       engine.host.inspectors.add(inspector)

@@ -25,6 +25,8 @@ export class RegisteredMachine {
   readonly environment: Environment
   readonly snapshots: SnapshotPolicy<string>
   readonly keepJournal: boolean
+  /** How long ended instances stay; undefined: for ever. */
+  readonly retention: Persistence<string>["retention"]
 
   constructor(definition: unknown, compiled: Compiled, upcasters: Upcasters, environment: Environment) {
     this.definition = definition
@@ -35,6 +37,7 @@ export class RegisteredMachine {
     const persistence: Persistence<string> = this.compiled.declarations.persistence ?? {}
     this.snapshots = persistence.snapshot ?? defaultSnapshots
     this.keepJournal = persistence.keepJournal ?? true
+    this.retention = persistence.retention
   }
 
   get name(): string {

@@ -3,6 +3,7 @@ import { Machine, Slot } from "@detent/machine"
 import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { InstanceCursor } from "../../src/store/Journal.ts"
@@ -202,6 +203,29 @@ export const keeping = ({ describe, test }: Kit) => {
         expect(yield* record({ machine: "call", id: "c" })).toMatchObject({ tag: "Waiting" })
         yield* pass("1 minute")
         yield* eventually(record({ machine: "call", id: "c" }), ({ tag, updatedAt }) => tag === "Late" && updatedAt === 3_600_000)
+      }))
+
+    test("160 a machine's retention removes instances that ended long ago, and nothing else", ({
+      open,
+      pass,
+      passUntil,
+      journal,
+      events,
+    }) =>
+      Effect.gen(function* () {
+        const Short = Job.persist({ retention: "10 minutes" })
+        const { engine } = yield* open()
+        const ended = yield* engine.start(Short, "ended", S.Busy({ n: 0 }))
+        yield* ended.send(E.Finish())
+        const running = yield* engine.start(Short, "running", S.Busy({ n: 0 }))
+        yield* running.send(E.Add({ by: 1 }))
+        yield* pass("5 minutes")
+        expect(Option.isSome(yield* journal.open({ machine: "job", id: "ended" }))).toBe(true)
+        yield* passUntil("1 minute", journal.open({ machine: "job", id: "ended" }), Option.isNone)
+        expect(yield* events({ machine: "job", id: "ended" })).toEqual([])
+        expect(yield* running.state).toEqual(S.Busy({ n: 1 }))
+        yield* engine.start(Short, "ended", S.Busy({ n: 7 }))
+        expect(yield* engine.purge(Short, { endedBefore: "0 millis" })).toBe(0)
       }))
 
     test("instances that work, are watched, or keep postponed events stay", ({ open, pass }) =>

@@ -197,6 +197,7 @@ export class Builder {
 
   persist(persistence: Persistence<string>): Builder {
     if (persistence.snapshot?._tag === "Interval") checkDuration(this.name, "the snapshot interval", persistence.snapshot.every)
+    if (persistence.retention !== undefined) checkDuration(this.name, "the retention", persistence.retention)
     return this.#with({ persistence })
   }
 

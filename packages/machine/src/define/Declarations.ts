@@ -142,6 +142,11 @@ export interface Persistence<Tag extends string> {
   readonly snapshot?: SnapshotPolicy<Tag>
   /** Keeps events that a snapshot covers. Without them there is no history before the snapshot. */
   readonly keepJournal?: boolean
+  /**
+   * How long an instance, its journal and its timers stay after its end. An id that was used before can then be started anew.
+   * Default: for ever.
+   */
+  readonly retention?: Duration.Input
 }
 
 /** The options of all builder methods. Each method takes some of them. */

@@ -1,0 +1,48 @@
+/**
+ * Removes instances that ended long ago, with their journals and timers: of machines with `.persist({ retention })` by a loop, of
+ * any machine by `engine.purge`. Also removes the leases of nodes that are long gone.
+ */
+import type { PersistenceFailed } from "@detent/machine"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Random from "effect/Random"
+import type * as Scope from "effect/Scope"
+import { forkLoop } from "../runtime/BackgroundLoop.ts"
+import type { JournalService } from "../store/Journal.ts"
+import type { LeasesService } from "../store/Leases.ts"
+import type { MachineRegistry } from "./MachineRegistry.ts"
+
+/** How many instances one transaction removes. */
+const batchSize = 500
+
+/** How often the loop looks. */
+const intervalMillis = 60_000
+
+/** Leases are kept for this long after their end. */
+const leaseMillis = 24 * 60 * 60 * 1000
+
+/** Removes instances of a machine that ended longer ago than this. Returns how many. */
+export const purgeEnded = (journal: JournalService, machine: string, ended: Duration.Input): Effect.Effect<number, PersistenceFailed> =>
+  Effect.gen(function* () {
+    const millis = Duration.toMillis(Duration.fromInputUnsafe(ended))
+    for (let removed = 0; ; ) {
+      const count = yield* journal.purgeEnded(machine, millis, batchSize)
+      removed += count
+      if (count < batchSize) return removed
+      yield* Effect.yieldNow
+    }
+  })
+
+/** Removes what the machines' retention says for as long as the scope lasts. */
+export const startRetention = (
+  journal: JournalService,
+  leases: LeasesService,
+  registry: MachineRegistry,
+): Effect.Effect<void, never, Scope.Scope> => {
+  const turn = Effect.gen(function* () {
+    yield* Effect.sleep(intervalMillis * (0.8 + 0.4 * (yield* Random.next)))
+    for (const { name, retention } of registry.all) if (retention !== undefined) yield* purgeEnded(journal, name, retention)
+    yield* leases.purge(leaseMillis, batchSize)
+  })
+  return forkLoop("retention", turn)
+}
