@@ -28,7 +28,7 @@ import { RowKeys } from "./sqlite/RowKeys.ts"
 import { readEvents, within } from "./sqlite/readEvents.ts"
 import { sqliteCommands } from "./sqlite/SqliteCommands.ts"
 import { makeTransact, tellsChanges } from "./sqlite/transaction.ts"
-import { busyTimeout, layer as waitingClient } from "./sqlite/WaitingClient.ts"
+import { busyTimeout, plainConnection, layer as waitingClient } from "./sqlite/WaitingClient.ts"
 import { writeCommits, writeFork } from "./sqlite/writeCommits.ts"
 import { Commands } from "./store/Commands.ts"
 import { checkCommits } from "./store/CommitCheck.ts"
@@ -109,7 +109,13 @@ const configure = (synchronous: "full" | "normal") =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
     yield* sql`pragma busy_timeout = ${sql.literal(String(busyTimeout))}`
-    yield* Effect.retry(sql`pragma journal_mode = wal`, { schedule: Schedule.spaced("50 millis"), times: 100, while: isBusy })
+    // Unprepared: once busy, the prepared statement stayed busy for ever after another process had switched the file.
+    const switched = Effect.scoped(
+      Effect.flatMap(sql.reserve, (connection) =>
+        plainConnection(connection).executeUnprepared("pragma journal_mode = wal", [], undefined),
+      ),
+    )
+    yield* Effect.retry(switched, { schedule: Schedule.spaced("50 millis"), times: 100, while: isBusy })
     Option.map(yield* CurrentFileGuard, (guard) => guard.arm())
     yield* sql`pragma synchronous = ${sql.literal(synchronous)}`
     // A transaction of some thousand rows is larger than the 2 MB that are usual, and would be written out and read back before

@@ -24,7 +24,11 @@ export class ShiftProcess {
     })
     this.#child.on("message", (message: FromShiftWorker) => {
       if (message._tag === "Ready") this.readyAt = monotonicMillis()
-      if (message._tag === "Failed") this.#errors += message.problem
+      if (message._tag === "Failed") {
+        // Without what it was asked for it is of no use: its exit fails the waiting controller.
+        this.#errors += message.problem
+        this.#child.kill("SIGKILL")
+      }
       this.#waiting.get(message._tag)?.(message)
       this.#waiting.delete(message._tag)
     })
