@@ -71,6 +71,7 @@ export interface EngineConfig {
   readonly passivateAfterMillis: number
   readonly storeTimeout: Duration.Duration
   readonly followMillis: number
+  readonly leaseMillis: number
   readonly drainTimeout: Duration.Duration
   readonly resume: boolean
   readonly limits: Limits
@@ -94,6 +95,7 @@ export const engineConfig = (options: EngineOptions, nodeId: string): EngineConf
   passivateAfterMillis: millis(options.passivateAfter ?? "5 minutes"),
   storeTimeout: Duration.fromInputUnsafe(options.storeTimeout ?? "10 seconds"),
   followMillis: millis(options.followInterval ?? "500 millis"),
+  leaseMillis: millis(options.lease ?? "10 seconds"),
   drainTimeout: Duration.fromInputUnsafe(options.drainTimeout ?? "30 seconds"),
   resume: options.resume ?? true,
   limits: {

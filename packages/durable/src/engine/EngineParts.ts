@@ -102,7 +102,7 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
   }
   const table: InstanceTable = new InstanceTable(context, registry, loader, environment)
   const follower: ChangeFollower = new ChangeFollower(journal, loader, environment, config.followMillis, (name) => table.findNamed(name))
-  const takeover = node === undefined ? undefined : new WorkTakeover({ journal, registry, table, follower }, node)
+  const takeover = node === undefined ? undefined : new WorkTakeover({ journal, registry, table, follower }, node, config.leaseMillis)
   const recovery: OutageRecovery = new OutageRecovery(table, environment)
   const timers: TimerScheduler = new TimerScheduler(timerStore, table, environment, groupCommit, config.sweeper.intervalMillis)
   const drain = Effect.gen(function* () {

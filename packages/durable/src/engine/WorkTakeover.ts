@@ -23,7 +23,7 @@ import type { PlacementService } from "./Placement.ts"
 /** How many instances are taken over by one statement. */
 const pageSize = 500
 
-/** A node looks for dead owners this often. With the lease it gives the time until work is taken over. */
+/** While other nodes own work, a node looks for dead ones this often. With the lease it gives the time until work is taken over. */
 const intervalMillis = 500
 
 /** The parts of the engine that it uses. */
@@ -37,13 +37,16 @@ interface Parts {
 export class WorkTakeover {
   readonly #engine: Parts
   readonly #node: NodeMembership
+  readonly #aloneMillis: number
   readonly #passes = Semaphore.makeUnsafe(1)
   /** Machines of which the store did not confirm a change of owners. */
   readonly #unconfirmed = new Set<string>()
 
-  constructor(engine: Parts, node: NodeMembership) {
+  /** `leaseMillis`: how long a node is taken for alive. A node that is alone looks twice in that time, and so sees others in time. */
+  constructor(engine: Parts, node: NodeMembership, leaseMillis: number) {
     this.#engine = engine
     this.#node = node
+    this.#aloneMillis = Math.max(intervalMillis, leaseMillis / 2)
   }
 
   /** Takes over one instance that is being opened, where its owner is not alive. Returns its owner after that. */
@@ -92,23 +95,30 @@ export class WorkTakeover {
       const turn = Effect.gen({ self: this }, function* () {
         yield* joined.await
         woken.closeUnsafe()
-        for (const machine of this.#engine.registry.all) yield* this.takeOver(machine)
-        yield* Effect.timeoutOption(woken.await, Math.ceil(intervalMillis * (0.8 + 0.4 * (yield* Random.next))))
+        let isAlone = true
+        for (const machine of this.#engine.registry.all) if (yield* this.takeOver(machine)) isAlone = false
+        const pause = isAlone ? this.#aloneMillis : intervalMillis
+        yield* Effect.timeoutOption(woken.await, Math.ceil(pause * (0.8 + 0.4 * (yield* Random.next))))
       })
       yield* forkLoop("takeover of state work", turn)
     })
   }
 
-  /** Takes over the instances of a machine whose owner is not alive, and starts their work here. One pass at a time. */
-  takeOver(machine: RegisteredMachine): Effect.Effect<void, PersistenceFailed> {
+  /**
+   * Takes over the instances of a machine whose owner is not alive, and starts their work here. One pass at a time. Returns whether
+   * other nodes own work of the machine.
+   */
+  takeOver(machine: RegisteredMachine): Effect.Effect<boolean, PersistenceFailed> {
     const pass = Effect.gen({ self: this }, function* () {
       const placement = this.#node.placement
-      if (!machine.mayHaveWork || placement === undefined) return
-      for (const owner of yield* this.#engine.journal.owners(machine.name)) {
-        if (this.#engine.table.isClosed) return
+      if (!machine.mayHaveWork || placement === undefined) return false
+      const owners = yield* this.#engine.journal.owners(machine.name)
+      for (const owner of owners) {
+        if (this.#engine.table.isClosed) return false
         if (owner === placement.node()) yield* this.#runUnconfirmed(machine, placement, owner)
         else if (yield* this.#isDead(placement, owner)) yield* this.#takeOverFrom(machine, placement, owner)
       }
+      return owners.some((owner) => owner !== placement.node())
     })
     return this.#passes.withPermit(pass)
   }

@@ -1,81 +1,67 @@
 /**
- * Takes what happens to one instance to the journal. Entries gather while a commit is in flight and go out together with the next.
+ * Takes the events of one instance, or of one execution of a workflow, to the journal. Entries gather while a commit is in flight
+ * and go out together with the next.
  *
- *     idle -> queued           entries are pending and wait for the next flush of the group commit
- *     queued -> in flight      the flush began: the commit brings what is pending by then
- *     in flight -> settling    the store has stored or refused the commit
- *     in flight -> asking      the commit is unconfirmed, or met another writer: the journal is read
- *     asking -> settling       the journal says what is stored
+ *     idle -> queued             entries are pending and wait for the next flush of the group commit
+ *     queued -> in flight        the flush began: the commit brings what is pending by then
+ *     in flight -> settling      the store has stored the commit
+ *     in flight -> resolving     it has not, or did not confirm it: the owner finds out what to do
+ *     resolving -> settling      the owner says which entries remain
  *     settling -> idle, queued
  *
  * Guarantees:
  * - At most one commit is in flight: the store never gets two commits of one instance at once.
- * - Entries are stored in the order in which they were appended. What is retried keeps its place: entries of a commit that was not
- *   stored return to the front, before all that were appended since.
- * - An unconfirmed commit is not repeated before the journal was read: no entry is stored twice.
- * - An entry that the store refuses by its content is refused alone. The entries that were committed with it are committed one by
- *   one, then together again.
+ * - Entries are stored in the order in which they were appended. Entries that remain after resolving return to the front, before
+ *   all that were appended since.
+ * - An owner that throws leaves the pipeline usable.
  */
 import { PersistenceFailed } from "@detent/machine"
-import type { Environment } from "@detent/machine/internal"
-import * as Effect from "effect/Effect"
-import * as Metric from "effect/Metric"
-import { conflicts } from "../engine/EngineMetrics.ts"
 import type { Committing, Doubtful, GroupCommit } from "../runtime/GroupCommit.ts"
 import type { Commit, CommitOutcome } from "../store/Commit.ts"
 
-/** A commit, and the entries it brings. */
+/** Entries on their way, and the commit that brings them. Undefined: none of them needs to be stored. */
 export interface Flight<Entry> {
   readonly batch: ReadonlyArray<Entry>
-  readonly commit: Commit
+  readonly commit: Commit | undefined
 }
 
-/** The instance that the entries happen to. */
-export interface PipelineOwner<Entry, Journaled> {
-  readonly environment: Environment
-  /** Whether the next commit brings more than entries: the instance itself, or a change of its record. */
-  hasMore(): boolean
-  /** How many of the pending entries, from the first on, one commit may bring. */
+/** An outcome other than that the commit is stored. */
+export type NotStored = Exclude<CommitOutcome, { readonly _tag: "Stored" }> | Doubtful
+
+export interface CommitOwner<Entry> {
+  /** How many of the pending entries, from the first on, the next commit brings. */
   countTogether(pending: ReadonlyArray<Entry>): number
-  commitOf(batch: ReadonlyArray<Entry>): Commit
-  /** Reads what the journal has of the instance, for as long as that takes. */
-  readonly read: Effect.Effect<Journaled>
+  commitOf(batch: ReadonlyArray<Entry>): Commit | undefined
+  /** Whether the next commit can wait for others that callers wait for. */
+  isFired(first: Entry | undefined): boolean
   stored(flight: Flight<Entry>): void
-  /** The store does not take this entry; undefined: what the commit brought besides entries. */
-  refused(entry: Entry | undefined, problem: PersistenceFailed): void
-  /**
-   * Applies what the journal has. Returns all entries that remain to be stored, in their order: of the flight, and of those that
-   * were appended since. `isUnconfirmed`: some of the flight may be what the journal has.
-   */
-  resolve(journaled: Journaled, flight: Flight<Entry>, isUnconfirmed: boolean, appendedSince: ReadonlyArray<Entry>): ReadonlyArray<Entry>
+  /** The owner finds out what is stored, and then calls `settle`. */
+  unresolved(flight: Flight<Entry>, outcome: NotStored): void
+  /** Whether a commit is wanted though no entry is pending. */
+  hasMore(): boolean
   /** Called after each change, when no commit is in flight. */
   settled(): void
 }
 
-type Mode = "idle" | "queued" | "in flight" | "asking" | "settling"
+type Mode = "idle" | "queued" | "in flight" | "resolving" | "settling"
 
-/** The first pause after an unconfirmed commit; it doubles with each that follows. */
-const firstPauseMillis = 25
-const longestPauseMillis = 1000
+const none: ReadonlyArray<never> = []
 
-export class CommitPipeline<Entry, Journaled> implements Committing {
+export class CommitPipeline<Entry> implements Committing {
   readonly #group: GroupCommit
-  readonly #owner: PipelineOwner<Entry, Journaled>
+  readonly #owner: CommitOwner<Entry>
   #mode: Mode = "idle"
   #pending: Array<Entry> = []
-  #flight: Flight<Entry> | undefined
-  #isOneByOne = false
-  /** Commits in a row that the store did not confirm. */
-  #unconfirmed = 0
+  #flight: Flight<Entry> | undefined = undefined
 
-  constructor(group: GroupCommit, owner: PipelineOwner<Entry, Journaled>) {
+  constructor(group: GroupCommit, owner: CommitOwner<Entry>) {
     this.#group = group
     this.#owner = owner
   }
 
-  /** Whether nothing is pending or in flight. */
+  /** Whether nothing is pending, in flight or being resolved. */
   get isIdle(): boolean {
-    return this.#mode === "idle"
+    return this.#mode === "idle" && this.#pending.length === 0
   }
 
   get pending(): ReadonlyArray<Entry> {
@@ -87,15 +73,18 @@ export class CommitPipeline<Entry, Journaled> implements Committing {
   }
 
   append(entry: Entry) {
-    this.#pending.push(entry)
+    // An array that begins empty takes room for seventeen, and nearly always there is one.
+    if (this.#pending.length === 0) this.#pending = [entry]
+    else this.#pending.push(entry)
     this.commitSoon()
   }
 
-  /** Commits what the owner has besides entries. */
+  /** Commits what is pending, or what the owner has besides entries. */
   commitSoon() {
     if (this.#mode !== "idle") return
     this.#mode = "queued"
-    this.#group.enqueue(this)
+    if (this.#owner.isFired(this.#pending[0])) this.#group.enqueueFired(this)
+    else this.#group.enqueue(this)
   }
 
   /** Removes pending entries, and returns them. Those in flight stay. */
@@ -105,83 +94,62 @@ export class CommitPipeline<Entry, Journaled> implements Committing {
     return dropped
   }
 
-  /** Reads the journal, because another node may have written. Does nothing while something is on its way: its answer will tell. */
-  refresh() {
-    if (this.#mode !== "idle") return
-    this.#ask({ batch: [], commit: this.#owner.commitOf([]) }, 0)
+  takeCommit(): Commit | undefined {
+    const batch = this.#takeBatch()
+    let commit: Commit | undefined
+    try {
+      commit = this.#owner.commitOf(batch)
+    } catch (cause) {
+      this.resolve({ batch, commit: undefined }, new PersistenceFailed({ machine: "any", operation: "encode", cause }))
+      return undefined
+    }
+    const flight = { batch, commit }
+    if (commit === undefined) {
+      this.settle(() => this.#owner.stored(flight))
+      return undefined
+    }
+    this.#mode = "in flight"
+    this.#flight = flight
+    return commit
   }
 
-  takeCommit(): Commit | undefined {
-    const hasMore = this.#owner.hasMore()
+  #takeBatch(): ReadonlyArray<Entry> {
     const together = this.#owner.countTogether(this.#pending)
-    const batch = this.#pending.splice(0, this.#isOneByOne ? Math.min(together, hasMore ? 0 : 1) : together)
-    if (batch.length === 0 && !hasMore) {
-      this.#settle(() => undefined)
-      return undefined
-    }
-    try {
-      const commit = this.#owner.commitOf(batch)
-      this.#mode = "in flight"
-      this.#flight = { batch, commit }
-      return commit
-    } catch (cause) {
-      this.#refuse(batch, new PersistenceFailed({ machine: "any", operation: "encode", cause }))
-      return undefined
-    }
+    if (together < this.#pending.length) return this.#pending.splice(0, together)
+    const batch = this.#pending
+    this.#pending = []
+    return batch
   }
 
   committed(outcome: CommitOutcome | Doubtful) {
-    const flight = this.#flight as Flight<Entry>
-    switch (outcome._tag) {
-      case "Stored":
-        this.#unconfirmed = 0
-        return this.#settle(() => this.#owner.stored(flight))
-      case "PersistenceFailed":
-        return this.#refuse(flight.batch, outcome)
-      case "Doubtful":
-        return this.#ask(flight, Math.min(firstPauseMillis * 2 ** this.#unconfirmed++, longestPauseMillis))
-      default:
-        this.#owner.environment.run(Metric.update(conflicts, 1))
-        return this.#ask(flight, 0)
-    }
+    const flight = this.#flight ?? { batch: none, commit: undefined }
+    if (outcome._tag === "Stored") this.settle(() => this.#owner.stored(flight))
+    else this.resolve(flight, outcome)
   }
 
-  #refuse(batch: ReadonlyArray<Entry>, problem: PersistenceFailed) {
-    this.#settle(() => {
-      if (batch.length + (this.#owner.hasMore() ? 1 : 0) === 1) return this.#owner.refused(batch[0], problem)
-      this.#isOneByOne = true
-      this.#pending.unshift(...batch)
-    })
-  }
-
-  #ask(flight: Flight<Entry>, pauseMillis: number) {
-    this.#mode = "asking"
+  /** Hands entries over to the owner, which finds out what to do with them. New entries wait until it settles. */
+  resolve(flight: Flight<Entry>, outcome: NotStored) {
+    this.#mode = "resolving"
     this.#flight = flight
-    const { environment, read } = this.#owner
-    environment.run(
-      Effect.map(pauseMillis === 0 ? read : Effect.delay(read, pauseMillis), (journaled) =>
-        this.#settle(() => {
-          const since = this.#pending
-          this.#pending = []
-          this.#pending = [...this.#owner.resolve(journaled, flight, this.#unconfirmed > 0, since), ...this.#pending]
-        }),
-      ),
-    )
+    this.#owner.unresolved(flight, outcome)
   }
 
-  /** While the owner takes in what became of a commit, new entries wait. A callback that throws leaves the pipeline usable. */
-  #settle(change: () => void) {
+  /** Waits for the owner without a commit: it reads the journal. */
+  pause() {
+    this.#mode = "resolving"
+  }
+
+  /** Ends a commit, or resolving. Entries that `change` returns are committed next, before those that were appended since. */
+  settle(change: () => ReadonlyArray<Entry> | undefined | void) {
     this.#mode = "settling"
     this.#flight = undefined
     try {
-      change()
+      const remaining = change()
+      if (remaining !== undefined && remaining.length > 0) this.#pending = [...remaining, ...this.#pending]
     } finally {
-      if (this.#pending.length === 0) this.#isOneByOne = false
       this.#mode = "idle"
       if (this.#pending.length > 0 || this.#owner.hasMore()) this.commitSoon()
       this.#owner.settled()
     }
   }
 }
-
-const none: ReadonlyArray<never> = []

@@ -59,10 +59,10 @@ import { conflicts, record as count, eventsRefused, eventsRepeated, instancesGiv
 import type { HeldLock } from "../engine/InstanceLock.ts"
 import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
 import { within } from "../engine/Tracing.ts"
-import type { Committing, Doubtful } from "../runtime/GroupCommit.ts"
-import type { Commit, CommitOutcome, InstanceKey, SnapshotRecord, TimerRecord } from "../store/Commit.ts"
+import type { Commit, InstanceKey, SnapshotRecord, TimerRecord } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { InstanceRecord, OpenedInstance } from "../store/Journal.ts"
+import { type CommitOwner, CommitPipeline, type Flight, type NotStored } from "./CommitPipeline.ts"
 import { Deduplication, idTaken, isIdOfAnother } from "./Deduplication.ts"
 import { Envelope } from "./Envelope.ts"
 import { Inbox } from "./Inbox.ts"
@@ -94,7 +94,7 @@ const longestPauseMillis = 5000
 /** The longest pause after a conflict. */
 const longestBackoffMillis = 250
 
-export class LiveInstance implements RuntimeOwner, Committing {
+export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   readonly context: InstanceContext
   readonly machine: RegisteredMachine
   readonly key: InstanceKey
@@ -112,10 +112,8 @@ export class LiveInstance implements RuntimeOwner, Committing {
   #ahead: SpeculativeState
   #timers: ReadonlyMap<string, TimerRecord>
   #lastSnapshot: { readonly sequence: number; readonly at: number }
-  /** Decided, waiting for the next flush. */
-  #pending: Array<Pending> = []
-  #inFlight: { readonly pending: ReadonlyArray<Pending>; readonly commit: Commit | undefined } | undefined = undefined
-  #isQueued = false
+  /** Decided and not stored. Made with the first event. */
+  #pipeline: CommitPipeline<Pending> | undefined = undefined
   /** Commits that the store did not confirm. One of them may still arrive, as long as the instance stands where they began. */
   #unconfirmed: ReadonlyArray<ReadonlyArray<PendingEvent>> | undefined = undefined
   /** Since when, and how often, the store has failed to take this instance's commits. */
@@ -218,7 +216,7 @@ export class LiveInstance implements RuntimeOwner, Committing {
   get owesEvents(): boolean {
     return (
       this.#inbox.owesEvents ||
-      [...(this.#inFlight?.pending ?? none), ...this.#pending].some(({ envelope }) => isRaisedId(envelope.dedupeId))
+      [...(this.#pipeline?.inFlight ?? none), ...this.#pending].some(({ envelope }) => isRaisedId(envelope.dedupeId))
     )
   }
 
@@ -304,8 +302,18 @@ export class LiveInstance implements RuntimeOwner, Committing {
 
   // Deciding
 
+  /** Decided, waiting for the next flush. */
+  get #pending(): ReadonlyArray<Pending> {
+    return this.#pipeline?.pending ?? none
+  }
+
+  get #commits(): CommitPipeline<Pending> {
+    this.#pipeline ??= new CommitPipeline(this.context.groupCommit, this)
+    return this.#pipeline
+  }
+
   get #isAhead(): boolean {
-    return this.#pending.length > 0 || this.#inFlight !== undefined
+    return this.#pipeline !== undefined && (this.#pipeline.pending.length > 0 || this.#pipeline.inFlight.length > 0)
   }
 
   get #canDecide(): boolean {
@@ -428,9 +436,6 @@ export class LiveInstance implements RuntimeOwner, Committing {
     if (pending instanceof Error) return this.#refuse(envelope, pending)
     this.#ahead = stateAfter(this.#ahead, pending)
     envelope.trace?.committing(decision, sequence)
-    // An array that begins empty takes room for seventeen, and nearly always there is one.
-    if (this.#pending.length === 0) this.#pending = [pending]
-    else this.#pending.push(pending)
     if (decision._tag === "Goto") this.#inbox.releasePostponed()
     this.#inbox.decided(envelope)
     if (pending.sent.length > 0) {
@@ -439,7 +444,7 @@ export class LiveInstance implements RuntimeOwner, Committing {
       this.#inbox.putFirst(pending.sent)
     }
     if (pending.isBarrier) this.#mode = "committing"
-    this.#queueCommit()
+    this.#commits.append(pending)
   }
 
   /** The accepted event as it will be stored, or why it cannot be. */
@@ -513,8 +518,7 @@ export class LiveInstance implements RuntimeOwner, Committing {
   #refuse(envelope: Envelope, error: SendError) {
     // What is decided ahead may never be stored: a refusal that depends on it has to wait.
     if (this.#isAhead) {
-      this.#pending.push({ _tag: "Refused", envelope, error })
-      return this.#queueCommit()
+      return this.#commits.append({ _tag: "Refused", envelope, error })
     }
     const dependsOnState = error._tag === "InvalidTransition" || error._tag === "TransitionRefused"
     if (dependsOnState && this.#lock === undefined && envelope.timer === undefined) return this.#confirmRefusal(envelope, error)
@@ -621,28 +625,25 @@ export class LiveInstance implements RuntimeOwner, Committing {
 
   // Committing
 
-  #queueCommit() {
-    if (this.#isQueued || this.#inFlight !== undefined) return
-    this.#isQueued = true
-    if (this.#pending[0]?.envelope.timer === undefined) this.context.groupCommit.enqueue(this)
-    else this.context.groupCommit.enqueueFired(this)
+  hasMore(): boolean {
+    return false
   }
 
-  takeCommit(): Commit | undefined {
-    this.#isQueued = false
-    const pending = this.#pending
-    this.#pending = []
-    this.#inFlight = { pending, commit: undefined }
+  isFired(first: Pending | undefined): boolean {
+    return first?.envelope.timer !== undefined
+  }
+
+  countTogether(pending: ReadonlyArray<Pending>): number {
+    return pending.length
+  }
+
+  /** Undefined where all were refused: their senders are answered once what came before is stored. */
+  commitOf(pending: ReadonlyArray<Pending>): Commit | undefined {
     const accepted = pending.every(isAccepted) ? pending : pending.filter(isAccepted)
     const last = accepted.at(-1)
-    if (last === undefined) {
-      this.#settle(pending, undefined)
-      return undefined
-    }
+    if (last === undefined) return undefined
     const ahead = this.#inbox.owesEvents ? undefined : this.#ahead
-    const commit = instanceCommit(this.context, this.machine, this.#position, accepted, last, ahead)
-    this.#inFlight = { pending, commit }
-    return commit
+    return instanceCommit(this.context, this.machine, this.#position, accepted, last, ahead)
   }
 
   /** What is stored of it now. */
@@ -658,13 +659,14 @@ export class LiveInstance implements RuntimeOwner, Committing {
     }
   }
 
-  committed(outcome: CommitOutcome | Doubtful) {
-    const { pending, commit } = this.#inFlight ?? { pending: none, commit: undefined }
-    if (outcome._tag !== "Stored") for (const { envelope } of pending) envelope.trace?.notStored(outcome)
+  stored({ batch, commit }: Flight<Pending>) {
+    if (commit !== undefined) this.#failing = undefined
+    this.#settle(batch, commit)
+  }
+
+  unresolved({ batch: pending }: Flight<Pending>, outcome: NotStored) {
+    for (const { envelope } of pending) envelope.trace?.notStored(outcome)
     switch (outcome._tag) {
-      case "Stored":
-        this.#failing = undefined
-        return this.#settle(pending, commit)
       case "Doubtful":
         return this.#confirm(outcome.error, pending)
       case "PersistenceFailed":
@@ -680,9 +682,15 @@ export class LiveInstance implements RuntimeOwner, Committing {
     }
   }
 
+  /** Called by the pipeline when a commit has ended. */
+  settled() {
+    if (this.#mode === "committing" && this.#pending.length === 0) this.#mode = "idle"
+    this.#pump()
+    this.context.settled()
+  }
+
   /** What was in flight is stored: now it may be seen. */
   #settle(pending: ReadonlyArray<Pending>, commit: Commit | undefined) {
-    this.#inFlight = undefined
     if (commit !== undefined) this.#stand(commit)
     const before = this.#timers
     for (const one of pending) {
@@ -698,10 +706,6 @@ export class LiveInstance implements RuntimeOwner, Committing {
       this.#carryOut(one)
     }
     if (before !== this.#timers) this.context.timers.arm(this, this.#timers)
-    if (this.#mode === "committing" && this.#pending.length === 0) this.#mode = "idle"
-    if (this.#pending.length > 0) this.#queueCommit()
-    this.#pump()
-    this.context.settled()
   }
 
   /** A commit is stored: snapshot, owner, and no commit is unconfirmed any more. */
@@ -980,28 +984,30 @@ export class LiveInstance implements RuntimeOwner, Committing {
 
   /** Takes the journal's word and decides again, in the order in which events came. Given-up events are answered last. */
   #redeliver(pending: ReadonlyArray<Pending>, reloaded: Reloaded, given: GivenUp, passed?: ReadonlyArray<Tagged>) {
-    const again = this.#undecided([...pending, ...this.#pending], given)
-    this.#inFlight = undefined
-    this.#pending = []
-    this.#mode = "idle"
-    this.#adopt(reloaded, passed)
-    if (this.record.ending === undefined) {
-      this.#inbox.requeue(again, (envelope) => envelope.isSpeculative)
-      this.#takeOver(reloaded.recovered.owed)
-    } else for (const envelope of again) this.#answer(envelope, stopped(this.record, this.record.ending))
-    for (const [envelope, error] of given) this.#complete(envelope, error)
-    this.#pump()
-    this.context.settled()
+    this.#commits.settle(() => {
+      const again = this.#undecided([...pending, ...this.#dropPending()], given)
+      this.#mode = "idle"
+      this.#adopt(reloaded, passed)
+      if (this.record.ending === undefined) {
+        this.#inbox.requeue(again, (envelope) => envelope.isSpeculative)
+        this.#takeOver(reloaded.recovered.owed)
+      } else for (const envelope of again) this.#answer(envelope, stopped(this.record, this.record.ending))
+      for (const [envelope, error] of given) this.#complete(envelope, error)
+    })
+  }
+
+  /** Decisions on a state that is not stored: they are made again. */
+  #dropPending(): ReadonlyArray<Pending> {
+    return this.#commits.drop(() => true)
   }
 
   /** A commit arrived after its events were decided again: what was decided then counts, and the rest is decided on top of it. */
   #settleLate(flight: ReadonlyArray<PendingEvent>, pending: ReadonlyArray<Pending>, reloaded: Reloaded, given: GivenUp = noGivenUp) {
     const stored = new Set(flight.map(({ envelope }) => envelope))
     const sent = flight.flatMap((one) => one.sent).filter((envelope) => !stored.has(envelope))
-    const again = this.#undecided([...pending, ...this.#pending], given)
+    const again = this.#undecided([...pending, ...this.#dropPending()], given)
     this.#inbox.requeue(again, (envelope) => envelope.isSpeculative || stored.has(envelope))
     this.#inbox.putFirst(sent)
-    this.#pending = []
     this.#mode = "idle"
     this.#ahead = flight.reduce(stateAfter, this.#stored())
     this.#settleUpTo(flight, reloaded)
@@ -1017,7 +1023,7 @@ export class LiveInstance implements RuntimeOwner, Committing {
     this.#mode = "idle"
     if (opened.snapshot !== undefined) this.#lastSnapshot = opened.snapshot
     if (last?.isBarrier === true) this.#mode = "committing"
-    this.#settle(pending, undefined)
+    this.#commits.settle(() => this.#settle(pending, undefined))
     if (last !== undefined && recovered.sequence > last.sequence) this.refresh()
   }
 
@@ -1115,16 +1121,15 @@ export class LiveInstance implements RuntimeOwner, Committing {
   /** Where the instance stands is not known: it leaves memory, and the next caller reads the journal. */
   #forget(pending: ReadonlyArray<Pending>, error: SendError) {
     const continues = this.#isOwner || this.owesEvents
-    const waiting = [...pending, ...this.#pending].map(({ envelope }) => envelope)
-    this.#inFlight = undefined
-    this.#pending = []
-    for (const envelope of waiting) envelope.complete(error)
-    for (const envelope of this.#inbox.takeWaiting()) envelope.complete(error)
+    const decided = [...pending, ...this.#dropPending()].map(({ envelope }) => envelope)
+    const waiting = [...decided, ...this.#inbox.takeWaiting()]
     const closing = this.#end({ _tag: "Stopped", state: this.record.currentState, reason: "its place in memory was given up" })
     if (closing !== undefined) this.record.environment.run(closing)
+    this.#commits.settle(() => undefined)
     count(instancesGivenUp, 1, this.record.environment)
+    // A sender may ask for the state at once: it must not find the instance here any more.
+    for (const envelope of waiting) envelope.complete(error)
     if (continues) this.context.bringBack(this.key)
-    this.context.settled()
   }
 
   /** Ends work and leaves memory. Returns an Effect that waits for work that takes time to end. */
@@ -1140,7 +1145,7 @@ export class LiveInstance implements RuntimeOwner, Committing {
     this.#runtime?.interruptAwaited()
     this.context.gone(this)
     // While a commit is in flight, its outcome comes first.
-    if (this.#lock !== undefined && this.#inFlight === undefined) this.#releaseLock(this.#lock)
+    if (this.#lock !== undefined && !this.#isAhead) this.#releaseLock(this.#lock)
     for (const envelope of this.#inbox.takeAll()) this.#answer(envelope, stopped(record, by))
     this.#deduplication?.clearFiring()
     this.#answerAllKnown()

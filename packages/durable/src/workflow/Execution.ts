@@ -9,12 +9,12 @@ import type { Environment } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { WorkflowInstance } from "effect/unstable/workflow/WorkflowEngine"
-import { CommitPipeline, type Flight, type PipelineOwner } from "../instance/CommitPipeline.ts"
 import type { GroupCommit } from "../runtime/GroupCommit.ts"
 import { untilAnswered } from "../runtime/untilAnswered.ts"
 import type { Commit, InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { ActivityRun } from "./ActivityRun.ts"
+import { CommitResolution, type ResolutionOwner, type SentFlight } from "./CommitResolution.ts"
 import {
   type AppendOutcome,
   commitOf,
@@ -58,7 +58,7 @@ interface Creation {
 
 const executionKey = Symbol("execution")
 
-export class Execution implements RunOwner, PipelineOwner<PendingEvent, Read> {
+export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> {
   readonly host: ExecutionHost
   readonly key: InstanceKey
   readonly name: string
@@ -74,7 +74,7 @@ export class Execution implements RunOwner, PipelineOwner<PendingEvent, Read> {
   readonly activities = new Map<string, ActivityRun>()
   /** The owner, where that is another node that is alive: the execution is left to it. */
   #foreignOwner: string | undefined
-  readonly #pipeline: CommitPipeline<PendingEvent, Read>
+  readonly #commits: CommitResolution<PendingEvent, Read>
   #creation: Creation | undefined
   /** Whether it has ended and its parents may not know of it. */
   #owesParents = false
@@ -88,7 +88,7 @@ export class Execution implements RunOwner, PipelineOwner<PendingEvent, Read> {
   static create(host: ExecutionHost, key: InstanceKey, origin: string | undefined): Execution {
     const execution = new Execution(host, key, undefined)
     execution.#creation = { origin, at: execution.#now, waiting: [] }
-    execution.#pipeline.commitSoon()
+    execution.#commits.pipeline.commitSoon()
     return execution
   }
 
@@ -108,7 +108,7 @@ export class Execution implements RunOwner, PipelineOwner<PendingEvent, Read> {
     this.environment = host.environment
     this.read = Effect.suspend(() => untilAnswered(readExecution(host, key, this.state.sequence)))
     this.state = read?.state ?? new ExecutionState()
-    this.#pipeline = new CommitPipeline(host.committer, this)
+    this.#commits = new CommitResolution(host.committer, this)
     if (read !== undefined) this.#applyRecord(read)
   }
 
@@ -177,15 +177,15 @@ export class Execution implements RunOwner, PipelineOwner<PendingEvent, Read> {
 
   /** Reads what another node has written. */
   refresh() {
-    this.#pipeline.refresh()
+    this.#commits.refresh()
   }
 
   #append(event: ExecutionEvent, isOwn: boolean, done?: (outcome: AppendOutcome) => void) {
-    this.#pipeline.append(new PendingEvent(event, this.#now, isOwn, done))
+    this.#commits.pipeline.append(new PendingEvent(event, this.#now, isOwn, done))
   }
 
   #find(isWanted: (event: ExecutionEvent) => boolean): PendingEvent | undefined {
-    const { inFlight, pending } = this.#pipeline
+    const { inFlight, pending } = this.#commits.pipeline
     return inFlight.find(({ event }) => isWanted(event)) ?? pending.find(({ event }) => isWanted(event))
   }
 
@@ -194,7 +194,7 @@ export class Execution implements RunOwner, PipelineOwner<PendingEvent, Read> {
   }
 
   get #phaseAhead(): Phase {
-    const { inFlight, pending } = this.#pipeline
+    const { inFlight, pending } = this.#commits.pipeline
     return phaseAfterAll(phaseAfterAll(this.#basePhase, inFlight), pending)
   }
 
@@ -292,7 +292,7 @@ export class Execution implements RunOwner, PipelineOwner<PendingEvent, Read> {
     })
   }
 
-  stored({ batch, commit: { summary } }: Flight<PendingEvent>) {
+  stored({ batch, commit: { summary } }: SentFlight<PendingEvent>) {
     const phase = summary.tag as Phase
     this.#isClearingDebt = false
     this.owner = isAtWork(phase) ? (summary.reason ?? this.owner) : undefined
@@ -317,7 +317,7 @@ export class Execution implements RunOwner, PipelineOwner<PendingEvent, Read> {
 
   resolve(
     read: Read,
-    { batch, commit }: Flight<PendingEvent>,
+    { batch, commit }: SentFlight<PendingEvent>,
     isUnconfirmed: boolean,
     appendedSince: ReadonlyArray<PendingEvent>,
   ): ReadonlyArray<PendingEvent> {
@@ -367,12 +367,12 @@ export class Execution implements RunOwner, PipelineOwner<PendingEvent, Read> {
   /** Nothing is stored after the end: what was delivered late has no effect any more. */
   #dropAfterEnd() {
     if (!isEnded(this.state.phase)) return
-    for (const late of this.#pipeline.drop(() => true)) late.done(late.isOwn ? "lost" : "stored")
+    for (const late of this.#commits.pipeline.drop(() => true)) late.done(late.isOwn ? "lost" : "stored")
   }
 
   #giveUp(events: ReadonlyArray<PendingEvent>, problem: PersistenceFailed) {
     answerCreation(this.#takeCreation(), problem)
-    for (const pending of [...events, ...this.#pipeline.drop(() => true)]) pending.done(problem)
+    for (const pending of [...events, ...this.#commits.pipeline.drop(() => true)]) pending.done(problem)
   }
 
   #takeCreation(): Creation | undefined {
@@ -438,7 +438,7 @@ export class Execution implements RunOwner, PipelineOwner<PendingEvent, Read> {
 
   /** Decides what comes next when nothing is on its way: tell its parents, run, or leave memory. */
   settled() {
-    if (!this.#pipeline.isIdle || this.#run !== undefined || this.#isTellingParents || this.#hasLeft) return
+    if (!this.#commits.pipeline.isIdle || this.#run !== undefined || this.#isTellingParents || this.#hasLeft) return
     if (this.#owesParents) return this.#tellParents()
     const registered = this.host.registered(this.key.machine)
     if (isAtWork(this.state.phase) && this.isMine && registered !== undefined && this.host.canOwn) {
@@ -483,7 +483,7 @@ export class Execution implements RunOwner, PipelineOwner<PendingEvent, Read> {
   /** This node has lost its lease. What its run did and has not stored is dropped: the next owner does it again. */
   ownershipLost() {
     this.#stopRun()
-    for (const pending of this.#pipeline.drop(({ isOwn }) => isOwn)) pending.done("lost")
+    for (const pending of this.#commits.pipeline.drop(({ isOwn }) => isOwn)) pending.done("lost")
     this.settled()
   }
 
@@ -518,7 +518,7 @@ export class Execution implements RunOwner, PipelineOwner<PendingEvent, Read> {
       if (Exit.isFailure(exit)) return
       this.#isTellingParents = false
       this.#isClearingDebt = true
-      this.#pipeline.commitSoon()
+      this.#commits.pipeline.commitSoon()
     })
   }
 

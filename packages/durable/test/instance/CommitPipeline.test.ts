@@ -3,21 +3,23 @@ import { Environment } from "@detent/machine/internal"
 import { expect, it } from "@effect/vitest"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { CommitPipeline, type Flight, type PipelineOwner } from "../../src/instance/CommitPipeline.ts"
+import type { CommitPipeline } from "../../src/instance/CommitPipeline.ts"
 import { GroupCommit } from "../../src/runtime/GroupCommit.ts"
 import type { Commit, CommitOutcome } from "../../src/store/Commit.ts"
 import type { JournalService } from "../../src/store/Journal.ts"
+import { CommitResolution, type ResolutionOwner, type SentFlight } from "../../src/workflow/CommitResolution.ts"
 
 type Answer = "store" | "conflict" | "fail before storing" | "fail after storing"
 
 /** A journal of one instance: a list of words. Each commit is answered by the next answer, and stored once those have run out. */
-class Words implements PipelineOwner<string, ReadonlyArray<string>> {
+class Words implements ResolutionOwner<string, ReadonlyArray<string>> {
   readonly environment: Environment
   readonly journal: Array<string> = []
   readonly commits: Array<ReadonlyArray<string>> = []
   readonly answers: Array<Answer> = []
   readonly refusals: Array<string> = []
-  readonly pipeline: CommitPipeline<string, ReadonlyArray<string>>
+  readonly resolution: CommitResolution<string, ReadonlyArray<string>>
+  readonly pipeline: CommitPipeline<string>
   /** Words the journal does not take. */
   readonly bad = new Set<string>()
   known = 0
@@ -27,7 +29,8 @@ class Words implements PipelineOwner<string, ReadonlyArray<string>> {
   constructor(context: Context.Context<unknown>) {
     this.environment = new Environment(context)
     const commit = (commits: ReadonlyArray<Commit>) => Effect.suspend(() => Effect.forEach(commits, (one) => this.#write(one)))
-    this.pipeline = new CommitPipeline(new GroupCommit({ commit } as unknown as JournalService, this.environment.run), this)
+    this.resolution = new CommitResolution(new GroupCommit({ commit } as unknown as JournalService, this.environment.run), this)
+    this.pipeline = this.resolution.pipeline
   }
 
   #write({ expected, events }: Commit): Effect.Effect<CommitOutcome, PersistenceFailed> {
@@ -72,7 +75,7 @@ class Words implements PipelineOwner<string, ReadonlyArray<string>> {
 
   readonly read = Effect.sync(() => [...this.journal])
 
-  stored({ batch }: Flight<string>) {
+  stored({ batch }: SentFlight<string>) {
     this.known += batch.length
     if (this.throwsWhenStored) throw new Error("a listener failed")
   }
@@ -81,7 +84,7 @@ class Words implements PipelineOwner<string, ReadonlyArray<string>> {
     this.refusals.push(entry ?? "(more)")
   }
 
-  resolve(journaled: ReadonlyArray<string>, { batch }: Flight<string>, isUnconfirmed: boolean, since: ReadonlyArray<string>) {
+  resolve(journaled: ReadonlyArray<string>, { batch }: SentFlight<string>, isUnconfirmed: boolean, since: ReadonlyArray<string>) {
     const isStored = isUnconfirmed && batch.every((word, index) => journaled[this.known + index] === word)
     this.known = journaled.length
     return isStored ? since : [...batch, ...since]

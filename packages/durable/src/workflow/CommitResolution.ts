@@ -1,0 +1,136 @@
+/**
+ * What becomes of the commits of an execution that were not plainly stored. An unconfirmed commit, or one that met another writer,
+ * is not repeated before the journal was read: no entry is stored twice. An entry that the store refuses by its content is refused
+ * alone: the entries that were committed with it are committed one by one, then together again.
+ */
+import type { PersistenceFailed } from "@detent/machine"
+import type { Environment } from "@detent/machine/internal"
+import * as Effect from "effect/Effect"
+import * as Metric from "effect/Metric"
+import { conflicts } from "../engine/EngineMetrics.ts"
+import { type CommitOwner, CommitPipeline, type Flight, type NotStored } from "../instance/CommitPipeline.ts"
+import type { GroupCommit } from "../runtime/GroupCommit.ts"
+import type { Commit } from "../store/Commit.ts"
+
+/** A commit that was sent, and the entries it brought. */
+export interface SentFlight<Entry> {
+  readonly batch: ReadonlyArray<Entry>
+  readonly commit: Commit
+}
+
+/** The execution that the entries happen to. */
+export interface ResolutionOwner<Entry, Journaled> {
+  readonly environment: Environment
+  /** Whether the next commit brings more than entries: the execution itself, or a change of its record. */
+  hasMore(): boolean
+  /** How many of the pending entries, from the first on, one commit may bring. */
+  countTogether(pending: ReadonlyArray<Entry>): number
+  commitOf(batch: ReadonlyArray<Entry>): Commit
+  /** Reads what the journal has of the execution, for as long as that takes. */
+  readonly read: Effect.Effect<Journaled>
+  stored(flight: SentFlight<Entry>): void
+  /** The store does not take this entry; undefined: what the commit brought besides entries. */
+  refused(entry: Entry | undefined, problem: PersistenceFailed): void
+  /**
+   * Applies what the journal has. Returns all entries that remain to be stored, in their order: of the flight, and of those that
+   * were appended since. `isUnconfirmed`: some of the flight may be what the journal has.
+   */
+  resolve(
+    journaled: Journaled,
+    flight: SentFlight<Entry>,
+    isUnconfirmed: boolean,
+    appendedSince: ReadonlyArray<Entry>,
+  ): ReadonlyArray<Entry>
+  /** Called after each change, when no commit is in flight. */
+  settled(): void
+}
+
+/** The first pause after an unconfirmed commit; it doubles with each that follows. */
+const firstPauseMillis = 25
+const longestPauseMillis = 1000
+
+export class CommitResolution<Entry, Journaled> implements CommitOwner<Entry> {
+  readonly pipeline: CommitPipeline<Entry>
+  readonly #owner: ResolutionOwner<Entry, Journaled>
+  #isOneByOne = false
+  /** Commits in a row that the store did not confirm. */
+  #unconfirmed = 0
+
+  constructor(group: GroupCommit, owner: ResolutionOwner<Entry, Journaled>) {
+    this.#owner = owner
+    this.pipeline = new CommitPipeline(group, this)
+  }
+
+  /** Reads the journal, because another node may have written. Does nothing while something is on its way: its answer will tell. */
+  refresh() {
+    if (!this.pipeline.isIdle) return
+    this.pipeline.pause()
+    this.#ask({ batch: [], commit: this.#owner.commitOf([]) }, 0)
+  }
+
+  hasMore(): boolean {
+    return this.#owner.hasMore()
+  }
+
+  isFired(): boolean {
+    return false
+  }
+
+  countTogether(pending: ReadonlyArray<Entry>): number {
+    const together = this.#owner.countTogether(pending)
+    return this.#isOneByOne ? Math.min(together, this.#owner.hasMore() ? 0 : 1) : together
+  }
+
+  commitOf(batch: ReadonlyArray<Entry>): Commit | undefined {
+    return batch.length === 0 && !this.#owner.hasMore() ? undefined : this.#owner.commitOf(batch)
+  }
+
+  stored({ batch, commit }: Flight<Entry>) {
+    if (commit === undefined) return
+    this.#unconfirmed = 0
+    this.#owner.stored({ batch, commit })
+  }
+
+  unresolved({ batch, commit }: Flight<Entry>, outcome: NotStored) {
+    if (outcome._tag === "PersistenceFailed" || commit === undefined) {
+      const problem = outcome._tag === "PersistenceFailed" ? outcome : undefined
+      return this.pipeline.settle(() => this.#refuse(batch, problem))
+    }
+    if (outcome._tag === "Doubtful") {
+      return this.#ask({ batch, commit }, Math.min(firstPauseMillis * 2 ** this.#unconfirmed++, longestPauseMillis))
+    }
+    this.#owner.environment.run(Metric.update(conflicts, 1))
+    this.#ask({ batch, commit }, 0)
+  }
+
+  /** Returns the entries that are committed one by one, so that the one to blame is found. */
+  #refuse(batch: ReadonlyArray<Entry>, problem: PersistenceFailed | undefined): ReadonlyArray<Entry> | undefined {
+    if (problem === undefined || batch.length + (this.#owner.hasMore() ? 1 : 0) > 1) {
+      this.#isOneByOne = true
+      return batch
+    }
+    this.#owner.refused(batch[0], problem)
+    return undefined
+  }
+
+  #ask(flight: SentFlight<Entry>, pauseMillis: number) {
+    const { environment, read } = this.#owner
+    environment.run(
+      Effect.map(pauseMillis === 0 ? read : Effect.delay(read, pauseMillis), (journaled) =>
+        this.pipeline.settle(() =>
+          this.#owner.resolve(
+            journaled,
+            flight,
+            this.#unconfirmed > 0,
+            this.pipeline.drop(() => true),
+          ),
+        ),
+      ),
+    )
+  }
+
+  settled() {
+    if (this.pipeline.pending.length === 0) this.#isOneByOne = false
+    this.#owner.settled()
+  }
+}
