@@ -25,6 +25,7 @@ const pageSize = 500
 
 /** While other nodes own work, a node looks for dead ones this often. With the lease it gives the time until work is taken over. */
 const intervalMillis = 500
+const longestIntervalMillis = 5000
 
 /** The parts of the engine that it uses. */
 interface Parts {
@@ -46,7 +47,7 @@ export class WorkTakeover {
   constructor(engine: Parts, node: NodeMembership, leaseMillis: number) {
     this.#engine = engine
     this.#node = node
-    this.#aloneMillis = Math.max(intervalMillis, leaseMillis / 2)
+    this.#aloneMillis = Math.max(intervalMillis, Math.min(leaseMillis / 2, longestIntervalMillis))
   }
 
   /** Takes over one instance that is being opened, where its owner is not alive. Returns its owner after that. */

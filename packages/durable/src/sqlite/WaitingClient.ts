@@ -18,7 +18,7 @@ import type { Connection } from "effect/unstable/sql/SqlConnection"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import * as Statement from "effect/unstable/sql/Statement"
 import { CurrentFileGuard, FileGuard } from "./FileGuard.ts"
-import { hasFolder, isLockedElsewhere } from "./opening.ts"
+import { hasFolder, isLockedElsewhere, isRolledBack } from "./opening.ts"
 
 /** How long SQLite itself waits, in milliseconds: long enough for the short write of another process. */
 export const busyTimeout = 2
@@ -78,6 +78,8 @@ const waitingConnection = (plain: Connection, guard: FileGuard | undefined): Con
     executeValuesUnprepared: (sql, parameters) => waitingFor(plain.executeValuesUnprepared(sql, parameters)),
     executeUnprepared: (sql, parameters, transformRows) => {
       const executed = waitingFor(plain.executeUnprepared(sql, parameters, transformRows))
+      // The failure that made SQLite roll back is the one to report.
+      if (sql === "ROLLBACK") return Effect.catch(executed, (error) => (isRolledBack(error) ? Effect.succeed([]) : Effect.fail(error)))
       // How a transaction of the user's own ends.
       return guard !== undefined && sql === "COMMIT" ? guarded(guard, executed) : executed
     },

@@ -114,7 +114,7 @@ export const owning = ({ describe, test, leaseTest }: Kit) => {
       }),
     )
 
-    test("138 a stopped node hands its work on at once", ({ open, passUntil }) =>
+    test("138 the work of a stopped node is taken over without waiting for its lease", ({ open, passUntil }) =>
       Effect.gen(function* () {
         const { running, machine } = workers()
         const one = yield* open()
