@@ -72,7 +72,7 @@ type TagOf<S> = S extends { readonly _tag: infer Tag extends string } ? Tag : ne
 
 export interface EngineService {
   /**
-   * Makes a machine known: its instances can be opened, its timers fire, and those whose state has work go on at once.
+   * Makes a machine known: its instances can be opened, its timers fire, and work that no live node runs starts here at once.
    * Other calls register too; this one is for the start of a process.
    */
   register<S, E, I, R>(machine: Definition<S, E, I, R>, options?: RegisterOptions): Effect.Effect<void, PersistenceFailed, R>
@@ -121,7 +121,7 @@ export interface EngineService {
   ): Effect.Effect<Instance<S, E>, ReadError | SequenceNotReached | StartError, R>
   /** Runs every stored instance through a definition without touching any: what would fail if it were deployed. */
   check<S, E, I, R>(machine: Definition<S, E, I, R>, options?: RegisterOptions): Effect.Effect<CheckReport, PersistenceFailed>
-  /** Replaces the journaled event that holds an instance, if that lets it go on. Otherwise the journal stays as it is. */
+  /** Replaces the journaled event that holds an instance, if the instance then replays. Otherwise the journal stays as it is. */
   repair<S, E, I, R>(
     machine: Definition<S, E, I, R>,
     id: string,
@@ -134,14 +134,14 @@ export interface EngineService {
   machine(name: string): Option.Option<KnownMachine>
   /**
    * An instance of a machine that is known by this name: for programs that work with whatever machines there are. Whether the
-   * instance exists is told when it is asked something.
+   * instance exists is found out when the handle is used.
    */
   find(key: InstanceKey): Option.Option<Instance<Tagged, Tagged>>
   /** Fires due timers now instead of waiting for the sweeper. */
   readonly sweep: Effect.Effect<Sweep>
   /**
-   * Lets instances leave memory that nobody uses at the moment, without waiting until they have been idle for long: for whoever
-   * has asked something of very many, once. The journal keeps them, and whoever asks one again finds it.
+   * Lets instances leave memory that are not in use, without waiting until they have been idle for long: for a caller that has
+   * used very many of them once. The journal keeps them, and the next caller opens them again.
    */
   release<S, E, I, R>(machine: Definition<S, E, I, R>, ids: Iterable<string>): Effect.Effect<void>
   /**

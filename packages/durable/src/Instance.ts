@@ -76,8 +76,8 @@ export interface Instance<out S, in out E> {
    */
   historyPage(options?: HistoryOptions): Effect.Effect<ReadonlyArray<HistoryEntry<S, E>>, ReadError>
   /**
-   * The current state, then every new one. Ends with the instance. What another process does is told within the engine's
-   * `followInterval`; so it is to those who wait with `waitFor` and `awaitFinal`.
+   * The current state, then every new one. Ends with the instance. Changes by another process arrive within the engine's
+   * `followInterval`, here as in `waitFor` and `awaitFinal`.
    */
   readonly changes: Stream.Stream<S, ReadError>
   waitFor(predicate: (state: S) => boolean): Effect.Effect<S, ReadError | MachineStopped>

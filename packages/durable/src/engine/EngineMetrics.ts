@@ -1,4 +1,4 @@
-/** What the engine counts: per flush, recovery, timer or refusal, never per event that is taken, so that nobody pays for it. */
+/** What the engine counts: per flush, recovery, timer or refusal, never per event that is taken, so that no event pays for it. */
 import type { Environment } from "@detent/machine/internal"
 import type * as Context from "effect/Context"
 import * as Metric from "effect/Metric"
@@ -21,7 +21,7 @@ export const eventsRepeated = Metric.counter("detent_events_repeated_total", {
   description: "events sent again under their id, and answered from the journal",
 })
 export const instancesGivenUp = Metric.counter("detent_instances_given_up_total", {
-  description: "instances that left memory because nobody could tell where they stand",
+  description: "instances that left memory because their position in the journal was unknown",
 })
 export const conflicts = Metric.counter("detent_conflicts_total", { description: "commits that met a newer sequence" })
 export const recoveries = Metric.counter("detent_recoveries_total", { description: "instances brought back from the journal" })

@@ -7,7 +7,7 @@ import type { InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { InstanceStanding, JournalService } from "../store/Journal.ts"
 
-/** So many instances are asked for in one statement. */
+/** How many instances one statement asks for. */
 export const questionLimit = 1000
 
 type Answer = Exit.Exit<InstanceStanding | undefined, PersistenceFailed>

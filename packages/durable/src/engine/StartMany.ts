@@ -2,7 +2,7 @@
  * Many new instances at once. Those that rest in their first state are only stored, in few statements, and never enter
  * memory: of 20,000 on SQLite one costs 21 to 30 µs of CPU in calls of 2,000, against 52 to 67 µs with `start`, 1,000 at once.
  *
- * They are stored by whoever asks, not by the engine's own flushes. Inside `sql.withTransaction` they are part of that
+ * The caller's fiber stores them, not the engine's own flushes. Inside `sql.withTransaction` they are part of that
  * transaction, so that rows of your own are there with them or not at all.
  */
 import { type Beginning, InvalidState, PersistenceFailed } from "@detent/machine"
@@ -32,7 +32,7 @@ export type Started<S> = Result.Result<S, StartError>
 /** More than this in one statement gains no throughput. */
 const statementLimit = 1000
 
-/** Those that have something to do are started one by one, so many at a time. */
+/** How many instances that have something to do are started at a time. */
 const concurrency = 100
 
 export const startAll = (
@@ -95,7 +95,7 @@ const rests = (machine: RegisteredMachine, { state, hooks, sends, requests, time
   return isIdle && hooks.length === 0 && sends.length === 0 && requests.length === 0
 }
 
-/** No two of a statement are of the same instance: the second is told that there is one. */
+/** No two of a statement are of the same instance: the second fails, because it exists. */
 const batchesOf = (resting: ReadonlyArray<Resting>): ReadonlyArray<ReadonlyArray<Resting>> => {
   const batches: Array<Array<Resting>> = []
   let names = new Set<string>()

@@ -1,5 +1,5 @@
 /**
- * Deadlines of this process, armed in memory: the earliest is slept for, and all that are due at once are told together.
+ * Deadlines of this process, armed in memory: one fiber sleeps until the earliest, and all that are due at once fire together.
  * Deadlines of the same millisecond share a place in the heap, and one sleeping fiber serves any number of timers.
  */
 import type { Environment } from "@detent/machine/internal"
@@ -14,9 +14,9 @@ export interface DueTimer {
   readonly timer: TimerRecord
 }
 
-/** Whoever makes use of what is told, and cannot do so with any number at once. */
+/** The pace at which due timers are taken. */
 export interface Pace {
-  /** More may come than are told at once. */
+  /** More may be due than fire at once. */
   readonly begin: () => void
   /** Ends when more may be told. */
   readonly turn: Effect.Effect<void>
@@ -33,7 +33,7 @@ interface Armed extends DueTimer {
 interface Instant {
   readonly due: number
   readonly armed: Array<Armed>
-  /** So many of them, from the first, have been told. */
+  /** How many of them, from the first, have fired. */
   told: number
 }
 
@@ -43,10 +43,10 @@ const longestSleep = 2 ** 31 - 1
 /** With more cancelled timers than this, and more than live ones, the heap is built anew. */
 const garbageLimit = 1000
 
-/** So many due timers are told at once, so that the store gets to work on them while the next are decided. */
+/** How many due timers fire at once, so that the store works on them while the next are decided. */
 const firstPortion = 128
 
-/** Each time it is twice as many, up to so many: others get their turn after four to seven milliseconds. */
+/** Each time it is twice as many, up to this: others get their turn after four to seven milliseconds. */
 const largestPortion = 1024
 
 export class TimerHeap {
@@ -179,7 +179,7 @@ export class TimerHeap {
     this.#sleep()
   })
 
-  /** At most so many, the oldest of those that are due. */
+  /** Takes at most this many of the due timers, the oldest first. */
   #takeDue(limit: number): ReadonlyArray<DueTimer> {
     const now = this.#environment.clock.currentTimeMillisUnsafe()
     const due: Array<Armed> = []

@@ -1,5 +1,5 @@
 /**
- * What a tracer is told: the way of every event from its sender to its answer, timers, recoveries, group commits. Tags,
+ * What a tracer records: the way of every event from its sender to its answer, timers, recoveries, group commits. Tags,
  * names and numbers, never what an event or a state holds.
  *
  * Where no tracer is installed nothing of this exists: an event then has an empty field, and that is all it costs.
@@ -17,14 +17,14 @@ import type { CommandRecord, InstanceKey, TimerRecord } from "../store/Commit.ts
 
 export type Attributes = Readonly<Record<string, string | number | boolean>>
 
-/** Whether a tracer is installed where a fiber runs. The one that Effect has by default tells nobody, and does not count. */
+/** Whether a tracer is installed where a fiber runs. Effect's default tracer records nothing, and does not count. */
 export const isTraced = ({ cache }: Fiber.Fiber<unknown, unknown>): boolean => cache.tracer !== undefined && cache.tracerEnabled
 
 /** The tracer of a fiber, if one is installed. */
 export const tracingOf = (fiber: Fiber.Fiber<unknown, unknown>): Tracing | undefined =>
   fiber.cache.tracer === undefined || !fiber.cache.tracerEnabled ? undefined : new Tracing(fiber.cache.tracer, fiber.getRef(Clock.Clock))
 
-/** The tracer of those who run in an environment. */
+/** The tracer of an environment. */
 export const tracingIn = (environment: Environment): Tracing | undefined => {
   let found: Tracing | undefined
   environment.run(
@@ -119,7 +119,7 @@ export class EventTrace {
     this.#next("detent.commit", { "detent.sequence": sequence })
   }
 
-  /** Stored: what it requested is told, and from now on it is being carried out. */
+  /** The event is stored: notes what it requested; from now on it is carried out. */
   stored(sequence: number, commands: ReadonlyArray<CommandRecord>) {
     const { span } = this
     for (const { slot, key } of commands) {

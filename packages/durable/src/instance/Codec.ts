@@ -97,7 +97,7 @@ export class Codec {
     return JSON.stringify(this.#states.get(state._tag)?.encode(state))
   }
 
-  /** The state an instance begins with: what JSON would lose of it is told by its field. */
+  /** The state an instance begins with: the error names the field that JSON would lose. */
   encodeFirst(state: Tagged): Json {
     const variant = this.#compiled.declarations.state.$variants.get(state._tag)
     if (variant === undefined || isPlain(variant)) return this.encodeState(state)
@@ -208,7 +208,7 @@ export class Codec {
 
   #encodeAnswer(event: Tagged, answer: unknown): unknown {
     const reply = this.#compiled.declarations.event.$variants.get(event._tag)?.reply
-    // An answer that does not fit is no answer: whoever asked is told, and the transition stands.
+    // An answer that does not fit is not stored: the caller gets an error, and the transition stands.
     return reply === undefined || !Schema.is(reply)(answer) ? undefined : Schema.encodeUnknownSync(Schema.toCodecJson(reply))(answer)
   }
 

@@ -1,9 +1,9 @@
-/** Thrown inside the codec, and turned into a typed error by whoever reads a journal. */
+/** Thrown inside the codec, and turned into a typed error by the reader of the journal. */
 export class Undecodable extends Error {
   override readonly name = "Undecodable"
 }
 
-/** The same, for what a newer version of the machine wrote: not the content is to blame but whoever reads it. */
+/** The same, for what a newer version of the machine wrote: the content is right, this process is too old. */
 export class WrittenByNewer extends Undecodable {
   readonly written: number
   readonly known: number

@@ -9,7 +9,7 @@ import { Undecodable, WrittenByNewer } from "./Undecodable.ts"
 
 type JsonObject = { readonly [name: string]: unknown }
 
-/** From one version to the next. What is left out stays as it is. */
+/** From one version to the next. A part without an upcaster stays as it is. */
 export interface Upcaster {
   readonly state?: (state: JsonObject) => JsonObject
   readonly event?: (event: JsonObject) => JsonObject

@@ -1,4 +1,4 @@
-/** Two engines, one instance: nobody's event is lost, nobody's is applied on a state that is no more. */
+/** Two engines, one instance: no event is lost, and none is applied to a state that was left. */
 import { Machine } from "@detent/machine"
 import { expect } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -88,7 +88,10 @@ export const conflicting = ({ describe, test }: Kit) =>
         expect(yield* Fiber.join(waiting)).toMatchObject({ _tag: "Stay", state: { n: 1 } })
       }))
 
-    test("83 an event that finds the instance ended by another is refused with the reason, and nobody waits for ever", ({ open, events }) =>
+    test("83 an event that finds the instance ended by another is refused with the reason, and no caller waits for ever", ({
+      open,
+      events,
+    }) =>
       Effect.gen(function* () {
         const one = yield* open()
         const two = yield* open()

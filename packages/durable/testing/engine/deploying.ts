@@ -20,7 +20,7 @@ const message = "order o was written by version 2, this process knows 1; deploy 
 
 export const deploying = ({ describe, test }: Kit) =>
   describe("a rolling deploy", () => {
-    test("135 an older node fails to read what a newer one wrote, holds nothing, and the newer one goes on", ({ open, record }) =>
+    test("135 an older node fails to read what a newer one wrote, holds nothing, and the newer one continues", ({ open, record }) =>
       Effect.gen(function* () {
         const older = yield* open()
         const newer = yield* open()

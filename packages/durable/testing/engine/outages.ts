@@ -12,7 +12,7 @@ const E = Event({ Begin: {}, Progress: {}, Finish: {}, Look: {} })
 
 const key = { machine: "worker", id: "w" }
 
-/** Works in three steps, each told by the work itself. Nobody supervises it. */
+/** Works in three steps, each sent by the work itself, without supervision. */
 const worker = (log: Array<string>, pause: Effect.Effect<void> = Effect.sleep("1 second")) =>
   Machine.make({ name: "worker", state: S, event: E, initial: S.Idle() })
     .on(S.Idle, E.Begin, S.Working, () => S.Working({ n: 0 }))
@@ -62,7 +62,7 @@ export const outages = ({ describe, test }: Kit) =>
         writesFail(probe)
         for (let second = 0; second < 60; second++) yield* pass("1 second")
         expect(log).toEqual(["begins"])
-        // Others are told that the store is away, not that the instance has ended.
+        // Other senders get the error of the store, not that the instance has ended.
         const asking = yield* Effect.forkChild(Effect.flip(instance.send(E.Look())), { startImmediately: true })
         expect(yield* passFor(asking)).toMatchObject({ _tag: "PersistenceFailed" })
         expect(yield* instance.snapshot).toMatchObject({ status: "running", sequence: 1 })
@@ -73,7 +73,7 @@ export const outages = ({ describe, test }: Kit) =>
         expect((yield* events(key)).map(({ tag }) => tag)).toEqual(["Begin", "Progress", "Finish"])
       }))
 
-    test("an instance with work that had to leave memory comes back by itself, and its work goes on", ({
+    test("an instance with work that had to leave memory returns by itself, and its work continues", ({
       open,
       pass,
       passUntil,
@@ -94,7 +94,7 @@ export const outages = ({ describe, test }: Kit) =>
         expect((yield* events(key)).map(({ tag }) => tag)).toEqual(["Begin", "Progress", "Finish"])
       }))
 
-    test("what a decision sent is handled when the store is back, though nobody asks", ({ open, pass, passUntil, events }) =>
+    test("what a decision sent is handled when the store is back, without a caller", ({ open, pass, passUntil, events }) =>
       Effect.gen(function* () {
         for (const fail of [writesFail, allFails]) {
           const id = fail === writesFail ? "writes" : "all"

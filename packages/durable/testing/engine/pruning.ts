@@ -56,7 +56,7 @@ export const pruning = ({ describe, test }: Kit) =>
         ),
     }
     for (const [what, use] of Object.entries(uses)) {
-      test(`77 ${what} goes on while another node prunes`, ({ open, record }) =>
+      test(`77 ${what} succeeds while another node prunes`, ({ open, record }) =>
         Effect.gen(function* () {
           const first = yield* open()
           const job = yield* first.engine.start(Job, "j", S.Busy({ n: 0 }))
@@ -139,7 +139,7 @@ export const pruning = ({ describe, test }: Kit) =>
       }))
 
     for (const [title, options] of [
-      ["its sender is told that nobody knows", {}],
+      ["its sender gets an error that says so", {}],
       ["under an id it is found out", { id: "add" }],
     ] as const) {
       test(`44 a commit whose fate a prune has hidden is not stored twice: ${title}`, ({ open, passFor }) =>

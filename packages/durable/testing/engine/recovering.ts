@@ -25,7 +25,7 @@ export const recovering = ({ describe, test }: Kit) =>
         expect((yield* engine.restore("nobody", Job))._tag).toBe("None")
       }))
 
-    test("70 and 74 after a snapshot and pruning, numbering and the instance go on, also after a restart", ({ open, events }) =>
+    test("70 and 74 after a snapshot and pruning, numbering and the instance continue, also after a restart", ({ open, events }) =>
       Effect.gen(function* () {
         const first = yield* open()
         const job = yield* first.engine.start(Job, "j", S.Busy({ n: 0 }))

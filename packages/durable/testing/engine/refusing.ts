@@ -33,7 +33,7 @@ const defectOf = <A, Err>(effect: Effect.Effect<A, Err>) =>
 
 export const refusing = ({ describe, test }: Kit) =>
   describe("what is refused", () => {
-    test("45 an id that is taken is told with where its instance stands, in memory or not", ({ open }) =>
+    test("45 the error of a used id has the state of its instance, in memory or not", ({ open }) =>
       Effect.gen(function* () {
         const { engine } = yield* open()
         const job = yield* engine.start(Job, "o-1", S.Busy({ n: 0 }))
@@ -62,7 +62,7 @@ export const refusing = ({ describe, test }: Kit) =>
         expect([...(yield* engine.count(Job))]).toEqual([["Idle", 1]])
       }))
 
-    test("45 a state with what JSON would lose is refused at the start: machine, state and field are told", ({ open }) =>
+    test("45 a state with what JSON would lose is refused at the start, with machine, state and field", ({ open }) =>
       Effect.gen(function* () {
         const { engine } = yield* open()
         const lost = [

@@ -10,7 +10,7 @@ import { outage, StoreProbe } from "./StoreProbe.ts"
 
 const key = (id: string) => ({ machine: "call", id })
 
-/** Instances whose deadlines are in the store while nobody has them in memory. */
+/** Instances whose deadlines are in the store while no process has them in memory. */
 const orphans = ({ open }: Rig, ids: ReadonlyArray<string>, between: Effect.Effect<void> = Effect.void) =>
   Effect.gen(function* () {
     const gone = yield* open()
@@ -102,7 +102,7 @@ export const sweeping = ({ describe, test }: Kit) =>
         expect((yield* other.state)._tag).toBe("Late")
       }))
 
-    test("88 what is stale is dropped and counted, and touches nobody", (rig) =>
+    test("88 a stale timer is dropped and counted, and changes nothing", (rig) =>
       Effect.gen(function* () {
         const { engine, probe } = yield* rig.open(idle)
         const call = yield* engine.start(TimedCall, "c")
@@ -137,7 +137,7 @@ export const sweeping = ({ describe, test }: Kit) =>
         expect(yield* events(key("c"))).toHaveLength(2)
       }))
 
-    test("89 what fails to fire is released; after so many times it is a dead letter, and can be revived", (rig) =>
+    test("89 a timer that fails to fire is released; after its attempts it is a dead letter, and can be revived", (rig) =>
       Effect.gen(function* () {
         yield* orphans(rig, ["c"])
         yield* rig.pass("1 hour")
@@ -192,7 +192,7 @@ export const sweeping = ({ describe, test }: Kit) =>
         yield* rig.passUntil("1 second", rig.record(key("c")), ({ tag }) => tag === "Late")
       }))
 
-    test("an instance that is busy for long keeps nobody else's timer from firing", (rig) =>
+    test("an instance that is busy for long does not keep other timers from firing", (rig) =>
       Effect.gen(function* () {
         const Stuck = TimedCall.on(T.Waiting, V.Answer, T.Answered, { override: true }).enter(T.Answered, () => Effect.never)
         const opened = yield* rig.open({ sweeper: { interval: "1 second", jitter: 0, claimDuration: "5 seconds" } })

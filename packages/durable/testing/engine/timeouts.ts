@@ -155,7 +155,7 @@ export const timeouts = ({ describe, test }: Kit) =>
         yield* eventually(call.state, is("Late"))
       }))
 
-    test("59 what came due while nobody ran fires at once and once, when its machine is registered", ({
+    test("59 a timer that came due while no process ran fires at once, and once, when its machine is registered", ({
       open,
       pass,
       record,

@@ -1,4 +1,4 @@
-/** Machines that nobody has registered, and whose instances wait. */
+/** Machines that no process has registered, and whose instances wait. */
 import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
@@ -6,8 +6,8 @@ import { TimedCall } from "./Machines.ts"
 import type { Kit } from "./Rig.ts"
 
 export const unserved = ({ describe, test }: Kit) =>
-  describe("machines that nobody registered", () => {
-    test("91 due timers of a machine that is not registered are told once, with the next step", (rig) =>
+  describe("machines that no process registered", () => {
+    test("91 due timers of a machine that is not registered are logged once, with the next step", (rig) =>
       Effect.gen(function* () {
         const lines: Array<string> = []
         const logger = Logger.make<unknown, void>(({ message }) => void lines.push([message].flat().join(" ")))
@@ -17,7 +17,7 @@ export const unserved = ({ describe, test }: Kit) =>
         yield* rig.pass("30 seconds")
         const { engine } = yield* Effect.provide(rig.open(), Logger.layer([logger]))
         for (let second = 0; second < 50; second++) yield* rig.pass("1 second")
-        // They are due, but whoever has them may be about to fire them.
+        // They are due, but the process that has them may be about to fire them.
         expect(lines).toEqual([])
         yield* rig.passUntil(
           "10 seconds",

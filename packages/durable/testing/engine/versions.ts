@@ -85,7 +85,7 @@ export const versions = ({ describe, test }: Kit) =>
         expect(yield* again.state).toEqual(S2.Cart({ total: 5, currency: "EUR" }))
       }))
 
-    test("135 a missing upcaster holds the instance with a clear error, and the right one lets it go on", ({ open, record }) =>
+    test("135 a missing upcaster holds the instance with a clear error, and the right one releases it", ({ open, record }) =>
       Effect.gen(function* () {
         const old = yield* open()
         yield* (yield* old.engine.start(first, "o")).send(E1.Put({ price: 5 }))
@@ -133,7 +133,7 @@ export const versions = ({ describe, test }: Kit) =>
         for (const id of ["a", "b", "c", "d"]) expect((yield* record(key(id))).status).toBe("running")
       }))
 
-    test("77 an event that no longer fits holds the instance: state, event and sequence are told, and it is listed", ({
+    test("77 an event that no longer fits holds the instance: the error has state, event and sequence, and it is listed", ({
       open,
       record,
       events,
@@ -157,7 +157,7 @@ export const versions = ({ describe, test }: Kit) =>
         expect(yield* record(key("o"))).toMatchObject({ status: "running", sequence: 2 })
       }))
 
-    test("77 a definition that fits again lets held instances go on when it is registered, with their work and deadlines", ({
+    test("77 a definition that fits again releases held instances when it is registered, with their work and deadlines", ({
       open,
       record,
       pass,

@@ -20,7 +20,7 @@ export interface Self<in E> {
    * it sends is heard any more.
    */
   send(event: E): Effect.Effect<void, SendError>
-  /** Sends an event and goes on. Should the actor refuse it, the log is told. */
+  /** Sends an event without waiting for it. If the actor refuses it, the refusal is logged. */
   tell(event: E): Effect.Effect<void>
   /** Starts an actor that lives no longer than the state this work belongs to. */
   spawn<S2, E2, I2, R2>(
