@@ -18,6 +18,9 @@ const batchSize = 500
 /** How often the loop looks. */
 const intervalMillis = 60_000
 
+/** Leases are few: they are looked at every hour or so. */
+const turnsPerLeasePurge = 60
+
 /** Leases are kept for this long after their end. */
 const leaseMillis = 24 * 60 * 60 * 1000
 
@@ -39,10 +42,11 @@ export const startRetention = (
   leases: LeasesService,
   registry: MachineRegistry,
 ): Effect.Effect<void, never, Scope.Scope> => {
+  let turns = 0
   const turn = Effect.gen(function* () {
     yield* Effect.sleep(intervalMillis * (0.8 + 0.4 * (yield* Random.next)))
     for (const { name, retention } of registry.all) if (retention !== undefined) yield* purgeEnded(journal, name, retention)
-    yield* leases.purge(leaseMillis, batchSize)
+    if (++turns % turnsPerLeasePurge === 0) yield* leases.purge(leaseMillis, batchSize)
   })
   return forkLoop("retention", turn)
 }
