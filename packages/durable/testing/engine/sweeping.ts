@@ -116,7 +116,14 @@ export const sweeping = ({ describe, test }: Kit) =>
         expect(yield* rig.events(key("c"))).toHaveLength(1)
       }))
 
-    test("88 a deadline another node set is not stale because this one remembers an older state", ({ open, pass, events, deadlines }) =>
+    test("88 a deadline another node set is not stale because this one remembers an older state", ({
+      open,
+      pass,
+      quiet,
+      eventually,
+      events,
+      deadlines,
+    }) =>
       Effect.gen(function* () {
         const At = State({ Calm: {}, Timed: {}, Over: {} })
         const Go = Event({ Begin: {} })
@@ -130,8 +137,11 @@ export const sweeping = ({ describe, test }: Kit) =>
         expect((yield* remembered.state)._tag).toBe("Calm")
         yield* bomb.send(Go.Begin())
         yield* one.crash
+        yield* quiet
         yield* pass("2 minutes")
-        expect(yield* two.engine.sweep).toMatchObject({ fired: 1, stale: 0 })
+        // A jump of the test clock may end a request to the store that is under way.
+        const swept = yield* eventually(two.engine.sweep, ({ fired, stale }) => fired + stale > 0)
+        expect(swept).toMatchObject({ fired: 1, stale: 0 })
         expect((yield* remembered.state)._tag).toBe("Over")
         expect(yield* deadlines(key("c"))).toEqual([])
         expect(yield* events(key("c"))).toHaveLength(2)
