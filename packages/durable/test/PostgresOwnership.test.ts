@@ -73,7 +73,7 @@ describe("ownership on PostgreSQL", () => {
           yield* journal.commit(keys.map((key) => commit(key, expected, { at: event(expected + 1).at, summary: atWork() })))
         const after = yield* updates
         assert.strictEqual(after.all - before.all, 100)
-        // One round may find its page full, because PostgreSQL has not yet reclaimed the rows of the round before.
+        // If an indexed column changed, none would be HOT. Up to 20 of 100 were seen not to be, and the cause is not known.
         assert.isAtLeast(after.hot - before.hot, 60)
       }).pipe(Effect.provide(store))
     }),
