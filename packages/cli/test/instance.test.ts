@@ -203,3 +203,22 @@ describe("instances of a machine of one's own", { timeout: 120_000 }, () => {
     assert.include(again.err, "is not held")
   })
 })
+
+describe("the history of an instance", { timeout: 120_000 }, () => {
+  it("comes in pages", async () => {
+    const cwd = join(await temporaryFolder(), "porch")
+    await project(cwd, lampConfig())
+    const detent = (...args: ReadonlyArray<string>) => run(args, { cwd })
+    await detent("instance", "start", "lamp", "porch", "--with", '{"pin":"4711"}')
+    await detent("instance", "send", "porch", "Switch", "--with", '{"level":1}')
+    await detent("instance", "send", "porch", "Rest")
+    const first = await detent("instance", "history", "porch", "--limit", "1", "--json")
+    assert.include(first.err, "more with --after 1\n")
+    const second = await detent("instance", "history", "porch", "--limit", "1", "--after", "1", "--json")
+    assert.notInclude(second.err, "more with")
+    const events = [first, second].flatMap(({ out }) => decoded(InstanceApi.HistoryEntry, out)).map(({ event }) => event._tag)
+    assert.deepStrictEqual(events, ["Switch", "Rest"])
+    assert.include((await detent("instance", "history", "porch", "--after", "2")).err, "no events after 2; its last is 2")
+    assert.strictEqual((await detent("instance", "history", "porch", "--after", "-1")).code, 2)
+  })
+})

@@ -150,6 +150,11 @@ describe("detent mcp", { timeout: 120_000 }, () => {
     assert.include(illegal.content[0].text, "it accepts Rest")
     const { result: history } = await client.call("read_history", { instance: "lamp/hall" })
     assert.deepInclude(history.structuredContent.entries[0], { from: "Off", dedupeId: "agent-1" })
+    const { result: paged } = await client.call("read_history", { instance: "lamp/hall", after: 0, limit: 1 })
+    assert.deepStrictEqual(
+      [paged.structuredContent.entries.length, paged.structuredContent.next],
+      [1, history.structuredContent.entries.length > 1 ? 1 : undefined],
+    )
 
     const { result: missing } = await client.call("start_batch", { source: "nowhere" })
     assert.isTrue(missing.isError)

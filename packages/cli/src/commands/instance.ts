@@ -68,8 +68,8 @@ export const show: Handler<"instance show"> = (input) =>
 export const history: Handler<"instance history"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
-    const rows = yield* historyRows(input.instance)
-    const none = rows.length > 0 ? "" : `it began as ${(yield* instanceView(input.instance)).tag}; no events since`
+    const { rows, next } = yield* historyRows(input)
+    const none = rows.length > 0 ? "" : yield* noEvents(input.instance, input.after)
     yield* output.rows(
       rows,
       [
@@ -82,7 +82,13 @@ export const history: Handler<"instance history"> = (input) =>
       ],
       none,
     )
+    if (next !== undefined) yield* output.note(`more with --after ${next}`)
   }).pipe(Effect.provide(observing(input)))
+
+const noEvents = (instance: string, after: number) =>
+  Effect.map(instanceView(instance), ({ tag, sequence }) =>
+    after > 0 ? `no events after ${after}; its last is ${sequence}` : `it began as ${tag}; no events since`,
+  )
 
 export const start: Handler<"instance start"> = (input) =>
   Effect.gen(function* () {

@@ -1,10 +1,9 @@
 /** An instance as the commands show it. Field names are those of the HTTP API; sensitive fields are hidden. */
-import { Engine, type InstanceRecord, Journal } from "@detent/durable"
+import { Engine, type InstanceKey, type InstanceRecord, Journal } from "@detent/durable"
 import { MachineJson } from "@detent/server/MachineJson"
 import type { MachineEntry } from "@detent/server/Machines"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as Stream from "effect/Stream"
 import { NothingFound, WrongUsage } from "../Failure.ts"
 import { cursorFrom } from "../home/Cursor.ts"
 import { findEntry, findInstance, findKey } from "./Finding.ts"
@@ -103,21 +102,49 @@ export interface HistoryRow {
   readonly dedupeId?: string
 }
 
-/** All journaled events of an instance. For an execution of an Effect workflow: its events without their payloads. */
-export const historyRows = (text: string) =>
+export interface HistoryQuery {
+  readonly instance: string
+  /** Only events after this sequence number. */
+  readonly after: number
+  readonly limit: number
+}
+
+/** A larger page holds too many states in memory. */
+const largestPage = 1000
+
+/**
+ * Journaled events of an instance in order, and the sequence number to ask for the next ones with, where there are more. For an
+ * execution of an Effect workflow: its events without their payloads.
+ */
+export const historyRows = ({ instance, after, limit }: HistoryQuery) =>
   Effect.gen(function* () {
-    const key = yield* findKey(text)
+    const size = Math.min(largestPage, Math.max(1, limit))
+    // One more than the page has, which says whether another follows.
+    const range = { after: Math.max(0, after), limit: size + 1 }
+    const key = yield* findKey(instance)
     const entry = yield* findEntry(key.machine)
-    if (entry._tag === "Machine") return yield* replayed(text)
-    const records = yield* Effect.flatMap(Journal, (journal) => journal.events(key, 0, 1000))
-    return records.map(({ sequence, at, tag }): HistoryRow => ({ sequence, at, event: { _tag: tag } }))
+    const found = entry._tag === "Machine" ? yield* replayed(instance, range) : yield* executed(key, range)
+    const rows = found.slice(0, size)
+    const last = rows.at(-1)?.sequence
+    return { rows, ...(found.length > size && last !== undefined ? { next: last } : {}) }
   })
 
-const replayed = (text: string) =>
+interface HistoryRange {
+  readonly after: number
+  readonly limit: number
+}
+
+const executed = (key: InstanceKey, { after, limit }: HistoryRange) =>
+  Effect.map(
+    Effect.flatMap(Journal, (journal) => journal.events(key, after, limit)),
+    (records) => records.map(({ sequence, at, tag }): HistoryRow => ({ sequence, at, event: { _tag: tag } })),
+  )
+
+const replayed = (text: string, range: HistoryRange) =>
   Effect.gen(function* () {
     const { instance, machine } = yield* findInstance(text)
     const json = new MachineJson(machine)
-    const entries = yield* Stream.runCollect(instance.history)
+    const entries = yield* instance.historyPage(range)
     return entries.map(
       ({ sequence, at, event, from, state, outcome, through, requests, dedupeId }): HistoryRow => ({
         sequence,

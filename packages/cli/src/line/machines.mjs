@@ -92,10 +92,16 @@ export const machineCommands = /** @satisfies {ReadonlyArray<import("./Command.t
     },
     {
       name: "instance history",
-      summary: "every event of an instance, with the states around it",
+      summary: "the events of an instance, with the states around them",
       arguments: [instance],
-      options: [],
-      examples: [{ line: "detent instance history order-7 --json | head -3", says: "the first three, a line each" }],
+      options: [
+        { name: "limit", kind: "integer", value: "N", default: 100, minimum: 1, summary: "at most this many; 1000 are the most" },
+        { name: "after", kind: "integer", value: "N", default: 0, minimum: 0, summary: "only events after number N" },
+      ],
+      examples: [
+        { line: "detent instance history order-7 --limit 3 --json", says: "the first three, a line each" },
+        { line: "detent instance history order-7 --after 100", says: "the next page" },
+      ],
     },
     {
       name: "instance send",

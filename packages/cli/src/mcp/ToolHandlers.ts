@@ -45,14 +45,7 @@ export const toolHandlers = (session: Session): Layer.Layer<Tool.HandlersFor<typ
           ),
         read_instance: ({ instance }) => answering(Effect.map(instanceView(instance), ({ tag: _, ...view }) => ({ instance: json(view) }))),
         read_history: ({ instance, after = 0, limit = atOnce }) =>
-          answering(
-            Effect.map(historyRows(instance), (rows) => {
-              const later = rows.filter(({ sequence }) => sequence > after)
-              const page = later.slice(0, limit)
-              const last = page.at(-1)?.sequence
-              return { entries: page.map(json), ...(later.length > page.length && last !== undefined ? { next: last } : {}) }
-            }),
-          ),
+          answering(Effect.map(historyRows({ instance, after, limit }), ({ rows, ...next }) => ({ entries: rows.map(json), ...next }))),
         query_graph: ({ sparql, namespace }) =>
           answering(
             Effect.gen(function* () {
