@@ -16,7 +16,8 @@ const needs = {
   entity: ["machine"],
   knowledge: ["durable"],
   uploads: ["entity", "durable"],
-  server: ["knowledge", "uploads"],
+  workspace: ["knowledge", "uploads"],
+  server: ["workspace"],
   console: [],
   cli: ["server", "console"],
 }

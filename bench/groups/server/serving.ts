@@ -2,7 +2,7 @@
 
 import { Engine } from "@detent/durable"
 import { Event, Machine, State } from "@detent/machine"
-import { defineConfig, Home, Server, serve } from "@detent/server"
+import { defineConfig, Server, serve, Workspace } from "@detent/server"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
@@ -26,10 +26,10 @@ const program = Effect.gen(function* () {
   console.log(JSON.stringify({ port }))
   return yield* Effect.never
 })
-const home = Home.open({ data, role: role === "work" ? "work" : "observe", config: defineConfig({ machines: [Order] }) })
+const workspace = Workspace.open({ data, role: role === "work" ? "work" : "observe", config: defineConfig({ machines: [Order] }) })
 // Its parent's end is its end; before that it tells how much memory it had at most.
 process.stdin.on("end", () =>
   process.stdout.write(`${JSON.stringify({ peakRssMb: process.resourceUsage().maxRSS / 1024 })}\n`, () => process.exit()),
 )
 process.stdin.resume()
-await Effect.runPromise(Effect.provide(program, serve({ port: 0 }).pipe(Layer.provideMerge(home))))
+await Effect.runPromise(Effect.provide(program, serve({ port: 0 }).pipe(Layer.provideMerge(workspace))))

@@ -1,7 +1,7 @@
 /** A process that works on one batch of the documents in a folder, in the home it is given. It prints the batch's id once it is started. */
 import { pathToFileURL } from "node:url"
 import { Batches, ManifestFile, StorageFolder } from "@detent/knowledge"
-import { Home } from "@detent/server"
+import { Workspace } from "@detent/server"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
@@ -22,4 +22,4 @@ const program = Effect.gen(function* () {
   return yield* Effect.never
 })
 process.stdin.on("end", () => process.exit()).resume()
-await Effect.runPromise(Effect.provide(program, Home.open({ data, role: "work", readable: [documents] })))
+await Effect.runPromise(Effect.provide(program, Workspace.open({ data, role: "work", readable: [documents] })))

@@ -1,7 +1,5 @@
 /** One port for everything: HTTP, RPC, live streams, metrics. */
 
-export * as api from "./api/index.ts"
-export * as client from "./client/index.ts"
 export {
   type AnyMachine,
   type Config,
@@ -11,18 +9,20 @@ export {
   defineConfig,
   loadConfig,
   readConfig,
-} from "./home/Config.ts"
+} from "@detent/workspace/Config"
+export { type MachineEntry, Machines, type MachinesService } from "@detent/workspace/Machines"
 export {
   DatabaseRefused,
-  Home,
-  type HomeError,
-  type HomeOptions,
-  HomeRefused,
-  type HomeService,
-  type HomeServices,
   type Role,
-} from "./home/Home.ts"
-export { type MachineEntry, Machines, type MachinesService } from "./home/Machines.ts"
+  Workspace,
+  type WorkspaceError,
+  type WorkspaceOptions,
+  WorkspaceRefused,
+  type WorkspaceService,
+  type WorkspaceServices,
+} from "@detent/workspace/Workspace"
+export * as api from "./api/index.ts"
+export * as client from "./client/index.ts"
 export { type ObservabilityOptions, observability } from "./serve/Observability.ts"
 export { runServer } from "./serve/runServer.ts"
 export { type Limits, ListenFailed, type ServeOptions, Server, serve, TokenNeeded, TokenWeak } from "./serve/Serve.ts"

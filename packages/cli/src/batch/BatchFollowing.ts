@@ -3,9 +3,9 @@ import { Batches, type BatchId, type BatchState, isTerminal } from "@detent/know
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
-import type { Place } from "../home/Opening.ts"
 import { Output } from "../output/Output.ts"
 import { followed } from "../output/Progress.ts"
+import type { Place } from "../workspace/Opening.ts"
 import { batchExitCode, batchNextStep, batchStep, batchText, batchView } from "./BatchView.ts"
 
 /** In this process, which works on it. */

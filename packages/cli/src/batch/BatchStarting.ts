@@ -1,9 +1,9 @@
-/** Starts a batch from a manifest or a folder: through the server that works in the home, or here where none does. */
+/** Starts a batch from a manifest or a folder: through the server that works in the workspace, or here where none does. */
 import { type BatchConfig, Batches, BatchId, type ManifestRefused } from "@detent/knowledge"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { WrongUsage } from "../Failure.ts"
-import type { RunningServer } from "../home/Server.ts"
+import type { RunningServer } from "../workspace/Server.ts"
 import { problemOfOption, type SourceInput, sourceOf } from "./BatchSource.ts"
 
 const Accepted = Schema.Struct({ batchId: BatchId })

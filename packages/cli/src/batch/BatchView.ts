@@ -1,12 +1,12 @@
 /** The status of a batch as the commands show it. Field names are those of the HTTP API. */
 import type { BatchState } from "@detent/knowledge"
 import { statusOf } from "@detent/server/BatchStatus"
-import { type Place, placeText } from "../home/Opening.ts"
 import { ExitCode } from "../line/ExitCode.mjs"
 import { durationText, momentText } from "../output/Moment.ts"
 import type { Step } from "../output/Progress.ts"
 import type { Style } from "../output/Style.ts"
 import { pairsText } from "../output/Table.ts"
+import { type Place, placeText } from "../workspace/Opening.ts"
 
 /** Adds the path of the graph, for users of the same machine. */
 export const batchView = (state: BatchState) => ({

@@ -2,13 +2,13 @@
 import { pathToFileURL } from "node:url"
 import { StorageFolder } from "@detent/knowledge"
 import { ActivityName, runActivity } from "@detent/knowledge/Activities"
-import { Home } from "@detent/server/Home"
+import { Workspace } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { WrongUsage } from "../Failure.ts"
 import type { Handler } from "../Handler.ts"
-import { working } from "../home/Opening.ts"
 import { Output } from "../output/Output.ts"
+import { working } from "../workspace/Opening.ts"
 
 export const activity: Handler<"activity"> = (input) =>
   Effect.gen(function* () {
@@ -16,7 +16,7 @@ export const activity: Handler<"activity"> = (input) =>
     const name = yield* nameOf(input.name ?? process.env["ACTIVITY_NAME"])
     const given = yield* inputOf(input.input ?? process.env["ACTIVITY_INPUT"])
     return yield* Effect.gen(function* () {
-      const { data } = yield* Home
+      const { data } = yield* Workspace
       const folder = StorageFolder.make(`${pathToFileURL(data).href}/`)
       const result = yield* runActivity(folder, name, given)
       yield* output.write(`${JSON.stringify(result)}\n`)

@@ -8,14 +8,14 @@ import { startBatch } from "../batch/BatchStarting.ts"
 import { batchText, batchView, stateLooks } from "../batch/BatchView.ts"
 import { WrongUsage } from "../Failure.ts"
 import type { Handler } from "../Handler.ts"
-import { cursorFrom, cursorText } from "../home/Cursor.ts"
-import { acting, observing, type Place, placeText, working } from "../home/Opening.ts"
-import { neededServer, runningServer } from "../home/Server.ts"
-import { allowSource } from "../home/Sources.ts"
 import { agreed } from "../output/Asking.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import type { Column } from "../output/Table.ts"
+import { cursorFrom, cursorText } from "../workspace/Cursor.ts"
+import { acting, observing, type Place, placeText, working } from "../workspace/Opening.ts"
+import { neededServer, runningServer } from "../workspace/Server.ts"
+import { allowSource } from "../workspace/Sources.ts"
 
 export const run: Handler<"batch run"> = (input) =>
   Effect.gen(function* () {

@@ -5,11 +5,11 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { NotAllowed, NothingFound, WrongUsage } from "../Failure.ts"
 import type { Handler } from "../Handler.ts"
-import { observing } from "../home/Opening.ts"
 import { findKey } from "../instance/Finding.ts"
 import { agreed, asked } from "../output/Asking.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
+import { observing } from "../workspace/Opening.ts"
 
 const filterOf = (input: {
   readonly queue: string | undefined

@@ -7,10 +7,10 @@ import * as Stream from "effect/Stream"
 import { answerText } from "../graph/Answer.ts"
 import { currentGraph, namespaces } from "../graph/Choosing.ts"
 import type { Handler } from "../Handler.ts"
-import { observing } from "../home/Opening.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import { writePieces } from "../output/Writing.ts"
+import { observing } from "../workspace/Opening.ts"
 
 export const query: Handler<"graph query"> = (input) =>
   Effect.gen(function* () {

@@ -6,9 +6,9 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { NotAllowed } from "../Failure.ts"
 import type { Handler } from "../Handler.ts"
-import { madeFolder } from "../home/Folder.ts"
 import type { Input } from "../line/Input.ts"
 import { Output } from "../output/Output.ts"
+import { madeFolder } from "../workspace/Folder.ts"
 
 type Template = Input<"init">["template"]
 

@@ -1,16 +1,16 @@
 /** `detent machine`: definitions, their drawings, and whether stored instances still fit them. */
 import { Engine, Journal } from "@detent/durable"
-import { Machines } from "@detent/server/Machines"
+import { Machines } from "@detent/workspace/Machines"
 import * as Effect from "effect/Effect"
 import { WrongUsage } from "../Failure.ts"
 import type { Handler } from "../Handler.ts"
-import { observed, observing } from "../home/Opening.ts"
 import { findEntry, findInstance, findMachine } from "../instance/Finding.ts"
 import { ExitCode } from "../line/ExitCode.mjs"
 import { countText, machineView, machineViews, requestsText, stateRequests } from "../machine/MachineView.ts"
 import { Output } from "../output/Output.ts"
 import { filledTableText, pairsText, tableText } from "../output/Table.ts"
 import { writeText } from "../output/Writing.ts"
+import { observed, observing } from "../workspace/Opening.ts"
 
 export const list: Handler<"machine list"> = (input) =>
   Effect.gen(function* () {

@@ -5,11 +5,11 @@ import * as Layer from "effect/Layer"
 import * as McpProtocol from "effect/unstable/ai/McpProtocol"
 import * as McpServer from "effect/unstable/ai/McpServer"
 import type { Handler } from "../Handler.ts"
-import { isThere, type Opened, observed, type Place, working } from "../home/Opening.ts"
-import { type RunningServer, runningServer } from "../home/Server.ts"
 import { messageStdio } from "../mcp/MessageLines.ts"
 import { type Session, toolHandlers } from "../mcp/ToolHandlers.ts"
 import { tools } from "../mcp/Tools.ts"
+import { isThere, type Opened, observed, type Place, working } from "../workspace/Opening.ts"
+import { type RunningServer, runningServer } from "../workspace/Server.ts"
 
 const instructionsFor = (role: Session["role"]): string =>
   "Durable state machines (instances with a journal of events), batches that turn documents into a knowledge graph, and the graph. " +

@@ -1,16 +1,17 @@
-/** `detent dev` and `detent serve`: everything of a home under one port. */
-import type { Role } from "@detent/server/Home"
+/** `detent dev` and `detent serve`: everything of a workspace under one port. */
+
 import { ListenFailed, Server, serve as served } from "@detent/server/serve"
+import type { Role } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { NotAllowed, WrongUsage } from "../Failure.ts"
 import type { Handler } from "../Handler.ts"
-import { type Opened, observed, type Place, workingOnAll } from "../home/Opening.ts"
-import { announced, runningServer } from "../home/Server.ts"
 import type { Input } from "../line/Input.ts"
 import { Output } from "../output/Output.ts"
 import { demoFolder, loadDemo } from "../serving/Demo.ts"
+import { type Opened, observed, type Place, workingOnAll } from "../workspace/Opening.ts"
+import { announced, runningServer } from "../workspace/Server.ts"
 
 export const dev: Handler<"dev"> = (input) =>
   input.demo

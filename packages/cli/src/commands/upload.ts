@@ -6,13 +6,13 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { NothingFound, WrongUsage } from "../Failure.ts"
 import type { Handler } from "../Handler.ts"
-import { observing, type Place, placeText, working } from "../home/Opening.ts"
-import { neededServer, type RunningServer, runningServer } from "../home/Server.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import { findUnfinished, findUpload } from "../upload/UploadFinding.ts"
 import { followElsewhere, followHere } from "../upload/UploadFollowing.ts"
 import { stateLooks, uploadText, uploadView } from "../upload/UploadView.ts"
+import { observing, type Place, placeText, working } from "../workspace/Opening.ts"
+import { neededServer, type RunningServer, runningServer } from "../workspace/Server.ts"
 
 export const run: Handler<"upload run"> = (input) =>
   Effect.gen(function* () {

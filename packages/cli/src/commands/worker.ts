@@ -1,13 +1,13 @@
 /** `detent worker`: resumes everything that is unfinished, and executes commands. */
 import { Commands, Journal } from "@detent/durable"
-import { Home } from "@detent/server/Home"
+import { Workspace } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as Schedule from "effect/Schedule"
 import type { Handler } from "../Handler.ts"
-import { placeText, workingOnAll } from "../home/Opening.ts"
 import { ExitCode } from "../line/ExitCode.mjs"
 import { Output } from "../output/Output.ts"
+import { placeText, workingOnAll } from "../workspace/Opening.ts"
 
 export const worker: Handler<"worker"> = (input) =>
   Effect.gen(function* () {
@@ -24,7 +24,7 @@ export const worker: Handler<"worker"> = (input) =>
 /** Until nothing is left to do, or until it is stopped. */
 const worked = (input: Parameters<typeof worker>[0]) =>
   Effect.gen(function* () {
-    const { data, database } = yield* Home
+    const { data, database } = yield* Workspace
     const { note } = yield* Output
     yield* note(`working in ${data} (${database}); stop with Ctrl-C: what is unfinished is handed back`)
     if (!input["until-idle"]) return yield* Effect.never

@@ -2,13 +2,13 @@
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { CanonicalGraph, Namespace } from "@detent/knowledge"
-import { Home } from "@detent/server/Home"
+import { Workspace } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { NothingFound, WrongUsage } from "../Failure.ts"
 
-export const namespaces = Effect.map(Home, ({ data }): ReadonlyArray<Namespace> => {
+export const namespaces = Effect.map(Workspace, ({ data }): ReadonlyArray<Namespace> => {
   const folder = join(data, "canonical")
   if (!existsSync(folder)) return []
   return readdirSync(folder)

@@ -1,6 +1,6 @@
 /** From what people write to the instance they mean: `order/order-7`, or `order-7` where no other machine has one of that id. */
 import { Engine, type InstanceKey, Journal, type KnownMachine } from "@detent/durable"
-import { type MachineEntry, Machines } from "@detent/server/Machines"
+import { type MachineEntry, Machines } from "@detent/workspace/Machines"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { NothingFound, WrongUsage } from "../Failure.ts"

@@ -1,11 +1,11 @@
 /** An instance as the commands show it. Field names are those of the HTTP API; sensitive fields are hidden. */
 import { Engine, type InstanceKey, type InstanceRecord, Journal } from "@detent/durable"
 import { MachineJson } from "@detent/server/MachineJson"
-import type { MachineEntry } from "@detent/server/Machines"
+import type { MachineEntry } from "@detent/workspace/Machines"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { NothingFound, WrongUsage } from "../Failure.ts"
-import { cursorFrom } from "../home/Cursor.ts"
+import { cursorFrom } from "../workspace/Cursor.ts"
 import { findEntry, findInstance, findKey } from "./Finding.ts"
 
 export const instanceRow = ({ machine, id, tag, status, reason, sequence, version, startedAt, updatedAt }: InstanceRecord) => ({

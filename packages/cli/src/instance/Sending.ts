@@ -1,4 +1,4 @@
-/** Starts instances and sends them events: through the server that works in the home, or here where none does. */
+/** Starts instances and sends them events: through the server that works in the workspace, or here where none does. */
 import { Engine, Journal } from "@detent/durable"
 import { MachineJson } from "@detent/server/MachineJson"
 import { sentBefore } from "@detent/server/SentBefore"
@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
 import { NotAllowed, WrongUsage } from "../Failure.ts"
-import type { RunningServer } from "../home/Server.ts"
+import type { RunningServer } from "../workspace/Server.ts"
 import { findInstance, findMachine } from "./Finding.ts"
 import { acceptedIn } from "./InstanceView.ts"
 

@@ -3,7 +3,7 @@
  * completions, parsing and types all come from it.
  */
 
-/** What is completed for a value: files or folders. Without it: names in the home, from the command itself. */
+/** What is completed for a value: files or folders. Without it: names in the workspace, from the command itself. */
 export type Completed = "file" | "folder"
 
 interface Described {

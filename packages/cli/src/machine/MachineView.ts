@@ -2,7 +2,7 @@
 import { Journal } from "@detent/durable"
 import type { Blueprint } from "@detent/machine"
 import { MachineJson } from "@detent/server/MachineJson"
-import { type MachineEntry, Machines } from "@detent/server/Machines"
+import { type MachineEntry, Machines } from "@detent/workspace/Machines"
 import * as Effect from "effect/Effect"
 
 export const machineView = (entry: MachineEntry) =>

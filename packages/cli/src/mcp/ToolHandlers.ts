@@ -1,7 +1,7 @@
 /** What the tools do: the same as the commands of the same names. */
 import { Batches, BatchId, GraphQuery, isTerminal } from "@detent/knowledge"
-import type { HomeServices } from "@detent/server/Home"
 import { explained } from "@detent/server/QueryProblem"
+import type { WorkspaceServices } from "@detent/workspace/Workspace"
 import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -14,24 +14,24 @@ import { startBatch } from "../batch/BatchStarting.ts"
 import { batchView } from "../batch/BatchView.ts"
 import { failureOf } from "../Failure.ts"
 import { currentGraph } from "../graph/Choosing.ts"
-import { cursorText } from "../home/Cursor.ts"
-import type { RunningServer } from "../home/Server.ts"
 import { historyRows, instancePage, instanceRow, instanceView } from "../instance/InstanceView.ts"
 import { sendEvent } from "../instance/Sending.ts"
 import { machineViews } from "../machine/MachineView.ts"
+import { cursorText } from "../workspace/Cursor.ts"
+import type { RunningServer } from "../workspace/Server.ts"
 import { ToolRefused, tools } from "./Tools.ts"
 
 export interface Session {
   readonly role: "read" | "operate"
-  /** Which works in the home, so that it has to be asked for changes. */
+  /** Which works in the workspace, so that it has to be asked for changes. */
   readonly server: RunningServer | undefined
 }
 
 const atOnce = 50
 
-export const toolHandlers = (session: Session): Layer.Layer<Tool.HandlersFor<typeof tools.tools>, never, HomeServices> =>
+export const toolHandlers = (session: Session): Layer.Layer<Tool.HandlersFor<typeof tools.tools>, never, WorkspaceServices> =>
   tools.toLayer(
-    Effect.map(Effect.context<HomeServices>(), (home) => {
+    Effect.map(Effect.context<WorkspaceServices>(), (home) => {
       const answering = answeringIn(home)
       const operating: typeof answering = (work) => (session.role === "operate" ? answering(work) : Effect.fail(mayOnlyLook))
       return {
@@ -90,8 +90,8 @@ const inArguments = (text: string): string => text.replaceAll(/--(ontology|names
 
 /** An agent reads messages, so that is what it gets: what went wrong, and what to do. */
 const answeringIn =
-  (home: Context.Context<HomeServices>) =>
-  <A, E>(work: Effect.Effect<A, E, HomeServices>): Effect.Effect<A, ToolRefused> =>
+  (home: Context.Context<WorkspaceServices>) =>
+  <A, E>(work: Effect.Effect<A, E, WorkspaceServices>): Effect.Effect<A, ToolRefused> =>
     Effect.catchCause(Effect.provide(work, home), (cause) =>
       Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.fail(new ToolRefused({ reason: failureOf(cause).message })),
     )

@@ -3,9 +3,9 @@ import { mkdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { Batches, ManifestFileJson, StorageFolder } from "@detent/knowledge"
-import { Home } from "@detent/server/Home"
 import { Uploads } from "@detent/uploads"
 import { writeItemFile } from "@detent/uploads/generate"
+import { Workspace } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Output } from "../output/Output.ts"
@@ -15,7 +15,7 @@ export const demoFolder = fileURLToPath(new URL("../corpus/", import.meta.resolv
 export const loadDemo = Effect.gen(function* () {
   const batches = yield* Batches
   const uploads = yield* Uploads
-  const { data } = yield* Home
+  const { data } = yield* Workspace
   const { note, noteStyle } = yield* Output
   const started = yield* batches.list({ limit: 1 })
   if (started.instances.length === 0) {

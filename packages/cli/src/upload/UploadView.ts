@@ -1,10 +1,10 @@
 /** The status of an upload as the commands show it. Field names are those of the HTTP API. */
 import type { BatchStatus } from "@detent/uploads"
-import { type Place, placeText } from "../home/Opening.ts"
 import { ExitCode } from "../line/ExitCode.mjs"
 import type { Step } from "../output/Progress.ts"
 import type { Style } from "../output/Style.ts"
 import { pairsText } from "../output/Table.ts"
+import { type Place, placeText } from "../workspace/Opening.ts"
 
 export const uploadView = ({ batchId, state, step, isResting, items, itemsPerSecond, canRetry, problem, batch }: BatchStatus) => ({
   batchId,

@@ -1,5 +1,5 @@
 /** What the `detent` command and the server know of this project. */
-import { defineConfig } from "@detent/server/Config"
+import { defineConfig } from "@detent/workspace/Config"
 import { Order } from "./src/Order.ts"
 
 export default defineConfig({ machines: [Order] })

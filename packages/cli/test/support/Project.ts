@@ -41,7 +41,7 @@ export const runLetters = [
 /** A lamp whose bill cannot be sent, and whose owner's pin must not be shown. `level` is what it takes to be switched on. */
 export const lampConfig = (level = "Schema.Int") => `
 import { Event, Machine, RetryPolicy, Slot, State } from "@detent/machine"
-import { defineConfig } from "@detent/server/Config"
+import { defineConfig } from "@detent/workspace/Config"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 

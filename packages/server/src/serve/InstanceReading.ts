@@ -1,11 +1,11 @@
 /** Finds instances of any machine by name and reads their state from the store. */
 import { Engine, type Instance, type KnownMachine } from "@detent/durable"
 import type { Tagged } from "@detent/machine/internal"
+import { Machines } from "@detent/workspace/Machines"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { Machines } from "../home/Machines.ts"
 import { type MachineJson, makeMachineJsons } from "./MachineJson.ts"
 import { MachineNotFound, NotAMachine } from "./NotThere.ts"
 

@@ -3,10 +3,10 @@
  * is public, so it names no address of the database.
  */
 import { Engine, Journal, LoopHealth, type LoopOutage } from "@detent/durable"
+import { Workspace } from "@detent/workspace/Workspace"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { kind, Unavailable } from "../api/Problem.ts"
-import { Home } from "../home/Home.ts"
 import { inOneLine } from "./SchemaProblem.ts"
 import { Stopping } from "./Stopping.ts"
 
@@ -26,7 +26,7 @@ export const makeReadiness = Effect.gen(function* () {
   const journal = yield* Journal
   const health = yield* LoopHealth
   const stopping = yield* Stopping
-  const { database, role } = yield* Home
+  const { database, role } = yield* Workspace
 
   const check = Effect.gen(function* () {
     if (stopping.isStopping) return yield* notReady("the server is being stopped; ask another one")

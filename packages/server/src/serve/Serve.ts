@@ -1,14 +1,15 @@
 /**
- * One process that serves everything of a home under one port.
+ * One process that serves everything of a workspace under one port.
  *
  * ```ts
- * const server = serve({ port: 4400 }).pipe(Layer.provide(Home.open({ role: "work" })))
+ * const server = serve({ port: 4400 }).pipe(Layer.provide(Workspace.open({ role: "work" })))
  * Layer.launch(server)
  * ```
  */
 import * as Http from "node:http"
 import type { AddressInfo } from "node:net"
 import { forkLoop } from "@detent/durable"
+import { Workspace } from "@detent/workspace/Workspace"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { NodeWS } from "@effect/platform-node/NodeSocket"
 import * as Context from "effect/Context"
@@ -18,7 +19,6 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as HttpRouter from "effect/unstable/http/HttpRouter"
-import { Home } from "../home/Home.ts"
 import { routes, withProblems } from "./Application.ts"
 import { Capabilities } from "./Capabilities.ts"
 import { InstanceReading } from "./InstanceReading.ts"
@@ -56,7 +56,7 @@ export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFail
   }
 }
 
-/** Serves the home in the context until the scope closes. */
+/** Serves the workspace in the context until the scope closes. */
 export const serve = (options: ServeOptions = {}) =>
   Layer.effect(Server, start(options)).pipe(
     Layer.provide(
@@ -83,7 +83,7 @@ const start = (options: ServeOptions) =>
       capabilities: yield* Capabilities,
       bodyBytes,
       uploadBytes,
-      observes: (yield* Home).role === "observe",
+      observes: (yield* Workspace).role === "observe",
     })
     const requests = new RequestLimits({
       requests: limits.requests,

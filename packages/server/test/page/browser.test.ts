@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
 import { Event, Machine, RetryPolicy, Slot, State } from "@detent/machine"
-import { defineConfig, Home, Server, serve } from "@detent/server"
+import { defineConfig, Server, serve, Workspace } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -17,7 +17,7 @@ const textOf = (id: string) => `document.getElementById(${JSON.stringify(id)}).i
 
 /** A server that only looks at what others do in a folder. */
 const observed = (data: string) => {
-  const home = Home.open({ data, role: "observe", config: defineConfig({ machines: [Tally] }) })
+  const home = Workspace.open({ data, role: "observe", config: defineConfig({ machines: [Tally] }) })
   return Effect.map(Layer.build(Layer.provide(serve({ port: 0 }), home)), (context) => Context.get(context, Server))
 }
 

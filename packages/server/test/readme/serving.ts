@@ -1,5 +1,5 @@
 import { Event, Machine, State } from "@detent/machine"
-import { defineConfig, Home, runServer, serve } from "@detent/server"
+import { defineConfig, runServer, serve, Workspace } from "@detent/server"
 import * as Layer from "effect/Layer"
 
 const S = State({ Placed: {}, Paid: {}, Shipped: {} })
@@ -9,6 +9,6 @@ const Order = Machine.make({ name: "order", state: S, event: E, initial: S.Place
   .on(S.Paid, E.Ship, S.Shipped)
   .final(S.Shipped)
 
-const home = Home.open({ data: ".detent", role: "work", config: defineConfig({ machines: [Order] }) })
+const workspace = Workspace.open({ data: ".detent", role: "work", config: defineConfig({ machines: [Order] }) })
 
-runServer(serve({ port: Number(process.env["PORT"] ?? 4400) }).pipe(Layer.provide(home)))
+runServer(serve({ port: Number(process.env["PORT"] ?? 4400) }).pipe(Layer.provide(workspace)))

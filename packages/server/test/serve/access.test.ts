@@ -1,5 +1,5 @@
 import { request as nodeRequest } from "node:http"
-import { client as clients, Home, serve, TokenNeeded, TokenWeak } from "@detent/server"
+import { client as clients, serve, TokenNeeded, TokenWeak, Workspace } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -133,7 +133,7 @@ describe("a server with tokens", () => {
 describe("a server without tokens", () => {
   it.live("does not start where others could reach it", () =>
     Effect.gen(function* () {
-      const home = Home.open({ data: yield* temporaryFolder, role: "observe" })
+      const home = Workspace.open({ data: yield* temporaryFolder, role: "observe" })
       for (const host of ["0.0.0.0", "::", "192.168.1.7"]) {
         const error = yield* Effect.flip(Effect.scoped(Layer.build(Layer.provide(serve({ host, port: 0 }), home))))
         assert.instanceOf(error, TokenNeeded)

@@ -1,6 +1,6 @@
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
-import { client as clients, defineConfig, Home, observability, Server, serve } from "@detent/server"
+import { client as clients, defineConfig, observability, Server, serve, Workspace } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Console from "effect/Console"
 import * as Context from "effect/Context"
@@ -22,7 +22,7 @@ describe("a server that only observes", () => {
         headers: {},
         payload: { folder: corpusFolder, manifest: smallManifest as never },
       })
-      const home = Home.open({ data: working.data, role: "observe", config: defineConfig({ machines: [Tally] }) })
+      const home = Workspace.open({ data: working.data, role: "observe", config: defineConfig({ machines: [Tally] }) })
       const { url } = Context.get(yield* Layer.build(Layer.provide(serve({ port: 0 }), home)), Server)
       const client = yield* clients.makeClient({ url })
       const stream = yield* openEvents(`${url}/api/v1/instances/tally/one/events`)

@@ -1,8 +1,8 @@
-/** A home in a folder of its own, served on a port of its own, for as long as a test lasts. */
+/** A workspace in a folder of its own, served on a port of its own, for as long as a test lasts. */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { client as clients, defineConfig, Home, type HomeOptions, type ServeOptions, Server, serve } from "@detent/server"
+import { client as clients, defineConfig, type ServeOptions, Server, serve, Workspace, type WorkspaceOptions } from "@detent/server"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -15,15 +15,15 @@ export const temporaryFolder = Effect.acquireRelease(
 
 export const corpus = join(import.meta.dirname, "../../../knowledge/corpus")
 
-export interface ServedOptions extends Omit<HomeOptions, "role"> {
+export interface ServedOptions extends Omit<WorkspaceOptions, "role"> {
   readonly serve?: ServeOptions
 }
 
-/** Where it is served, a client, and whatever the home provides. */
+/** Where it is served, a client, and whatever the workspace provides. */
 export const served = ({ serve: options, ...home }: ServedOptions = {}) =>
   Effect.gen(function* () {
     const data = home.data ?? (yield* temporaryFolder)
-    const opened = Home.open({ config: defineConfig({ machines: [Tally] }), readable: [corpus], ...home, data, role: "work" })
+    const opened = Workspace.open({ config: defineConfig({ machines: [Tally] }), readable: [corpus], ...home, data, role: "work" })
     const context = yield* Layer.build(serve({ port: 0, ...options }).pipe(Layer.provideMerge(opened)))
     const { url } = Context.get(context, Server)
     return { url, data, context, client: yield* clients.makeClient({ url, token: options?.token }) }

@@ -2,7 +2,7 @@
  * Takes an order as far as it goes, one event at a start: run it three times, or kill it in between. It goes on where it was.
  */
 import { Engine } from "@detent/durable"
-import { Home } from "@detent/server/Home"
+import { Workspace } from "@detent/workspace/Workspace"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import config from "../detent.config.ts"
@@ -19,4 +19,4 @@ const program = Effect.gen(function* () {
   yield* Console.log(`order-1: ${before._tag} → ${after._tag}`)
 })
 
-await Effect.runPromise(Effect.provide(program, Home.open({ role: "work", config })))
+await Effect.runPromise(Effect.provide(program, Workspace.open({ role: "work", config })))

@@ -1,6 +1,7 @@
 /** Answers about batches, and what is asked of them. */
 import type { InstanceRecord } from "@detent/durable"
 import { BatchEventLog, type BatchId, blobIn, folderIn, RelativePath, Storage } from "@detent/knowledge"
+import { Workspace } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -9,7 +10,6 @@ import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { Api } from "../../api/Api.ts"
 import { pageSize } from "../../api/Paging.ts"
-import { Home } from "../../home/Home.ts"
 import { BatchFeed } from "../live/BatchFeed.ts"
 import { frameOf } from "../live/Channel.ts"
 import { endingResponse, liveResponse } from "../live/liveResponse.ts"
@@ -17,7 +17,7 @@ import { ArtifactNotFound } from "../NotThere.ts"
 import { optional } from "../optional.ts"
 import { answering } from "../ProblemOf.ts"
 import { paged } from "../paged.ts"
-import { BatchOperations, folderOfHome } from "./BatchOperations.ts"
+import { BatchOperations, folderOfWorkspace } from "./BatchOperations.ts"
 
 const listingOf = ({ id, tag, status, reason, startedAt, updatedAt }: InstanceRecord) => ({
   batchId: id,
@@ -36,7 +36,7 @@ export const batchHandlers = HttpApiBuilder.group(
     const log = yield* BatchEventLog
     const storage = yield* Storage
     const feed = yield* BatchFeed
-    const home = folderOfHome(yield* Home)
+    const home = folderOfWorkspace(yield* Workspace)
 
     const folderOfBatch = (batch: BatchId) => folderIn(home, `batches/${batch}`)
 

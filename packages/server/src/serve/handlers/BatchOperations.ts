@@ -2,16 +2,16 @@
 import { createHash } from "node:crypto"
 import { pathToFileURL } from "node:url"
 import { BatchEventLog, Batches, BatchId, StorageFolder } from "@detent/knowledge"
+import { Workspace, type WorkspaceService } from "@detent/workspace/Workspace"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import type { StartBatch } from "../../api/BatchApi.ts"
 import { statusOf } from "../../api/BatchStatus.ts"
-import { Home, type HomeService } from "../../home/Home.ts"
 import { optional } from "../optional.ts"
 
-export const folderOfHome = ({ data }: HomeService): StorageFolder => StorageFolder.make(`${pathToFileURL(data).href}/`)
+export const folderOfWorkspace = ({ data }: WorkspaceService): StorageFolder => StorageFolder.make(`${pathToFileURL(data).href}/`)
 
 /** The same key gives the same batch on every process. */
 const batchOfKey = (key: string): BatchId => BatchId.make(`batch-${createHash("sha256").update(key).digest("hex").slice(0, 12)}`)
@@ -19,7 +19,7 @@ const batchOfKey = (key: string): BatchId => BatchId.make(`batch-${createHash("s
 const make = Effect.gen(function* () {
   const batches = yield* Batches
   const log = yield* BatchEventLog
-  const home = folderOfHome(yield* Home)
+  const home = folderOfWorkspace(yield* Workspace)
 
   const status = (id: BatchId) => Effect.map(batches.state(id), statusOf)
 

@@ -1,4 +1,4 @@
-/** The database of a home, from one address: `sqlite:PATH`, or `postgres://…`. */
+/** The database of a workspace, from one address: `sqlite:PATH`, or `postgres://…`. */
 import { join } from "node:path"
 import type { Commands, Journal, Leases, LoopHealth, StoreNotOpened, Timers } from "@detent/durable"
 import * as Effect from "effect/Effect"
@@ -40,7 +40,7 @@ export const databaseOf = (address: string | undefined, data: string): Result.Re
 
 export type Stores = Journal | Timers | Leases | Commands | LoopHealth | SqlClient
 
-/** The store's layer. Its client is imported on use, so that a home on SQLite does not wait for the client of PostgreSQL. */
+/** The store's layer. Its client is imported on use, so that a workspace on SQLite does not wait for the client of PostgreSQL. */
 export const storesIn = (database: Database): Layer.Layer<Stores, MigrationError | SqlError | StoreNotOpened> => {
   if (database._tag === "Sqlite") {
     const { file: filename } = database

@@ -1,6 +1,6 @@
 /**
- * The server that works in a home, if one does. It owns what it has in memory, so whoever wants something changed asks it; who
- * only looks need not. Where it listens is in a file of the home; a file that a killed server left behind is no server.
+ * The server that works in a workspace, if one does. It owns what it has in memory, so whoever wants something changed asks it; who
+ * only looks need not. Where it listens is in a file of the workspace; a file that a killed server left behind is no server.
  */
 import { createHash } from "node:crypto"
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -16,7 +16,7 @@ const AnnouncementJson = Schema.fromJsonString(Schema.Struct({ url: Schema.Strin
 
 const fileOf = (data: string) => join(resolve(data), "server.json")
 
-/** Tells the home's other processes where the server is, for as long as it is. */
+/** Tells the workspace's other processes where the server is, for as long as it is. */
 export const announced = (place: Place, url: string): Effect.Effect<void, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => {

@@ -1,6 +1,6 @@
 /** A folder that is made where it is missing, or the reason why it cannot be. */
 import { resolve } from "node:path"
-import { makeFolder } from "@detent/server/Folder"
+import { makeFolder } from "@detent/workspace/Folder"
 import * as Effect from "effect/Effect"
 import { messageOf, WrongUsage } from "../Failure.ts"
 

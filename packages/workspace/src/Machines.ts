@@ -1,4 +1,4 @@
-/** All machines of a home: those of the built-in systems and those of the configuration. */
+/** All machines of a workspace: those of the built-in systems and those of the configuration. */
 import { DurableWorkflow, Engine, type KnownMachine } from "@detent/durable"
 import { ExtractionWorkflow } from "@detent/knowledge"
 import * as Context from "effect/Context"
@@ -17,7 +17,7 @@ export interface MachinesService {
   readonly find: (name: string) => Effect.Effect<Option.Option<MachineEntry>>
 }
 
-export class Machines extends Context.Service<Machines, MachinesService>()("@detent/server/Machines") {
+export class Machines extends Context.Service<Machines, MachinesService>()("@detent/workspace/Machines") {
   static readonly layer: Layer.Layer<Machines, never, Engine> = Layer.effect(
     Machines,
     Effect.map(Engine, (engine) => ({

@@ -1,11 +1,11 @@
 /**
- * A home as a command needs it: to look, to act on one thing, to work on one thing, or to work on everything. The machines of
+ * A workspace as a command needs it: to look, to act on one thing, to work on one thing, or to work on everything. The machines of
  * `detent.config.ts` in the working folder are known in each.
  */
 import { existsSync } from "node:fs"
 import { resolve } from "node:path"
-import { readConfig } from "@detent/server/Config"
-import { Home, type HomeOptions, type HomeServices } from "@detent/server/Home"
+import { readConfig } from "@detent/workspace/Config"
+import { Workspace, type WorkspaceOptions, type WorkspaceServices } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { NothingFound } from "../Failure.ts"
@@ -19,8 +19,8 @@ export type Place = Pick<GlobalValues, "data" | "database">
 export const placeText = ({ data, database }: Place): string =>
   `${data === ".detent" ? "" : ` --data ${data}`}${database === undefined ? "" : " --database …"}`
 
-/** Everything a home has, or why it could not be opened. */
-export type Opened = Layer.Layer<HomeServices, unknown>
+/** Everything a workspace has, or why it could not be opened. */
+export type Opened = Layer.Layer<WorkspaceServices, unknown>
 
 export const databaseOf = ({ database }: Place): string | undefined => database ?? process.env["DETENT_DATABASE_URL"]
 
@@ -30,23 +30,23 @@ export const observing = (place: Place): Opened => Layer.unwrap(Effect.as(isTher
 /** To look at what is known rather than at what is stored. */
 export const observed = (place: Place): Opened => opened(place, { role: "observe" })
 
-/** Opens the home to act on an instance. Another process executes the commands that it requests. */
+/** Opens the workspace to act on an instance. Another process executes the commands that it requests. */
 export const acting = (place: Place): Opened => opened(place, { role: "work", knowledge: { engine: { resume: false, worker: false } } })
 
-/** Opens the home to work on one batch or upload. Other unfinished work is left to other processes. */
+/** Opens the workspace to work on one batch or upload. Other unfinished work is left to other processes. */
 export const working = (place: Place, readable: ReadonlyArray<string> = []): Opened =>
   opened(place, { role: "work", readable, knowledge: { engine: { resume: false } } })
 
 /** To work on everything that is unfinished, and on what comes. */
 export const workingOnAll = (place: Place, readable: ReadonlyArray<string> = []): Opened => opened(place, { role: "work", readable })
 
-const opened = (place: Place, options: Omit<HomeOptions, "data" | "database" | "config">): Opened =>
+const opened = (place: Place, options: Omit<WorkspaceOptions, "data" | "database" | "config">): Opened =>
   Layer.unwrap(
     Effect.gen(function* () {
       yield* madeFolder(place.data)
       const config = yield* readConfig(".")
       const sources = yield* knownSources(place.data)
-      return Home.open({
+      return Workspace.open({
         ...options,
         data: place.data,
         database: databaseOf(place),

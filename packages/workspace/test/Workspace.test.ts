@@ -4,8 +4,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Engine } from "@detent/durable"
 import { Event, Machine, State } from "@detent/machine"
-import { defineConfig, Home, HomeRefused, Machines, type Role, readConfig } from "@detent/server"
 import { Uploads } from "@detent/uploads"
+import { defineConfig, Machines, type Role, readConfig, Workspace, WorkspaceRefused } from "@detent/workspace"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -13,7 +13,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
-import { takeNodeName } from "../../src/home/NodeName.ts"
+import { takeNodeName } from "../src/NodeName.ts"
 
 const S = State({ Open: { count: Schema.Int }, Closed: {} })
 const E = Event({ Add: { by: Schema.Int }, Close: {} })
@@ -36,9 +36,9 @@ const folder = Effect.acquireRelease(
   (path) => Effect.promise(() => rm(path, { recursive: true })),
 )
 
-const home = (data: string, role: Role) => Home.open({ data, role, config: defineConfig({ machines: [Tally] }) })
+const workspace = (data: string, role: Role) => Workspace.open({ data, role, config: defineConfig({ machines: [Tally] }) })
 
-describe("a home", () => {
+describe("a workspace", () => {
   it.live("is made where it is missing, with everything in one folder", () =>
     Effect.gen(function* () {
       const data = join(yield* folder, "deep", "home")
@@ -46,7 +46,7 @@ describe("a home", () => {
         yield* Engine
         yield* Uploads
         return (yield* (yield* Machines).list).map(({ name }) => name)
-      }).pipe(Effect.provide(home(data, "work")))
+      }).pipe(Effect.provide(workspace(data, "work")))
       assert.deepStrictEqual(names, ["HNItem", "UploadBatch", "batch", "tally", "workflow/extraction"])
       assert.isTrue(existsSync(join(data, "detent.db")))
     }),
@@ -68,20 +68,20 @@ describe("a home", () => {
           const refused = yield* Effect.flip(found.send(E.Close()))
           assert.include(refused.message, "only observes")
           assert.strictEqual(yield* (yield* Engine).live, 0)
-        }).pipe(Effect.provide(home(data, "observe")))
+        }).pipe(Effect.provide(workspace(data, "observe")))
         assert.strictEqual(worked, before)
-      }).pipe(Effect.provide(home(data, "work")))
+      }).pipe(Effect.provide(workspace(data, "work")))
     }),
   )
 
   it.live("goes on with what is unfinished when it is opened to work", () =>
     Effect.gen(function* () {
       const data = yield* folder
-      yield* Effect.flatMap(Engine, (engine) => engine.start(Tally, "two")).pipe(Effect.provide(home(data, "work")))
+      yield* Effect.flatMap(Engine, (engine) => engine.start(Tally, "two")).pipe(Effect.provide(workspace(data, "work")))
       const before = worked
       yield* Effect.flatMap(Engine, (engine) => engine.live).pipe(
         Effect.tap((live) => Effect.sync(() => assert.strictEqual(live, 1))),
-        Effect.provide(home(data, "work")),
+        Effect.provide(workspace(data, "work")),
       )
       assert.strictEqual(worked, before + 1)
     }),
@@ -90,8 +90,8 @@ describe("a home", () => {
   it.live.each(["/proc/nothing", "/proc/nothing/deeper", "/dev/null/home"])("in %s, where no folder can be, is refused at once", (data) =>
     Effect.gen(function* () {
       for (const role of ["observe", "work"] as const) {
-        const error = yield* Effect.flip(Effect.provide(Effect.void, Home.open({ data, role })))
-        assert.instanceOf(error, HomeRefused)
+        const error = yield* Effect.flip(Effect.provide(Effect.void, Workspace.open({ data, role })))
+        assert.instanceOf(error, WorkspaceRefused)
         assert.include(error.message, `the folder ${data} cannot be made`)
         assert.include(error.message, "--data")
       }
@@ -102,8 +102,8 @@ describe("a home", () => {
     Effect.gen(function* () {
       const data = join(yield* folder, "home")
       yield* Effect.promise(() => writeFile(data, "a file"))
-      const error = yield* Effect.flip(Effect.provide(Effect.void, Home.open({ data, role: "work" })))
-      assert.instanceOf(error, HomeRefused)
+      const error = yield* Effect.flip(Effect.provide(Effect.void, Workspace.open({ data, role: "work" })))
+      assert.instanceOf(error, WorkspaceRefused)
     }),
   )
 
@@ -111,7 +111,7 @@ describe("a home", () => {
     Effect.gen(function* () {
       const data = yield* folder
       const error = yield* Effect.flip(
-        Effect.provide(Effect.void, Home.open({ data, role: "observe", database: "mysql://root:secret@localhost/x" })),
+        Effect.provide(Effect.void, Workspace.open({ data, role: "observe", database: "mysql://root:secret@localhost/x" })),
       )
       assert.include(String(error), "postgres://")
       assert.notInclude(String(error), "secret")
@@ -120,7 +120,7 @@ describe("a home", () => {
 })
 
 describe("the name of a working process", () => {
-  it.live("is its own among those of one home and of all homes, and goes to the next when it ends", () =>
+  it.live("is its own among those of one workspace and of all workspaces, and goes to the next when it ends", () =>
     Effect.gen(function* () {
       const [data, other] = [yield* folder, yield* folder]
       const take = Effect.map(Effect.all([takeNodeName(data), takeNodeName(data), takeNodeName(other)]), (names) => [...names])
@@ -151,7 +151,7 @@ describe("a configuration", () => {
         })),
       )
       const config = defineConfig({ machines: [Alarm], layers })
-      const open = Home.open({ data: yield* folder, role: "work", config })
+      const open = Workspace.open({ data: yield* folder, role: "work", config })
       yield* Effect.gen(function* () {
         yield* (yield* Engine).start((yield* Engine).machine("alarm").pipe(Option.getOrThrow), "one")
         while (rings === 0) yield* Effect.sleep("10 millis")
@@ -160,10 +160,10 @@ describe("a configuration", () => {
     }),
   )
 
-  it.live("whose layers cannot be built keeps the home from opening, and says so", () =>
+  it.live("whose layers cannot be built keeps the workspace from opening, and says so", () =>
     Effect.gen(function* () {
       const layers = Layer.effect(Bell, Effect.fail("the bell is out of order"))
-      const open = Home.open({ data: yield* folder, role: "work", config: defineConfig({ machines: [Alarm], layers }) })
+      const open = Workspace.open({ data: yield* folder, role: "work", config: defineConfig({ machines: [Alarm], layers }) })
       const error = yield* Effect.flip(Effect.provide(Effect.void, open))
       assert.include(String(error), "the bell is out of order")
     }),

@@ -1,5 +1,5 @@
 /**
- * The node id of a working process in one home. Only one process has it at a time. A process that starts after another was
+ * The node id of a working process in one workspace. Only one process has it at a time. A process that starts after another was
  * killed gets that one's id, and resumes its work at once.
  */
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -15,13 +15,13 @@ export const takeNodeName = (data: string): Effect.Effect<string, never, Scope.S
   Effect.gen(function* () {
     const folder = join(data, "nodes")
     const random = yield* Effect.all([Random.nextIntBetween(0, 2 ** 32), Random.nextIntBetween(0, 2 ** 32)])
-    const home = yield* Effect.sync(() => homeName(folder, random.map((part) => part.toString(16).padStart(8, "0")).join("")))
+    const workspace = yield* Effect.sync(() => workspaceName(folder, random.map((part) => part.toString(16).padStart(8, "0")).join("")))
     for (let number = 1; ; number++) {
       const lock = yield* Effect.acquireRelease(
         Effect.sync(() => tryLock(join(folder, `${number}.lock`))),
         (held) => Effect.sync(() => held?.close()),
       )
-      if (lock !== undefined) return `${home}/${number}`
+      if (lock !== undefined) return `${workspace}/${number}`
     }
   })
 
@@ -29,7 +29,7 @@ export const takeNodeName = (data: string): Effect.Effect<string, never, Scope.S
  * What the folder is called among all that use one database, chosen once. The name of the machine would not do: containers
  * share one, or get a new one with every start.
  */
-const homeName = (folder: string, chosen: string): string => {
+const workspaceName = (folder: string, chosen: string): string => {
   makeFolder(folder)
   const file = join(folder, "name")
   if (!existsSync(file)) {

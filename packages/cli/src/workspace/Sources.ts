@@ -1,5 +1,5 @@
 /**
- * The folders whose documents a home may read. Who starts a batch from a folder has allowed it; the list is kept, so that a
+ * The folders whose documents a workspace may read. Who starts a batch from a folder has allowed it; the list is kept, so that a
  * process that goes on with the batch later may read them too.
  */
 import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs"
@@ -13,7 +13,7 @@ const SourcesJson = Schema.fromJsonString(Schema.Struct({ readable: Schema.Array
 
 const fileOf = (data: string) => join(resolve(data), "sources.json")
 
-/** Those that are still there: a folder that was removed must not keep a home from being opened. */
+/** Those that are still there: a folder that was removed must not keep a workspace from being opened. */
 export const knownSources = (data: string): Effect.Effect<ReadonlyArray<string>, WrongUsage> =>
   Effect.gen(function* () {
     const text = yield* Effect.sync(() => textOf(fileOf(data)))

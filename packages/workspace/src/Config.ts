@@ -1,8 +1,8 @@
 /**
- * What a program of your own adds to a home: `detent.config.ts` in the working folder.
+ * What a program of your own adds to a workspace: `detent.config.ts` in the working folder.
  *
  * ```ts
- * import { defineConfig } from "@detent/server/Config"
+ * import { defineConfig } from "@detent/workspace/Config"
  * import { Order } from "./Order.ts"
  *
  * export default defineConfig({ machines: [Order] })
@@ -28,7 +28,7 @@ interface Settings<R> {
   readonly upcasters?: Readonly<Record<string, Upcasters>>
 }
 
-/** What the work of the machines needs. The database of the home can be used. */
+/** What the work of the machines needs. The database of the workspace can be used. */
 export type ConfigLayer<R> = Layer.Layer<R, unknown, SqlClient>
 
 /** Services without a layer do not type-check. */
@@ -41,7 +41,7 @@ export interface Config extends Settings<unknown> {
   readonly layers?: ConfigLayer<unknown>
 }
 
-/** Checks the configuration by its types and erases them for `Home.open`. */
+/** Checks the configuration by its types and erases them for `Workspace.open`. */
 export const defineConfig = <R = never>(config: ConfigOf<R>): Config => config as Config
 
 /** The file of a configuration is there, but nothing can be done with it. */

@@ -1,10 +1,10 @@
 /**
- * A home is the database with instances, commands and timers, and the folder with the graphs of documents and uploaded files.
+ * A workspace is the database with instances, commands and timers, and the folder with the graphs of documents and uploaded files.
  * The command line and the server open it the same way.
  *
  * ```ts
  * const program = Effect.flatMap(Batches, (batches) => batches.list())
- * Effect.provide(program, Home.open({ data: ".detent", role: "observe" }))
+ * Effect.provide(program, Workspace.open({ data: ".detent", role: "observe" }))
  * ```
  */
 import { join, resolve } from "node:path"
@@ -23,12 +23,12 @@ import { makeFolder } from "./Folder.ts"
 import { Machines } from "./Machines.ts"
 import { takeNodeName } from "./NodeName.ts"
 
-export { DatabaseRefused } from "./Database.ts"
+export { DatabaseRefused, type Stores } from "./Database.ts"
 
 /** `observe` reads only, also while another process works; `work` resumes everything that is unfinished. */
 export type Role = "observe" | "work"
 
-export interface HomeOptions {
+export interface WorkspaceOptions {
   /** The data folder, created if it is missing. Default: `.detent`. */
   readonly data?: string
   /** `sqlite:PATH` or `postgres://…`. Default: DETENT_DATABASE_URL, then `detent.db` in the folder. */
@@ -43,15 +43,15 @@ export interface HomeOptions {
 }
 
 /** The facts about the opened home. */
-export interface HomeService {
+export interface WorkspaceService {
   /** An absolute path. */
   readonly data: string
   readonly database: Database["_tag"]
   readonly role: Role
 }
 
-/** The folder of a home cannot be made, or the services of a configuration could not be started. */
-export class HomeRefused extends Schema.TaggedError<HomeRefused>()("HomeRefused", {
+/** The folder of a workspace cannot be made, or the services of a configuration could not be started. */
+export class WorkspaceRefused extends Schema.TaggedError<WorkspaceRefused>()("WorkspaceRefused", {
   problem: Schema.String,
   nextStep: Schema.String,
   cause: Schema.Defect(),
@@ -61,8 +61,8 @@ export class HomeRefused extends Schema.TaggedError<HomeRefused>()("HomeRefused"
   }
 }
 
-export class Home extends Context.Service<Home, HomeService>()("@detent/server/Home") {
-  static readonly open = (options: HomeOptions) =>
+export class Workspace extends Context.Service<Workspace, WorkspaceService>()("@detent/workspace/Workspace") {
+  static readonly open = (options: WorkspaceOptions) =>
     Layer.unwrap(
       Effect.gen(function* () {
         const data = resolve(options.data ?? ".detent")
@@ -70,9 +70,9 @@ export class Home extends Context.Service<Home, HomeService>()("@detent/server/H
         yield* Effect.try({
           try: () => makeFolder(data),
           catch: (cause) =>
-            new HomeRefused({ problem: `the folder ${data} cannot be made`, nextStep: "choose another with --data", cause }),
+            new WorkspaceRefused({ problem: `the folder ${data} cannot be made`, nextStep: "choose another with --data", cause }),
         })
-        const here = Layer.succeed(Home, { data, database: database._tag, role: options.role })
+        const here = Layer.succeed(Workspace, { data, database: database._tag, role: options.role })
         const inhabited = options.role === "observe" ? observing(options, data) : working(options, data)
         return Layer.mergeAll(here, withConfig(options.config)).pipe(
           Layer.provideMerge(Machines.layer),
@@ -83,27 +83,27 @@ export class Home extends Context.Service<Home, HomeService>()("@detent/server/H
     )
 }
 
-/** Everything a home provides. */
-export type HomeServices = Layer.Success<ReturnType<typeof Home.open>>
+/** Everything a workspace provides. */
+export type WorkspaceServices = Layer.Success<ReturnType<typeof Workspace.open>>
 
-/** Why a home could not be opened. */
-export type HomeError = Layer.Error<ReturnType<typeof Home.open>>
+/** Why a workspace could not be opened. */
+export type WorkspaceError = Layer.Error<ReturnType<typeof Workspace.open>>
 
 /** The same variable for every command and the server. */
 const databaseInEnvironment = Effect.orDie(EffectConfig.String("DETENT_DATABASE_URL").pipe(EffectConfig.withDefault("")))
 
-const systemsOf = (options: HomeOptions, data: string): Knowledge.KnowledgeOptions => ({
+const systemsOf = (options: WorkspaceOptions, data: string): Knowledge.KnowledgeOptions => ({
   ...options.knowledge,
   folder: data,
   readable: options.readable ?? [],
 })
 
-const uploadsIn = (options: HomeOptions, data: string) => Uploads.layer({ ...options.uploads, folder: join(data, "uploads") })
+const uploadsIn = (options: WorkspaceOptions, data: string) => Uploads.layer({ ...options.uploads, folder: join(data, "uploads") })
 
-const observing = (options: HomeOptions, data: string) =>
+const observing = (options: WorkspaceOptions, data: string) =>
   uploadsIn(options, data).pipe(Layer.provideMerge(Knowledge.layerObserving(systemsOf(options, data))))
 
-const working = (options: HomeOptions, data: string) =>
+const working = (options: WorkspaceOptions, data: string) =>
   Layer.unwrap(
     Effect.map(takeNodeName(data), (nodeId) =>
       uploadsIn(options, data).pipe(Layer.provideMerge(Knowledge.layer({ ...systemsOf(options, data), nodeId }))),
@@ -111,7 +111,7 @@ const working = (options: HomeOptions, data: string) =>
   )
 
 /** The machines of the configuration, registered with the services they need. */
-const withConfig = (config: Config | undefined): Layer.Layer<never, HomeRefused, Engine | SqlClient> => {
+const withConfig = (config: Config | undefined): Layer.Layer<never, WorkspaceRefused, Engine | SqlClient> => {
   if (config === undefined) return Layer.empty
   const services = (config.layers ?? Layer.empty) as Layer.Layer<unknown, unknown, SqlClient>
   return Layer.effectDiscard(
@@ -127,7 +127,11 @@ const withConfig = (config: Config | undefined): Layer.Layer<never, HomeRefused,
     Layer.catch((cause) =>
       Layer.effectDiscard(
         Effect.fail(
-          new HomeRefused({ problem: "the machines of the configuration could not be started", nextStep: "correct its layers", cause }),
+          new WorkspaceRefused({
+            problem: "the machines of the configuration could not be started",
+            nextStep: "correct its layers",
+            cause,
+          }),
         ),
       ),
     ),
