@@ -1,12 +1,12 @@
 /** Events that commands send to the instance they belong to. */
 import { DefinitionError, type SendError } from "@detent/machine"
-import type { Tagged } from "@detent/machine/internal"
+import { asVoid, outcome, type Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import type { EngineParts } from "../engine/EngineParts.ts"
 import type { InstanceNotFound } from "../errors.ts"
-import { awaitEnvelope, Envelope } from "../instance/Envelope.ts"
+import { Envelope } from "../instance/Envelope.ts"
 import { readEvent } from "../instance/Replay.ts"
 import type { ClaimedCommand, Verdict } from "../store/Commands.ts"
 import type { InstanceKey } from "../store/Commit.ts"
@@ -39,9 +39,7 @@ const send = (
   id: string,
   failure?: string,
 ): Effect.Effect<void, SendError | InstanceNotFound> =>
-  Effect.flatMap(engine.table.open(key), (cell) =>
-    Effect.asVoid(awaitEnvelope(cell.deliver(new Envelope(event, { dedupeId: id, failure })))),
-  )
+  Effect.flatMap(engine.table.open(key), (cell) => outcome(cell.deliver(new Envelope(event, { dedupeId: id, failure })), asVoid))
 
 const isRefusal = ({ _tag }: SendError | InstanceNotFound): boolean =>
   _tag !== "PersistenceFailed" &&

@@ -1,8 +1,7 @@
 /** How deadlines become events of their instances, in memory or not, and what becomes of timers that are too late. */
 import type { InstanceNotFound, PersistenceFailed, SendError } from "@detent/machine"
-import type { Environment } from "@detent/machine/internal"
+import { asVoid, type Environment, outcome } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
-import { awaitEnvelope } from "../instance/Envelope.ts"
 import type { GroupCommit } from "../runtime/GroupCommit.ts"
 import type { InstanceKey, TimerRecord } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
@@ -58,7 +57,7 @@ export class TimerScheduler {
       // Either the timer is stale, or another node has changed the instance.
       if (!live.hasTimer(timer)) live.refresh()
       record(timersFired, 1, this.#environment)
-      return Effect.map(awaitEnvelope(live.fire(timer)), () => "fired" as const)
+      return Effect.as(outcome(live.fire(timer), asVoid), "fired" as const)
     })
   }
 

@@ -44,6 +44,7 @@ export interface Settled {
 interface VariantCodec {
   readonly encode: (value: Tagged) => unknown
   readonly decode: (value: unknown) => Tagged
+  readonly copy: (value: Tagged) => Tagged
 }
 
 interface StoredBody {
@@ -90,7 +91,7 @@ export class Codec {
 
   /** An event that its sender can no longer change. Only plain data is copied: lists and records, at any depth. */
   copyEvent(event: Tagged): Tagged {
-    return typeof event === "object" && event !== null && this.#events.has(event._tag) ? (copyData(event) as Tagged) : event
+    return this.#events.get(event?._tag)?.copy(event) ?? event
   }
 
   encodeState(state: Tagged): Json {
@@ -123,9 +124,10 @@ export class Codec {
   }
 
   encodeEvent({ event, guardAnswers, inlineGuards, settled, answer, failure }: EventBody): Json {
-    const isBare = guardAnswers.length === 0 && settled === undefined && answer === undefined
+    const isBare = guardAnswers.length === 0 && settled === undefined && answer === undefined && failure === undefined
     if (isBare && isTimeout(event)) return this.#encodeTimeout(event)
     const encoded = event._tag === timeoutTag ? event : this.#events.get(event._tag)?.encode(event)
+    if (isBare) return JSON.stringify({ v: this.#version, e: encoded } satisfies StoredBody)
     const stored: StoredBody = {
       v: this.#version,
       e: encoded,
@@ -218,12 +220,16 @@ export class Codec {
   }
 }
 
+const isRecord = (value: object): boolean => {
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
 /** Instances of classes are not copied: their schema decides what they are. */
 const copyData = (value: unknown): unknown => {
   if (typeof value !== "object" || value === null) return value
   if (Array.isArray(value)) return value.map(copyData)
-  const prototype = Object.getPrototypeOf(value)
-  if (prototype !== Object.prototype && prototype !== null) return value
+  if (!isRecord(value)) return value
   const copy: Record<string, unknown> = {}
   for (const key in value) copy[key] = copyData(value[key as keyof typeof value])
   return copy
@@ -258,11 +264,19 @@ const codecsOf = (union: UntypedUnion, checks: Compiled["states"]): ReadonlyMap<
   )
 
 const plainCodec = (bySchema: VariantCodec, check: ((value: object) => string | undefined) | undefined): VariantCodec => ({
-  // JSON has no NaN and no Infinity: only the schema's codec carries those.
-  encode: (value) =>
-    Object.values(value).every((content) => typeof content !== "number" || Number.isFinite(content)) ? value : bySchema.encode(value),
+  encode: (value) => (hasOnlyFinite(value) ? value : bySchema.encode(value)),
   decode: (value) => (check?.(value as object) === undefined ? (value as Tagged) : bySchema.decode(value)),
+  copy: (value) => (isRecord(value) ? { ...value } : value),
 })
+
+/** JSON has no NaN and no Infinity: only the schema's codec carries those. */
+const hasOnlyFinite = (value: object): boolean => {
+  for (const name in value) {
+    const content = value[name as keyof typeof value] as unknown
+    if (typeof content === "number" && !Number.isFinite(content)) return false
+  }
+  return true
+}
 
 /** Whether a schema accepts values that JSON would lose. */
 const acceptsAnything = (node: unknown, seen = new Set<unknown>()): boolean => {
@@ -285,6 +299,7 @@ const schemaCodec = (variant: UntypedVariant): VariantCodec => {
   const decode = Schema.decodeUnknownResult(codec)
   return {
     encode,
+    copy: (value) => copyData(value) as Tagged,
     decode: (value) => {
       const result = decode(value)
       if (result._tag === "Success") return result.success as Tagged

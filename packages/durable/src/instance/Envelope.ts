@@ -1,7 +1,5 @@
 /** An event on its way into an instance, with what the store must know of it. */
-import type { SendError, Taken } from "@detent/machine"
 import type { Chain, Message, Result, Tagged } from "@detent/machine/internal"
-import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { EventTrace } from "../engine/Tracing.ts"
 import type { TimerRecord } from "../store/Commit.ts"
@@ -87,16 +85,4 @@ export class Envelope implements Message {
     this.#followers = undefined
     for (const follower of followers) follower.complete(result)
   }
-}
-
-/** The outcome of an event. A caller that gives up waiting does not take the event back. */
-export const awaitEnvelope = (envelope: Envelope): Effect.Effect<Taken<Tagged, Tagged>, SendError> => {
-  const read = (result: Result) => (result instanceof Error ? Exit.fail(result) : Exit.succeed(result))
-  if (envelope.result !== undefined) return read(envelope.result)
-  return Effect.callback((resume) => {
-    envelope.observer = (result) => resume(read(result))
-    return Effect.sync(() => {
-      envelope.observer = undefined
-    })
-  })
 }

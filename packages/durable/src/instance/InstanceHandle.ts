@@ -1,7 +1,18 @@
 /** The handle behind the {@link Instance} interface. */
 import { InvalidEvent, type MachineStopped, type PersistenceFailed, type SendError, type Taken } from "@detent/machine"
-import { actionFailed, isHandling, notAQuestion, type Tagged, waitsForItself } from "@detent/machine/internal"
+import {
+  actionFailed,
+  asDecision,
+  asVoid,
+  isHandling,
+  notAQuestion,
+  outcome,
+  type Result,
+  type Tagged,
+  waitsForItself,
+} from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
@@ -13,7 +24,7 @@ import { notInTransaction } from "../engine/TransactionGuard.ts"
 import { InstanceNotFound, reached, type SequenceNotReached } from "../errors.ts"
 import type { HistoryEntry, HistoryOptions, InstanceSnapshot, ReadError, SendOptions } from "../Instance.ts"
 import type { OpenedInstance } from "../store/Journal.ts"
-import { awaitEnvelope, Envelope } from "./Envelope.ts"
+import { Envelope } from "./Envelope.ts"
 import type { Reloaded } from "./InstanceContext.ts"
 import type { LiveInstance } from "./LiveInstance.ts"
 import { recover } from "./Replay.ts"
@@ -40,35 +51,47 @@ export class InstanceHandle {
   }
 
   send(event: Tagged, options?: SendOptions): Effect.Effect<void, SendError | InstanceNotFound> {
-    return Effect.asVoid(this.call(event, options))
+    return this.#send(event, options, asVoid)
   }
 
   call(event: Tagged, options?: SendOptions): Effect.Effect<Taken<Tagged, Tagged>, SendError | InstanceNotFound> {
+    return this.#send(event, options, asDecision)
+  }
+
+  /** `read` returns what the caller gets of the outcome. */
+  #send<A>(
+    event: Tagged,
+    options: SendOptions | undefined,
+    read: (result: Result) => Exit.Exit<A, SendError>,
+  ): Effect.Effect<A, SendError | InstanceNotFound> {
     return Effect.withFiber((fiber) => {
       if (this.#engine.transactions.isInside(fiber)) return Effect.fail(notInTransaction(this, "send"))
       const live = this.#engine.table.find(this)
       if (live !== undefined && isHandling(fiber, live.record)) return Effect.fail(waitsForItself(live.record, event))
-      if (!isTraced(fiber)) return this.#call(event, options, undefined)
+      if (!isTraced(fiber)) return this.#deliver(live, event, options, undefined, read)
       const attributes = { ...instanceAttributes(this), "detent.event": String(event?._tag) }
-      return traced("detent.send", attributes, (trace) => this.#call(event, options, trace))
+      return traced("detent.send", attributes, (trace) => this.#deliver(this.#engine.table.find(this), event, options, trace, read))
     })
   }
 
-  #call(
+  #deliver<A>(
+    inMemory: LiveInstance | undefined,
     event: Tagged,
     options: SendOptions | undefined,
     trace: EventTrace | undefined,
-  ): Effect.Effect<Taken<Tagged, Tagged>, SendError | InstanceNotFound> {
+    read: (result: Result) => Exit.Exit<A, SendError>,
+  ): Effect.Effect<A, SendError | InstanceNotFound> {
     const { table } = this.#engine
     if (table.isClosed) return Effect.fail(table.stoppedError(this))
     if (options?.id?.startsWith(reservedPrefix) === true) return Effect.fail(this.#reserved(event))
     // The caller may change what it sent as soon as this returns.
     const envelope = new Envelope(this.#registered.codec.copyEvent(event), { dedupeId: options?.id })
     envelope.trace = trace
+    if (inMemory !== undefined) return outcome(inMemory.deliver(envelope), read)
     return Effect.flatMap(this.#live, (live) => {
       // The engine may have been stopped while the instance was read.
       if (table.isClosed && table.find(this) === undefined) return Effect.fail(table.stoppedError(this))
-      return awaitEnvelope(live.deliver(envelope))
+      return outcome(live.deliver(envelope), read)
     })
   }
 
