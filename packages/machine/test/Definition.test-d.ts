@@ -2,7 +2,7 @@
 // Nothing here runs: the lines are there for the type checker to accept or refuse.
 /** What the compiler must refuse, and what it must know. Each refusal names the reason in the error's text. */
 import { Event, type Machine as M, Machine, refuse, reply, Slot, State, spawn, stay, stop } from "@detent/machine"
-import type * as Context from "effect/Context"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
@@ -326,3 +326,57 @@ Machine.make({ name: "order", state: S, event: E, initial: (id: string) => S.Pen
 Machine.make({ name: "order", state: S, event: E, initial: () => start, initialState: [S.Pending, S.Paid] })
 // @ts-expect-error an event is no state to begin in
 Machine.make({ name: "order", state: S, event: E, initial: () => start, initialState: E.Request })
+
+// Async functions
+class Declined extends Schema.TaggedError<Declined>()("Declined", { code: Schema.Number }) {}
+const asyncSlots = Slot.Effects({
+  charge: Slot.effect({ amount: Schema.Number }, { success: Schema.String, failure: Declined }),
+  mail: { to: Schema.String },
+})
+const asyncBase = Machine.make({ name: "async", state: S, event: E, effects: asyncSlots, initial: start })
+class Mailer extends Context.Service<Mailer, { readonly mail: Effect.Effect<void> }>()("Mailer") {}
+
+const asyncBuilt = asyncBase.build({
+  charge: async ({ amount }, { signal, run, self, key }) => {
+    holds<Equal<typeof amount, number>>()
+    holds<Equal<typeof signal, AbortSignal>>()
+    const sent = await run(self.send(E.Pay({ transactionId: key })))
+    holds<Equal<typeof sent, void>>()
+    return "receipt"
+  },
+  // A handler beside it may return an Effect: its services count, those of the other are none.
+  mail: ({ to }) => Effect.flatMap(Mailer, (mailer) => Effect.as(mailer.mail, void to)),
+})
+holds<Equal<M.ServicesOf<typeof asyncBuilt>, Mailer>>()
+const asyncOnly = asyncBase.build({ charge: async () => "receipt", mail: async () => undefined })
+holds<Equal<M.ServicesOf<typeof asyncOnly>, never>>()
+// @ts-expect-error the Promise resolves to what the success schema does not have
+asyncBase.build({ charge: async () => 7, mail: async () => undefined })
+// @ts-expect-error neither an Effect nor a Promise
+asyncBase.build({ charge: () => "receipt", mail: async () => undefined })
+
+asyncBase.spawn(S.Pending, async ({ state, effects, run, signal }) => {
+  const receipt = await run(effects.charge({ amount: state.total }))
+  holds<Equal<typeof receipt, string>>()
+  signal.throwIfAborted()
+})
+// @ts-expect-error an Effect that needs services runs where they are provided, not in async code
+asyncBase.spawn(S.Pending, async ({ run }) => run(Effect.flatMap(Mailer, (mailer) => mailer.mail)))
+const asyncTask = asyncBase.task(S.Pending, async ({ state }) => state.total, {
+  onSuccess: (total) => {
+    holds<Equal<typeof total, number>>()
+    return E.Request()
+  },
+  onFailure: (error) => {
+    holds<Equal<typeof error, unknown>>()
+    return E.Cancel({ reason: String(error) })
+  },
+})
+holds<Equal<M.ServicesOf<typeof asyncTask>, never>>()
+asyncBase.task(S.Pending, ({ effects }) => effects.charge({ amount: 1 }), {
+  onSuccess: (receipt) => E.Pay({ transactionId: receipt }),
+  onFailure: (error) => {
+    holds<Equal<typeof error, Declined>>()
+    return E.Cancel({ reason: String(error.code) })
+  },
+})

@@ -303,13 +303,13 @@ describe("the life of a state", () => {
       system.inspectUnsafe((one) => {
         if (one._tag === "CommandEnded") seen.push(one.error?.message ?? "fine")
       })
-      const slots = Slot.Effects({ fails: Slot.effect({}, { failure: Schema.String }), dies: {}, throws: {}, promises: {}, works: {} })
+      const slots = Slot.Effects({ fails: Slot.effect({}, { failure: Schema.String }), dies: {}, throws: {}, nothing: {}, works: {} })
       const machine = Machine.make({ name: "risky", state: S, event: E, effects: slots, initial: a })
         .on(S.A, E.Go, S.B, ({ state, effects }) => {
           effects.fails()
           effects.dies()
           effects.throws()
-          effects.promises()
+          effects.nothing()
           effects.works()
           return S.B(state)
         })
@@ -319,7 +319,7 @@ describe("the life of a state", () => {
           throws: () => {
             throw new Error("thrown")
           },
-          promises: (() => Promise.reject(new Error("late"))) as never,
+          nothing: (() => undefined) as never,
           works: () => Effect.void,
         })
       const actor = yield* system.spawn("risky-1", machine)
@@ -328,7 +328,7 @@ describe("the life of a state", () => {
         "risky risky-1: effect failed in state B, the transition stands: fails: no money",
         "risky risky-1: effect failed in state B, the transition stands: dies: dead",
         "risky risky-1: effect failed in state B, the transition stands: throws: thrown",
-        expect.stringMatching(/promises: .*returned a Promise; return an Effect/),
+        expect.stringMatching(/nothing: .*the handler of nothing returned undefined; return an Effect or a Promise/),
         "fine",
       ])
       expect(yield* actor.snapshot).toMatchObject({ status: "running" })

@@ -76,7 +76,7 @@ export interface CommandQueue<in out A> {
     commands: ReadonlyArray<{ readonly payload: A } & EnqueueOptions>,
   ): Effect.Effect<ReadonlyArray<Enqueued>, EnqueueError, Commands>
   /** How its commands are executed; to be given to a `CommandWorker`. */
-  handler<X, E, R>(handle: (payload: A, context: QueueContext) => Effect.Effect<X, E, R>): QueueHandler<R>
+  handler<X, E = never, R = never>(handle: (payload: A, context: QueueContext) => Effect.Effect<X, E, R> | PromiseLike<X>): QueueHandler<R>
 }
 
 export const make = <A>(name: string, options: QueueOptions<A>): CommandQueue<A> => {

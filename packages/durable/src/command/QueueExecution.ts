@@ -1,6 +1,6 @@
 /** Executes commands that were enqueued by hand, by the handler of their queue. */
-import { RetryPolicy } from "@detent/machine"
-import { asEffect, failed, outcomeOf } from "@detent/machine/internal"
+import { type AsyncContext, RetryPolicy } from "@detent/machine"
+import { callHandler, failed, outcomeOf } from "@detent/machine/internal"
 import type * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -21,7 +21,7 @@ export interface QueueOptions<A> {
 }
 
 /** The command that a handler executes, besides its payload. */
-export interface QueueContext {
+export interface QueueContext extends AsyncContext {
   /** The same for each execution of the command: pass it on as idempotency key. */
   readonly key: string
   /** The number of executions, this one included. */
@@ -35,7 +35,7 @@ export const queueExecution = <A>(
   config: WorkerConfig,
   context: Context.Context<never>,
   decode: (json: string) => A,
-  handle: (payload: A, context: QueueContext) => Effect.Effect<unknown, unknown, unknown>,
+  handle: (payload: A, context: QueueContext) => Effect.Effect<unknown, unknown, unknown> | PromiseLike<unknown>,
 ): FindExecution => {
   const policy = retry ?? config.retry
   const timeoutMillis = timeout === undefined ? config.timeoutMillis : millisOf(timeout)
@@ -56,7 +56,8 @@ export const queueExecution = <A>(
       } catch (cause) {
         return judge(failed(new Error("its payload does not fit the schema of its queue", { cause }), false), attempts)
       }
-      const handled = Effect.suspend(() => asEffect(`queue ${queue}`, slot, handle(payload, { key, attempts, instance, enqueuedAt })))
+      const called = { machine: `queue ${queue}`, what: `the handler of ${slot}`, isFailure: () => true }
+      const handled = callHandler(called, { key, attempts, instance, enqueuedAt }, (context) => handle(payload, context as QueueContext))
       return Effect.flatMap(Effect.exit(handled), (exit): Effect.Effect<Verdict> => {
         const outcome = outcomeOf(exit, undefined)
         switch (outcome._tag) {

@@ -5,8 +5,8 @@
  */
 import { ActionFailed, type Inspection, RetryPolicy, type SlotSettings } from "@detent/machine"
 import {
-  asEffect,
   type CommandOutcome,
+  callSlot,
   type Declarations,
   eventOf,
   failed,
@@ -111,15 +111,14 @@ export class SlotExecution {
     judge: (outcome: CommandOutcome) => Effect.Effect<Verdict>,
   ): Effect.Effect<Verdict, never, unknown> {
     const { slot } = command
-    const { effectSlots } = registered.compiled.declarations
+    const { declarations } = registered.compiled
     const call = (context: object) =>
       Effect.suspend(() => {
         // The claim may have ended while the state was read.
         if (command.validUntil <= registered.environment.clock.currentTimeMillisUnsafe()) return Effect.succeed(handedBack)
         this.#inspect(key, registered, { _tag: "CommandStarted", slot })
-        const run = Effect.suspend(() => asEffect(key.machine, slot, handler(parameters, context)))
-        return Effect.flatMap(Effect.exit(run), (exit) => {
-          const outcome = outcomeOf(exit, effectSlots[slot])
+        return Effect.flatMap(Effect.exit(callSlot(declarations, slot, parameters, context)), (exit) => {
+          const outcome = outcomeOf(exit, declarations.effectSlots[slot])
           this.#inspect(key, registered, { _tag: "CommandEnded", slot, error: errorOf(key, slot, outcome) })
           return judge(outcome)
         })

@@ -67,7 +67,8 @@ export const executing: Topic = (it) => {
         },
         dies: () => Effect.die(new Error("died")),
         "interrupts itself": () => Effect.interrupt,
-        "returns a promise": () => Promise.reject(new Error("rejected")),
+        "rejects its promise": () => Promise.reject(new Error("rejected")),
+        "returns an Effect in a promise": () => Promise.resolve(Effect.void),
         "returns nothing": () => undefined,
         "fails with nothing": () => Effect.fail(undefined),
         "fails with something odd": () => Effect.fail({ toString: () => Promise.resolve() }),
@@ -88,7 +89,9 @@ export const executing: Topic = (it) => {
         assert.isString(problem)
       }
       assert.strictEqual((yield* stored(`${name}-throws`)).problem, "thrown")
-      assert.match((yield* stored(`${name}-returns a promise`)).problem ?? "", /returned a Promise; return an Effect/)
+      assert.strictEqual((yield* stored(`${name}-rejects its promise`)).problem, "rejected")
+      assert.match((yield* stored(`${name}-returns an Effect in a promise`)).problem ?? "", /is async and returned an Effect; await run/)
+      assert.match((yield* stored(`${name}-returns nothing`)).problem ?? "", /returned undefined; return an Effect or a Promise/)
     }),
   )
 

@@ -2,9 +2,8 @@
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import type { Request } from "../decide/Decision.ts"
-import { type CommandOutcome, eventOf, failed, outcomeOf, retryDelay } from "../effects/Command.ts"
+import { type CommandOutcome, callSlot, eventOf, failed, outcomeOf, retryDelay } from "../effects/Command.ts"
 import * as RetryPolicy from "../effects/RetryPolicy.ts"
-import { asEffect } from "../effects/Slot.ts"
 import type { ActorPort } from "./ActorPort.ts"
 import { actionFailed, inspect, report } from "./ActorReport.ts"
 import type { ActorState } from "./ActorState.ts"
@@ -16,7 +15,7 @@ export const execute = (actor: ActorPort, { slot, parameters }: Request, key: st
   const context = { id: record.id, state: record.currentState, self: selfOf(actor, undefined), key }
   inspect(record, () => ({ _tag: "CommandStarted", slot }))
   let attempts = 1
-  const run = Effect.suspend(() => asEffect(record.machine, slot, declarations.handlers?.[slot]?.(parameters, context)))
+  const run = callSlot(declarations, slot, parameters, context)
   const command = record.environment.run(
     attempted(record, slot, run, (count) => {
       attempts = count

@@ -15,8 +15,8 @@ import type { Hook, Taken, TimerRequest } from "../decide/Decision.ts"
 import { eventLabel, timeoutEvent } from "../decide/Timeout.ts"
 import type { Node } from "../define/Compile.ts"
 import type { Tagged, WorkDeclaration } from "../define/Declarations.ts"
-import { commandKey } from "../effects/Command.ts"
-import { asEffect } from "../effects/Slot.ts"
+import { callSlot, commandKey } from "../effects/Command.ts"
+import { type Called, callHandler } from "../effects/HandlerCall.ts"
 import { ActionFailed, type Phase, ProcessingTimeout } from "../MachineError.ts"
 import type { ActorPort } from "./ActorPort.ts"
 import { actionFailed, inspect, report, stale } from "./ActorReport.ts"
@@ -201,6 +201,7 @@ export class StateRuntime {
     const { record } = this.#owner
     for (const declared of record.node.works) {
       if (!isWanted(declared, record.currentState)) continue
+      const called = callOf(record.machine, `the work of ${record.node.tag}`)
       const start = () => {
         const context = {
           id: record.id,
@@ -208,15 +209,11 @@ export class StateRuntime {
           self: selfOf(this.#owner, scope),
           effects: runCalls(this.#owner, scope),
         }
-        scope.start(
-          record.environment.run,
-          Effect.suspend(() => declared.work(context)),
-          (exit) => {
-            const event = eventOf(exit, declared, record.currentState)
-            if (Exit.isFailure(event)) this.#failed(event.cause, "spawn", scope, start)
-            else if (event.value !== undefined) this.#owner.sendInternal(event.value, scope, undefined)
-          },
-        )
+        scope.start(record.environment.run, callHandler(called, context, declared.work), (exit) => {
+          const event = eventOf(exit, declared, record.currentState)
+          if (Exit.isFailure(event)) this.#failed(event.cause, "spawn", scope, start)
+          else if (event.value !== undefined) this.#owner.sendInternal(event.value, scope, undefined)
+        })
       }
       start()
     }
@@ -245,16 +242,13 @@ export class StateRuntime {
     if (works.length === 0 || this.#background !== undefined) return
     const scope = new StateScope()
     this.#background = scope
+    const called = callOf(record.machine, "background work")
     for (const work of works) {
       const context = { id: record.id, self: selfOf(this.#owner, scope), effects: runCalls(this.#owner, scope) }
       const start = () =>
-        scope.start(
-          record.environment.run,
-          Effect.suspend(() => work(context)),
-          (exit) => {
-            if (Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause)) this.#failed(exit.cause, "background", scope, start)
-          },
-        )
+        scope.start(record.environment.run, callHandler(called, context, work), (exit) => {
+          if (Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause)) this.#failed(exit.cause, "background", scope, start)
+        })
       start()
     }
   }
@@ -340,20 +334,23 @@ const eventOf = (
   }
 }
 
+/** Work declares no failures: a Promise that is rejected fails, as an Effect would, and `task` makes an event of it. */
+const callOf = (machine: string, what: string): Called => ({ machine, what, isFailure: () => true })
+
 /** Effect slots inside `spawn`, `task` and `background`: calling one runs it there. */
 const runCalls = (actor: ActorPort, scope: StateScope): object => {
   const { record } = actor
-  const { effectSlots, handlers } = record.compiled.declarations
+  const { declarations } = record.compiled
   const self = selfOf(actor, scope)
   const { sequence } = record
   let calls = 0
   return Object.fromEntries(
-    Object.keys(effectSlots).map((slot) => [
+    Object.keys(declarations.effectSlots).map((slot) => [
       slot,
       (parameters: object = {}) =>
         Effect.suspend(() => {
           const key = `${commandKey(record.machine, `${record.id}@${record.startedAt}`, sequence, calls++)}/${slot}`
-          return asEffect(record.machine, slot, handlers?.[slot]?.(parameters, { id: record.id, state: record.currentState, self, key }))
+          return callSlot(declarations, slot, parameters, { id: record.id, state: record.currentState, self, key })
         }),
     ]),
   )

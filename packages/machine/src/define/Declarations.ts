@@ -4,7 +4,6 @@
  * for callers in plain JavaScript.
  */
 import * as Duration from "effect/Duration"
-import type * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Schedule from "effect/Schedule"
 import type * as Schema from "effect/Schema"
@@ -18,7 +17,8 @@ import type { Blueprint } from "./Blueprint.ts"
 
 export type { Tagged } from "../schema/Variant.ts"
 
-export type Work = (context: unknown) => Effect.Effect<unknown, unknown, unknown>
+/** Returns an Effect or a Promise. */
+export type Work = (context: unknown) => unknown
 export type HookFunction = (context: unknown) => unknown
 export type Predicate = (context: unknown) => boolean
 

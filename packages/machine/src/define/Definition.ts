@@ -7,6 +7,7 @@ import type * as Effect from "effect/Effect"
 import type { Self } from "../actor/Self.ts"
 import type { Refuse, Stay, Stop } from "../decide/Outcome.ts"
 import type { CommandSettings } from "../effects/Command.ts"
+import type { AsyncContext } from "../effects/HandlerCall.ts"
 import type { HandlerServices } from "../effects/Slot.ts"
 import type { TagOf } from "../schema/Union.ts"
 import type { Source } from "../schema/Variant.ts"
@@ -78,7 +79,7 @@ export interface HookContext<S, All, E, K extends SlotTypes> {
 }
 
 /** The input of work that runs while a state lasts. */
-export interface WorkContext<S, E, K extends SlotTypes> {
+export interface WorkContext<S, E, K extends SlotTypes> extends AsyncContext {
   readonly id: string
   readonly state: S
   readonly effects: K["runs"]
@@ -264,19 +265,19 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
   /** Work that runs while the state lasts and is interrupted when the state is left. If it fails, the actor fails. */
   spawn<F extends Source<S>, R2 = never>(
     state: OneOrMany<F>,
-    work: (context: WorkContext<F["Type"], E, K>) => Effect.Effect<unknown, unknown, R2>,
+    work: (context: WorkContext<F["Type"], E, K>) => Effect.Effect<unknown, unknown, R2> | PromiseLike<unknown>,
     options?: WorkOptions<K>,
   ): Machine<S, E, K, H, T, I, R | R2>
-  /** Like `spawn`, with an event for success and one for failure. */
-  task<F extends Source<S>, A, X, R2 = never>(
+  /** Like `spawn`, with an event for success and one for failure. A Promise that is rejected fails with the reason. */
+  task<F extends Source<S>, A, X = unknown, R2 = never>(
     state: OneOrMany<F>,
-    work: (context: WorkContext<F["Type"], E, K>) => Effect.Effect<A, X, R2>,
+    work: (context: WorkContext<F["Type"], E, K>) => Effect.Effect<A, X, R2> | PromiseLike<A>,
     outcomes: TaskOutcomes<A, X, F["Type"], E>,
     options?: WorkOptions<K>,
   ): Machine<S, E, K, H, T, I, R | R2>
   /** Work that runs as long as the actor does. */
   background<R2 = never>(
-    work: (context: Omit<WorkContext<S, E, K>, "state">) => Effect.Effect<unknown, unknown, R2>,
+    work: (context: Omit<WorkContext<S, E, K>, "state">) => Effect.Effect<unknown, unknown, R2> | PromiseLike<unknown>,
   ): Machine<S, E, K, H, T, I, R | R2>
 
   /** States in which an instance ends. */

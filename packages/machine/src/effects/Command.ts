@@ -9,6 +9,7 @@ import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 import { describe } from "../MachineError.ts"
 import type { Tagged } from "../schema/Variant.ts"
+import { type Called, callHandler } from "./HandlerCall.ts"
 import * as RetryPolicy from "./RetryPolicy.ts"
 import { type DeclaredEffect, isEffectSlot, type SlotDeclarations } from "./Slot.ts"
 
@@ -130,6 +131,17 @@ export const retryDelay = (
 /** Whether an error is one its slot declares; `onFailure` gets others as a `CommandFailed`. */
 export const isDeclaredFailure = (error: unknown, slot: DeclaredEffect | undefined): boolean =>
   isEffectSlot(slot) && Schema.is(slot.failure as unknown as Schema.Schema<unknown>)(error)
+
+/** Runs the handler of a slot. A Promise that is rejected with a declared failure of the slot fails; with another reason it is a defect. */
+export const callSlot = (
+  { name: machine, effectSlots, handlers }: SlotDeclarations,
+  slot: string,
+  parameters: object,
+  context: object,
+): Effect.Effect<unknown, unknown, unknown> => {
+  const called: Called = { machine, what: `the handler of ${slot}`, isFailure: (reason) => isDeclaredFailure(reason, effectSlots[slot]) }
+  return callHandler(called, context, (full) => handlers?.[slot]?.(parameters, full))
+}
 
 /** Of a tagged failure that is no `Error` only the tag: its content may be secret. */
 const problemOf = (error: unknown): string => {

@@ -7,11 +7,12 @@
  * const effects = Slot.Effects({ chargeCard: { amount: Schema.Number } })
  * ```
  */
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Self } from "../actor/Self.ts"
 import { DefinitionError } from "../MachineError.ts"
 import type { Fields } from "../schema/Variant.ts"
+import type { AsyncContext } from "./HandlerCall.ts"
 
 type Parameters<F extends Fields> = keyof F extends never ? [parameters?: Record<never, never>] : [parameters: Schema.Struct.Type<F>]
 
@@ -62,7 +63,7 @@ export interface GuardContext<S, E> {
 }
 
 /** The context of an effect: the instance it runs for. */
-export interface EffectContext<S, E> {
+export interface EffectContext<S, E> extends AsyncContext {
   readonly id: string
   /** The state in which it was requested. */
   readonly state: S
@@ -84,7 +85,7 @@ export type EffectHandlers<D, S, E> = {
     readonly success: infer A
     readonly failure: infer Failure
   }
-    ? (parameters: Schema.Struct.Type<F>, context: EffectContext<S, E>) => Effect.Effect<A, Failure, unknown>
+    ? (parameters: Schema.Struct.Type<F>, context: EffectContext<S, E>) => Effect.Effect<A, Failure, unknown> | PromiseLike<A>
     : never
 }
 
@@ -196,20 +197,6 @@ export const effectCalls = ({ effectSlots }: SlotDeclarations): SlotCalls =>
       ]),
     ),
   )
-
-/** The Effect that the handler of a slot returned; a defect with the next step where it returned anything else. */
-export const asEffect = (machine: string, slot: string, returned: unknown): Effect.Effect<unknown, unknown, unknown> => {
-  if (Effect.isEffect(returned)) return returned as Effect.Effect<unknown, unknown, unknown>
-  if (returned instanceof Promise) returned.catch(() => undefined) // reported below, with the next step
-  const what = returned instanceof Promise ? "a Promise" : String(returned)
-  return Effect.die(
-    new DefinitionError({
-      machine,
-      problem: `the handler of ${slot} returned ${what}`,
-      nextStep: "return an Effect; Effect.promise(() => ...) makes one of a Promise",
-    }),
-  )
-}
 
 export const unbuilt = (machine: string, slot: string) =>
   new DefinitionError({
