@@ -5,7 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
 import { decide } from "../decide/Decide.ts"
-import type { Beginning, Decision, Request, Taken, TimerRequest } from "../decide/Decision.ts"
+import type { Beginning, Decision, Deferred, Request, Taken, TimerRequest } from "../decide/Decision.ts"
 import { eventLabel } from "../decide/Timeout.ts"
 import type { Compiled } from "../define/Compile.ts"
 import type { Tagged } from "../define/Declarations.ts"
@@ -160,7 +160,7 @@ export class LocalActor implements RuntimeOwner {
 
   sendUnsafe(event: Tagged): Exit.Exit<void, SendError> | undefined {
     const offered = this.offer(event, false)
-    const result = isMessage(offered) ? offered.result : offered
+    const result = offered instanceof QueuedEvent ? offered.result : (offered as Result)
     return result === undefined ? undefined : asVoid(result)
   }
 
@@ -271,27 +271,33 @@ export class LocalActor implements RuntimeOwner {
         return this.#carryOut(decision, internal, message, at)
       case "Refused":
         return conclude(message, refusal(record, decision.event, identified(decision.error, record.id)))
-      case "Postponed": {
-        this.#postponed ??= []
-        if (this.#postponed.length >= mailboxLimit) {
-          return conclude(message, refusal(record, decision.event, overloaded(record, this.#postponed.length)))
-        }
-        const kept = message ?? new QueuedEvent(decision.event, internal, false)
-        this.#postponed.push(kept)
-        inspect(record, () => ({ _tag: "Postponed", event: decision.event._tag }))
-        return kept
-      }
-      case "Deferred": {
-        const kept = message ?? new QueuedEvent(decision.event, internal, false)
-        const runtime = this.#runtimeOf()
-        runtime.awaiting(Effect.result(runtime.limited(decision.effect, eventLabel(decision.event))), (settled) => {
-          if (record.ending !== undefined || settled === undefined) return kept.complete(stopped(record, record.ending))
-          if (settled._tag === "Success") this.#follow(settled.success, internal, kept, at)
-          else conclude(kept, refusal(record, decision.event, settled.failure))
-        })
-        return kept
-      }
+      case "Postponed":
+        return this.#postpone(message ?? new QueuedEvent(decision.event, internal, false))
+      case "Deferred":
+        return this.#awaitDecision(decision, message ?? new QueuedEvent(decision.event, internal, false), at)
     }
+  }
+
+  #postpone(kept: QueuedEvent): Result | Message {
+    const { record } = this
+    this.#postponed ??= []
+    if (this.#postponed.length >= mailboxLimit) {
+      return conclude(kept, refusal(record, kept.event, overloaded(record, this.#postponed.length)))
+    }
+    this.#postponed.push(kept)
+    inspect(record, () => ({ _tag: "Postponed", event: kept.event._tag }))
+    return kept
+  }
+
+  #awaitDecision({ effect, event }: Deferred<Tagged, Tagged>, kept: QueuedEvent, at: number): Message {
+    const { record } = this
+    const runtime = this.#runtimeOf()
+    runtime.awaiting(Effect.result(runtime.limited(effect, eventLabel(event))), (settled) => {
+      if (record.ending !== undefined || settled === undefined) return kept.complete(stopped(record, record.ending))
+      if (settled._tag === "Success") this.#follow(settled.success, kept.internal, kept, at)
+      else conclude(kept, refusal(record, event, settled.failure))
+    })
+    return kept
   }
 
   /** Decide, commit, exit, new state, enter, timers, spawn. The decision is made, and in memory there is no commit. */
@@ -310,7 +316,18 @@ export class LocalActor implements RuntimeOwner {
       message?.complete(decision)
       return decision
     }
-    const kept = message ?? new QueuedEvent(decision.event, internal, false)
+    return this.#transit(decision, closing, chain, message ?? new QueuedEvent(decision.event, internal, false), at)
+  }
+
+  /** The same where hooks or the end of the left state's work take time. */
+  #transit(
+    decision: Taken<Tagged, Tagged>,
+    closing: Effect.Effect<void> | undefined,
+    chain: Chain | undefined,
+    kept: QueuedEvent,
+    at: number,
+  ): Message {
+    const { record } = this
     if (kept.internal) kept.complete(decision)
     const arrive = () => {
       const changed = record.advance(decision, at)
@@ -383,6 +400,7 @@ export class LocalActor implements RuntimeOwner {
   }
 
   #execute(requests: ReadonlyArray<Request>) {
+    if (requests.length === 0) return
     const { machine, id, startedAt, sequence } = this.record
     for (const [index, request] of requests.entries()) {
       this.#commands++
