@@ -1,4 +1,8 @@
+import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
+
+/** Compiled modules, for the processes that tests start: it halves the time until a process is up. */
+const NODE_COMPILE_CACHE = fileURLToPath(new URL("node_modules/.cache/detent-compile", import.meta.url))
 
 export default defineConfig({
   test: {
@@ -7,6 +11,7 @@ export default defineConfig({
     maxWorkers: "100%",
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    env: { NODE_COMPILE_CACHE },
     projects: [
       {
         extends: true,

@@ -40,8 +40,8 @@ const query = (store: StoreAddress, statement: string): Promise<ReadonlyArray<Ro
 }
 
 /** Waits until every command has come to an end. */
-export const allOver = async (store: StoreAddress, millis = 30_000): Promise<void> => {
-  for (let waited = 0; waited < millis; waited += 100) {
+export const allOver = async (store: StoreAddress, millis = 90_000): Promise<void> => {
+  for (const deadline = Date.now() + millis; Date.now() < deadline; ) {
     const [row] = await query(store, "select count(*) as open from detent.commands where finished_at is null")
     if (Number(row?.["open"]) === 0) return
     await sleep(100)
@@ -106,11 +106,12 @@ const requestedOnce = (
   const expected = asked.flatMap((row) =>
     [0, 1].map((index) => `errands/${String(row["instance_id"])}/${Number(row["sequence"])}/${index}`),
   )
+  const isExpected = new Set(expected)
   const found = [...byKey.values()].filter((row) => row["instance"] !== null).map((row) => String(row["key"]))
   return [
     ...accepted.filter((token) => !tokens.has(token)).map((token) => `${token} was accepted and is not journaled`),
     ...expected.filter((key) => !byKey.has(key)).map((key) => `${key} was requested and is not there`),
-    ...found.filter((key) => !expected.includes(key)).map((key) => `${key} is stored, and was not requested`),
+    ...found.filter((key) => !isExpected.has(key)).map((key) => `${key} is stored, and was not requested`),
   ]
 }
 

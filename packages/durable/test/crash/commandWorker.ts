@@ -1,4 +1,5 @@
 /** A process that requests commands and executes them, until it is killed. */
+import { flushCompileCache } from "node:module"
 import { type Commands, CommandWorker, Engine } from "@detent/durable"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -45,7 +46,7 @@ const ask = (machine: ReturnType<typeof errands>, node: string, client: number) 
       tell({ _tag: "Accepted", token })
       const { key } = yield* Effect.provideContext(Letters.enqueue({ token }, { key: token }), context)
       tell({ _tag: "Enqueued", key })
-      yield* Effect.sleep(5)
+      yield* Effect.sleep(15)
     }
   })
 
@@ -82,4 +83,6 @@ const receive = (message: ToCommandWorker) => {
 process.on("message", receive)
 // Ends with the process of the test.
 process.on("disconnect", () => process.exit(0))
+// A killed process does not write its cache of compiled modules, so this one does it before it may be killed.
+flushCompileCache()
 tell({ _tag: "Ready" })

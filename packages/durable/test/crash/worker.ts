@@ -1,4 +1,5 @@
 /** A process with an engine in it. It does what the test tells it, until it is killed. */
+import { flushCompileCache } from "node:module"
 import { Engine, type EngineService, fastLock, InstanceLock } from "@detent/durable"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -101,4 +102,6 @@ const receive = (message: ToWorker) => {
 process.on("message", receive)
 // A test that dies takes its workers along.
 process.on("disconnect", () => process.exit(0))
+// A killed process does not write its cache of compiled modules, so this one does it before it may be killed.
+flushCompileCache()
 tell({ _tag: "Ready" })

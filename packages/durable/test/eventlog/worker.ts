@@ -1,4 +1,5 @@
 /** A process with a journal and a log. It writes as fast as it can and reports what was stored, until it is killed. */
+import { flushCompileCache } from "node:module"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -93,4 +94,6 @@ process.on("message", (message: ToWorker) => {
 })
 // Ends with the process of the test.
 process.on("disconnect", () => process.exit(0))
+// A killed process does not write its cache of compiled modules, so this one does it before it may be killed.
+flushCompileCache()
 tell({ _tag: "Ready" })

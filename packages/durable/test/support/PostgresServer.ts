@@ -12,9 +12,12 @@ export interface PostgresServer {
 }
 
 export const startPostgres = async (): Promise<PostgresServer> => {
-  const { url, remove } = await launchPostgres({ persistent: false })
+  const { url, remove } = await launchPostgres({ persistent: false, flags: withoutSync })
   return { url, stop: remove }
 }
+
+/** Its data go when it stops, so it need not survive a crash of the machine. */
+const withoutSync = ["-c", "fsync=off", "-c", "full_page_writes=off"]
 
 export interface LaunchedPostgres {
   readonly url: string
@@ -23,8 +26,14 @@ export interface LaunchedPostgres {
   readonly remove: () => Promise<void>
 }
 
-/** Only where it is `persistent` are its data still there when it is started again. */
-export const launchPostgres = async ({ persistent }: { readonly persistent: boolean }): Promise<LaunchedPostgres> => {
+export interface LaunchOptions {
+  /** Whether its data are still there when it is started again. */
+  readonly persistent: boolean
+  /** More arguments of the server. */
+  readonly flags?: ReadonlyArray<string>
+}
+
+export const launchPostgres = async ({ persistent, flags = [] }: LaunchOptions): Promise<LaunchedPostgres> => {
   const folder = await mkdtemp(join(tmpdir(), "detent-postgres-"))
   // PostgreSQL does not run as root: then it runs as another user, who must be able to reach its folder.
   await chmod(folder, 0o755)
@@ -38,7 +47,7 @@ export const launchPostgres = async ({ persistent }: { readonly persistent: bool
     persistent,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ["--encoding=UTF8", "--no-sync"],
-    postgresFlags: ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=200"],
+    postgresFlags: ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=200", ...flags],
     onLog: (message) => log.push(String(message)),
     onError: (message) => log.push(String(message)),
   })

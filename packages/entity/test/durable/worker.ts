@@ -5,6 +5,7 @@
  *     node worker.ts <workflow.json> <store.db> <calls.log> start|resume
  */
 import { appendFileSync, readFileSync } from "node:fs"
+import { flushCompileCache } from "node:module"
 import { Engine } from "@detent/durable"
 import * as SqliteStore from "@detent/durable/SqliteStore"
 import * as Effect from "effect/Effect"
@@ -29,6 +30,9 @@ const registry = Registry.make(Ticket, {
   criteria: { known: ({ log }) => log.length > 0 },
 })
 
+// A killed process does not write its cache of compiled modules, so this one does it before it may be killed.
+flushCompileCache()
+
 const main = Effect.gen(function* () {
   const workflow = yield* EntityWorkflow.fromJson(readFileSync(workflowFile, "utf8"), registry, { file: workflowFile })
   const engine = yield* Engine
@@ -41,4 +45,6 @@ const main = Effect.gen(function* () {
   process.stdout.write(`${JSON.stringify({ state: _tag, log: entity.log, sequence: yield* instance.lastSequence })}\n`)
 })
 
-await Effect.runPromise(main.pipe(Effect.provide(Engine.layer().pipe(Layer.provide(SqliteStore.layer({ filename }))))))
+// Under the name of the killed process, the next one resumes its work without waiting for the end of its lease.
+const engineLayer = Engine.layer({ nodeId: "tickets" }).pipe(Layer.provide(SqliteStore.layer({ filename })))
+await Effect.runPromise(Effect.provide(main, engineLayer))

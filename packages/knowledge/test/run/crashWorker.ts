@@ -1,5 +1,6 @@
 /** A process that extracts one document and writes down every call of its extractor. It goes on where the one before it was killed. */
 import { appendFileSync, writeFileSync } from "node:fs"
+import { flushCompileCache } from "node:module"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -33,4 +34,6 @@ process.on("message", (message) => {
     (error: unknown) => process.send?.({ _tag: "Failed", problem: String(error) }, () => process.exit(1)),
   )
 })
+// A killed process does not write its cache of compiled modules, so this one does it before it may be killed.
+flushCompileCache()
 process.send?.({ _tag: "Ready" })

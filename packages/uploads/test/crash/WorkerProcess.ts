@@ -8,6 +8,8 @@ import type { Address } from "../support/Databases.ts"
 export interface Work {
   readonly address: Address
   readonly batchId: string
+  /** Under the name of a worker that was killed, it takes over that one's work at once, without waiting for the end of its lease. */
+  readonly nodeId?: string
   readonly ask: { readonly _tag: "Upload"; readonly path: string } | { readonly _tag: "Retry" } | { readonly _tag: "Resume" }
   /** Where it kills itself. */
   readonly dies?: Death

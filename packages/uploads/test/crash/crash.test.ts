@@ -12,6 +12,7 @@ import { type Finished, type Work, WorkerProcess } from "./WorkerProcess.ts"
 
 const bad = { not_json: 0.01, missing_id: 0.01, missing_type: 0.02, duplicate: 0.02 }
 const batchId = "killed"
+const nodeId = "uploader"
 const kills = 10
 
 /** Kills one worker after the other; the one after the last may finish. */
@@ -23,12 +24,12 @@ const killRepeatedly = async (address: Address, ask: Work["ask"], seed: number):
       // The next one has loaded its modules by the time it is needed: most of a restart is that.
       workers.push(new WorkerProcess())
       const worker = workers[kill] as WorkerProcess
-      await worker.begin({ address, batchId, ask })
+      await worker.begin({ address, batchId, nodeId, ask })
       await Promise.race([sleep(chance.between(0, 350)), worker.finished])
       await worker.kill()
     }
     const last = workers[kills] as WorkerProcess
-    await last.begin({ address, batchId, ask })
+    await last.begin({ address, batchId, nodeId, ask })
     return await last.finished
   } finally {
     await Promise.all(workers.map((worker) => worker.kill()))

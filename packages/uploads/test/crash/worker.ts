@@ -1,4 +1,5 @@
 /** A process that uploads or resumes as it is told, until it is killed. */
+import { flushCompileCache } from "node:module"
 import { Engine } from "@detent/durable"
 import * as PostgresStore from "@detent/durable/PostgresStore"
 import * as SqliteStore from "@detent/durable/SqliteStore"
@@ -35,11 +36,14 @@ const dying = (death: Death | undefined): UploadsOptions => {
   }
 }
 
+// Short, because most of the tests wait until the lease of a killed worker has ended.
+const lease = "1 second"
+
 process.on("message", (work: Work) => {
-  const { address } = work
+  const { address, nodeId } = work
   const store = address._tag === "Sqlite" ? SqliteStore.layer({ filename: address.filename }) : PostgresStore.layer({ url: address.url })
   const layer = Uploads.layer(dying(work.dies)).pipe(
-    Layer.provideMerge(Engine.layer({ worker: false })),
+    Layer.provideMerge(Engine.layer({ worker: false, lease, ...(nodeId === undefined ? {} : { nodeId }) })),
     Layer.provide(store),
     Layer.provide(Logger.layer([])),
   )
@@ -52,4 +56,6 @@ process.on("message", (work: Work) => {
   )
 })
 
+// A killed process does not write its cache of compiled modules, so this one does it before it may be killed.
+flushCompileCache()
 tell({ _tag: "Ready" })

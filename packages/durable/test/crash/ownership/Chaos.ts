@@ -13,6 +13,9 @@ import { ShiftProcess } from "./ShiftProcess.ts"
 export interface ChaosOptions {
   readonly store: StoreAddress
   readonly seconds: number
+  /** It continues after its seconds until it has killed and frozen this often. Default: 0. */
+  readonly leastKills?: number
+  readonly leastFreezes?: number
   readonly seed: number
   readonly processes: number
   readonly instances: number
@@ -91,7 +94,9 @@ export const causeChaos = async (options: ChaosOptions): Promise<ChaosReport> =>
     say(`${instances} instances on ${options.processes} processes, lease ${leaseMillis} ms`)
     const until = monotonicMillis() + options.seconds * 1000
     let saidAt = monotonicMillis()
-    while (monotonicMillis() < until) {
+    const { leastKills = 0, leastFreezes = 0 } = options
+    const isEnough = () => kills.length >= leastKills && freezes.length + frozenSince.size >= leastFreezes
+    while (monotonicMillis() < until || !isEnough()) {
       await sleep(chance.between(200, leaseMillis))
       for (const [worker, from] of [...frozenSince])
         if (monotonicMillis() - from > chance.between(100, 2.5 * leaseMillis + 2_000)) thaw(worker)

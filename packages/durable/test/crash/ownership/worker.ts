@@ -1,4 +1,5 @@
 /** A process with an engine that runs the work of shifts, until it is killed or told to stop. */
+import { flushCompileCache } from "node:module"
 import { Engine, type EngineService, Journal, Placement } from "@detent/durable"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -104,5 +105,7 @@ const serve = ({ store, leaseMillis, instances, skipMillis, ...options }: Worker
 if (process.argv[1] === import.meta.filename && process.send !== undefined) {
   // A controller that dies takes its workers along.
   process.on("disconnect", () => process.exit(0))
+  // A killed process does not write its cache of compiled modules, so this one does it before it may be killed.
+  flushCompileCache()
   serve(JSON.parse(process.argv[2] ?? "{}"))
 }

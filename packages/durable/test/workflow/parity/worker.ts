@@ -1,5 +1,6 @@
 /** A process that drives all programs on one engine until they are over, or until it is killed. */
 import { appendFileSync } from "node:fs"
+import { flushCompileCache } from "node:module"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -27,6 +28,8 @@ const drive = Effect.forEach(
   { concurrency: "unbounded", discard: true },
 )
 
+// A killed process does not write its cache of compiled modules, so this one does it before it may be killed.
+flushCompileCache()
 await runtime.runPromise(Effect.sync(() => process.send?.("ready")))
 await runtime.runPromise(drive)
 process.send?.("over")

@@ -1,5 +1,6 @@
 /** A process that runs one batch, or goes on with it, until it is killed or the batch has ended. */
 import { appendFileSync } from "node:fs"
+import { flushCompileCache } from "node:module"
 import { pathToFileURL } from "node:url"
 import * as PostgresStore from "@detent/durable/PostgresStore"
 import * as SqliteStore from "@detent/durable/SqliteStore"
@@ -86,4 +87,6 @@ process.on("message", (work: Work) => {
     },
   )
 })
+// A killed process does not write its cache of compiled modules, so this one does it before it may be killed.
+flushCompileCache()
 tell({ _tag: "Ready" })
