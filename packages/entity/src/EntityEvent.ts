@@ -3,7 +3,7 @@
  * state sends when processors are done or have failed.
  */
 import * as Schema from "effect/Schema"
-import { type EntityStruct, guarded, patchOf } from "./EntityState.ts"
+import { type EntityStruct, patchOf } from "./EntityState.ts"
 
 /** The input of a manual transition. */
 export interface TransitionInput<out Entity> {
@@ -56,7 +56,7 @@ export const triggerFields = (entity: EntityStruct): Schema.Struct.Fields => ({
   argument: Schema.optionalKey(Schema.Json),
 })
 
-export const processedFields = (entity: EntityStruct): Schema.Struct.Fields => ({ run: Schema.Int, entity: guarded(entity) })
+export const processedFields = (entity: EntityStruct): Schema.Struct.Fields => ({ run: Schema.Int, entity })
 
 export const failedFields: Schema.Struct.Fields = {
   run: Schema.Int,

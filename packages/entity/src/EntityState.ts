@@ -3,7 +3,7 @@
  * that failed, and which of its automatic transitions the state has tried.
  */
 import { State } from "@detent/machine"
-import { isSensitive } from "@detent/machine/internal"
+import { hidden, redactor } from "@detent/machine/internal"
 import * as Schema from "effect/Schema"
 import * as Struct from "effect/Struct"
 import { EntityError } from "./EntityError.ts"
@@ -45,16 +45,14 @@ export type AnyState = EntityState<string, object>
 
 export type EntityStruct = Schema.Struct<Schema.Struct.Fields>
 
-/** The entity with every field optional. */
-export const patchOf = (entity: EntityStruct): EntityStruct =>
-  guarded(entity, entity.mapFields(Struct.map(Schema.optionalKey)) as unknown as EntityStruct)
-
-/** An entity with a sensitive field is hidden as a whole in traces and logs. */
-export const guarded = (entity: EntityStruct, shown: EntityStruct = entity): EntityStruct =>
-  Object.values(entity.fields).some(isSensitive) ? (State.sensitive(shown) as unknown as EntityStruct) : shown
+/** The entity with every field optional. It is hidden as a whole where the entity is. */
+export const patchOf = (entity: EntityStruct): EntityStruct => {
+  const patch = entity.mapFields(Struct.map(Schema.optionalKey)) as unknown as EntityStruct
+  return redactor(entity)({}) === hidden ? (State.sensitive(patch) as EntityStruct) : patch
+}
 
 export const stateFields = (entity: EntityStruct): Schema.Struct.Fields => ({
-  entity: guarded(entity),
+  entity,
   error: Schema.optionalKey(EntityError),
   tried: Schema.optionalKey(Schema.Int),
   runs: Schema.optionalKey(Schema.Int),

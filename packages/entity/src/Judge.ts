@@ -1,4 +1,5 @@
 /** Decides whether a transition is taken, and with which entity: asks its criteria and runs its pure processors. */
+import { schemaProblem } from "@detent/machine/internal"
 import * as Schema from "effect/Schema"
 import { failureMessage } from "./EntityError.ts"
 import type { PlannedTransition, UntypedRegistry } from "./Plan.ts"
@@ -63,7 +64,7 @@ export const makeCheck = (entity: UntypedRegistry["entity"]): EntityCheck => {
     try {
       if (is(value)) return undefined
       const result = decode(value)
-      return result._tag === "Failure" ? String(result.failure) : "it does not fit its schema"
+      return result._tag === "Failure" ? schemaProblem(schema, result.failure) : "it does not fit its schema"
     } catch (failure) {
       // A processor may return a value that throws when it is read.
       return `it cannot be read: ${failureMessage(failure)}`

@@ -57,7 +57,7 @@ describe("the diagram of a workflow", () => {
     }),
   )
 
-  it("and the trace of an instance hide an entity with a sensitive field", () => {
+  it("and the trace of an instance hide the sensitive fields of an entity", () => {
     const Card = Schema.Struct({ number: State.sensitive(Schema.String) })
     const Paying = EntityWorkflow.make(Registry.make(Card, {}), {
       name: "paying",
@@ -69,7 +69,7 @@ describe("the diagram of a workflow", () => {
       Paying.update({ number: "4243" }),
       Paying.trigger("pay", { patch: { number: "4244" } }),
     ])
-    expect(trace.steps.map((step) => step.fields)).toEqual([{ patch: "•••" }, { patch: "•••" }])
+    expect(trace.steps.map((step) => step.fields)).toEqual([{ patch: { number: "•••" } }, { patch: { number: "•••" } }])
   })
 
   it.effect("keeps its labels as a model for other tools", () =>

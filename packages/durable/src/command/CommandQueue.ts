@@ -10,6 +10,7 @@
  * ```
  */
 import type { PersistenceFailed } from "@detent/machine"
+import { schemaProblem } from "@detent/machine/internal"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -87,7 +88,10 @@ export const make = <A>(name: string, options: QueueOptions<A>): CommandQueue<A>
   const prepare = (payload: A, given: EnqueueOptions, context: Context.Context<never>): NewCommand | InvalidCommand => {
     const key = given.key ?? `${name}:${freshKey(context)}`
     const encoded = encode(payload)
-    const problem = encoded._tag === "Failure" ? `its payload does not fit the schema: ${String(encoded.failure)}` : keyProblem(given.key)
+    const problem =
+      encoded._tag === "Failure"
+        ? `its payload does not fit the schema: ${schemaProblem(options.payload, encoded.failure)}`
+        : keyProblem(given.key)
     if (encoded._tag === "Failure" || problem !== undefined) return new InvalidCommand({ queue: name, key, problem: problem ?? "" })
     return {
       key,

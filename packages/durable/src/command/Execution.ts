@@ -3,7 +3,7 @@
  * both, the verdict on a failure, and the failure in words as it is kept with the command.
  */
 import type { RetryPolicy, SlotSettings } from "@detent/machine"
-import { type CommandOutcome, failed, hidden, isEffectSlot, isSensitive, retryDelay } from "@detent/machine/internal"
+import { type CommandOutcome, failed, hidden, isEffectSlot, redactor, retryDelay } from "@detent/machine/internal"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -76,25 +76,19 @@ const problemLimit = 2000
 
 export const cut = (problem: string): string => (problem.length > problemLimit ? `${problem.slice(0, problemLimit)}…` : problem)
 
-type Fields = { readonly [name: string]: Schema.Constraint }
-
 /** The failure in words, with the fields of the error where its slot declares them. Sensitive fields are not shown. */
 const problemOf = ({ error, problem }: Failure, slot: unknown): string => {
   if (!isEffectSlot(slot)) return cut(problem)
-  const encoded = Schema.encodeUnknownExit(Schema.toCodecJson(slot.failure as unknown as Schema.Codec<unknown>))(error)
+  const codec = Schema.toCodecJson(slot.failure as unknown as Schema.Codec<unknown>)
+  const encoded = Schema.encodeUnknownExit(codec)(error)
   // The slot does not declare this error, or it has no fields.
   if (Exit.isFailure(encoded) || typeof encoded.value !== "object" || encoded.value === null) return cut(problem)
-  const fields: { readonly [name: string]: unknown } = { ...encoded.value, ...hiddenFields(slot.failure, encoded.value) }
+  const shown = redactor(codec)(encoded.value)
+  // All of it is sensitive: its message may say what it hides.
+  if (typeof shown !== "object" || shown === null) return hidden
+  const fields: { readonly [name: string]: unknown } = { ...shown }
   const isRepeated = problem === fields["_tag"] || problem === fields["message"]
   return cut(isRepeated ? JSON.stringify(fields) : `${problem} ${JSON.stringify(fields)}`)
-}
-
-const hiddenFields = (schema: object, value: object): { readonly [name: string]: string } =>
-  Object.fromEntries(fieldsOf(schema).flatMap(([name, field]) => (name in value && isSensitive(field) ? [[name, hidden]] : [])))
-
-const fieldsOf = (schema: object): ReadonlyArray<[name: string, field: Schema.Constraint]> => {
-  if ("members" in schema) return (schema.members as ReadonlyArray<object>).flatMap(fieldsOf)
-  return "fields" in schema ? Object.entries(schema.fields as Fields) : []
 }
 
 /** A span for the execution where a tracer exports spans. The built-in tracer exports none, and costs 5 µs for each. */

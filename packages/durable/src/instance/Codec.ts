@@ -11,6 +11,7 @@ import {
   type Tagged,
   type UntypedUnion,
   type UntypedVariant,
+  schemaProblem,
 } from "@detent/machine/internal"
 import * as Schema from "effect/Schema"
 import type { Json } from "../store/Commit.ts"
@@ -303,7 +304,7 @@ const schemaCodec = (variant: UntypedVariant): VariantCodec => {
     decode: (value) => {
       const result = decode(value)
       if (result._tag === "Success") return result.success as Tagged
-      throw new Undecodable(`the stored ${variant.tag} does not fit its schema: ${String(result.failure)}`)
+      throw new Undecodable(`the stored ${variant.tag} does not fit its schema: ${schemaProblem(variant.schema, result.failure)}`)
     },
   }
 }

@@ -23,7 +23,7 @@ export const Event: {
   group<const D extends Definitions>(members: D): GroupDefinition<D>
   /** An event that is answered. */
   reply<const F extends Fields, A>(fields: F, reply: Schema.Schema<A>): ReplyDefinition<F, A>
-  /** Marks a field whose value must not appear in diagrams, traces and logs. */
+  /** Marks a value that must not appear in views, diagrams, traces and logs, wherever its schema stands. */
   readonly sensitive: typeof sensitive
 } = Object.assign((definitions: Definitions) => makeUnion(definitions) as never, {
   group: <const D extends Definitions>(members: D) => new GroupDefinition(members),

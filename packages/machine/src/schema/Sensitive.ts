@@ -1,9 +1,13 @@
 /**
- * Fields that must not be shown: card numbers, tokens, personal data. They are stored like any other field, but
- * diagrams, traces and log lines print `•••` in their place.
+ * Values that must not be shown: card numbers, tokens, personal data. They are stored like any other value, but answers,
+ * diagrams, traces and log lines print `•••` in their place. A mark holds wherever the schema stands: in a struct, an array, a
+ * record, a union, an `Option`, a class, behind `.check` or before a transformation. `Schema.Redacted` needs no mark.
+ *
+ * Structs, classes, arrays, records and unions show the remaining parts of a value. Every other schema with a mark inside
+ * (`Option`, `HashMap`, a transformation) hides its whole value, because the place of the secret inside it is not known.
  */
 import type * as Schema from "effect/Schema"
-import * as SchemaAST from "effect/SchemaAST"
+import type * as SchemaAST from "effect/SchemaAST"
 import type { Fields } from "./Variant.ts"
 
 const annotation = "detent/sensitive"
@@ -11,19 +15,235 @@ const annotation = "detent/sensitive"
 /** Printed in place of a sensitive value. */
 export const hidden = "•••"
 
-/** Marks the schema of a field as sensitive. */
+/** Marks a schema as sensitive. */
 export const sensitive = <S extends Schema.Top>(schema: S): S["Rebuild"] => schema.annotate({ [annotation]: true })
 
-/** Whether a schema was marked with {@link sensitive}. */
-export const isSensitive = (schema: Schema.Constraint): boolean => SchemaAST.resolve(schema.ast)?.[annotation] === true
+/** Whether a schema, or any schema inside it, was marked with {@link sensitive} or is a `Schema.Redacted`. */
+export const isSensitive = (schema: Schema.Constraint): boolean => redactionOf(schema.ast) !== undefined
+
+/** Returns a function that replaces what is sensitive in a value. Give it the schema whose type, or whose JSON codec, the value has. */
+export const redactor = (schema: Schema.Constraint): ((value: unknown) => unknown) => redactionOf(schema.ast) ?? show
 
 /** A copy of a value's fields that is safe to show. */
 export const redact = (fields: Fields, value: object): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(value)
       .filter(([name]) => name !== "_tag")
-      .map(([name, content]) => {
-        const schema = Object.hasOwn(fields, name) ? fields[name] : undefined
-        return [name, schema !== undefined && isSensitive(schema) ? hidden : content]
-      }),
+      .map(([name, content]) => [name, Object.hasOwn(fields, name) ? redactor(fields[name] as Schema.Constraint)(content) : content]),
   )
+
+type Redaction = (value: unknown) => unknown
+
+const show: Redaction = (value) => value
+const hide: Redaction = () => hidden
+
+/** By node: recursive schemas ask for themselves. */
+const redactions = new WeakMap<SchemaAST.AST, { readonly redaction: Redaction | undefined }>()
+
+/** Undefined where nothing in the schema is sensitive. */
+const redactionOf = (ast: SchemaAST.AST): Redaction | undefined => {
+  const known = redactions.get(ast)
+  if (known !== undefined) return known.redaction
+  const redaction = holdsSecret(ast, new Set()) ? makeRedaction(ast) : undefined
+  redactions.set(ast, { redaction })
+  return redaction
+}
+
+const makeRedaction = (ast: SchemaAST.AST): Redaction => {
+  if (isSecret(ast)) return hide
+  const classFields = fieldsOfClass(ast)
+  if (classFields !== undefined) return redactObject(classFields)
+  if (ast.encoding?.some(({ to }) => redactionOf(to) !== undefined)) return hide
+  switch (ast._tag) {
+    case "Objects":
+      return redactObject(ast)
+    case "Arrays":
+      return redactArray(ast)
+    case "Union":
+      return redactUnion(ast)
+    case "Suspend":
+      return (value) => (redactionOf(ast.thunk()) ?? show)(value)
+    default:
+      return hide
+  }
+}
+
+/** Whether the schema itself is sensitive as a whole. */
+const isSecret = (ast: SchemaAST.AST): boolean =>
+  isMarked(ast) || (ast._tag === "Declaration" && isRedacted(ast.annotations?.["representation"]))
+
+const isRedacted = (representation: unknown): boolean =>
+  isObject(representation) && "id" in representation && representation.id === "effect/schema/Redacted"
+
+/** A check takes over the annotations that follow it, so each of them may have the mark. */
+const isMarked = ({ annotations, checks }: Annotated): boolean =>
+  annotations?.[annotation] === true || (checks ?? []).some((check) => isMarked(check as Annotated))
+
+interface Annotated {
+  readonly annotations?: { readonly [key: string]: unknown } | undefined
+  readonly checks?: ReadonlyArray<unknown> | undefined
+}
+
+const holdsSecret = (ast: SchemaAST.AST, seen: Set<SchemaAST.AST>): boolean => {
+  if (seen.has(ast)) return false
+  seen.add(ast)
+  return isSecret(ast) || partsOf(ast).some((part) => holdsSecret(part, seen))
+}
+
+const partsOf = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> => {
+  const encodings = (ast.encoding ?? []).map(({ to }) => to)
+  switch (ast._tag) {
+    case "Declaration":
+      return [...encodings, ...ast.typeParameters]
+    case "Objects":
+      return [
+        ...encodings,
+        ...ast.propertySignatures.map(({ type }) => type),
+        ...ast.indexSignatures.flatMap(({ parameter, type }) => [parameter, type]),
+      ]
+    case "Arrays":
+      return [...encodings, ...ast.elements, ...ast.rest]
+    case "Union":
+      return [...encodings, ...ast.types]
+    case "TemplateLiteral":
+      return [...encodings, ...ast.parts]
+    case "Suspend":
+      return [...encodings, ast.thunk()]
+    default:
+      return encodings
+  }
+}
+
+/** The fields of a class as the instance or its JSON has them. Undefined for other schemas, and for classes that rename fields. */
+const fieldsOfClass = (ast: SchemaAST.AST): SchemaAST.Objects | undefined => {
+  if (ast._tag !== "Declaration" || ast.typeParameters.length !== 1) return undefined
+  const [fields] = ast.typeParameters
+  const [link, ...others] = ast.encoding ?? []
+  if (fields?._tag !== "Objects" || link?.to._tag !== "Objects" || others.length > 0) return undefined
+  const given = fields.propertySignatures
+  const stored = link.to.propertySignatures
+  const isAlike =
+    given.length === stored.length &&
+    given.every(({ name, type }, at) => name === stored[at]?.name && !hasMoreMarks(stored[at]?.type, type))
+  return isAlike ? fields : undefined
+}
+
+/** Whether only the encoded side of a class's field is marked. */
+const hasMoreMarks = (encoded: SchemaAST.AST | undefined, given: SchemaAST.AST): boolean =>
+  encoded !== undefined && redactionOf(encoded) !== undefined && redactionOf(given) === undefined
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null
+
+/** A value of another shape does not fit its schema: all of it is hidden. */
+const redactObject = (ast: SchemaAST.Objects): Redaction => {
+  if (isSecret(ast) || ast.indexSignatures.some(({ parameter }) => redactionOf(parameter) !== undefined)) return hide
+  const fields = new Map(ast.propertySignatures.map(({ name, type }) => [name, redactionOf(type) ?? show]))
+  const entries = ast.indexSignatures.map(({ type }) => redactionOf(type) ?? show)
+  return (value) => {
+    if (!isObject(value) || Array.isArray(value)) return hidden
+    return Object.fromEntries(
+      Object.entries(value).map(([name, content]) => {
+        const field = fields.get(name)
+        return [name, field === undefined ? applyAll(entries, content) : field(content)]
+      }),
+    )
+  }
+}
+
+const redactArray = (ast: SchemaAST.Arrays): Redaction => {
+  const elements = ast.elements.map((element) => redactionOf(element) ?? show)
+  const rest = ast.rest.map((element) => redactionOf(element) ?? show)
+  return (value) => {
+    if (!Array.isArray(value)) return hidden
+    return value.map((content, index) => {
+      const element = elements[index]
+      return element === undefined ? applyAll(rest, content) : element(content)
+    })
+  }
+}
+
+const applyAll = (redactions: ReadonlyArray<Redaction>, value: unknown): unknown =>
+  redactions.reduce<unknown>((shown, redaction) => redaction(shown), value)
+
+/** Applies every member that the value may be of. */
+const redactUnion = (ast: SchemaAST.Union): Redaction => {
+  const members = ast.types.map((type) => ({ type, redaction: redactionOf(type) ?? show }))
+  const allowsNothing = members.some(({ type, redaction }) => redaction === show && isNothing(type))
+  return (value) => {
+    if (allowsNothing && (value === null || value === undefined)) return value
+    const fitting = members.filter(({ type }) => mayBe(type, value))
+    return fitting.length === 0
+      ? hidden
+      : applyAll(
+          fitting.map(({ redaction }) => redaction),
+          value,
+        )
+  }
+}
+
+const isNothing = (ast: SchemaAST.AST): boolean => ast._tag === "Null" || ast._tag === "Undefined" || ast._tag === "Void"
+
+/** Whether a value may be of a schema, by its kind and its literal fields only. */
+const mayBe = (ast: SchemaAST.AST, value: unknown): boolean => {
+  if (ast.encoding !== undefined) return true
+  switch (ast._tag) {
+    case "String":
+      return typeof value === "string"
+    case "Number":
+      return typeof value === "number"
+    case "Boolean":
+      return typeof value === "boolean"
+    case "Literal":
+      return value === ast.literal
+    case "Null":
+      return value === null
+    case "Undefined":
+    case "Void":
+      return value === undefined
+    case "Arrays":
+      return Array.isArray(value)
+    case "Objects":
+      return isObject(value) && !Array.isArray(value) && ast.propertySignatures.every((field) => mayHave(field, value))
+    case "Union":
+      return ast.types.some((type) => mayBe(type, value))
+    default:
+      return true
+  }
+}
+
+const mayHave = ({ name, type }: SchemaAST.PropertySignature, value: object): boolean =>
+  type._tag !== "Literal" || type.encoding !== undefined || !(name in value) || value[name as keyof typeof value] === type.literal
+
+/**
+ * Returns how many parts of a path lead to the first sensitive place on it, counting a value with a secret inside as one where
+ * the path ends there. Undefined where the path leads past all secrets.
+ */
+export const secretDepth = (schema: Schema.Constraint, path: ReadonlyArray<PropertyKey>): number | undefined => depthOf(schema.ast, path, 0)
+
+const depthOf = (ast: SchemaAST.AST, path: ReadonlyArray<PropertyKey>, depth: number): number | undefined => {
+  const redaction = redactionOf(ast)
+  if (redaction === undefined) return undefined
+  if (redaction === hide || depth === path.length) return depth
+  const inside = (types: ReadonlyArray<SchemaAST.AST>, at: number) =>
+    types.reduce<number | undefined>((least, type) => {
+      const found = depthOf(type, path, at)
+      return found === undefined || (least !== undefined && least <= found) ? least : found
+    }, undefined)
+  const shape = fieldsOfClass(ast) ?? ast
+  switch (shape._tag) {
+    case "Union":
+      return inside(shape.types, depth)
+    case "Suspend":
+      return depthOf(shape.thunk(), path, depth)
+    case "Arrays": {
+      const element = shape.elements[Number(path[depth])]
+      return inside(element === undefined ? shape.rest : [element], depth + 1)
+    }
+    case "Objects": {
+      const field = shape.propertySignatures.find(({ name }) => name === path[depth])
+      return inside(field === undefined ? shape.indexSignatures.map(({ type }) => type) : [field.type], depth + 1)
+    }
+    default:
+      return depth
+  }
+}

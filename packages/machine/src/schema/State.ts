@@ -26,7 +26,7 @@ export const State: {
   <const D extends Definitions>(definitions: D): State<D>
   /** Names a set of states: one transition, diagram box or test can cover all of them. */
   group<const D extends Definitions>(members: D): GroupDefinition<D>
-  /** Marks a field whose value must not appear in diagrams, traces and logs. */
+  /** Marks a value that must not appear in views, diagrams, traces and logs, wherever its schema stands. */
   readonly sensitive: typeof sensitive
 } = Object.assign((definitions: Definitions) => makeUnion(definitions) as never, {
   group: <const D extends Definitions>(members: D) => new GroupDefinition(members),

@@ -3,6 +3,7 @@
  * their schemas: 3 ns against 97 ns for an event of one field, 32 against 196 for three, on every send.
  */
 import * as Schema from "effect/Schema"
+import { type SchemaFailure, schemaProblem } from "./SchemaProblem.ts"
 import type { UntypedVariant } from "./Variant.ts"
 
 /** Returns what is wrong with the fields of a value; undefined where nothing is. */
@@ -31,12 +32,12 @@ export const valueCheck = (variant: UntypedVariant): ValueCheck => {
 const accept: ValueCheck = () => undefined
 
 const bySchema = (variant: UntypedVariant): ValueCheck => {
-  let decode: ((value: unknown) => { readonly _tag: string; readonly failure?: unknown }) | undefined
+  let decode: ((value: unknown) => { readonly _tag: string; readonly failure?: SchemaFailure }) | undefined
   return (value) => {
     if (variant.is(value)) return undefined
     decode ??= Schema.decodeUnknownResult(Schema.toType(variant.schema)) as unknown as typeof decode
     const result = decode?.(value)
-    return result?._tag === "Failure" ? String(result.failure) : `it does not fit the schema of ${variant.tag}`
+    return result?.failure !== undefined ? schemaProblem(variant.schema, result.failure) : `it does not fit the schema of ${variant.tag}`
   }
 }
 

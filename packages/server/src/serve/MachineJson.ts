@@ -1,7 +1,7 @@
 /** States and events of a machine as JSON for people: decoded when they come in, and without what is sensitive when they go out. */
 import type { KnownMachine } from "@detent/durable"
 import { InvalidEvent, InvalidState } from "@detent/machine"
-import { compiledOf, hidden, isPlain, isSensitive, type Tagged, type UntypedVariant } from "@detent/machine/internal"
+import { compiledOf, isPlain, isSensitive, redactor, type Tagged, type UntypedVariant } from "@detent/machine/internal"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { exampleFields } from "./ExampleJson.ts"
@@ -129,24 +129,27 @@ const variantJson = (variant: UntypedVariant): VariantJson => {
   const codec = Schema.toCodecJson(variant.schema)
   const encode = Schema.encodeUnknownSync(codec)
   const decode = Schema.decodeUnknownResult(codec)
-  const secret = Object.entries(variant.fields).flatMap(([name, schema]) => (isSensitive(schema) ? [name] : []))
+  const redacted = redactor(codec)
   const plain = isPlain(variant)
   const shown = (value: Tagged) =>
     // JSON has no NaN and no Infinity: only the schema's codec carries those.
     (plain && Object.values(value).every((content) => typeof content !== "number" || Number.isFinite(content))
       ? value
       : encode(value)) as TaggedJson
-  const encodeAnswer = variant.reply === undefined ? undefined : Schema.encodeUnknownSync(Schema.toCodecJson(variant.reply))
+  const encodeAnswer = variant.reply === undefined ? undefined : answerJson(Schema.toCodecJson(variant.reply))
   return {
-    show:
-      secret.length === 0
-        ? shown
-        : (value) => ({ ...shown(value), ...Object.fromEntries(secret.filter((name) => name in value).map((name) => [name, hidden])) }),
-    read: (json) => Result.mapError(decode(json), (problem) => problemOfFields(problem, json, secret)) as Result.Result<Tagged, string>,
+    show: isSensitive(codec) ? (value) => redacted(shown(value)) as TaggedJson : shown,
+    read: (json) => Result.mapError(decode(json), (problem) => problemOfFields(problem, json, codec)) as Result.Result<Tagged, string>,
     schema: () => {
       const { schema, definitions } = Schema.toJsonSchemaDocument(variant.schema)
       return (Object.keys(definitions).length === 0 ? schema : { ...schema, $defs: definitions }) as Schema.Json
     },
-    answer: (answer) => (answer === undefined || encodeAnswer === undefined ? undefined : (encodeAnswer(answer) as Schema.Json)),
+    answer: (answer) => (answer === undefined || encodeAnswer === undefined ? undefined : encodeAnswer(answer)),
   }
+}
+
+const answerJson = (codec: Schema.Codec<unknown, unknown>): ((answer: unknown) => Schema.Json) => {
+  const encode = Schema.encodeUnknownSync(codec)
+  const redacted = redactor(codec)
+  return (answer) => redacted(encode(answer)) as Schema.Json
 }

@@ -1,27 +1,25 @@
 /** What does not fit a schema, as a sentence: what is wrong where, in one line. */
+import { type SchemaFailure, safeIssues } from "@detent/machine/internal"
 import type * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
 
 const missing = "is missing"
 
-const format = SchemaIssue.makeFormatterStandardSchemaV1({
-  leafHook: (issue) => (issue._tag === "MissingKey" ? missing : SchemaIssue.defaultLeafHook(issue)),
-})
+const format = SchemaIssue.makeFormatterStandardSchemaV1()
 
-type Problem = Pick<Schema.SchemaError, "issue">
 type Path = ReadonlyArray<PropertyKey | { readonly key: PropertyKey }>
 
-export const problemOfSchema = (problem: Problem): string => sentencesOf(problem, () => "")
-
-/** The same with the given value, except for sensitive fields. */
-export const problemOfFields = (problem: Problem, given: object, secret: ReadonlyArray<string>): string =>
-  sentencesOf(problem, (path) => (secret.includes(nameOf(path[0] ?? "")) ? "" : `, got ${shortText(valueAt(given, path))}`))
-
-const sentencesOf = ({ issue }: Problem, gotAt: (path: Path) => string): string =>
+export const problemOfSchema = ({ issue }: SchemaFailure): string =>
   format(issue)
-    .issues.map(({ path = [], message }) => {
-      const got = message.startsWith("Expected ") && path.length > 0 ? gotAt(path) : ""
-      return sentenceOf(path.map(nameOf).join("."), `${oneLine(message)}${got}`)
+    .issues.map(({ path = [], message }) => sentenceOf(path, message, ""))
+    .join("; ")
+
+/** The same with the given value, except where it is sensitive. */
+export const problemOfFields = (problem: SchemaFailure, given: object, schema: Schema.Constraint): string =>
+  safeIssues(schema, problem)
+    .map(({ path, message, secret }) => {
+      const isGot = message.startsWith("Expected ") && path.length > 0 && !secret
+      return sentenceOf(path, message, isGot ? `, got ${shortText(valueAt(given, path))}` : "")
     })
     .join("; ")
 
@@ -40,9 +38,10 @@ const shortText = (value: unknown): string => {
   return `${JSON.stringify(value.slice(0, longest).toWellFormed())}… of ${value.length} characters`
 }
 
-const sentenceOf = (place: string, message: string): string => {
-  if (place === "") return message
-  return message === missing ? `${place} ${message}` : `${place}: ${message}`
+const sentenceOf = (path: Path, message: string, got: string): string => {
+  const place = path.map(nameOf).join(".")
+  if (message === "Missing key" && place !== "") return `${place} ${missing}`
+  return place === "" ? oneLine(message) : `${place}: ${oneLine(message)}${got}`
 }
 
 const nameOf = (part: Path[number]): string => String(typeof part === "object" ? part.key : part)
