@@ -1,6 +1,6 @@
 /**
- * A live actor for a test, under the test clock. Effect slots without an implementation are recorded instead of
- * run.
+ * A live actor for a test, under a test clock: that of the test where it has one, as in `it.effect`, otherwise one of its own, so
+ * that it works in any test runner. Effect slots without an implementation are recorded instead of run.
  *
  * ```ts
  * const order = yield* createTestHarness(Order, { orderId: "7", total: 42 }, { guards: { inStock: () => true } })
@@ -10,6 +10,7 @@
  * expect(order.path).toEqual(["Pending", "Awaiting", "Cancelled"])
  * ```
  */
+import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -77,28 +78,46 @@ export const createTestHarness: {
 } = <M extends AnyMachine>(machine: M, start: StartOf<M>, options: HarnessOptions<M> & Partial<HarnessEffects<object>> = {}) =>
   Effect.gen(function* () {
     const id = options.id ?? machine.name
-    const system = yield* ActorSystem.make
+    const clock = yield* testClock
     const recording = new Recording(machine, id, options.guards, options.effects)
-    system.inspectUnsafe((inspection) => recording.inspected(inspection))
-    const actor = (yield* system.spawn(id, recording.machine as never, start as never)) as Actor<StateOf<M>, EventOf<M>>
+    const spawned = Effect.gen(function* () {
+      const system = yield* ActorSystem.make
+      system.inspectUnsafe((inspection) => recording.inspected(inspection))
+      return (yield* system.spawn(id, recording.machine as never, start as never)) as Actor<StateOf<M>, EventOf<M>>
+    })
+    const actor = yield* Effect.provideService(spawned, Clock.Clock, clock)
     recording.began(actor.snapshotUnsafe())
     yield* settle
-    return harness<M>(machine.name, actor, recording)
+    return harness<M>(machine.name, clock, actor, recording)
   }) as never
 
-const harness = <M>(name: string, actor: Actor<StateOf<M>, EventOf<M>>, recording: Recording): HarnessOf<M> => ({
+const testClock: Effect.Effect<TestClock.TestClock, never, Scope.Scope> = Effect.flatMap(Clock.Clock, (clock) =>
+  isTestClock(clock) ? Effect.succeed(clock) : TestClock.make(),
+)
+
+const isTestClock = (clock: Clock.Clock): clock is TestClock.TestClock => "adjust" in clock
+
+const harness = <M>(
+  name: string,
+  clock: TestClock.TestClock,
+  actor: Actor<StateOf<M>, EventOf<M>>,
+  recording: Recording,
+): HarnessOf<M> => ({
   send: (event) =>
     Effect.gen(function* () {
       // Detached: a postponed event outlives the send, and its failure is added to `errors`.
       const sending = yield* Effect.forkDetach(
-        Effect.tapError(actor.send(event), (error) => Effect.sync(() => recording.failed(error))),
+        actor.send(event).pipe(
+          Effect.tapError((error) => Effect.sync(() => recording.failed(error))),
+          Effect.provideService(Clock.Clock, clock),
+        ),
         { startImmediately: true },
       )
       yield* settle
       const exit = sending.pollUnsafe()
       if (exit !== undefined) yield* exit
     }),
-  advance: (duration) => Effect.andThen(TestClock.adjust(duration), settle),
+  advance: (duration) => Effect.andThen(clock.adjust(duration), settle),
   expectState: (tag) =>
     Effect.suspend(() => {
       const state = actor.snapshotUnsafe().state as { readonly _tag: string }

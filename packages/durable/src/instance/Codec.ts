@@ -8,10 +8,10 @@ import {
   type Declarations,
   isEffectSlot,
   isPlain,
+  schemaProblem,
   type Tagged,
   type UntypedUnion,
   type UntypedVariant,
-  schemaProblem,
 } from "@detent/machine/internal"
 import * as Schema from "effect/Schema"
 import type { Json } from "../store/Commit.ts"

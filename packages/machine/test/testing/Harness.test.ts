@@ -61,6 +61,16 @@ describe("a test harness", () => {
     }),
   )
 
+  it.live("brings a clock of its own where the test has none", () =>
+    Effect.gen(function* () {
+      const order = yield* createTestHarness(Order, start)
+      yield* order.send(OrderEvent.RequestPayment())
+      yield* order.advance("30 minutes")
+      yield* order.expectState("Cancelled")
+      expect(order.trace.steps.map((step) => step.at)).toEqual([0, 30 * 60_000])
+    }),
+  )
+
   it.effect("53 idle and state timeouts", () =>
     Effect.gen(function* () {
       const session = yield* createTestHarness(Session, undefined)
