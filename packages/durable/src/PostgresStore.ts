@@ -18,6 +18,7 @@ import { DatabaseClock } from "./postgres/DatabaseClock.ts"
 import { foldMoves } from "./postgres/foldMoves.ts"
 import { migrate } from "./postgres/migrate.ts"
 import { explainPostgres } from "./postgres/opening.ts"
+import { layerListener, listenerOf, PgListener } from "./postgres/PgListener.ts"
 import { postgresCommands } from "./postgres/PostgresCommands.ts"
 import { readEvents } from "./postgres/readEvents.ts"
 import { LoopHealth } from "./runtime/BackgroundLoop.ts"
@@ -91,10 +92,12 @@ export const layerSql = ({
       const writer = makeWriter(dialect.sql, schema)
       yield* migrate(schema)
       const client = Option.getOrUndefined(yield* Effect.serviceOption(PgClient.PgClient))
-      const changed = client === undefined ? undefined : yield* changeNotifications(dialect.sql, client, `${schema}_instances`)
+      const listener = yield* listenerOf(yield* SqlClient)
+      const { subscribe } = listener
+      const changed = subscribe === undefined ? undefined : yield* changeNotifications(dialect.sql, subscribe, `${schema}_instances`)
       const listing = yield* makeListing(foldMoves(dialect.sql, schema))
       const maxBodyBytes = largestBody(client?.config.maxMessageSize ?? defaultMessageSize)
-      const commands = yield* postgresCommands(dialect, schema, client, maxBodyBytes)
+      const commands = yield* postgresCommands(dialect, schema, subscribe, maxBodyBytes)
       return Context.make(Journal, {
         ...sqlJournal(dialect, readEvents(dialect), listing),
         writers: 2,
@@ -112,10 +115,12 @@ export const layerSql = ({
         Context.add(Timers, sqlTimers(dialect)),
         Context.add(Leases, sqlLeases(dialect)),
         Context.add(Commands, commands),
-        Context.add(LoopHealth, LoopHealth.make()),
+        // For domain events on the same client.
+        Context.add(PgListener, listener),
       )
     }),
-  )
+    // The loops of the store report to it too.
+  ).pipe(Layer.provide(layerListener), Layer.provideMerge(Layer.fresh(Layer.sync(LoopHealth, LoopHealth.make))))
 
 const postgresDialect = (sql: SqlClient, schema: string, now: typeof DatabaseClock.Service): Dialect => ({
   sql,

@@ -22,13 +22,14 @@ export interface JournalFollower {
   readonly refresh: Effect.Effect<number, StoreError>
 }
 
-/**
- * Listens for the announcements of other processes until its connection ends, and passes on the positions. It runs the first
- * effect as soon as it listens.
- */
-export type Listener = (listens: Effect.Effect<void>, announced: (position: number) => void) => Effect.Effect<never, unknown>
+/** Passes on the positions that other processes announce, until the returned function is called. */
+export type FollowAnnouncements = (follower: {
+  readonly announced: (position: number) => void
+  /** Called whenever announcements begin to arrive: those before are not known. */
+  readonly connected: () => void
+}) => () => void
 
-/** An outage of the store or of the announcements costs readers no more than this, in milliseconds. */
+/** An outage of the store costs readers no more than this, in milliseconds. */
 const longestBackoff = 1_000
 
 export const makeFollower = (
@@ -36,7 +37,7 @@ export const makeFollower = (
   tail: Tail,
   emptied: number,
   pollInterval: Duration.Input,
-  listener: Listener | undefined,
+  announcements: FollowAnnouncements | undefined,
 ): Effect.Effect<JournalFollower, never, Scope.Scope> =>
   Effect.gen(function* () {
     const pokes = yield* Queue.dropping<void>(1)
@@ -78,24 +79,17 @@ export const makeFollower = (
     })
     yield* forkLoop(`follower of journal ${store.journal}`, follow, longestBackoff)
 
-    if (listener !== undefined) {
-      const listen = (works: Effect.Effect<void>) => {
-        // Positions announced before this connection listened are not known.
-        const listens = Effect.andThen(works, Effect.sync(poke))
-        return Effect.andThen(
-          begun.await,
-          listener(listens, (position) => {
-            if (position > tail.position) poke()
-          }),
-        )
-      }
-      yield* forkLoop(`listener of journal ${store.journal}`, listen, longestBackoff)
+    let unsubscribe: (() => void) | undefined
+    yield* Effect.addFinalizer(() => Effect.sync(() => unsubscribe?.()))
+    const announced = (position: number) => {
+      if (position > tail.position) poke()
     }
 
     const begin = Effect.sync(() => {
       if (begun.isOpen()) return
       begun.openUnsafe()
       poke()
+      unsubscribe = announcements?.({ announced, connected: poke })
     })
 
     return { passed: (position) => Effect.andThen(begin, tail.passed(position)), poke, refresh }

@@ -8,6 +8,7 @@ import { Entry, EventJournal, makeEntryIdUnsafe } from "effect/unstable/eventlog
 import type { MigrationError } from "effect/unstable/sql/Migrator"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
+import { layerListener } from "../postgres/PgListener.ts"
 import { EventFeed, followFeed, makeEventFeed } from "./EventFeed.ts"
 import type { EventStore, StoreError } from "./EventStore.ts"
 import { failed } from "./errors.ts"
@@ -56,7 +57,7 @@ export const layerOpen = (
       const feed = makeEventFeed(open)
       return Context.make(OpenJournal, open).pipe(Context.add(EventFeed, feed), Context.add(EventJournal, makeJournal(open, feed)))
     }),
-  )
+  ).pipe(Layer.provide(layerListener))
 
 /** An entry made now. */
 export const newEntry = (event: string, primaryKey: string, payload: Uint8Array): Effect.Effect<Entry> =>

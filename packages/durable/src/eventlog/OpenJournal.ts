@@ -6,12 +6,13 @@ import type * as Scope from "effect/Scope"
 import type { MigrationError } from "effect/unstable/sql/Migrator"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
+import { listenerOf } from "../postgres/PgListener.ts"
 import type { EntryWriter } from "./EntryWriter.ts"
 import { makeEntryWriter } from "./EntryWriter.ts"
 import type { EventStore, StoreError } from "./EventStore.ts"
 import { makeEventStore } from "./EventStore.ts"
 import { type JournalFollower, makeFollower } from "./JournalFollower.ts"
-import { canListen, listenerOf } from "./postgres/announcements.ts"
+import { announcementsOf } from "./postgres/announcements.ts"
 import { postgresEvents } from "./postgres/dialect.ts"
 import { sqliteEvents } from "./sqlite/dialect.ts"
 import { Tail } from "./Tail.ts"
@@ -61,9 +62,10 @@ export const openJournal = ({
     const latest = new Set(keepLatest)
     const { position, emptied } = yield* store.state
     const tail = new Tail(position, latest)
-    const listener = dialect.announce !== undefined && canListen(client) ? listenerOf(client, schema, journal) : undefined
-    const interval = pollInterval ?? (listener === undefined ? "100 millis" : "1 second")
-    const follower = yield* makeFollower(store, tail, emptied, interval, listener)
+    const subscribe = dialect.announce === undefined ? undefined : (yield* listenerOf(client)).subscribe
+    const announcements = subscribe === undefined ? undefined : announcementsOf(subscribe, schema, journal)
+    const interval = pollInterval ?? (announcements === undefined ? "100 millis" : "1 second")
+    const follower = yield* makeFollower(store, tail, emptied, interval, announcements)
     const writer = yield* makeEntryWriter(store, tail, follower, latest)
     return { store, tail, follower, writer }
   }).pipe(Effect.withTracerEnabled(false))

@@ -1,19 +1,26 @@
 /**
- * Listens to a channel of PostgreSQL's NOTIFY on a connection of its own, and listens again after the connection fails. A message
- * that is sent while it does not listen is lost: `connected` says when to look for what may have been missed.
+ * Listens to PostgreSQL's NOTIFY: one connection per client for all channels, which it opens with the first subscriber and opens
+ * again after it fails. A message that is sent while it does not listen is lost: `connected` says when to look for what may have
+ * been missed.
  */
 import type * as PgClient from "@effect/sql-pg/PgClient"
 import * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import type * as Latch from "effect/Latch"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
 import * as Queue from "effect/Queue"
+import * as Random from "effect/Random"
 import * as Scope from "effect/Scope"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import { forkLoop } from "../runtime/BackgroundLoop.ts"
+import { Wakeup } from "../runtime/Wakeup.ts"
 
 /** A payload holds 8,000 bytes. */
 export const payloadLimit = 7000
@@ -24,59 +31,121 @@ export interface Heartbeat {
   readonly patience: Duration.Input
 }
 
-export interface ListenerOptions {
-  readonly client: PgClient.PgClient
-  readonly channel: string
-  /** The name of this process among those on the channel. */
-  readonly self: string
-  readonly notify: (payload: string) => Effect.Effect<unknown, SqlError>
+export interface Subscriber {
   readonly heard: (payload: string) => void
   /** Called whenever it begins to listen. */
   readonly connected: () => void
-  /** It takes no connection before this is open. */
-  readonly wanted: Latch.Latch
-  /** Default: every 15 seconds, answered within 5. */
-  readonly heartbeat?: Heartbeat | undefined
 }
+
+/** Calls the subscriber with the messages of a channel until the returned function is called. */
+export type Subscribe = (channel: string, subscriber: Subscriber) => () => void
+
+export interface PgListenerService {
+  /** The client whose database it listens to. */
+  readonly client: SqlClient
+  /** Undefined where the client cannot listen. */
+  readonly subscribe: Subscribe | undefined
+}
+
+export class PgListener extends Context.Service<PgListener, PgListenerService>()("@detent/durable/postgres/PgListener") {}
+
+type ListeningClient = SqlClient & Pick<PgClient.PgClient, "config" | "listen">
+
+const canListen = (client: SqlClient): client is ListeningClient =>
+  Predicate.hasProperty(client, "listen") && Predicate.hasProperty(client, "config") && Predicate.isObject(client.config)
+
+/** The listener of a client: the one in the context if it is of this client, otherwise a new one. */
+export const listenerOf = (client: SqlClient): Effect.Effect<PgListenerService, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const known = Option.getOrUndefined(yield* Effect.serviceOption(PgListener))
+    if (known?.client === client) return known
+    return { client, subscribe: canListen(client) ? yield* makeListener(client) : undefined }
+  })
+
+/** The same layer in the store and in the domain events: layers are built once, so both get the same listener. */
+export const layerListener: Layer.Layer<PgListener, never, SqlClient> = Layer.effect(PgListener, Effect.flatMap(SqlClient, listenerOf))
 
 /** A connection that is gone does not answer the end of its session either. */
 const longestClose = Duration.seconds(1)
 
-export const forkListener = ({
-  client,
-  channel,
-  self,
-  notify,
-  heard,
-  connected,
-  wanted,
-  heartbeat = { every: "15 seconds", patience: "5 seconds" },
-}: ListenerOptions): Effect.Effect<void, never, Scope.Scope> => {
-  const beatPayload = `beat ${self}`
-  const listening = Effect.gen(function* () {
-    // A connection of its own: one of the pool would be missing there, and a pool of one would have none.
-    const connection = yield* PgConnection.make(client.config)
-    const notifications = yield* connection.listen(channel)
-    let beat: Deferred.Deferred<void> | undefined
-    const receive = Effect.forever(
-      Effect.map(Queue.take(notifications), ({ payload }) => {
-        if (!payload.startsWith("beat ")) heard(payload)
-        else if (payload === beatPayload && beat !== undefined) Deferred.doneUnsafe(beat, Effect.void)
-      }),
-    )
-    const beating = Effect.gen(function* () {
-      yield* Effect.sleep(heartbeat.every)
-      beat = Deferred.makeUnsafe<void>()
-      yield* notify(beatPayload)
-      yield* Effect.timeout(Deferred.await(beat), heartbeat.patience)
+/** An outage costs readers that wait for a message no more than this, in milliseconds. */
+const longestBackoff = 1000
+
+/** The heartbeat's default: every 15 seconds, answered within 5. */
+export const makeListener = (
+  client: ListeningClient,
+  heartbeat: Heartbeat = { every: "15 seconds", patience: "5 seconds" },
+): Effect.Effect<Subscribe, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    /** A channel without subscribers stays here: its messages are dropped. */
+    const channels = new Map<string, Set<Subscriber>>()
+    const listened = new Set<string>()
+    const added = new Wakeup()
+    const beats = `detent_beat_${(yield* Random.nextInt) >>> 0}`
+    const subscribersOf = (channel: string): ReadonlyArray<Subscriber> => [...(channels.get(channel) ?? [])]
+
+    const open = Effect.gen(function* () {
+      // A connection of its own: one of the pool would be missing there, and a pool of one would have none.
+      const own = yield* PgConnection.make({ ...client.config, applicationName: `${client.config.applicationName ?? "detent"} listener` })
+      return yield* own.pin
     })
-    connected()
-    return yield* Effect.raceFirst(receive, Effect.forever(beating))
+
+    /** Fails when the connection does. */
+    const receive = (notifications: Queue.Dequeue<PgConnection.Notification, SqlError>, heard: (payload: string) => void) =>
+      Effect.forever(Effect.map(Queue.take(notifications), ({ payload }) => heard(payload)))
+
+    const turn = (works: Effect.Effect<void>) =>
+      Effect.gen(function* () {
+        if (channels.size === 0) yield* added.wait(Number.POSITIVE_INFINITY)
+        const connection = yield* open
+        const ended = yield* Deferred.make<never, SqlError>()
+        const receiveScoped = (notifications: Queue.Dequeue<PgConnection.Notification, SqlError>, heard: (payload: string) => void) =>
+          Effect.forkScoped(Effect.onExit(receive(notifications, heard), (exit) => Deferred.done(ended, exit)))
+
+        let beat: Deferred.Deferred<void, SqlError> | undefined
+        yield* receiveScoped(yield* connection.listen(beats), () => beat !== undefined && Deferred.doneUnsafe(beat, Effect.void))
+        const beating = Effect.gen(function* () {
+          yield* Effect.sleep(heartbeat.every)
+          const answered = Deferred.makeUnsafe<void, SqlError>()
+          beat = answered
+          // Not interrupted by the timeout: that would wait for an answer of the connection again.
+          const asking = connection.query("select pg_notify($1, '')::text", [beats])
+          yield* Effect.forkScoped(Effect.tapError(asking, (error) => Deferred.fail(answered, error)))
+          yield* Effect.timeout(Deferred.await(answered), heartbeat.patience)
+        })
+
+        const listening = Effect.gen(function* () {
+          for (const channel of channels.keys()) {
+            if (listened.has(channel)) continue
+            const notifications = yield* connection.listen(channel)
+            listened.add(channel)
+            yield* receiveScoped(notifications, (payload) => {
+              for (const { heard } of subscribersOf(channel)) heard(payload)
+            })
+            for (const { connected } of subscribersOf(channel)) connected()
+          }
+          yield* works
+          yield* added.wait(Number.POSITIVE_INFINITY)
+        })
+        return yield* Effect.raceAllFirst([Deferred.await(ended), Effect.forever(listening), Effect.forever(beating)])
+      }).pipe(
+        withoutWaiting,
+        Effect.ensuring(Effect.sync(() => listened.clear())),
+        // The server answers in real time, also where a test clock rules.
+        Effect.provideService(Clock.Clock, Clock.Clock.defaultValue()),
+      )
+    yield* forkLoop("the listener of PostgreSQL", turn, longestBackoff)
+
+    return (channel, subscriber) => {
+      const subscribers = channels.get(channel) ?? new Set()
+      channels.set(channel, subscribers.add(subscriber))
+      if (listened.has(channel)) subscriber.connected()
+      else added.wake()
+      return () => {
+        subscribers.delete(subscriber)
+      }
+    }
   })
-  // The server answers in real time, also where a test clock rules.
-  const turn = Effect.provideService(withoutWaiting(listening), Clock.Clock, Clock.Clock.defaultValue())
-  return forkLoop(`the listener of ${channel}`, Effect.andThen(wanted.await, turn))
-}
 
 /** Like `Effect.scoped`, but does not wait for an end that does not come. */
 const withoutWaiting = <A, E>(effect: Effect.Effect<A, E, Scope.Scope>): Effect.Effect<A, E> =>

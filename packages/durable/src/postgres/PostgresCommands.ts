@@ -1,5 +1,4 @@
 /** Commands on PostgreSQL: what only it does, or does in its own way. */
-import type * as PgClient from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { CommandSignal } from "../command/CommandSignal.ts"
@@ -15,17 +14,18 @@ import { anyMachine, persisting } from "../store/StoreFailure.ts"
 import { withOrder } from "./exchangeFunction.ts"
 import { insertCommands, insertForWorker } from "./insertCommands.ts"
 import { notices } from "./notices.ts"
+import type { Subscribe } from "./PgListener.ts"
 
 export const postgresCommands = (
   dialect: Dialect,
   schema: string,
-  client: PgClient.PgClient | undefined,
+  subscribe: Subscribe | undefined,
   maxBodyBytes: number,
 ): Effect.Effect<CommandsService, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { sql } = dialect
     const signal = new CommandSignal()
-    const told = yield* notices(sql, client, `${schema}_commands`, signal)
+    const told = yield* notices(sql, subscribe, `${schema}_commands`, signal)
     const statements = {
       insert: insertCommands(schema),
       insertForWorker: insertForWorker(schema),

@@ -2,7 +2,6 @@
  * Notifies other processes of instances that this one has changed, by LISTEN and NOTIFY: one message for the changes of a few
  * milliseconds, off the commit path. A process that misses one finds out by its next look at the store.
  */
-import type * as PgClient from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Random from "effect/Random"
@@ -12,7 +11,7 @@ import { forkLoop } from "../runtime/BackgroundLoop.ts"
 import type { InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { ChangeNotifications } from "../store/Journal.ts"
-import { forkListener, payloadLimit, textsOf } from "./PgListener.ts"
+import { payloadLimit, type Subscribe, textsOf } from "./PgListener.ts"
 
 const gapMillis = 5
 
@@ -20,37 +19,36 @@ type Listener = (keys: ReadonlyArray<InstanceKey>) => void
 
 export const changeNotifications = (
   sql: SqlClient,
-  client: PgClient.PgClient,
+  subscribe: Subscribe,
   channel: string,
 ): Effect.Effect<ChangeNotifications, never, Scope.Scope> =>
   Effect.gen(function* () {
     const self = `${yield* Random.nextInt}`
     const listeners = new Set<Listener>()
     const waiting = new Map<string, InstanceKey>()
-    const [changed, wanted] = [Latch.makeUnsafe(false), Latch.makeUnsafe(false)]
-    const notify = (payload: string) => sql`select pg_notify(${channel}, ${payload})::text`
+    const changed = Latch.makeUnsafe(false)
     const hear = (keys: ReadonlyArray<InstanceKey>) => {
       for (const listener of listeners) listener(keys)
     }
-    const send = Effect.suspend(() => {
+    let isFailed = false
+    const send = Effect.gen(function* () {
       changed.closeUnsafe()
-      const keys = [...waiting.values()]
+      const payload = isFailed ? anyOf(self) : payloadOf(self, [...waiting.values()])
       waiting.clear()
-      return keys.length === 0 ? Effect.void : Effect.asVoid(notify(payloadOf(self, keys)))
+      isFailed = true
+      yield* Effect.onError(sql`select pg_notify(${channel}, ${payload})::text`, () => Effect.sync(() => changed.openUnsafe()))
+      isFailed = false
     })
     yield* forkLoop(`the sender of ${channel}`, Effect.andThen(changed.await, Effect.andThen(send, Effect.sleep(gapMillis))))
-    yield* forkListener({
-      client,
-      channel,
-      self,
-      notify,
-      heard: (payload) => {
+    let unsubscribe: (() => void) | undefined
+    yield* Effect.addFinalizer(() => Effect.sync(() => unsubscribe?.()))
+    const subscriber = {
+      heard: (payload: string) => {
         const [sender, ...texts] = textsOf(payload)
         if (sender !== self) hear(keysOf(texts))
       },
       connected: () => hear([]),
-      wanted,
-    })
+    }
     return {
       notify: (keys) => {
         for (const key of keys) waiting.set(instanceName(key), { machine: key.machine, id: key.id })
@@ -58,16 +56,18 @@ export const changeNotifications = (
       },
       listen: (listener) => {
         listeners.add(listener)
-        wanted.openUnsafe()
+        unsubscribe ??= subscribe(channel, subscriber)
         return () => listeners.delete(listener)
       },
     }
   })
 
 /** The sender, then machine and id of each instance; the sender alone where they do not fit: then any may have changed. */
+const anyOf = (self: string): string => JSON.stringify([self])
+
 const payloadOf = (self: string, keys: ReadonlyArray<InstanceKey>): string => {
   const payload = JSON.stringify([self, ...keys.flatMap(({ machine, id }) => [machine, id])])
-  return Buffer.byteLength(payload) > payloadLimit ? JSON.stringify([self]) : payload
+  return Buffer.byteLength(payload) > payloadLimit ? anyOf(self) : payload
 }
 
 const keysOf = (texts: ReadonlyArray<string>): ReadonlyArray<InstanceKey> =>

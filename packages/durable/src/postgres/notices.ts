@@ -3,7 +3,6 @@
  * NOTIFY per row takes throughput to a third. Sent at once where it is quiet, and at most every few milliseconds where it is not. A
  * process that misses one finds the command by its next look, only later.
  */
-import type * as PgClient from "@effect/sql-pg/PgClient"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
@@ -12,7 +11,8 @@ import type * as Scope from "effect/Scope"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import type { CommandSignal } from "../command/CommandSignal.ts"
-import { forkListener, type Heartbeat, payloadLimit, textsOf } from "./PgListener.ts"
+import { forkLoop } from "../runtime/BackgroundLoop.ts"
+import { payloadLimit, type Subscribe, textsOf } from "./PgListener.ts"
 
 type Queues = ReadonlySet<string> | undefined
 
@@ -24,26 +24,27 @@ const courtesy = Duration.millis(3)
 /** Returns how to notify other processes from inside a transaction: they hear of it when that is committed. */
 export const notices = (
   sql: SqlClient,
-  client: PgClient.PgClient | undefined,
+  subscribe: Subscribe | undefined,
   channel: string,
   signal: CommandSignal,
-  heartbeat?: Heartbeat,
 ): Effect.Effect<(queues: Queues) => Effect.Effect<unknown, SqlError>, never, Scope.Scope> =>
   Effect.gen(function* () {
     const self = `${yield* Random.nextInt}`
     const notify = (payload: string) => sql`select pg_notify(${channel}, ${payload})::text`
-    yield* tellOthers(signal, (queues) => notify(payloadOf(self, queues)))
-    if (client !== undefined) {
-      const wanted = Latch.makeUnsafe(false)
-      signal.whenListened(() => wanted.openUnsafe())
-      const heard = (payload: string) => hear(payload, self, signal)
-      yield* forkListener({ client, channel, self, notify, heard, connected: () => signal.hear(undefined), wanted, heartbeat })
-    }
+    yield* tellOthers(channel, signal, (queues) => notify(payloadOf(self, queues)))
+    let unsubscribe: (() => void) | undefined
+    yield* Effect.addFinalizer(() => Effect.sync(() => unsubscribe?.()))
+    signal.whenListened(() => {
+      unsubscribe ??= subscribe?.(channel, {
+        heard: (payload) => hear(payload, self, signal),
+        connected: () => signal.hear(undefined),
+      })
+    })
     // The sender is left out: a process that stores in a transaction hears of it this way alone.
     return (queues) => notify(payloadOf("", queues))
   })
 
-const tellOthers = (signal: CommandSignal, tell: (queues: Queues) => Effect.Effect<unknown, SqlError>) =>
+const tellOthers = (channel: string, signal: CommandSignal, tell: (queues: Queues) => Effect.Effect<unknown, SqlError>) =>
   Effect.gen(function* () {
     const awaited = Latch.makeUnsafe(false)
     let waiting: Set<string> | undefined = new Set()
@@ -56,11 +57,16 @@ const tellOthers = (signal: CommandSignal, tell: (queues: Queues) => Effect.Effe
       awaited.closeUnsafe()
       const told = waiting
       waiting = new Set()
-      // A failed notification only delays: workers look now and then.
-      return Effect.ignore(tell(told))
+      // Once it can be sent again, it has to name all the queues that it could not name meanwhile.
+      return Effect.onError(tell(told), () =>
+        Effect.sync(() => {
+          waiting = undefined
+          awaited.openUnsafe()
+        }),
+      )
     })
     const polite = Effect.suspend(() => (signal.isListened ? Effect.sleep(courtesy) : Effect.void))
-    yield* Effect.forkScoped(Effect.forever(Effect.all([awaited.await, polite, tellOnce, Effect.sleep(gap)], { discard: true })))
+    yield* forkLoop(`the sender of ${channel}`, Effect.all([awaited.await, polite, tellOnce, Effect.sleep(gap)], { discard: true }))
   })
 
 const payloadOf = (self: string, queues: Queues): string => {

@@ -11,6 +11,7 @@ import { CommandSignal } from "../../src/command/CommandSignal.ts"
 import * as Queues from "../../src/command/Queues.ts"
 import * as PostgresStore from "../../src/PostgresStore.ts"
 import { notices } from "../../src/postgres/notices.ts"
+import { makeListener } from "../../src/postgres/PgListener.ts"
 import type { Commands } from "../../src/store/Commands.ts"
 import { eventually } from "../../testing/command/CommandKit.ts"
 import { frozen, jobs, startWorker } from "../../testing/command/Working.ts"
@@ -36,7 +37,10 @@ const listeners = (store: Store) =>
   on(store)(
     Effect.flatMap(
       SqlClient,
-      (sql) => sql<{ readonly pid: number }>`select pid from pg_stat_activity where query ilike 'listen%' and datname = current_database()`,
+      (sql) =>
+        sql<{
+          readonly pid: number
+        }>`select pid from pg_stat_activity where application_name = 'detent listener' and query ilike 'listen%' and datname = current_database()`,
     ),
   )
 
@@ -127,7 +131,8 @@ describe("PostgreSQL, workers in other processes", () => {
       const signal = new CommandSignal()
       const heard: Array<string> = []
       signal.listen((queues) => heard.push(queues === undefined ? "anything" : [...queues].join()))
-      yield* notices(direct, through, "test_commands", signal, { every: "100 millis", patience: "200 millis" })
+      const subscribe = yield* makeListener(through, { every: "100 millis", patience: "200 millis" })
+      yield* notices(direct, subscribe, "test_commands", signal)
       const says = (what: string) =>
         eventually(
           Effect.andThen(

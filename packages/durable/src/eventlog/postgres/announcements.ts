@@ -1,10 +1,6 @@
 /** How processes announce through PostgreSQL's NOTIFY how far a journal has come, and listen for it. */
-import type * as PgClient from "@effect/sql-pg/PgClient"
-import * as Effect from "effect/Effect"
-import * as Predicate from "effect/Predicate"
-import * as Queue from "effect/Queue"
-import type { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { Listener } from "../JournalFollower.ts"
+import type { Subscribe } from "../../postgres/PgListener.ts"
+import type { FollowAnnouncements } from "../JournalFollower.ts"
 
 export const channel = "detent_domain_events"
 
@@ -29,23 +25,13 @@ export const announcementOf = (payload: string): Announcement | undefined => {
   }
 }
 
-/** A driver that can listen. Listening keeps a connection: with a pool of one nothing else could ever run. */
-export const canListen = (client: SqlClient): client is SqlClient & Pick<PgClient.PgClient, "listen"> =>
-  Predicate.hasProperty(client, "listen") &&
-  !(Predicate.hasProperty(client, "config") && Predicate.hasProperty(client.config, "maxConnections") && client.config.maxConnections === 1)
-
-export const listenerOf =
-  (client: Pick<PgClient.PgClient, "listen">, schema: string, journal: string): Listener =>
-  (listens, announced) =>
-    Effect.scoped(
-      Effect.gen(function* () {
-        const notifications = yield* client.listen(channel)
-        yield* listens
-        return yield* Effect.forever(
-          Effect.map(Queue.take(notifications), ({ payload }) => {
-            const found = announcementOf(payload)
-            if (found?.schema === schema && found.journal === journal) announced(found.position)
-          }),
-        )
-      }),
-    )
+export const announcementsOf =
+  (subscribe: Subscribe, schema: string, journal: string): FollowAnnouncements =>
+  ({ announced, connected }) =>
+    subscribe(channel, {
+      connected,
+      heard: (payload) => {
+        const found = announcementOf(payload)
+        if (found?.schema === schema && found.journal === journal) announced(found.position)
+      },
+    })
