@@ -22,7 +22,7 @@ import type { EventRecord, InstanceStatus } from "./store/Commit.ts"
 import { type InstanceCursor, type InstancePage, Journal } from "./store/Journal.ts"
 import type { Leases } from "./store/Leases.ts"
 import { Timers } from "./store/Timers.ts"
-import { ClockSweep } from "./workflow/ClockSweep.ts"
+import { makeClockSweep } from "./workflow/ClockSweep.ts"
 import { keyOf, machineOf } from "./workflow/ExecutionKey.ts"
 import type { Phase } from "./workflow/ExecutionState.ts"
 import { Executions } from "./workflow/Executions.ts"
@@ -71,7 +71,7 @@ const make = (options: WorkflowOptions) =>
     yield* untilAnswered(executions.measureClock)
     const orphans = new OrphanScan(executions)
     placement.onRegained(() => orphans.leaseRegained())
-    const clocks = new ClockSweep(executions, timers)
+    const clocks = makeClockSweep(executions, timers)
     yield* forkLoop("the scan for executions that no node runs", orphans.turn(millis(options.scanInterval ?? "2 seconds")))
     yield* forkLoop("the sweep of due clocks", clocks.turn)
     if (options.retention !== undefined) {

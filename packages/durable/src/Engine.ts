@@ -31,7 +31,7 @@ import { repairInstance } from "./engine/Repair.ts"
 import { openRunning, releaseHeld } from "./engine/Resume.ts"
 import { purgeEnded, startRetention } from "./engine/Retention.ts"
 import { type StartEntry, type Started, startAll } from "./engine/StartMany.ts"
-import { failureOf, nothing, type Sweep, startSweeper, sweep } from "./engine/TimerSweeper.ts"
+import { failureOf, startSweeper, sweep } from "./engine/TimerSweeper.ts"
 import { notInTransaction } from "./engine/TransactionGuard.ts"
 import { warnOfUnregistered } from "./engine/UnregisteredMachineWarning.ts"
 import type { RepairRefused, SequenceNotReached } from "./errors.ts"
@@ -39,6 +39,7 @@ import type { Instance, ReadError } from "./Instance.ts"
 import { InstanceHandle } from "./instance/InstanceHandle.ts"
 import type { Upcasters } from "./instance/Upcasters.ts"
 import { forkLoop } from "./runtime/BackgroundLoop.ts"
+import { nothing, type Sweep } from "./runtime/TimerSweep.ts"
 import { Commands } from "./store/Commands.ts"
 import type { InstanceKey, InstanceStatus } from "./store/Commit.ts"
 import { type InstanceCursor, type InstancePage, Journal } from "./store/Journal.ts"
@@ -296,7 +297,7 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
     find: (key) => Option.map(Option.fromNullishOr(registry.get(key.machine)), (registered) => handle(registered, key.id)),
     sweep: table.isClosed
       ? Effect.succeed(nothing)
-      : Effect.catch(sweep(engine, 0), (error) =>
+      : Effect.catch(sweep(engine), (error) =>
           Effect.as(Effect.logWarning(`a sweep could not reach the store; the next one tries again: ${failureOf(error)}`), nothing),
         ),
     release: (machine, ids) => Effect.suspend(() => table.release([...ids].map((id) => ({ machine: machine.name, id })))),

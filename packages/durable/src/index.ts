@@ -18,12 +18,12 @@ export type { StartError } from "./engine/InstanceTable.ts"
 export { type Leader, type LeaderConfig, makeLeader } from "./engine/LeaderElection.ts"
 export { type LeasePlacementOptions, Placement, type PlacementService } from "./engine/Placement.ts"
 export type { StartEntry, Started } from "./engine/StartMany.ts"
-export type { Sweep } from "./engine/TimerSweeper.ts"
 export { InstanceExists, InstanceNotFound, NewerVersion, RepairRefused, SequenceNotReached } from "./errors.ts"
 export type { HistoryEntry, Instance, InstanceSnapshot, ReadError, SendOptions } from "./Instance.ts"
 export type { Upcaster, Upcasters } from "./instance/Upcasters.ts"
 export * as MemoryStore from "./MemoryStore.ts"
 export { forkLoop, LoopHealth, type LoopHealthService, type LoopOutage, type Turn } from "./runtime/BackgroundLoop.ts"
+export type { Sweep } from "./runtime/TimerSweep.ts"
 export {
   type Claim,
   type ClaimedCommand,

@@ -19,7 +19,7 @@ import { instanceName } from "../store/CommitCheck.ts"
 import type { InstanceStanding, JournalService } from "../store/Journal.ts"
 import type { InstanceLoader } from "./InstanceLoader.ts"
 import type { OpenError } from "./InstanceTable.ts"
-import { PositionReader, questionLimit } from "./PositionReader.ts"
+import { makePositionReader, type PositionReader, questionLimit } from "./PositionReader.ts"
 
 /** How many instances are read again at a time. */
 const concurrency = 16
@@ -56,7 +56,7 @@ export class ChangeFollower {
     this.#environment = environment
     this.#intervalMillis = intervalMillis
     this.#findNamed = findNamed
-    this.#positions = new PositionReader(journal, environment)
+    this.#positions = makePositionReader(journal, environment)
   }
 
   // Before a caller reads
@@ -72,12 +72,12 @@ export class ChangeFollower {
 
   /** Sequence and status of an instance in the store. */
   position(key: InstanceKey): Effect.Effect<InstanceStanding | undefined, PersistenceFailed> {
-    return this.#positions.of(key)
+    return this.#positions.submit(key)
   }
 
   /** What the store has where that is further than memory. Unless a commit is on its way, the instance takes it in. */
   catchUp(live: LiveInstance): Effect.Effect<Reloaded | undefined, OpenError> {
-    return Effect.flatMap(this.#positions.of(live.key), (position) =>
+    return Effect.flatMap(this.#positions.submit(live.key), (position) =>
       isBehind(live, position) ? this.#readAgain(live, position) : Effect.succeed(undefined),
     )
   }

@@ -3,8 +3,7 @@ import type { Environment } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import type { Commit } from "../store/Commit.ts"
 import type { JournalService } from "../store/Journal.ts"
-import { flushMillis, record } from "./EngineMetrics.ts"
-import { spanned } from "./Tracing.ts"
+import { flushMillis, record, spanned } from "./Telemetry.ts"
 
 export const observed = (journal: JournalService, environment: Environment, isTraced: boolean): JournalService => {
   const timed: JournalService["commit"] = (commits) =>

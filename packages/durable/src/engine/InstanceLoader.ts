@@ -8,10 +8,9 @@ import type { FirstOutcome, Reloaded } from "../instance/InstanceContext.ts"
 import { type ReplayedEvent, readEvent, recover } from "../instance/Replay.ts"
 import type { EventRecord, InstanceKey, InstanceStatus } from "../store/Commit.ts"
 import type { JournalService, OpenedInstance } from "../store/Journal.ts"
-import { instancesHeld, recoveries } from "./EngineMetrics.ts"
 import type { RegisteredMachine } from "./MachineRegistry.ts"
 import { retryOnNewerSnapshot } from "./retryOnNewerSnapshot.ts"
-import { instanceAttributes, isTraced, spanned } from "./Tracing.ts"
+import { instanceAttributes, instancesHeld, isTraced, recoveries, spanned } from "./Telemetry.ts"
 
 export class InstanceLoader {
   readonly #journal: JournalService

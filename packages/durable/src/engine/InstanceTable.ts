@@ -19,12 +19,11 @@ import { LiveInstance } from "../instance/LiveInstance.ts"
 import type { Commit, InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import { type InstanceRecord, type OpenedInstance, placementOf } from "../store/Journal.ts"
-import { instancesLive, record } from "./EngineMetrics.ts"
 import type { InstanceLoader } from "./InstanceLoader.ts"
 import type { MachineRegistry, RegisteredMachine } from "./MachineRegistry.ts"
 import { newInstanceCommit, storeNew } from "./NewInstance.ts"
 import { prefetchEvents } from "./prefetchEvents.ts"
-import { askedBy, type EventTrace, instanceAttributes, isTraced, traced } from "./Tracing.ts"
+import { askedBy, type EventTrace, instanceAttributes, instancesLive, isTraced, record, traced } from "./Telemetry.ts"
 
 export type OpenError = InstanceNotFoundError | EventReplayError | PersistenceFailed
 

@@ -6,7 +6,7 @@ import type { Upcasters } from "../instance/Upcasters.ts"
 import type { CommandRecord } from "../store/Commit.ts"
 import type { MachineVersions } from "../store/Timers.ts"
 import { fingerprint } from "./Fingerprint.ts"
-import { outsideSpans } from "./Tracing.ts"
+import { outsideSpans } from "./Telemetry.ts"
 
 /** Snapshots of a machine that declares no policy: a replay of 100 events takes under a millisecond. */
 const defaultSnapshots: SnapshotPolicy<string> = { _tag: "EveryN", transitions: 100 }

@@ -14,11 +14,11 @@ import * as Result from "effect/Result"
 import { InstanceExists } from "../errors.ts"
 import type { Commit, CommitOutcome } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
-import { commitsStored, flushes } from "./EngineMetrics.ts"
 import type { EngineParts } from "./EngineParts.ts"
 import type { StartError } from "./InstanceTable.ts"
 import type { RegisteredMachine } from "./MachineRegistry.ts"
 import { isOurs, newInstanceCommit } from "./NewInstance.ts"
+import { commitsStored, flushes } from "./Telemetry.ts"
 
 /** An instance to be started. */
 export interface StartEntry<out Input> {

@@ -3,22 +3,16 @@ import type { InstanceNotFound, PersistenceFailed, SendError } from "@detent/mac
 import { asVoid, type Environment, outcome } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import type { GroupCommit } from "../runtime/GroupCommit.ts"
+import type { Claimed } from "../runtime/TimerSweep.ts"
 import type { InstanceKey, TimerRecord } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
-import type { ClaimedTimer, ClaimRequest, TimersService } from "../store/Timers.ts"
-import { record, timersFired, timersStale } from "./EngineMetrics.ts"
+import type { ClaimRequest, TimersService } from "../store/Timers.ts"
 import type { InstanceTable } from "./InstanceTable.ts"
+import { record, timersFired, timersStale } from "./Telemetry.ts"
 import { type DueTimer, TimerHeap } from "./TimerHeap.ts"
 
 /** Up to this many timers stay armed when their instances leave memory. Each takes about 150 bytes. */
 const armedLimit = 100_000
-
-/** What a sweeper has claimed. */
-export interface Claimed {
-  readonly timers: ReadonlyArray<ClaimedTimer>
-  /** How many more were fired and stored by this process before the store answered. */
-  readonly overtaken: number
-}
 
 export class TimerScheduler {
   readonly heap: TimerHeap

@@ -4,39 +4,39 @@
  */
 import { NewerVersion, type PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
-import * as Latch from "effect/Latch"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
 import { forkLoop } from "../runtime/BackgroundLoop.ts"
+import { type Claimed, type Firing, type Outcome, type Sweep, sweepOnce, TimerSweep } from "../runtime/TimerSweep.ts"
 import type { ClaimedTimer } from "../store/Timers.ts"
-import { timersDead } from "./EngineMetrics.ts"
 import type { EngineParts } from "./EngineParts.ts"
 import type { Leader } from "./LeaderElection.ts"
-
-/** What one sweep did. */
-export interface Sweep {
-  readonly fired: number
-  readonly stale: number
-  readonly failed: number
-  readonly dead: number
-}
+import { timersDead } from "./Telemetry.ts"
 
 /** A timer that could not be fired is tried again after this time. */
 const retryMillis = 1000
 
-export const nothing: Sweep = { fired: 0, stale: 0, failed: 0, dead: 0 }
+const noTimers: Claimed = { timers: [], overtaken: 0 }
 
 /** The name under which this process claims timers. */
 const nameOf = ({ config, context }: EngineParts): string => context.placement?.node() ?? config.nodeId
 
 /** Claims due timers and fires them, once. */
-export const sweep = (engine: EngineParts, graceMillis: number): Effect.Effect<Sweep, PersistenceFailed> =>
-  Effect.gen(function* () {
+export const sweep = (engine: EngineParts): Effect.Effect<Sweep, PersistenceFailed> => sweepOnce(firing(engine, claim(engine, 0)))
+
+const firing = (engine: EngineParts, claim: Firing["claim"]): Firing => ({
+  claim,
+  fire: (timer) => fire(engine, timer),
+  claimMillis: engine.config.sweeper.claimMillis,
+})
+
+const claim = (engine: EngineParts, graceMillis: number): Firing["claim"] =>
+  Effect.suspend(() => {
     const { config, registry, table, timers } = engine
     const fence = engine.context.placement?.fence()
-    const { timers: claimed, overtaken } = yield* timers.claim({
+    const claiming = timers.claim({
       machines: registry.names,
       versions: registry.versions,
       graceMillis,
@@ -47,24 +47,14 @@ export const sweep = (engine: EngineParts, graceMillis: number): Effect.Effect<S
       ...(fence === undefined ? {} : { fence }),
     })
     // Instances that are not in memory are read together. Where that fails, each timer finds out for itself.
-    yield* Effect.ignore(table.openEach(claimed))
-    const results = yield* Effect.forEach(claimed, (timer) => fire(engine, timer), { concurrency: "unbounded" })
-    const count = (kind: keyof Sweep) => results.filter((result) => result === kind).length
-    return { fired: count("fired"), stale: count("stale") + overtaken, failed: count("failed"), dead: count("dead") }
+    return Effect.tap(claiming, (claimed) => Effect.ignore(table.openEach(claimed.timers)))
   })
 
 /** The failed operation and its cause, without the machine: a sweep is for all of them. */
 export const failureOf = ({ operation, cause }: PersistenceFailed): string =>
   `${operation} failed: ${cause instanceof Error ? cause.message : String(cause)}`
 
-/** An instance that is busy for longer than the claim lasts must not keep the sweeper from the others. */
-const fire = (engine: EngineParts, timer: ClaimedTimer): Effect.Effect<keyof Sweep> =>
-  Effect.timeoutOrElse(fireOrRelease(engine, timer), {
-    duration: engine.config.sweeper.claimMillis,
-    orElse: () => Effect.succeed("failed" as const),
-  })
-
-const fireOrRelease = (engine: EngineParts, timer: ClaimedTimer): Effect.Effect<keyof Sweep> => {
+const fire = (engine: EngineParts, timer: ClaimedTimer): Effect.Effect<Outcome> => {
   const { config, timers, timerStore } = engine
   const release = Effect.as(Effect.ignore(timerStore.release(timer, nameOf(engine))), "failed" as const)
   return Effect.catch(timers.fire(timer), (error) => {
@@ -95,28 +85,34 @@ export const startSweeper = (engine: EngineParts, leader: Leader | undefined): E
   Effect.suspend(() => {
     const { registry, timers, timerStore, config } = engine
     const { intervalMillis, jitter, backoffMillis, batchSize, graceMillis } = config.sweeper
-    const machineAdded = Latch.makeUnsafe(false)
-    registry.onAdded(() => machineAdded.openUnsafe())
+    let leads = true
     // Timers that are overdue at the start have waited long enough.
     let grace = 0
-    const turn = Effect.gen(function* () {
+    const claiming = Effect.gen(function* () {
       // While many timers of this process are due at once, they are late because they are many. Others may still be missed.
       for (let waited = 0; timers.isFiring && waited < intervalMillis; waited += graceMillis + 1) yield* Effect.sleep(graceMillis + 1)
-      const leads = leader === undefined || (yield* leader.isLeader)
-      machineAdded.closeUnsafe()
-      const swept = leads ? yield* sweep(engine, grace) : nothing
-      const found = swept.fired + swept.stale + swept.failed + swept.dead
-      if (leads) grace = graceMillis
-      if (found >= batchSize && swept.failed < found) return
-      const random = yield* Random.next
-      const wait = Math.ceil(intervalMillis * (1 + jitter * random)) + (found === 0 ? backoffMillis : 0)
-      const next = leads ? yield* timerStore.nextDue(registry.names, registry.versions) : Option.none<number>()
-      // A timer that just failed is still due: it gets a pause before it is tried again.
-      const untilNext = Option.match(next, { onNone: () => wait, onSome: (millis) => Math.max(1, millis + grace) })
-      const pause = Math.min(wait, swept.failed > 0 ? retryMillis : untilNext)
-      const woken = yield* Effect.raceFirst(Effect.as(Effect.sleep(pause), false), Effect.as(machineAdded.await, true))
-      // Timers of a machine that was just registered may have waited for long, like all that are overdue at the start.
-      if (woken) grace = 0
+      leads = leader === undefined || (yield* leader.isLeader)
+      if (!leads) return noTimers
+      const claimed = yield* claim(engine, grace)
+      grace = graceMillis
+      return claimed
     })
-    return forkLoop("timer sweeper", turn)
+    const timerSweep = new TimerSweep({
+      ...firing(engine, claiming),
+      batchSize,
+      nextDue: Effect.suspend(() =>
+        leads
+          ? Effect.map(timerStore.nextDue(registry.names, registry.versions), (next) => Option.map(next, (millis) => millis + grace))
+          : Effect.succeedNone,
+      ),
+      longestPause: (found) =>
+        Effect.map(Random.next, (random) => Math.ceil(intervalMillis * (1 + jitter * random)) + (found === 0 ? backoffMillis : 0)),
+      retryMillis,
+      // Timers of a machine that was just registered may have waited for long, like all that are overdue at the start.
+      woken: () => {
+        grace = 0
+      },
+    })
+    registry.onAdded(() => timerSweep.wake())
+    return forkLoop("timer sweeper", timerSweep.turn)
   })

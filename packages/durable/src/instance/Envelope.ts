@@ -1,7 +1,7 @@
 /** An event on its way into an instance, with what the store must know of it. */
 import type { Chain, Message, Result, Tagged } from "@detent/machine/internal"
 import * as Exit from "effect/Exit"
-import type { EventTrace } from "../engine/Tracing.ts"
+import type { EventTrace } from "../engine/Telemetry.ts"
 import type { TimerRecord } from "../store/Commit.ts"
 
 interface Origin {

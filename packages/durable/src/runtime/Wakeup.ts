@@ -12,6 +12,11 @@ export class Wakeup {
     this.#latch.openUnsafe()
   }
 
+  /** Forgets calls since the last wait: the loop is about to do what they ask for. */
+  clear() {
+    this.#latch.closeUnsafe()
+  }
+
   /** Waits for a call of `wake`, at most this many milliseconds. Returns whether there was one since the last wait. */
   wait(millis: number): Effect.Effect<boolean> {
     const woken = Effect.map(this.#latch.await, () => {

@@ -3,7 +3,7 @@ import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import type { EnqueueOutcome, NewCommand } from "../store/Commands.ts"
-import { anyMachine, failingTyped, isContentProblem, isUndone, persistenceFailed, Unwritable } from "../store/StoreFailure.ts"
+import { anyMachine, failingTyped, isContentProblem, isUndone, persistenceFailed, RowProblem } from "../store/StoreFailure.ts"
 import { newCommandRow } from "./CommandRows.ts"
 import type { Row } from "./Row.ts"
 import { textOf, wholeOf } from "./Row.ts"
@@ -46,7 +46,8 @@ const jsonOf = (commands: ReadonlyArray<NewCommand>): string => {
   try {
     return JSON.stringify([...firstOfKeys(commands).values()].map(newCommandRow))
   } catch (cause) {
-    throw new Unwritable(`it cannot be written as JSON: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    const problem = cause instanceof Error ? cause.message : String(cause)
+    throw new RowProblem(`it cannot be written as JSON: ${problem}`, { cause, isUnwritable: true })
   }
 }
 

@@ -8,13 +8,10 @@ import * as Option from "effect/Option"
 import { RowProblem } from "../store/StoreFailure.ts"
 
 /** Raised after a write that did not reach the file of this name, and by every statement after that. */
-export class FileReplaced extends RowProblem {
-  constructor(path: string) {
-    super(
-      `${path} was deleted or replaced while it was open, and what was written since is not in it: stop this process, restore the file and its -wal from a backup or from where they were moved to, and start again`,
-    )
-  }
-}
+const fileReplaced = (path: string): RowProblem =>
+  new RowProblem(
+    `${path} was deleted or replaced while it was open, and what was written since is not in it: stop this process, restore the file and its -wal from a backup or from where they were moved to, and start again`,
+  )
 
 /** The log is checked with every transaction (about 2 µs), the file itself this often. */
 const fileCheckMillis = 100
@@ -24,13 +21,13 @@ export class FileGuard {
   #file: Identity | undefined
   #log: Identity | undefined
   #fileCheckedAt = 0
-  #problem: FileReplaced | undefined
+  #problem: RowProblem | undefined
 
   constructor(filename: string) {
     this.#filename = filename
   }
 
-  get problem(): FileReplaced | undefined {
+  get problem(): RowProblem | undefined {
     return this.#problem
   }
 
@@ -52,7 +49,7 @@ export class FileGuard {
   }
 
   #fail(path: string): never {
-    this.#problem = new FileReplaced(path)
+    this.#problem = fileReplaced(path)
     throw this.#problem
   }
 }

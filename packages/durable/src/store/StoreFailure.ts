@@ -6,13 +6,21 @@ import type { SqlError } from "effect/unstable/sql/SqlError"
 import { isSqlError } from "effect/unstable/sql/SqlError"
 import type { Commit, InstanceKey } from "./Commit.ts"
 
-/** A stored row that makes no sense. Row mappers throw it; `persisting` makes it a typed failure. */
-export class RowProblem extends Error {
-  override readonly name = "RowProblem"
+interface RowProblemOptions extends ErrorOptions {
+  /** What was to be stored cannot be written as JSON: it is too much for one text, or not of its type. Default: false. */
+  readonly isUnwritable?: boolean
 }
 
-/** What was to be stored cannot be written as JSON: it is too much for one text, or not of its type. */
-export class Unwritable extends RowProblem {}
+/** A stored row that makes no sense, or one that cannot be written. Row mappers throw it; `persisting` makes it a typed failure. */
+export class RowProblem extends Error {
+  override readonly name = "RowProblem"
+  readonly isUnwritable: boolean
+
+  constructor(message: string, { isUnwritable = false, ...options }: RowProblemOptions = {}) {
+    super(message, options)
+    this.isUnwritable = isUnwritable
+  }
+}
 
 /** What an operation is about: one instance, one machine, or the store as a whole. */
 export type Subject = InstanceKey | { readonly machine: string; readonly id?: never }
@@ -40,7 +48,7 @@ export const failingTyped = <A, R>(effect: Effect.Effect<A, SqlError | RowProble
 
 /** The database has answered, and the answer cannot be read: it is larger than the client takes, or a row makes no sense. */
 export const isUnreadable = (error: SqlError | RowProblem): boolean => {
-  if (!isSqlError(error)) return !(error instanceof Unwritable)
+  if (!isSqlError(error)) return !error.isUnwritable
   const { cause } = error.reason
   return Predicate.hasProperty(cause, "_tag") && cause._tag === "PgProtocolParseError"
 }
@@ -58,7 +66,7 @@ export const subjectOf = (keys: ReadonlyArray<Commit | InstanceKey>): Subject =>
 
 /** Whether the content of what was written is to blame, so that a batch can succeed without it. */
 export const isContentProblem = (error: SqlError | RowProblem): boolean => {
-  if (!isSqlError(error)) return error instanceof Unwritable
+  if (!isSqlError(error)) return error.isUnwritable
   const { reason } = error
   if (reason._tag === "UniqueViolation" || reason._tag === "ConstraintError") return true
   if (reason._tag !== "UnknownError") return false

@@ -2,14 +2,12 @@
  * Wakes executions whose durable clock is due. A sleeping execution is a row in the store and nothing in memory: the process has one
  * deadline, the next of all clocks, and one fiber that sleeps until then.
  */
-import type { PersistenceFailed } from "@detent/machine"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
-import * as Option from "effect/Option"
-import { timersFired } from "../engine/EngineMetrics.ts"
-import { Wakeup } from "../runtime/Wakeup.ts"
+import { timersFired } from "../engine/Telemetry.ts"
+import { type Claimed, type Outcome, TimerSweep } from "../runtime/TimerSweep.ts"
 import type { ClaimedTimer, TimersService } from "../store/Timers.ts"
 import type { Executions } from "./Executions.ts"
 
@@ -24,65 +22,46 @@ const longestSleepMillis = 5000
 /** How often the store's clock is compared with this process's. */
 const measureMillis = 60_000
 
-export class ClockSweep {
-  readonly #executions: Executions
-  readonly #timers: TimersService
-  readonly #wakeup = new Wakeup()
-  /** By the store's clock. */
-  #wakesAt = Number.POSITIVE_INFINITY
-  #measuresAt = Number.NEGATIVE_INFINITY
-
-  constructor(executions: Executions, timers: TimersService) {
-    this.#executions = executions
-    this.#timers = timers
-    executions.onClockSet((due) => {
-      if (due < this.#wakesAt) this.#wakeup.wake()
-    })
-  }
-
-  /** Sweeps at once: clocks of a workflow that was just registered may be overdue. */
-  workflowAdded() {
-    this.#wakeup.wake()
-  }
-
-  /** One sweep, and the pause until the next clock is due. */
-  readonly turn: Effect.Effect<void, PersistenceFailed> = Effect.gen({ self: this }, function* () {
-    // While the sweep reads, every clock that is set wakes it again: it may not have seen that one.
-    this.#wakesAt = Number.POSITIVE_INFINITY
-    const pause = yield* this.#sweep
-    if (pause === 0) return
-    this.#wakesAt = (yield* Clock.currentTimeMillis) + this.#executions.clockOffset + pause
-    yield* this.#wakeup.wait(pause)
-  })
-
-  /** Wakes executions whose clock is due. Returns how long to sleep until the next clock. */
-  readonly #sweep: Effect.Effect<number, PersistenceFailed> = Effect.gen({ self: this }, function* () {
-    const { machines, owner, fence } = this.#executions
+export const makeClockSweep = (executions: Executions, timers: TimersService): TimerSweep => {
+  let measuresAt = Number.NEGATIVE_INFINITY
+  const measured = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
-    if (now >= this.#measuresAt || now < this.#measuresAt - measureMillis) {
-      yield* this.#executions.measureClock
-      this.#measuresAt = now + measureMillis
-    }
-    const claimed = yield* this.#timers.claim({ machines, limit: batchSize, owner, claimMillis, fence })
-    // An execution that is slow to be stored does not delay the others; its claim ends by itself.
-    const waking = Effect.forEach(claimed, (timer) => this.#wake(timer), { concurrency: "unbounded", discard: true })
-    yield* Effect.timeoutOption(waking, claimMillis)
-    if (claimed.length === batchSize) return 0
-    const next = yield* this.#timers.nextDue(machines)
-    if (Option.isNone(next)) return longestSleepMillis
-    return Math.min(longestSleepMillis, Math.max(0, Math.ceil(next.value)))
+    if (now < measuresAt && now >= measuresAt - measureMillis) return
+    yield* executions.measureClock
+    measuresAt = now + measureMillis
   })
+  const claim = Effect.gen(function* () {
+    yield* measured
+    const { machines, owner, fence } = executions
+    const claimed = yield* timers.claim({ machines, limit: batchSize, owner, claimMillis, fence })
+    return { timers: claimed, overtaken: 0 } satisfies Claimed
+  })
+  const sweep = new TimerSweep({
+    claim,
+    fire: (timer) => wake(executions, timers, timer),
+    claimMillis,
+    batchSize,
+    nextDue: Effect.suspend(() => timers.nextDue(executions.machines)),
+    longestPause: () => Effect.succeed(longestSleepMillis),
+    // The claim of a clock that did not fire is kept, and ends by itself.
+    retryMillis: 0,
+  })
+  executions.onClockSet((due) => sweep.wakeBy(due - executions.clockOffset))
+  return sweep
+}
 
-  /** Removes the row also where the clock has fired before or the execution has ended. One that cannot be woken is tried again. */
-  #wake(timer: ClaimedTimer): Effect.Effect<void> {
-    const { machine, id, name } = timer
-    const woken = Effect.gen({ self: this }, function* () {
-      yield* this.#executions.deliver({ machine, id }, { _tag: "ClockFired", name })
-      yield* Metric.update(timersFired, 1)
-      yield* Effect.ignore(this.#timers.complete(timer))
-    })
-    return Effect.catchCause(woken, (cause) =>
-      Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.logError(`clock ${name} of ${machine} ${id} did not fire`, cause),
-    )
-  }
+/** Removes the row also where the clock has fired before or the execution has ended. One that cannot be woken is tried again. */
+const wake = (executions: Executions, timers: TimersService, timer: ClaimedTimer): Effect.Effect<Outcome> => {
+  const { machine, id, name } = timer
+  const woken = Effect.gen(function* () {
+    yield* executions.deliver({ machine, id }, { _tag: "ClockFired", name })
+    yield* Metric.update(timersFired, 1)
+    yield* Effect.ignore(timers.complete(timer))
+    return "fired" as const
+  })
+  return Effect.catchCause(woken, (cause) =>
+    Cause.hasInterruptsOnly(cause)
+      ? Effect.interrupt
+      : Effect.as(Effect.logError(`clock ${name} of ${machine} ${id} did not fire`, cause), "failed" as const),
+  )
 }

@@ -8,11 +8,11 @@ import type * as Activity from "effect/unstable/workflow/Activity"
 import type * as DurableDeferred from "effect/unstable/workflow/DurableDeferred"
 import * as Workflow from "effect/unstable/workflow/Workflow"
 import { type Encoded, makeUnsafe, WorkflowEngine, type WorkflowInstance } from "effect/unstable/workflow/WorkflowEngine"
+import type { TimerSweep } from "../runtime/TimerSweep.ts"
 import { untilAnswered } from "../runtime/untilAnswered.ts"
 import type { InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { AnyActivity } from "./ActivityRun.ts"
-import type { ClockSweep } from "./ClockSweep.ts"
 import { Execution } from "./Execution.ts"
 import { keyOf, machineOf } from "./ExecutionKey.ts"
 import { isAtWork, isEnded, type Phase } from "./ExecutionState.ts"
@@ -30,7 +30,7 @@ type Result = Workflow.Result<unknown, unknown>
  * operations on activities and deferreds are replaced: they take a stored result that does not decode for a failure of the workflow,
  * which ends the execution. Here it holds the execution.
  */
-export const makeEngine = (executions: Executions, orphans: OrphanScan, clocks: ClockSweep): WorkflowEngine["Service"] => {
+export const makeEngine = (executions: Executions, orphans: OrphanScan, clocks: TimerSweep): WorkflowEngine["Service"] => {
   const steps = new Steps(executions)
   const activityExecute = (activity: Activity.Any, attempt: number) => steps.activity(activity as unknown as AnyActivity, attempt)
   const deferredResult = (deferred: DurableDeferred.Any) => steps.deferred(deferred as DurableDeferred.AnyWithProps)
@@ -50,7 +50,8 @@ export const makeEngine = (executions: Executions, orphans: OrphanScan, clocks: 
           executions.register(registered)
           yield* Effect.addFinalizer(() => executions.unregister(registered))
           orphans.workflowAdded(machine)
-          clocks.workflowAdded()
+          // Its clocks may be overdue.
+          clocks.wake()
         }),
       ),
     execute: ((workflow, options) => whileOpen(workflow._tag, execute(executions, workflow, options))) as Encoded["execute"],
