@@ -4,6 +4,7 @@
  *     Engine.layer().pipe(Layer.provide(PostgresStore.layer({ url: "postgres://user@localhost/orders" })))
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -53,6 +54,9 @@ const keptConnections = 3
 /** The largest row that the client reads. PostgreSQL takes JSON of up to 256 MiB in one parameter. */
 const maxMessageSize = 256 * 1024 * 1024
 
+/** A server answers in real time, also where a test clock rules: a jump of that clock ends no attempt to connect. */
+const realTime = Layer.sync(Clock.Clock, () => Clock.Clock.defaultValue())
+
 /** That of a client which is given no other. */
 const defaultMessageSize = 16 * 1024 * 1024
 
@@ -73,7 +77,7 @@ export const layer = ({
         maxConnections,
         maxMessageSize,
         applicationName: "detent",
-      }),
+      }).pipe(Layer.provide(realTime)),
     ),
     explaining(explainPostgres(Redacted.isRedacted(url) ? Redacted.value(url) : url)),
   )

@@ -2,8 +2,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as TestClock from "effect/testing/TestClock"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
 import { Commands } from "../src/store/Commands.ts"
 import { Journal } from "../src/store/Journal.ts"
 import { Leases } from "../src/store/Leases.ts"
@@ -95,6 +98,25 @@ describe("the database's clock", () => {
       assert.deepStrictEqual(yield* claim(-hour, "behind"), ["now"])
       assert.deepStrictEqual(yield* claim(hour, "ahead"), [])
       assert.strictEqual(yield* onNode(hour, commands.releaseExpired), 0)
+    }).pipe(Effect.provide(Layer.fresh(postgresSchemaLayer))),
+  )
+
+  it.effect("a test clock that is advanced by a day ends no attempt to connect and no statement", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      // More statements than connections that are kept open: some of them connect first.
+      const asking = yield* Effect.forkChild(
+        Effect.forEach([1, 2, 3, 4], (number) => sql`select pg_sleep(0.05)::text, ${number}::integer as number`, {
+          concurrency: "unbounded",
+        }),
+        { startImmediately: true },
+      )
+      yield* TestClock.adjust("1 day")
+      const rows = yield* Fiber.join(asking)
+      assert.deepStrictEqual(
+        rows.flat().map((row) => row.number),
+        [1, 2, 3, 4],
+      )
     }).pipe(Effect.provide(Layer.fresh(postgresSchemaLayer))),
   )
 })

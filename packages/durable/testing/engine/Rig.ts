@@ -1,6 +1,5 @@
 /** What a test of the engine stands on: one store, any number of engines over it, and time. */
 import { describe, it } from "@effect/vitest"
-import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -18,6 +17,7 @@ import { type InstanceRecord, Journal, type JournalService } from "../../src/sto
 import { Leases, type LeasesService } from "../../src/store/Leases.ts"
 import { Timers, type TimersService } from "../../src/store/Timers.ts"
 import type { StoreLayer } from "../StoreHooks.ts"
+import { liveSleep, PendingRequests } from "./PendingRequests.ts"
 import { type Store, StoreProbe } from "./StoreProbe.ts"
 
 export interface EngineKitOptions {
@@ -97,13 +97,11 @@ export const makeKit = <R>(name: string, layer: StoreLayer<R>, options: EngineKi
   }
 }
 
-/** Real time, also where a test clock rules. */
-const liveSleep = (millis: number) => Effect.provideService(Effect.sleep(millis), Clock.Clock, Clock.Clock.defaultValue())
-
 const makeRig = <R>(layer: StoreLayer<R>, settle: number, live: boolean, defaults: EngineOptions): Effect.Effect<Rig, never, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
-    const store = yield* Effect.orDie(Layer.buildWithMemoMap(layer, Layer.makeMemoMapUnsafe(), scope))
+    const pending = new PendingRequests()
+    const store = pending.wrap(yield* Effect.orDie(Layer.buildWithMemoMap(layer, Layer.makeMemoMapUnsafe(), scope)))
     const journal = Context.get(store, Journal)
     const engines: Array<Opened> = []
     // Whatever a test left open is cut off and ends when it can: a test does not wait for it.
@@ -111,8 +109,9 @@ const makeRig = <R>(layer: StoreLayer<R>, settle: number, live: boolean, default
       Effect.forEach(engines, ({ crash, close }) => Effect.andThen(crash, Effect.forkDetach(close)), { discard: true }),
     )
     const opened = (key: InstanceKey) => Effect.map(journal.open(key), Option.getOrThrow)
-    const quiet = Effect.andThen(Effect.yieldNow, liveSleep(settle))
-    const pass = (duration: Duration.Input) => Effect.andThen(live ? Effect.sleep(duration) : TestClock.adjust(duration), quiet)
+    const quiet = Effect.andThen(Effect.yieldNow, Effect.andThen(liveSleep(settle), pending.settled))
+    const advance = (duration: Duration.Input) => Effect.andThen(pending.settled, TestClock.adjust(duration))
+    const pass = (duration: Duration.Input) => Effect.andThen(live ? Effect.sleep(duration) : advance(duration), quiet)
     const passUntil: Rig["passUntil"] = (step, read, holds) =>
       eventually(
         Effect.tap(read, (value) => (holds(value) ? Effect.void : pass(step))),

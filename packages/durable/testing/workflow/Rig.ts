@@ -1,6 +1,5 @@
 /** The fixture of a test of Effect workflows: one store, any number of nodes on it that run the same workflows, and time. */
 import { describe, it } from "@effect/vitest"
-import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -15,6 +14,7 @@ import * as DurableWorkflow from "../../src/DurableWorkflow.ts"
 import type { TimerRecord } from "../../src/store/Commit.ts"
 import { type InstanceRecord, Journal, type JournalService } from "../../src/store/Journal.ts"
 import { keyOf } from "../../src/workflow/ExecutionKey.ts"
+import { liveSleep, PendingRequests } from "../engine/PendingRequests.ts"
 import { type Store, StoreProbe } from "../engine/StoreProbe.ts"
 import type { StoreLayer } from "../StoreHooks.ts"
 
@@ -87,22 +87,21 @@ export const makeKit = <R>(name: string, layer: StoreLayer<R>, options: Workflow
   }
 }
 
-/** Sleeps in real time, also under a test clock. */
-const liveSleep = (millis: number) => Effect.provideService(Effect.sleep(millis), Clock.Clock, Clock.Clock.defaultValue())
-
 const makeRig = <R>(layer: StoreLayer<R>, settle: number, live: boolean): Effect.Effect<Rig, never, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
-    const store = yield* Effect.orDie(Layer.buildWithMemoMap(layer, Layer.makeMemoMapUnsafe(), scope))
-    const journal = patientJournal(Context.get(store, Journal))
+    const pending = new PendingRequests()
+    const store = pending.wrap(yield* Effect.orDie(Layer.buildWithMemoMap(layer, Layer.makeMemoMapUnsafe(), scope)))
+    const journal = Context.get(store, Journal)
     const nodes: Array<Node> = []
     // Nodes that a test left open are cut off and end by themselves: the test does not wait for them.
     yield* Effect.addFinalizer(() =>
       Effect.forEach(nodes, ({ crash, close }) => Effect.andThen(crash, Effect.forkDetach(close)), { discard: true }),
     )
     const opened = (workflow: Workflow.Any, id: string) => Effect.map(journal.open(keyOf(workflow, id)), Option.getOrThrow)
-    const quiet = Effect.andThen(Effect.yieldNow, liveSleep(settle))
-    const pass = (duration: Duration.Input) => Effect.andThen(live ? Effect.sleep(duration) : TestClock.adjust(duration), quiet)
+    const quiet = Effect.andThen(Effect.yieldNow, Effect.andThen(liveSleep(settle), pending.settled))
+    const advance = (duration: Duration.Input) => Effect.andThen(pending.settled, TestClock.adjust(duration))
+    const pass = (duration: Duration.Input) => Effect.andThen(live ? Effect.sleep(duration) : advance(duration), quiet)
     const inTime: Rig["inTime"] = (read, holds, step = "200 millis") =>
       eventually(
         Effect.tap(read, (value) => (holds(value) ? Effect.void : pass(step))),
@@ -126,20 +125,6 @@ const makeRig = <R>(layer: StoreLayer<R>, settle: number, live: boolean): Effect
       eventually,
     }
   })
-
-/** A connection that is being opened while an hour passes times out: the test asks again. */
-const patientJournal = (journal: JournalService): JournalService => {
-  const again = <A, E>(effect: Effect.Effect<A, E>, times = 50): Effect.Effect<A, E> =>
-    Effect.catch(effect, (error) => (times === 0 ? Effect.fail(error) : Effect.andThen(liveSleep(20), again(effect, times - 1))))
-  return {
-    ...journal,
-    open: (key) => again(journal.open(key)),
-    events: (key, after, limit) => again(journal.events(key, after, limit)),
-    list: (filter, limit, after) => again(journal.list(filter, limit, after)),
-    count: (machine) => again(journal.count(machine)),
-    rewrite: (key, event) => again(journal.rewrite(key, event)),
-  }
-}
 
 const openNode = (
   store: Store,

@@ -1,0 +1,62 @@
+/**
+ * The requests that a store has not answered yet. A database answers in real time: a test clock that is advanced while it does
+ * would end the request by a deadline of the engine that no real store would miss.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { Journal } from "../../src/store/Journal.ts"
+import { Leases } from "../../src/store/Leases.ts"
+import { Timers } from "../../src/store/Timers.ts"
+import type { Store } from "./StoreProbe.ts"
+
+/** Sleeps in real time, also under a test clock. */
+export const liveSleep = (millis: number) => Effect.provideService(Effect.sleep(millis), Clock.Clock, Clock.Clock.defaultValue())
+
+/** A request that takes longer waits for a lock that only the test can free. */
+const longestMillis = 1000
+
+export class PendingRequests {
+  #count = 0
+
+  /** The same store, with its requests counted. */
+  wrap(store: Store): Store {
+    return Context.make(Journal, this.#counting(Context.get(store, Journal))).pipe(
+      Context.add(Timers, this.#counting(Context.get(store, Timers))),
+      Context.add(Leases, this.#counting(Context.get(store, Leases))),
+    )
+  }
+
+  /** Waits until every request is answered, and what their answers set off is answered too. */
+  readonly settled: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
+    const until = Date.now() + longestMillis
+    while (this.#count > 0 && Date.now() < until) {
+      yield* liveSleep(1)
+      // The fiber that was answered runs before the next timer does, and asks again.
+      if (this.#count === 0) yield* liveSleep(1)
+    }
+  })
+
+  #counting<S extends object>(service: S): S {
+    return new Proxy(service, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name)
+        if (typeof value !== "function") return this.#counted(value)
+        return (...parameters: ReadonlyArray<unknown>) => this.#counted(Reflect.apply(value, target, parameters))
+      },
+    })
+  }
+
+  #counted(value: unknown): unknown {
+    if (!Effect.isEffect(value)) return value
+    return Effect.suspend(() => {
+      this.#count++
+      return Effect.ensuring(
+        value,
+        Effect.sync(() => {
+          this.#count--
+        }),
+      )
+    })
+  }
+}
