@@ -114,7 +114,7 @@ describe("the database's clock", () => {
       yield* TestClock.adjust("1 day")
       const rows = yield* Fiber.join(asking)
       assert.deepStrictEqual(
-        rows.flat().map((row) => row.number),
+        rows.flat().map((row) => row["number"]),
         [1, 2, 3, 4],
       )
     }).pipe(Effect.provide(Layer.fresh(postgresSchemaLayer))),
