@@ -2,15 +2,14 @@
  * Starts the benchmarks: reads the command line, installs the peers on first use, and measures in a process of its own on
  * the Node of the workspace. Plain JavaScript, so that any Node from 20 on can start it.
  */
-import { spawn, spawnSync } from "node:child_process"
-import { createHash } from "node:crypto"
-import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { spawn } from "node:child_process"
+import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { installOnDemand } from "../scripts/install-on-demand.mjs"
 import { help, readArguments } from "./arguments.mjs"
 
 const here = fileURLToPath(new URL(".", import.meta.url))
-const stamp = join(here, "node_modules", ".detent-peers")
 
 const choice = readArguments(process.argv.slice(2))
 if ("help" in choice) console.log(help)
@@ -18,35 +17,8 @@ else if ("problem" in choice) {
   console.error(`${choice.problem}\nnpm run bench -- --help tells more.`)
   process.exitCode = 2
 } else {
-  installPeers()
+  if (!installOnDemand(here, "what is measured against")) process.exit(1)
   measure(choice)
-}
-
-function installPeers() {
-  if (existsSync(stamp) && readFileSync(stamp, "utf8") === fingerprint()) return
-  // To the error stream: what is printed belongs to the measurements.
-  console.error("Installing what is measured against (npm install in bench/)")
-  const npm = spawnSync("npm", ["install", "--no-progress", "--loglevel=error"], {
-    cwd: here,
-    encoding: "utf8",
-    shell: process.platform === "win32",
-  })
-  if (npm.status !== 0) {
-    console.error(npm.error?.message ?? `${npm.stdout}${npm.stderr}`)
-    console.error("npm install in bench/ failed; the reason is above.")
-    process.exit(1)
-  }
-  writeFileSync(stamp, fingerprint())
-}
-
-/** Content, not times: a checkout touches files without changing them. */
-function fingerprint() {
-  const hash = createHash("sha256")
-  for (const manifest of ["package.json", "package-lock.json"]) {
-    const path = join(here, manifest)
-    if (existsSync(path)) hash.update(`${manifest}\n`).update(readFileSync(path))
-  }
-  return hash.digest("hex")
 }
 
 /** @param {import("./arguments.mjs").Choice} choice */

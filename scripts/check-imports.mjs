@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { isBuiltin } from "node:module"
 import { dirname, join, relative, resolve, sep } from "node:path"
 import { importCycles } from "./import-cycles.mjs"
+import { importsOf } from "./imports-of.mjs"
 import { packages, root } from "./projects.mjs"
 
 /**
@@ -107,7 +108,7 @@ function targetOf(name, file, specifier) {
 /**
  * @param {string} name
  * @param {string} file
- * @param {Import} found
+ * @param {import("./imports-of.mjs").Import} found
  * @param {ReadonlyArray<string>} more
  */
 function objection(name, file, { specifier, typesOnly }, more) {
@@ -128,7 +129,7 @@ function objection(name, file, { specifier, typesOnly }, more) {
 /**
  * @param {string} name
  * @param {string} file
- * @param {Import} found
+ * @param {import("./imports-of.mjs").Import} found
  */
 function objectionInSource(name, file, { specifier }) {
   const home = join(root, "packages", name)
@@ -147,29 +148,6 @@ function objectionInSource(name, file, { specifier }) {
 function reachable(name) {
   const direct = needs[name] ?? []
   return new Set([...direct, ...direct.flatMap((other) => [...reachable(other)])])
-}
-
-/** @typedef {{ readonly specifier: string, readonly typesOnly: boolean, readonly line: number }} Import */
-
-/**
- * @param {string} source
- * @returns {ReadonlyArray<Import>}
- */
-function importsOf(source) {
-  // Static imports stand at the start of a line, which sets them apart from examples in comments.
-  const names = String.raw`(?:[\w$]+|\*(?:\s+as\s+[\w$]+)?|\{[^}]*\})`
-  const patterns = [
-    new RegExp(String.raw`^(?:import|export)\s+(type\s+)?${names}(?:\s*,\s*${names})?\s+from\s+["']([^"']+)["']`, "gm"),
-    /^import()\s+["']([^"']+)["']/gm,
-    /^(?!\s*(?:\*|\/\/)).*?\bimport()\(\s*["']([^"']+)["']/gm,
-  ]
-  return patterns.flatMap((pattern) =>
-    [...source.matchAll(pattern)].map((match) => ({
-      specifier: match[2] ?? "",
-      typesOnly: Boolean(match[1]),
-      line: source.slice(0, match.index).split("\n").length,
-    })),
-  )
 }
 
 /** @param {string} folder */

@@ -7,19 +7,16 @@ const tools = join(root, "node_modules", ".bin")
 
 const colors = process.stdout.isTTY ? {} : { NO_COLOR: "1" }
 
+/** First in the path also when started without npm, so that tools run on the Node of node_modules. */
+export const environment = { ...process.env, ...colors, PATH: `${tools}${delimiter}${process.env["PATH"]}` }
+
 /**
  * @param {string} tool
  * @param {ReadonlyArray<string>} args
  * @returns {boolean} whether it succeeded
  */
 export function run(tool, args) {
-  const result = spawnSync(tool, args, {
-    cwd: root,
-    stdio: "inherit",
-    // First in the path also when started without npm, so that tools run on the Node of node_modules.
-    env: { ...process.env, ...colors, PATH: `${tools}${delimiter}${process.env["PATH"]}` },
-    shell: process.platform === "win32",
-  })
+  const result = spawnSync(tool, args, { cwd: root, stdio: "inherit", env: environment, shell: process.platform === "win32" })
   if (result.error) console.error(`${tool}: ${result.error.message}`)
   return result.status === 0
 }

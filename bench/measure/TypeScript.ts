@@ -21,12 +21,10 @@ export const folderWithPublished = async (name: string, purpose: string): Promis
   const folder = generatedFolder(purpose)
   const target = join(folder, "node_modules", "@detent", name)
   const source = join(root, "packages", name)
-  const options = ["--noCheck", "--composite", "false", "--declarationMap", "false", "--sourceMap", "false"]
-  const built = spawnSync(await compiler(), ["-p", join(source, "tsconfig.build.json"), "--outDir", join(target, "dist"), ...options], {
-    encoding: "utf8",
-  })
+  const options = ["--noEmit", "false", "--noCheck", "--rootDir", source, "--outDir", target]
+  const built = spawnSync(await compiler(), ["-p", join(source, "tsconfig.json"), ...options], { encoding: "utf8" })
   if (built.status !== 0) throw new Error(`packages/${name} does not compile:\n${built.stdout}${built.stderr}`)
-  const exports = { ".": { types: "./dist/index.d.ts", default: "./dist/index.js" } }
+  const exports = { ".": { types: "./src/index.d.ts", default: "./src/index.js" } }
   write(join(target, "package.json"), JSON.stringify({ name: `@detent/${name}`, type: "module", sideEffects: false, exports }))
   return folder
 }

@@ -21,7 +21,7 @@ const loaded = (file: string, found = new Set<string>()): ReadonlySet<string> =>
 
 describe("the detent command", { timeout: 60_000 }, () => {
   it("explains itself without loading anything but plain JavaScript of its own", async () => {
-    for (const file of loaded(bin)) assert.match(file, /\.mjs$/)
+    for (const file of loaded(join(dirname(bin), "command.mjs"))) assert.match(file, /\.mjs$/)
     const { code, out, err } = await detent(["--help"])
     assert.strictEqual(code, 0)
     assert.strictEqual(err, "")
@@ -79,12 +79,15 @@ describe("the detent command", { timeout: 60_000 }, () => {
     assert.include(err, "defineConfig({ machines: [...] })")
   })
 
-  it("says where a newer Node is when the one it runs on is too old for its sources", async () => {
-    const { code, err } = await new Running(process.execPath, ["--no-experimental-strip-types", bin, "machine", "list"], { cwd: folder })
-      .ended
+  it("names the Node it needs in one line, and where a clone has it, before anything of it is imported", async () => {
+    const older = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.20.2" } })`
+    const { code, out, err } = await new Running(process.execPath, ["--import", `data:text/javascript,${older}`, bin, "--help"]).ended
     assert.strictEqual(code, 1)
-    const named = /such as the one in (\S+node_modules\/\.bin): put that folder first in PATH/.exec(err)?.[1] ?? ""
+    assert.strictEqual(out, "")
+    assert.match(err, /^Detent needs Node 22\.18 or later; this is 20\.20\.2\. [^\n]+\n$/)
+    const named = /A newer one is in (\S+node_modules\/\.bin): put that folder first in PATH/.exec(err)?.[1] ?? ""
     assert.isTrue(existsSync(join(named, "node")), err)
+    assert.deepStrictEqual([...loaded(bin)], [bin])
   })
 
   it("takes the database from the environment", async () => {

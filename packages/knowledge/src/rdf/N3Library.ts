@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import type { BlankNode, Literal, NamedNode, Triple } from "./Term.ts"
 
-export const n3 = Effect.promise(() => import("n3"))
+export const n3: Effect.Effect<typeof import("n3")> = Effect.promise(() => import("n3"))
 
 /** The library's terms have more to them than ours. */
 interface LibraryTerm {
