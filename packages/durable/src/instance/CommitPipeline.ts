@@ -45,13 +45,14 @@ export interface CommitOwner<Entry> {
 
 type Mode = "idle" | "queued" | "in flight" | "resolving" | "settling"
 
-const none: ReadonlyArray<never> = []
+const none: Array<never> = []
 
 export class CommitPipeline<Entry> implements Committing {
   readonly #group: GroupCommit
   readonly #owner: CommitOwner<Entry>
   #mode: Mode = "idle"
-  #pending: Array<Entry> = []
+  /** Never changed in place while it is empty: an idle pipeline has no array of its own. */
+  #pending: Array<Entry> = none
   #flight: Flight<Entry> | undefined = undefined
 
   constructor(group: GroupCommit, owner: CommitOwner<Entry>) {
@@ -73,7 +74,7 @@ export class CommitPipeline<Entry> implements Committing {
   }
 
   append(entry: Entry) {
-    // An array that begins empty takes room for seventeen, and nearly always there is one.
+    // An array that grows from empty reserves room for seventeen entries, and nearly always there is one.
     if (this.#pending.length === 0) this.#pending = [entry]
     else this.#pending.push(entry)
     this.commitSoon()
@@ -105,7 +106,7 @@ export class CommitPipeline<Entry> implements Committing {
     }
     const flight = { batch, commit }
     if (commit === undefined) {
-      this.settle(() => this.#owner.stored(flight))
+      this.#stored(flight)
       return undefined
     }
     this.#mode = "in flight"
@@ -117,14 +118,23 @@ export class CommitPipeline<Entry> implements Committing {
     const together = this.#owner.countTogether(this.#pending)
     if (together < this.#pending.length) return this.#pending.splice(0, together)
     const batch = this.#pending
-    this.#pending = []
+    this.#pending = none
     return batch
   }
 
   committed(outcome: CommitOutcome | Doubtful) {
     const flight = this.#flight ?? { batch: none, commit: undefined }
-    if (outcome._tag === "Stored") this.settle(() => this.#owner.stored(flight))
+    if (outcome._tag === "Stored") this.#stored(flight)
     else this.resolve(flight, outcome)
+  }
+
+  #stored(flight: Flight<Entry>) {
+    this.#beginSettling()
+    try {
+      this.#owner.stored(flight)
+    } finally {
+      this.#endSettling()
+    }
   }
 
   /** Hands entries over to the owner, which finds out what to do with them. New entries wait until it settles. */
@@ -141,15 +151,23 @@ export class CommitPipeline<Entry> implements Committing {
 
   /** Ends a commit, or resolving. Entries that `change` returns are committed next, before those that were appended since. */
   settle(change: () => ReadonlyArray<Entry> | undefined | void) {
-    this.#mode = "settling"
-    this.#flight = undefined
+    this.#beginSettling()
     try {
       const remaining = change()
       if (remaining !== undefined && remaining.length > 0) this.#pending = [...remaining, ...this.#pending]
     } finally {
-      this.#mode = "idle"
-      if (this.#pending.length > 0 || this.#owner.hasMore()) this.commitSoon()
-      this.#owner.settled()
+      this.#endSettling()
     }
+  }
+
+  #beginSettling() {
+    this.#mode = "settling"
+    this.#flight = undefined
+  }
+
+  #endSettling() {
+    this.#mode = "idle"
+    if (this.#pending.length > 0 || this.#owner.hasMore()) this.commitSoon()
+    this.#owner.settled()
   }
 }

@@ -12,10 +12,14 @@ export class Inbox {
   #mailbox: Mailbox<Envelope> | undefined = undefined
   #postponed: Array<Envelope> | undefined = undefined
   #owed: OwedEvents | undefined = undefined
-  #arrivals = 0
 
   get isWaiting(): boolean {
     return this.#mailbox?.isWaiting === true
+  }
+
+  /** Whether no event waits, not even a postponed one. */
+  get isEmpty(): boolean {
+    return !this.isWaiting && this.postponed === 0
   }
 
   /** How many events wait to be decided, without postponed ones. */
@@ -30,11 +34,6 @@ export class Inbox {
   /** The machine has sent itself events that are not decided yet. */
   get owesEvents(): boolean {
     return this.#owed?.isEmpty === false
-  }
-
-  /** Gives an event its place in the order. */
-  arrive(envelope: Envelope) {
-    envelope.arrival = ++this.#arrivals
   }
 
   push(envelope: Envelope) {
@@ -66,7 +65,12 @@ export class Inbox {
   }
 
   /** The machine sent itself these events: they are decided next, and owed until then. */
-  owe(envelopes: ReadonlyArray<Envelope>) {
+  raise(envelopes: ReadonlyArray<Envelope>) {
+    this.#owe(envelopes)
+    this.putFirst(envelopes)
+  }
+
+  #owe(envelopes: ReadonlyArray<Envelope>) {
     if (envelopes.length === 0) return
     this.#owed ??= new OwedEvents()
     this.#owed.add(envelopes)
@@ -98,7 +102,7 @@ export class Inbox {
     const left = owed.filter(({ id }) => !known.has(id)).map(({ id, event, chain }) => new Envelope(event, { chain, dedupeId: id }))
     const isOver = ({ dedupeId }: Envelope) => isRaisedId(dedupeId) && !ids.has(dedupeId)
     this.putFirst([...left, ...waiting.filter((envelope) => !isOver(envelope))])
-    this.owe([...left, ...owed.flatMap(({ id }) => known.get(id) ?? [])])
+    this.#owe([...left, ...owed.flatMap(({ id }) => known.get(id) ?? [])])
     return waiting.filter(isOver)
   }
 

@@ -5,7 +5,7 @@ import type { Commit, Fence, InstanceKey, SnapshotRecord, TimerRecord } from "..
 import type { InstanceContext } from "./InstanceContext.ts"
 import { entersState, type PendingEvent, timersAfter } from "./PendingEvent.ts"
 import { encodeSnapshot } from "./SnapshotBody.ts"
-import { snapshotDue } from "./SnapshotPolicy.ts"
+import { type Moment, snapshotDue } from "./SnapshotPolicy.ts"
 import type { SpeculativeState } from "./SpeculativeState.ts"
 
 type TimersByName = ReadonlyMap<string, TimerRecord>
@@ -15,7 +15,8 @@ export interface StoredPosition {
   readonly key: InstanceKey
   readonly sequence: number
   readonly timers: TimersByName
-  readonly lastSnapshot: { readonly sequence: number; readonly at: number }
+  readonly lastSnapshot: Moment | undefined
+  readonly startedAt: number
   /** Whether its state has work, and whether this node runs it. */
   readonly isResident: boolean
   readonly isOwner: boolean
@@ -43,7 +44,7 @@ export const instanceCommit = (
   const isRunning = decision._tag !== "Stop" && !node.final
   const resident = isRunning && machine.hasWork(node, decision.state)
   const becomesOwner = resident && (!stored.isResident || accepted.some((one) => entersState(one.decision)))
-  const isDue = ahead !== undefined && snapshotDue(machine.snapshots, stored.lastSnapshot, last, accepted)
+  const isDue = ahead !== undefined && snapshotDue(machine.snapshots, stored, last, accepted)
   return {
     machine: key.machine,
     id: key.id,

@@ -68,10 +68,20 @@ import { Inbox } from "./Inbox.ts"
 import { instanceCommit, type StoredPosition } from "./InstanceCommit.ts"
 import type { FirstOutcome, InstanceContext, Reloaded } from "./InstanceContext.ts"
 import { isTransient } from "./isTransient.ts"
-import { commandRecords, entersState, eventRecord, isAccepted, type Pending, type PendingEvent, timersAfter } from "./PendingEvent.ts"
+import {
+  commandRecords,
+  entersState,
+  eventRecord,
+  isAccepted,
+  noTimers,
+  type Pending,
+  type PendingEvent,
+  timersAfter,
+} from "./PendingEvent.ts"
 import type { Recovered } from "./Replay.ts"
 import { isRaisedId, type OwedEvent, raisedId } from "./SelfSentEvents.ts"
 import { encodeSnapshot } from "./SnapshotBody.ts"
+import type { Moment } from "./SnapshotPolicy.ts"
 import { type SpeculativeState, stateAfter } from "./SpeculativeState.ts"
 import { type Confirmation, confirm, type GivenUp, givenUp, noGivenUp, retrying, withUnknown } from "./UnconfirmedCommit.ts"
 
@@ -110,14 +120,17 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   #runtime: StateRuntime | undefined = undefined
   #ahead: SpeculativeState
   #timers: ReadonlyMap<string, TimerRecord>
-  #lastSnapshot: { readonly sequence: number; readonly at: number }
+  #lastSnapshot: Moment | undefined
   /** Decided and not stored. Made with the first event. */
   #pipeline: CommitPipeline<Pending> | undefined = undefined
   /** Commits that the store did not confirm. One of them may still arrive, as long as the instance stands where they began. */
   #unconfirmed: ReadonlyArray<ReadonlyArray<PendingEvent>> | undefined = undefined
   /** Since when, and how often, the store has failed to take this instance's commits. */
   #failing: { readonly since: number; readonly times: number } | undefined = undefined
-  readonly #inbox = new Inbox()
+  /** Made with the first event that waits. */
+  #inbox: Inbox | undefined = undefined
+  /** How many events it received. */
+  #arrivals = 0
   #deduplication: Deduplication | undefined = undefined
   #lock: HeldLock | undefined = undefined
   /** Nothing is decided before this time, in milliseconds since 1970. */
@@ -141,7 +154,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.entered = recovered.entered
     this.lastUsedAt = machine.environment.clock.currentTimeMillisUnsafe()
     this.#timers = timersByName(opened)
-    this.#lastSnapshot = opened.snapshot ?? { sequence: 0, at: record.startedAt }
+    this.#lastSnapshot = momentOf(opened.snapshot)
     this.#isResident = record.resident && record.status === "running"
     this.#owner = record.owner
     this.#ahead = this.#stored()
@@ -166,10 +179,10 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   /** Hooks, work and events of a new instance. */
   begin(hooks: Taken<Tagged, Tagged>["hooks"], sends: ReadonlyArray<Tagged>) {
     this.context.timers.arm(this, this.#timers)
-    const chain = sends.length === 0 ? undefined : extendChain(undefined, "(start)")
-    const sent = sends.map((event, index) => new Envelope(event, { chain, dedupeId: raisedId(0, index) }))
-    this.#inbox.owe(sent)
-    this.#inbox.putFirst(sent)
+    if (sends.length > 0) {
+      const chain = extendChain(undefined, "(start)")
+      this.#inboxOf().raise(sends.map((event, index) => new Envelope(event, { chain, dedupeId: raisedId(0, index) })))
+    }
     if (hooks.length === 0) this.#startWork()
     else {
       this.#await("carrying out", this.#runtimeOf().hooks(hooks, "(start)"), (error) => {
@@ -184,7 +197,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   /** Nothing is under way and nothing is kept in memory only: it may leave memory. */
   get isIdle(): boolean {
-    return this.isSettled && this.#lock === undefined && this.#inbox.postponed === 0 && !this.#inbox.isWaiting
+    return this.isSettled && this.#lock === undefined && this.#inbox?.isEmpty !== false
   }
 
   /** Work runs here, or a listener follows it: it must stay in memory. */
@@ -214,7 +227,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   /** Events the machine sent itself are not stored yet. A snapshot would hide them. */
   get owesEvents(): boolean {
     return (
-      this.#inbox.owesEvents ||
+      this.#inbox?.owesEvents === true ||
       [...(this.#pipeline?.inFlight ?? none), ...this.#pending].some(({ envelope }) => isRaisedId(envelope.dedupeId))
     )
   }
@@ -252,16 +265,25 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       return envelope
     }
     if (envelope.dedupeId !== undefined && this.#joins(envelope, envelope.dedupeId)) return envelope
-    this.#inbox.arrive(envelope)
-    if (!this.#inbox.isWaiting && this.#canDecide) this.#decide(envelope)
-    else if (this.#inbox.size >= this.context.limits.mailbox && !envelope.internal) {
-      this.#refused(envelope, overloaded(this.record, this.#inbox.size))
-      return envelope
-    } else {
-      this.#inbox.push(envelope)
-    }
+    envelope.arrival = ++this.#arrivals
+    if (this.#inbox?.isWaiting !== true && this.#canDecide) this.#decide(envelope)
+    else if (!this.#queue(envelope)) return envelope
     this.#pump()
     return envelope
+  }
+
+  /** Returns false where so many events wait that this one is refused. */
+  #queue(envelope: Envelope): boolean {
+    const inbox = this.#inboxOf()
+    const isFull = inbox.size >= this.context.limits.mailbox && !envelope.internal
+    if (isFull) this.#refused(envelope, overloaded(this.record, inbox.size))
+    else inbox.push(envelope)
+    return !isFull
+  }
+
+  #inboxOf(): Inbox {
+    this.#inbox ??= new Inbox()
+    return this.#inbox
   }
 
   /** An event under the id of one that is under way shares its outcome. */
@@ -328,11 +350,11 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   #pump() {
     while (this.#mode === "idle" && this.record.ending === undefined && this.#pending.length < aheadLimit && !this.#isPaused) {
       if (this.context.lock !== undefined && this.#lock === undefined) {
-        if (!this.#inbox.isWaiting) break
+        if (this.#inbox?.isWaiting !== true) break
         this.#acquireLock(this.context.lock)
         continue
       }
-      const envelope = this.#inbox.shift()
+      const envelope = this.#inbox?.shift()
       if (envelope === undefined) break
       if (envelope.result === undefined) this.#decide(envelope)
     }
@@ -385,10 +407,9 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   }
 
   #postpone(envelope: Envelope) {
-    if (this.#inbox.postponed >= this.context.limits.mailbox) {
-      return this.#refused(envelope, overloaded(this.record, this.#inbox.postponed))
-    }
-    this.#inbox.postpone(envelope)
+    const inbox = this.#inboxOf()
+    if (inbox.postponed >= this.context.limits.mailbox) return this.#refused(envelope, overloaded(this.record, inbox.postponed))
+    inbox.postpone(envelope)
     inspect(this.record, () => ({ _tag: "Postponed", event: envelope.event._tag }))
     envelope.trace?.postponed()
     if (envelope.dedupeId === undefined) return
@@ -405,7 +426,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   /** The Effect of a decision must neither depend on what may never be stored, nor run again for an event that is journaled. */
   #decideByEffect(envelope: Envelope, { effect, event }: DeferredDecision, at: number) {
     if (this.#isAhead) {
-      this.#inbox.putFirst([envelope])
+      this.#inboxOf().putFirst([envelope])
       this.#mode = "committing"
       return
     }
@@ -435,12 +456,11 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     if (pending instanceof Error) return this.#refuse(envelope, pending)
     this.#ahead = stateAfter(this.#ahead, pending)
     envelope.trace?.committing(decision, sequence)
-    if (decision._tag === "Goto") this.#inbox.releasePostponed()
-    this.#inbox.decided(envelope)
+    if (decision._tag === "Goto") this.#inbox?.releasePostponed()
+    this.#inbox?.decided(envelope)
     if (pending.sent.length > 0) {
       for (const sent of pending.sent) sent.trace = envelope.trace?.raises(this.key, sent)
-      this.#inbox.owe(pending.sent)
-      this.#inbox.putFirst(pending.sent)
+      this.#inboxOf().raise(pending.sent)
     }
     if (pending.isBarrier) this.#mode = "committing"
     this.#commits.append(pending)
@@ -533,7 +553,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       if (found === undefined || found.record.sequence === this.record.sequence || this.record.ending !== undefined) {
         return this.#answer(envelope, error)
       }
-      this.#inbox.putFirst([envelope])
+      this.#inboxOf().putFirst([envelope])
       this.#resync([], error)
     })
   }
@@ -583,7 +603,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   /** The store or a lock failed. An event the instance sent itself has no other sender that would try again: it is kept. */
   #giveUp(envelope: Envelope, error: SendError) {
     if (!envelope.isOwn || this.record.ending !== undefined || !isTransient(error)) return this.#complete(envelope, error)
-    this.#inbox.putFirst([envelope])
+    this.#inboxOf().putFirst([envelope])
     this.#pause(pauseMillis)
   }
 
@@ -619,7 +639,8 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   // Events it sends itself
 
   #takeOver(owed: ReadonlyArray<OwedEvent>) {
-    for (const envelope of this.#inbox.takeOver(owed)) this.#complete(envelope, stale(this.record, envelope.event._tag))
+    if (owed.length === 0 && this.#inbox === undefined) return
+    for (const envelope of this.#inboxOf().takeOver(owed)) this.#complete(envelope, stale(this.record, envelope.event._tag))
   }
 
   // Committing
@@ -641,7 +662,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     const accepted = pending.every(isAccepted) ? pending : pending.filter(isAccepted)
     const last = accepted.at(-1)
     if (last === undefined) return undefined
-    const ahead = this.#inbox.owesEvents ? undefined : this.#ahead
+    const ahead = this.#inbox?.owesEvents === true ? undefined : this.#ahead
     return instanceCommit(this.context, this.machine, this.#position, accepted, last, ahead)
   }
 
@@ -652,6 +673,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       sequence: this.record.sequence,
       timers: this.#timers,
       lastSnapshot: this.#lastSnapshot,
+      startedAt: this.record.startedAt,
       isResident: this.#isResident,
       isOwner: this.#isOwner,
       lockFence: this.#lock?.fence,
@@ -711,7 +733,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   #stand({ snapshot, summary }: Commit) {
     this.#unconfirmed = undefined
     if (snapshot !== undefined) {
-      this.#lastSnapshot = snapshot
+      this.#lastSnapshot = momentOf(snapshot)
       if (!this.machine.keepJournal) {
         const { sequence } = snapshot
         this.context.prune(this.key, sequence, this.#prunedThrough, () => {
@@ -833,7 +855,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     const { record } = this
     const changed = record.advance(decision, at)
     if (entersState(decision)) this.entered = record.sequence
-    inspect(record, () => ({ _tag: "Decided", decision }))
+    if (record.isInspected) inspect(record, () => ({ _tag: "Decided", decision }))
     if (changed) record.notifyState()
     if (decision._tag === "Stop") this.#reachEnd({ _tag: "Stopped", state: record.currentState, reason: decision.reason })
     else if (record.node.final) this.#reachEnd({ _tag: "Final", state: record.currentState })
@@ -988,7 +1010,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       this.#mode = "idle"
       this.#adopt(reloaded, passed)
       if (this.record.ending === undefined) {
-        this.#inbox.requeue(again, (envelope) => envelope.isSpeculative)
+        this.#inboxOf().requeue(again, (envelope) => envelope.isSpeculative)
         this.#takeOver(reloaded.recovered.owed)
       } else for (const envelope of again) this.#answer(envelope, stopped(this.record, this.record.ending))
       for (const [envelope, error] of given) this.#complete(envelope, error)
@@ -1005,8 +1027,8 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     const stored = new Set(flight.map(({ envelope }) => envelope))
     const sent = flight.flatMap((one) => one.sent).filter((envelope) => !stored.has(envelope))
     const again = this.#undecided([...pending, ...this.#dropPending()], given)
-    this.#inbox.requeue(again, (envelope) => envelope.isSpeculative || stored.has(envelope))
-    this.#inbox.putFirst(sent)
+    this.#inboxOf().requeue(again, (envelope) => envelope.isSpeculative || stored.has(envelope))
+    this.#inboxOf().putFirst(sent)
     this.#mode = "idle"
     this.#ahead = flight.reduce(stateAfter, this.#stored())
     this.#settleUpTo(flight, reloaded)
@@ -1020,7 +1042,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#isResident = opened.record.resident && opened.record.status === "running"
     this.#owner = opened.record.owner
     this.#mode = "idle"
-    if (opened.snapshot !== undefined) this.#lastSnapshot = opened.snapshot
+    this.#lastSnapshot = momentOf(opened.snapshot) ?? this.#lastSnapshot
     if (last?.isBarrier === true) this.#mode = "committing"
     this.#commits.settle(() => this.#settle(pending, undefined))
     if (last !== undefined && recovered.sequence > last.sequence) this.refresh()
@@ -1037,13 +1059,13 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     record.sequence = recovered.sequence
     record.lastTransitionAt = recovered.at
     this.#timers = timersByName(opened)
-    this.#lastSnapshot = opened.snapshot ?? this.#lastSnapshot
+    this.#lastSnapshot = momentOf(opened.snapshot) ?? this.#lastSnapshot
     if (moved) {
       this.#unconfirmed = undefined
       this.#relocate(recovered, opened.record, passed)
     } else this.#standBy(opened.record)
     this.#ahead = this.#stored()
-    if (moved) this.#inbox.releasePostponed()
+    if (moved) this.#inbox?.releasePostponed()
     this.context.timers.arm(this, this.#timers)
     this.#answerAllKnown()
   }
@@ -1096,7 +1118,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#await("resyncing", Effect.result(acquired), (result) => {
       if (result?._tag !== "Success") {
         const error = result?._tag === "Failure" ? result.failure : stopped(record, record.ending)
-        for (const envelope of [...this.#inbox.takeWaiting()].reverse()) this.#giveUp(envelope, error)
+        for (const envelope of [...(this.#inbox?.takeWaiting() ?? none)].reverse()) this.#giveUp(envelope, error)
         return
       }
       this.#lock = result.success.held
@@ -1121,7 +1143,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   #forget(pending: ReadonlyArray<Pending>, error: SendError) {
     const continues = this.#isOwner || this.owesEvents
     const decided = [...pending, ...this.#dropPending()].map(({ envelope }) => envelope)
-    const waiting = [...decided, ...this.#inbox.takeWaiting()]
+    const waiting = [...decided, ...(this.#inbox?.takeWaiting() ?? none)]
     const closing = this.#end({ _tag: "Stopped", state: this.record.currentState, reason: "its place in memory was given up" })
     if (closing !== undefined) this.record.environment.run(closing)
     this.#commits.settle(() => undefined)
@@ -1145,13 +1167,18 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.context.gone(this)
     // While a commit is in flight, its outcome comes first.
     if (this.#lock !== undefined && !this.#isAhead) this.#releaseLock(this.#lock)
-    for (const envelope of this.#inbox.takeAll()) this.#answer(envelope, stopped(record, by))
+    for (const envelope of this.#inbox?.takeAll() ?? none) this.#answer(envelope, stopped(record, by))
     this.#deduplication?.clearFiring()
     this.#answerAllKnown()
     return closing
   }
 }
 
-const timersByName = ({ timers }: OpenedInstance): ReadonlyMap<string, TimerRecord> => new Map(timers.map((timer) => [timer.name, timer]))
+const timersByName = ({ timers }: OpenedInstance): ReadonlyMap<string, TimerRecord> =>
+  timers.length === 0 ? noTimers : new Map(timers.map((timer) => [timer.name, timer]))
+
+/** Without the body of the snapshot, which memory does not need. */
+const momentOf = (snapshot: SnapshotRecord | undefined): Moment | undefined =>
+  snapshot === undefined ? undefined : { sequence: snapshot.sequence, at: snapshot.at }
 
 const labelOf = ({ timer }: Envelope, { event }: Taken<Tagged, Tagged>): string => (timer === undefined ? event._tag : `(${timer.name})`)

@@ -107,4 +107,4 @@ export const timersAfter = (
   return after
 }
 
-const noTimers: ReadonlyMap<string, TimerRecord> = new Map()
+export const noTimers: ReadonlyMap<string, TimerRecord> = new Map()

@@ -3,14 +3,20 @@ import type { SnapshotPolicy } from "@detent/machine"
 import * as Duration from "effect/Duration"
 import type { PendingEvent } from "./PendingEvent.ts"
 
-interface Moment {
+/** When something was stored. */
+export interface Moment {
   readonly sequence: number
   readonly at: number
 }
 
+interface Stored {
+  readonly lastSnapshot: Moment | undefined
+  readonly startedAt: number
+}
+
 export const snapshotDue = (
   policy: SnapshotPolicy<string>,
-  last: Moment,
+  { lastSnapshot, startedAt }: Stored,
   now: Moment,
   events: ReadonlyArray<Pick<PendingEvent, "decision">>,
 ): boolean => {
@@ -18,9 +24,9 @@ export const snapshotDue = (
     case "EveryTransition":
       return true
     case "EveryN":
-      return now.sequence - last.sequence >= policy.transitions
+      return now.sequence - (lastSnapshot?.sequence ?? 0) >= policy.transitions
     case "Interval":
-      return now.at - last.at >= Duration.toMillis(Duration.fromInputUnsafe(policy.every))
+      return now.at - (lastSnapshot?.at ?? startedAt) >= Duration.toMillis(Duration.fromInputUnsafe(policy.every))
     case "OnStates":
       return events.some(({ decision }) => policy.states.includes(decision.state._tag))
     case "Manual":

@@ -1,7 +1,7 @@
 /** Checks and applies one commit in memory. Nothing is changed before every check has passed. */
 import type { Commit, CommitOutcome, InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
-import { placementOf } from "../store/Journal.ts"
+import { type InstanceRecord, placementOf } from "../store/Journal.ts"
 import { addRequested } from "./MemoryCommand.ts"
 import type { MemoryState, StoredInstance } from "./MemoryState.ts"
 import { findInstance } from "./MemoryState.ts"
@@ -11,13 +11,7 @@ export const memoryCommit = (state: MemoryState, commit: Commit): CommitOutcome 
   const refusal = refusalOf(state, stored, commit)
   if (refusal !== undefined) return refusal
   const instance = stored ?? create(state, commit)
-  instance.record = {
-    ...instance.record,
-    ...commit.summary,
-    ...placementOf(commit.summary, stored?.record.owner),
-    sequence: commit.sequence,
-    updatedAt: commit.at,
-  }
+  if (stored !== undefined) stored.record = recordOf(commit, stored.record.startedAt, stored.record.owner)
   for (const event of commit.events) {
     instance.events.push(event)
     if (event.dedupeId !== undefined) instance.dedupe.set(event.dedupeId, event.sequence)
@@ -61,16 +55,23 @@ const refusalOf = (state: MemoryState, stored: StoredInstance | undefined, commi
   return actual === commit.expected ? undefined : { _tag: "Conflict", actual }
 }
 
-const create = (state: MemoryState, { machine, id, summary, sequence, at, origin }: Commit): StoredInstance => {
+/** Written out field by field, so that all records have one shape. */
+const recordOf = ({ machine, id, summary, sequence, at }: Commit, startedAt: number, ownerBefore?: string): InstanceRecord => {
+  const { tag, status, version, resident } = summary
+  const { owner, reason } = placementOf(summary, ownerBefore)
+  return { machine, id, tag, status, reason, version, resident, owner, sequence, startedAt, updatedAt: at }
+}
+
+const create = (state: MemoryState, commit: Commit): StoredInstance => {
   const instance: StoredInstance = {
-    record: { machine, id, ...summary, ...placementOf(summary), sequence, startedAt: at, updatedAt: at },
-    origin,
+    record: recordOf(commit, commit.at),
+    origin: commit.origin,
     events: [],
     snapshot: undefined,
     timers: new Map(),
     dedupe: new Map(),
   }
-  state.instances.set(instanceName({ machine, id }), instance)
+  state.instances.set(instanceName(commit), instance)
   return instance
 }
 
