@@ -8,6 +8,7 @@ const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
 /** What the compiler says of each line, by line number. */
 const messages = new Map<number, string>()
+const wrongFields: Array<string> = []
 const lines = readFileSync(at("refused/order.ts"), "utf8").split("\n")
 
 const messageFor = (name: string) => messages.get(lines.findIndex((line) => line.startsWith(`export const ${name} `)) + 1)
@@ -17,6 +18,8 @@ beforeAll(
     new Promise<void>((resolve) => {
       execFile(at("../../../node_modules/.bin/tsc"), ["-p", at("refused/tsconfig.json"), "--pretty", "false"], (_, text) => {
         for (const part of text.split(/^(?=\S)/m)) {
+          if (part.includes("field.ts(")) wrongFields.push(part)
+          if (!part.includes("order.ts(")) continue
           const line = Number(/\((\d+),\d+\): error/.exec(part)?.[1])
           messages.set(line, (messages.get(line) ?? "") + part)
         }
@@ -38,5 +41,10 @@ describe("the compiler's message", () => {
     ["unbuilt", `"guard inStock"`],
   ])("for %s names the reason", (name, reason) => {
     expect(messageFor(name)).toContain(reason)
+  })
+
+  it("for one wrong field schema is the only one, at its place", () => {
+    expect(wrongFields.map((one) => /\((\d+),/.exec(one)?.[1])).toEqual(["6", "10"])
+    expect(wrongFields[0]).toContain("'NumberConstructor' is not assignable")
   })
 })

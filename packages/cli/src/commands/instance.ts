@@ -6,7 +6,7 @@ import { WrongUsage } from "../Failure.ts"
 import type { Handler } from "../Handler.ts"
 import { fieldsOf } from "../instance/Fields.ts"
 import { findInstance } from "../instance/Finding.ts"
-import { historyRows, instancePage, instanceRow, instanceView } from "../instance/InstanceView.ts"
+import { historyRows, instancePage, instanceView } from "../instance/InstanceView.ts"
 import { sendEvent, startInstance } from "../instance/Sending.ts"
 import { agreed } from "../output/Asking.ts"
 import { momentText } from "../output/Moment.ts"
@@ -17,8 +17,16 @@ import { cursorText } from "../workspace/Cursor.ts"
 import { acting, observing } from "../workspace/Opening.ts"
 import { runningServer } from "../workspace/Server.ts"
 
+/** `failed` where it ended in a final state of failure. */
+const statusText = ({ status, outcome }: { readonly status: string; readonly outcome?: "failure" }): string =>
+  outcome === "failure" ? "failed" : status
+
+/** A timeout by its name. */
+const eventText = (event: { readonly _tag: string; readonly name?: unknown }): string =>
+  event._tag === "@timeout" ? `(${String(event.name)})` : event._tag
+
 const statusLooks = (text: string, status: string, style: Style): string => {
-  if (status === "held") return style.red(text)
+  if (status === "held" || status === "failed") return style.red(text)
   return status === "running" ? style.cyan(text) : style.green(text)
 }
 
@@ -27,12 +35,12 @@ export const list: Handler<"instance list"> = (input) =>
     const output = yield* Output
     const page = yield* instancePage(input)
     yield* output.rows(
-      page.instances.map(instanceRow),
+      page.instances,
       [
         { title: "MACHINE", of: ({ machine }) => machine },
         { title: "ID", of: ({ id }) => id },
         { title: "STATE", of: ({ state }) => state },
-        { title: "STATUS", of: ({ status }) => status, looks: (text, { status }, style) => statusLooks(text, status, style) },
+        { title: "STATUS", of: statusText, looks: (text, row, style) => statusLooks(text, statusText(row), style) },
         { title: "EVENTS", of: ({ sequence }) => sequence },
         { title: "CHANGED", of: ({ updatedAt }) => momentText(updatedAt) },
       ],
@@ -51,7 +59,7 @@ export const show: Handler<"instance show"> = (input) =>
           ["machine", view.machine],
           ["id", view.id],
           ["state", typeof view.state === "string" ? tag : JSON.stringify(view.state)],
-          ["status", statusLooks(view.status, view.status, output.style)],
+          ["status", statusLooks(statusText(view), statusText(view), output.style)],
           ["reason", view.reason],
           ["events", view.at === undefined ? view.sequence : `${view.at} of ${view.sequence}`],
           ["accepts", view.accepts === undefined ? undefined : view.accepts.join(", ") || "nothing more"],
@@ -75,7 +83,7 @@ export const history: Handler<"instance history"> = (input) =>
       [
         { title: "#", of: ({ sequence }) => sequence },
         { title: "AT", of: ({ at }) => momentText(at) },
-        { title: "EVENT", of: ({ event }) => event._tag, looks: (text, _, style) => style.bold(text) },
+        { title: "EVENT", of: ({ event }) => eventText(event), looks: (text, _, style) => style.bold(text) },
         { title: "FROM", of: ({ from }) => from ?? "" },
         { title: "TO", of: ({ state }) => state?._tag ?? "" },
         { title: "FIELDS", of: ({ event: { _tag, ...fields } }) => (Object.keys(fields).length === 0 ? "" : JSON.stringify(fields)) },

@@ -1,5 +1,6 @@
 /** An instance as the commands show it. Field names are those of the HTTP API; sensitive fields are hidden. */
 import { Engine, type InstanceKey, type InstanceRecord, Journal } from "@detent/durable"
+import { finalOutcome } from "@detent/machine/internal"
 import { MachineJson } from "@detent/server/MachineJson"
 import type { MachineEntry } from "@detent/workspace/Machines"
 import * as Effect from "effect/Effect"
@@ -8,11 +9,20 @@ import { NothingFound, WrongUsage } from "../Failure.ts"
 import { cursorFrom } from "../workspace/Cursor.ts"
 import { findEntry, findInstance, findKey } from "./Finding.ts"
 
-export const instanceRow = ({ machine, id, tag, status, reason, sequence, version, startedAt, updatedAt }: InstanceRecord) => ({
+/** A row of a list. `outcome` is that of the final state, which its machine knows. */
+const instanceRow = (record: InstanceRecord) => Effect.map(outcomeOf(record), (outcome) => rowOf(record, outcome))
+
+const outcomeOf = ({ machine, tag }: InstanceRecord) =>
+  Effect.map(Engine, (engine) => Option.getOrUndefined(Option.map(engine.machine(machine), (known) => finalOutcome(known, tag))))
+
+type Outcome = "failure" | undefined
+
+const rowOf = ({ machine, id, tag, status, reason, sequence, version, startedAt, updatedAt }: InstanceRecord, outcome: Outcome) => ({
   machine,
   id,
   state: tag,
   status,
+  ...(outcome === undefined ? {} : { outcome }),
   ...(reason === undefined ? {} : { reason }),
   sequence,
   version,
@@ -37,7 +47,8 @@ export const instancePage = (query: InstanceQuery) =>
       ...(query.state === undefined ? {} : { tag: query.state }),
       ...(query.status === undefined ? {} : { status: query.status }),
     }
-    return yield* Effect.flatMap(Journal, (journal) => journal.list(filter, Math.min(1000, Math.max(1, query.limit)), after))
+    const page = yield* Effect.flatMap(Journal, (journal) => journal.list(filter, Math.min(1000, Math.max(1, query.limit)), after))
+    return { instances: yield* Effect.forEach(page.instances, instanceRow), next: page.next }
   })
 
 const isStateOf = (entry: MachineEntry, state: string | undefined): Effect.Effect<void, WrongUsage> => {
@@ -62,7 +73,7 @@ export const instanceView = (text: string, at?: number) =>
     if (Option.isNone(opened)) return yield* new NothingFound({ what: `instance ${text}`, nextStep: "see `detent instance list`" })
     const { record, timers } = opened.value
     const shown: Standing = yield* standing(record, at)
-    const row = { ...instanceRow(record), tag: record.tag, ...shown, timers: timers.map(({ name, due }) => ({ name, due })) }
+    const row = { ...(yield* instanceRow(record)), tag: record.tag, ...shown, timers: timers.map(({ name, due }) => ({ name, due })) }
     return shown.at === undefined || shown.at >= record.sequence ? row : { ...row, ...(yield* asOf(record, shown.at)) }
   })
 

@@ -14,7 +14,7 @@ import { startBatch } from "../batch/BatchStarting.ts"
 import { batchView } from "../batch/BatchView.ts"
 import { failureOf } from "../Failure.ts"
 import { currentGraph } from "../graph/Choosing.ts"
-import { historyRows, instancePage, instanceRow, instanceView } from "../instance/InstanceView.ts"
+import { historyRows, instancePage, instanceView } from "../instance/InstanceView.ts"
 import { sendEvent } from "../instance/Sending.ts"
 import { machineViews } from "../machine/MachineView.ts"
 import { cursorText } from "../workspace/Cursor.ts"
@@ -39,7 +39,7 @@ export const toolHandlers = (session: Session): Layer.Layer<Tool.HandlersFor<typ
         list_instances: ({ limit = atOnce, ...query }) =>
           answering(
             Effect.map(instancePage({ ...query, limit }), ({ instances, next }) => ({
-              instances: instances.map((record) => json(instanceRow(record))),
+              instances: instances.map((record) => json(record)),
               ...(next === undefined ? {} : { next: cursorText(next) }),
             })),
           ),

@@ -11,11 +11,13 @@ export const momentText = (millis: number): string => {
         .replace(/\.\d+Z$/, "Z")
 }
 
+/** Rounded to the nearest of the smallest unit that it shows. */
 export const durationText = (millis: number): string => {
-  if (millis < 1000) return `${Math.round(millis)} ms`
-  const seconds = millis / 1000
-  if (seconds < 60) return `${seconds.toFixed(1)} s`
-  const minutes = Math.floor(seconds / 60)
-  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`
+  if (Math.round(millis) < 1000) return `${Math.round(millis)} ms`
+  const tenths = Math.round(millis / 100)
+  if (tenths < 600) return `${(tenths / 10).toFixed(1)} s`
+  const seconds = Math.round(millis / 1000)
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+  const minutes = Math.round(millis / 60_000)
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }

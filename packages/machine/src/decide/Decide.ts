@@ -170,7 +170,7 @@ const follow = (
       if (enterFailure !== undefined) return enterFailure
     }
     const current = state
-    const next = attempt(compiled, frame, event, "always", () => nextAlways(frame, here, current))
+    const next = attempt(compiled, frame, event, "always", () => nextAlways(compiled, frame, here, current, event))
     if (next === undefined) {
       const entered = moved
       const failure = attempt(compiled, frame, event, "timeout", () => hooks.timers(frame, here, current, entered))
@@ -210,12 +210,19 @@ class Step {
   }
 }
 
-const nextAlways = (frame: Frame, node: Node, state: Tagged): Step | undefined => {
+const nextAlways = (
+  compiled: Compiled,
+  frame: Frame,
+  node: Node,
+  state: Tagged,
+  event: Tagged,
+): Step | Refused<Tagged, Tagged> | undefined => {
   for (const transition of node.always) {
     const context = frame.from(state)
     if (transition.guard === undefined || !frame.askInline(transition.guard, context)) continue
     const outcome = transition.decide(context) as Tagged & { readonly reason?: string }
     if (outcome._tag === "@stop") return new Step(undefined, state, outcome.reason)
+    if (outcome._tag === "@refuse") return refused(compiled, frame.state, event, describe(outcome.reason))
     const target = transition.targets.get(outcome._tag)
     if (target === undefined) throw new Error(`an automatic transition of ${node.tag} returned ${outcome._tag}, which it does not declare`)
     return new Step(target, outcome, undefined)

@@ -15,6 +15,8 @@ export interface StateBlueprint {
   readonly group: string | undefined
   readonly initial: boolean
   readonly final: boolean
+  /** A final state in which the instance has failed. */
+  readonly outcome?: "failure"
   /** Effect slots that its `enter` and `exit` declare: requested as commands when the state is entered or left. */
   readonly requestsOnEnter: ReadonlyArray<string>
   readonly requestsOnExit: ReadonlyArray<string>

@@ -48,6 +48,14 @@ const list = (given: OneOrMany): ReadonlyArray<Named> => (Array.isArray(given) ?
 const splitArguments = (third: DecideOrOptions, fourth: Options | undefined): [Decide | undefined, Options] =>
   typeof third === "function" ? [third, fourth ?? {}] : [undefined, third ?? fourth ?? {}]
 
+interface FinalOptions {
+  readonly outcome: string
+}
+
+/** States are functions or groups, which have tags. */
+const isFinalOptions = (given: OneOrMany | FinalOptions | undefined): given is FinalOptions =>
+  typeof given === "object" && given !== null && !Array.isArray(given) && !("tags" in given)
+
 const placeOf = (method: (...args: never) => unknown): Place => {
   const place: Place = {}
   // Only V8 offers this; elsewhere the message names the pair without its line.
@@ -100,7 +108,7 @@ export class Builder {
   onAny(event: OneOrMany, to: OneOrMany, third?: DecideOrOptions, fourth?: Options): Builder {
     const [decide, options] = splitArguments(third, fourth)
     const place = placeOf(this.onAny)
-    checkOptions(this.declarations, "transition", options)
+    checkOptions(this.declarations, "transition of any state", options)
     const targets = this.#targets(to)
     const fallbacks = new Map(this.declarations.fallbacks)
     for (const tag of this.#events(event)) {
@@ -171,9 +179,15 @@ export class Builder {
     return this.#with({ backgrounds: [...this.declarations.backgrounds, work] })
   }
 
-  final(...states: ReadonlyArray<Named>): Builder {
+  final(...given: ReadonlyArray<OneOrMany | FinalOptions>): Builder {
+    const last = given.at(-1)
+    const options = isFinalOptions(last) ? last : undefined
+    const states = (options === undefined ? given : given.slice(0, -1)) as ReadonlyArray<OneOrMany>
+    if (options !== undefined && (Object.keys(options).length !== 1 || options.outcome !== "failure"))
+      this.#fail("a final state has options that are not known", 'the only one is { outcome: "failure" }')
     const finals = new Set(this.declarations.finals)
-    for (const tag of this.#states(states)) {
+    const failures = new Set(this.declarations.failures)
+    for (const tag of this.#states(states.flatMap(list))) {
       const outgoing = [
         ...[...this.declarations.transitions.values(), ...this.declarations.timeouts.values(), ...this.declarations.always].filter(
           (one) => one.from === tag,
@@ -183,8 +197,9 @@ export class Builder {
         this.#fail(`${tag} is declared final but has a transition${at(outgoing[0]?.place)}`, "remove the transition or the final mark")
       }
       finals.add(tag)
+      if (options !== undefined) failures.add(tag)
     }
-    return this.#with({ finals })
+    return this.#with({ finals, failures })
   }
 
   total(): Builder {
@@ -240,11 +255,19 @@ export class Builder {
         const key = pairKey(state, tag)
         checkNew(this.declarations, { label: `${state} × ${tag}`, earlier: transitions.get(key), options, place })
         transitions.delete(key)
-        const reached = kind === "reenter" ? [{ tag: state, reason: undefined }] : targets
+        const reached = kind === "reenter" ? [{ tag: state, reason: undefined }] : this.#reached(state, targets, options)
         transitions.set(key, this.#declare(kind, state, tag, reached, decide, options, place))
       }
     }
     return this.#with({ transitions })
+  }
+
+  /** The targets of one of several states. With `sameState` its own is the only state among them. */
+  #reached(from: string, targets: ReadonlyArray<TargetDeclaration>, { sameState }: Options): ReadonlyArray<TargetDeclaration> {
+    if (sameState !== true) return targets
+    if (!targets.some(({ tag }) => tag === from))
+      this.#fail(`${from} stays in the same state, which is not among its targets`, `add ${from} to them, or remove sameState`)
+    return targets.filter(({ tag }) => tag === from || !this.declarations.state.$variants.has(tag))
   }
 
   #declare(

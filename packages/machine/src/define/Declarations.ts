@@ -121,6 +121,8 @@ export interface Declarations extends SlotDeclarations {
   readonly works: ReadonlyArray<WorkDeclaration>
   readonly backgrounds: ReadonlyArray<Work>
   readonly finals: ReadonlySet<string>
+  /** Those of `finals` in which an instance has failed. */
+  readonly failures?: ReadonlySet<string>
   readonly persistence: Persistence<string> | undefined
   readonly commands?: UntypedCommandSettings
   /** The blueprint of a machine that was compiled from another notation. Default: drawn up from the declarations. */
@@ -157,6 +159,7 @@ export interface Options {
   readonly description?: string
   readonly name?: string
   readonly idle?: boolean
+  readonly sameState?: boolean
   readonly guards?: ReadonlyArray<string>
   readonly requests?: ReadonlyArray<string>
   readonly runs?: ReadonlyArray<string>
@@ -255,7 +258,8 @@ export const checkNew = (declarations: Declarations, { label, earlier, options, 
 
 /** The options of each builder method. Others are refused: a misspelt option would have no effect. */
 const knownOptions = {
-  transition: ["override", "guard", "guardName", "description", "guards", "requests"],
+  transition: ["override", "guard", "guardName", "description", "guards", "requests", "sameState"],
+  "transition of any state": ["override", "guard", "guardName", "description", "guards", "requests"],
   timeout: ["override", "name", "idle", "description", "guards", "requests"],
   "automatic transition": ["guardName", "description", "guards", "requests"],
   hook: ["name", "requests"],
@@ -266,7 +270,12 @@ const knownOptions = {
 export const checkOptions = (declarations: Declarations, what: keyof typeof knownOptions, options: Options) => {
   const known: ReadonlyArray<string> = knownOptions[what]
   const unknown = Object.keys(options).filter((name) => !known.includes(name))
-  if (unknown.length > 0) fail(declarations, `${unknown.join(", ")} is no option of a ${what}`, `the options are ${known.join(", ")}`)
+  if (unknown.length > 0)
+    fail(
+      declarations,
+      `${unknown.join(", ")} is no option of ${what.startsWith("a") ? "an" : "a"} ${what}`,
+      `the options are ${known.join(", ")}`,
+    )
   checkSlots(declarations, "guard", options.guards ?? [], Object.keys(declarations.guardSlots))
   checkSlots(declarations, "effect", [...(options.requests ?? []), ...(options.runs ?? [])], Object.keys(declarations.effectSlots))
 }

@@ -127,6 +127,16 @@ export interface TransitionOptions<S, V, E, K extends SlotTypes, O = undefined> 
   readonly override?: O
 }
 
+/** Options of `on`. */
+export interface OnOptions<S, V, E, K extends SlotTypes, O = undefined> extends TransitionOptions<S, V, E, K, O> {
+  /** Each of several states leads to itself, never to another of them. */
+  readonly sameState?: boolean
+}
+
+export interface FinalOptions {
+  readonly outcome: "failure"
+}
+
 export interface TimeoutOptions<N extends string, O = undefined, K extends SlotTypes = SlotTypes> extends SlotUse<K> {
   /** Required where a state has more than one. Default: `timeout`. */
   readonly name?: N
@@ -168,7 +178,7 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
     from: OneOrMany<F> & MustFit<Pair<F, V>, FinalPair<F>, H, O>,
     event: OneOrMany<V>,
     to: To & MustCarry<F["Type"], V["Type"], To["Type"]>,
-    options: TransitionOptions<F["Type"], V["Type"], E, K, O>,
+    options: OnOptions<F["Type"], V["Type"], E, K, O>,
   ): Machine<S, E, K, H | Pair<F, V>, Kept<T, Pair<F, V>, O> | Edge<Pair<F, V>, To>, I, R>
   /** The transition with a decision: `to` lists every state the decision may return. */
   on<F extends Source<S>, V extends Source<E>, To extends Target<S | Stay | Stop>, R2 = never, O extends true | undefined = undefined>(
@@ -176,7 +186,7 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
     event: OneOrMany<V>,
     to: OneOrMany<To>,
     decide: Decide<F["Type"], V["Type"], To["Type"], E, K, R2>,
-    options?: TransitionOptions<F["Type"], V["Type"], E, K, O>,
+    options?: OnOptions<F["Type"], V["Type"], E, K, O>,
   ): Machine<S, E, K, H | Pair<F, V>, Kept<T, Pair<F, V>, O> | Edge<Pair<F, V>, To>, I, R | R2>
 
   /** Leaves the state and enters it again: its work and its timers restart. */
@@ -209,7 +219,8 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
     event: OneOrMany<V>,
   ): Machine<S, E, K, H | Pair<F, V>, T, I, R>
 
-  /** A transition that is taken without an event as soon as its guard holds. Checked in declaration order after every decision. */
+  /** A transition that is taken without an event as soon as its guard holds. Checked in declaration order after every decision.
+   * A decision may return `refuse`: the event that led here is then refused, and nothing changes. */
   always<F extends Source<S>, To extends Target<S | Stop>>(
     from: OneOrMany<F> & MustBeNew<FinalPair<F>, H>,
     guard: (context: Omit<DecisionContext<F["Type"], E | undefined, E, K>, "effects" | "self">) => boolean,
@@ -220,7 +231,7 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
     from: OneOrMany<F> & MustBeNew<FinalPair<F>, H>,
     guard: (context: Omit<DecisionContext<F["Type"], E | undefined, E, K>, "effects" | "self">) => boolean,
     to: OneOrMany<To>,
-    decide: (context: DecisionContext<F["Type"], E | undefined, E, K>) => To["Type"],
+    decide: (context: DecisionContext<F["Type"], E | undefined, E, K>) => To["Type"] | Refuse,
     options?: AlwaysOptions<K>,
   ): Machine<S, E, K, H | `${F["tag"]} × (always)`, T | `${F["tag"]} × (always) → ${To["tag"]}`, I, R>
 
@@ -280,7 +291,11 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
     work: (context: Omit<WorkContext<S, E, K>, "state">) => Effect.Effect<unknown, unknown, R2> | PromiseLike<unknown>,
   ): Machine<S, E, K, H, T, I, R | R2>
 
-  /** States in which an instance ends. */
+  /** States in which an instance ends. `{ outcome: "failure" }`: ending there means that it has failed, as lists and diagrams show. */
+  final<F extends Source<S>>(
+    states: OneOrMany<F> & MustBeNew<Extract<H, `${F["tag"]} × ${string}`>, H>,
+    options: FinalOptions,
+  ): Machine<S, E, K, H | FinalPair<F>, T, I, R>
   final<F extends Source<S>>(
     ...states: ReadonlyArray<F> & MustBeNew<Extract<H, `${F["tag"]} × ${string}`>, H>
   ): Machine<S, E, K, H | FinalPair<F>, T, I, R>

@@ -81,6 +81,7 @@ const statesOf = (declarations: Declarations): ReadonlyArray<StateBlueprint> => 
       group: groupOf(declarations.state, variant.tag),
       initial: initial.includes(variant.tag),
       final: declarations.finals.has(variant.tag),
+      ...(declarations.failures?.has(variant.tag) === true ? { outcome: "failure" as const } : {}),
       requestsOnEnter: slots(hooks("enter").map((one) => one.requests)),
       requestsOnExit: slots(hooks("exit").map((one) => one.requests)),
       runs: slots(works.map((one) => one.runs)),

@@ -195,6 +195,10 @@ export const firstState = (compiled: Compiled, input: unknown, at: number): Begi
   }
 }
 
+/** How an instance that is in this state has ended. Undefined where it has not, or not as a failure. */
+export const finalOutcome = (machine: object, tag: string): "failure" | undefined =>
+  compiledOf(machine as Parameters<typeof compiledOf>[0]).declarations.failures?.has(tag) === true ? "failure" : undefined
+
 export const eventProblem = (compiled: Compiled, event: unknown): InvalidEvent | undefined => {
   const tag = (event as Tagged | undefined | null)?._tag
   const check = compiled.events.get(tag as string)

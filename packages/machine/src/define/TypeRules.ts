@@ -35,11 +35,11 @@ type MustExist<P, H> = [Exclude<P, H>] extends [never] ? unknown : { readonly "n
 /** Fields of `T` that neither the event nor the state carries over with a fitting type. */
 type NotCarried<F, V, T> = {
   [K in Exclude<keyof T, "_tag">]: K extends keyof V
-    ? V[K] extends T[K]
+    ? [V[K]] extends [T[K]]
       ? never
       : K
     : K extends keyof F
-      ? F[K] extends T[K]
+      ? [F[K]] extends [T[K]]
         ? never
         : K
       : undefined extends T[K]

@@ -117,11 +117,11 @@ const causesOf = (blueprint: Blueprint, first: Taken, transitions: ReadonlyArray
     case "Always":
       return first.guards.length === 0 ? ["always"] : []
     case "Timeout": {
-      // The name distinguishes it from other timeouts of one of its states.
+      // `timeout` is the name of one that was given none: it is shown only where it distinguishes.
       const several = transitions.some(
         ({ from }) => blueprint.transitions.filter((other) => other._tag === "Timeout" && other.from === from).length > 1,
       )
-      const named = several || first.after === undefined ? ` (${cut(first.name)})` : ""
+      const named = several || first.after === undefined || first.name !== "timeout" ? ` (${cut(first.name)})` : ""
       return [`after ${first.after === undefined ? "a time" : cut(first.after)}${first.idle ? " idle" : ""}${named}`]
     }
   }

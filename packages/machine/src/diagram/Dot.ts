@@ -82,10 +82,11 @@ const tailOf = (scene: Scene, group: Group, to: string): string => {
 const leavesOf = (item: Item): ReadonlyArray<string> => (item._tag === "Box" ? [item.key] : item.items.flatMap(leavesOf))
 
 const box = (one: Box, more: { readonly [name: string]: string } = {}): string => {
-  const colour = one.mark === "current" ? light.currentText : light.text
+  const colour = one.mark === "current" ? light.currentText : one.failure ? light.stop : light.text
   return attributes({
     label: title(one, one.ownLines, colour),
     peripheries: one.final ? "2" : undefined,
+    ...(one.failure ? { color: `"${light.stop}"`, fontcolor: `"${light.stop}"` } : {}),
     ...(one.mark === "current" ? { fillcolor: `"${light.currentFill}"`, color: `"${light.currentFill}"`, fontcolor: `"${colour}"` } : {}),
     ...(one.mark === "visited" ? { fillcolor: `"${light.visitedFill}"`, color: `"${light.taken}"` } : {}),
     ...more,

@@ -90,6 +90,7 @@ const markTaken = (one: Line | Edge, shown: string): string => (one.taken ? `●
 const classes = (scene: Scene, identifier: (key: string) => string): ReadonlyArray<string> => {
   const styles: ReadonlyArray<readonly [name: string, keys: ReadonlyArray<string>, style: string]> = [
     ["final", scene.boxes.filter((box) => box.final).map((box) => box.key), "stroke-width:3px"],
+    ["failure", scene.boxes.filter((box) => box.failure).map((box) => box.key), `stroke:${light.stop},color:${light.stop}`],
     ["anyState", scene.any === undefined ? [] : [scene.any.key], "stroke-dasharray:4 3"],
     ["stop", scene.stops.map((stop) => stop.key), `fill:${light.stopFill},stroke:${light.stop},color:${light.stop}`],
     [

@@ -1,6 +1,6 @@
 /**
  * A machine as JSON for other tools: the blueprint, with a format name that changes when its shape does. Every key but
- * `label` and `actions` is always there; what a blueprint leaves undefined is `null`.
+ * `label`, `outcome` and `actions` is always there; what a blueprint leaves undefined is `null`.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -21,6 +21,7 @@ const State = Schema.Struct({
   group: Maybe,
   initial: Schema.Boolean,
   final: Schema.Boolean,
+  outcome: Schema.optionalKey(Schema.Literal("failure")),
   requestsOnEnter: Names,
   requestsOnExit: Names,
   runs: Names,

@@ -32,6 +32,8 @@ export interface Box {
   readonly key: string
   readonly name: string
   readonly final: boolean
+  /** A final state in which the instance has failed. */
+  readonly failure: boolean
   /** All lines of the state. */
   readonly lines: ReadonlyArray<Line>
   /** The lines without those its group lists. */
@@ -87,6 +89,7 @@ export const make = (source: Source, options: SceneOptions = {}): Scene => {
       key,
       name: cut(state.tag),
       final: state.final,
+      failure: state.outcome === "failure",
       mark: path.mark(state.tag),
       lines: [...fields, ...linesAt(ungrouped, key), ...workLines(state)],
       ownLines: [...fields, ...linesAt(arrows, key), ...workLines(state)],
@@ -111,7 +114,7 @@ export const make = (source: Source, options: SceneOptions = {}): Scene => {
     groups: groupsIn(items),
     any:
       any.length > 0 || edges.some((edge) => edge.from === anyKey)
-        ? { _tag: "Box", key: anyKey, name: "any state", final: false, lines: any, ownLines: any, mark: undefined }
+        ? { _tag: "Box", key: anyKey, name: "any state", final: false, failure: false, lines: any, ownLines: any, mark: undefined }
         : undefined,
     stops: stopsOf(blueprint, edges),
     edges,

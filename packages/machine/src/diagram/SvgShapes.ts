@@ -97,6 +97,7 @@ const boxColours = (box: Box, theme: Theme): BoxColours => {
     return { fill: theme.currentFill, line: theme.currentFill, rule: on, text: on, faint: on, taken: on }
   }
   if (box.mark === "visited") return { fill: theme.visitedFill, line: taken, rule: taken, text, faint, taken }
+  if (box.failure) return { fill: theme.stopFill, line: theme.stop, rule: theme.stop, text: theme.stop, faint, taken }
   return { fill: theme.boxFill, line: theme.boxLine, rule: theme.groupLine, text, faint, taken }
 }
 

@@ -11,22 +11,31 @@
  */
 import type * as Schema from "effect/Schema"
 import { sensitive } from "./Sensitive.ts"
-import { type Definitions, GroupDefinition, type Members, makeUnion, ReplyDefinition, type Union } from "./Union.ts"
+import {
+  type Definitions,
+  type Given,
+  GroupDefinition,
+  type Members,
+  type MustBe,
+  makeUnion,
+  ReplyDefinition,
+  type Union,
+} from "./Union.ts"
 import type { Fields } from "./Variant.ts"
 
 /** The events of a machine. */
 export type Event<D> = Members<D> & Union<D>
 
 export const Event: {
-  <const D extends Definitions>(definitions: D): Event<D>
+  <const D extends Given>(definitions: D & MustBe<Fields | ReplyDefinition<Fields, unknown>, D>): Event<D>
   /** Names a set of events: one transition can be taken on any of them. */
-  group<const D extends Definitions>(members: D): GroupDefinition<D>
+  group<const D extends Given>(members: D & MustBe<Fields | ReplyDefinition<Fields, unknown>, D>): GroupDefinition<D>
   /** An event that is answered. */
   reply<const F extends Fields, A>(fields: F, reply: Schema.Schema<A>): ReplyDefinition<F, A>
   /** Marks a value that must not appear in views, diagrams, traces and logs, wherever its schema stands. */
   readonly sensitive: typeof sensitive
-} = Object.assign((definitions: Definitions) => makeUnion(definitions) as never, {
-  group: <const D extends Definitions>(members: D) => new GroupDefinition(members),
+} = Object.assign((definitions: Given) => makeUnion(definitions as Definitions) as never, {
+  group: <const D>(members: D) => new GroupDefinition(members),
   reply: <const F extends Fields, A>(fields: F, reply: Schema.Schema<A>) => new ReplyDefinition(fields, reply),
   sensitive,
 })

@@ -11,7 +11,15 @@
  * ```
  */
 import { sensitive } from "./Sensitive.ts"
-import { GroupDefinition, type Members, makeUnion, type Union, type Definitions as UnionDefinitions } from "./Union.ts"
+import {
+  type Given,
+  GroupDefinition,
+  type Members,
+  type MustBe,
+  makeUnion,
+  type Union,
+  type Definitions as UnionDefinitions,
+} from "./Union.ts"
 import type { Fields } from "./Variant.ts"
 
 /** States by name, some of them in groups. */
@@ -23,12 +31,12 @@ export interface Definitions extends UnionDefinitions {
 export type State<D> = Members<D> & Union<D>
 
 export const State: {
-  <const D extends Definitions>(definitions: D): State<D>
+  <const D extends Given>(definitions: D & MustBe<Fields, D>): State<D>
   /** Names a set of states: one transition, diagram box or test can cover all of them. */
-  group<const D extends Definitions>(members: D): GroupDefinition<D>
+  group<const D extends Given>(members: D & MustBe<Fields, D>): GroupDefinition<D>
   /** Marks a value that must not appear in views, diagrams, traces and logs, wherever its schema stands. */
   readonly sensitive: typeof sensitive
-} = Object.assign((definitions: Definitions) => makeUnion(definitions) as never, {
-  group: <const D extends Definitions>(members: D) => new GroupDefinition(members),
+} = Object.assign((definitions: Given) => makeUnion(definitions as Definitions) as never, {
+  group: <const D>(members: D) => new GroupDefinition(members),
   sensitive,
 })

@@ -47,7 +47,7 @@ type LeafOf<K, X> = K extends string
     ? Variant<K, F, Value<K, F> & Answered<A>>
     : X extends Fields
       ? Variant<K, X>
-      : never
+      : Variant<K, Repaired<X>>
   : never
 
 type ValueOf<K, X> = K extends string
@@ -57,8 +57,23 @@ type ValueOf<K, X> = K extends string
       ? Value<K, F> & Answered<A>
       : X extends Fields
         ? Value<K, X>
-        : never
+        : Value<K, Repaired<X>>
   : never
+
+/** Fields of which one is no schema. It counts as fitting everywhere, so that the one error is that of its declaration. */
+type Repaired<X> = { readonly [P in keyof X]: X[P] extends Schema.Constraint ? X[P] : Schema.Any }
+
+/** Definitions of any kind: {@link MustBe} then refuses each that is wrong at its own place. */
+export interface Given {
+  readonly [name: string]: object
+}
+
+/** Each member must be a `Leaf` or a group. What is no schema among the fields of a member must be one. */
+export type MustBe<Leaf, D> = {
+  readonly [K in keyof D]: D[K] extends Leaf | GroupDefinition<unknown>
+    ? unknown
+    : { readonly [P in keyof D[K]]: D[K][P] extends Schema.Constraint ? unknown : Schema.Constraint }
+}
 
 /** The union of all values of all variants, nested ones too. */
 export type UnionOf<D> = { [K in keyof D]: ValueOf<K, D[K]> }[keyof D]

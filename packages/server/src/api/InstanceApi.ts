@@ -19,6 +19,8 @@ export const InstanceListing = Schema.Struct({
   id: Schema.String,
   state: Schema.String,
   status: InstanceStatus,
+  /** `failure`: the final state it is in is one of failure. */
+  outcome: Schema.optionalKey(Schema.Literal("failure")),
   /** Why it was stopped or is held. */
   reason: Schema.optionalKey(Schema.String),
   sequence: Schema.Int,
@@ -32,6 +34,8 @@ export const InstanceView = Schema.Struct({
   id: Schema.String,
   state: Tagged,
   status: InstanceStatus,
+  /** `failure`: the final state it is in is one of failure. */
+  outcome: Schema.optionalKey(Schema.Literal("failure")),
   reason: Schema.optionalKey(Schema.String),
   sequence: Schema.Int,
   startedAt: Millis,

@@ -8,6 +8,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { type MachineJson, makeMachineJsons } from "./MachineJson.ts"
 import { MachineNotFound, NotAMachine } from "./NotThere.ts"
+import { optional } from "./optional.ts"
 
 interface Key {
   readonly machine: string
@@ -45,6 +46,7 @@ const make = Effect.gen(function* () {
       id: instance.id,
       state: json.state(state),
       status,
+      ...optional({ outcome: json.outcome(state._tag) }),
       ...(reason === undefined ? {} : { reason }),
       sequence,
       startedAt,

@@ -1,7 +1,7 @@
 /** States and events of a machine as JSON for people: decoded when they come in, and without what is sensitive when they go out. */
 import type { KnownMachine } from "@detent/durable"
 import { InvalidEvent, InvalidState } from "@detent/machine"
-import { compiledOf, isPlain, isSensitive, redactor, type Tagged, type UntypedVariant } from "@detent/machine/internal"
+import { compiledOf, finalOutcome, isPlain, isSensitive, redactor, type Tagged, type UntypedVariant } from "@detent/machine/internal"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { exampleFields } from "./ExampleJson.ts"
@@ -61,6 +61,11 @@ export class MachineJson {
     return variant === undefined
       ? Result.fail(refuse(`the states are ${this.stateTags.join(", ")}`))
       : Result.mapError(variant.read(json), refuse)
+  }
+
+  /** Whether an instance that ended in this state has failed. */
+  outcome(state: string): "failure" | undefined {
+    return finalOutcome(this.#machine, state)
   }
 
   /** Events that a client can send. */

@@ -1,5 +1,6 @@
 /** Handlers of the instance API. */
 import { Commands, Engine, InstanceNotFound, type InstanceRecord, Journal } from "@detent/durable"
+import { finalOutcome } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
@@ -16,11 +17,14 @@ import { answering } from "../ProblemOf.ts"
 import { paged } from "../paged.ts"
 import { sentBefore } from "../SentBefore.ts"
 
-const listingOf = ({ machine, id, tag, status, reason, sequence, version, startedAt, updatedAt }: InstanceRecord) => ({
+type Outcome = "failure" | undefined
+
+const listingOf = ({ machine, id, tag, status, reason, sequence, version, startedAt, updatedAt }: InstanceRecord, outcome: Outcome) => ({
   machine,
   id,
   state: tag,
   status,
+  ...optional({ outcome }),
   ...optional({ reason }),
   sequence,
   version,
@@ -38,6 +42,9 @@ export const instanceHandlers = HttpApiBuilder.group(
     const feed = yield* InstanceFeed
     const { machine: machineOf, jsonOf, find, read, view } = yield* InstanceReading
 
+    const outcomeOf = ({ machine, tag }: InstanceRecord): Outcome =>
+      Option.getOrUndefined(Option.map(engine.machine(machine), (known) => finalOutcome(known, tag)))
+
     const opened = (key: { readonly machine: string; readonly id: string }) =>
       Effect.flatMap(journal.open(key), Option.match({ onNone: () => Effect.fail(new InstanceNotFound(key)), onSome: Effect.succeed }))
 
@@ -45,7 +52,7 @@ export const instanceHandlers = HttpApiBuilder.group(
       .handle("list", ({ query: { state, limit = pageSize, after, ...filter } }) =>
         answering(
           Effect.map(journal.list({ ...filter, ...optional({ tag: state }) }, limit, after), ({ instances, next }) =>
-            paged({ instances: instances.map(listingOf) }, next),
+            paged({ instances: instances.map((record) => listingOf(record, outcomeOf(record))) }, next),
           ),
         ),
       )

@@ -124,9 +124,11 @@ export function ago(at, now) {
 
 /** @param {number} seconds */
 function span(seconds) {
+  const minutes = Math.round(seconds / 60)
+  const hours = Math.round(seconds / 3600)
   if (seconds < 60) return `${seconds} s`
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`
-  return seconds < 48 * 3600 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} days`
+  if (minutes < 60) return `${minutes} min`
+  return hours < 48 ? `${hours} h` : `${Math.round(seconds / 86_400)} days`
 }
 
 /** @param {number} at */
@@ -160,6 +162,14 @@ export function toneOf(status) {
   if (status === "running" || status === "processing" || status === "pending") return "busy"
   return status === "final" || status === "completed" ? "good" : "calm"
 }
+
+/**
+ * The status of an instance; `failed` where it ended in a final state of failure.
+ *
+ * @param {string} status
+ * @param {"failure" | undefined} outcome
+ */
+export const statusBadge = (status, outcome) => (outcome === "failure" ? badge("failed", "bad") : badge(status, toneOf(status)))
 
 /**
  * Opens the instance on the page.

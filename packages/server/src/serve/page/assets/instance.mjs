@@ -1,6 +1,6 @@
 /** One instance, opened from the page: its state, what waits for it, and how it came there. It is renewed for as long as it is open. */
 import { ask, pathOf, Refused } from "./asking.mjs"
-import { badge, byId, element, renew, time, toneOf } from "./elements.mjs"
+import { badge, byId, element, renew, statusBadge, time, toneOf } from "./elements.mjs"
 import { drawingOf } from "./machines.mjs"
 
 /**
@@ -86,7 +86,7 @@ export class Instance {
    * @param {Element} picture
    */
   #show(view, entries, timers, commands, picture) {
-    const { machine, id, state, status, reason, startedAt, updatedAt, sequence } = view
+    const { machine, id, state, status, outcome, reason, startedAt, updatedAt, sequence } = view
     const { _tag: tag, ...fields } = state
     const before =
       entries.length < sequence ? [element("p", { class: "faint" }, `The latest ${entries.length} of ${sequence} events.`)] : []
@@ -96,7 +96,7 @@ export class Instance {
         "p",
         { class: "card-head" },
         element("b", {}, tag),
-        badge(status, toneOf(status)),
+        statusBadge(status, outcome),
         element("span", { class: "faint" }, "changed ", time(updatedAt)),
       ),
       ...(reason === undefined ? [] : [element("p", { class: "problem" }, reason)]),
@@ -197,7 +197,7 @@ const commandOf = ({ slot, status, attempts, problem, finishedAt, enqueuedAt }) 
 function entryOf({ sequence, at, event, from, state }) {
   const { _tag: tag, ...fields } = event
   const head = [
-    element("b", {}, tag),
+    element("b", {}, tag === "@timeout" ? `(${fields["name"]})` : tag),
     element("span", { class: "faint" }, from === state._tag ? `stays in ${from}` : `${from} → ${state._tag}`),
     time(at),
   ]

@@ -1,6 +1,6 @@
 /** The instances that changed last, whichever machine they are of. */
 import { ask } from "./asking.mjs"
-import { badge, beginning, byId, element, instanceLink, renew, renewWith, time, toneOf } from "./elements.mjs"
+import { beginning, byId, element, instanceLink, renew, renewWith, statusBadge, time } from "./elements.mjs"
 import { Latest } from "./latest.mjs"
 
 const shown = 20
@@ -35,13 +35,13 @@ export class Instances {
 }
 
 /** @param {import("./latest.mjs").Listing} listing */
-const row = ({ machine, id, state, status, reason, updatedAt }) =>
+const row = ({ machine, id, state, status, outcome, reason, updatedAt }) =>
   element(
     "tr",
     {},
     element("td", { class: "name" }, instanceLink(machine, id, id)),
     element("td", { class: "name", "data-label": "Machine" }, machine),
     element("td", { class: "name", "data-label": "State" }, state),
-    element("td", { title: reason, "data-label": "Status" }, badge(status, toneOf(status))),
+    element("td", { title: reason, "data-label": "Status" }, statusBadge(status, outcome)),
     element("td", { class: "when", "data-label": "Changed" }, time(updatedAt)),
   )
