@@ -1,6 +1,4 @@
 /** Timers and commands of a machine that no process has registered wait for ever. Logs one warning per machine. */
-import type { PersistenceFailed } from "@detent/machine"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
@@ -14,9 +12,6 @@ const intervalMillis = 300_000
 
 /** A process that has registered the machine would have acted by now: twice what a sweeper sleeps, or a claim lasts. */
 const patienceMillis = 30_000
-
-/** How many commands are looked at, the oldest first. */
-const commandLimit = 500
 
 /** Effect workflows are instances too, but are not registered here. */
 const workflowPrefix = "workflow/"
@@ -36,16 +31,11 @@ export const warnOfUnregistered = (
       )
     }
     const look = Effect.gen(function* () {
-      const before = (yield* Clock.currentTimeMillis) - patienceMillis
       const timed = yield* engine.timerStore.unserved(engine.registry.names, patienceMillis)
       for (const name of timed.filter(isUnknown)) yield* tell(name, "due timers")
       if (Option.isNone(commands)) return
-      const requesting = yield* waitingCommands(commands.value, before)
-      for (const name of requesting.filter(isUnknown)) {
-        // Another process may execute them, only slowly.
-        const { commands: executed } = yield* commands.value.list({ machine: name, status: "processing" }, 1)
-        if (executed.length === 0) yield* tell(name, "commands")
-      }
+      // Another process may execute them, only slowly: then some of them are being executed.
+      for (const name of (yield* commands.value.unserved(patienceMillis)).filter(isUnknown)) yield* tell(name, "commands")
     })
     let pause = firstLookMillis
     const turn = Effect.andThen(
@@ -58,11 +48,6 @@ export const warnOfUnregistered = (
     )
     return forkLoop("warning of unregistered machines", turn)
   })
-
-const waitingCommands = ({ list }: CommandsService, before: number): Effect.Effect<ReadonlyArray<string>, PersistenceFailed> =>
-  Effect.map(list({ status: "pending", enqueuedBefore: before }, commandLimit), ({ commands }) => [
-    ...new Set(commands.flatMap(({ instance, runAt }) => (instance === undefined || runAt > before ? [] : [instance.machine]))),
-  ])
 
 /** The likely name of its definition. */
 const variableOf = (name: string): string => name.replace(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, first: string) => first.toUpperCase())

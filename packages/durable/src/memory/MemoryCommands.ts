@@ -5,7 +5,15 @@ import * as Option from "effect/Option"
 import { CommandSignal } from "../command/CommandSignal.ts"
 import { announceStored } from "../command/Enqueuer.ts"
 import { unlimited } from "../command/QueueLimits.ts"
-import type { CommandCount, CommandFilter, CommandsService, EnqueueOutcome, NewCommand, StoredCommand } from "../store/Commands.ts"
+import {
+  type CommandCount,
+  type CommandFilter,
+  type CommandsService,
+  type EnqueueOutcome,
+  type NewCommand,
+  type StoredCommand,
+  withoutExecution,
+} from "../store/Commands.ts"
 import { checkingCommands } from "../store/CommitCheck.ts"
 import { addByHand } from "./MemoryCommand.ts"
 import { maxBodyBytes } from "./MemoryJournal.ts"
@@ -82,6 +90,14 @@ export const memoryCommands = (state: MemoryState): CommandsService => {
       }),
     counts: Effect.sync(() => counts(all())),
     backlog: Effect.sync(() => counts(all().filter(({ status }) => status !== "completed" && status !== "skipped"))),
+    unserved: (overdueMillis) =>
+      atNow((now) =>
+        withoutExecution(
+          [...state.openCommands.values()].flatMap(({ machine, status, runAt }) =>
+            machine === undefined || (status !== "processing" && runAt > now - overdueMillis) ? [] : [{ machine, status }],
+          ),
+        ),
+      ),
     retry: (filter) => atNow((now) => failedOnes(all(), filter).map((command) => revive(state, command, now)).length),
     countRetries: (filter) => Effect.sync(() => failedOnes(all(), filter).length),
     skip: (key, reason, queue) =>

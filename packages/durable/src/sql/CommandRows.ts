@@ -52,7 +52,7 @@ const instanceOf = (row: Row): InstanceKey | undefined => {
 
 const optionalWholeOf = (row: Row, column: string): number | undefined => (row[column] === null ? undefined : wholeOf(row, column))
 
-const commandStatusOf = (row: Row): CommandStatus => {
+export const commandStatusOf = (row: Row): CommandStatus => {
   const value = textOf(row, "status")
   switch (value) {
     case "pending":

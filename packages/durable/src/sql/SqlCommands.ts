@@ -3,10 +3,18 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Fragment } from "effect/unstable/sql/Statement"
 import { unlimited } from "../command/QueueLimits.ts"
-import type { Claim, CommandFilter, CommandStatus, CommandsService, QueueSettings } from "../store/Commands.ts"
+import {
+  type Claim,
+  type CommandFilter,
+  type CommandStatus,
+  type CommandsService,
+  type QueueSettings,
+  unservedSample,
+  withoutExecution,
+} from "../store/Commands.ts"
 import type { InstanceKey } from "../store/Commit.ts"
 import { anyMachine, persisting } from "../store/StoreFailure.ts"
-import { commandCountOf, queueOf, storedCommandOf } from "./CommandRows.ts"
+import { commandCountOf, commandStatusOf, queueOf, storedCommandOf } from "./CommandRows.ts"
 import type { Dialect } from "./Dialect.ts"
 import { keysOf } from "./keys.ts"
 import type { Row } from "./Row.ts"
@@ -58,6 +66,15 @@ export const sqlCommands = (dialect: Dialect): Omit<CommandsService, "isShared" 
       ),
     counts: reading(Effect.map(countRows(dialect), (rows) => rows.map(commandCountOf))),
     backlog: reading(Effect.map(backlogRows(dialect), (rows) => rows.map(commandCountOf))),
+    unserved: (overdueMillis) =>
+      reading(
+        Effect.gen(function* () {
+          const time = yield* now
+          const queues = yield* openQueues(dialect)
+          const first = yield* Effect.forEach(queues, (row) => firstOf(dialect, textOf(row, "queue"), overdueMillis, time))
+          return withoutExecution(first.flat().map((row) => ({ machine: textOf(row, "machine"), status: commandStatusOf(row) })))
+        }),
+      ),
     retry: (filter) => changing(Effect.flatMap(now, (time) => Effect.map(revive(dialect, filter, time), (rows) => rows.length))),
     countRetries: (filter) => reading(Effect.map(countFailed(dialect, filter), ([row]) => (row === undefined ? 0 : wholeOf(row, "count")))),
     skip: (key, reason, queue) =>
@@ -128,6 +145,40 @@ const backlogRows = ({ sql, commands }: Dialect) => sql<Row>`
     union all select queue, status, count(*) as part from ${commands} where waits group by queue, status
     union all select queue, status, count(*) as part from ${commands} where dead group by queue, status
   ) parts group by queue, status order by queue, status`
+
+/** A loose index scan of both partial indexes: one step for each queue, however many commands it has. */
+const openQueues = ({ sql, commands }: Dialect) => {
+  const ready = sql`${commands} c where c.finished_at is null and not c.waits`
+  const delayed = sql`${commands} c where c.waits`
+  return sql<Row>`
+    with recursive ready (queue) as (
+      select min(c.queue) from ${ready}
+      union all
+      select (select min(c.queue) from ${ready} and c.queue > ready.queue) from ready where ready.queue is not null
+    ), delayed (queue) as (
+      select min(c.queue) from ${delayed}
+      union all
+      select (select min(c.queue) from ${delayed} and c.queue > delayed.queue) from delayed where delayed.queue is not null
+    )
+    select queue from ready where queue is not null union select queue from delayed where queue is not null`
+}
+
+/** Of the first commands of a queue those that instances requested and that are executed, or could have been for so long. */
+const firstOf = ({ sql, commands, instances }: Dialect, queue: string, overdueMillis: number, now: Fragment) => {
+  const limit = sql.literal(String(unservedSample))
+  return sql<Row>`
+    select i.machine, f.status from (
+      select * from (
+        select c.instance, c.status, c.run_at from ${commands} c
+        where c.queue = ${queue} and c.finished_at is null and not c.waits order by c.priority desc, c.id limit ${limit}
+      ) ready
+      union all
+      select * from (
+        select c.instance, c.status, c.run_at from ${commands} c where c.queue = ${queue} and c.waits order by c.run_at limit ${limit}
+      ) delayed
+    ) f join ${instances} i on i.instance = f.instance
+    where f.status = 'processing' or f.run_at <= ${now} - ${Math.floor(overdueMillis)}`
+}
 
 const prolong = ({ sql, commands, claims }: Dialect, worker: string, held: ReadonlyArray<Claim>, millis: number, now: Fragment) => sql<Row>`
   update ${commands} set claimed_until = ${now} + ${millis}

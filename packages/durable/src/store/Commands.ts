@@ -141,6 +141,12 @@ export interface CommandsService {
   /** The counts of what is not done: pending, processing and failed for good. Its cost follows from their number, not from that of all commands. */
   readonly backlog: Stored<ReadonlyArray<CommandCount>>
 
+  /**
+   * Machines whose commands could have been executed for this long, while none of theirs is being executed. Looks at the first
+   * commands of each queue only: its cost follows from the number of queues.
+   */
+  readonly unserved: (overdueMillis: number) => Stored<ReadonlyArray<string>>
+
   /** Lets failed commands that match be executed again, in a new round, with all their attempts. Returns how many. */
   readonly retry: (filter: CommandFilter & { readonly key?: string }) => Stored<number>
   /** How many {@link retry} would affect. */
@@ -154,6 +160,17 @@ export interface CommandsService {
   readonly configure: (queue: string, settings: Partial<QueueSettings>) => Stored<void>
   /** Queues that have settings. */
   readonly queues: Stored<ReadonlyArray<QueueRecord>>
+}
+
+/** How many commands of a queue are looked at, in the order they are claimed in, and as many whose time was to come later. */
+export const unservedSample = 100
+
+/** The machines of these commands of which none is being executed. */
+export const withoutExecution = (
+  commands: ReadonlyArray<{ readonly machine: string; readonly status: CommandStatus }>,
+): ReadonlyArray<string> => {
+  const executed = new Set(commands.filter(({ status }) => status === "processing").map(({ machine }) => machine))
+  return [...new Set(commands.map(({ machine }) => machine))].filter((machine) => !executed.has(machine))
 }
 
 export class Commands extends Context.Service<Commands, CommandsService>()("@detent/durable/Commands") {}

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import { type DueTimer, type Pace, TimerHeap } from "../../src/engine/TimerHeap.ts"
+import { TimerScheduler } from "../../src/engine/TimerScheduler.ts"
 import type { TimerRecord } from "../../src/store/Commit.ts"
 
 const whole = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
@@ -107,6 +108,26 @@ describe("timer queue", () => {
       yield* TestClock.adjust(2000)
       yield* settle
       assert.deepStrictEqual(told, [])
+    }),
+  )
+})
+
+describe("timer scheduler", () => {
+  it.effect("15 of an instance that leaves memory while very many timers are armed, the far deadlines are left to the sweeper", () =>
+    Effect.gen(function* () {
+      const environment = new Environment((yield* Effect.context<never>()) as Context.Context<unknown>)
+      // Neither store nor table is asked while nothing is due.
+      const scheduler = new TimerScheduler({} as never, {} as never, environment, { pace: unpaced } as never, 60_000)
+      const { heap } = scheduler
+      const arm = (id: string) =>
+        heap.sync(id, { machine: "m", id }, timersOf({ name: "near", entry: 0, due: 30_000 }, { name: "far", entry: 0, due: 90_000 }))
+      for (let index = 0; index < 50_000; index++) arm(`i-${index}`)
+      scheduler.forgetFar("i-7")
+      assert.strictEqual(heap.size, 100_000)
+      arm("one more")
+      scheduler.forgetFar("i-7")
+      assert.strictEqual(heap.size, 100_001)
+      heap.close()
     }),
   )
 })

@@ -1,10 +1,11 @@
-/** The report on stored commands. */
+/** What is told of stored commands: the report, and which machines have commands that no process executes. */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { commandReport } from "../../src/command/StoredCommandReport.ts"
+import { Commands } from "../../src/store/Commands.ts"
 import { Journal } from "../../src/store/Journal.ts"
 import { commit, freshKey } from "../samples.ts"
-import { claim, command, completed, enqueue, finish, freshName, type Topic } from "./CommandKit.ts"
+import { claim, claimNames, command, completed, enqueue, eventually, finish, freshName, type Topic } from "./CommandKit.ts"
 
 export const reporting: Topic = (it) => {
   it.effect("133 the command report: counts by status, flow by kind, and the list by instance", () =>
@@ -36,6 +37,35 @@ export const reporting: Topic = (it) => {
       assert.include(yield* commandReport({ title: "All" }), "# All")
       assert.include(yield* commandReport({ queue: "unknown" }), "No commands.")
       assert.notInclude(yield* commandReport({ queue, limit: 1 }), `${queue}-b`)
+    }),
+  )
+
+  it.effect("91 tells which machines have commands that could have been executed for long, and are not", () =>
+    Effect.gen(function* () {
+      const [journal, commands, queue] = [yield* Journal, yield* Commands, yield* freshName]
+      const [waiting, delayed, executed, late] = [yield* freshKey, yield* freshKey, yield* freshKey, yield* freshKey]
+      yield* journal.commit([waiting, delayed, executed, late].map((key) => commit(key, -1)))
+      const hour = 3_600_000
+      const now = yield* journal.clock
+      yield* enqueue(
+        command(queue, "a", { instance: executed, priority: 1, runAt: now - 2 * hour }),
+        command(queue, "b", { instance: executed, runAt: now - 2 * hour }),
+        command(queue, "c", { instance: waiting, runAt: now - 2 * hour }),
+        command(queue, "d", { instance: late, runAt: now - hour / 2 }),
+        command(queue, "e", { instance: late, runAt: now + hour }),
+        command(queue, "f", { runAt: now - 2 * hour }),
+        command(`${queue}-other`, "g", { instance: delayed, delayMillis: 1 }),
+      )
+      assert.deepStrictEqual(yield* claimNames(queue, { limit: 1 }), ["a"])
+      const found = (yield* eventually(commands.unserved(0), (machines) => machines.includes(delayed.machine))).filter((machine) =>
+        [waiting, delayed, executed, late].some((key) => key.machine === machine),
+      )
+      assert.sameMembers([...found], [waiting.machine, delayed.machine, late.machine])
+      const longer = yield* commands.unserved(hour)
+      assert.deepStrictEqual(
+        [waiting, delayed, executed, late].map(({ machine }) => longer.filter((one) => one === machine).length),
+        [1, 0, 0, 0],
+      )
     }),
   )
 }

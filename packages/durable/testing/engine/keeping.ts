@@ -9,6 +9,7 @@ import * as Stream from "effect/Stream"
 import type { InstanceCursor } from "../../src/store/Journal.ts"
 import { Call, E, Job, S, T, TimedCall, V } from "./Machines.ts"
 import type { Kit } from "./Rig.ts"
+import { StoreProbe } from "./StoreProbe.ts"
 
 const key = (id: string) => ({ machine: "job", id })
 
@@ -60,6 +61,31 @@ export const keeping = ({ describe, test }: Kit) => {
         expect(yield* engine.live).toBe(2)
         yield* Effect.forEach(jobs, (job) => job.send(E.Start()), { concurrency: "unbounded" })
         expect((yield* engine.list(Job, { state: "Busy" })).instances).toHaveLength(2)
+      }))
+
+    test("159 restoreAll returns each instance once, though instances of the page before change between pages", ({ open }) =>
+      Effect.gen(function* () {
+        const writer = yield* open()
+        // More than two pages of 500.
+        const ids = Array.from({ length: 1001 }, (_, index) => `j-${index}`)
+        yield* writer.engine.startAll(
+          Job,
+          ids.map((id) => ({ id, input: S.Busy({ n: 0 }) })),
+        )
+        const probe = new StoreProbe()
+        const pages: Array<number> = []
+        probe.onPage = ({ status }, page) =>
+          Effect.tap(page, (records) => {
+            if (status !== "running") return Effect.void
+            pages.push(records.length)
+            const moved = [...records.slice(0, 3), ...records.slice(-3)]
+            const add = (id: string) => Effect.flatMap(writer.engine.ensure(Job, id, S.Idle({ n: 0 })), (job) => job.send(E.Add({ by: 1 })))
+            return Effect.orDie(Effect.forEach(moved, ({ id }) => add(id), { concurrency: "unbounded", discard: true }))
+          })
+        const { engine } = yield* open({ probe })
+        const jobs = yield* engine.restoreAll(Job)
+        expect(pages).toEqual([500, 500, 1])
+        expect(jobs.map(({ id }) => id)).toEqual(ids.toSorted())
       }))
 
     test("spawn and restore are start and open, with the id first", ({ open }) =>

@@ -1,9 +1,11 @@
 /** State work runs on one node, and always on one. */
 import { expect } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import { E, Job, S } from "./Machines.ts"
 import type { Kit } from "./Rig.ts"
+import { StoreProbe } from "./StoreProbe.ts"
 
 /** A job whose work, while it runs, is listed under the node that runs it. */
 const workers = () => {
@@ -94,6 +96,49 @@ export const owning = ({ describe, test, leaseTest }: Kit) => {
       }),
     )
 
+    leaseTest("159 each instance of a dead node is taken over once, though instances change between pages", ({ open, pass, passUntil }) =>
+      Effect.gen(function* () {
+        const started: Array<number> = []
+        const machine = Job.spawn(S.Busy, ({ state }) =>
+          Effect.andThen(
+            Effect.sync(() => void started.push(state.n)),
+            Effect.never,
+          ),
+        )
+        // More than a page of 500.
+        const numbers = Array.from({ length: 505 }, (_, index) => index)
+        const one = yield* open({ lease: "1 second" })
+        yield* one.engine.startAll(
+          machine,
+          numbers.map((n) => ({ id: `j-${n}`, input: S.Busy({ n }) })),
+        )
+        yield* one.crash
+        started.length = 0
+        const sender = yield* open({ lease: "3 seconds" })
+        const pages: Array<number> = []
+        const probe = new StoreProbe()
+        probe.onPage = ({ owner }, page) =>
+          Effect.tap(page, (records) => {
+            if (owner === undefined || records.length === 0) return Effect.void
+            pages.push(records.length)
+            const moved = [...records.slice(0, 3), ...records.slice(-3)]
+            const add = (id: string) =>
+              Effect.flatMap(sender.engine.ensure(machine, id, S.Idle({ n: 0 })), (job) => job.send(E.Add({ by: 0 })))
+            return Effect.orDie(Effect.forEach(moved, ({ id }) => add(id), { concurrency: "unbounded", discard: true }))
+          })
+        const two = yield* open({ lease: "3 seconds", probe })
+        yield* two.engine.register(machine)
+        yield* passUntil(
+          "100 millis",
+          Effect.sync(() => started.length),
+          (count) => count >= numbers.length,
+        )
+        yield* pass("1 second")
+        expect(pages[0]).toBe(500)
+        expect(started.toSorted((left, right) => left - right)).toEqual(numbers)
+      }),
+    )
+
     leaseTest("139 an owner that lost its lease stops its work and commits nothing as owner", ({ open, passUntil, events, quiet }) =>
       Effect.gen(function* () {
         const { running, machine } = workers()
@@ -111,6 +156,39 @@ export const owning = ({ describe, test, leaseTest }: Kit) => {
         expect(running).toEqual(["two"])
         yield* quiet
         expect(yield* events({ machine: "job", id: "j" })).toHaveLength(0)
+      }),
+    )
+
+    leaseTest("139 what an owner committed before its lease ended, and reaches the store after another took over, is refused", (rig) =>
+      Effect.gen(function* () {
+        const [asked, arrives] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+        const outcomes: Array<string> = []
+        const probe = new StoreProbe()
+        const one = yield* rig.open({ lease: "1 second", probe })
+        const { running, machine } = workers()
+        const working = machine("one").spawn(S.Busy, ({ self }) => Effect.andThen(Deferred.await(asked), self.send(E.Add({ by: 1 }))))
+        yield* one.engine.start(working, "j", S.Busy({ n: 0 }))
+        const two = yield* rig.open({ lease: "1 second" })
+        yield* two.engine.register(machine("two"))
+        probe.onCommit = (_, commit) =>
+          Effect.tap(Effect.andThen(Deferred.await(arrives), commit), (all) =>
+            Effect.sync(() => outcomes.push(...all.map(({ _tag }) => _tag))),
+          )
+        probe.onLease = () => Effect.never
+        yield* Deferred.succeed(asked, undefined)
+        yield* rig.passUntil(
+          "100 millis",
+          Effect.sync(() => running),
+          (nodes) => nodes.includes("two"),
+        )
+        yield* Deferred.succeed(arrives, undefined)
+        yield* rig.eventually(
+          Effect.sync(() => outcomes),
+          (all) => all.length > 0,
+        )
+        expect(outcomes[0]).toBe("Fenced")
+        yield* rig.quiet
+        expect(yield* rig.events({ machine: "job", id: "j" })).toHaveLength(0)
       }),
     )
 

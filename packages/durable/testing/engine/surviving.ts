@@ -1,6 +1,7 @@
 /** What one event, one entry or one instance does wrong does not harm the others. */
 import { type ActionFailed, type EndlessTransition, Event, type InvalidEvent, Machine, type Overloaded, State, stay } from "@detent/machine"
 import { expect } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -58,6 +59,7 @@ export const surviving = ({ describe, test }: Kit) => {
 
     test("145 a timeout without end is no timer; one that is no number is refused before anything is stored", ({
       open,
+      journal,
       deadlines,
       events,
     }) =>
@@ -73,9 +75,10 @@ export const surviving = ({ describe, test }: Kit) => {
         const endless = yield* engine.start(Flexible, "d", T.Waiting({ minutes: 0 }))
         expect(yield* deadlines({ machine: "call", id: "d" })).toEqual([])
         yield* endless.send(V.Answer())
-        const anew = Call.timeout(T.Waiting, ({ minutes }) => (minutes < 0 ? Number.NaN : "1 minute"), T.Late)
-        expect(anew.name).toBe("call")
         expect(yield* Effect.flip(engine.start(Flexible, "e", T.Waiting({ minutes: -1 })))).toMatchObject({ phase: "timeout" })
+        // After the year 9999.
+        expect(yield* Effect.flip(engine.start(Flexible, "f", T.Waiting({ minutes: 1e12 })))).toMatchObject({ phase: "timeout" })
+        for (const id of ["e", "f"]) expect(Option.isNone(yield* journal.open({ machine: "call", id }))).toBe(true)
         yield* call.send(V.Ping())
         expect(yield* events({ machine: "call", id: "c" })).toHaveLength(1)
       }))
@@ -137,6 +140,25 @@ export const surviving = ({ describe, test }: Kit) => {
         expect(probe.events).toBe(0)
         yield* job.send(E.Resume())
         yield* Effect.forEach(waiting, Fiber.join)
+        expect(yield* job.state).toEqual(S.Busy({ n: 5 }))
+      }))
+  })
+
+  describe("a mailbox", () => {
+    test("15 a sender is refused while too many events wait for a hook to end", ({ open, quiet }) =>
+      Effect.gen(function* () {
+        const ends = yield* Deferred.make<void>()
+        const { engine } = yield* open({ limits: { mailbox: 5 } })
+        const Slow = Job.enter(S.Busy, () => Deferred.await(ends))
+        const job = yield* engine.start(Slow, "j")
+        const send = (event: typeof E.Type) => Effect.forkChild(job.send(event), { startImmediately: true })
+        const entering = yield* send(E.Start())
+        yield* quiet
+        const waiting = yield* Effect.forEach(Array.from({ length: 5 }), () => send(E.Add({ by: 1 })))
+        yield* quiet
+        expect(yield* Effect.flip(job.send(E.Add({ by: 1 })))).toMatchObject({ _tag: "Overloaded", waiting: 5 })
+        yield* Deferred.succeed(ends, undefined)
+        yield* Effect.forEach([entering, ...waiting], Fiber.join)
         expect(yield* job.state).toEqual(S.Busy({ n: 5 }))
       }))
   })
