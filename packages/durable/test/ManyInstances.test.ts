@@ -1,13 +1,12 @@
-/** On 1,000,000 instances, 500,000 timers and 1,000,000 commands: what lists, counts and background loops ask is served by an index. */
+/** On 1,000,000 instances, 500,000 timers: what lists, counts and background loops ask is served by an index. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Tracer from "effect/Tracer"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
-import { Commands } from "../src/store/Commands.ts"
 import { Journal } from "../src/store/Journal.ts"
 import { Timers } from "../src/store/Timers.ts"
 import { postgresLayer } from "./support/Postgres.ts"
+import { readByPostgres, statementsOf } from "./support/queries.ts"
 import { sqliteLayer } from "./support/Sqlite.ts"
 
 const million = 1_000_000
@@ -22,35 +21,10 @@ const instances = (numbers: string, prefix: string, flag: (condition: string) =>
    from ${numbers}`,
   `insert into ${prefix}timers (instance, machine, name, entry, due)
    select instance, machine, 'wait', 1, 4000000000000 + instance from ${prefix}instances where instance % 2 = 0`,
-  // All but three are done. Those wait: two for a machine that no process has registered, one for its time.
-  `insert into ${prefix}commands (instance, key, queue, slot, parameters, sequence, status, run_at, enqueued_at, finished_at, waits)
-   select instance, 'c-' || instance, machine, 'mail', '{}', 1,
-     case when instance in (1, 2, 500000) then 'pending' else 'completed' end, 5, 5,
-     case when instance not in (1, 2, 500000) then instance end, ${flag("instance = 500000")}
-   from ${prefix}instances`,
   `insert into ${prefix}listing (instance, machine, id, tag, status, updated_at)
    select instance, machine, id, tag, status, updated_at from ${prefix}instances`,
   `insert into ${prefix}counts (machine, tag, instances) select machine, tag, count(*) from ${prefix}instances group by machine, tag`,
 ]
-
-/** The statements that an operation of a store runs. */
-const statementsOf = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<readonly [A, ReadonlySet<string>], E, R> =>
-  Effect.suspend(() => {
-    const statements = new Set<string>()
-    const tracer = Tracer.make({
-      span: (options) => {
-        const span = new Tracer.NativeSpan(options)
-        const attribute = span.attribute.bind(span)
-        return Object.assign(span, {
-          attribute: (key: string, value: unknown) => {
-            if (key === "db.query.text") statements.add(String(value))
-            attribute(key, value)
-          },
-        })
-      },
-    })
-    return Effect.map(Effect.withTracer(effect, tracer), (result) => [result, statements] as const)
-  })
 
 /** Fails the test where a statement reads a large table whole, or sorts what it reads of one. */
 type Explain = (statement: string) => Effect.Effect<ReadonlyArray<string>, unknown, SqlClient>
@@ -58,7 +32,7 @@ type Explain = (statement: string) => Effect.Effect<ReadonlyArray<string>, unkno
 const explainSqlite: Explain = (statement) =>
   Effect.flatMap(SqlClient, (sql) =>
     Effect.map(sql.unsafe<{ readonly detail: string }>(`explain query plan ${statement}`), (rows) =>
-      rows.map(({ detail }) => detail).filter((detail) => /^SCAN [iltec]$|^SCAN detent_(instances|listing|timers|commands)$/.test(detail)),
+      rows.map(({ detail }) => detail).filter((detail) => /^SCAN [ilte]$|^SCAN detent_(instances|listing|timers)$/.test(detail)),
     ),
   )
 
@@ -71,7 +45,7 @@ const explainPostgres: Explain = (statement) =>
       Array.from({ length: parameters }, () => null),
     )
     return Effect.map(explained, (rows) =>
-      rows.map((row) => row["QUERY PLAN"]).filter((line) => /Seq Scan on (instances|listing|timers|commands)/.test(line)),
+      rows.map((row) => row["QUERY PLAN"]).filter((line) => /Seq Scan on (instances|listing|timers)/.test(line)),
     )
   })
 
@@ -82,21 +56,9 @@ type Measure = <A, E, R>(what: string, effect: Effect.Effect<A, E, R>) => Effect
 const mostRead = 5_000
 
 const measurePostgres: Measure = (what, effect) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient
-    const read = Effect.map(
-      sql<{ readonly read: number }>`
-        select sum(pg_stat_get_xact_tuples_returned(c.oid) + pg_stat_get_xact_tuples_fetched(c.oid))::integer as read
-        from pg_class c where relnamespace = 'detent'::regnamespace`,
-      ([row]) => row?.read ?? 0,
-    )
-    const measured = Effect.gen(function* () {
-      const before = yield* read
-      const result = yield* effect
-      assert.isAtMost((yield* read) - before, mostRead, what)
-      return result
-    })
-    return yield* sql.withTransaction(measured)
+  Effect.map(readByPostgres(effect), ([result, read]) => {
+    assert.isAtMost(read, mostRead, what)
+    return result
   })
 
 const asking =
@@ -113,7 +75,7 @@ const asking =
 const ask = (explain: Explain, measure: Measure) =>
   Effect.gen(function* () {
     const asked = asking(explain, measure)
-    const [journal, timers, commands] = [yield* Journal, yield* Timers, yield* Commands]
+    const [journal, timers] = [yield* Journal, yield* Timers]
     const oldest = yield* asked("the oldest of a machine", journal.list({ machine: "big" }, 50))
     assert.strictEqual(oldest.instances[0]?.id, "i-11")
     const newest = yield* asked("the newest of a machine", journal.list({ machine: "big", order: "newest" }, 50))
@@ -142,8 +104,6 @@ const ask = (explain: Explain, measure: Measure) =>
     assert.strictEqual((yield* asked("an instance that does not exist", journal.standings([{ machine: "", id: "" }]))).length, 1)
     // What is asked to warn of machines that no process has registered.
     yield* asked("machines with overdue timers", timers.unserved([], 0))
-    const waiting = yield* asked("machines with commands that wait", commands.unserved(0))
-    assert.sameMembers([...waiting], ["small", "big"])
     yield* asked("a claim", timers.claim({ machines: ["small"], limit: 10, owner: "node", claimMillis: 1_000 }))
   })
 

@@ -148,17 +148,17 @@ const backlogRows = ({ sql, commands }: Dialect) => sql<Row>`
 
 /** A loose index scan of both partial indexes: one step for each queue, however many commands it has. */
 const openQueues = ({ sql, commands }: Dialect) => {
-  const ready = sql`${commands} c where c.finished_at is null and not c.waits`
-  const delayed = sql`${commands} c where c.waits`
+  const ready = sql`${commands} o where o.finished_at is null and not o.waits`
+  const delayed = sql`${commands} o where o.waits`
   return sql<Row>`
     with recursive ready (queue) as (
-      select min(c.queue) from ${ready}
+      select min(o.queue) from ${ready}
       union all
-      select (select min(c.queue) from ${ready} and c.queue > ready.queue) from ready where ready.queue is not null
+      select (select min(o.queue) from ${ready} and o.queue > ready.queue) from ready where ready.queue is not null
     ), delayed (queue) as (
-      select min(c.queue) from ${delayed}
+      select min(o.queue) from ${delayed}
       union all
-      select (select min(c.queue) from ${delayed} and c.queue > delayed.queue) from delayed where delayed.queue is not null
+      select (select min(o.queue) from ${delayed} and o.queue > delayed.queue) from delayed where delayed.queue is not null
     )
     select queue from ready where queue is not null union select queue from delayed where queue is not null`
 }
@@ -169,12 +169,12 @@ const firstOf = ({ sql, commands, instances }: Dialect, queue: string, overdueMi
   return sql<Row>`
     select i.machine, f.status from (
       select * from (
-        select c.instance, c.status, c.run_at from ${commands} c
-        where c.queue = ${queue} and c.finished_at is null and not c.waits order by c.priority desc, c.id limit ${limit}
+        select o.instance, o.status, o.run_at from ${commands} o
+        where o.queue = ${queue} and o.finished_at is null and not o.waits order by o.priority desc, o.id limit ${limit}
       ) ready
       union all
       select * from (
-        select c.instance, c.status, c.run_at from ${commands} c where c.queue = ${queue} and c.waits order by c.run_at limit ${limit}
+        select o.instance, o.status, o.run_at from ${commands} o where o.queue = ${queue} and o.waits order by o.run_at limit ${limit}
       ) delayed
     ) f join ${instances} i on i.instance = f.instance
     where f.status = 'processing' or f.run_at <= ${now} - ${Math.floor(overdueMillis)}`

@@ -9,6 +9,7 @@ import { Journal } from "../../src/store/Journal.ts"
 import { claimNames, command, enqueue } from "../../testing/command/CommandKit.ts"
 import { commit } from "../../testing/samples.ts"
 import { postgresLayer } from "../support/Postgres.ts"
+import { readByPostgres, statementsOf } from "../support/queries.ts"
 import { sqliteLayer } from "../support/Sqlite.ts"
 
 const million = 1_000_000
@@ -67,6 +68,9 @@ describe("a million finished commands", () => {
           }),
         )
         assert.strictEqual(yield* scanned, 0, "the next ordered commands are found without a scan")
+        const [unserved, read] = yield* readByPostgres(Effect.flatMap(Commands, (commands) => commands.unserved(0)))
+        assert.deepStrictEqual(unserved, ["errand"])
+        assert.isAtMost(read, 2_000, "machines whose commands wait are found without a scan")
         const finished = yield* sql.unsafe<{ readonly "QUERY PLAN": string }>(
           "explain select id from detent.commands where finished_at < 10 and status in ('completed') limit 1000",
         )
@@ -94,6 +98,16 @@ describe("a million finished commands", () => {
           plan.map(({ detail }) => detail).join("\n"),
         )
         assert.deepStrictEqual(yield* claimNames("jobs", { limit: 2 }), ["0-0", "0-1"])
+        const instance = { machine: "errand", id: "e" }
+        yield* (yield* Journal).commit([commit(instance, -1)])
+        yield* enqueue(command("errands", "e", { instance }))
+        const [unserved, statements] = yield* statementsOf((yield* Commands).unserved(0))
+        assert.deepStrictEqual(unserved, ["errand"])
+        for (const statement of statements) {
+          const steps = yield* sql.unsafe<{ readonly detail: string }>(`explain query plan ${statement}`)
+          const scans = steps.filter(({ detail }) => /^SCAN (o|i|detent_commands|detent_instances)\b/.test(detail))
+          assert.deepStrictEqual(scans, [], statement)
+        }
       }).pipe(Effect.provide(sqliteLayer)),
     120_000,
   )
