@@ -63,7 +63,7 @@ export const keeping = ({ describe, test }: Kit) => {
         expect((yield* engine.list(Job, { state: "Busy" })).instances).toHaveLength(2)
       }))
 
-    test("159 restoreAll returns each instance once, though instances of the page before change between pages", ({ open }) =>
+    test("159 restoreAll returns each instance once, though instances of the page before change between pages", ({ open, pass }) =>
       Effect.gen(function* () {
         const writer = yield* open()
         // More than two pages of 500.
@@ -72,6 +72,7 @@ export const keeping = ({ describe, test }: Kit) => {
           Job,
           ids.map((id) => ({ id, input: S.Busy({ n: 0 }) })),
         )
+        yield* pass("1 second")
         const probe = new StoreProbe()
         const pages: Array<number> = []
         probe.onPage = ({ status }, page) =>
