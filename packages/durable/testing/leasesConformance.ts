@@ -76,6 +76,12 @@ export const leasesConformance = <R = never>(name: string, store: StoreLayer<R>)
         assert.isAtLeast(yield* leases.purge(0, 1_000), 1)
         assert.deepStrictEqual(yield* leases.get(held), Option.some(kept))
         assert.isAbove((yield* acquired(gone, "second", 60_000)).token, last.token)
+        // One that its holder did not release, because it was killed.
+        const expired = yield* acquired(yield* freshName, "killed", 1)
+        yield* Effect.sleep("20 millis")
+        yield* leases.purge(3_600_000, 1_000)
+        assert.strictEqual(yield* leases.purge(0, 1_000), 1)
+        assert.isAbove((yield* acquired(expired.name, "second", 60_000)).token, expired.token)
       }),
     )
 
