@@ -47,7 +47,8 @@ import { Leases } from "./store/Leases.ts"
 import { Timers } from "./store/Timers.ts"
 
 type Definition<S, E, I, R> = Machine.Definition<S, E, I, R>
-type InputArguments<S, I> = [I] extends [void] ? [state?: NoInfer<S>] : [input: NoInfer<I | S>]
+/** A machine whose initial state is a value may be started without input. */
+export type InputArguments<S, I> = [I] extends [void] ? [state?: NoInfer<S>] : [input: NoInfer<I | S>]
 
 /** What can be said of a machine when it is registered. */
 export interface RegisterOptions {

@@ -48,7 +48,8 @@ export interface HistoryOptions {
 /** Why an instance could not be read. */
 export type ReadError = InstanceNotFound | EventReplayError | PersistenceFailed
 
-type AnswerOf<V> = V extends Answered<infer A> ? A : never
+/** The answer to an event made with `Event.reply`. */
+export type AnswerOf<V> = V extends Answered<infer A> ? A : never
 
 export interface Instance<out S, in out E> {
   readonly machine: string

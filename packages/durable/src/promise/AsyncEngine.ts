@@ -1,0 +1,158 @@
+/**
+ * The engine for async code: the same engine, store and journal as with Effect, with Promises instead of Effects. Errors are the same
+ * classes, thrown.
+ */
+import type { Machine } from "@detent/machine"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
+import type { WorkflowOptions } from "../DurableWorkflow.ts"
+import { Engine, type InputArguments, type ListOptions } from "../Engine.ts"
+import type { EngineOptions } from "../engine/EngineConfig.ts"
+import type { AnswerOf, HistoryEntry, Instance, SendOptions } from "../Instance.ts"
+import type { Upcasters } from "../instance/Upcasters.ts"
+import type { InstancePage } from "../store/Journal.ts"
+import { type AsyncInstance, asyncInstance } from "./AsyncInstance.ts"
+import { type AsyncWorkflows, asyncWorkflows, type KnownWorkflow } from "./AsyncWorkflows.ts"
+import { type DatabaseAddress, type Stores, storeAt } from "./Database.ts"
+import { type AbortOptions, type RunPromise, runPromiseIn } from "./promised.ts"
+
+type Definition<S, E, I, R> = Machine.Definition<S, E, I, R>
+type TagOf<S> = S extends { readonly _tag: infer Tag extends string } ? Tag : never
+
+export interface OpenEngineOptions<R = never> extends EngineOptions {
+  readonly database: DatabaseAddress
+  /** Every machine whose instances this process runs: its timers fire, and its work and commands continue, from now on. */
+  readonly machines?: ReadonlyArray<Definition<unknown, unknown, never, NoInfer<R>>>
+  /** Every workflow whose executions this process runs: those that a process left unfinished continue now. */
+  readonly workflows?: ReadonlyArray<KnownWorkflow>
+  /** How to read what older versions of a machine wrote, by the name of the machine. */
+  readonly upcasters?: { readonly [machine: string]: Upcasters }
+  /** How long the journal of an execution of a workflow that has ended is kept. Its result stays in any case. Default: for ever. */
+  readonly workflowRetention?: Duration.Input
+  /** Services for handlers that are written with Effect. */
+  readonly layer?: Layer.Layer<R, unknown, Engine | Stores>
+}
+
+/** What Effects that {@link AsyncEngine.runEffect} runs may use. */
+export type EngineServices = Engine | Stores
+
+export interface AsyncEngine<in out R = never> extends AsyncDisposable {
+  /** Starts a new instance. It is stored when the Promise resolves. */
+  start<S, E, I>(machine: Definition<S, E, I, R>, id: string, ...input: InputArguments<S, I>): Promise<AsyncInstance<S, E>>
+  /** The instance of an id, started with the input if there is none. */
+  ensure<S, E, I>(machine: Definition<S, E, I, R>, id: string, ...input: InputArguments<S, I>): Promise<AsyncInstance<S, E>>
+  /** The instance of an id; undefined where there is none. */
+  get<S, E, I>(machine: Definition<S, E, I, R>, id: string): Promise<AsyncInstance<S, E> | undefined>
+  /** The instance of an id, without a look at the store: its first use finds out whether it exists. */
+  instance<S, E, I>(machine: Definition<S, E, I, R>, id: string): AsyncInstance<S, E>
+  /** Sends an event; resolves once the event is stored and carried out. The same `id` again is answered, not repeated. */
+  send<S, E, I>(machine: Definition<S, E, I, R>, id: string, event: NoInfer<E>, options?: SendOptions): Promise<void>
+  /** Sends an event made with `Event.reply` and returns the answer. */
+  ask<S, E, I, V extends E>(machine: Definition<S, E, I, R>, id: string, event: V, options?: SendOptions): Promise<AnswerOf<V>>
+  /** The state as the store has it now. */
+  state<S, E, I>(machine: Definition<S, E, I, R>, id: string): Promise<S>
+  /** Resolves with the first state that fits, the current one included. */
+  waitFor<S, E, I, T extends S>(
+    machine: Definition<S, E, I, R>,
+    id: string,
+    predicate: (state: S) => state is T,
+    options?: AbortOptions,
+  ): Promise<T>
+  waitFor<S, E, I>(machine: Definition<S, E, I, R>, id: string, predicate: (state: S) => boolean, options?: AbortOptions): Promise<S>
+  /** The current state, then every new one. Ends with the instance. */
+  changes<S, E, I>(machine: Definition<S, E, I, R>, id: string, options?: AbortOptions): AsyncIterable<S>
+  /** Everything that was journaled, oldest first. */
+  history<S, E, I>(machine: Definition<S, E, I, R>, id: string): AsyncIterable<HistoryEntry<S, E>>
+  /** Instances of a machine, oldest change first, in pages. */
+  list<S, E, I>(machine: Definition<S, E, I, R>, options?: ListOptions<TagOf<S>>): Promise<InstancePage>
+  /** Executions of workflows. */
+  readonly workflows: AsyncWorkflows
+  /** Runs an Effect of the packages, such as `DeadLetters.list({})`, with the services of this engine. */
+  runEffect<A, E>(effect: Effect.Effect<A, E, EngineServices | R>, options?: AbortOptions): Promise<A>
+  /** Stores what was accepted, hands running work back and closes the database. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens a database and resumes what is in it.
+ *
+ * ```ts
+ * await using engine = await openEngine({ database: "sqlite:orders.db", machines: [Order] })
+ * ```
+ */
+export const openEngine = async <R = never>(options: OpenEngineOptions<R>): Promise<AsyncEngine<R>> => {
+  const { database, machines = [], workflows = [], upcasters = {}, workflowRetention: _, layer, ...engineOptions } = options
+  const scope = Scope.makeUnsafe()
+  const services = Engine.layer(engineOptions).pipe(Layer.provideMerge(storeAt(database)))
+  const opening = Effect.gen(function* () {
+    const context = yield* Layer.buildWithScope(services, scope)
+    const own = layer === undefined ? Context.empty() : yield* Effect.provide(Layer.buildWithScope(layer, scope), context)
+    const all = Context.merge(context, own) as Context.Context<EngineServices | R>
+    const engine = Context.get(context, Engine)
+    yield* Effect.forEach(machines, (machine) => Effect.provide(engine.register(machine, registration(upcasters[machine.name])), all))
+    const executing = yield* Effect.provide(Scope.provide(asyncWorkflows(workflows, workflowOptions(options)), scope), all)
+    return { all, engine, workflows: executing }
+  })
+  const opened = await Effect.runPromiseExit(opening)
+  if (Exit.isFailure(opened)) {
+    await Effect.runPromise(Scope.close(scope, opened))
+    throw Cause.squash(opened.cause)
+  }
+  const { all, engine, workflows: executing } = opened.value
+  return asyncEngine(engine, runPromiseIn(all), executing, scope)
+}
+
+const registration = (upcasters: Upcasters | undefined) => (upcasters === undefined ? {} : { upcasters })
+
+type SharedOptions = Pick<OpenEngineOptions, "nodeId" | "lease" | "drainTimeout" | "workflowRetention">
+
+/** The workflow engine is a node of its own: the two must not take each other's name. */
+const workflowOptions = ({ nodeId, lease, drainTimeout, workflowRetention }: SharedOptions): WorkflowOptions => ({
+  ...(nodeId === undefined ? {} : { nodeId: `workflows/${nodeId}` }),
+  ...(lease === undefined ? {} : { lease }),
+  ...(drainTimeout === undefined ? {} : { drainTimeout }),
+  ...(workflowRetention === undefined ? {} : { retention: workflowRetention }),
+})
+
+const asyncEngine = <R>(
+  engine: typeof Engine.Service,
+  run: RunPromise<EngineServices | R>,
+  workflows: AsyncWorkflows,
+  scope: Scope.Closeable,
+): AsyncEngine<R> => {
+  let closing: Promise<void> | undefined
+  const close = () => {
+    closing ??= Effect.runPromise(Scope.close(scope, Exit.void))
+    return closing
+  }
+  const wrapped = <S, E>(instance: Instance<S, E>) => asyncInstance(instance, run)
+  const instance = <S, E, I>(machine: Definition<S, E, I, R>, id: string): AsyncInstance<S, E> => {
+    const known = engine.find({ machine: machine.name, id })
+    if (Option.isSome(known)) return wrapped(known.value as unknown as Instance<S, E>)
+    throw new TypeError(`machine ${machine.name} is not known to this engine; pass it to openEngine({ machines: [...] })`)
+  }
+  return {
+    start: async (machine, id, ...input) => wrapped(await run(engine.start(machine, id, ...input))),
+    ensure: async (machine, id, ...input) => wrapped(await run(engine.ensure(machine, id, ...input))),
+    get: async (machine, id) => Option.getOrUndefined(Option.map(await run(engine.get(machine, id)), wrapped)),
+    instance,
+    send: async (machine, id, event, options) => instance(machine, id).send(event, options),
+    ask: async (machine, id, event, options) => instance(machine, id).ask(event, options),
+    state: async (machine, id) => instance(machine, id).state(),
+    waitFor: async <S, E, I>(machine: Definition<S, E, I, R>, id: string, predicate: (state: S) => boolean, options?: AbortOptions) =>
+      instance(machine, id).waitFor(predicate, options) as Promise<never>,
+    changes: (machine, id, options) => instance(machine, id).changes(options),
+    history: (machine, id) => instance(machine, id).history(),
+    list: (machine, options) => run(engine.list(machine, options)),
+    workflows,
+    runEffect: run,
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}

@@ -1,0 +1,219 @@
+/**
+ * A workflow written as an async function. Its steps, sleeps and events are activities, clocks and deferreds of an Effect workflow:
+ * the function runs again from its beginning after a restart or a wait, and what is stored is not done again.
+ *
+ * ```ts
+ * const Checkout = workflow({ name: "checkout", input: { order: Schema.String } }, async ({ order }, durable) => {
+ *   const receipt = await durable.step("charge", (signal) => charge(order, signal))
+ *   await durable.sleep("cooling off", "3 days")
+ *   return receipt
+ * })
+ * ```
+ */
+import { type Fields, RetryPolicy } from "@detent/machine"
+import { callHandler } from "@detent/machine/internal"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Random from "effect/Random"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import * as Activity from "effect/unstable/workflow/Activity"
+import * as DurableClock from "effect/unstable/workflow/DurableClock"
+import * as DurableDeferred from "effect/unstable/workflow/DurableDeferred"
+import * as Workflow from "effect/unstable/workflow/Workflow"
+import { WorkflowEngine, type WorkflowInstance } from "effect/unstable/workflow/WorkflowEngine"
+import { asyncBody, type Operate } from "./AsyncBody.ts"
+import { type PlainOf, type PlainResult, plainResult, toPlainResult } from "./PlainResult.ts"
+
+export type EventSchemas = { readonly [name: string]: Schema.Codec<unknown, unknown> }
+
+export interface StepOptions {
+  /** How often a failed step runs, and the pauses between. A pause is kept through a restart. Default: one attempt. */
+  readonly retry?: RetryPolicy.RetryPolicy
+  /** Which failures are worth another attempt. Default: all. */
+  readonly retryable?: (error: unknown) => boolean
+}
+
+/** One execution of a step. */
+export interface StepContext {
+  /** The same for each execution of the step: pass it on as idempotency key. */
+  readonly key: string
+  /** The number of executions, this one included. */
+  readonly attempt: number
+}
+
+export type StepFunction<A> = (signal: AbortSignal, context: StepContext) => PromiseLike<A>
+
+/** The durable operations of a workflow. Each needs a name that no other of its kind has in the same execution. */
+export interface Durable<V extends EventSchemas> {
+  /** The id of the execution. */
+  readonly id: string
+  /**
+   * Runs a function and stores its result: once that is stored, the function never runs again. It runs at least once; a process
+   * killed while it runs leaves its outcome unknown, so pass on `key`. `signal` is aborted when the execution is interrupted. The
+   * result is plain data, or fits the schema `success`.
+   */
+  step<A>(name: string, run: StepFunction<A>, options: StepOptions & { readonly success: Schema.Codec<A, unknown> }): Promise<A>
+  step<A>(name: string, run: StepFunction<A>, options?: StepOptions): Promise<PlainOf<A>>
+  /** Waits for a time. The deadline is that of the first run, also after a restart; meanwhile the execution is not in memory. */
+  sleep(name: string, duration: Duration.Input): Promise<void>
+  /**
+   * Waits for an event that `workflows.sendEvent` sends, and returns its value. One that came before counts. With `timeout` the result
+   * is undefined when the time is over; what it returned once it returns in every run.
+   */
+  waitForEvent<K extends keyof V & string>(name: K): Promise<V[K]["Type"]>
+  waitForEvent<K extends keyof V & string>(name: K, options: { readonly timeout: Duration.Input }): Promise<V[K]["Type"] | undefined>
+}
+
+export interface AsyncWorkflowOptions<F extends Fields, V extends EventSchemas> {
+  readonly name: string
+  /** The fields of its input. */
+  readonly input: F
+  /** Errors that reach callers, and the code after a failed step, as the classes they are. Others arrive as an `Error` with name and message. */
+  readonly failure?: Schema.Codec<unknown, unknown>
+  /** Events from outside, with the schemas of their values. Each arrives once per execution. */
+  readonly events?: V
+}
+
+type Definition = Workflow.Workflow<string, Workflow.AnyStructSchema, Schema.Top, Schema.Top>
+
+/** A workflow for `openEngine({ workflows })`. */
+export interface AsyncWorkflow<in I, out A, out V extends EventSchemas> {
+  readonly name: string
+  readonly "~types": { readonly input: (input: I) => void; readonly success: A; readonly events: V }
+  /** The Effect workflow that it is. */
+  readonly definition: Definition
+  /** Makes it known to a workflow engine. */
+  readonly register: Effect.Effect<void, never, WorkflowEngine | Scope.Scope>
+  /** The deferred of an event. */
+  readonly eventNamed: (name: string) => EventDeferred | undefined
+  /** The result as the function returned it. */
+  readonly resultOf: (stored: unknown) => A
+}
+
+type EventDeferred = DurableDeferred.DurableDeferred<Schema.Codec<unknown, unknown>>
+
+/** Defines a workflow. The function must do the same in every run: what it reads from outside belongs in steps. */
+export const workflow: {
+  <const F extends Fields, A, const V extends EventSchemas = Record<never, never>>(
+    options: AsyncWorkflowOptions<F, V> & { readonly success: Schema.Codec<A, unknown> },
+    run: (input: Schema.Struct.Type<F>, durable: Durable<V>) => PromiseLike<NoInfer<A>>,
+  ): AsyncWorkflow<Schema.Struct.Type<F>, A, V>
+  <const F extends Fields, A, const V extends EventSchemas = Record<never, never>>(
+    options: AsyncWorkflowOptions<F, V>,
+    run: (input: Schema.Struct.Type<F>, durable: Durable<V>) => PromiseLike<A>,
+  ): AsyncWorkflow<Schema.Struct.Type<F>, PlainOf<A>, V>
+} = <I extends object, A>(
+  options: AsyncWorkflowOptions<Fields, EventSchemas> & { readonly success?: Schema.Codec<A, unknown> },
+  run: (input: I, durable: Durable<EventSchemas>) => PromiseLike<A>,
+): AsyncWorkflow<I, A, EventSchemas> => {
+  const { name, failure } = options
+  const codec = resultCodec(options.success)
+  const definition = Workflow.make(name, {
+    payload: Schema.Struct(options.input),
+    success: codec.schema,
+    error: failure ?? Schema.Never,
+    // Executions are started under ids that callers choose.
+    idempotencyKey: () => name,
+  }) as unknown as Definition
+  const events = new Map(
+    Object.entries(options.events ?? {}).map(([event, schema]) => [event, DurableDeferred.make(`event/${event}`, { success: schema })]),
+  )
+  const isFailure = failure === undefined ? () => false : Schema.is(failure as Schema.Schema<unknown>)
+  const stepFailure = failure === undefined ? Schema.Defect() : Schema.Union([failure, Schema.Defect()])
+  const body = (input: unknown, id: string) =>
+    Effect.map(
+      asyncBody((operate) => run(input as I, durableOf({ name, id, events, stepFailure }, operate)), isFailure),
+      (result) => codec.encode(`workflow ${name}`, result),
+    )
+  return {
+    name,
+    "~types": undefined as never,
+    definition,
+    register: Effect.flatMap(WorkflowEngine, (engine) => engine.register(definition, body)) as Effect.Effect<
+      void,
+      never,
+      WorkflowEngine | Scope.Scope
+    >,
+    eventNamed: (event) => events.get(event),
+    resultOf: codec.decode,
+  }
+}
+
+interface RunningBody {
+  readonly name: string
+  readonly id: string
+  readonly events: ReadonlyMap<string, EventDeferred>
+  readonly stepFailure: Schema.Codec<unknown, unknown>
+}
+
+const durableOf = (body: RunningBody, operate: Operate): Durable<EventSchemas> => ({
+  id: body.id,
+  step: <A>(name: string, run: StepFunction<A>, options: StepOptions & { readonly success?: Schema.Codec<A, unknown> } = {}) =>
+    operate(stepOf(body, name, run, options)),
+  sleep: (name, duration) => operate(DurableClock.sleep({ name, duration, inMemoryThreshold: 0 })),
+  waitForEvent: (name: string, options?: { readonly timeout: Duration.Input }) => {
+    const deferred = body.events.get(name)
+    if (deferred === undefined) {
+      const known = [...body.events.keys()].join(", ") || "none"
+      return Promise.reject(new TypeError(`workflow ${body.name} declares no event ${name}; its events are ${known}`))
+    }
+    return operate<unknown, never>(options === undefined ? DurableDeferred.await(deferred) : beforeTimeout(deferred, options.timeout))
+  },
+})
+
+const stepOf = <A>(
+  { name: workflow, id, stepFailure }: RunningBody,
+  name: string,
+  run: StepFunction<A>,
+  { retry = RetryPolicy.none, retryable = () => true, success }: StepOptions & { readonly success?: Schema.Codec<A, unknown> },
+): Effect.Effect<A, unknown, WorkflowEngine | WorkflowInstance> => {
+  const codec = resultCodec(success)
+  const what = `step ${name} of workflow ${workflow}`
+  const called = { machine: workflow, what: `step ${name}`, isFailure: () => true }
+  const attempted = (attempt: number): Effect.Effect<A, unknown, WorkflowEngine | WorkflowInstance> => {
+    const key = `${workflow}/${id}/${name}`
+    const execute = callHandler(called, {}, (context) => run((context as { readonly signal: AbortSignal }).signal, { key, attempt }))
+    const activity = Activity.make({
+      name,
+      success: codec.schema,
+      error: stepFailure,
+      execute: Effect.map(execute as Effect.Effect<A, unknown>, (result) => codec.encode(what, result)),
+    })
+    return Effect.catch(Effect.map(Effect.provideService(activity, Activity.CurrentAttempt, attempt), codec.decode), (error) =>
+      Effect.flatMap(Random.next, (random) => {
+        const delay = retryable(error) ? RetryPolicy.delayAfter(retry, attempt, random) : undefined
+        if (delay === undefined) return Effect.fail(error)
+        return Effect.andThen(DurableClock.sleep({ name: `${name}/retry/${attempt}`, duration: delay }), attempted(attempt + 1))
+      }),
+    )
+  }
+  return attempted(1)
+}
+
+/** The outcome of the race is stored: an event that comes after the deadline does not change it. */
+const beforeTimeout = (
+  deferred: EventDeferred,
+  timeout: Duration.Input,
+): Effect.Effect<unknown, never, WorkflowEngine | WorkflowInstance> => {
+  const arrived = Effect.map(DurableDeferred.await(deferred), (value): { readonly value?: unknown } => ({ value }))
+  const late = Effect.as(
+    DurableClock.sleep({ name: `${deferred.name}/timeout`, duration: timeout, inMemoryThreshold: 0 }),
+    {} as { readonly value?: unknown },
+  )
+  const success = Schema.Struct({ value: Schema.optionalKey(deferred.successSchema) })
+  const race = DurableDeferred.raceAll({ name: deferred.name, success, error: Schema.Never, effects: [arrived, late] })
+  return Effect.map(race, ({ value }) => value)
+}
+
+/** How a result is stored: by its schema, or as plain data. */
+interface ResultCodec<A> {
+  readonly schema: Schema.Codec<unknown, unknown>
+  readonly encode: (what: string, result: A) => unknown
+  readonly decode: (stored: unknown) => A
+}
+
+const resultCodec = <A>(success: Schema.Codec<A, unknown> | undefined): ResultCodec<A> =>
+  success === undefined
+    ? { schema: plainResult, encode: toPlainResult, decode: (stored) => (stored as PlainResult).value as A }
+    : { schema: success, encode: (_, result) => result, decode: (stored) => stored as A }

@@ -1,0 +1,173 @@
+/** Machines through the Promise API, on every store. */
+import { Event, InvalidTransition, Machine, MachineStopped, RetryPolicy, reply, Slot, State, stay } from "@detent/machine"
+import * as Schema from "effect/Schema"
+import { describe, expect, it } from "vitest"
+import { DeadLetters, InstanceExists, InstanceNotFound } from "../../src/index.ts"
+import { HandlerResult, openEngine } from "../../src/promise.ts"
+import { freshAddress, kinds } from "./Databases.ts"
+
+class Declined extends Schema.TaggedError<Declined>()("Declined", { code: Schema.String }) {}
+
+const S = State({
+  Open: { total: Schema.Finite },
+  Charging: { total: Schema.Finite },
+  Paid: { receipt: Schema.String },
+  Failed: { problem: Schema.String },
+})
+const E = Event({
+  Pay: {},
+  Charged: { receipt: Schema.String },
+  Failed: { problem: Schema.String },
+  GetTotal: Event.reply({}, Schema.Finite),
+})
+const effects = Slot.Effects({ charge: Slot.effect({ total: Schema.Finite }, { success: Schema.String, failure: Declined }) })
+const Order = Machine.make({ name: "order", state: S, event: E, effects, initial: S.Open })
+  .on(S.Open, E.Pay, S.Charging, ({ state, effects }) => {
+    effects.charge({ total: state.total })
+    return S.Charging.derive(state)
+  })
+  .on(S.Open, E.GetTotal, stay, ({ state }) => reply(state.total))
+  .on(S.Charging, E.Charged, S.Paid)
+  .on(S.Charging, E.Failed, S.Failed)
+  .final(S.Paid, S.Failed)
+  .commands({
+    charge: {
+      retry: RetryPolicy.fixed({ delay: 1, maxAttempts: 2 }),
+      onSuccess: (receipt) => E.Charged({ receipt }),
+      onFailure: (error) => E.Failed({ problem: error._tag === "Declined" ? `declined: ${error.code}` : error.problem }),
+    },
+  })
+
+const Plain = Order.build({ charge: async ({ total }) => `receipt of ${total}` })
+
+describe.each(kinds)("on %s", (kind) => {
+  it("an order is started, asked, sent to, waited for and read back", async () => {
+    await using engine = await openEngine({ database: await freshAddress(kind), machines: [Plain] })
+    const order = await engine.start(Plain, "order-1", { total: 42 })
+    expect(await order.ask(E.GetTotal())).toBe(42)
+    expect(await engine.ask(Plain, "order-1", E.GetTotal())).toBe(42)
+    await engine.send(Plain, "order-1", E.Pay(), { id: "webhook-77" })
+    await order.send(E.Pay(), { id: "webhook-77" })
+    const paid = await engine.waitFor(Plain, "order-1", (state) => state._tag === "Paid")
+    expect(paid.receipt).toBe("receipt of 42")
+    expect(await engine.state(Plain, "order-1")).toEqual(S.Paid({ receipt: "receipt of 42" }))
+    const events: Array<string> = []
+    for await (const { event } of order.history()) events.push(event._tag)
+    expect(events.filter((event) => event !== "GetTotal")).toEqual(["Pay", "Charged"])
+    expect((await engine.list(Plain)).instances.map(({ id, tag }) => [id, tag])).toEqual([["order-1", "Paid"]])
+  })
+
+  it("changes arrive one after the other, and the iteration ends with the instance", async () => {
+    await using engine = await openEngine({ database: await freshAddress(kind), machines: [Plain] })
+    const order = await engine.start(Plain, "order-1", { total: 42 })
+    const seen: Array<string> = []
+    for await (const state of order.changes()) {
+      seen.push(state._tag)
+      if (state._tag === "Open") await order.send(E.Pay())
+    }
+    expect(seen).toEqual(["Open", "Charging", "Paid"])
+  })
+
+  it("errors are the classes of the Effect API, thrown as they are", async () => {
+    await using engine = await openEngine({ database: await freshAddress(kind), machines: [Plain] })
+    const order = await engine.start(Plain, "order-1", { total: 42 })
+    await expect(engine.start(Plain, "order-1", { total: 1 })).rejects.toBeInstanceOf(InstanceExists)
+    await expect(order.send(E.Charged({ receipt: "none" }))).rejects.toBeInstanceOf(InvalidTransition)
+    await expect(engine.send(Plain, "nowhere", E.Pay())).rejects.toBeInstanceOf(InstanceNotFound)
+    expect(await engine.get(Plain, "nowhere")).toBeUndefined()
+    await order.send(E.Pay())
+    await order.awaitFinal()
+    await expect(order.send(E.Pay())).rejects.toBeInstanceOf(MachineStopped)
+  })
+
+  it("a declared failure reaches onFailure as it is, and a handler that knows more says so", async () => {
+    let attempts = 0
+    const declining = Order.build({
+      charge: async ({ total }) => {
+        attempts++
+        if (total === 1) throw new Declined({ code: "no money" })
+        if (total === 2) HandlerResult.failForGood(new Declined({ code: "blocked" }))
+        if (total === 3) throw new Error("no network")
+        return HandlerResult.alreadyExecuted("charged before")
+      },
+    })
+    await using engine = await openEngine({ database: await freshAddress(kind), machines: [declining] })
+    const problem = async (total: number) => {
+      attempts = 0
+      const order = await engine.start(declining, `order-${total}`, { total })
+      await order.send(E.Pay())
+      return [(await order.awaitFinal()) as { readonly problem?: string }, attempts] as const
+    }
+    expect(await problem(1)).toEqual([S.Failed({ problem: "declined: no money" }), 2])
+    expect(await problem(2)).toEqual([S.Failed({ problem: "declined: blocked" }), 1])
+    expect(await problem(3)).toEqual([S.Failed({ problem: "no network" }), 2])
+    const skipped = await engine.start(declining, "order-4", { total: 4 })
+    await skipped.send(E.Pay())
+    await expect(engine.waitFor(declining, "order-4", S.Paid.is, { signal: AbortSignal.timeout(50) })).rejects.toMatchObject({
+      name: "TimeoutError",
+    })
+  })
+
+  it("async work of a state runs slots and sends to its instance", async () => {
+    const working = Machine.make({ name: "working", state: S, event: E, effects, initial: S.Charging })
+      .on(S.Charging, E.Charged, S.Paid)
+      .on(S.Charging, E.Failed, S.Failed)
+      .final(S.Paid, S.Failed)
+      .spawn(S.Charging, async ({ state, effects, run, self }) => {
+        const receipt = await run(effects.charge({ total: state.total }))
+        await run(self.send(E.Charged({ receipt })))
+      })
+      .build({ charge: async ({ total }, { key }) => `${total} for ${key.split("/")[0]}` })
+    await using engine = await openEngine({ database: await freshAddress(kind), machines: [working] })
+    const instance = await engine.start(working, "w-1", { total: 7 })
+    expect(await instance.awaitFinal()).toEqual(S.Paid({ receipt: "7 for working" }))
+  })
+
+  it("a wait that is aborted is rejected with the reason of its signal, and closing twice is closing once", async () => {
+    const engine = await openEngine({ database: await freshAddress(kind), machines: [Plain] })
+    const order = await engine.start(Plain, "order-1", { total: 42 })
+    const controller = new AbortController()
+    const waiting = order.waitFor((state) => state._tag === "Paid", { signal: controller.signal })
+    const iterating = (async () => {
+      for await (const _ of order.changes({ signal: controller.signal }));
+    })()
+    controller.abort(new Error("enough"))
+    await expect(waiting).rejects.toThrow("enough")
+    await expect(iterating).rejects.toThrow("enough")
+    expect(await engine.runEffect(DeadLetters.list())).toMatchObject({ commands: [] })
+    await Promise.all([engine.close(), engine.close()])
+    await expect(order.send(E.Pay())).rejects.toBeInstanceOf(MachineStopped)
+  })
+})
+
+it("what is stored is there after the engine was closed, and older versions are read by upcasters", async () => {
+  const database = await freshAddress("SQLite")
+  {
+    await using engine = await openEngine({ database, machines: [Plain] })
+    await engine.start(Plain, "order-1", { total: 42 })
+  }
+  const S2 = State({ Open: { total: Schema.Finite, currency: Schema.String } })
+  const Next = Machine.make({ name: "order", version: 2, state: S2, event: Event({ Pay: {} }), initial: S2.Open }).on(
+    S2.Open,
+    Event({ Pay: {} }).Pay,
+    S2.Open,
+  )
+  const upcasters = { order: { 1: { state: (json: object) => ({ ...json, currency: "EUR" }) } } }
+  await using engine = await openEngine({ database, machines: [Next], upcasters })
+  expect(await engine.state(Next, "order-1")).toEqual(S2.Open({ total: 42, currency: "EUR" }))
+})
+
+it("an address that names no database is refused with what to write, without repeating it", async () => {
+  const open = (database: string) => openEngine({ database: database as "memory" })
+  await expect(open("orders.db")).rejects.toThrow(/has no scheme; use "sqlite:orders.db"/)
+  await expect(open("sqlite:")).rejects.toThrow(/names no file/)
+  await expect(open("mysql://user:secret@host/db")).rejects.toThrow(/scheme mysql:, which is not supported/)
+  await expect(open("mysql://user:secret@host/db")).rejects.not.toThrow(/secret/)
+  await expect(open("postgres://user:secret@[")).rejects.toThrow(/is no URL/)
+  await expect(open("sqlite:/dev/null/orders.db")).rejects.toMatchObject({ _tag: "StoreNotOpened" })
+})
+
+it("a machine that the engine does not know is named with what to do", async () => {
+  await using engine = await openEngine({ database: "memory" })
+  await expect(engine.send(Plain, "order-1", E.Pay())).rejects.toThrow(/machine order is not known to this engine; pass it to openEngine/)
+})
