@@ -1,18 +1,42 @@
-/** Every file that ARCHITECTURE.md names exists, so that the document moves with the code. */
-import { existsSync, readFileSync } from "node:fs"
+/**
+ * Every file that ARCHITECTURE.md names exists, so that the document moves with the code. Every README names the Node that the packages
+ * declare.
+ */
+import { existsSync, globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { root } from "./projects.mjs"
 
-const document = "ARCHITECTURE.md"
-const lines = readFileSync(join(root, document), "utf8").split("\n")
+const readmes = globSync(["README.md", "packages/*/README.md", "packages/cli/templates/*/README.md"], { cwd: root })
+const { engines } = JSON.parse(readFileSync(join(root, "packages/cli/package.json"), "utf8"))
+const node = engines.node.replace(">=", "")
 
-const problems = lines.flatMap((line, index) =>
-  filesIn(line)
-    .filter((file) => !existsSync(join(root, "packages", file)))
-    .map((file) => `${document}:${index + 1}: packages/${file} does not exist`),
-)
+const problems = [
+  ...problemsIn("ARCHITECTURE.md", (line) => filesIn(line).filter((file) => !existsSync(join(root, "packages", file)))).map(
+    ({ place, found }) => `${place}: packages/${found} does not exist`,
+  ),
+  ...readmes
+    .flatMap((readme) => problemsIn(readme, (line) => versionsIn(line).filter((version) => version !== node)))
+    .map(({ place, found }) => `${place}: the packages need Node ${node}, not ${found}`),
+]
 for (const problem of problems) console.error(problem)
 if (problems.length > 0) process.exitCode = 1
+
+/**
+ * @param {string} document
+ * @param {(line: string) => ReadonlyArray<string>} wrong
+ */
+function problemsIn(document, wrong) {
+  const lines = readFileSync(join(root, document), "utf8").split("\n")
+  return lines.flatMap((line, index) => wrong(line).map((found) => ({ place: `${document}:${index + 1}`, found })))
+}
+
+/**
+ * @param {string} line
+ * @returns {ReadonlyArray<string>}
+ */
+function versionsIn(line) {
+  return [...line.matchAll(/\bNode (\d+\.\d+)/g)].map((match) => match[1] ?? "")
+}
 
 /**
  * Files are written as code, from below `packages`: `durable/src/Engine.ts`.

@@ -1,30 +1,35 @@
 /**
- * What a registry and the users of a package expect of a tarball. The tools bring 63 packages along, so they are installed in this
- * folder when they are first used: a fresh clone's demo does not wait for them.
+ * Checks packed packages for what a registry and their users expect: `node scripts/publish/check.mjs FOLDER`, after `npm run pack`.
+ * The tools bring 63 packages along, so they are installed in this folder when they are first used: a fresh clone's demo does not
+ * wait for them.
  */
 import { spawnSync } from "node:child_process"
-import { join } from "node:path"
+import { readdirSync } from "node:fs"
+import { join, resolve } from "node:path"
 import { installOnDemand } from "../install-on-demand.mjs"
 import { environment } from "../run.mjs"
 
+const folder = resolve(process.argv[2] ?? "dist-packages")
 const tools = join(import.meta.dirname, "node_modules", ".bin")
 
-/**
- * @param {ReadonlyArray<string>} tarballs
- * @returns {ReadonlyArray<string>} the problems
- */
-export function checkPublishable(tarballs) {
-  if (!installOnDemand(import.meta.dirname, "publint and attw")) return ["the packages could not be checked"]
-  return tarballs.flatMap((tarball) => {
-    console.error(`checking ${tarball}`)
-    return [
-      ...problemsOf("npm", ["publish", tarball, "--dry-run", "--loglevel=error"]),
-      ...problemsOf(join(tools, "publint"), ["run", tarball, "--strict"]),
-      // The packages are ES modules only: what a CommonJS `require` or a resolver from before `exports` sees is not asked.
-      ...problemsOf(join(tools, "attw"), [tarball, "--profile", "esm-only", "--no-color", "--no-emoji"]),
-    ]
-  })
+if (!installOnDemand(import.meta.dirname, "publint and attw")) process.exit(1)
+const tarballs = readdirSync(folder).filter((name) => name.endsWith(".tgz"))
+if (tarballs.length === 0) {
+  console.error(`${folder} holds no packages; npm run pack makes them`)
+  process.exit(1)
 }
+const problems = tarballs.flatMap((name) => {
+  const tarball = join(folder, name)
+  console.error(`checking ${name}`)
+  return [
+    ...problemsOf("npm", ["publish", tarball, "--dry-run", "--loglevel=error"]),
+    ...problemsOf(join(tools, "publint"), ["run", tarball, "--strict"]),
+    // The packages are ES modules only: what a CommonJS `require` or a resolver from before `exports` sees is not asked.
+    ...problemsOf(join(tools, "attw"), [tarball, "--profile", "esm-only", "--no-color", "--no-emoji"]),
+  ]
+})
+for (const problem of problems) console.error(problem)
+if (problems.length > 0) process.exitCode = 1
 
 /**
  * @param {string} command

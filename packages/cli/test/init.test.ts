@@ -25,12 +25,22 @@ const script = (cwd: string, name: string) => {
 const made = async (template: string) => {
   const { code, out, err } = await detent(["init", `my ${template}`, "--template", template, "--json"], { cwd: folder })
   assert.strictEqual(code, 0, err)
+  assert.match(err, /uses the folders of the clone in \S+, so it works on this machine only\..*npm run pack/)
   const cwd = join(folder, `my ${template}`)
   return { cwd, files: JSON.parse(out).files as ReadonlyArray<string> }
 }
 
 describe("detent init", { timeout: 120_000 }, () => {
-  it("makes an order that goes on from start to start, with a test of its own", async () => {
+  it("installs the versions that the repository is tested with", () => {
+    const read = (path: string) => JSON.parse(readFileSync(join(dirname(bin), path), "utf8"))
+    const { devDependencies, engines } = read("../templates/order/package.json")
+    const tested = read("../../../package.json").devDependencies
+    for (const name of ["typescript", "@types/node"]) assert.strictEqual(devDependencies[name], tested[name])
+    assert.strictEqual(read("../templates/order/package.json").dependencies.effect, tested.effect)
+    assert.strictEqual(engines.node, read("../package.json").engines.node)
+  })
+
+  it("makes an order that resumes from start to start, with a test of its own", async () => {
     const { cwd, files } = await made("order")
     // From a clone the project depends on the clone, so there is nothing to download.
     await run("npm", ["install", "--offline", "--no-audit", "--no-fund"], { cwd })
@@ -39,13 +49,18 @@ describe("detent init", { timeout: 120_000 }, () => {
     assert.strictEqual(own?.stdout, ofClone?.stdout)
     assert.includeMembers([...files], [".gitignore", "README.md", "detent.config.ts", "package.json", "src/Order.ts"])
     assert.strictEqual(JSON.parse(readFileSync(join(cwd, "package.json"), "utf8")).name, "my-order")
-    assert.include((await script(cwd, "start")).stdout, "Placed → Paid")
-    assert.include((await script(cwd, "start")).stdout, "Paid → Shipped")
-    assert.include((await detent(["worker", "--until-idle"], { cwd })).out, "mail: Your lamp is on its way")
+    const first = (await script(cwd, "start")).stdout
+    assert.include(first, "order-1: Placed → Paid")
+    assert.include(first, "order-5: Paid → Shipped")
+    const second = (await script(cwd, "start")).stdout
+    assert.include(second, "order-1: Shipped")
+    assert.notInclude(second, "→")
+    const mails = first + second + (await detent(["worker", "--until-idle"], { cwd })).out
+    assert.include(mails, "mail: Your lamp is on its way: NL-order-5")
     assert.match((await detent(["instance", "history", "order-1"], { cwd })).out, /Ship +Paid +Shipped/)
     assert.include((await script(cwd, "test")).stdout, "pass 2")
     const checked = await detent(["machine", "check", "order", "--json"], { cwd })
-    assert.deepInclude(JSON.parse(checked.out), { checked: 0, ended: 1, failing: [] })
+    assert.deepInclude(JSON.parse(checked.out), { checked: 0, ended: 5, failing: [] })
     const lines = readFileSync(join(dirname(bin), "../../../README.md"), "utf8").match(/^detent instance (start|send) .*$/gm) ?? []
     assert.isAbove(lines.length, 2)
     for (const line of lines) await run("sh", ["-c", `node_modules/.bin/${line}`], { cwd, env: { ...process.env, PATH: toolsFirst } })

@@ -1,4 +1,7 @@
-/** `detent init`: a project that runs, from a template. What a template needs of data is made when it is used. */
+/**
+ * `detent init`: a project that runs, from a template. Its packages come from tarballs that are copied into it, from the folders of a
+ * clone, or from a registry. What a template needs of data is made when it is used.
+ */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs"
 import { basename, join, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -6,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { NotAllowed } from "../Failure.ts"
 import type { Handler } from "../Handler.ts"
+import { installedFrom, type PackedPackages, readPackedPackages, vendored } from "../init/PackedPackages.ts"
 import type { Input } from "../line/Input.ts"
 import { Output } from "../output/Output.ts"
 import { madeFolder } from "../workspace/Folder.ts"
@@ -14,8 +18,20 @@ type Template = Input<"init">["template"]
 
 const templates = fileURLToPath(new URL("../../templates/", import.meta.url))
 
-/** The repository that this runs from; undefined where the package is installed. */
-const clone = import.meta.url.includes("/node_modules/") ? undefined : fileURLToPath(new URL("../../../../", import.meta.url))
+/** Where the packages of the new project come from. */
+type PackageSource =
+  | { readonly _tag: "Tarballs"; readonly packed: PackedPackages }
+  | { readonly _tag: "Clone"; readonly root: string }
+  | { readonly _tag: "Registry" }
+
+const packageSource = (packages: string | undefined) =>
+  Effect.gen(function* () {
+    const isInstalled = import.meta.url.includes("/node_modules/")
+    const folder = packages ?? (isInstalled ? installedFrom() : undefined)
+    if (folder !== undefined) return { _tag: "Tarballs", packed: yield* readPackedPackages(folder) } satisfies PackageSource
+    if (isInstalled) return { _tag: "Registry" } satisfies PackageSource
+    return { _tag: "Clone", root: fileURLToPath(new URL("../../../../", import.meta.url)) } satisfies PackageSource
+  })
 
 export const init: Handler<"init"> = (input) =>
   Effect.gen(function* () {
@@ -23,33 +39,71 @@ export const init: Handler<"init"> = (input) =>
     const folder = resolve(input.folder ?? input.template)
     if (existsSync(folder) && readdirSync(folder).length > 0)
       return yield* new NotAllowed({ problem: `${folder} is not empty`, nextStep: "name another folder: detent init FOLDER" })
+    const source = yield* packageSource(input.packages)
     yield* madeFolder(folder, "name another folder: detent init FOLDER")
-    yield* Effect.sync(() => copied(input.template, folder))
+    cpSync(join(templates, input.template), folder, { recursive: true })
+    // npm leaves files of this name out of packages.
+    renameSync(join(folder, "gitignore"), join(folder, ".gitignore"))
+    yield* writeManifest(folder, source)
     yield* Effect.promise(() => data[input.template](folder))
     const files = readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
       .sort()
     yield* output.value({ folder, template: input.template, files }, () => files.map((file) => `${file}\n`).join(""))
+    yield* output.note(explanation(source))
     yield* output.note(output.noteStyle.dim(`Next: cd ${relative(".", folder) || "."} && npm install && npm start`))
   })
 
-const copied = (template: Template, folder: string): void => {
-  cpSync(join(templates, template), folder, { recursive: true })
-  // npm leaves files of this name out of packages.
-  renameSync(join(folder, "gitignore"), join(folder, ".gitignore"))
-  const manifest = join(folder, "package.json")
-  const content = Schema.decodeSync(ManifestJson)(readFileSync(manifest, "utf8"))
-  const dependencies =
-    clone === undefined ? content.dependencies : { ...linkedTo(clone, Object.keys(content.dependencies)), ...nodeOf(clone, folder) }
-  writeFileSync(manifest, `${JSON.stringify({ ...content, name: packageName(folder), dependencies }, null, 2)}\n`)
+const explanation = (source: PackageSource): string => {
+  switch (source._tag) {
+    case "Tarballs":
+      return `The packages of Detent are in vendor, copied from ${source.packed.folder}: commit them with the project.`
+    case "Clone":
+      return `This project uses the folders of the clone in ${source.root}, so it works on this machine only. For one that holds its packages: \`npm run pack\` there, then detent init --packages ${join(source.root, "dist-packages")}`
+    case "Registry":
+      return "npm install takes the packages of Detent from your registry."
+  }
 }
 
 const ManifestJson = Schema.fromJsonString(
-  Schema.StructWithRest(Schema.Struct({ dependencies: Schema.Record(Schema.String, Schema.String) }), [
-    Schema.Record(Schema.String, Schema.Json),
-  ]),
+  Schema.StructWithRest(
+    Schema.Struct({
+      dependencies: Schema.Record(Schema.String, Schema.String),
+      devDependencies: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
+    }),
+    [Schema.Record(Schema.String, Schema.Json)],
+  ),
 )
+
+const writeManifest = (folder: string, source: PackageSource) =>
+  Effect.gen(function* () {
+    const file = join(folder, "package.json")
+    const template = Schema.decodeSync(ManifestJson)(readFileSync(file, "utf8"))
+    const manifest = { ...template, name: packageName(folder), ...(yield* installable(template, source, folder)) }
+    writeFileSync(file, `${JSON.stringify(manifest, null, 2)}\n`)
+  })
+
+/** The parts of the manifest that say what npm installs and on which Node the project runs. */
+const installable = (template: typeof ManifestJson.Type, source: PackageSource, folder: string) =>
+  Effect.gen(function* () {
+    const { dependencies, devDependencies = {} } = template
+    switch (source._tag) {
+      case "Tarballs": {
+        const ours = Object.keys(dependencies).filter((name) => name.startsWith("@detent/"))
+        return { dependencies: { ...dependencies, ...(yield* vendored(source.packed, ours, folder)) } }
+      }
+      case "Clone":
+        return {
+          dependencies: { ...linkedTo(source.root, Object.keys(dependencies)), ...nodeOf(source.root, folder) },
+          devDependencies: linkedTo(source.root, Object.keys(devDependencies)),
+          // The scripts run on the Node of the clone; npm itself may run on an older one.
+          devEngines: undefined,
+        }
+      case "Registry":
+        return {}
+    }
+  })
 
 /** The packages of the clone and what it has installed itself: one copy of Effect, and nothing to download. */
 const linkedTo = (root: string, names: ReadonlyArray<string>): Readonly<Record<string, string>> =>

@@ -64,8 +64,16 @@ export const runningCommands = /** @satisfies {ReadonlyArray<import("./Command.t
           default: "order",
           summary: "what to begin with",
         },
+        {
+          name: "packages",
+          kind: "text",
+          value: "DIR",
+          summary: "packed packages to copy into the project. Default: those that detent was installed from, if any",
+          complete: "folder",
+        },
       ],
       examples: [
+        { line: "detent init shop --packages dist-packages", says: "after `npm run pack` in a clone: a project that holds what it needs" },
         { line: "detent init shop --template order && cd shop && npm install && npm start", says: "a machine of your own" },
         { line: "detent init --template documents", says: "a folder of documents, an ontology, a manifest" },
       ],
