@@ -8,7 +8,7 @@
  */
 import { mkdir } from "node:fs/promises"
 import { join } from "node:path"
-import { Engine, type EngineOptions, type Journal, type Leases, type Timers } from "@detent/durable"
+import { Engine, type EngineOptions, type Journal, type LeasePlacementOptions, type Leases, Placement, type Timers } from "@detent/durable"
 import * as DurableWorkflow from "@detent/durable/DurableWorkflow"
 import * as SqliteStore from "@detent/durable/SqliteStore"
 import type * as Duration from "effect/Duration"
@@ -51,15 +51,23 @@ export interface KnowledgeOptions {
 
 /** Unless told otherwise, with the built-in extractor and files. */
 export const layer = (options: KnowledgeOptions) => {
-  const node = options.nodeId === undefined ? {} : { nodeId: options.nodeId }
+  const placement = nodeOf(options)
   // What is built last ends first: batches stop before the runs of their documents do, and those before what they write to.
   return Batches.layer(folderOf(options.folder)).pipe(
-    Layer.provideMerge(Engine.layer({ ...node, ...options.engine })),
+    Layer.provideMerge(Engine.layer({ ...placement, ...options.engine })),
     Layer.provideMerge(Layer.mergeAll(ExtractionWorkflow.layer, asking)),
     Layer.provideMerge(Extractions.layer),
-    Layer.provideMerge(DurableWorkflow.layer({ ...node, ...options.workflow })),
+    Layer.provideMerge(DurableWorkflow.layer({ ...placement, ...options.workflow })),
+    // One process is one node with one lease, for its batches and for the runs of their documents.
+    Layer.provideMerge(Layer.effect(Placement, Placement.inContextOrMake(placement))),
     Layer.provideMerge(kept(options)),
   ) satisfies Layer.Layer<Batches | GraphQuery | GraphFacts, unknown, Journal | Timers | Leases | SqlClient>
+}
+
+const nodeOf = ({ nodeId, engine, workflow }: KnowledgeOptions): LeasePlacementOptions => {
+  const name = nodeId ?? engine?.nodeId ?? workflow?.nodeId
+  const lease = engine?.lease ?? workflow?.lease
+  return { ...(name === undefined ? {} : { nodeId: name }), ...(lease === undefined ? {} : { lease }) }
 }
 
 /** With a SQLite file in the folder, which is made if it is not there. Provides the store too. */
