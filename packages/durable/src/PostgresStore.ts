@@ -16,6 +16,7 @@ import type { SqlError } from "effect/unstable/sql/SqlError"
 import { makeWriter } from "./postgres/CommitWriter.ts"
 import { changeNotifications } from "./postgres/changes.ts"
 import { DatabaseClock } from "./postgres/DatabaseClock.ts"
+import { countFinished } from "./postgres/exchangeFunction.ts"
 import { foldMoves } from "./postgres/foldMoves.ts"
 import { migrate } from "./postgres/migrate.ts"
 import { explainPostgres } from "./postgres/opening.ts"
@@ -137,6 +138,8 @@ const postgresDialect = (sql: SqlClient, schema: string, now: typeof DatabaseClo
   queues: sql.literal(`${schema}.queues`),
   listing: sql.literal(`${schema}.listing`),
   counts: sql.literal(`${schema}.counts`),
+  finished: sql.literal(`${schema}.finished`),
+  finishing: (update) => sql`with done as (${update}), counted as (${sql.literal(countFinished(schema, "done"))}) select id from done`,
   joinInstances: sql.literal(`join ${schema}.instances`),
   insertMoves: (instances) =>
     sql`insert into ${sql.literal(schema)}.moves (instances) values (cast(${`{${instances.join(",")}}`} as bigint[]))`,

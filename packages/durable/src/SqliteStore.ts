@@ -134,6 +134,9 @@ const sqliteDialect = (sql: SqlClient): Dialect => ({
   queues: sql.literal("detent_queues"),
   listing: sql.literal("detent_listing"),
   counts: sql.literal("detent_counts"),
+  finished: sql.literal("detent_finished"),
+  // A trigger counts it.
+  finishing: (update) => update,
   joinInstances: sql.literal("cross join detent_instances"),
   insertMoves: (instances) => sql`insert into detent_moves (instances) values (${JSON.stringify(instances)})`,
   lockInstances: sql.literal(""),

@@ -3,7 +3,7 @@
  * statements must see what the one before it did, and because a limit that holds across workers has to be read after the
  * row of its queue is locked; as statements of their own these would be six round trips.
  *
- * Changed by a new migration only: a process of an older version calls the function it was made with.
+ * Changed by a new migration only: a process of an older version calls the function of the name it was made with.
  */
 
 /**
@@ -18,6 +18,13 @@ export const openCommands = (schema: string, queue: string, moment: string, limi
       where e.ordered and e.finished_at is null and e.instance = c.instance and e.id <> c.id and (e.id < c.id or e.status = 'processing')
     ))
   order by c.priority desc, c.id limit ${limit}`
+
+/** Adds commands that a relation returned to the counts of those that are done. Each connection adds to its own rows of `finished`. */
+export const countFinished = (schema: string, relation: string, count = "count(*)"): string => `
+  insert into ${schema}.finished as f (queue, status, shard, commands)
+  select r.queue, r.status, pg_backend_pid() % 64, ${count} from ${relation} r
+  where r.status in ('completed', 'skipped') group by r.queue, r.status order by r.queue, r.status
+  on conflict (queue, status, shard) do update set commands = f.commands + excluded.commands`
 
 /** What the function is called, and the columns of its answers that the first version of it did not have. */
 export interface ExchangeVersion {
@@ -51,7 +58,7 @@ export const withOrder: ExchangeVersion = {
  * wait for the disk, unless something is finished with it.
  */
 export const exchangeFunction = (schema: string, { name, column, none, value }: ExchangeVersion): string => `
-create function ${schema}.${name}(worker text, finished jsonb, wants jsonb, claim_millis bigint)
+create or replace function ${schema}.${name}(worker text, finished jsonb, wants jsonb, claim_millis bigint)
 returns table (
   kind text, number bigint, claim integer, queue text, priority integer, attempts integer, sequence integer, enqueued_at bigint,
   key text, slot text, parameters text, machine text, instance_id text${column}
@@ -87,8 +94,8 @@ begin
           finished_at = case when g.status = 'pending' then null else moment end
         from given g
         where c.id = g.number and c.claims = g.claim and c.claimed_by = worker and c.status = 'processing'
-        returning c.id
-      )
+        returning c.id, c.queue, c.status
+      ), counted as (${countFinished(schema, "done")})
       select 'refused', g.number, null::integer, null::text, null::integer, null::integer, null::integer, null::bigint, null::text,
         null::text, null::text, null::text, null::text${none}
       from given g

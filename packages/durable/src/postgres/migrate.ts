@@ -13,6 +13,7 @@ import { owners } from "./migrations/0006_owners.ts"
 import { timers } from "./migrations/0007_timers.ts"
 import { keys } from "./migrations/0008_keys.ts"
 import { listing } from "./migrations/0009_listing.ts"
+import { finished } from "./migrations/0010_finished.ts"
 
 /** The key of the advisory lock: "detent" in ASCII. */
 const lockKey = 0x646574656e74
@@ -52,4 +53,5 @@ export const migrate = (schema: string) =>
     "0007_timers": timers(schema),
     "0008_keys": keys(schema),
     "0009_listing": listing(schema),
+    "0010_finished": finished(schema),
   })

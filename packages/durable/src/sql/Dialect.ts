@@ -18,6 +18,10 @@ export interface Dialect {
   readonly queues: Fragment
   readonly listing: Fragment
   readonly counts: Fragment
+  /** How many commands are done, by queue and status. */
+  readonly finished: Fragment
+  /** A statement by which an operator ends commands, and which returns their id, queue and status; with what counts them as done. */
+  readonly finishing: (update: Fragment) => Fragment
   /** Joins instances to the listing in the order of the listing. */
   readonly joinInstances: Fragment
   /** Appends instances to what the listing has to fold. */

@@ -59,10 +59,13 @@ export const sqlCommands = (dialect: Dialect): Omit<CommandsService, "isShared" 
       persisting("read commands", key)(Effect.map(select(dialect, ofInstance(dialect, key), 100_000), (rows) => rows.map(storedCommandOf))),
     list: (filter, limit, after = 0) =>
       reading(
-        Effect.map(select(dialect, dialect.sql`c.id > ${after} and ${matching(dialect, filter)}`, limit + 1), (rows) => {
-          const commands = rows.slice(0, limit).map(storedCommandOf)
-          return { commands, next: rows.length > limit ? commands.at(-1)?.number : undefined }
-        }),
+        Effect.map(
+          select(dialect, dialect.sql`c.id > ${after} and ${matching(dialect, filter)}`, limit + 1, sourceOf(dialect, filter)),
+          (rows) => {
+            const commands = rows.slice(0, limit).map(storedCommandOf)
+            return { commands, next: rows.length > limit ? commands.at(-1)?.number : undefined }
+          },
+        ),
       ),
     counts: reading(Effect.map(countRows(dialect), (rows) => rows.map(commandCountOf))),
     backlog: reading(Effect.map(backlogRows(dialect), (rows) => rows.map(commandCountOf))),
@@ -93,11 +96,17 @@ export const sqlCommands = (dialect: Dialect): Omit<CommandsService, "isShared" 
   }
 }
 
-const select = ({ sql, commands, instances }: Dialect, condition: Fragment, limit: number) => sql<Row>`
+const select = ({ sql, commands, instances }: Dialect, condition: Fragment, limit: number, source = commands) => sql<Row>`
   select c.id as number, c.key, c.queue, c.slot, c.parameters, c.sequence, c.status, c.priority, c.ordered, c.attempts, c.round,
     c.run_at, c.claimed_by, c.claimed_until, c.last_error, c.enqueued_at, c.finished_at, i.machine, i.id as instance_id
-  from ${commands} c left join ${instances} i on i.instance = c.instance
+  from ${source} c left join ${instances} i on i.instance = c.instance
   where ${condition} order by c.id limit ${limit}`
+
+/** Commands that are not done are read from their partial indexes, so that a long history of others is not read through. */
+const sourceOf = ({ sql, commands }: Dialect, { status }: CommandFilter): Fragment =>
+  status === "pending" || status === "processing"
+    ? sql`(select * from ${commands} where finished_at is null and not waits union all select * from ${commands} where waits)`
+    : commands
 
 /** The first open ordered command of each instance, where no claim and no delay keeps it; both look-ups use an index. */
 const nextQueues = ({ sql, commands, instances, keys }: Dialect, of: ReadonlyArray<InstanceKey>, now: Fragment) => sql<Row>`
@@ -135,16 +144,20 @@ const matching = (dialect: Dialect, filter: CommandFilter): Fragment => {
   return sql.and(conditions)
 }
 
-const countRows = ({ sql, commands }: Dialect) =>
-  sql<Row>`select queue, status, count(*) as count from ${commands} group by queue, status order by queue, status`
-
 /** Each part is read from a partial index: the open ones, those whose time has not come, and the dead letters. */
-const backlogRows = ({ sql, commands }: Dialect) => sql<Row>`
-  select queue, status, cast(sum(part) as bigint) as count from (
-    select queue, status, count(*) as part from ${commands} where finished_at is null and not waits group by queue, status
-    union all select queue, status, count(*) as part from ${commands} where waits group by queue, status
-    union all select queue, status, count(*) as part from ${commands} where dead group by queue, status
-  ) parts group by queue, status order by queue, status`
+const unfinished = ({ sql, commands }: Dialect): Fragment => sql`
+  select queue, status, count(*) as part from ${commands} where finished_at is null and not waits group by queue, status
+  union all select queue, status, count(*) as part from ${commands} where waits group by queue, status
+  union all select queue, status, count(*) as part from ${commands} where dead group by queue, status`
+
+const sumOf = ({ sql }: Dialect, parts: Fragment) => sql<Row>`
+  select queue, status, cast(sum(part) as bigint) as count from (${parts}) parts
+  group by queue, status having sum(part) > 0 order by queue, status`
+
+const backlogRows = (dialect: Dialect) => sumOf(dialect, unfinished(dialect))
+
+const countRows = (dialect: Dialect) =>
+  sumOf(dialect, dialect.sql`${unfinished(dialect)} union all select queue, status, commands as part from ${dialect.finished}`)
 
 /** A loose index scan of both partial indexes: one step for each queue, however many commands it has. */
 const openQueues = ({ sql, commands }: Dialect) => {
@@ -216,10 +229,11 @@ const countFailed = (dialect: Dialect, filter: Retried) => {
   return sql<Row>`select count(*) as count from ${commands} c where ${retryable(dialect, filter)}`
 }
 
-const giveUp = ({ sql, commands }: Dialect, chosen: Fragment, reason: string, now: Fragment) => sql<Row>`
+const giveUp = ({ sql, commands, finishing }: Dialect, chosen: Fragment, reason: string, now: Fragment) =>
+  sql<Row>`${finishing(sql`
   update ${commands} as c set status = 'skipped', waits = false, dead = false, last_error = ${reason}, finished_at = ${now}
   where ${chosen} and status in ('failed', 'pending')
-  returning id`
+  returning id, queue, status`)}`
 
 const remove = ({ sql, commands }: Dialect, statuses: ReadonlyArray<CommandStatus>, finishedBefore: number, limit: number) => sql<Row>`
   delete from ${commands} where id in (

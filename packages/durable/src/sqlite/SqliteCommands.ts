@@ -50,6 +50,8 @@ const exchange = (run: Run, { worker, finished, wants, claimMillis }: ExchangeRe
   Effect.gen(function* () {
     const rows = JSON.stringify(finished.map(finishedRow))
     const done = finished.length === 0 ? [] : yield* run(statements.finishCommands, [now, now, rows, worker])
+    const counts = countsOf(done)
+    if (counts.length > 0) yield* run(statements.countFinished, [JSON.stringify(counts)])
     const before = done.length === finished.length ? [] : yield* run(statements.finishedBefore, [rows, worker])
     const stored = new Set([...done, ...before].map((row) => wholeOf(row, "id")))
     const claimed: Array<ClaimedCommand> = []
@@ -68,6 +70,19 @@ const exchange = (run: Run, { worker, finished, wants, claimMillis }: ExchangeRe
       busy,
     }
   })
+
+/** How many of these commands are done for good, by queue and status. */
+const countsOf = (rows: ReadonlyArray<Row>): ReadonlyArray<readonly [queue: string, status: string, count: number]> => {
+  const counts = new Map<string, [queue: string, status: string, count: number]>()
+  for (const row of rows) {
+    const [queue, status] = [textOf(row, "queue"), textOf(row, "status")]
+    if (status !== "completed" && status !== "skipped") continue
+    const known = counts.get(`${status} ${queue}`)
+    if (known === undefined) counts.set(`${status} ${queue}`, [queue, status, 1])
+    else known[2]++
+  }
+  return [...counts.values()]
+}
 
 const claimFrom = (run: Run, { queue, limit }: Want, worker: string, claimMillis: number, now: number) =>
   Effect.gen(function* () {

@@ -30,7 +30,12 @@ export const finishCommands = `
     finished_at = case when f.value ->> 2 = 'pending' then null else ? end
   from json_each(?) as f
   where c.id = f.value ->> 0 and c.claims = f.value ->> 1 and c.claimed_by = ? and c.status = 'processing'
-  returning id`
+  returning id, queue, status`
+
+/** Rows: queue, status, how many more of them are done. */
+export const countFinished = `
+  insert into detent_finished (queue, status, commands) select value ->> 0, value ->> 1, value ->> 2 from json_each(?) where true
+  on conflict (queue, status) do update set commands = commands + excluded.commands`
 
 /** Of the same rows those that were stored before, and whose answer was lost. Parameters: the rows; the worker. */
 export const finishedBefore = `

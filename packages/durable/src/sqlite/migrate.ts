@@ -14,6 +14,7 @@ import { owners } from "./migrations/0005_owners.ts"
 import { timers } from "./migrations/0006_timers.ts"
 import { keys } from "./migrations/0007_keys.ts"
 import { listing } from "./migrations/0008_listing.ts"
+import { finished } from "./migrations/0009_finished.ts"
 import { isBusy } from "./opening.ts"
 
 /** Another process may be upgrading a large file, at about 3 seconds per million events. It is waited for, some ten minutes. */
@@ -54,4 +55,5 @@ export const migrate = migrateTables("detent_migrations", {
   "0006_timers": timers,
   "0007_keys": keys,
   "0008_listing": listing,
+  "0009_finished": finished,
 })

@@ -137,6 +137,7 @@ export interface CommandsService {
   readonly ofInstance: (instance: InstanceKey) => Stored<ReadonlyArray<StoredCommand>>
   /** In the order they were enqueued; `after` is `next` of the page before. */
   readonly list: (filter: CommandFilter, limit: number, after?: number) => Stored<CommandPage>
+  /** The counts of all that are stored. Their cost follows from the number of those that are not done. */
   readonly counts: Stored<ReadonlyArray<CommandCount>>
   /** The counts of what is not done: pending, processing and failed for good. Its cost follows from their number, not from that of all commands. */
   readonly backlog: Stored<ReadonlyArray<CommandCount>>

@@ -12,7 +12,7 @@ import * as SqliteStore from "../../src/SqliteStore.ts"
 import { migrateTables as migrateSqlite } from "../../src/sqlite/migrate.ts"
 import { initial as firstSqlite } from "../../src/sqlite/migrations/0001_initial.ts"
 import { Commands } from "../../src/store/Commands.ts"
-import { claim } from "../../testing/command/CommandKit.ts"
+import { claim, command, completed, countsOf, enqueue, finish } from "../../testing/command/CommandKit.ts"
 import { freshDatabase } from "../support/Postgres.ts"
 import { freshFile } from "../support/Sqlite.ts"
 
@@ -72,6 +72,59 @@ describe("stores made before commands were executed", () => {
       // A process of the version before continues after the upgrade: it claims with its own function.
       const before = Effect.flatMap(SqlClient, (sql) => sql`select * from detent.exchange_commands('old', '[]', '[["order", 5]]', 1000)`)
       yield* Effect.provide(before, PgClient.layer({ url: Redacted.make(url), maxConnections: 1 }))
+    }),
+  )
+})
+
+/** Takes a store back to the version before, in which the commands that are done were counted one by one. */
+const before = (statements: ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    yield* enqueue(...Array.from({ length: 5 }, (_, index) => command("jobs", `${index}`)))
+    yield* finish(completed, yield* claim("jobs", { limit: 2 }))
+    yield* finish({ _tag: "Skipped", reason: "seen" }, yield* claim("jobs", { limit: 1 }))
+    for (const statement of statements) yield* sql.unsafe(statement)
+  })
+
+describe("stores made before commands that are done had counts", () => {
+  it.live("SQLite", () =>
+    Effect.gen(function* () {
+      const store = SqliteStore.layer({ filename: yield* freshFile })
+      const removed = [
+        "drop trigger detent_commands_skip",
+        "drop trigger detent_commands_remove",
+        "drop table detent_finished",
+        "delete from detent_migrations where migration_id = 9",
+      ]
+      yield* Effect.provide(before(removed), store, { local: true })
+      assert.deepStrictEqual(yield* Effect.provide(countsOf("jobs"), store, { local: true }), { completed: 2, skipped: 1, pending: 2 })
+    }),
+  )
+
+  it.live("PostgreSQL, with a process of the version before that still works", () =>
+    Effect.gen(function* () {
+      const store = PostgresStore.layer({ url: yield* freshDatabase, maxConnections: 2 })
+      const removed = [
+        "drop trigger count_removed on detent.commands",
+        "drop function detent.count_removed_commands",
+        "drop table detent.finished",
+        "delete from detent.migrations where migration_id = 10",
+      ]
+      yield* Effect.provide(before(removed), store, { local: true })
+      const working = Effect.gen(function* () {
+        const sql = yield* SqlClient
+        assert.deepStrictEqual(yield* countsOf("jobs"), { completed: 2, skipped: 1, pending: 2 })
+        const exchange = (finished: unknown, wants: unknown) =>
+          sql<{ readonly number: bigint; readonly claim: number }>`
+            select number, claim from detent.exchange_commands('old', ${JSON.stringify(finished)}::jsonb, ${JSON.stringify(wants)}::jsonb, 1000)
+            where kind = 'claimed'`
+        const [claimed] = yield* exchange([], [["jobs", 1]])
+        yield* exchange([[Number(claimed?.number), claimed?.claim, "completed", null, 0, 0]], [])
+        assert.deepStrictEqual(yield* countsOf("jobs"), { completed: 3, skipped: 1, pending: 1 })
+        yield* sql`delete from detent.commands where status = 'completed'`
+        assert.deepStrictEqual(yield* countsOf("jobs"), { skipped: 1, pending: 1 })
+      })
+      yield* Effect.provide(working, store, { local: true })
     }),
   )
 })
