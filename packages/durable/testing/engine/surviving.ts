@@ -193,7 +193,7 @@ export const surviving = ({ describe, test }: Kit) => {
   })
 
   describe("the state while work of the left state is still ending", () => {
-    test("150 state, snapshot and changes show what the store has from the moment of the commit", ({ open, record, quiet }) =>
+    test("150 state, snapshot and changes show what the store has from the moment of the commit", ({ open, record, quiet, eventually }) =>
       Effect.gen(function* () {
         const ended = { now: false }
         const Slow = Job.spawn(S.Busy, () =>
@@ -213,6 +213,10 @@ export const surviving = ({ describe, test }: Kit) => {
         const following = yield* Effect.forkChild(
           Stream.runForEach(job.changes, (state) => Effect.sync(() => void seen.push(state._tag))),
           { startImmediately: true },
+        )
+        yield* eventually(
+          Effect.sync(() => seen.length),
+          (count) => count === 1,
         )
         yield* Effect.forkChild(job.send(E.Finish()), { startImmediately: true })
         yield* quiet
