@@ -19,6 +19,7 @@ export const groups = {
     parts: {
       transitions: "50 instances at once, each send awaited, on PostgreSQL and SQLite; what one costs",
       single: "one instance, each send awaited",
+      promise: "50 instances at once, through the Promise API and through the Effect API in the same run",
       timers: "1,000 and 20,000 timers due at one instant: how late they fire",
       recovery: "1,000 instances, the process killed halfway: what is lost, and when it is done",
       replay: "an instance of 100,000 events, opened without and with a snapshot",

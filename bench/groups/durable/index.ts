@@ -2,6 +2,7 @@ import type { Group } from "../../measure/Group.ts"
 import { commands } from "./commands.ts"
 import { events } from "./events.ts"
 import { memory } from "./memory.ts"
+import { promise } from "./promise.ts"
 import { recovery } from "./recovery.ts"
 import { replay } from "./replay.ts"
 import { single } from "./single.ts"
@@ -10,7 +11,7 @@ import { transitions } from "./transitions.ts"
 import { workflow } from "./workflow.ts"
 
 const group: Group = {
-  parts: { transitions, single, timers, recovery, replay, memory, commands, events, workflow },
+  parts: { transitions, single, promise, timers, recovery, replay, memory, commands, events, workflow },
   goals: [
     { key: "transitions.pg.vsDbos", atLeast: 12, about: "transitions on PostgreSQL, 50 instances, against DBOS's steps" },
     { key: "transitions.pg.vsRawAppend", atLeast: 1.3, about: "the same, against raw event+state appends on 32 connections" },

@@ -1,0 +1,40 @@
+/**
+ * A trip that is booked step by step by an async function. A step whose result is stored does not run again, however often the
+ * process is killed.
+ *
+ * Run it: `npx node examples/readme/asyncWorkflow.ts trips.db`, twice.
+ */
+import { openEngine, workflow } from "@detent/durable/promise"
+import { RetryPolicy } from "@detent/machine"
+import * as Schema from "effect/Schema"
+
+const Trip = workflow(
+  {
+    name: "trip",
+    input: { traveller: Schema.String },
+    events: { confirmed: Schema.Struct({ by: Schema.String }) },
+  },
+  async ({ traveller }, durable) => {
+    const flight = await durable.step(
+      "book the flight",
+      async (signal, { key }) => {
+        signal.throwIfAborted()
+        console.log(`booking a flight for ${traveller}, once for ${key}`)
+        return { seat: "12A" }
+      },
+      { retry: RetryPolicy.exponential({ maxAttempts: 5 }) },
+    )
+    await durable.sleep("cooling off", "20 millis")
+    const confirmed = await durable.waitForEvent("confirmed", { timeout: "3 days" })
+    return confirmed === undefined ? "nobody confirmed" : `seat ${flight.seat}, confirmed by ${confirmed.by}`
+  },
+)
+
+await using engine = await openEngine({
+  database: `sqlite:${process.argv[2] ?? "trips.db"}`,
+  nodeId: "travel-agency", // the same after every restart: executions continue at once
+  workflows: [Trip],
+})
+await engine.workflows.start(Trip, "trip-1", { traveller: "Ada" })
+await engine.workflows.sendEvent(Trip, "trip-1", "confirmed", { by: "Grace" })
+console.log(await engine.workflows.run(Trip, "trip-1", { traveller: "Ada" }))
