@@ -2,7 +2,6 @@
 import { expect } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Schedule from "effect/Schedule"
 import { E, Job, S } from "./Machines.ts"
 import type { Kit } from "./Rig.ts"
 import { StoreProbe } from "./StoreProbe.ts"
@@ -251,16 +250,34 @@ export const owning = ({ describe, test, leaseTest }: Kit) => {
         const first = yield* nodes[0]?.engine.start(Job, "j", S.Busy({ n: 0 })) ?? Effect.die("no node")
         yield* first.send(E.Add({ by: 0 }))
         const sends = nodes.flatMap(({ engine }) =>
-          Array.from({ length: 40 }, () =>
-            Effect.flatMap(engine.ensure(Job, "j"), (job) => job.send(E.Add({ by: 1 }))).pipe(
-              Effect.retry({ schedule: Schedule.recurs(0) }),
-            ),
-          ),
+          Array.from({ length: 40 }, () => Effect.flatMap(engine.ensure(Job, "j"), (job) => job.send(E.Add({ by: 1 })))),
         )
         const all = yield* Effect.forkChild(Effect.all(sends, { concurrency: "unbounded" }), { startImmediately: true })
         yield* passFor(all)
         expect(yield* record({ machine: "job", id: "j" })).toMatchObject({ sequence: 121 })
         expect(yield* first.state).toEqual(S.Busy({ n: 120 }))
+      }))
+
+    test("22 an event that meets a newer sequence again and again waits longer each time, and is stored in the end", ({
+      open,
+      quiet,
+      passFor,
+    }) =>
+      Effect.gen(function* () {
+        const rounds = 60
+        const quick = yield* open()
+        const slow = yield* open()
+        const ahead = yield* quick.engine.start(Job, "j", S.Busy({ n: 0 }))
+        const behind = yield* slow.engine.ensure(Job, "j")
+        let lost = 0
+        // The other node always commits first.
+        slow.probe.onCommit = (_, commit) => (lost++ < rounds ? Effect.andThen(Effect.orDie(ahead.send(E.Add({ by: 1 }))), commit) : commit)
+        const sending = yield* Effect.forkChild(behind.send(E.Add({ by: 1 })), { startImmediately: true })
+        for (let turn = 0; turn < 20; turn++) yield* quiet
+        expect(lost).toBeLessThan(4)
+        yield* passFor(sending)
+        expect(lost).toBe(rounds + 1)
+        expect(yield* ahead.state).toEqual(S.Busy({ n: rounds + 1 }))
       }))
   })
 }

@@ -182,6 +182,19 @@ export const surviving = ({ describe, test }: Kit) => {
         expect(yield* box.state).toEqual(S1.Open({ items: ["one"], extra: { deep: ["one"] } }))
       }))
 
+    test("17 an event that is changed while it waits is decided as it was sent", ({ open, quiet }) =>
+      Effect.gen(function* () {
+        const { engine } = yield* open()
+        const job = yield* engine.start(Job, "j", S.Paused({ n: 0 }))
+        const add = { _tag: "Add" as const, by: 1 }
+        const waiting = yield* Effect.forkChild(job.send(add), { startImmediately: true })
+        yield* quiet
+        add.by = 100
+        yield* job.send(E.Resume())
+        yield* Fiber.join(waiting)
+        expect(yield* job.state).toEqual(S.Busy({ n: 1 }))
+      }))
+
     test("17 a value that JSON would lose is refused", ({ open, events }) =>
       Effect.gen(function* () {
         const { engine } = yield* open()
@@ -283,14 +296,42 @@ export const surviving = ({ describe, test }: Kit) => {
           name: "late",
         })
         const one = yield* open({ nodeId: "one" })
-        yield* one.engine.start(Twice, "c")
+        const call = yield* one.engine.start(Twice, "c")
+        yield* Effect.repeat(call.send(V.Ping()), { times: 1 })
         yield* one.close
         yield* pass("1 hour")
         const two = yield* open({ nodeId: "one" })
         yield* two.engine.register(Twice)
         yield* passUntil("100 millis", record({ machine: "call", id: "c" }), ({ tag }) => tag === "Late")
         expect(yield* record({ machine: "call", id: "c" })).toMatchObject({ status: "running" })
-        expect((yield* events({ machine: "call", id: "c" })).map(({ tag }) => tag)).toEqual(["(note)", "(late)"])
+        expect((yield* events({ machine: "call", id: "c" })).map(({ tag }) => tag)).toEqual(["Ping", "Ping", "(note)", "(late)"])
+      }))
+
+    test("23 two timers of a passivated instance that fall due at the same moment both fire, and it is not held", ({
+      open,
+      pass,
+      passUntil,
+      record,
+      events,
+    }) =>
+      Effect.gen(function* () {
+        const Twice = Call.timeout(T.Waiting, "1 hour", stay, () => stay, { name: "note" }).timeout(T.Waiting, "1 hour", stay, () => stay, {
+          name: "mark",
+        })
+        const { engine, probe } = yield* open({ passivateAfter: "1 minute", sweeper: { interval: "1000 hours" } })
+        const call = yield* engine.start(Twice, "c")
+        yield* Effect.repeat(call.send(V.Ping()), { times: 1 })
+        yield* passUntil("5 minutes", engine.live, (live) => live === 0)
+        let reads = 0
+        probe.onRead = (_, read) => {
+          reads++
+          return read
+        }
+        yield* pass("1 hour")
+        yield* passUntil("1 second", record({ machine: "call", id: "c" }), ({ sequence }) => sequence >= 4)
+        expect(yield* record({ machine: "call", id: "c" })).toMatchObject({ status: "running", sequence: 4 })
+        expect(reads).toBe(1)
+        expect((yield* events({ machine: "call", id: "c" })).map(({ tag }) => tag).sort()).toEqual(["(mark)", "(note)", "Ping", "Ping"])
       }))
 
     test("25 timers of one instance fire in the order of their deadlines, whichever is claimed first", ({
