@@ -6,7 +6,7 @@ import * as Option from "effect/Option"
 import type { InstanceContext } from "../instance/InstanceContext.ts"
 import { commandRecords } from "../instance/PendingEvent.ts"
 import { encodeOrigin } from "../instance/Replay.ts"
-import type { Doubtful } from "../runtime/GroupCommit.ts"
+import type { Unconfirmed } from "../runtime/GroupCommit.ts"
 import type { Commit, CommitOutcome } from "../store/Commit.ts"
 import type { OpenedInstance } from "../store/Journal.ts"
 import type { RegisteredMachine } from "./MachineRegistry.ts"
@@ -82,15 +82,15 @@ export const storeNew = (
 ): Effect.Effect<CommitOutcome, PersistenceFailed> => {
   let isUnconfirmed = false
   const attempt = Effect.flatMap(
-    Effect.callback<CommitOutcome | Doubtful>((resume) => {
+    Effect.callback<CommitOutcome | Unconfirmed>((resume) => {
       groupCommit.enqueue({ takeCommit: () => commit, committed: (outcome) => resume(Effect.succeed(outcome)) })
     }),
     (outcome): Effect.Effect<CommitOutcome, PersistenceFailed> => {
       // An attempt that was not confirmed may have been stored before the next.
-      if (outcome._tag !== "Doubtful" && !(outcome._tag === "Conflict" && isUnconfirmed)) return Effect.succeed(outcome)
+      if (outcome._tag !== "Unconfirmed" && !(outcome._tag === "Conflict" && isUnconfirmed)) return Effect.succeed(outcome)
       isUnconfirmed = true
       return Effect.flatMap(journal.open(commit), (found) => {
-        if (Option.isNone(found)) return outcome._tag === "Doubtful" ? Effect.fail(outcome.error) : Effect.succeed(outcome)
+        if (Option.isNone(found)) return outcome._tag === "Unconfirmed" ? Effect.fail(outcome.error) : Effect.succeed(outcome)
         return Effect.succeed(isOurs(commit, found.value) ? { _tag: "Stored" } : { _tag: "Conflict", actual: found.value.record.sequence })
       })
     },

@@ -16,7 +16,7 @@
  * - An owner that throws leaves the pipeline usable.
  */
 import { PersistenceFailed } from "@detent/machine"
-import type { Committing, Doubtful, GroupCommit } from "../runtime/GroupCommit.ts"
+import type { CommitSource, Unconfirmed, GroupCommit } from "../runtime/GroupCommit.ts"
 import type { Commit, CommitOutcome } from "../store/Commit.ts"
 
 /** Entries on their way, and the commit that brings them. Undefined: none of them needs to be stored. */
@@ -26,7 +26,7 @@ export interface Flight<Entry> {
 }
 
 /** An outcome other than that the commit is stored. */
-export type NotStored = Exclude<CommitOutcome, { readonly _tag: "Stored" }> | Doubtful
+export type NotStored = Exclude<CommitOutcome, { readonly _tag: "Stored" }> | Unconfirmed
 
 export interface CommitOwner<Entry> {
   /** How many of the pending entries, from the first on, the next commit brings. */
@@ -47,7 +47,7 @@ type Mode = "idle" | "queued" | "in flight" | "resolving" | "settling"
 
 const none: Array<never> = []
 
-export class CommitPipeline<Entry> implements Committing {
+export class CommitPipeline<Entry> implements CommitSource {
   readonly #group: GroupCommit
   readonly #owner: CommitOwner<Entry>
   #mode: Mode = "idle"
@@ -122,7 +122,7 @@ export class CommitPipeline<Entry> implements Committing {
     return batch
   }
 
-  committed(outcome: CommitOutcome | Doubtful) {
+  committed(outcome: CommitOutcome | Unconfirmed) {
     const flight = this.#flight ?? { batch: none, commit: undefined }
     if (outcome._tag === "Stored") this.#stored(flight)
     else this.resolve(flight, outcome)

@@ -688,7 +688,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   unresolved({ batch: pending }: Flight<Pending>, outcome: NotStored) {
     for (const { envelope } of pending) envelope.trace?.notStored(outcome)
     switch (outcome._tag) {
-      case "Doubtful":
+      case "Unconfirmed":
         return this.#confirm(outcome.error, pending)
       case "PersistenceFailed":
         // A timer that is due fires again at once, and may be refused again.

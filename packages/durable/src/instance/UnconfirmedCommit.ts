@@ -57,8 +57,8 @@ export const withUnknown = ({ machine, id }: InstanceKey, { unknown }: Confirmat
   const cause = new Error("whether it was stored cannot be found out: the journal was pruned meanwhile")
   const error = new PersistenceFailed({ machine, id, operation: "commit", cause })
   const envelopes = unknown.flat().map(({ envelope }) => envelope)
-  const doubtful = envelopes.filter(({ dedupeId, timer }) => dedupeId === undefined && timer === undefined)
-  return new Map([...given, ...doubtful.map((envelope) => [envelope, error] as const)])
+  const unprotected = envelopes.filter(({ dedupeId, timer }) => dedupeId === undefined && timer === undefined)
+  return new Map([...given, ...unprotected.map((envelope) => [envelope, error] as const)])
 }
 
 /** After a prune only events with ids remain: one of those shows that all of its commit was stored. */

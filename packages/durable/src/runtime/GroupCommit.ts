@@ -32,23 +32,23 @@ const decidingLimit = 1
 const firedLimit = 25_000
 
 /** A source of commits. It makes its commit only when its flush begins, so that the commit has all that was decided by then. */
-export interface Committing {
+export interface CommitSource {
   takeCommit(): Commit | undefined
-  committed(outcome: CommitOutcome | Doubtful): void
+  committed(outcome: CommitOutcome | Unconfirmed): void
 }
 
 /** The store failed as a whole, and did not confirm whether it had stored the commit before. */
-export interface Doubtful {
-  readonly _tag: "Doubtful"
+export interface Unconfirmed {
+  readonly _tag: "Unconfirmed"
   readonly error: PersistenceFailed
 }
 
 export class GroupCommit {
   readonly #journal: JournalService
   readonly #run: (effect: Effect.Effect<void>) => void
-  #waiting: Array<Committing> = []
+  #waiting: Array<CommitSource> = []
   /** Commits of fired timers: no caller waits for them, and there can be very many. */
-  #fired: Array<Committing> = []
+  #fired: Array<CommitSource> = []
   #firedUnderway = 0
   #paced: Array<() => void> = []
   /** A flush is about to begin: it takes all commits that are ready by then. */
@@ -93,14 +93,14 @@ export class GroupCommit {
   }
 
   /** Adds a source to the next flush. */
-  enqueue(committing: Committing) {
-    this.#waiting.push(committing)
+  enqueue(source: CommitSource) {
+    this.#waiting.push(source)
     this.#gather()
   }
 
   /** The same for a fired timer. Commits that callers wait for go first. */
-  enqueueFired(committing: Committing) {
-    this.#fired.push(committing)
+  enqueueFired(source: CommitSource) {
+    this.#fired.push(source)
     this.#gather()
   }
 
@@ -126,7 +126,7 @@ export class GroupCommit {
     this.#gathering = false
     this.#makeRoom()
     this.#firedUnderway += fired.length
-    const ready: Array<Committing> = []
+    const ready: Array<CommitSource> = []
     const commits: Array<Commit> = []
     const thrown: Array<unknown> = []
     for (const one of [...waiting, ...fired]) {
@@ -155,7 +155,7 @@ export class GroupCommit {
   }
 
   #notifyAll(
-    ready: ReadonlyArray<Committing>,
+    ready: ReadonlyArray<CommitSource>,
     commits: ReadonlyArray<Commit>,
     exit: Exit.Exit<ReadonlyArray<CommitOutcome>, PersistenceFailed>,
   ): Effect.Effect<void> {
@@ -165,7 +165,7 @@ export class GroupCommit {
       let events = 0
       commits.forEach((commit, index) => {
         const outcome = outcomeOf(exit, index, commit)
-        notify(ready[index] as Committing, outcome, thrown)
+        notify(ready[index] as CommitSource, outcome, thrown)
         if (outcome._tag !== "Stored") return
         stored++
         events += commit.events.length
@@ -190,7 +190,7 @@ export class GroupCommit {
 }
 
 /** A source that cannot make its commit must not keep the others of its flush waiting. */
-const takeFrom = (one: Committing, thrown: Array<unknown>): Commit | undefined => {
+const takeFrom = (one: CommitSource, thrown: Array<unknown>): Commit | undefined => {
   try {
     return one.takeCommit()
   } catch (cause) {
@@ -202,7 +202,7 @@ const takeFrom = (one: Committing, thrown: Array<unknown>): Commit | undefined =
 }
 
 /** A source that throws must not keep the others of its flush from their outcomes. */
-const notify = (one: Committing, outcome: CommitOutcome | Doubtful, thrown: Array<unknown>) => {
+const notify = (one: CommitSource, outcome: CommitOutcome | Unconfirmed, thrown: Array<unknown>) => {
   try {
     one.committed(outcome)
   } catch (cause) {
@@ -214,9 +214,9 @@ const outcomeOf = (
   exit: Exit.Exit<ReadonlyArray<CommitOutcome>, PersistenceFailed>,
   index: number,
   { machine, id }: Commit,
-): CommitOutcome | Doubtful => {
-  const failed = (cause: unknown): Doubtful => ({
-    _tag: "Doubtful",
+): CommitOutcome | Unconfirmed => {
+  const failed = (cause: unknown): Unconfirmed => ({
+    _tag: "Unconfirmed",
     error: new PersistenceFailed({ machine, id, operation: "commit", cause }),
   })
   if (Exit.isFailure(exit)) return failed(Cause.squash(exit.cause))

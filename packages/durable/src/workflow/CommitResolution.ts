@@ -96,7 +96,7 @@ export class CommitResolution<Entry, Journaled> implements CommitOwner<Entry> {
       const problem = outcome._tag === "PersistenceFailed" ? outcome : undefined
       return this.pipeline.settle(() => this.#refuse(batch, problem))
     }
-    if (outcome._tag === "Doubtful") {
+    if (outcome._tag === "Unconfirmed") {
       return this.#ask({ batch, commit }, Math.min(firstPauseMillis * 2 ** this.#unconfirmed++, longestPauseMillis))
     }
     this.#owner.environment.run(Metric.update(conflicts, 1))

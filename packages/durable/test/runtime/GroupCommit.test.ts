@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import { type Committing, GroupCommit } from "../../src/runtime/GroupCommit.ts"
+import { type CommitSource, GroupCommit } from "../../src/runtime/GroupCommit.ts"
 import type { Commit, CommitOutcome } from "../../src/store/Commit.ts"
 import type { JournalService } from "../../src/store/Journal.ts"
 import { commit as commitOf, stored } from "../../testing/samples.ts"
@@ -11,7 +11,7 @@ import { commit as commitOf, stored } from "../../testing/samples.ts"
 /** A committer over a store that answers a flush when it is told to. */
 const held = Effect.gen(function* () {
   const flushes: Array<{ readonly size: number; readonly answer: Deferred.Deferred<void> }> = []
-  const told: Array<CommitOutcome["_tag"] | "Doubtful"> = []
+  const told: Array<CommitOutcome["_tag"] | "Unconfirmed"> = []
   const taken: Array<ReadonlyArray<string>> = []
   const commit = (commits: ReadonlyArray<Commit>) =>
     Effect.suspend(() => {
@@ -25,16 +25,16 @@ const held = Effect.gen(function* () {
     })
   const context = yield* Effect.context<never>()
   const committer = new GroupCommit({ commit } as unknown as JournalService, Effect.runForkWith(context))
-  const committings = (count: number, kind: string): ReadonlyArray<Committing> =>
+  const sources = (count: number, kind: string): ReadonlyArray<CommitSource> =>
     Array.from({ length: count }, (_, index) => ({
       takeCommit: () => commitOf({ machine: "m", id: `${kind}-${index}` }, 0),
       committed: ({ _tag }) => void told.push(_tag),
     }))
   const bring = (count: number) => {
-    for (const one of committings(count, "brought")) committer.enqueue(one)
+    for (const one of sources(count, "brought")) committer.enqueue(one)
   }
   const fire = (count: number) => {
-    for (const one of committings(count, "fired")) committer.enqueueFired(one)
+    for (const one of sources(count, "fired")) committer.enqueueFired(one)
   }
   const sizes = () => flushes.map(({ size }) => size)
   const answer = (index: number) => Deferred.succeed(flushes[index]?.answer as Deferred.Deferred<void>, undefined)
