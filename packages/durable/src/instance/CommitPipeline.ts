@@ -16,7 +16,7 @@
  * - An owner that throws leaves the pipeline usable.
  */
 import { PersistenceFailed } from "@detent/machine"
-import type { CommitSource, Unconfirmed, GroupCommit } from "../runtime/GroupCommit.ts"
+import type { CommitSource, GroupCommit, Unconfirmed } from "../runtime/GroupCommit.ts"
 import type { Commit, CommitOutcome } from "../store/Commit.ts"
 
 /** Entries on their way, and the commit that brings them. Undefined: none of them needs to be stored. */

@@ -53,7 +53,6 @@ import {
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import * as Random from "effect/Random"
 import type * as Schedule from "effect/Schedule"
 import type { HeldLock } from "../engine/InstanceLock.ts"
 import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
@@ -83,7 +82,7 @@ import { isRaisedId, type OwedEvent, raisedId } from "./SelfSentEvents.ts"
 import { encodeSnapshot } from "./SnapshotBody.ts"
 import type { Moment } from "./SnapshotPolicy.ts"
 import { type SpeculativeState, stateAfter } from "./SpeculativeState.ts"
-import { type Confirmation, confirm, type GivenUp, givenUp, noGivenUp, retrying, withUnknown } from "./UnconfirmedCommit.ts"
+import { type Fate, type GivenUp, givenUp, noGivenUp, retrying, UnconfirmedCommits } from "./UnconfirmedCommits.ts"
 
 type Mode = "idle" | "deciding" | "committing" | "carrying out" | "resyncing" | "ended"
 
@@ -96,9 +95,6 @@ const aheadLimit = 1000
 
 /** How long the instance's own events wait after the store or a lock failed. */
 const pauseMillis = 1000
-
-/** The longest pause of an instance whose own events the store keeps failing. */
-const longestPauseMillis = 5000
 
 /** The longest pause after a conflict. */
 const longestBackoffMillis = 250
@@ -123,10 +119,8 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   #lastSnapshot: Moment | undefined
   /** Decided and not stored. Made with the first event. */
   #pipeline: CommitPipeline<Pending> | undefined = undefined
-  /** Commits that the store did not confirm. One of them may still arrive, as long as the instance stands where they began. */
-  #unconfirmed: ReadonlyArray<ReadonlyArray<PendingEvent>> | undefined = undefined
-  /** Since when, and how often, the store has failed to take this instance's commits. */
-  #failing: { readonly since: number; readonly times: number } | undefined = undefined
+  /** Commits that the store did not take, or did not confirm, since the last one that it stored. */
+  #unconfirmed: UnconfirmedCommits | undefined = undefined
   /** Made with the first event that waits. */
   #inbox: Inbox | undefined = undefined
   /** How many events it received. */
@@ -681,7 +675,6 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   }
 
   stored({ batch, commit }: Flight<Pending>) {
-    if (commit !== undefined) this.#failing = undefined
     this.#settle(batch, commit)
   }
 
@@ -689,7 +682,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     for (const { envelope } of pending) envelope.trace?.notStored(outcome)
     switch (outcome._tag) {
       case "Unconfirmed":
-        return this.#confirm(outcome.error, pending)
+        return this.#confirm(pending, outcome.error)
       case "PersistenceFailed":
         // A timer that is due fires again at once, and may be refused again.
         if (pending.some(({ envelope }) => envelope.timer !== undefined)) this.#pause(pauseMillis)
@@ -747,45 +740,8 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#owner = summary.resident ? (summary.reason ?? this.#owner) : undefined
   }
 
-  /** Asks the journal whether an unconfirmed commit is stored. The same commit is not sent twice before that is known. */
-  #confirm(error: PersistenceFailed, pending: ReadonlyArray<Pending>) {
-    const { environment } = this.record
-    const { since, times } = this.#failsAgain()
-    const flight = pending.filter(isAccepted)
-    this.#unconfirmed = [flight, ...(this.#unconfirmed ?? none)]
-    this.#await("resyncing", Effect.result(this.#confirmed), (told) => {
-      if (told?._tag !== "Success" || told.success.reloaded === undefined) {
-        return this.#forget(pending, told?._tag === "Failure" ? told.failure : error)
-      }
-      const { arrived, reloaded } = told.success
-      if (arrived !== undefined) {
-        this.#failing = undefined
-        return arrived === flight ? this.#settleUpTo(pending, reloaded) : this.#settleLate(arrived, pending, reloaded)
-      }
-      const unknown = withUnknown(this.key, told.success, noGivenUp)
-      const backoff = Math.min(25 * 2 ** times, pauseMillis)
-      // The store can be read but not written.
-      if (environment.clock.currentTimeMillisUnsafe() - since < this.context.storeTimeoutMillis) {
-        return this.#await("resyncing", Effect.sleep(backoff), () => this.#redeliver(pending, reloaded, unknown))
-      }
-      this.#redeliver(pending, reloaded, new Map([...this.#othersGivenUp(pending, error, times), ...unknown]))
-    })
-  }
-
-  #failsAgain(): { readonly since: number; readonly times: number } {
-    const now = this.record.environment.clock.currentTimeMillisUnsafe()
-    this.#failing = { since: this.#failing?.since ?? now, times: (this.#failing?.times ?? 0) + 1 }
-    return this.#failing
-  }
-
-  /** Senders get the error. Events the instance sent itself wait for as long as the store is away; timers fire again. */
-  #othersGivenUp(pending: ReadonlyArray<Pending>, error: SendError, times: number): GivenUp {
-    const all = [...pending, ...this.#pending]
-    if (all.some(({ envelope }) => envelope.internal)) this.#pause(Math.min(25 * 2 ** times, longestPauseMillis))
-    return givenUp(
-      all.filter(({ envelope }) => !envelope.isOwn),
-      error,
-    )
+  #confirm(pending: ReadonlyArray<Pending>, error: PersistenceFailed) {
+    this.#resolve(pending, error, this.#unconfirmedOf().confirm(pending.filter(isAccepted), [...pending, ...this.#pending], error))
   }
 
   /** Another node has committed first. The event is decided again after a pause that grows with each conflict, so that all get their turn. */
@@ -815,13 +771,11 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     if (this.#lock !== undefined) {
       this.#lock = undefined
       // A commit that was not confirmed may have been stored while the lock was still held.
-      if (this.#unconfirmed !== undefined) return this.#resync(pending, error, givenUp([...pending, ...this.#pending], error))
+      if (this.#unconfirmed?.mayArrive === true) return this.#resync(pending, error, givenUp([...pending, ...this.#pending], error))
       return this.#forget(pending, error)
     }
     this.#stopWork("its node has lost its lease")
-    const { since, times } = this.#failsAgain()
-    const isOver = this.record.environment.clock.currentTimeMillisUnsafe() - since >= this.context.storeTimeoutMillis
-    this.#resync(pending, error, isOver ? this.#othersGivenUp(pending, error, times) : noGivenUp, Math.min(25 * 2 ** times, pauseMillis))
+    this.#resolve(pending, error, this.#unconfirmedOf().fenced([...pending, ...this.#pending], error))
   }
 
   // Carrying out
@@ -981,26 +935,36 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       return this.#relocate(recovered, opened.record, passed)
     }
     // An unconfirmed commit may be among what the journal has now.
-    if (this.#unconfirmed !== undefined) return this.refresh()
+    if (this.#unconfirmed?.mayArrive === true) return this.refresh()
     this.#redeliver([], reloaded, noGivenUp, passed)
   }
 
   /** Reads the journal and decides again what was not stored, except for what is given up. */
   #resync(pending: ReadonlyArray<Pending>, error: SendError, given: GivenUp = noGivenUp, backoffMillis = 0) {
-    const read = Effect.result(this.#confirmed)
-    const delayed = Effect.flatMap(Random.next, (random) => Effect.delay(read, Math.ceil(backoffMillis * (0.5 + random))))
-    this.#await("resyncing", backoffMillis === 0 ? read : delayed, (told) => {
-      if (told?._tag !== "Success" || told.success.reloaded === undefined) {
-        return this.#forget(pending, told?._tag === "Failure" ? told.failure : error)
-      }
-      const { reloaded, arrived } = told.success
-      if (arrived !== undefined) this.#settleLate(arrived, pending, reloaded, given)
-      else this.#redeliver(pending, reloaded, withUnknown(this.key, told.success, given))
-    })
+    this.#resolve(pending, error, this.#unconfirmedOf().resolve(error, given, backoffMillis))
   }
 
-  get #confirmed(): Effect.Effect<Confirmation, SendError> {
-    return confirm(this.context, this.machine, this.key, this.#unconfirmed, this.record.sequence)
+  #unconfirmedOf(): UnconfirmedCommits {
+    this.#unconfirmed ??= new UnconfirmedCommits(this.context, this.machine, this.key, this.record)
+    return this.#unconfirmed
+  }
+
+  /** Waits until it is known what became of a commit, and continues from there. */
+  #resolve(pending: ReadonlyArray<Pending>, error: SendError, fate: Effect.Effect<Fate>) {
+    this.#await("resyncing", fate, (found: Fate = { _tag: "Unknown", error }) => {
+      if (this.#unconfirmed?.isEmpty === true) this.#unconfirmed = undefined
+      switch (found._tag) {
+        case "Stored":
+          return this.#settleUpTo(pending, found.reloaded)
+        case "StoredLate":
+          return this.#settleLate(found.flight, pending, found.reloaded, found.given)
+        case "NotStored":
+          if (found.pauseMillis > 0) this.#pause(found.pauseMillis)
+          return this.#redeliver(pending, found.reloaded, found.given)
+        case "Unknown":
+          return this.#forget(pending, found.error)
+      }
+    })
   }
 
   /** Takes the journal's word and decides again, in the order in which events came. Given-up events are answered last. */
@@ -1023,7 +987,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   }
 
   /** A commit arrived after its events were decided again: what was decided then counts, and the rest is decided on top of it. */
-  #settleLate(flight: ReadonlyArray<PendingEvent>, pending: ReadonlyArray<Pending>, reloaded: Reloaded, given: GivenUp = noGivenUp) {
+  #settleLate(flight: ReadonlyArray<PendingEvent>, pending: ReadonlyArray<Pending>, reloaded: Reloaded, given: GivenUp) {
     const stored = new Set(flight.map(({ envelope }) => envelope))
     const sent = flight.flatMap((one) => one.sent).filter((envelope) => !stored.has(envelope))
     const again = this.#undecided([...pending, ...this.#dropPending()], given)
@@ -1061,7 +1025,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#timers = timersByName(opened)
     this.#lastSnapshot = momentOf(opened.snapshot) ?? this.#lastSnapshot
     if (moved) {
-      this.#unconfirmed = undefined
+      this.#unconfirmed?.moved()
       this.#relocate(recovered, opened.record, passed)
     } else this.#standBy(opened.record)
     this.#ahead = this.#stored()

@@ -1,0 +1,198 @@
+/**
+ * The commits of an instance that the store failed to take or did not confirm. One of them may still arrive for as long as the
+ * instance stands where it began, so all of them are kept until the journal has moved on.
+ *
+ * Its methods find out what became of a commit, which takes reading the journal and, where the store fails, pauses that grow:
+ *
+ *     Stored       the journal has it
+ *     StoredLate   the journal has an earlier one, whose events were decided again since
+ *     NotStored    its events are decided again, except for those that are given up
+ *     Unknown      the journal cannot be read
+ */
+import { PersistenceFailed, type SendError } from "@detent/machine"
+import type { ActorState } from "@detent/machine/internal"
+import * as Effect from "effect/Effect"
+import * as Random from "effect/Random"
+import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
+import type { EventRecord, InstanceKey } from "../store/Commit.ts"
+import type { Envelope } from "./Envelope.ts"
+import type { InstanceContext, Reloaded } from "./InstanceContext.ts"
+import type { Pending, PendingEvent } from "./PendingEvent.ts"
+
+type Flight = ReadonlyArray<PendingEvent>
+
+/** Events that are not tried again, each with the error its sender gets. */
+export type GivenUp = ReadonlyMap<Envelope, SendError>
+
+export const noGivenUp: GivenUp = new Map()
+
+export const givenUp = (pending: ReadonlyArray<Pending>, error: SendError): GivenUp =>
+  new Map(pending.map(({ envelope }) => [envelope, error]))
+
+export type Fate =
+  | { readonly _tag: "Stored"; readonly reloaded: Reloaded }
+  | { readonly _tag: "StoredLate"; readonly flight: Flight; readonly reloaded: Reloaded; readonly given: GivenUp }
+  /** `pauseMillis`: how long nothing is decided, because the store has failed for long. */
+  | { readonly _tag: "NotStored"; readonly reloaded: Reloaded; readonly given: GivenUp; readonly pauseMillis: number }
+  | { readonly _tag: "Unknown"; readonly error: SendError }
+
+/** Since when, and how often, the store has failed to take the instance's commits. */
+interface Outage {
+  readonly since: number
+  readonly times: number
+}
+
+/** The longest pause before a commit is tried again. */
+const longestBackoffMillis = 1000
+
+/** The longest pause of an instance whose own events the store keeps failing. */
+const longestPauseMillis = 5000
+
+const none: ReadonlyArray<never> = []
+
+/** Repeats a request to a store that fails, until the engine's store timeout. */
+export const retrying = <A, E extends SendError>({ storeRetry }: InstanceContext, effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Effect.retry(effect, { schedule: storeRetry, while: (failure) => failure._tag === "PersistenceFailed" })
+
+export class UnconfirmedCommits {
+  readonly #context: InstanceContext
+  readonly #machine: RegisteredMachine
+  readonly #key: InstanceKey
+  readonly #record: ActorState
+  #flights: ReadonlyArray<Flight> = none
+  #outage: Outage | undefined = undefined
+
+  constructor(context: InstanceContext, machine: RegisteredMachine, key: InstanceKey, record: ActorState) {
+    this.#context = context
+    this.#machine = machine
+    this.#key = key
+    this.#record = record
+  }
+
+  /** Whether one of them may still arrive. */
+  get mayArrive(): boolean {
+    return this.#flights.length > 0
+  }
+
+  /** Whether nothing has to be kept. */
+  get isEmpty(): boolean {
+    return !this.mayArrive && this.#outage === undefined
+  }
+
+  /** The instance stands elsewhere: none of them can arrive any more. */
+  moved() {
+    this.#flights = none
+  }
+
+  /**
+   * The store did not confirm a commit. The same events are not sent twice before the journal says whether it has them. `all` are
+   * those, and what was decided on top of them: once the store has failed for too long, their senders get the error.
+   */
+  confirm(flight: Flight, all: ReadonlyArray<Pending>, error: PersistenceFailed): Effect.Effect<Fate> {
+    this.#flights = [flight, ...this.#flights]
+    const outage = this.#failAgain()
+    return Effect.flatMap(this.#read(error, noGivenUp, flight), (fate) => {
+      if (fate._tag !== "NotStored") return Effect.succeed(fate)
+      // The store can be read but not written.
+      return this.#isOver(outage) ? Effect.succeed(giveUp(fate, all, error, outage)) : Effect.as(Effect.sleep(backoffOf(outage)), fate)
+    })
+  }
+
+  /** The node has lost its lease. It registers again meanwhile. */
+  fenced(all: ReadonlyArray<Pending>, error: SendError): Effect.Effect<Fate> {
+    const outage = this.#failAgain()
+    const isOver = this.#isOver(outage)
+    return Effect.map(this.resolve(error, noGivenUp, backoffOf(outage)), (fate) =>
+      isOver && fate._tag === "NotStored" ? giveUp(fate, all, error, outage) : fate,
+    )
+  }
+
+  /** The journal must be read, after a pause of about this length, because the store refused a commit or another node has written. */
+  resolve(error: SendError, given: GivenUp, backoffMillis: number): Effect.Effect<Fate> {
+    const read = this.#read(error, given)
+    if (backoffMillis === 0) return read
+    return Effect.flatMap(Random.next, (random) => Effect.delay(read, Math.ceil(backoffMillis * (0.5 + random))))
+  }
+
+  #failAgain(): Outage {
+    const now = this.#record.environment.clock.currentTimeMillisUnsafe()
+    this.#outage = { since: this.#outage?.since ?? now, times: (this.#outage?.times ?? 0) + 1 }
+    return this.#outage
+  }
+
+  /** Whether senders have waited for as long as they should. */
+  #isOver({ since }: Outage): boolean {
+    return this.#record.environment.clock.currentTimeMillisUnsafe() - since >= this.#context.storeTimeoutMillis
+  }
+
+  #read(error: SendError, given: GivenUp, latest?: Flight): Effect.Effect<Fate> {
+    return Effect.match(this.#journaled, {
+      onFailure: (failure): Fate => ({ _tag: "Unknown", error: failure }),
+      onSuccess: ({ reloaded, arrived, unknown }): Fate => {
+        if (reloaded === undefined) return { _tag: "Unknown", error }
+        if (arrived === undefined) return { _tag: "NotStored", reloaded, given: withUnknown(this.#key, unknown, given), pauseMillis: 0 }
+        return arrived === latest ? { _tag: "Stored", reloaded } : { _tag: "StoredLate", flight: arrived, reloaded, given }
+      },
+    })
+  }
+
+  /** The instance as it is stored, and which of the commits it has. They began at the sequence number that memory has. */
+  get #journaled(): Effect.Effect<Journaled, SendError> {
+    return Effect.gen({ self: this }, function* () {
+      const flights = this.#flights
+      const reloaded = yield* retrying(this.#context, this.#context.loader.reload(this.#machine, this.#key))
+      if (flights.length === 0 || reloaded === undefined) return { reloaded, arrived: undefined, unknown: none }
+      const longest = Math.max(...flights.map((flight) => flight.length))
+      const events = yield* retrying(this.#context, this.#context.journal.events(this.#key, this.#record.sequence, longest))
+      const fates = flights.map((flight) => [flight, fateOf(flight, events, reloaded.recovered.sequence)] as const)
+      const arrived = fates.find(([, fate]) => fate === "arrived")?.[0]
+      const unknown = arrived === undefined ? fates.filter(([, fate]) => fate === "unknown").map(([flight]) => flight) : none
+      return { reloaded, arrived, unknown }
+    })
+  }
+}
+
+interface Journaled {
+  readonly reloaded: Reloaded | undefined
+  /** The commit that was stored. */
+  readonly arrived: Flight | undefined
+  /** Commits of which the journal has been pruned: whether they were stored cannot be found out. */
+  readonly unknown: ReadonlyArray<Flight>
+}
+
+const backoffOf = ({ times }: Outage): number => Math.min(25 * 2 ** times, longestBackoffMillis)
+
+/** Senders get the error. Events the instance sent itself wait for as long as the store is away; timers fire again. */
+const giveUp = (fate: Extract<Fate, { _tag: "NotStored" }>, all: ReadonlyArray<Pending>, error: SendError, { times }: Outage): Fate => ({
+  ...fate,
+  given: new Map([
+    ...givenUp(
+      all.filter(({ envelope }) => !envelope.isOwn),
+      error,
+    ),
+    ...fate.given,
+  ]),
+  pauseMillis: all.some(({ envelope }) => envelope.internal) ? Math.min(25 * 2 ** times, longestPauseMillis) : 0,
+})
+
+/** Decided again, an event that may be stored could be stored twice, unless its id or its timer shows that it is. */
+const withUnknown = ({ machine, id }: InstanceKey, unknown: ReadonlyArray<Flight>, given: GivenUp): GivenUp => {
+  if (unknown.length === 0) return given
+  const cause = new Error("whether it was stored cannot be found out: the journal was pruned meanwhile")
+  const error = new PersistenceFailed({ machine, id, operation: "commit", cause })
+  const envelopes = unknown.flat().map(({ envelope }) => envelope)
+  const unprotected = envelopes.filter(({ dedupeId, timer }) => dedupeId === undefined && timer === undefined)
+  return new Map([...given, ...unprotected.map((envelope) => [envelope, error] as const)])
+}
+
+/** After a prune only events with ids remain: one of those shows that all of its commit was stored. */
+const fateOf = (flight: Flight, events: ReadonlyArray<EventRecord>, reached: number): "arrived" | "lost" | "unknown" => {
+  const found = flight.map(({ record }) => [record, events.find(({ sequence }) => sequence === record.sequence)] as const)
+  const remaining = found.filter(([, event]) => event !== undefined)
+  if (flight.some(({ sequence }) => sequence > reached) || remaining.some(([record, event]) => !isSame(record, event))) return "lost"
+  if (remaining.length === flight.length) return "arrived"
+  return remaining.some(([{ dedupeId }]) => dedupeId !== undefined) ? "arrived" : "unknown"
+}
+
+const isSame = (record: EventRecord, event: EventRecord | undefined): boolean =>
+  record.at === event?.at && record.body === event.body && record.dedupeId === event.dedupeId
