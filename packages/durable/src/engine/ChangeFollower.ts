@@ -1,7 +1,7 @@
 /**
  * Other processes may change instances that this one has in memory. Before a caller reads one, while a caller waits for one, and
- * while work of one runs here, the store is asked for its position, and an instance that is behind is read again. Senders do
- * without: a commit finds out by itself.
+ * while work of one runs here, the store is asked for its position, and an instance that is behind is read again. Senders need
+ * none of this: their commit meets the newer sequence.
  */
 import type { EventReplayError, PersistenceFailed } from "@detent/machine"
 import type { Environment, Tagged } from "@detent/machine/internal"
@@ -235,7 +235,7 @@ export class ChangeFollower {
       yield* Effect.ignore(this.#look([...this.#written]))
       for (const live of this.#written) if (!live.record.isRunning || this.isCurrent(live)) this.#written.delete(live)
       if (this.#written.size === 0) break
-      // A busy instance is looked at again.
+      // A busy instance is checked in the next round.
       yield* Effect.sleep(this.#intervalMillis)
     }
     this.#looking = undefined
@@ -273,6 +273,6 @@ export class ChangeFollower {
   }
 }
 
-/** An instance that is gone counts as further, too: it has to be read to find out. */
+/** An instance that the store no longer has counts as changed: reading it shows that it is gone. */
 const isBehind = (live: LiveInstance, position: InstanceStanding | undefined): boolean =>
   position === undefined || position.sequence > live.record.sequence

@@ -1,4 +1,4 @@
-/** Before a new definition is deployed: would every stored instance still open? */
+/** Checks before a deployment whether every stored instance opens with the new definition. */
 import type { EventReplayError, PersistenceFailed } from "@detent/machine"
 import { type Compiled, compiledOf } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"

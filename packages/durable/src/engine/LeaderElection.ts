@@ -22,7 +22,7 @@ export interface LeaderConfig {
 }
 
 export interface Leader {
-  /** Whether this node leads now. False from the moment its lease may be over, whatever the store answers later. */
+  /** Whether this node leads now. False from the moment its lease may have ended, even if the store answers later that it was extended. */
   readonly isLeader: Effect.Effect<boolean>
   /** Steps down and takes no further part in the election. */
   readonly resign: Effect.Effect<void>

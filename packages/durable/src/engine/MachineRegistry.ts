@@ -125,7 +125,7 @@ export class MachineRegistry {
     return [...this.#machines.keys()]
   }
 
-  /** A process must not touch what it cannot read: the newest version that it knows of each machine. */
+  /** The newest version of each machine that this process can read. It leaves instances of newer versions alone. */
   get versions(): MachineVersions {
     return Object.fromEntries(this.all.map(({ name, version }) => [name, version]))
   }

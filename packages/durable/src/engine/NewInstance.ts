@@ -11,7 +11,7 @@ import type { Commit, CommitOutcome } from "../store/Commit.ts"
 import type { OpenedInstance } from "../store/Journal.ts"
 import type { RegisteredMachine } from "./MachineRegistry.ts"
 
-/** What cannot be kept is refused before anything is stored. */
+/** Returns an error where the id or the state cannot be stored. */
 export const newInstanceCommit = (
   context: Pick<InstanceContext, "placement" | "limits">,
   registered: RegisteredMachine,

@@ -1,6 +1,6 @@
 /**
- * Replaces the event that holds an instance, and only that one. It is tried first: the journal is not touched unless the instance
- * then replays, or is stopped further on by an event that cannot be read at all, whatever comes before it.
+ * Replaces the event that holds an instance, and only that one. The replacement is tried first: the journal is changed only
+ * if the instance then replays, or fails at a later event that cannot be decoded, which is another fault.
  */
 import { type EventReplayError, InvalidEvent, NewerVersion } from "@detent/machine"
 import { eventProblem, type Tagged } from "@detent/machine/internal"
@@ -61,7 +61,7 @@ const rangeOf = (journal: JournalService, { record }: OpenedInstance) =>
 const placeOf = ({ state, sequence }: EventReplayError): string =>
   state === "(snapshot)" ? "its snapshot" : sequence === 0 ? "its first state" : `event ${sequence}`
 
-/** What would hold the instance if an event were another, as far as that is to blame. */
+/** The error that would hold the instance with the event replaced. Undefined where it replays, or where a later event cannot be decoded. */
 const heldWith = (journal: JournalService, registered: RegisteredMachine, opened: OpenedInstance, repaired: EventRecord) =>
   Effect.gen(function* () {
     const events: JournalService["events"] = (key, after, limit) =>

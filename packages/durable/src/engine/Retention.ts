@@ -15,10 +15,10 @@ import type { MachineRegistry } from "./MachineRegistry.ts"
 /** How many instances one transaction removes. */
 const batchSize = 500
 
-/** How often the loop looks. */
+/** How often the loop runs. */
 const intervalMillis = 60_000
 
-/** Leases are few: they are looked at every hour or so. */
+/** Leases are few: old ones are removed about every hour. */
 const turnsPerLeasePurge = 60
 
 /** Leases are kept for this long after their end. */

@@ -88,7 +88,7 @@ interface Position extends StartEntry<unknown> {
   readonly position: number
 }
 
-/** Nothing follows from its start but what is stored with it. */
+/** Whether nothing remains to be done once it is stored. */
 const rests = (machine: RegisteredMachine, { state, hooks, sends, requests, timers }: Beginning<Tagged, Tagged>): boolean => {
   const node = machine.compiled.nodes.get(state._tag) as Node
   const isIdle = node.final || (!machine.hasWork(node, state) && timers.length === 0)

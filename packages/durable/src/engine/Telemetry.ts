@@ -1,10 +1,11 @@
 /**
  * The spans and the metrics of the engine.
  *
- * A tracer records the way of every event from its sender to its answer, timers, recoveries and group commits: tags, names and
- * numbers, never what an event or a state holds. Where no tracer is installed, an event has an empty field, and that is all it costs.
+ * A span for each event from its sender to its answer, for timers, recoveries and group commits. Attributes are tags, names and
+ * numbers, never the content of an event or a state. Where no tracer is installed, an event has an empty field and costs nothing
+ * else.
  *
- * Metrics are updated per flush, recovery, timer or refusal, never per event that is taken, so that no event pays for them.
+ * Metrics are updated per flush, recovery, timer or refusal, never per accepted event, so that no event pays for them.
  */
 import type { Taken } from "@detent/machine"
 import { Environment, type Tagged } from "@detent/machine/internal"
@@ -39,7 +40,7 @@ export const tracingIn = (environment: Environment): Tracing | undefined => {
   return found
 }
 
-/** What lives for long is no part of whatever was going on when it was started. */
+/** An environment without a parent span: what the engine runs outlives the span in which it was started. */
 export const outsideSpans = (environment: Environment): Environment => {
   const context = environment.context as Context.Context<Tracer.ParentSpan>
   return Option.isNone(Context.getOption(context, Tracer.ParentSpan))
@@ -82,7 +83,7 @@ export class Tracing {
     return span
   }
 
-  /** What its sender has not told of: timers, what the instance sends itself, senders without a tracer. */
+  /** The trace of an event that came without one: of a timer, of the instance itself, of a sender without a tracer. */
   incoming(key: InstanceKey, { event, internal, timer }: Incoming, parent?: Tracer.AnySpan): EventTrace {
     const attributes = { ...instanceAttributes(key), "detent.event": timer?.name ?? event._tag, "detent.internal": internal }
     if (timer === undefined) return new EventTrace(this, this.span("detent.send", parent, attributes))
@@ -102,7 +103,7 @@ export class EventTrace {
     this.span = span
   }
 
-  /** Where Effects that run on behalf of the event belong. */
+  /** The parent of the Effects that run on behalf of the event. */
   get current(): Tracer.Span {
     return this.#part ?? this.span
   }
@@ -122,7 +123,7 @@ export class EventTrace {
     this.#next("detent.commit", { "detent.sequence": sequence })
   }
 
-  /** The event is stored: notes what it requested; from now on it is carried out. */
+  /** The event is stored. Makes a span of each command that it requested; from here on it is carried out. */
   stored(sequence: number, commands: ReadonlyArray<CommandRecord>) {
     const { span } = this
     for (const { slot, key } of commands) {
@@ -134,18 +135,18 @@ export class EventTrace {
     this.#next("detent.carryOut", {})
   }
 
-  /** The store did not take it, this time. */
+  /** The store did not take it. It may be tried again. */
   notStored(why: { readonly _tag: string }) {
     this.#part?.attribute("detent.outcome", why._tag)
     this.#over(Exit.fail(why))
   }
 
-  /** Something this event sends to its own instance. */
+  /** The trace of an event that this one sends to its own instance. */
   raises(key: InstanceKey, event: Incoming): EventTrace {
     return this.#tracing.incoming(key, event, this.span)
   }
 
-  /** Told once, however many tell it. */
+  /** Ends the span. Later calls do nothing. */
   end(exit: Exit.Exit<unknown, unknown>) {
     if (this.#ended) return
     this.#ended = true
@@ -166,7 +167,7 @@ export class EventTrace {
 
 export const instanceAttributes = ({ machine, id }: InstanceKey): Attributes => ({ "detent.machine": machine, "detent.id": id })
 
-/** Tells the tracer of the fiber how an Effect begins and ends. Only where one is installed. */
+/** Runs an Effect in a span of its own. Requires a fiber that is traced. */
 export const traced = <A, E, R>(
   name: string,
   attributes: Attributes,
@@ -180,17 +181,17 @@ export const traced = <A, E, R>(
     }),
   )
 
-/** Runs on behalf of a fiber that is traced what others may share: it belongs to the first who asked. */
+/** Runs an Effect that several callers share in the span of the first of them. */
 export const askedBy = <A, E, R>({ cache }: Fiber.Fiber<unknown, unknown>, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
   if (cache.tracer === undefined || !cache.tracerEnabled || cache.span === undefined) return effect
   return Effect.withTracer(Effect.withParentSpan(effect, cache.span), cache.tracer) as Effect.Effect<A, E, R>
 }
 
-/** Runs an Effect of an event where the event is in its trace. */
+/** Runs an Effect in the current span of an event. */
 export const within = <A, E, R>(trace: EventTrace | undefined, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   trace === undefined ? effect : (Effect.withParentSpan(effect, trace.current) as Effect.Effect<A, E, R>)
 
-/** Tells the tracer of the fiber that runs it, if there is one. */
+/** Runs an Effect in a span, where the fiber is traced. */
 export const spanned = <A, E, R>(name: string, attributes: Attributes, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.withFiber((fiber) => (isTraced(fiber) ? (Effect.withSpan(effect, name, { attributes }) as Effect.Effect<A, E, R>) : effect))
 

@@ -18,7 +18,7 @@ export interface DueTimer {
 export interface Pace {
   /** More may be due than fire at once. */
   readonly begin: () => void
-  /** Ends when more may be told. */
+  /** Ends when more timers may fire. */
   readonly turn: Effect.Effect<void>
   readonly end: () => void
 }
@@ -34,7 +34,7 @@ interface Instant {
   readonly due: number
   readonly armed: Array<Armed>
   /** How many of them, from the first, have fired. */
-  told: number
+  fired: number
 }
 
 /** Longer sleeps overflow the timers of the JavaScript engine. */
@@ -46,12 +46,12 @@ const garbageLimit = 1000
 /** How many due timers fire at once, so that the store works on them while the next are decided. */
 const firstPortion = 128
 
-/** Each time it is twice as many, up to this: others get their turn after four to seven milliseconds. */
+/** The number doubles each time, up to this: other fibers get their turn after four to seven milliseconds. */
 const largestPortion = 1024
 
 export class TimerHeap {
   readonly #environment: Environment
-  readonly #tell: (timers: ReadonlyArray<DueTimer>) => void
+  readonly #fire: (timers: ReadonlyArray<DueTimer>) => void
   readonly #pace: Pace
   readonly #byInstance = new Map<string, Armed>()
   #byDue = new Map<number, Instant>()
@@ -60,12 +60,12 @@ export class TimerHeap {
   #garbage = 0
   #sleeper: Fiber.Fiber<void> | undefined
   #wakesAt = Number.POSITIVE_INFINITY
-  #telling = false
+  #isFiring = false
   #closed = false
 
-  constructor(environment: Environment, tell: (timers: ReadonlyArray<DueTimer>) => void, pace: Pace) {
+  constructor(environment: Environment, fire: (timers: ReadonlyArray<DueTimer>) => void, pace: Pace) {
     this.#environment = environment
-    this.#tell = tell
+    this.#fire = fire
     this.#pace = pace
   }
 
@@ -73,12 +73,12 @@ export class TimerHeap {
     return this.#size
   }
 
-  /** More than can be told at once are due. */
+  /** More timers are due than fire at once. */
   get isTelling(): boolean {
-    return this.#telling
+    return this.#isFiring
   }
 
-  /** The timers of an instance are now these: what is not among them is cancelled. */
+  /** Replaces the timers of an instance. */
   sync(name: string, key: InstanceKey, timers: ReadonlyMap<string, TimerRecord>) {
     const before = this.#byInstance.get(name)
     if (before === undefined && timers.size === 0) return
@@ -127,7 +127,7 @@ export class TimerHeap {
     this.#size++
     const known = this.#byDue.get(due)
     if (known !== undefined) return void known.armed.push(one)
-    const instant = { due, armed: [one], told: 0 }
+    const instant = { due, armed: [one], fired: 0 }
     this.#byDue.set(due, instant)
     this.#push(instant)
   }
@@ -142,12 +142,12 @@ export class TimerHeap {
     this.#byDue = new Map()
     this.#garbage = 0
     this.#size = 0
-    for (const { armed, told } of instants) for (const each of armed.slice(told)) if (!each.cancelled) this.#arm(each)
+    for (const { armed, fired } of instants) for (const each of armed.slice(fired)) if (!each.cancelled) this.#arm(each)
   }
 
   #sleep() {
     const earliest = this.#heap[0]
-    if (this.#closed || this.#telling || earliest === undefined || earliest.due >= this.#wakesAt) return
+    if (this.#closed || this.#isFiring || earliest === undefined || earliest.due >= this.#wakesAt) return
     this.#sleeper?.interruptUnsafe()
     this.#wakesAt = earliest.due
     const millis = Math.min(longestSleep, Math.max(0, earliest.due - this.#environment.clock.currentTimeMillisUnsafe()))
@@ -159,22 +159,22 @@ export class TimerHeap {
   }
 
   #wake() {
-    this.#telling = true
+    this.#isFiring = true
     this.#wakesAt = Number.POSITIVE_INFINITY
     this.#pace.begin()
-    this.#environment.run(this.#tellAll)
+    this.#environment.run(this.#fireAll)
   }
 
-  readonly #tellAll: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
+  readonly #fireAll: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
     for (let portion = firstPortion; ; portion = Math.min(portion * 2, largestPortion)) {
       const due = this.#takeDue(portion)
-      if (due.length > 0) this.#tell(due)
+      if (due.length > 0) this.#fire(due)
       if (due.length < portion) break
       yield* Effect.yieldNow
       yield* this.#pace.turn
       if (this.#closed) break
     }
-    this.#telling = false
+    this.#isFiring = false
     this.#pace.end()
     this.#sleep()
   })
@@ -184,12 +184,12 @@ export class TimerHeap {
     const now = this.#environment.clock.currentTimeMillisUnsafe()
     const due: Array<Armed> = []
     for (let first = this.#heap[0]; first !== undefined && first.due <= now && due.length < limit; first = this.#heap[0]) {
-      while (first.told < first.armed.length && due.length < limit) {
-        const one = first.armed[first.told++] as Armed
+      while (first.fired < first.armed.length && due.length < limit) {
+        const one = first.armed[first.fired++] as Armed
         if (one.cancelled) this.#garbage--
         else due.push(one)
       }
-      if (first.told < first.armed.length) break
+      if (first.fired < first.armed.length) break
       this.#pop()
       this.#byDue.delete(first.due)
     }

@@ -1,4 +1,4 @@
-/** How deadlines become events of their instances, in memory or not, and what becomes of timers that are too late. */
+/** Fires timers into their instances, in memory or not, and removes stale ones from the store. */
 import type { InstanceNotFound, PersistenceFailed, SendError } from "@detent/machine"
 import { asVoid, type Environment, outcome } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"

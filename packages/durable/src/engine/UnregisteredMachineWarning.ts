@@ -22,20 +22,20 @@ export const warnOfUnregistered = (
   commands: Option.Option<CommandsService>,
 ): Effect.Effect<void, never, Scope.Scope> =>
   Effect.suspend(() => {
-    const told = new Set<string>()
-    const isUnknown = (name: string) => !told.has(name) && !name.startsWith(workflowPrefix) && engine.registry.get(name) === undefined
-    const tell = (name: string, what: string) => {
-      told.add(name)
+    const warned = new Set<string>()
+    const isUnknown = (name: string) => !warned.has(name) && !name.startsWith(workflowPrefix) && engine.registry.get(name) === undefined
+    const warn = (name: string, what: string) => {
+      warned.add(name)
       return Effect.logWarning(
         `${what} of machine ${name} wait: it is not registered here; call \`yield* engine.register(${variableOf(name)})\` when the process starts`,
       )
     }
     const look = Effect.gen(function* () {
       const timed = yield* engine.timerStore.unserved(engine.registry.names, patienceMillis)
-      for (const name of timed.filter(isUnknown)) yield* tell(name, "due timers")
+      for (const name of timed.filter(isUnknown)) yield* warn(name, "due timers")
       if (Option.isNone(commands)) return
       // Another process may execute them, only slowly: then some of them are being executed.
-      for (const name of (yield* commands.value.unserved(patienceMillis)).filter(isUnknown)) yield* tell(name, "commands")
+      for (const name of (yield* commands.value.unserved(patienceMillis)).filter(isUnknown)) yield* warn(name, "commands")
     })
     let pause = firstLookMillis
     const turn = Effect.andThen(

@@ -1,4 +1,4 @@
-/** Reading many instances after a restart: short journals come in one query, long ones page by page as ever. */
+/** Reads many instances after a restart: short journals in one query, long ones page by page. */
 import * as Effect from "effect/Effect"
 import type { EventRecord } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
@@ -7,7 +7,7 @@ import type { JournalService, OpenedInstance } from "../store/Journal.ts"
 /** An instance with more events than this since its snapshot is read by itself, so that memory stays bounded. */
 const shortTail = 100
 
-/** A journal that has the short tails of these instances at hand. */
+/** A journal that has read the events of these instances since their snapshots, where those are few. */
 export const prefetchEvents = (journal: JournalService, opened: ReadonlyArray<OpenedInstance>): Effect.Effect<JournalService> => {
   const short = opened
     .filter(({ record, snapshot }) => record.sequence - (snapshot?.sequence ?? 0) <= shortTail)

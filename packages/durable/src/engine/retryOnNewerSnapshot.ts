@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { JournalService, OpenedInstance } from "../store/Journal.ts"
 
-/** Snapshots only grow newer, so that this comes to an end. */
+/** Ends, because each round has found a newer snapshot. */
 export const retryOnNewerSnapshot = <A, E>(
   journal: JournalService,
   opened: OpenedInstance,

@@ -25,14 +25,14 @@ export interface EventBody {
   readonly guardAnswers: ReadonlyArray<boolean>
   /** Whether inline guards are among them. Journals of earlier versions have the answers of guard slots only. */
   readonly inlineGuards?: boolean | undefined
-  /** What an effectful decision came to: a replay must not ask again. */
+  /** The outcome of an effectful decision: a replay does not run its Effect again. */
   readonly settled: Settled | undefined
   readonly answer: unknown
-  /** Where it tells that a command failed for good: with what. */
+  /** The error of the command, where the event reports that one failed for good. */
   readonly failure?: string | undefined
 }
 
-/** A decision that was an Effect, as it turned out. */
+/** The outcome of a decision that was an Effect. */
 export interface Settled {
   readonly outcome: "Goto" | "Stay" | "Stop"
   readonly moved: boolean
@@ -153,7 +153,7 @@ export class Codec {
     const stored = parse(body, "event") as Partial<StoredBody>
     if (typeof stored.v !== "number" || stored.e === undefined) throw new Undecodable("the journaled event has no version or no content")
     const event = stored.e as Tagged
-    // A timeout has no content that a version could change; what it leads to is another matter.
+    // A timeout has no content, so it needs no upcaster. An older process must still not replay it: its transition may be newer.
     if (stored.v > this.#version) throw new WrittenByNewer(stored.v, this.#version)
     return {
       event: event?._tag === timeoutTag ? event : this.#event(upcast(this.#upcasters, "event", event, stored.v, this.#version)),
@@ -182,7 +182,7 @@ export class Codec {
     return { outcome: o, moved: m, state: this.stateOf(s, version), through, reason: r, sends: this.decodeEvents(e, version) }
   }
 
-  /** What a requested effect is given, as its worker will read it. */
+  /** The parameters of a requested effect, as its worker reads them. */
   encodeParameters(slot: string, parameters: object): Json {
     let encode = this.#parameters.get(slot)
     if (encode === undefined) {
@@ -226,7 +226,7 @@ const isRecord = (value: object): boolean => {
   return prototype === Object.prototype || prototype === null
 }
 
-/** Instances of classes are not copied: their schema decides what they are. */
+/** Instances of classes are not copied: a copy would lose their class. */
 const copyData = (value: unknown): unknown => {
   if (typeof value !== "object" || value === null) return value
   if (Array.isArray(value)) return value.map(copyData)

@@ -1,4 +1,4 @@
-/** An event on its way into an instance, with what the store must know of it. */
+/** An event on its way into an instance, with its origin and the outcome that its sender waits for. */
 import type { Chain, Message, Result, Tagged } from "@detent/machine/internal"
 import * as Exit from "effect/Exit"
 import type { EventTrace } from "../engine/Telemetry.ts"
@@ -24,7 +24,7 @@ export class Envelope implements Message {
   readonly chain: Chain | undefined
   /** Sent by a decision that is not stored yet. If that commit is lost, the event is dropped: decided again, it is sent again. */
   isSpeculative = false
-  /** Its place in the order in which the instance received events. Whatever is tried again keeps it. */
+  /** Its place in the order in which the instance received events. An event that is tried again keeps it. */
   arrival = 0
   /** How often it met a newer sequence. */
   conflicts = 0

@@ -1,6 +1,6 @@
 /**
- * The events that wait for one instance: sent, self-sent, and postponed until the next change of state. Whatever is tried again
- * keeps its place in the order in which events came.
+ * The events that wait for one instance: sent, self-sent, and postponed until the next change of state. An event that is
+ * tried again keeps its place in the order in which events came.
  */
 import { Mailbox } from "@detent/machine/internal"
 import { Envelope } from "./Envelope.ts"

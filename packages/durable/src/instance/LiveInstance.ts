@@ -187,7 +187,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#pump()
   }
 
-  // What others may ask
+  // Its condition, for the engine
 
   /** Nothing is under way and nothing is kept in memory only: it may leave memory. */
   get isIdle(): boolean {
@@ -266,7 +266,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     return envelope
   }
 
-  /** Returns false where so many events wait that this one is refused. */
+  /** Adds an event to those that wait. Returns false where the mailbox is full, and the event is refused. */
   #queue(envelope: Envelope): boolean {
     const inbox = this.#inboxOf()
     const isFull = inbox.size >= this.context.limits.mailbox && !envelope.internal
@@ -374,7 +374,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   #decideOn(envelope: Envelope) {
     const { event, timer } = envelope
     const { compiled, environment } = this.record
-    // Whole milliseconds: the store would read another time than the decision was made with.
+    // Whole milliseconds, as stores keep them: a replay then decides with the same time.
     this.lastUsedAt = Math.floor(environment.clock.currentTimeMillisUnsafe())
     if (timer !== undefined && this.#ahead.timers.get(timer.name)?.entry !== timer.entry) {
       return this.#refuse(envelope, stale(this.record, `(${timer.name})`))
@@ -410,7 +410,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     // A postponed event may wait for long. If it is journaled already, it is answered now.
     this.record.environment.run(
       Effect.match(this.context.loader.firstOutcome(this.machine, this.key, envelope.dedupeId), {
-        // The commit finds out.
+        // The store refuses a repeated id at the commit as well.
         onFailure: () => undefined,
         onSuccess: (first) => (first === undefined ? undefined : this.#answerFirst(envelope, first)),
       }),
@@ -703,7 +703,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.context.settled()
   }
 
-  /** What was in flight is stored: now it may be seen. */
+  /** What was in flight is stored, and becomes visible. */
   #settle(pending: ReadonlyArray<Pending>, commit: Commit | undefined) {
     if (commit !== undefined) this.#stand(commit)
     const before = this.#timers
@@ -919,7 +919,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   /** Another node has changed the instance: the journal is read before anything else is decided. */
   refresh() {
-    // A commit that is on its way finds out by itself.
+    // A commit that is on its way meets the newer sequence.
     if (this.record.ending !== undefined || this.#isAhead || this.#mode !== "idle") return
     this.#resync([], new PersistenceFailed({ ...this.key, operation: "read again", cause: new Error("it is gone") }))
   }
@@ -967,7 +967,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     })
   }
 
-  /** Takes the journal's word and decides again, in the order in which events came. Given-up events are answered last. */
+  /** Moves to where the journal is and decides again, in the order in which events came. Given-up events are answered last. */
   #redeliver(pending: ReadonlyArray<Pending>, reloaded: Reloaded, given: GivenUp, passed?: ReadonlyArray<Tagged>) {
     this.#commits.settle(() => {
       const again = this.#undecided([...pending, ...this.#dropPending()], given)
@@ -986,7 +986,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     return this.#commits.drop(() => true)
   }
 
-  /** A commit arrived after its events were decided again: what was decided then counts, and the rest is decided on top of it. */
+  /** A commit arrived after its events were decided again: its decisions count, and the other events are decided on top of them. */
   #settleLate(flight: ReadonlyArray<PendingEvent>, pending: ReadonlyArray<Pending>, reloaded: Reloaded, given: GivenUp) {
     const stored = new Set(flight.map(({ envelope }) => envelope))
     const sent = flight.flatMap((one) => one.sent).filter((envelope) => !stored.has(envelope))
@@ -1016,7 +1016,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     return pending.map(({ envelope }) => envelope).filter((one) => !given.has(one) && !one.isSpeculative && one.result === undefined)
   }
 
-  /** Takes the journal's word for where the instance stands. */
+  /** Moves to where the journal is. */
   #adopt({ opened, recovered }: Reloaded, passed?: ReadonlyArray<Tagged>) {
     const { record } = this
     const moved = recovered.sequence !== record.sequence

@@ -15,7 +15,7 @@ export interface PendingEvent {
   readonly node: Node
   readonly at: number
   readonly sequence: number
-  /** As it will be journaled. Encoded when the event is accepted, so that what cannot be written is refused then. */
+  /** As it will be journaled. Encoded when the event is accepted, so that an event that cannot be encoded is refused then. */
   readonly record: EventRecord
   readonly commands: ReadonlyArray<CommandRecord>
   /** Events that its decision sent. Until it is stored, they are dropped with it. */

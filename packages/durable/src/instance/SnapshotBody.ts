@@ -1,6 +1,6 @@
 /**
- * What a snapshot holds: the state, the one before it, and when it was entered. With less, an instance brought back from a
- * snapshot would not be the one that a replay of all its events comes to.
+ * What a snapshot holds: the state, the one before it, and when it was entered. With less, an instance that
+ * is read from a snapshot would differ from one that is replayed from all its events.
  */
 import type { Tagged } from "@detent/machine/internal"
 import type { Json } from "../store/Commit.ts"
@@ -18,7 +18,7 @@ export const encodeSnapshot = (codec: Codec, { state, previous, entered }: Snaps
   return `{"s":${codec.encodeState(state)},"n":${entered}${before}}`
 }
 
-/** A snapshot of the state alone is taken for one of a state just entered. */
+/** Earlier versions stored the state alone: it then counts as entered at the snapshot. */
 export const decodeSnapshot = (codec: Codec, body: Json, version: number, sequence: number): SnapshotContent => {
   const stored = codec.parseState(body)
   if ("_tag" in stored) return { state: codec.stateOf(stored, version), previous: undefined, entered: sequence }
@@ -26,7 +26,7 @@ export const decodeSnapshot = (codec: Codec, body: Json, version: number, sequen
   return { state: codec.stateOf(s, version), previous: p === undefined ? undefined : stateIfKnown(codec, p, version), entered: n }
 }
 
-/** The state before is only looked at: a machine that has it no more must not be held for it. */
+/** The state before is shown, never decided on: an instance is not held because its machine no longer has that state. */
 export const stateIfKnown = (codec: Codec, stored: unknown, version: number): Tagged | undefined => {
   try {
     return codec.stateOf(stored, version)

@@ -3,7 +3,7 @@ export class Undecodable extends Error {
   override readonly name = "Undecodable"
 }
 
-/** The same, for what a newer version of the machine wrote: the content is right, this process is too old. */
+/** Thrown where a newer version of the machine wrote the content: it is right, and this process is too old. */
 export class WrittenByNewer extends Undecodable {
   readonly written: number
   readonly known: number

@@ -1,4 +1,4 @@
-/** Failures that do not decide about an event: the store or a lock was in the way, and the event was neither accepted nor refused. */
+/** Whether an event failed because of the store, a lock or another node, and was neither accepted nor refused. */
 import { LockingFailed, PersistenceFailed, SequenceConflict } from "@detent/machine"
 
 export const isTransient = (result: unknown): boolean =>
