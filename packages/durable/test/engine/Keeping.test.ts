@@ -21,7 +21,7 @@ const machine = Machine.make({ name: "kept", state: S, event: E, effects, initia
 const { test } = makeKit("keeping", MemoryStore.layer, {})
 const at = new Date(1_700_000_000_000)
 
-test("70 a journal that is not kept ends behind each snapshot, and numbering goes on", ({ open, quiet }) =>
+test("70 a journal that is not kept ends behind each snapshot, and numbering continues", ({ open, quiet }) =>
   Effect.gen(function* () {
     const pruned = machine.persist({ snapshot: { _tag: "EveryN", transitions: 3 }, keepJournal: false })
     const { engine } = yield* open()

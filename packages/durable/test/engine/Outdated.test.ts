@@ -31,7 +31,7 @@ makeKit("outdated memory", MemoryStore.layer, {}).test("83 an event is not refus
   }),
 )
 
-it.effect("84 a store in memory tells by itself what another engine wrote, and no time need pass", () =>
+it.effect("84 a store in memory reports at once what another engine wrote", () =>
   Effect.gen(function* () {
     const store = Layer.succeedContext(yield* MemoryStore.make)
     const open = Effect.map(Layer.build(Layer.fresh(Engine.layer()).pipe(Layer.provide(store))), (context) => Context.get(context, Engine))

@@ -1,4 +1,4 @@
-/** Deadlines in memory: told when they are due, each once, in the measure they can be taken. */
+/** Deadlines in memory: each fires once, when it is due, at the pace at which they can be taken. */
 import { Environment } from "@detent/machine/internal"
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
@@ -25,7 +25,7 @@ const settle = Effect.forEach([1, 2, 3, 4, 5], () => Effect.yieldNow, { discard:
 
 describe("timer queue", () => {
   it.effect.prop(
-    "whatever is armed, replaced and cancelled: what is due is told once, nothing early, the oldest first",
+    "for any timers that are armed, replaced and cancelled: each that is due fires once, none early, the oldest first",
     [Schema.Array(Schema.Struct({ instance: whole(0, 4), names: whole(0, 3), offset: whole(0, 30), pass: whole(0, 12) }))],
     ([steps]) =>
       Effect.gen(function* () {
@@ -56,30 +56,30 @@ describe("timer queue", () => {
       }),
   )
 
-  it.effect("many that are due at once are told in portions that grow, when there is room for the next", () =>
+  it.effect("many that are due at once fire in portions that grow, when there is room for the next", () =>
     Effect.gen(function* () {
-      const told: Array<number> = []
+      const fired: Array<number> = []
       const room = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()]
-      const turn = Effect.suspend(() => Deferred.await(room[told.length - 1] as Deferred.Deferred<void>))
+      const turn = Effect.suspend(() => Deferred.await(room[fired.length - 1] as Deferred.Deferred<void>))
       const pacing: Array<"begin" | "end"> = []
       const pace: Pace = { begin: () => pacing.push("begin"), turn, end: () => pacing.push("end") }
-      const queue = yield* queueOf((due) => void told.push(due.length), pace)
+      const queue = yield* queueOf((due) => void fired.push(due.length), pace)
       for (let index = 0; index < 700; index++) {
         queue.sync(`i-${index}`, { machine: "m", id: `i-${index}` }, timersOf({ name: "t", entry: 0, due: 1000 }))
       }
       yield* TestClock.adjust(1000)
       yield* settle
-      assert.deepStrictEqual(told, [128])
+      assert.deepStrictEqual(fired, [128])
       assert.isTrue(queue.isTelling)
       assert.deepStrictEqual(pacing, ["begin"])
-      // What is cancelled meanwhile is not told.
+      // A timer that is cancelled meanwhile does not fire.
       queue.sync("i-699", { machine: "m", id: "i-699" }, timersOf())
       yield* Deferred.succeed(room[0] as Deferred.Deferred<void>, undefined)
       yield* settle
-      assert.deepStrictEqual(told, [128, 256])
+      assert.deepStrictEqual(fired, [128, 256])
       yield* Deferred.succeed(room[1] as Deferred.Deferred<void>, undefined)
       yield* settle
-      assert.deepStrictEqual(told, [128, 256, 315])
+      assert.deepStrictEqual(fired, [128, 256, 315])
       assert.isFalse(queue.isTelling)
       assert.deepStrictEqual(pacing, ["begin", "end"])
       assert.strictEqual(queue.size, 0)
@@ -88,26 +88,26 @@ describe("timer queue", () => {
 
   it.effect("deadlines that are set and cancelled by the thousand leave nothing behind", () =>
     Effect.gen(function* () {
-      const told: Array<string> = []
-      const queue = yield* queueOf((due) => void told.push(...due.map(({ timer }) => timer.name)))
+      const fired: Array<string> = []
+      const queue = yield* queueOf((due) => void fired.push(...due.map(({ timer }) => timer.name)))
       const key = { machine: "m", id: "i" }
       for (let entry = 0; entry < 5000; entry++) queue.sync("i", key, timersOf({ name: `t-${entry}`, entry, due: 1000 + entry }))
       assert.strictEqual(queue.size, 1)
       yield* TestClock.adjust(10_000)
       yield* settle
-      assert.deepStrictEqual(told, ["t-4999"])
+      assert.deepStrictEqual(fired, ["t-4999"])
     }),
   )
 
-  it.effect("a queue that is closed tells nothing more", () =>
+  it.effect("a heap that is closed fires nothing more", () =>
     Effect.gen(function* () {
-      const told: Array<DueTimer> = []
-      const queue = yield* queueOf((due) => void told.push(...due))
+      const fired: Array<DueTimer> = []
+      const queue = yield* queueOf((due) => void fired.push(...due))
       queue.sync("i", { machine: "m", id: "i" }, timersOf({ name: "t", entry: 0, due: 1000 }))
       queue.close()
       yield* TestClock.adjust(2000)
       yield* settle
-      assert.deepStrictEqual(told, [])
+      assert.deepStrictEqual(fired, [])
     }),
   )
 })

@@ -1,4 +1,4 @@
-/** What a tracer is told of an engine, and what not. */
+/** The spans of an engine, and what they leave out. */
 import { Event, Machine, Slot, State, stay } from "@detent/machine"
 import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -49,7 +49,7 @@ const outcomeOf = ({ status }: Tracer.Span) => (status._tag === "Ended" ? status
 
 const { test } = makeKit("tracing", MemoryStore.layer, {})
 
-test("an event is told from its sender to its answer: decided, committed with what it requested, carried out", ({ open, quiet }) => {
+test("an event has spans from its sender to its answer: decided, committed with its commands, carried out", ({ open, quiet }) => {
   const { tracer, spans, named, childrenOf, parentOf } = recorder()
   return Effect.gen(function* () {
     const { engine } = yield* open()
@@ -82,7 +82,7 @@ test("an event is told from its sender to its answer: decided, committed with wh
   }).pipe(Effect.withTracer(tracer))
 })
 
-test("what is refused, postponed or met a conflict is told as such", ({ open, quiet }) => {
+test("an event that is refused, postponed or meets a conflict has that outcome in its span", ({ open, quiet }) => {
   const { tracer, named, childrenOf } = recorder()
   return Effect.gen(function* () {
     const one = yield* open()
@@ -116,7 +116,7 @@ test("what is refused, postponed or met a conflict is told as such", ({ open, qu
   }).pipe(Effect.withTracer(tracer))
 })
 
-test("a timer is told by its name, by itself", ({ open, pass, quiet }) => {
+test("a timer has a root span with its name", ({ open, pass, quiet }) => {
   const { tracer, named, childrenOf, parentOf } = recorder()
   return Effect.gen(function* () {
     const { engine } = yield* open()
@@ -136,7 +136,7 @@ test("a timer is told by its name, by itself", ({ open, pass, quiet }) => {
   }).pipe(Effect.withTracer(tracer))
 })
 
-test("a recovery is told as a part of what asked for it", ({ open }) => {
+test("a recovery has a span inside that of its caller", ({ open }) => {
   const { tracer, named, parentOf } = recorder()
   return Effect.gen(function* () {
     const first = yield* open()
@@ -158,7 +158,7 @@ test("a recovery is told as a part of what asked for it", ({ open }) => {
   }).pipe(Effect.withTracer(tracer))
 })
 
-test("a sender's tracer is told where the engine has none", ({ open }) => {
+test("a sender's tracer gets the spans where the engine has none", ({ open }) => {
   const { tracer, spans, named } = recorder()
   return Effect.gen(function* () {
     const { engine } = yield* open()
@@ -171,7 +171,7 @@ test("a sender's tracer is told where the engine has none", ({ open }) => {
   })
 })
 
-test("nothing is told where tracing is off, or no tracer is installed", ({ open, pass }) => {
+test("there are no spans where tracing is off, or no tracer is installed", ({ open, pass }) => {
   const { tracer, spans } = recorder()
   const sends = (id: string) =>
     Effect.gen(function* () {

@@ -74,7 +74,7 @@ describe.each(Object.entries(stores))("%s: inside a transaction", (_, store) => 
       }),
     )
 
-    it.effect("a machine that was first used inside one goes on without it", () =>
+    it.effect("a machine that was first used inside one continues without it", () =>
       Effect.gen(function* () {
         const engine = yield* Engine
         const sql = yield* SqlClient

@@ -20,7 +20,7 @@ const order = Machine.make({ name: "card-order", state: S, event: E, effects, in
   })
   .build({ charge: () => Effect.void })
 
-it.effect("91 are told once, with the next step; but not by an engine that leaves commands to others", () =>
+it.effect("91 are logged once, with the next step, except by an engine that leaves commands to others", () =>
   Effect.gen(function* () {
     const store = Layer.succeedContext(yield* MemoryStore.make)
     const lines: Record<string, Array<string>> = { worker: [], other: [] }

@@ -25,7 +25,7 @@ export const bulk = ({ describe, test }: Kit) =>
         expect(yield* job.snapshot).toMatchObject({ sequence: 0, status: "running" })
       }))
 
-    test("one that exists is told of, also one that comes twice; the others are stored", ({ open, journal }) =>
+    test("an entry whose id exists, or comes twice, fails; the others are stored", ({ open, journal }) =>
       Effect.gen(function* () {
         const { engine } = yield* open()
         yield* engine.start(Job, "j-1", S.Busy({ n: 99 }))
@@ -57,7 +57,7 @@ export const bulk = ({ describe, test }: Kit) =>
         expect(yield* record({ machine: "call", id: "c-1" })).toMatchObject({ tag: "Late" })
       }))
 
-    test("a store that stored and did not say so is asked: nothing is told to exist that was just started", ({ open, journal, passFor }) =>
+    test("a store that did not confirm is asked: entries that this call stored do not fail as existing", ({ open, journal, passFor }) =>
       Effect.gen(function* () {
         const { engine, probe } = yield* open()
         let failures = 1

@@ -42,7 +42,7 @@ export const deploying = ({ describe, test }: Kit) =>
         expect(yield* record(key)).toMatchObject({ status: "running", sequence: 3 })
       }))
 
-    test("135 whoever waits on the older node is told why that is over", (rig) =>
+    test("135 a caller that waits on the older node gets the reason why it cannot wait any longer", (rig) =>
       Effect.gen(function* () {
         const older = yield* rig.open()
         const newer = yield* rig.open()

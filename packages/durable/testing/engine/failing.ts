@@ -25,7 +25,7 @@ const failing = (probe: StoreProbe, times: number) => {
 
 export const failures = ({ describe, test }: Kit) =>
   describe("a store that fails", () => {
-    test("44 a commit that fails for good leaves everything as if the event had not come, and the sender is told", ({
+    test("44 a commit that fails for good leaves everything as if the event had not come, and the sender gets the error", ({
       open,
       pass,
       quiet,

@@ -1,4 +1,4 @@
-/** Two engines have an instance in memory, and one of them goes on with it: the other sees that. */
+/** Two engines have an instance in memory, and one of them changes it: the other sees that. */
 import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -26,7 +26,7 @@ const questions = ({ probe }: Opened) => probe.standings.map((keys) => keys.map(
 
 export const following = ({ describe, test }: Kit) =>
   describe("what other engines write", () => {
-    test("84 the state, the snapshot and the last sequence are those of the store, whoever wrote them", (rig) =>
+    test("84 the state, the snapshot and the last sequence are those of the store, no matter which node wrote them", (rig) =>
       Effect.gen(function* () {
         const { reader, writer, here } = yield* shared(rig)
         yield* writer.send(E.Add({ by: 1 }))
@@ -67,7 +67,7 @@ export const following = ({ describe, test }: Kit) =>
         expect(snapshot?.sequence).toBe(1)
       }))
 
-    test("84 those who read at the same moment share one question, and one reading", (rig) =>
+    test("84 callers that read at the same moment share one question, and one reading", (rig) =>
       Effect.gen(function* () {
         const { reader, writer, here, there } = yield* shared(rig)
         const others = yield* Effect.forEach(["k", "l"], (id) => here.engine.start(Job, id))
@@ -86,7 +86,7 @@ export const following = ({ describe, test }: Kit) =>
         expect(questions(there)).toEqual([])
       }))
 
-    test("84 nobody who sends pays for it", (rig) =>
+    test("84 senders do not ask the store", (rig) =>
       Effect.gen(function* () {
         const { writer, there } = yield* shared(rig)
         for (const by of [1, 2, 3]) yield* writer.send(E.Add({ by }))
@@ -94,7 +94,7 @@ export const following = ({ describe, test }: Kit) =>
         expect(questions(there)).toEqual([])
       }))
 
-    test("84 a store that cannot be asked is no reason to tell what may be old", (rig) =>
+    test("84 a read fails where the store cannot be asked, and never returns what may be old", (rig) =>
       Effect.gen(function* () {
         const { reader, here } = yield* shared(rig)
         here.probe.onOpen = () => Effect.fail(outage("read"))
@@ -103,7 +103,7 @@ export const following = ({ describe, test }: Kit) =>
         expect(yield* reader.state).toEqual(S.Busy({ n: 0 }))
       }))
 
-    test("84 whoever waits for a state hears of it, though another engine went there, and on", (rig) =>
+    test("84 a caller that waits for a state gets it, though another engine entered it and left it again", (rig) =>
       Effect.gen(function* () {
         const { reader, writer, here } = yield* shared(rig, Job.persist({ snapshot: { _tag: "EveryTransition" } }))
         const paused = yield* Effect.forkChild(reader.waitFor((state) => state._tag === "Paused"))
@@ -124,7 +124,7 @@ export const following = ({ describe, test }: Kit) =>
         expect(yield* here.engine.live).toBe(0)
       }))
 
-    test("84 where the events between were pruned, the last state is told", (rig) =>
+    test("84 where the events between were pruned, listeners get the last state", (rig) =>
       Effect.gen(function* () {
         const { reader, writer } = yield* shared(rig)
         const changes = yield* Effect.forkChild(Stream.runCollect(Stream.take(reader.changes, 2)))
@@ -135,7 +135,7 @@ export const following = ({ describe, test }: Kit) =>
         expect(yield* rig.passFor(changes)).toEqual([S.Busy({ n: 0 }), S.Busy({ n: 1 })])
       }))
 
-    test("84 all who wait are looked after with one question an interval, and nobody when nobody waits", (rig) =>
+    test("84 one question an interval serves all callers that wait; without callers there is none", (rig) =>
       Effect.gen(function* () {
         const here = yield* rig.open({ followInterval: "10 seconds" })
         const jobs = yield* Effect.forEach(["j", "k"], (id) => here.engine.start(Job, id))
@@ -159,7 +159,7 @@ export const following = ({ describe, test }: Kit) =>
         expect(questions(here)).toHaveLength(before + 1)
       }))
 
-    test("84 and 80 a store that is away for a while is survived by whoever waits", (rig) =>
+    test("84 and 80 callers that wait survive a store that is away for a while", (rig) =>
       Effect.gen(function* () {
         const { reader, writer, here } = yield* shared(rig)
         const final = yield* Effect.forkChild(reader.awaitFinal)
@@ -172,7 +172,7 @@ export const following = ({ describe, test }: Kit) =>
         expect(yield* rig.passFor(final)).toEqual(S.Done({ n: 0 }))
       }))
 
-    test("84 an engine that only observes tells what happens elsewhere, and starts nothing", (rig) =>
+    test("84 an engine that only observes shows what other engines do, and starts nothing", (rig) =>
       Effect.gen(function* () {
         const works: Array<string> = []
         const working = (node: string) =>

@@ -213,7 +213,7 @@ export const lifecycle = ({ describe, test }: Kit) =>
         expect((yield* events(key)).map(({ tag }) => tag)).toEqual(["Go"])
       }))
 
-    test("56 work that ends its own state is told so, even from an uninterruptible place", ({ open, eventually, quiet }) =>
+    test("56 work that ends its own state gets the outcome, even from an uninterruptible place", ({ open, eventually, quiet }) =>
       Effect.gen(function* () {
         const told: Array<string> = []
         const machine = Machine.make({ name: "recorded", state: S, event: E, initial: a })

@@ -31,7 +31,7 @@ const held = ({ open }: Rig, events: ReadonlyArray<typeof E.Type>) =>
 
 export const repairing = ({ describe, test }: Kit) =>
   describe("repairing", () => {
-    test("77 a repair replaces the event that holds an instance, and it goes on", (rig) =>
+    test("77 a repair replaces the event that holds an instance, and the instance continues", (rig) =>
       Effect.gen(function* () {
         const engine = yield* held(rig, [E.Put({ price: 5 }), E.Pay()])
         const order = yield* Effect.flatMap(engine.get(strict, "o"), Effect.fromOption)
@@ -100,7 +100,7 @@ export const repairing = ({ describe, test }: Kit) =>
         expect(yield* repaired.state).toEqual(S.Cart({ total: 3 }))
       }))
 
-    test("77 and 12 what is no event of the machine repairs nothing, and is told", (rig) =>
+    test("77 and 12 a value that is no event of the machine is refused, and changes nothing", (rig) =>
       Effect.gen(function* () {
         const engine = yield* held(rig, [E.Put({ price: 5 }), E.Pay()])
         const before = yield* rig.events(key)

@@ -171,7 +171,7 @@ export const replaying = ({ describe, test, runs }: Kit) =>
             const instance = yield* first.engine.start(live, id)
             const seen = [yield* instance.state]
             for (const event of sample) {
-              // Postponed ones may never be answered, so nobody waits for any of them.
+              // Postponed ones may never be answered, so the test waits for none of them.
               yield* Effect.forkDetach(Effect.ignore(instance.send(event)), { startImmediately: true })
               yield* pass("1 second")
               yield* eventually(

@@ -34,7 +34,7 @@ export const sending = ({ describe, test }: Kit) =>
         expect(yield* Effect.flip(engine.start(Job, "j"))).toMatchObject({ _tag: "ActorExists", id: "j" })
       }))
 
-    test("16 every event counts, and the history tells them all", ({ open, events }) =>
+    test("16 every event has a sequence, and the history has them all", ({ open, events }) =>
       Effect.gen(function* () {
         const { engine } = yield* open()
         const job = yield* engine.start(Job, "j")
@@ -187,7 +187,7 @@ export const sending = ({ describe, test }: Kit) =>
         expect(yield* job.state).toEqual(S.Busy({ n: 14 }))
       }))
 
-    test("28 and 29 call tells the decision, ask the answer, and neither pretends", ({ open, record }) =>
+    test("28 and 29 ask returns the answer, and fails for an event that has none", ({ open, record }) =>
       Effect.gen(function* () {
         const { engine } = yield* open()
         const job = yield* engine.start(Job, "j")
@@ -199,7 +199,7 @@ export const sending = ({ describe, test }: Kit) =>
         expect(yield* record(key)).toMatchObject({ sequence: 2 })
       }))
 
-    test("29 an answer that does not fit its schema is an error for the one who asked, and nobody else", ({ open }) =>
+    test("29 an answer that does not fit its schema fails the caller that asked, and no other", ({ open }) =>
       Effect.gen(function* () {
         const { engine } = yield* open()
         const Bad = Machine.make({ name: "bad", state: S, event: E, initial: S.Busy({ n: 0 }) })
@@ -213,7 +213,7 @@ export const sending = ({ describe, test }: Kit) =>
         expect(yield* bad.state).toEqual(S.Busy({ n: 5 }))
       }))
 
-    test("38 a state that cannot be stored is refused; others go on", ({ open, events }) =>
+    test("38 a state that cannot be stored is refused, and the instance takes the next event", ({ open, events }) =>
       Effect.gen(function* () {
         const { engine } = yield* open()
         const Odd = State({ Empty: {}, Dated: { at: Schema.DateTimeUtc } })
@@ -278,7 +278,7 @@ export const sending = ({ describe, test }: Kit) =>
         yield* eventually(job.state, ({ _tag }) => _tag === "Busy")
       }))
 
-    test("79 an answer that comes from the journal is told when memory is as far: whoever hears it reads it", ({ open, quiet }) =>
+    test("79 an answer from the journal is given when memory has reached it: a caller that has it reads that state", ({ open, quiet }) =>
       Effect.gen(function* () {
         const { engine, probe } = yield* open()
         const job = yield* engine.start(Job, "j", S.Paused({ n: 0 }))
@@ -304,7 +304,7 @@ export const sending = ({ describe, test }: Kit) =>
         expect(yield* Fiber.join(adding)).toEqual({ told: S.Busy({ n: 1 }), read: S.Busy({ n: 1 }), sequence: 2 })
       }))
 
-    test("79 an id that another node has journaled is told when this one has read that far", ({ open }) =>
+    test("79 an id that another node has journaled is answered when this node has read that far", ({ open }) =>
       Effect.gen(function* () {
         const one = yield* open()
         const two = yield* open()

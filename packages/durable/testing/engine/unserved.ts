@@ -29,7 +29,7 @@ export const unserved = ({ describe, test }: Kit) =>
         yield* rig.passUntil("1 second", rig.record({ machine: "call", id: "b" }), ({ tag }) => tag === "Late")
       }))
 
-    test("91 what is registered, or fired in time by another, is not told", (rig) =>
+    test("91 a machine that is registered, or whose timers another node fires in time, is not logged", (rig) =>
       Effect.gen(function* () {
         const lines: Array<string> = []
         const logger = Logger.make<unknown, void>(({ message }) => void lines.push([message].flat().join(" ")))
