@@ -18,6 +18,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs"
@@ -53,6 +54,7 @@ const { values } = parseArgs({ options: { output: { type: "string" }, check: { t
 const output = resolve(values.output ?? join(root, "dist-packages"))
 const stages = join(root, "dist-packages")
 mkdirSync(stages, { recursive: true })
+removeInterruptedStages()
 // Inside the repository, so that the compiler finds the dependencies; of this run alone, so that two runs do not meet.
 const stage = mkdtempSync(join(stages, ".stage-"))
 try {
@@ -78,6 +80,14 @@ function pack() {
     problems.push("the packages cannot be published as they are; the reasons are above")
   for (const problem of problems) console.error(problem)
   if (problems.length > 0) process.exitCode = 1
+}
+
+/** Ctrl-C ends a run before it can remove its stage. One that is an hour old has no run any more. */
+function removeInterruptedStages() {
+  for (const name of readdirSync(stages)) {
+    const path = join(stages, name)
+    if (name.startsWith(".stage-") && Date.now() - statSync(path).mtimeMs > 3_600_000) rmSync(path, { recursive: true, force: true })
+  }
 }
 
 /**
