@@ -26,7 +26,7 @@ const Trip = workflow(
     )
     await durable.sleep("cooling off", "20 millis")
     const confirmed = await durable.waitForEvent("confirmed", { timeout: "3 days" })
-    return confirmed === undefined ? "nobody confirmed" : `seat ${flight.seat}, confirmed by ${confirmed.by}`
+    return confirmed === undefined ? "not confirmed in time" : `seat ${flight.seat}, confirmed by ${confirmed.by}`
   },
 )
 

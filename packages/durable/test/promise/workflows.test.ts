@@ -107,14 +107,14 @@ describe.each(kinds)("on %s", (kind) => {
       const approved = await durable.waitForEvent("approved", { timeout: "20 millis" })
       if (approved === undefined) count("timed out")
       const after = await durable.waitForEvent("go", { timeout: "1 hour" })
-      return { approved: approved ?? "nobody", after: after ?? "nothing" }
+      return { approved: approved ?? "none", after: after ?? "nothing" }
     })
     await using engine = await open(await freshAddress(kind), [Wait])
     const result = engine.workflows.run(Wait, "w-1", { order: "o", amount: 1 })
     await until(async () => runs["timed out"])
     await engine.workflows.sendEvent(Wait, "w-1", "approved", "late")
     await engine.workflows.sendEvent(Wait, "w-1", "go", "on")
-    expect(await result).toEqual({ approved: "nobody", after: "on" })
+    expect(await result).toEqual({ approved: "none", after: "on" })
     await engine.workflows.sendEvent(Wait, "w-2", "approved", "early")
     await engine.workflows.sendEvent(Wait, "w-2", "go", "early too")
     expect(await engine.workflows.run(Wait, "w-2", { order: "o", amount: 1 })).toEqual({ approved: "early", after: "early too" })

@@ -1,7 +1,7 @@
 /**
  * Calls a function of the user that returns an Effect or a Promise: a slot's handler, the work of a state. A Promise becomes an
- * Effect, so that whoever runs the function knows only Effects. What async code needs beside that (`signal`, `run`) is made when
- * the function reads it: a handler that returns an Effect does not pay for it.
+ * Effect, so that the actor or worker that runs the function knows only Effects. `signal` and `run`, for async code, are made when
+ * the function reads them: a handler that returns an Effect does not pay for them.
  */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
