@@ -1,4 +1,5 @@
 /** What ends a command other than well: which exit code it has, and what it says. */
+import { messageOn, outcomeOf } from "@detent/workspace/ErrorKind"
 import * as Cause from "effect/Cause"
 import * as Schema from "effect/Schema"
 import { ExitCode } from "./line/ExitCode.mjs"
@@ -24,60 +25,15 @@ export class NotAllowed extends Schema.TaggedError<NotAllowed>()("NotAllowed", {
   }
 }
 
-const notFound = new Set([
-  "NothingFound",
-  "InstanceNotFound",
-  "BatchNotFound",
-  "RunNotFound",
-  "GraphVersionUnknown",
-  "BlobNotFound",
-  "FileNotFound",
-  "SequenceNotReached",
-])
-
-const notAllowed = new Set([
-  "NotAllowed",
-  "InvalidTransition",
-  "TransitionRefused",
-  "MachineStopped",
-  "BatchNotRetryable",
-  "BatchExists",
-  "AlreadyUploaded",
-  "KeyTaken",
-  "ActorExists",
-  "InstanceExists",
-  "RepairRefused",
-  "Unauthorized",
-  "Forbidden",
-])
-
-const usage = new Set([
-  "WrongUsage",
-  "InvalidEvent",
-  "InvalidState",
-  "DatabaseRefused",
-  "ConfigRefused",
-  "QueryRefused",
-  "ManifestRefused",
-  "ActivityInputRefused",
-  "TokenNeeded",
-  "TokenWeak",
-])
-
 const tagOf = (error: unknown): string =>
   typeof error === "object" && error !== null && "_tag" in error && typeof error._tag === "string" ? error._tag : "Defect"
-
-const codeOf = (tag: string): number => {
-  if (notFound.has(tag)) return ExitCode.notFound
-  if (notAllowed.has(tag)) return ExitCode.notAllowed
-  return usage.has(tag) ? ExitCode.usage : ExitCode.failed
-}
 
 /** What went wrong, in words. */
 export const messageOf = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error)
   // Some errors of libraries say nothing but have a cause that does.
-  return error.message === "" && error.cause !== undefined ? messageOf(error.cause) : error.message
+  if (error.message === "" && error.cause !== undefined) return messageOf(error.cause)
+  return messageOn("cli", { _tag: tagOf(error), message: error.message })
 }
 
 export interface Failure {
@@ -90,5 +46,5 @@ export const failureOf = (cause: Cause.Cause<unknown>): Failure => {
   if (Cause.hasInterruptsOnly(cause)) return { tag: "Interrupted", message: "interrupted", exitCode: ExitCode.interrupted }
   const error = Cause.squash(cause)
   const tag = tagOf(error)
-  return { tag, message: messageOf(error), exitCode: codeOf(tag) }
+  return { tag, message: messageOf(error), exitCode: outcomeOf(tag).exitCode }
 }

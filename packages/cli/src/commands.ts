@@ -37,6 +37,7 @@ export const handlers: Omit<Handlers, "completions"> = {
   "instance history": async () => (await instance()).history,
   "instance send": async () => (await instance()).send,
   "instance repair": async () => (await instance()).repair,
+  "instance fork": async () => (await instance()).fork,
   "command list": async () => (await command()).list,
   "command retry": async () => (await command()).retry,
   "command skip": async () => (await command()).skip,

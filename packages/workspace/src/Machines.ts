@@ -5,6 +5,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import { type MachineJson, makeMachineJsons } from "./machine/MachineJson.ts"
 
 /** An Effect workflow has executions like instances, but no states and events to be drawn or sent. */
 export type MachineEntry =
@@ -15,6 +16,8 @@ export interface MachinesService {
   /** By name. */
   readonly list: Effect.Effect<ReadonlyArray<MachineEntry>>
   readonly find: (name: string) => Effect.Effect<Option.Option<MachineEntry>>
+  /** The machine's states and events as JSON. Made once for each machine. */
+  readonly json: (machine: KnownMachine) => MachineJson
 }
 
 export class Machines extends Context.Service<Machines, MachinesService>()("@detent/workspace/Machines") {
@@ -26,6 +29,7 @@ export class Machines extends Context.Service<Machines, MachinesService>()("@det
       ),
       find: (name) =>
         Effect.sync(() => Option.orElse(Option.map(engine.machine(name), entryOf), () => Option.fromNullishOr(effectWorkflows.get(name)))),
+      json: makeMachineJsons(),
     })),
   )
 }

@@ -1,5 +1,6 @@
 /** Starts a batch from a manifest or a folder: through the server that works in the workspace, or here where none does. */
-import { type BatchConfig, Batches, BatchId, type ManifestRefused } from "@detent/knowledge"
+import { type BatchConfig, BatchId, type ManifestRefused } from "@detent/knowledge"
+import * as batches from "@detent/workspace/operations/batches"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { WrongUsage } from "../Failure.ts"
@@ -15,7 +16,7 @@ export const startBatch = (
 ) =>
   Effect.gen(function* () {
     const { folder, manifest } = yield* sourceOf(input)
-    if (server === undefined) return yield* Effect.flatMap(Batches, (batches) => batches.start(folder, manifest, { config }))
+    if (server === undefined) return (yield* batches.start({ folder, manifest, config })).batchId
     const answer = yield* server.post("/api/v1/batch", { json: { folder, manifest, config } })
     return (yield* Schema.decodeUnknownEffect(Accepted)(answer)).batchId
   }).pipe(

@@ -1,6 +1,6 @@
 /** The status of a batch as the commands show it. Field names are those of the HTTP API. */
 import type { BatchState } from "@detent/knowledge"
-import { statusOf } from "@detent/server/BatchStatus"
+import { statusOf } from "@detent/workspace/operations/batches"
 import { ExitCode } from "../line/ExitCode.mjs"
 import { durationText, momentText } from "../output/Moment.ts"
 import type { Step } from "../output/Progress.ts"

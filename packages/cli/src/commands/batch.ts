@@ -1,5 +1,6 @@
 /** `detent batch`: documents to a validated knowledge graph. */
-import { BatchEventLog, Batches, BatchId, type DocumentStanding, getText, ManifestJson, Storage } from "@detent/knowledge"
+import { BatchEventLog, type Batches, BatchId, type DocumentStanding, getText, ManifestJson, Storage } from "@detent/knowledge"
+import * as operations from "@detent/workspace/operations/batches"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { followElsewhere, followHere } from "../batch/BatchFollowing.ts"
@@ -40,7 +41,7 @@ const given = (input: Place & { readonly detach: boolean }, id: BatchId) =>
 const shown = (input: Place, id: BatchId): Effect.Effect<void, unknown, Batches | Output> =>
   Effect.gen(function* () {
     const output = yield* Output
-    const state = yield* Effect.flatMap(Batches, (batches) => batches.state(id))
+    const state = yield* operations.state(id)
     yield* output.value(batchView(state), () => batchText(state, output.style))
     yield* output.note(output.noteStyle.dim(`Follow it: detent batch watch ${id}${placeText(input)}`))
   })
@@ -65,16 +66,8 @@ export const list: Handler<"batch list"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
     const after = yield* cursorFrom(input.after)
-    const page = yield* Effect.flatMap(Batches, (batches) =>
-      batches.list({ ...(input.state === undefined ? {} : { state: input.state }), limit: input.limit, ...after }),
-    )
-    const rows = page.instances.map(({ id, tag, status, startedAt, updatedAt }) => ({
-      batchId: id,
-      state: tag,
-      status,
-      startedAt,
-      updatedAt,
-    }))
+    const page = yield* operations.list({ ...(input.state === undefined ? {} : { state: input.state }), limit: input.limit, ...after })
+    const rows = page.batches
     const columns: ReadonlyArray<Column<(typeof rows)[number]>> = [
       { title: "BATCH", of: ({ batchId }) => batchId },
       { title: "STATE", of: ({ state }) => state, looks: (text, row, style) => stateLooks(row.state, style).replace(row.state, text) },
@@ -90,7 +83,7 @@ export const show: Handler<"batch show"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
     const id = yield* idOf(input.batch)
-    const state = yield* Effect.flatMap(Batches, (batches) => batches.state(id))
+    const state = yield* operations.state(id)
     const documents = input.documents === undefined ? undefined : yield* documentsOf(id, state.manifestUri, input.documents)
     yield* output.value({ ...batchView(state), ...(documents === undefined ? {} : { listed: documents }) }, () =>
       batchText(state, output.style),
@@ -126,11 +119,10 @@ export const cancel: Handler<"batch cancel"> = (input) =>
     const id = yield* idOf(input.batch)
     const server = yield* runningServer(input)
     return yield* Effect.gen(function* () {
-      const batches = yield* Batches
-      yield* batches.state(id)
+      yield* operations.state(id)
       yield* agreed(`Cancel ${id}? What it has extracted is kept.`)
-      yield* server === undefined ? batches.cancel(id) : server.post(`/api/v1/batch/${id}/cancel`)
-      const state = yield* batches.state(id)
+      yield* server === undefined ? operations.cancel(id) : server.post(`/api/v1/batch/${id}/cancel`)
+      const state = yield* operations.state(id)
       yield* output.value(batchView(state), () => batchText(state, output.style))
       yield* output.note(output.noteStyle.dim(`Go on with it: detent batch resume ${id}${placeText(input)}`))
     }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
@@ -151,8 +143,7 @@ const setGoing = (input: Place & { readonly batch: string; readonly detach: bool
       return yield* given(input, id)
     }
     return yield* Effect.gen(function* () {
-      const batches = yield* Batches
-      if (yield* needsAsking(id, operation)) yield* batches[operation](id)
+      if (yield* needsAsking(id, operation)) yield* operation === "retry" ? operations.retry(id) : operations.resume(id)
       return yield* workedOn(input, id)
     }).pipe(Effect.provide(working(input)))
   })
@@ -160,7 +151,7 @@ const setGoing = (input: Place & { readonly batch: string; readonly detach: bool
 /** A batch that was only stopped is resumed by the next process that works on it: no event is sent. */
 const needsAsking = (id: BatchId, operation: "retry" | "resume") =>
   Effect.map(
-    Effect.flatMap(Batches, (batches) => batches.state(id)),
+    operations.state(id),
     ({ _tag }) => operation === "retry" || _tag === "Failed" || _tag === "Cancelled" || _tag === "PartiallyCompleted",
   )
 

@@ -1,11 +1,11 @@
 /** `detent command`: requested effects, and what became of them. */
-import { Commands, DeadLetters } from "@detent/durable"
-import { commandView } from "@detent/server/StoredCommand"
+
+import { CommandNotFailed } from "@detent/workspace/errors"
+import * as commands from "@detent/workspace/operations/commands"
+import * as instances from "@detent/workspace/operations/instances"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import { NotAllowed, NothingFound, WrongUsage } from "../Failure.ts"
+import { WrongUsage } from "../Failure.ts"
 import type { Handler } from "../Handler.ts"
-import { findKey } from "../instance/Finding.ts"
 import { agreed, asked } from "../output/Asking.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
@@ -20,21 +20,20 @@ const filterOf = (input: {
     return {
       ...(input.queue === undefined ? {} : { queue: input.queue }),
       ...(input.slot === undefined ? {} : { slot: input.slot }),
-      ...(input.instance === undefined ? {} : yield* findKey(input.instance)),
+      ...(input.instance === undefined ? {} : yield* instances.resolve(input.instance)),
     }
   })
 
 export const list: Handler<"command list"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
-    const commands = yield* Commands
     const filter = { ...(yield* filterOf(input)), ...(input.status === undefined ? {} : { status: input.status }) }
     const after = input.after === undefined ? undefined : Number(input.after)
     if (after !== undefined && !Number.isSafeInteger(after))
       return yield* new WrongUsage({ problem: `--after ${input.after} is no cursor`, nextStep: "copy it from the end of the page before" })
-    const page = yield* commands.list(filter, Math.min(1000, Math.max(1, input.limit)), after)
+    const page = yield* commands.list(filter, input.limit, after)
     yield* output.rows(
-      page.commands.map(commandView),
+      page.commands,
       [
         { title: "KEY", of: ({ key }) => key },
         { title: "EFFECT", of: ({ slot }) => slot },
@@ -55,19 +54,18 @@ export const retry: Handler<"command retry"> = (input) =>
     const report = (count: number) =>
       output.value({ count, dryRun }, () => `${counted(count)} ${dryRun ? "would be" : count === 1 ? "is" : "are"} executed again\n`)
     if (input.key !== undefined) {
-      const { status } = yield* found(input.key)
-      if (status !== "failed") return yield* notPossible(input.key, status, "only failed ones can be retried")
-      if (dryRun) return yield* report(1)
-      yield* DeadLetters.retry(input.key)
+      if (dryRun) yield* isFailed(input.key)
+      else yield* commands.retry(input.key)
       yield* report(1)
+      if (dryRun) return
     } else {
       const filter = yield* filterOf(input)
       if (Object.keys(filter).length === 0 && !input.all)
         return yield* new WrongUsage({ problem: "which commands?", nextStep: "name a key, --queue, --slot, --instance, or --all" })
-      const count = yield* DeadLetters.retryAll(filter, { dryRun: true })
+      const { count } = yield* commands.retryAll(filter, { dryRun: true })
       if (dryRun || count === 0) return yield* report(count)
       yield* agreed(`Execute ${counted(count, "failed ")} again?`)
-      yield* report(yield* DeadLetters.retryAll(filter))
+      yield* report((yield* commands.retryAll(filter, { dryRun: false })).count)
     }
     yield* output.note(output.noteStyle.dim("they are executed by `detent dev`, `detent serve` or `detent worker`"))
   }).pipe(Effect.provide(observing(input)))
@@ -75,27 +73,18 @@ export const retry: Handler<"command retry"> = (input) =>
 export const skip: Handler<"command skip"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
-    const { status } = yield* found(input.key)
-    if (status !== "failed" && status !== "pending")
-      return yield* notPossible(input.key, status, "only failed and pending ones can be skipped")
+    yield* commands.get(input.key)
     if (input.reason === undefined && !output.canAsk)
       return yield* new WrongUsage({ problem: "the reason is missing", nextStep: 'say why with --reason "…"' })
     const reason = input.reason ?? (yield* asked("Why? "))
     yield* agreed(`Give up ${input.key}? It is not executed any more.`)
-    if (!(yield* DeadLetters.skip(input.key, reason))) return yield* notPossible(input.key, "being executed", "wait for its end")
-    yield* output.value(commandView(yield* found(input.key)), () => `${input.key} skipped: ${reason}\n`)
+    yield* output.value(yield* commands.skip(input.key, reason), () => `${input.key} skipped: ${reason}\n`)
   }).pipe(Effect.provide(observing(input)))
 
 const counted = (count: number, which = "") => `${count} ${which}${count === 1 ? "command" : "commands"}`
 
-const found = (key: string) =>
-  Effect.flatMap(
-    DeadLetters.get(key),
-    Option.match({
-      onNone: () => Effect.fail(new NothingFound({ what: `command ${key}`, nextStep: "see `detent command list`" })),
-      onSome: Effect.succeed,
-    }),
+/** What a dry run of a retry would refuse. */
+const isFailed = (key: string) =>
+  Effect.flatMap(commands.get(key), ({ status }) =>
+    status === "failed" ? Effect.void : Effect.fail(new CommandNotFailed({ key, status })),
   )
-
-const notPossible = (key: string, status: string, nextStep: string) =>
-  Effect.fail(new NotAllowed({ problem: `command ${key} is ${status}`, nextStep }))

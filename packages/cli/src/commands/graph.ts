@@ -1,11 +1,11 @@
 /** `detent graph`: the knowledge graph that batches add to. */
 import { text as readAll } from "node:stream/consumers"
-import { CanonicalGraph, exportGraph as exported, GraphQuery } from "@detent/knowledge"
-import { explained } from "@detent/server/QueryProblem"
+import { CanonicalGraph, exportGraph as exported } from "@detent/knowledge"
+import * as graph from "@detent/workspace/operations/graph"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { answerText } from "../graph/Answer.ts"
-import { currentGraph, namespaces } from "../graph/Choosing.ts"
+import { chooseGraph } from "../graph/chooseGraph.ts"
 import type { Handler } from "../Handler.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
@@ -17,10 +17,8 @@ export const query: Handler<"graph query"> = (input) =>
     const output = yield* Output
     const sparql = input.sparql === "-" ? yield* Effect.promise(() => readAll(process.stdin)) : input.sparql
     return yield* Effect.gen(function* () {
-      const version = yield* currentGraph(input.namespace)
-      const answer = yield* Effect.flatMap(GraphQuery, (graph) => graph.query(version, sparql, { timeout: input.timeout * 1000 })).pipe(
-        Effect.catchTag("QueryRefused", (refused) => Effect.fail(explained(sparql, refused))),
-      )
+      const version = yield* chooseGraph(input.namespace)
+      const answer = yield* graph.query(version, sparql, { timeout: input.timeout * 1000 })
       yield* output.write(output.isJson ? `${answer.body.trimEnd()}\n` : answerText(answer, output.style))
     }).pipe(Effect.provide(observing(input)))
   })
@@ -28,9 +26,9 @@ export const query: Handler<"graph query"> = (input) =>
 export const exportGraph: Handler<"graph export"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
-    const version = yield* currentGraph(input.namespace)
-    const graph = yield* CanonicalGraph.CanonicalGraph
-    const pieces = exported(graph.lines(version), input.format)
+    const version = yield* chooseGraph(input.namespace)
+    const { lines } = yield* CanonicalGraph.CanonicalGraph
+    const pieces = exported(lines(version), input.format)
     const { output: file } = input
     if (file === undefined) return yield* Stream.runForEach(pieces, output.write)
     yield* writePieces(file, pieces)
@@ -41,14 +39,13 @@ export const exportGraph: Handler<"graph export"> = (input) =>
 export const stats: Handler<"graph stats"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
-    const names = input.namespace === undefined ? yield* namespaces : [input.namespace]
+    const names = input.namespace === undefined ? yield* graph.namespaces : [input.namespace]
     const rows = yield* Effect.forEach(names.length === 0 ? [undefined] : names, (name) =>
-      Effect.map(currentGraph(name), ({ namespace, version, contributions }) => ({
-        namespace,
-        version,
-        triples: contributions.reduce((sum, { triples }) => sum + triples, 0),
-        batches: contributions.map(({ batchId, triples, ingestedAt }) => ({ batchId, triples, ingestedAt: ingestedAt.epochMilliseconds })),
-      })),
+      Effect.map(chooseGraph(name), (current) => {
+        const batches = graph.contributions(current)
+        const { namespace, version } = current
+        return { namespace, version, triples: batches.reduce((sum, { triples }) => sum + triples, 0), batches }
+      }),
     )
     yield* output.rows(
       rows,

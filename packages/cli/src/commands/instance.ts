@@ -1,21 +1,20 @@
 /** `detent instance`: durable runs of machines. */
-import { Engine } from "@detent/durable"
-import { MachineJson } from "@detent/server/MachineJson"
+import type { InstanceKey } from "@detent/durable"
+import * as instances from "@detent/workspace/operations/instances"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import { WrongUsage } from "../Failure.ts"
 import type { Handler } from "../Handler.ts"
 import { fieldsOf } from "../instance/Fields.ts"
-import { findInstance } from "../instance/Finding.ts"
-import { historyRows, instancePage, instanceView } from "../instance/InstanceView.ts"
-import { sendEvent, startInstance } from "../instance/Sending.ts"
+import { addressOf, Started, sendEvent, startInstance } from "../instance/Sending.ts"
 import { agreed } from "../output/Asking.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import type { Style } from "../output/Style.ts"
 import { pairsText } from "../output/Table.ts"
-import { cursorText } from "../workspace/Cursor.ts"
+import { cursorFrom, cursorText } from "../workspace/Cursor.ts"
 import { acting, observing } from "../workspace/Opening.ts"
-import { runningServer } from "../workspace/Server.ts"
+import { type RunningServer, runningServer } from "../workspace/Server.ts"
 
 /** `failed` where it ended in a final state of failure. */
 const statusText = ({ status, outcome }: { readonly status: string; readonly outcome?: "failure" }): string =>
@@ -33,7 +32,10 @@ const statusLooks = (text: string, status: string, style: Style): string => {
 export const list: Handler<"instance list"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
-    const page = yield* instancePage(input)
+    const { machine, state, status, limit } = input
+    const { after } = yield* cursorFrom(input.after)
+    if (machine !== undefined) yield* instances.checkState(machine, state)
+    const page = yield* instances.list({ machine, state, status, limit, after })
     yield* output.rows(
       page.instances,
       [
@@ -52,7 +54,7 @@ export const list: Handler<"instance list"> = (input) =>
 export const show: Handler<"instance show"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
-    const { tag, ...view } = yield* instanceView(input.instance, input.at)
+    const { tag, ...view } = yield* instances.describe(yield* instances.resolve(input.instance), input.at)
     yield* output.value(view, () =>
       pairsText(
         [
@@ -76,10 +78,11 @@ export const show: Handler<"instance show"> = (input) =>
 export const history: Handler<"instance history"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
-    const { rows, next } = yield* historyRows(input)
-    const none = rows.length > 0 ? "" : yield* noEvents(input.instance, input.after)
+    const key = yield* instances.resolve(input.instance)
+    const { entries, next } = yield* instances.events(key, input)
+    const none = entries.length > 0 ? "" : yield* noEvents(key, input.after)
     yield* output.rows(
-      rows,
+      entries,
       [
         { title: "#", of: ({ sequence }) => sequence },
         { title: "AT", of: ({ at }) => momentText(at) },
@@ -93,8 +96,8 @@ export const history: Handler<"instance history"> = (input) =>
     if (next !== undefined) yield* output.note(`more with --after ${next}`)
   }).pipe(Effect.provide(observing(input)))
 
-const noEvents = (instance: string, after: number) =>
-  Effect.map(instanceView(instance), ({ tag, sequence }) =>
+const noEvents = (key: InstanceKey, after: number) =>
+  Effect.map(instances.record(key), ({ tag, sequence }) =>
     after > 0 ? `no events after ${after}; its last is ${sequence}` : `it began as ${tag}; no events since`,
   )
 
@@ -130,15 +133,31 @@ export const repair: Handler<"instance repair"> = (input) =>
     if (!Number.isSafeInteger(sequence) || sequence < 1)
       return yield* new WrongUsage({ problem: `${input.sequence} is no number of an event`, nextStep: "see `detent instance history`" })
     const fields = yield* fieldsOf(input.with)
+    const server = yield* runningServer(input)
     return yield* Effect.gen(function* () {
-      const { key, machine } = yield* findInstance(input.instance)
-      const json = new MachineJson(machine)
-      const event = yield* Effect.fromResult(json.readEvent(key.id, { ...fields, _tag: input.event }))
+      const key = yield* instances.resolve(input.instance)
       yield* agreed(`Replace event ${sequence} of ${key.machine}/${key.id} by ${input.event}?`)
-      const engine = yield* Engine
-      // Decoded by the machine's own schema, which the types of a machine known by name cannot say.
-      const repaired = yield* engine.repair(machine, key.id, sequence, event as never)
-      const state = json.state((yield* repaired.state) as { readonly _tag: string })
+      const event = { ...fields, _tag: input.event }
+      const { state } = yield* repaired(server, key, sequence, event)
       yield* output.value({ machine: key.machine, id: key.id, state }, () => `${JSON.stringify(state)}\n`)
-    }).pipe(Effect.provide(acting(input)))
+    }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
+  })
+
+const repaired = (server: RunningServer | undefined, key: InstanceKey, sequence: number, event: { readonly _tag: string }) =>
+  server === undefined
+    ? instances.repair(key, sequence, event)
+    : Effect.flatMap(server.post(`${addressOf(key)}/repair`, { json: { sequence, event } }), Schema.decodeUnknownEffect(Started))
+
+export const fork: Handler<"instance fork"> = (input) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const server = yield* runningServer(input)
+    return yield* Effect.gen(function* () {
+      const key = yield* instances.resolve(input.instance)
+      const through = input.through ?? (yield* instances.record(key)).sequence
+      const { machine, id, state } = yield* server === undefined
+        ? instances.fork(key, through, input.id)
+        : Effect.flatMap(server.post(`${addressOf(key)}/fork`, { json: { through, id: input.id } }), Schema.decodeUnknownEffect(Started))
+      yield* output.value({ machine, id, state }, () => `${JSON.stringify(state)}\n`)
+    }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
   })

@@ -1,12 +1,11 @@
 /** `detent machine`: definitions, their drawings, and whether stored instances still fit them. */
-import { Engine, Journal } from "@detent/durable"
-import { Machines } from "@detent/workspace/Machines"
+import * as instances from "@detent/workspace/operations/instances"
+import * as machines from "@detent/workspace/operations/machines"
 import * as Effect from "effect/Effect"
 import { WrongUsage } from "../Failure.ts"
 import type { Handler } from "../Handler.ts"
-import { findEntry, findInstance, findMachine } from "../instance/Finding.ts"
 import { ExitCode } from "../line/ExitCode.mjs"
-import { countText, machineView, machineViews, requestsText, stateRequests } from "../machine/MachineView.ts"
+import { countText, requestsText, stateRequests } from "../machine/MachineView.ts"
 import { Output } from "../output/Output.ts"
 import { filledTableText, pairsText, tableText } from "../output/Table.ts"
 import { writeText } from "../output/Writing.ts"
@@ -16,7 +15,7 @@ export const list: Handler<"machine list"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
     yield* output.rows(
-      yield* machineViews,
+      yield* machines.list,
       [
         { title: "MACHINE", of: ({ name }) => name, looks: (text, _, style) => style.bold(text) },
         { title: "VERSION", of: (row) => ("version" in row ? String(row.version) : "") },
@@ -30,19 +29,18 @@ export const list: Handler<"machine list"> = (input) =>
 export const show: Handler<"machine show"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
-    const entry = yield* findEntry(input.machine)
-    const row = yield* machineView(entry)
-    if (entry._tag === "EffectWorkflow")
-      return yield* output.value(row, () =>
+    const { eventSchemas: _, ...shown } = yield* machines.get(input.machine)
+    if (!("blueprint" in shown))
+      return yield* output.value(shown, () =>
         pairsText(
           [
-            ["workflow", row.name],
-            ["executions", countText(row.counts) || "none"],
+            ["workflow", shown.name],
+            ["executions", countText(shown.counts) || "none"],
           ],
           output.style,
         ),
       )
-    const { blueprint } = entry.machine
+    const { blueprint, ...row } = shown
     const transitions = blueprint.transitions.map((one) => ({
       from: one.from,
       event:
@@ -67,7 +65,7 @@ export const show: Handler<"machine show"> = (input) =>
         pairsText(
           [
             ["machine", row.name],
-            ["version", entry.machine.version],
+            ["version", row.version],
             ["instances", countText(row.counts) || "none"],
           ],
           output.style,
@@ -113,9 +111,9 @@ export const diagram: Handler<"machine diagram"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
     const { machine: name, format, output: file } = input
-    const machine = yield* findMachine(name)
-    const instance = input.instance === undefined ? undefined : (yield* findInstance(`${name}/${input.instance}`)).instance
-    const { draw } = yield* Effect.promise(() => import("@detent/server/Drawing"))
+    const { machine } = yield* instances.findMachine(name)
+    const instance = input.instance === undefined ? undefined : (yield* instances.find({ machine: name, id: input.instance })).instance
+    const { draw } = yield* Effect.promise(() => import("@detent/workspace/Drawing"))
     const text = yield* Effect.catchTag(draw(machine, { format, instance }), ["InstanceNeeded", "HistoryTooLong"], (error) =>
       Effect.fail(new WrongUsage({ problem: error.message, nextStep: "add --instance ID, or see `detent instance history`" })),
     )
@@ -128,20 +126,7 @@ export const diagram: Handler<"machine diagram"> = (input) =>
 export const check: Handler<"machine check"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
-    const engine = yield* Engine
-    const journal = yield* Journal
-    const entries =
-      input.machine === undefined ? yield* Effect.flatMap(Machines, (machines) => machines.list) : [yield* findEntry(input.machine)]
-    const machines = entries.flatMap((entry) => (entry._tag === "Machine" ? [entry.machine] : []))
-    const reports = yield* Effect.forEach(machines, (machine) =>
-      Effect.gen(function* () {
-        const { checked, failing } = yield* engine.check(machine)
-        const counts = yield* journal.count(machine.name)
-        const all = [...counts.values()].reduce((sum, count) => sum + count, 0)
-        // An instance may end in between.
-        return { machine: machine.name, checked, ended: Math.max(0, all - checked), failing }
-      }),
-    )
+    const reports = yield* machines.check(input.machine)
     yield* output.rows(
       reports,
       [

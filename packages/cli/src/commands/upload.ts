@@ -2,15 +2,16 @@
 import { openAsBlob, statSync } from "node:fs"
 import { basename } from "node:path"
 import { type EntryState, Uploads } from "@detent/uploads"
+import { UploadComplete } from "@detent/workspace/errors"
+import { statusOf as uploadView } from "@detent/workspace/operations/uploads"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { NothingFound, WrongUsage } from "../Failure.ts"
 import type { Handler } from "../Handler.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
-import { findUnfinished, findUpload } from "../upload/UploadFinding.ts"
 import { followElsewhere, followHere } from "../upload/UploadFollowing.ts"
-import { stateLooks, uploadText, uploadView } from "../upload/UploadView.ts"
+import { stateLooks, uploadText } from "../upload/UploadView.ts"
 import { observing, type Place, placeText, working } from "../workspace/Opening.ts"
 import { neededServer, type RunningServer, runningServer } from "../workspace/Server.ts"
 
@@ -166,3 +167,16 @@ const numberOf = (text: string | undefined): Effect.Effect<{ readonly after?: nu
     ? Effect.succeed({ after: Number(text) })
     : Effect.fail(new WrongUsage({ problem: `--after ${text} is no cursor`, nextStep: "copy it from the end of the page before" }))
 }
+
+const findUpload = (id: string) =>
+  Effect.flatMap(Uploads, (uploads) =>
+    Effect.catchTag(uploads.status(id), "BatchNotFound", () =>
+      Effect.fail(new NothingFound({ what: `upload ${id}`, nextStep: "see `detent upload list`" })),
+    ),
+  )
+
+/** An upload that still has something to do. */
+const findUnfinished = (id: string) =>
+  Effect.flatMap(findUpload(id), (status) =>
+    status.state === "completed" ? Effect.fail(new UploadComplete({ batchId: id, stored: status.items.stored })) : Effect.succeed(status),
+  )

@@ -1,14 +1,9 @@
 /** Starts instances and sends them events: through the server that works in the workspace, or here where none does. */
-import { Engine, Journal } from "@detent/durable"
-import { MachineJson } from "@detent/server/MachineJson"
-import { sentBefore } from "@detent/server/SentBefore"
+import * as instances from "@detent/workspace/operations/instances"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import type * as Schema from "effect/Schema"
+import * as Schema from "effect/Schema"
 import { NotAllowed, WrongUsage } from "../Failure.ts"
 import type { RunningServer } from "../workspace/Server.ts"
-import { findInstance, findMachine } from "./Finding.ts"
-import { acceptedIn } from "./InstanceView.ts"
 
 export type Fields = Readonly<Record<string, Schema.Json>>
 
@@ -20,52 +15,69 @@ export interface SentEvent {
   readonly key: string | undefined
 }
 
-/** Sends an event and tells where the instance stands then, and, where it had been sent before under its key, as which one. */
+/** The part of the server's answer that the command line shows. The number of the event is known where it was sent under a key. */
+const Sent = Schema.Struct({ sequence: Schema.optionalKey(Schema.Int), answer: Schema.optionalKey(Schema.Json) })
+
+/** The address of an instance of the API. */
+export const addressOf = ({ machine, id }: { readonly machine: string; readonly id: string }): string =>
+  `/api/v1/instances/${encodeURIComponent(machine)}/${encodeURIComponent(id)}`
+
+/** Sends an event and says where the instance stands then, and, where it had been sent before under its key, as which one. */
 export const sendEvent = (server: RunningServer | undefined, options: SentEvent) =>
   Effect.gen(function* () {
-    const { key, machine, instance } = yield* findInstance(options.instance)
-    const json = new MachineJson(machine)
+    const key = yield* instances.resolve(options.instance)
+    const { sequence: last } = yield* instances.record(key)
     const event = { ...options.fields, _tag: options.event }
-    const decoded = yield* Effect.fromResult(json.readEvent(key.id, event))
-    const before = options.key === undefined ? undefined : yield* sentBefore(instance, json, decoded, options.key)
-    if (server === undefined) {
-      yield* instance.send(decoded, options.key === undefined ? {} : { id: options.key })
-    } else {
-      const path = `/api/v1/instances/${encodeURIComponent(key.machine)}/${encodeURIComponent(key.id)}/events`
-      yield* server.post(path, { json: event }, options.key === undefined ? {} : { "idempotency-key": options.key })
-    }
-    const { state, sequence, status } = yield* instance.snapshot
-    const accepts = acceptedIn(json, status, state._tag)
-    return { before, sent: { machine: key.machine, id: key.id, state: json.state(state), sequence, status, accepts } }
+    const { sequence, answer } =
+      server === undefined
+        ? yield* instances.send(key, event, options.key)
+        : yield* Effect.flatMap(
+            server.post(`${addressOf(key)}/events`, { json: event }, options.key === undefined ? {} : { "idempotency-key": options.key }),
+            Schema.decodeUnknownEffect(Sent),
+          )
+    const sent = yield* instances.standingAfter(key)
+    const before = sequence !== undefined && sequence <= last ? { sequence, event: options.event } : undefined
+    return { before, sent: { ...sent, ...(answer === undefined ? {} : { answer }) } }
   })
 
-export const startInstance = (
-  server: RunningServer | undefined,
-  options: { readonly machine: string; readonly id: string; readonly fields: Fields | undefined },
-) =>
+/** Where a new or repaired instance stands, as the server answers it. */
+export const Started = Schema.Struct({
+  machine: Schema.String,
+  id: Schema.String,
+  state: Schema.StructWithRest(Schema.Struct({ _tag: Schema.String }), [Schema.Record(Schema.String, Schema.Json)]),
+})
+
+export interface StartedInstance {
+  readonly machine: string
+  readonly id: string
+  readonly fields: Fields | undefined
+}
+
+export const startInstance = (server: RunningServer | undefined, { machine, id, fields: input }: StartedInstance) =>
   Effect.gen(function* () {
-    const { machine: name, id, fields } = options
-    const machine = yield* findMachine(name)
-    const json = new MachineJson(machine)
-    if (fields === undefined && !json.hasFirstState)
-      return yield* new WrongUsage({
-        problem: `${name} needs something to begin with`,
-        nextStep: `give the fields of its first state, ${json.firstState}, such as --with '${JSON.stringify(json.firstFields)}'; see \`detent machine show ${name}\``,
-      })
-    const there = yield* Effect.flatMap(Journal, (journal) => journal.open({ machine: name, id }))
-    if (Option.isSome(there))
-      return yield* new NotAllowed({
-        problem: `${name} ${id} exists (${there.value.record.tag}, ${there.value.record.status})`,
-        nextStep: `see \`detent instance show ${id}\``,
-      })
-    const given = fields === undefined ? undefined : { _tag: json.firstState, ...fields }
-    if (server === undefined) {
-      const decoded = given === undefined ? undefined : yield* Effect.fromResult(json.readState(id, given))
-      yield* Effect.flatMap(Engine, (engine) => engine.start(machine, id, decoded))
-    } else {
-      const path = `/api/v1/instances/${encodeURIComponent(name)}`
-      yield* server.post(path, { json: { id, ...(given === undefined ? {} : { state: given }) } })
-    }
-    const instance = Option.getOrThrow((yield* Engine).find({ machine: name, id }))
-    return { machine: name, id, state: json.state(yield* instance.state) }
-  })
+    const started =
+      server === undefined
+        ? yield* instances.start({ machine, id, input })
+        : yield* Effect.flatMap(
+            server.post(`/api/v1/instances/${encodeURIComponent(machine)}`, { json: { id, ...(input === undefined ? {} : { input }) } }),
+            Schema.decodeUnknownEffect(Started),
+          )
+    return { machine, id, state: started.state }
+  }).pipe(
+    Effect.catchTags({
+      InputNeeded: ({ first, fields }) =>
+        Effect.fail(
+          new WrongUsage({
+            problem: `${machine} needs something to begin with`,
+            nextStep: `give the fields of its first state, ${first}, such as --with '${JSON.stringify(fields)}'; see \`detent machine show ${machine}\``,
+          }),
+        ),
+      ActorExists: (exists) =>
+        Effect.fail(
+          new NotAllowed({
+            problem: exists.message.replace(/;.*$/, ""),
+            nextStep: `see \`detent instance show ${id}\``,
+          }),
+        ),
+    }),
+  )

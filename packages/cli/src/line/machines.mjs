@@ -138,6 +138,16 @@ export const machineCommands = /** @satisfies {ReadonlyArray<import("./Command.t
       ],
     },
     {
+      name: "instance fork",
+      summary: "a new instance with the history of another up to an event",
+      detail: "Nothing that the first instance requested is executed again.",
+      arguments: [instance, { name: "id", summary: "the id of the new instance" }],
+      options: [{ name: "through", kind: "integer", value: "N", summary: "the last event to take over; default: all" }],
+      examples: [
+        { line: "detent instance fork order-7 order-7-again --through 2", says: "begins where order-7 was after its second event" },
+      ],
+    },
+    {
       name: "command list",
       summary: "requested effects: waiting, running, done, failed",
       arguments: [],

@@ -1,22 +1,5 @@
-/** A machine as the commands show it, with the number of instances in each state. */
-import { Journal } from "@detent/durable"
+/** How the commands show a machine. */
 import type { Blueprint } from "@detent/machine"
-import { MachineJson } from "@detent/server/MachineJson"
-import { type MachineEntry, Machines } from "@detent/workspace/Machines"
-import * as Effect from "effect/Effect"
-
-export const machineView = (entry: MachineEntry) =>
-  Effect.gen(function* () {
-    const counts = Object.fromEntries(yield* Effect.flatMap(Journal, (journal) => journal.count(entry.name)))
-    if (entry._tag === "EffectWorkflow") return { name: entry.name, kind: "effect-workflow", states: [], events: [], counts }
-    const json = new MachineJson(entry.machine)
-    return { name: entry.name, kind: "machine", version: entry.machine.version, states: json.stateTags, events: json.eventTags, counts }
-  })
-
-export const machineViews = Effect.flatMap(
-  Effect.flatMap(Machines, (machines) => machines.list),
-  (entries) => Effect.forEach(entries, machineView, { concurrency: 4 }),
-)
 
 export const countText = (counts: Readonly<Record<string, number>>): string =>
   Object.entries(counts)

@@ -1,6 +1,9 @@
 /** What the tools do: the same as the commands of the same names. */
-import { Batches, BatchId, GraphQuery, isTerminal } from "@detent/knowledge"
-import { explained } from "@detent/server/QueryProblem"
+import { BatchId, isTerminal } from "@detent/knowledge"
+import * as batches from "@detent/workspace/operations/batches"
+import * as graph from "@detent/workspace/operations/graph"
+import * as instances from "@detent/workspace/operations/instances"
+import * as machines from "@detent/workspace/operations/machines"
 import type { WorkspaceServices } from "@detent/workspace/Workspace"
 import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
@@ -13,11 +16,9 @@ import { foldersOf } from "../batch/BatchSource.ts"
 import { startBatch } from "../batch/BatchStarting.ts"
 import { batchView } from "../batch/BatchView.ts"
 import { failureOf } from "../Failure.ts"
-import { currentGraph } from "../graph/Choosing.ts"
-import { historyRows, instancePage, instanceView } from "../instance/InstanceView.ts"
+import { chooseGraph } from "../graph/chooseGraph.ts"
 import { sendEvent } from "../instance/Sending.ts"
-import { machineViews } from "../machine/MachineView.ts"
-import { cursorText } from "../workspace/Cursor.ts"
+import { cursorFrom, cursorText } from "../workspace/Cursor.ts"
 import type { RunningServer } from "../workspace/Server.ts"
 import { ToolRefused, tools } from "./Tools.ts"
 
@@ -35,31 +36,40 @@ export const toolHandlers = (session: Session): Layer.Layer<Tool.HandlersFor<typ
       const answering = answeringIn(home)
       const operating: typeof answering = (work) => (session.role === "operate" ? answering(work) : Effect.fail(mayOnlyLook))
       return {
-        list_machines: () => answering(Effect.map(machineViews, (machines) => ({ machines: machines.map(json) }))),
-        list_instances: ({ limit = atOnce, ...query }) =>
+        list_machines: () => answering(Effect.map(machines.list, (listed) => ({ machines: listed.map(json) }))),
+        list_instances: ({ limit = atOnce, machine, state, ...query }) =>
           answering(
-            Effect.map(instancePage({ ...query, limit }), ({ instances, next }) => ({
-              instances: instances.map((record) => json(record)),
-              ...(next === undefined ? {} : { next: cursorText(next) }),
+            Effect.gen(function* () {
+              const { after } = yield* cursorFrom(query.after)
+              if (machine !== undefined) yield* instances.checkState(machine, state)
+              const { instances: found, next } = yield* instances.list({ ...query, machine, state, limit, after })
+              return { instances: found.map(json), ...(next === undefined ? {} : { next: cursorText(next) }) }
+            }),
+          ),
+        read_instance: ({ instance }) =>
+          answering(
+            Effect.map(Effect.flatMap(instances.resolve(instance), instances.describe), ({ tag: _, ...view }) => ({
+              instance: json(view),
             })),
           ),
-        read_instance: ({ instance }) => answering(Effect.map(instanceView(instance), ({ tag: _, ...view }) => ({ instance: json(view) }))),
         read_history: ({ instance, after = 0, limit = atOnce }) =>
-          answering(Effect.map(historyRows({ instance, after, limit }), ({ rows, ...next }) => ({ entries: rows.map(json), ...next }))),
+          answering(
+            Effect.map(
+              Effect.flatMap(instances.resolve(instance), (key) => instances.events(key, { after, limit })),
+              ({ entries, ...next }) => ({ entries: entries.map(json), ...next }),
+            ),
+          ),
         query_graph: ({ sparql, namespace }) =>
           answering(
             Effect.gen(function* () {
-              const version = yield* currentGraph(namespace)
-              return yield* Effect.flatMap(GraphQuery, (graph) => graph.query(version, sparql, { maxLength: 200_000 })).pipe(
-                Effect.catchTag("QueryRefused", (refused) => Effect.fail(explained(sparql, refused))),
-              )
+              const version = yield* chooseGraph(namespace)
+              return yield* graph.query(version, sparql, { maxLength: 200_000 })
             }),
           ),
         watch_batch: ({ batch, seconds = 30 }) =>
           answering(
             Effect.gen(function* () {
               const id = yield* Schema.decodeUnknownEffect(BatchId)(batch)
-              const batches = yield* Batches
               const looking = Effect.repeat(batches.state(id), { until: isTerminal, schedule: Schedule.spaced("200 millis") })
               const state = yield* Effect.timeoutOrElse(looking, { duration: seconds * 1000, orElse: () => batches.state(id) })
               return { batch: json(batchView(state)) }
@@ -73,7 +83,7 @@ export const toolHandlers = (session: Session): Layer.Layer<Tool.HandlersFor<typ
               const input = { source, ontology, namespace, shapes: undefined, examples: undefined }
               yield* foldersOf(input)
               const id = yield* startBatch(session.server, input, {})
-              const state = yield* Effect.flatMap(Batches, (batches) => batches.state(id))
+              const state = yield* batches.state(id)
               return { batch: json(batchView(state)) }
             }),
           ).pipe(Effect.mapError(({ reason }) => new ToolRefused({ reason: inArguments(reason) }))),

@@ -1,12 +1,13 @@
 /** Follows an upload until it rests, whichever process works on it. */
 import { type BatchStatus, Uploads } from "@detent/uploads"
+import { statusOf as uploadView } from "@detent/workspace/operations/uploads"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import { Output } from "../output/Output.ts"
 import { followed } from "../output/Progress.ts"
 import type { Place } from "../workspace/Opening.ts"
-import { uploadExitCode, uploadNextStep, uploadStep, uploadText, uploadView } from "./UploadView.ts"
+import { uploadExitCode, uploadNextStep, uploadStep, uploadText } from "./UploadView.ts"
 
 /** In this process, which works on it. */
 export const followHere = (id: string, place: Place) =>

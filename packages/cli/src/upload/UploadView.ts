@@ -1,27 +1,11 @@
 /** The status of an upload as the commands show it. Field names are those of the HTTP API. */
 import type { BatchStatus } from "@detent/uploads"
+import { statusOf as uploadView } from "@detent/workspace/operations/uploads"
 import { ExitCode } from "../line/ExitCode.mjs"
 import type { Step } from "../output/Progress.ts"
 import type { Style } from "../output/Style.ts"
 import { pairsText } from "../output/Table.ts"
 import { type Place, placeText } from "../workspace/Opening.ts"
-
-export const uploadView = ({ batchId, state, step, isResting, items, itemsPerSecond, canRetry, problem, batch }: BatchStatus) => ({
-  batchId,
-  state,
-  ...(step === undefined ? {} : { step }),
-  isResting,
-  fileName: batch.fileName,
-  items,
-  ...(itemsPerSecond === undefined ? {} : { itemsPerSecond }),
-  canRetry,
-  ...(problem === undefined ? {} : { problem: problem.message }),
-  errors: (batch.errorSummary?.groups ?? []).map(({ reason, count, examples: [first] }) => ({
-    reason,
-    count,
-    ...(first === undefined ? {} : { example: `item ${first.index}: ${first.message}` }),
-  })),
-})
 
 /** What a transition is doing, in a word: its state is the one before, until it is done. */
 const doing: Readonly<Record<string, string>> = {

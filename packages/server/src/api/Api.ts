@@ -1,16 +1,16 @@
 /** Everything the server answers over HTTP. Server, typed client and OpenAPI file are made from this one definition. */
 import * as HttpApi from "effect/unstable/httpapi/HttpApi"
 import * as OpenApi from "effect/unstable/httpapi/OpenApi"
-import { BatchApi } from "./BatchApi.ts"
-import { CommandApi } from "./CommandApi.ts"
-import { InstanceApi } from "./InstanceApi.ts"
-import { KnowledgeApi } from "./KnowledgeApi.ts"
-import { MachineApi } from "./MachineApi.ts"
+import { BatchApi } from "../batches/Api.ts"
+import { CommandApi } from "../commands/Api.ts"
+import { InstanceApi } from "../instances/Api.ts"
+import { KnowledgeApi } from "../knowledge/Api.ts"
+import { MachineApi } from "../machines/Api.ts"
+import { SystemApi } from "../system/Api.ts"
+import { UploadApi } from "../uploads/Api.ts"
 import { Refusing } from "./Refusing.ts"
-import { SystemApi } from "./SystemApi.ts"
-import { UploadApi } from "./UploadApi.ts"
 
-/** Describes the token. RequestAccess checks it before any operation. */
+/** Describes the token. RequestGuard checks it before any operation. */
 const withSecurity = (document: Record<string, unknown>): Record<string, unknown> => {
   const { components, paths } = document as unknown as OpenApi.OpenAPISpec
   const secured = Object.entries(paths).map(([path, item]) => [

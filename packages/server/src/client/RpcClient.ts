@@ -7,7 +7,7 @@ import * as FetchHttpClient from "effect/unstable/http/FetchHttpClient"
 import * as RpcClient from "effect/unstable/rpc/RpcClient"
 import * as RpcSerialization from "effect/unstable/rpc/RpcSerialization"
 import * as Socket from "effect/unstable/socket/Socket"
-import { BatchRpc } from "../api/BatchRpc.ts"
+import { BatchRpc } from "../batches/Rpc.ts"
 import { type ClientOptions, withToken } from "./Client.ts"
 
 /** Every call is a request of its own; a stream is one that stays open. */

@@ -1,4 +1,6 @@
 /** All routes as one application. Every failure is answered as a problem. */
+
+import { problemOfSchema } from "@detent/workspace/SchemaProblem"
 import * as ByteSize from "effect/ByteSize"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -17,22 +19,19 @@ import { isSocketError } from "effect/unstable/socket/Socket"
 import { Api, openApi } from "../api/Api.ts"
 import { problemType } from "../api/Problem.ts"
 import { Refusing } from "../api/Refusing.ts"
-import { Gauges } from "./Gauges.ts"
-import { batchHandlers } from "./handlers/BatchHandlers.ts"
-import { BatchOperations } from "./handlers/BatchOperations.ts"
-import { commandHandlers } from "./handlers/CommandHandlers.ts"
-import { instanceHandlers } from "./handlers/InstanceHandlers.ts"
-import { knowledgeHandlers } from "./handlers/KnowledgeHandlers.ts"
-import { machineHandlers } from "./handlers/MachineHandlers.ts"
-import { systemHandlers } from "./handlers/SystemHandlers.ts"
-import { uploadHandlers } from "./handlers/UploadHandlers.ts"
+import { batchHandlers } from "../batches/Http.ts"
+import { rpcRoutes } from "../batches/RpcHandlers.ts"
+import { commandHandlers } from "../commands/Http.ts"
+import { instanceHandlers } from "../instances/Http.ts"
+import { knowledgeHandlers } from "../knowledge/Http.ts"
+import { machineHandlers } from "../machines/Http.ts"
+import { Gauges } from "../system/Gauges.ts"
+import { systemHandlers } from "../system/Http.ts"
+import { uploadHandlers } from "../uploads/Http.ts"
 import { badRequest } from "./ProblemOf.ts"
+import { type ProblemResponse, problemResponse } from "./ProblemResponse.ts"
 import { startPage } from "./page/StartPage.ts"
-import { type Refusal, refusalResponse } from "./Refusal.ts"
-import { pathOf, tooLarge } from "./RequestAccess.ts"
-import { rpcRoutes } from "./RpcHandlers.ts"
-import { problemOfSchema } from "./SchemaProblem.ts"
-import { Sparql } from "./Sparql.ts"
+import { pathOf, tooLarge } from "./RequestGuard.ts"
 
 /** The part of a request that a schema describes, in words. */
 const parts = {
@@ -71,12 +70,12 @@ const openApiRoute = HttpRouter.use((router) =>
 )
 
 export const routes = Layer.mergeAll(
-  HttpApiBuilder.layer(Api).pipe(Layer.provide(groups), Layer.provide(refusing), Layer.provide(Gauges.layer), Layer.provide(Sparql.layer)),
+  HttpApiBuilder.layer(Api).pipe(Layer.provide(groups), Layer.provide(refusing), Layer.provide(Gauges.layer)),
   HttpApiScalar.layer(Api, { path: "/docs" }),
   openApiRoute,
   startPage,
   rpcRoutes,
-).pipe(Layer.provide(BatchOperations.layer))
+)
 
 /** Routes beside the API. */
 const otherRoutes: ReadonlyArray<readonly [path: string, methods: ReadonlyArray<string>]> = [
@@ -121,7 +120,7 @@ export const withProblems = <E>(
 const isProblem = ({ headers }: HttpServerResponse.HttpServerResponse): boolean => headers["content-type"] === problemType
 
 const asProblem = ({ status }: HttpServerResponse.HttpServerResponse) =>
-  refusalResponse(status === 415 ? unsupported : { ...failed, status })
+  problemResponse(status === 415 ? unsupported : { ...failed, status })
 
 const problemOfCause = (
   cause: Cause.Cause<unknown>,
@@ -135,26 +134,26 @@ const problemOfCause = (
       const methods = methodsAt(pathOf(url))
       // A path that cannot be decoded matches an address but has no route.
       const isThere = methods.length > 0 && !methods.includes(method)
-      return Effect.succeed(refusalResponse(isThere ? otherMethod(methods) : notFound))
+      return Effect.succeed(problemResponse(isThere ? otherMethod(methods) : notFound))
     }
     if (error.reason._tag === "RequestParseError")
-      return Effect.succeed(refusalResponse(isSizeProblem(error) ? tooLarge(bodyBytes) : unreadable))
+      return Effect.succeed(problemResponse(isSizeProblem(error) ? tooLarge(bodyBytes) : unreadable))
   }
   // The client has closed or misused its WebSocket.
-  if (isSocketError(error)) return Effect.succeed(refusalResponse(unreadable))
-  return Effect.as(Effect.logError("a request failed with a defect", cause), refusalResponse(failed))
+  if (isSocketError(error)) return Effect.succeed(problemResponse(unreadable))
+  return Effect.as(Effect.logError("a request failed with a defect", cause), problemResponse(failed))
 }
 
 const isSizeProblem = ({ reason }: HttpServerError): boolean => /size|bytes|large|limit/i.test(String(reason.cause))
 
-const notFound: Refusal = {
+const notFound: ProblemResponse = {
   status: 404,
   name: "RouteNotFound",
   title: "Not found",
   detail: "there is nothing at this address; GET /openapi.json lists what there is",
 }
 
-const otherMethod = (methods: ReadonlyArray<string>): Refusal => ({
+const otherMethod = (methods: ReadonlyArray<string>): ProblemResponse => ({
   status: 405,
   name: "MethodNotAllowed",
   title: "Another method is needed",
@@ -162,21 +161,21 @@ const otherMethod = (methods: ReadonlyArray<string>): Refusal => ({
   headers: { allow: methods.join(", ") },
 })
 
-const unsupported: Refusal = {
+const unsupported: ProblemResponse = {
   status: 415,
   name: "UnsupportedType",
   title: "This type is not supported",
   detail: "send the body as the content-type that GET /openapi.json names for this operation, usually application/json",
 }
 
-const unreadable: Refusal = {
+const unreadable: ProblemResponse = {
   status: 400,
   name: "BodyUnreadable",
   title: "The body could not be read",
   detail: "the connection broke off or the body is broken; send it again",
 }
 
-const failed: Refusal = {
+const failed: ProblemResponse = {
   status: 500,
   name: "Failed",
   title: "It failed",

@@ -1,5 +1,7 @@
-/** Maps errors of operations to problems: the HTTP status, the kind, and a message with the next step. */
+/** Maps errors of operations to problems: the HTTP status of their kind, and a message with the next step. */
 import { MachineStopped } from "@detent/machine"
+import { messageOn, outcomeOf } from "@detent/workspace/ErrorKind"
+import { inOneLine } from "@detent/workspace/SchemaProblem"
 import * as Effect from "effect/Effect"
 import {
   BadRequest,
@@ -16,7 +18,6 @@ import {
   Unprocessable,
   UnsupportedType,
 } from "../api/Problem.ts"
-import { inOneLine } from "./SchemaProblem.ts"
 
 type ProblemClass = new (fields: {
   readonly type: string
@@ -25,93 +26,28 @@ type ProblemClass = new (fields: {
   readonly detail: string
 }) => Problem
 
-interface Answer {
-  readonly make: ProblemClass
-  readonly status: number
-  readonly title: string
+/** The class of each status. */
+const classOf: Readonly<Record<number, ProblemClass>> = {
+  400: BadRequest,
+  401: Unauthorized,
+  403: Forbidden,
+  404: NotFound,
+  409: Conflict,
+  413: TooLarge,
+  415: UnsupportedType,
+  422: Unprocessable,
+  500: Failed,
+  503: Unavailable,
+  504: TimedOut,
 }
 
-const notFound: Answer = { make: NotFound, status: 404, title: "Not found" }
-const conflict: Answer = { make: Conflict, status: 409, title: "Not possible as things stand" }
-const unprocessable: Answer = { make: Unprocessable, status: 422, title: "The content cannot be accepted" }
-const unavailable: Answer = { make: Unavailable, status: 503, title: "Not available now" }
-const timedOut: Answer = { make: TimedOut, status: 504, title: "It took too long" }
-const tooLarge: Answer = { make: TooLarge, status: 413, title: "Too large" }
-const failed: Answer = { make: Failed, status: 500, title: "It failed" }
-
-/** The answer to each error of operations, by its tag. */
-const answers: Readonly<Record<string, Answer>> = {
-  InstanceNotFound: notFound,
-  MachineNotFound: notFound,
-  NotAMachine: notFound,
-  BatchNotFound: notFound,
-  CommandNotFound: notFound,
-  ArtifactNotFound: notFound,
-  TimerNotFound: notFound,
-  GraphNotFound: notFound,
-  RunNotFound: notFound,
-  SequenceNotReached: notFound,
-  GraphVersionUnknown: notFound,
-  BlobNotFound: notFound,
-  InvalidTransition: conflict,
-  TransitionRefused: conflict,
-  MachineStopped: conflict,
-  ActorExists: conflict,
-  SequenceConflict: conflict,
-  EventReplayError: conflict,
-  LockingFailed: conflict,
-  AlreadyUploaded: conflict,
-  BatchExists: conflict,
-  BatchNotRetryable: conflict,
-  BatchStopped: conflict,
-  RunStatusConflict: conflict,
-  RunStatusRefused: conflict,
-  ItemNotFailed: conflict,
-  CommandNotFailed: conflict,
-  UploadComplete: conflict,
-  InvalidEvent: unprocessable,
-  InvalidState: unprocessable,
-  InputNeeded: unprocessable,
-  InstanceNeeded: unprocessable,
-  HistoryTooLong: unprocessable,
-  InputTwice: unprocessable,
-  KeyTaken: unprocessable,
-  ManifestRefused: unprocessable,
-  AddressRefused: unprocessable,
-  FileInvalid: unprocessable,
-  FileChanged: unprocessable,
-  FileUnreadable: unprocessable,
-  QueryRefused: unprocessable,
-  QueryTooLarge: unprocessable,
-  FileMissing: unprocessable,
-  MultipartError: { make: BadRequest, status: 400, title: "The form cannot be read" },
-  FileTooLarge: tooLarge,
-  BodyTooLarge: tooLarge,
-  UnsupportedContentType: { make: UnsupportedType, status: 415, title: "This type is not supported" },
-  QueryTimedOut: timedOut,
-  ProcessingTimeout: timedOut,
-  PersistenceFailed: unavailable,
-  StorageFailed: unavailable,
-  StorageFull: unavailable,
-  StoreNotOpened: unavailable,
-  PreconditionFailed: unavailable,
-  RunStoreFailed: unavailable,
-  EventJournalError: unavailable,
-  ActionFailed: failed,
-  EndlessTransition: failed,
-  ArtifactDamaged: failed,
-  ArtifactMissing: failed,
-  RunRowUnreadable: failed,
-  GraphVersionDamaged: failed,
-}
-
-interface OperationError {
+export interface OperationError {
   readonly _tag: string
   readonly message: string
 }
 
 /** Failures of the store and of machines are described in general terms: their messages may hold an address with a password. The log has them. */
-const isOurs = ({ status }: Answer): boolean => status === 503 || status === 500
+const isOurs = (status: number): boolean => status === 503 || status === 500
 
 const generalTerms = (tag: string): string =>
   tag === "ActionFailed" || tag === "EndlessTransition"
@@ -120,13 +56,14 @@ const generalTerms = (tag: string): string =>
 
 /** An engine that takes no events knows no state of the instance, only the reason. */
 const messageOf = (error: OperationError): string =>
-  inOneLine(error instanceof MachineStopped && error.state === "(unknown)" ? error.reason : error.message)
+  inOneLine(error instanceof MachineStopped && error.state === "(unknown)" ? error.reason : messageOn("http", error))
 
 export const problemOf = (error: OperationError): Problem => {
   if (isProblem(error)) return error
-  const answer = answers[error._tag] ?? failed
-  const detail = isOurs(answer) ? generalTerms(error._tag) : messageOf(error)
-  return new answer.make({ type: kind(error._tag), title: answer.title, status: answer.status, detail })
+  const { status, title } = outcomeOf(error._tag)
+  const detail = isOurs(status) ? generalTerms(error._tag) : messageOf(error)
+  const Class = classOf[status] ?? Failed
+  return new Class({ type: kind(error._tag), title, status, detail })
 }
 
 const classes = [

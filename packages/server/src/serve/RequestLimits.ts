@@ -3,8 +3,8 @@
  * looks at all of them, which costs a request nothing.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { discardRest, type Refusal, refuse } from "./Refusal.ts"
-import { isUpload, pathOf } from "./RequestAccess.ts"
+import { discardRest, type ProblemResponse, refuse } from "./ProblemResponse.ts"
+import { isUpload, pathOf } from "./RequestGuard.ts"
 
 interface Visit {
   readonly request: IncomingMessage
@@ -40,7 +40,7 @@ export class RequestLimits {
   }
 
   /** Why there is no room for it; undefined where it was let in. */
-  enter(request: IncomingMessage, response: ServerResponse): Refusal | undefined {
+  enter(request: IncomingMessage, response: ServerResponse): ProblemResponse | undefined {
     const isStream = isLive(request)
     if (isStream ? this.#streams >= this.#limits.streams : this.requests >= this.#limits.requests) return busy
     const visit: Visit = { request, response, isStream, age: 0, idle: 0, bytesRead: 0 }
@@ -102,7 +102,7 @@ const isLive = ({ method, url = "" }: IncomingMessage): boolean => method === "G
 
 const isProcedure = ({ url = "" }: IncomingMessage): boolean => pathOf(url).startsWith("/rpc")
 
-export const busy: Refusal = {
+export const busy: ProblemResponse = {
   status: 503,
   name: "Busy",
   title: "Too many requests at once",
@@ -110,14 +110,14 @@ export const busy: Refusal = {
   headers: { "retry-after": "1" },
 }
 
-const notArrived: Refusal = {
+const notArrived: ProblemResponse = {
   status: 408,
   name: "RequestTimeout",
   title: "The request did not arrive in time",
   detail: "its body was not there after the time a request may take; send it again",
 }
 
-export const tooSlow: Refusal = {
+export const tooSlow: ProblemResponse = {
   status: 504,
   name: "AnswerTimeout",
   title: "It took too long",

@@ -7,7 +7,7 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { kind, TimedOut, Unavailable } from "../api/Problem.ts"
-import type { Refusal } from "./Refusal.ts"
+import type { ProblemResponse } from "./ProblemResponse.ts"
 import { busy, tooSlow } from "./RequestLimits.ts"
 import type { Limits } from "./ServeOptions.ts"
 
@@ -38,7 +38,7 @@ const within = <A, E, R>(room: Room, procedure: Effect.Effect<A, E, R>): Effect.
     () => room.giveBack,
   )
 
-const problemOf = ({ name, title, status, detail }: Refusal) => ({ type: kind(name), title, status, detail })
+const problemOf = ({ name, title, status, detail }: ProblemResponse) => ({ type: kind(name), title, status, detail })
 
 class RunningProcedures {
   readonly #requests: Room

@@ -6,7 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as RpcSerialization from "effect/unstable/rpc/RpcSerialization"
-import type { Refusal } from "./Refusal.ts"
+import type { ProblemResponse } from "./ProblemResponse.ts"
 
 const Id = Schema.Union([Schema.String, Schema.Int])
 
@@ -39,7 +39,7 @@ const messagesOf = (text: string): Option.Option<ReadonlyArray<unknown>> =>
 
 export const areMessages = (text: string): boolean => Option.isSome(messagesOf(text))
 
-export const noMessages: Refusal = {
+export const noMessages: ProblemResponse = {
   status: 400,
   name: "MessagesInvalid",
   title: "The request cannot be understood",

@@ -19,13 +19,12 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as HttpRouter from "effect/unstable/http/HttpRouter"
+import { BatchFeed } from "../batches/BatchFeed.ts"
+import { InstanceFeed } from "../instances/InstanceFeed.ts"
 import { routes, withProblems } from "./Application.ts"
 import { Capabilities } from "./Capabilities.ts"
-import { InstanceReading } from "./InstanceReading.ts"
-import { BatchFeed } from "./live/BatchFeed.ts"
-import { InstanceFeed } from "./live/InstanceFeed.ts"
-import { type Refusal, refuse, refuseSocket } from "./Refusal.ts"
-import { RequestAccess } from "./RequestAccess.ts"
+import { type ProblemResponse, refuse, refuseSocket } from "./ProblemResponse.ts"
+import { RequestGuard } from "./RequestGuard.ts"
 import { busy, RequestLimits } from "./RequestLimits.ts"
 import { RpcLimits } from "./RpcLimits.ts"
 import { checkAccess, defaultLimits, type Limits, millisOf, type ServeOptions } from "./ServeOptions.ts"
@@ -60,14 +59,7 @@ export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFail
 export const serve = (options: ServeOptions = {}) =>
   Layer.effect(Server, start(options)).pipe(
     Layer.provide(
-      Layer.mergeAll(
-        BatchFeed.layer,
-        InstanceFeed.layer,
-        InstanceReading.layer,
-        Stopping.layer,
-        Capabilities.layer,
-        NodeHttpServer.layerHttpServices,
-      ),
+      Layer.mergeAll(BatchFeed.layer, InstanceFeed.layer, Stopping.layer, Capabilities.layer, NodeHttpServer.layerHttpServices),
     ),
   )
 
@@ -78,7 +70,7 @@ const start = (options: ServeOptions) =>
     const given = [token, readToken].filter((one) => one !== undefined)
     yield* Effect.fromResult(checkAccess(host, given.map(Redacted.value)))
     const { bodyBytes, uploadBytes } = limits
-    const access = new RequestAccess({
+    const access = new RequestGuard({
       tokens: new Tokens({ operate: token, read: readToken }),
       capabilities: yield* Capabilities,
       bodyBytes,
@@ -161,7 +153,7 @@ const listening = (server: Http.Server, host: string, port: number): Effect.Effe
     })
   })
 
-const leaving: Refusal = {
+const leaving: ProblemResponse = {
   status: 503,
   name: "Stopping",
   title: "The server is being stopped",
@@ -169,7 +161,7 @@ const leaving: Refusal = {
   headers: { "retry-after": "2" },
 }
 
-const upgradeNeeded: Refusal = {
+const upgradeNeeded: ProblemResponse = {
   status: 426,
   name: "UpgradeNeeded",
   title: "A WebSocket is needed",
@@ -178,7 +170,7 @@ const upgradeNeeded: Refusal = {
 }
 
 /** The refusal of bytes that are no HTTP request. */
-const misread = ({ code }: NodeJS.ErrnoException): Refusal => {
+const misread = ({ code }: NodeJS.ErrnoException): ProblemResponse => {
   if (code === "HPE_HEADER_OVERFLOW") {
     return { status: 431, name: "HeadersTooLarge", title: "The headers are too large", detail: "send less than 16 kB of headers" }
   }

@@ -63,6 +63,62 @@ describe("instances over HTTP", () => {
     }),
   )
 
+  it.live("an Idempotency-Key belongs to one event with all its fields, sensitive ones too", () =>
+    Effect.gen(function* () {
+      const S = State({ Locked: {}, Open: { pin: State.sensitive(Schema.String) } })
+      const E = Event({ Unlock: { pin: State.sensitive(Schema.String) } })
+      const Door = Machine.make({ name: "door", state: S, event: E, initial: S.Locked() })
+        .on(S.Locked, E.Unlock, S.Open, ({ event }) => S.Open({ pin: event.pin }))
+        .on(S.Open, E.Unlock, S.Open, ({ event }) => S.Open({ pin: event.pin }))
+      const { client, url } = yield* served({ config: defineConfig({ machines: [Door] }) })
+      yield* client.instances.start({ params: { machine: "door" }, payload: { id: "one" } })
+      const unlock = (pin: string) =>
+        request(`${url}/api/v1/instances/door/one/events`, json({ _tag: "Unlock", pin }, { "idempotency-key": "k" }))
+      assert.strictEqual((yield* unlock("1111")).status, 200)
+      assert.strictEqual((yield* unlock("1111")).status, 200)
+      const other = yield* unlock("2222")
+      assert.strictEqual(other.status, 422)
+      assert.strictEqual(JSON.parse(other.text).type, "urn:detent:problem:KeyTaken")
+      assert.notInclude(other.text, "1111")
+      assert.notInclude(other.text, "2222")
+    }),
+  )
+
+  it.live("of different events sent at once under one key only one is accepted", () =>
+    Effect.gen(function* () {
+      const { client, url } = yield* served()
+      yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
+      const keys = Array.from({ length: 50 }, (_, index) => `k-${index}`)
+      const sent = yield* Effect.forEach(
+        keys.flatMap((one) => [1, 2].map((by) => ({ one, by }))),
+        ({ one, by }) =>
+          Effect.map(
+            request(`${url}/api/v1/instances/tally/one/events`, json({ _tag: "Add", by }, { "idempotency-key": one })),
+            (answer) => ({
+              one,
+              status: answer.status,
+            }),
+          ),
+        { concurrency: "unbounded" },
+      )
+      const accepted = sent.filter(({ status }) => status === 200).map(({ one }) => one)
+      assert.deepStrictEqual([...accepted].sort(), [...keys].sort())
+      assert.isTrue(sent.every(({ status }) => status === 200 || status === 422))
+    }),
+  )
+
+  it.live("are forked at any event, and the first one stays as it is", () =>
+    Effect.gen(function* () {
+      const { client } = yield* served()
+      yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
+      yield* client.instances.send({ params: key, headers: {}, payload: { _tag: "Add", by: 3 } })
+      yield* client.instances.send({ params: key, headers: {}, payload: { _tag: "Add", by: 4 } })
+      const forked = yield* client.instances.fork({ params: key, payload: { id: "two", through: 1 } })
+      assert.deepStrictEqual([forked.id, forked.sequence, forked.state["count"]], ["two", 1, 3])
+      assert.strictEqual((yield* client.instances.get({ params: key })).state["count"], 7)
+    }),
+  )
+
   it.live("have timers and commands that can be looked at", () =>
     Effect.gen(function* () {
       const { client } = yield* served()

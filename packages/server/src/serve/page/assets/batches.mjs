@@ -4,7 +4,7 @@ import { badge, beginning, byId, element, instanceLink, inWords, renew, renewWit
 import { Latest } from "./latest.mjs"
 
 /**
- * @typedef {import("../../../api/BatchStatus.ts").BatchStatus} Status
+ * @typedef {import("../../../batches/BatchStatus.ts").BatchStatus} Status
  * @typedef {import("./latest.mjs").Listing & { readonly standing: Status | Refused }} Batch
  */
 

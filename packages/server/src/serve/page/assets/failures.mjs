@@ -3,9 +3,9 @@ import { ask, pathOf } from "./asking.mjs"
 import { beginning, byId, element, instanceLink, inWords, renew, renewWith, time } from "./elements.mjs"
 
 /**
- * @typedef {typeof import("../../../api/StoredCommand.ts").StoredCommand.Type} Command
- * @typedef {typeof import("../../../api/CommandApi.ts").DeadTimer.Type} Timer
- * @typedef {typeof import("../../../api/CommandApi.ts").Queue.Type} Queue
+ * @typedef {typeof import("../../../commands/StoredCommand.ts").StoredCommand.Type} Command
+ * @typedef {typeof import("../../../commands/Api.ts").DeadTimer.Type} Timer
+ * @typedef {typeof import("../../../commands/Api.ts").Queue.Type} Queue
  */
 
 const shown = 10

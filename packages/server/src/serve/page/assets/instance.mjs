@@ -4,10 +4,10 @@ import { badge, byId, element, renew, statusBadge, time, toneOf } from "./elemen
 import { drawingOf } from "./machines.mjs"
 
 /**
- * @typedef {typeof import("../../../api/InstanceApi.ts").InstanceView.Type} View
- * @typedef {typeof import("../../../api/InstanceApi.ts").HistoryEntry.Type} Entry
- * @typedef {typeof import("../../../api/InstanceApi.ts").Timer.Type} Timer
- * @typedef {typeof import("../../../api/StoredCommand.ts").StoredCommand.Type} Command
+ * @typedef {typeof import("../../../instances/Api.ts").InstanceView.Type} View
+ * @typedef {typeof import("../../../instances/Api.ts").HistoryEntry.Type} Entry
+ * @typedef {typeof import("../../../instances/Api.ts").Timer.Type} Timer
+ * @typedef {typeof import("../../../commands/StoredCommand.ts").StoredCommand.Type} Command
  */
 
 /** So many of the latest events are shown. */

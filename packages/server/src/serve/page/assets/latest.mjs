@@ -5,7 +5,7 @@
 import { pathOf } from "./asking.mjs"
 
 /**
- * @typedef {typeof import("../../../api/InstanceApi.ts").InstanceListing.Type} Listing
+ * @typedef {typeof import("../../../instances/Api.ts").InstanceListing.Type} Listing
  * @typedef {{ readonly instances: ReadonlyArray<Listing>, readonly next?: string }} Page
  * @typedef {(path: string) => Promise<Page>} Ask
  */

@@ -2,7 +2,7 @@
 import { ask, askPicture, pathOf } from "./asking.mjs"
 import { byId, element, inWords, renew, renewWith } from "./elements.mjs"
 
-/** @typedef {typeof import("../../../api/MachineApi.ts").MachineListing.Type} Machine */
+/** @typedef {typeof import("../../../machines/Api.ts").MachineListing.Type} Machine */
 
 const darkness = matchMedia("(prefers-color-scheme: dark)")
 

@@ -8,7 +8,7 @@ import { Instances } from "./instances.mjs"
 import { Machines } from "./machines.mjs"
 import { Uploads } from "./uploads.mjs"
 
-/** @typedef {typeof import("../../../api/SystemApi.ts").Readiness.Type} Readiness */
+/** @typedef {typeof import("../../../system/Api.ts").Readiness.Type} Readiness */
 
 /** From the end of one look to the next, in milliseconds; longer where looking costs the server much. */
 const pause = 2000

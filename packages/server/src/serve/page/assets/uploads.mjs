@@ -3,8 +3,8 @@ import { ask, pathOf, Refused } from "./asking.mjs"
 import { badge, beginning, byId, element, instanceLink, inWords, renew, renewWith, time } from "./elements.mjs"
 
 /**
- * @typedef {typeof import("../../../api/UploadApi.ts").UploadListing.Type} Listing
- * @typedef {import("../../../api/UploadApi.ts").UploadStatus} Status
+ * @typedef {typeof import("../../../uploads/Api.ts").UploadListing.Type} Listing
+ * @typedef {import("../../../uploads/Api.ts").UploadStatus} Status
  * @typedef {Listing & { readonly status: Status | Refused }} Upload
  */
 

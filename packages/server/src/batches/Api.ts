@@ -1,0 +1,117 @@
+/** Batches of documents: start, look, cancel, retry, resume, follow, and read what they left. */
+import { BatchConfig, BatchId, DocumentId, ManifestFile, StorageFolder } from "@detent/knowledge"
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
+import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
+import * as OpenApi from "effect/unstable/httpapi/OpenApi"
+import { IdempotencyHeaders, LiveHeaders } from "../api/Headers.ts"
+import { InstanceCursor, Millis, pageOf, paging } from "../api/Paging.ts"
+import { problems } from "../api/Problem.ts"
+import { InstanceStatus } from "../instances/Api.ts"
+import { BatchStateTag, BatchStatus } from "./BatchStatus.ts"
+
+export { statusOf } from "@detent/workspace/operations/batches"
+export { BatchOutcome, BatchStateTag, BatchStatus } from "./BatchStatus.ts"
+
+export const BatchListing = Schema.Struct({
+  batchId: Schema.String,
+  state: Schema.String,
+  status: InstanceStatus,
+  reason: Schema.optionalKey(Schema.String),
+  startedAt: Millis,
+  updatedAt: Millis,
+})
+
+export const StartBatch = Schema.Struct({
+  /** The folder that paths in the manifest are relative to. Default: the server's folder. */
+  folder: Schema.optionalKey(StorageFolder),
+  manifest: ManifestFile,
+  config: Schema.optionalKey(
+    Schema.Struct({
+      failurePolicy: Schema.optionalKey(BatchConfig.fields.failurePolicy),
+      concurrency: Schema.optionalKey(BatchConfig.fields.concurrency.check(Schema.isLessThanOrEqualTo(1024))),
+      maxRetries: Schema.optionalKey(BatchConfig.fields.maxRetries),
+      resolveEntities: Schema.optionalKey(Schema.Boolean),
+      validation: Schema.optionalKey(BatchConfig.fields.validation),
+    }),
+  ),
+}).annotate({ identifier: "StartBatch" })
+
+export const DocumentState = Schema.Literals(["processing", "completed", "failed"])
+
+export const DocumentStatus = Schema.Struct({
+  documentId: Schema.String,
+  status: DocumentState,
+  error: Schema.NullOr(Schema.String),
+})
+
+export const Artifact = Schema.Struct({ name: Schema.String, bytes: Schema.Int })
+
+export const Withdrawn = Schema.Struct({
+  batchId: Schema.String,
+  namespace: Schema.String,
+  /** The version of the graph without the batch; absent where the batch had added nothing. */
+  version: Schema.optionalKey(Schema.String),
+}).annotate({ identifier: "Withdrawn" })
+
+const params = { batchId: BatchId }
+const error = problems
+
+export class BatchApi extends HttpApiGroup.make("batches")
+  .add(
+    HttpApiEndpoint.post("start", "/api/v1/batch", {
+      headers: IdempotencyHeaders,
+      payload: StartBatch,
+      success: BatchStatus.pipe(HttpApiSchema.status(202)),
+      error,
+    }).annotate(
+      OpenApi.Description,
+      "Checks the manifest, stores it and starts the batch. With an Idempotency-Key, the same key again is the same batch.",
+    ),
+    HttpApiEndpoint.get("list", "/api/v1/batch", {
+      query: {
+        state: Schema.optionalKey(BatchStateTag),
+        status: Schema.optionalKey(InstanceStatus),
+        ...paging(InstanceCursor),
+      },
+      success: pageOf({ batches: Schema.Array(BatchListing) }, InstanceCursor),
+      error,
+    }),
+    HttpApiEndpoint.get("get", "/api/v1/batch/:batchId", { params, success: BatchStatus, error }),
+    HttpApiEndpoint.post("cancel", "/api/v1/batch/:batchId/cancel", { params, success: BatchStatus, error }),
+    HttpApiEndpoint.post("retry", "/api/v1/batch/:batchId/retry", { params, success: BatchStatus, error }),
+    HttpApiEndpoint.post("resume", "/api/v1/batch/:batchId/resume", { params, success: BatchStatus, error }),
+    HttpApiEndpoint.post("withdraw", "/api/v1/batch/:batchId/withdraw", { params, success: Withdrawn, error }).annotate(
+      OpenApi.Description,
+      "Takes the facts of the batch out of its graph. The batch and its artifacts stay.",
+    ),
+    HttpApiEndpoint.get("documents", "/api/v1/batch/:batchId/documents", {
+      params,
+      query: { status: Schema.optionalKey(DocumentState), ...paging(DocumentId) },
+      success: pageOf({ documents: Schema.Array(DocumentStatus) }, Schema.String),
+      error,
+    }),
+    HttpApiEndpoint.get("artifacts", "/api/v1/batch/:batchId/artifacts", {
+      params,
+      success: Schema.Struct({ artifacts: Schema.Array(Artifact) }),
+      error,
+    }),
+    HttpApiEndpoint.get("artifact", "/api/v1/batch/:batchId/artifacts/:name", {
+      params: { ...params, name: Schema.String },
+      success: HttpApiSchema.StreamUint8Array(),
+      error,
+    }).annotate(OpenApi.Description, "The content of an artifact; slashes in its name are written %2F."),
+    HttpApiEndpoint.get("events", "/api/v1/batch/:batchId/events", {
+      params,
+      headers: LiveHeaders,
+      success: [HttpApiSchema.StreamUint8Array({ contentType: "text/event-stream" }), HttpApiSchema.NoContent],
+      error,
+    }).annotate(
+      OpenApi.Description,
+      "Server-sent events: where the batch stands, then whatever it tells. With Last-Event-ID, all that came after that one. " +
+        "When the batch has ended, a last event tells where it stands, `status` with `isTerminal`, and the stream ends. Whoever " +
+        "comes back then is answered 204, by which an EventSource knows that it need not come again.",
+    ),
+  )
+  .annotate(OpenApi.Description, "Batches of documents") {}

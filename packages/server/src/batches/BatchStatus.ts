@@ -1,0 +1,49 @@
+/** Where a batch stands, in the words of the API: what the server answers, and what the command line tells as JSON. */
+import { BatchId } from "@detent/knowledge"
+import * as Schema from "effect/Schema"
+import { Millis } from "../api/Paging.ts"
+
+export const BatchStateTag = Schema.Literals([
+  "Pending",
+  "Extracting",
+  "Resolving",
+  "Validating",
+  "Ingesting",
+  "Completed",
+  "PartiallyCompleted",
+  "Failed",
+  "Cancelled",
+])
+
+/** What came of a batch that reached its end. */
+export const BatchOutcome = Schema.Struct({
+  documentsProcessed: Schema.Int,
+  documentsFailed: Schema.Int,
+  entitiesExtracted: Schema.Int,
+  relationsExtracted: Schema.Int,
+  clustersResolved: Schema.Int,
+  violations: Schema.Int,
+  quarantined: Schema.Int,
+  triplesIngested: Schema.Int,
+  totalDurationMs: Schema.Int,
+})
+
+export const BatchStatus = Schema.Struct({
+  batchId: BatchId,
+  state: BatchStateTag,
+  /** The state in words. */
+  stage: Schema.String,
+  percent: Schema.Finite,
+  /** Nothing more happens until a retry or resume. */
+  isTerminal: Schema.Boolean,
+  namespace: Schema.String,
+  ontologyVersion: Schema.String,
+  documents: Schema.Struct({ total: Schema.Int, completed: Schema.Int, failed: Schema.Int }),
+  entities: Schema.Int,
+  relations: Schema.Int,
+  retryCount: Schema.Int,
+  createdAt: Millis,
+  failure: Schema.optionalKey(Schema.Struct({ stage: Schema.String, code: Schema.String, message: Schema.String })),
+  outcome: Schema.optionalKey(BatchOutcome),
+}).annotate({ identifier: "BatchStatus" })
+export type BatchStatus = typeof BatchStatus.Type

@@ -1,0 +1,68 @@
+/** Handlers of the batch API. */
+import * as batches from "@detent/workspace/operations/batches"
+import * as Effect from "effect/Effect"
+import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
+import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
+import { Api } from "../api/Api.ts"
+import { pageSize } from "../api/Paging.ts"
+import { frameOf } from "../serve/live/Channel.ts"
+import { endingResponse, liveResponse } from "../serve/live/liveResponse.ts"
+import { makeOperating } from "../serve/Operating.ts"
+import { BatchFeed } from "./BatchFeed.ts"
+
+export const batchHandlers = HttpApiBuilder.group(
+  Api,
+  "batches",
+  Effect.fnUntraced(function* (handlers) {
+    const operating = yield* makeOperating
+    const feed = yield* BatchFeed
+    return handlers
+      .handle("start", ({ payload, headers }) => operating(batches.start(payload, headers["idempotency-key"])))
+      .handle("list", ({ query }) => operating(batches.list(query)))
+      .handle("get", ({ params }) => operating(batches.status(params.batchId)))
+      .handle("cancel", ({ params }) => operating(batches.cancel(params.batchId)))
+      .handle("retry", ({ params }) => operating(batches.retry(params.batchId)))
+      .handle("resume", ({ params }) => operating(batches.resume(params.batchId)))
+      .handle("withdraw", ({ params }) => operating(batches.withdraw(params.batchId)))
+      .handle("documents", ({ params, query: { limit = pageSize, ...query } }) =>
+        operating(batches.documents(params.batchId, { ...query, limit })),
+      )
+      .handle("artifacts", ({ params }) => operating(batches.artifacts(params.batchId)))
+      .handleRaw("artifact", ({ params: { batchId, name } }) =>
+        operating(
+          Effect.map(batches.artifact(batchId, name), ({ bytes, content }) =>
+            HttpServerResponse.stream(content, {
+              contentType: contentTypes[name.slice(name.lastIndexOf("."))] ?? "application/octet-stream",
+              contentLength: bytes,
+              // A browser must not run content that came from a document.
+              headers: { "content-security-policy": "sandbox", "x-content-type-options": "nosniff" },
+            }),
+          ),
+        ),
+      )
+      .handleRaw("events", ({ params: { batchId }, headers }) =>
+        operating(
+          Effect.gen(function* () {
+            const last = headers["last-event-id"]
+            // An event between the two reads is sent twice rather than missed.
+            const position = yield* feed.position
+            const status = yield* batches.status(batchId)
+            if (last !== undefined) {
+              const after = Math.min(Number(last), position)
+              // 204 tells an EventSource not to reconnect. A client that reads from the start gets all events first.
+              if (after > 0 && (yield* feed.isOver(batchId, after))) return HttpServerResponse.empty({ status: 204 })
+              return liveResponse(feed.reader(batchId, after))
+            }
+            const standing = frameOf(position, "status", status)
+            return status.isTerminal ? endingResponse(standing) : liveResponse(feed.reader(batchId, position, standing))
+          }),
+        ),
+      )
+  }),
+)
+
+const contentTypes: Readonly<Record<string, string>> = {
+  ".json": "application/json",
+  ".ttl": "text/turtle; charset=utf-8",
+  ".nt": "application/n-triples; charset=utf-8",
+}

@@ -1,0 +1,23 @@
+/** The operations on batches as remote procedures, over HTTP and WebSocket. */
+import { BatchId } from "@detent/knowledge"
+import * as Schema from "effect/Schema"
+import * as Rpc from "effect/unstable/rpc/Rpc"
+import * as RpcGroup from "effect/unstable/rpc/RpcGroup"
+import { IdempotencyKey } from "../api/Headers.ts"
+import { type Problem, problems } from "../api/Problem.ts"
+import { Operating, Reading } from "../api/RpcRoles.ts"
+import { BatchStatus, StartBatch } from "./Api.ts"
+
+const error = Schema.Union(problems) satisfies Schema.Codec<Problem, unknown>
+
+export class BatchRpc extends RpcGroup.make(
+  Rpc.make("batch_start", {
+    payload: { ...StartBatch.fields, idempotencyKey: Schema.optionalKey(IdempotencyKey) },
+    success: BatchStatus,
+    error,
+  }).middleware(Operating),
+  Rpc.make("batch_cancel", { payload: { batchId: BatchId }, success: BatchStatus, error }).middleware(Operating),
+  Rpc.make("batch_getStatus", { payload: { batchId: BatchId }, success: BatchStatus, error }).middleware(Reading),
+  /** Where the batch stands, then every change, until it ends. */
+  Rpc.make("batch_streamProgress", { payload: { batchId: BatchId }, success: BatchStatus, error, stream: true }).middleware(Reading),
+) {}

@@ -1,0 +1,27 @@
+/** A command in the words of the API, without its parameters, which may be secret. */
+import * as Schema from "effect/Schema"
+import { Millis } from "../api/Paging.ts"
+
+export const CommandStatus = Schema.Literals(["pending", "processing", "completed", "failed", "skipped"])
+
+export const StoredCommand = Schema.Struct({
+  number: Schema.Int,
+  key: Schema.String,
+  queue: Schema.String,
+  slot: Schema.String,
+  machine: Schema.optionalKey(Schema.String),
+  id: Schema.optionalKey(Schema.String),
+  /** Of the event that requested it; -1 where it was enqueued by hand. */
+  sequence: Schema.Int,
+  status: CommandStatus,
+  priority: Schema.Int,
+  /** How often it was executed since it was requested, or since it was last retried by hand. */
+  attempts: Schema.Int,
+  /** How often it was retried by hand; absent where it never was. */
+  round: Schema.optionalKey(Schema.Int),
+  runAt: Millis,
+  worker: Schema.optionalKey(Schema.String),
+  problem: Schema.optionalKey(Schema.String),
+  enqueuedAt: Millis,
+  finishedAt: Schema.optionalKey(Millis),
+}).annotate({ identifier: "Command" })

@@ -1,0 +1,183 @@
+/** Instances of all machines: list, read, history, state at any event, send. */
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
+import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
+import * as OpenApi from "effect/unstable/httpapi/OpenApi"
+import { IdempotencyHeaders, LiveHeaders } from "../api/Headers.ts"
+import { Count, InstanceCursor, Millis, pageOf, paging } from "../api/Paging.ts"
+import { problems } from "../api/Problem.ts"
+import { StoredCommand } from "../commands/StoredCommand.ts"
+
+export const InstanceStatus = Schema.Literals(["running", "final", "stopped", "held"])
+
+/** A state or an event as JSON. Sensitive fields are shown as `•••`. */
+export const Tagged = Schema.StructWithRest(Schema.Struct({ _tag: Schema.String }), [Schema.Record(Schema.String, Schema.Json)])
+
+export const InstanceListing = Schema.Struct({
+  machine: Schema.String,
+  id: Schema.String,
+  state: Schema.String,
+  status: InstanceStatus,
+  /** `failure`: the final state it is in is one of failure. */
+  outcome: Schema.optionalKey(Schema.Literal("failure")),
+  /** Why it was stopped or is held. */
+  reason: Schema.optionalKey(Schema.String),
+  sequence: Schema.Int,
+  version: Schema.Int,
+  startedAt: Millis,
+  updatedAt: Millis,
+}).annotate({ identifier: "InstanceListing" })
+
+export const InstanceView = Schema.Struct({
+  machine: Schema.String,
+  id: Schema.String,
+  state: Tagged,
+  status: InstanceStatus,
+  /** `failure`: the final state it is in is one of failure. */
+  outcome: Schema.optionalKey(Schema.Literal("failure")),
+  reason: Schema.optionalKey(Schema.String),
+  sequence: Schema.Int,
+  startedAt: Millis,
+  updatedAt: Millis,
+}).annotate({ identifier: "Instance" })
+
+export const HistoryEntry = Schema.Struct({
+  sequence: Schema.Int,
+  at: Millis,
+  event: Tagged,
+  /** The tag of the state before. */
+  from: Schema.String,
+  state: Tagged,
+  /** `Goto`: it entered a state; `Stay`: it stayed as it was; `Stop`: it ended. */
+  outcome: Schema.Literals(["Goto", "Stay", "Stop"]),
+  /** The tags of states that automatic transitions passed through. */
+  through: Schema.Array(Schema.String),
+  /** The effect slots that the transition requested. Those of enter and exit hooks are among the instance's commands. */
+  requests: Schema.Array(Schema.String),
+  /** The id it was sent under. */
+  dedupeId: Schema.optionalKey(Schema.String),
+}).annotate({ identifier: "HistoryEntry" })
+
+export const LegalEvent = Schema.Struct({
+  event: Schema.String,
+  /** Whether an answer comes back. */
+  reply: Schema.Boolean,
+  /** The states it may lead to. */
+  targets: Schema.Array(Schema.String),
+  /** JSON Schema of its fields. */
+  schema: Schema.Json,
+})
+
+export const Timer = Schema.Struct({ name: Schema.String, entry: Schema.Int, due: Millis })
+
+export const Sent = Schema.Struct({
+  /** `Goto`: it is in another state, or entered it again; `Stay`: it stays as it is; `Stop`: it ended. */
+  outcome: Schema.Literals(["Goto", "Stay", "Stop"]),
+  state: Tagged,
+  answer: Schema.optionalKey(Schema.Json),
+  /** The number of the event in the journal. Known where it was sent with an Idempotency-Key. */
+  sequence: Schema.optionalKey(Schema.Int),
+}).annotate({ identifier: "Sent" })
+
+const name = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(500))
+const params = { machine: name, id: name }
+
+export const StartInstance = Schema.Struct({
+  id: name,
+  /** The fields of the machine's first state. */
+  input: Schema.optionalKey(Schema.Record(Schema.String, Schema.Json)),
+  /** A whole state to begin in, where that is not the first one; not together with `input`. */
+  state: Schema.optionalKey(Tagged),
+}).annotate({ identifier: "StartInstance" })
+
+const path = "/api/v1/instances/:machine/:id"
+const error = problems
+
+export class InstanceApi extends HttpApiGroup.make("instances")
+  .add(
+    HttpApiEndpoint.get("list", "/api/v1/instances", {
+      query: {
+        machine: Schema.optionalKey(Schema.String),
+        state: Schema.optionalKey(Schema.String),
+        status: Schema.optionalKey(InstanceStatus),
+        updatedAfter: Schema.optionalKey(Count),
+        updatedBefore: Schema.optionalKey(Count),
+        ...paging(InstanceCursor),
+      },
+      success: pageOf({ instances: Schema.Array(InstanceListing) }, InstanceCursor),
+      error,
+    }).annotate(OpenApi.Description, "Instances, oldest change first."),
+    HttpApiEndpoint.post("start", "/api/v1/instances/:machine", {
+      params: { machine: name },
+      payload: StartInstance,
+      success: InstanceView.pipe(HttpApiSchema.status(201)),
+      error,
+    }).annotate(
+      OpenApi.Description,
+      "Starts an instance in the machine's first state, whose fields are given as `input`, or in the `state` given. Started again with the same id it is refused, so a repeated request starts nothing twice.",
+    ),
+    HttpApiEndpoint.get("get", path, { params, success: InstanceView, error }),
+    HttpApiEndpoint.get("history", `${path}/history`, {
+      params,
+      query: paging(Count),
+      success: pageOf({ entries: Schema.Array(HistoryEntry) }, Schema.Int),
+      error,
+    }).annotate(OpenApi.Description, "What was journaled, oldest first, after a sequence number."),
+    HttpApiEndpoint.get("stateAt", `${path}/states/:sequence`, {
+      params: { ...params, sequence: Count },
+      success: Schema.Struct({ sequence: Schema.Int, state: Tagged }),
+      error,
+    }).annotate(OpenApi.Description, "The state as it was after an event."),
+    HttpApiEndpoint.get("legalEvents", `${path}/legal-events`, {
+      params,
+      success: Schema.Struct({ state: Schema.String, events: Schema.Array(LegalEvent) }),
+      error,
+    }).annotate(OpenApi.Description, "The events its state has a transition for. A guard may still refuse one."),
+    HttpApiEndpoint.post("send", `${path}/events`, {
+      params,
+      headers: IdempotencyHeaders,
+      payload: Tagged,
+      success: Sent,
+      error,
+    }).annotate(
+      OpenApi.Description,
+      "Sends an event. With an Idempotency-Key, the same event again is answered with the first outcome and changes nothing; another event under that key is refused.",
+    ),
+    HttpApiEndpoint.post("repair", `${path}/repair`, {
+      params,
+      payload: Schema.Struct({ sequence: Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)), event: Tagged }),
+      success: InstanceView,
+      error,
+    }).annotate(
+      OpenApi.Description,
+      "Replaces the journaled event that holds the instance, if the instance then replays. Otherwise the journal stays as it is.",
+    ),
+    HttpApiEndpoint.post("fork", `${path}/fork`, {
+      params,
+      payload: Schema.Struct({ id: name, through: Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)) }),
+      success: InstanceView.pipe(HttpApiSchema.status(201)),
+      error,
+    }).annotate(
+      OpenApi.Description,
+      "A new instance with the journal of this one up to a sequence number. Nothing that was requested here is executed again.",
+    ),
+    HttpApiEndpoint.get("commands", `${path}/commands`, {
+      params,
+      success: Schema.Struct({ commands: Schema.Array(StoredCommand) }),
+      error,
+    }),
+    HttpApiEndpoint.get("timers", `${path}/timers`, { params, success: Schema.Struct({ timers: Schema.Array(Timer) }), error }),
+    HttpApiEndpoint.get("events", `${path}/events`, {
+      params,
+      headers: LiveHeaders,
+      success: [HttpApiSchema.StreamUint8Array({ contentType: "text/event-stream" }), HttpApiSchema.NoContent],
+      error,
+    }).annotate(
+      OpenApi.Description,
+      "Server-sent events: every event it takes, its id the sequence number. With Last-Event-ID, all that came after that one. " +
+        "When the instance has ended, so does the stream; a client that reconnects then is answered 204, which tells an EventSource " +
+        "not to reconnect.",
+    ),
+  )
+  .annotate(OpenApi.Description, "Instances of all machines") {}

@@ -1,0 +1,40 @@
+/** Handlers of the instance API. */
+import * as instances from "@detent/workspace/operations/instances"
+import * as Effect from "effect/Effect"
+import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
+import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
+import { Api } from "../api/Api.ts"
+import { liveResponse } from "../serve/live/liveResponse.ts"
+import { makeOperating } from "../serve/Operating.ts"
+import { hasEnded, InstanceFeed } from "./InstanceFeed.ts"
+
+export const instanceHandlers = HttpApiBuilder.group(
+  Api,
+  "instances",
+  Effect.fnUntraced(function* (handlers) {
+    const operating = yield* makeOperating
+    const feed = yield* InstanceFeed
+    return handlers
+      .handle("list", ({ query }) => operating(instances.list(query)))
+      .handle("start", ({ params, payload }) => operating(instances.start({ ...params, ...payload })))
+      .handle("get", ({ params }) => operating(instances.get(params)))
+      .handle("history", ({ params, query }) => operating(instances.history(params, query)))
+      .handle("stateAt", ({ params: { sequence, ...key } }) => operating(instances.stateAt(key, sequence)))
+      .handle("legalEvents", ({ params }) => operating(instances.legalEvents(params)))
+      .handle("send", ({ params, headers, payload }) => operating(instances.send(params, payload, headers["idempotency-key"])))
+      .handle("repair", ({ params, payload: { sequence, event } }) => operating(instances.repair(params, sequence, event)))
+      .handle("fork", ({ params, payload: { through, id } }) => operating(instances.fork(params, through, id)))
+      .handle("commands", ({ params }) => operating(instances.commands(params)))
+      .handle("timers", ({ params }) => operating(instances.timers(params)))
+      .handleRaw("events", ({ params, headers }) =>
+        operating(
+          Effect.map(instances.record(params), ({ sequence, status }) => {
+            const after = Math.min(sequence, Number(headers["last-event-id"] ?? sequence))
+            // 204 tells an EventSource not to reconnect.
+            if (hasEnded(status) && after === sequence) return HttpServerResponse.empty({ status: 204 })
+            return liveResponse(feed.reader(params, after))
+          }),
+        ),
+      )
+  }),
+)

@@ -1,0 +1,104 @@
+/** Live streams of the events of instances: commits of this process at once, commits of other processes within a second. */
+import { Engine, type EventRecord, forkLoop, type InstanceKey, type InstanceStanding, type InstanceStatus, Journal } from "@detent/durable"
+import type { PersistenceFailed } from "@detent/machine"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { type Frame, frameOf } from "../serve/live/Channel.ts"
+import { makeChannels } from "../serve/live/Channels.ts"
+import type { LiveReader } from "../serve/live/LiveReader.ts"
+
+/** Names the event. Its content is in the history. */
+const frameOfEvent = ({ sequence, at, tag, dedupeId }: EventRecord): Frame =>
+  frameOf(sequence, "event", { sequence, at, event: tag, ...(dedupeId === undefined ? {} : { dedupeId }) })
+
+const pageSize = 500
+
+/** Whether the instance takes no more events. A held one does after a repair. */
+export const hasEnded = (status: InstanceStatus): boolean => status === "final" || status === "stopped"
+
+const nameOf = ({ machine, id }: InstanceKey): string => JSON.stringify([machine, id])
+
+const keyOf = (name: string): InstanceKey => {
+  const [machine = "", id = ""] = JSON.parse(name) as ReadonlyArray<string>
+  return { machine, id }
+}
+
+export interface InstanceFeedService {
+  /** All events of an instance after a sequence number, then each new one. When the instance has ended, so does it. */
+  readonly reader: (key: InstanceKey, after: number) => LiveReader
+  readonly readers: Effect.Effect<number>
+  readonly end: Effect.Effect<void>
+}
+
+export class InstanceFeed extends Context.Service<InstanceFeed, InstanceFeedService>()("@detent/server/InstanceFeed") {
+  static readonly layer = Layer.effect(
+    InstanceFeed,
+    Effect.gen(function* () {
+      const engine = yield* Engine
+      const journal = yield* Journal
+      const channels = yield* makeChannels
+      const context = yield* Effect.context<never>()
+
+      const load = (key: InstanceKey) => (after: number) =>
+        Effect.runPromiseWith(context)(
+          Effect.map(journal.events(key, after, pageSize), (events) => ({
+            frames: events.map(frameOfEvent),
+            // After pruning, sequence numbers have gaps.
+            through: events.at(-1)?.sequence ?? Math.max(after, channels.get(nameOf(key))?.last ?? after),
+          })),
+        )
+
+      /** Adds the events that were stored since to a channel. */
+      const refresh = (name: string): Effect.Effect<void, PersistenceFailed> =>
+        Effect.suspend(() => {
+          const channel = channels.get(name)
+          if (channel === undefined) return Effect.void
+          return Effect.flatMap(journal.events(keyOf(name), channel.last, pageSize), (events) => {
+            channel.add(events.map(frameOfEvent))
+            return events.length === pageSize ? refresh(name) : Effect.void
+          })
+        })
+
+      /** Closes the channel of an instance that has ended. */
+      const closeEnded = (name: string, standing: InstanceStanding | undefined) =>
+        Effect.sync(() => {
+          if (standing !== undefined && hasEnded(standing.status)) channels.close(name)
+        })
+
+      const refreshing = (names: ReadonlyArray<string>) =>
+        Effect.gen(function* () {
+          if (names.length === 0) return
+          const standings = yield* journal.standings(names.map(keyOf))
+          for (const [index, name] of names.entries()) {
+            const standing = standings[index]
+            if ((standing?.sequence ?? 0) > (channels.get(name)?.last ?? 0)) yield* refresh(name)
+            yield* closeEnded(name, standing)
+          }
+        })
+
+      const unsubscribe = engine.inspectUnsafe((inspection) => {
+        if (inspection._tag !== "Decided") return
+        const name = nameOf(inspection)
+        if (channels.get(name) === undefined) return
+        // The loop below reads it within a second, and reports a store that is away.
+        Effect.runForkWith(context)(Effect.catchCause(refreshing([name]), (cause) => Effect.logDebug("an instance is read later", cause)))
+      })
+      yield* Effect.addFinalizer(() => Effect.sync(unsubscribe))
+
+      yield* forkLoop(
+        "the live stream of instances",
+        Effect.andThen(
+          Effect.sleep("1 second"),
+          Effect.suspend(() => refreshing(channels.names)),
+        ),
+      )
+
+      return {
+        reader: (key, after) => channels.reader(nameOf(key), channels.open(nameOf(key), after, load(key)), after),
+        readers: Effect.sync(() => channels.readerCount),
+        end: Effect.sync(() => channels.end()),
+      }
+    }),
+  )
+}

@@ -1,0 +1,115 @@
+/** The graph of a namespace: its entities, the relations between them, where each is said, and SPARQL. */
+import { ExportFormat, Namespace } from "@detent/knowledge"
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
+import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
+import * as OpenApi from "effect/unstable/httpapi/OpenApi"
+import { Opaque, pageOf, paging } from "../api/Paging.ts"
+import { problems } from "../api/Problem.ts"
+
+export const GraphInfo = Schema.Struct({
+  namespace: Schema.String,
+  version: Schema.String,
+  previous: Schema.optionalKey(Schema.String),
+  contributions: Schema.Array(Schema.Struct({ batchId: Schema.String, triples: Schema.Int, ingestedAt: Schema.Int })),
+}).annotate({ identifier: "Graph" })
+
+export const Entity = Schema.Struct({
+  iri: Schema.String,
+  label: Schema.String,
+  /** Other names it has in the documents. */
+  otherLabels: Schema.Array(Schema.String),
+  types: Schema.Array(Schema.String),
+}).annotate({ identifier: "Entity" })
+
+const object = {
+  /** An IRI, or the text of a value. */
+  object: Schema.String,
+  objectLabel: Schema.optionalKey(Schema.String),
+  /** Of a value; an IRI has none. */
+  datatype: Schema.optionalKey(Schema.String),
+}
+
+export const Relation = Schema.Struct({
+  subject: Schema.String,
+  subjectLabel: Schema.optionalKey(Schema.String),
+  property: Schema.String,
+  ...object,
+  /** Of the surest place that says so. */
+  confidence: Schema.Finite,
+  /** How often documents say so. */
+  witnesses: Schema.Int,
+}).annotate({ identifier: "Relation" })
+
+/** The words a fact rests on. */
+export const Provenance = Schema.Struct({
+  property: Schema.String,
+  ...object,
+  documentId: Schema.String,
+  quote: Schema.String,
+  start: Schema.Int,
+  end: Schema.Int,
+  confidence: Schema.Finite,
+  extractor: Schema.String,
+  run: Schema.String,
+}).annotate({ identifier: "Provenance" })
+
+const Iri = Schema.String.check(
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what no IRI has.
+  Schema.isPattern(/^[a-zA-Z][a-zA-Z0-9+.-]*:[^\u0000-\u0020<>"{}|^`\\]*$/, { expected: "an absolute IRI" }),
+  Schema.isMaxLength(2000),
+)
+
+/** No written question is longer. */
+const Sparql = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(100_000))
+
+const QueryAnswer = HttpApiSchema.StreamUint8Array({ contentType: "application/sparql-results+json" })
+
+const params = { namespace: Namespace }
+const path = "/api/v1/knowledge/:namespace"
+const error = problems
+
+export class KnowledgeApi extends HttpApiGroup.make("knowledge")
+  .add(
+    HttpApiEndpoint.get("graph", path, { params, success: GraphInfo, error }),
+    HttpApiEndpoint.get("entities", `${path}/entities`, {
+      params,
+      query: {
+        search: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200))),
+        type: Schema.optionalKey(Iri),
+        ...paging(Iri),
+      },
+      success: pageOf({ entities: Schema.Array(Entity) }, Schema.String),
+      error,
+    }),
+    HttpApiEndpoint.get("relations", `${path}/relations`, {
+      params,
+      query: { entity: Schema.optionalKey(Iri), property: Schema.optionalKey(Iri), ...paging(Opaque) },
+      success: pageOf({ relations: Schema.Array(Relation) }, Opaque),
+      error,
+    }).annotate(OpenApi.Description, "Facts from or about an entity, or all of them; each once, however many documents say it."),
+    HttpApiEndpoint.get("provenance", `${path}/provenance`, {
+      params,
+      query: { entity: Iri, ...paging(Opaque) },
+      success: pageOf({ facts: Schema.Array(Provenance) }, Opaque),
+      error,
+    }).annotate(OpenApi.Description, "Every fact of an entity with its document, the words it rests on, and where they stand."),
+    HttpApiEndpoint.get("query", `${path}/sparql`, { params, query: { query: Sparql }, success: QueryAnswer, error }).annotate(
+      OpenApi.Description,
+      "A SPARQL query. Updates are refused.",
+    ),
+    HttpApiEndpoint.post("queryBody", `${path}/sparql`, {
+      params,
+      payload: Sparql.pipe(HttpApiSchema.asText({ contentType: "application/sparql-query" })),
+      success: QueryAnswer,
+      error,
+    }),
+    HttpApiEndpoint.get("export", `${path}/export`, {
+      params,
+      query: { format: ExportFormat },
+      success: HttpApiSchema.StreamUint8Array(),
+      error,
+    }),
+  )
+  .annotate(OpenApi.Description, "The knowledge graph") {}

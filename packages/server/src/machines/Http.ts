@@ -1,0 +1,39 @@
+/** Handlers of the machine API. */
+import { Model } from "@detent/machine/diagram"
+import { contentTypeOf, draw } from "@detent/workspace/Drawing"
+import * as instances from "@detent/workspace/operations/instances"
+import * as machines from "@detent/workspace/operations/machines"
+import * as Effect from "effect/Effect"
+import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
+import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
+import { Api } from "../api/Api.ts"
+import { makeOperating } from "../serve/Operating.ts"
+
+export const machineHandlers = HttpApiBuilder.group(
+  Api,
+  "machines",
+  Effect.fnUntraced(function* (handlers) {
+    const operating = yield* makeOperating
+    return handlers
+      .handle("list", () => operating(Effect.map(machines.list, (listed) => ({ machines: listed }))))
+      .handle("get", ({ params }) =>
+        operating(
+          Effect.map(machines.get(params.machine), (machine) => {
+            if (!("blueprint" in machine)) return machine
+            const { blueprint, ...details } = machine
+            return { ...details, model: { format: Model.format, ...blueprint } as const }
+          }),
+        ),
+      )
+      .handleRaw("diagram", ({ params: { machine: name, format }, query: { theme, instance: id } }) =>
+        operating(
+          Effect.gen(function* () {
+            const { machine } = yield* instances.findMachine(name)
+            const instance = id === undefined ? undefined : (yield* instances.find({ machine: name, id })).instance
+            const text = yield* Effect.catchTag(draw(machine, { format, theme, instance }), "DiagramError", Effect.die)
+            return HttpServerResponse.text(text, { contentType: contentTypeOf[format] })
+          }),
+        ),
+      )
+  }),
+)

@@ -1,0 +1,70 @@
+/** A request that is refused before any operation is reached: a problem, written straight to the connection. */
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Duplex } from "node:stream"
+import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
+import { problemBody, problemType } from "../api/Problem.ts"
+
+export interface ProblemResponse {
+  readonly status: number
+  readonly name: string
+  /** The class of the problem where operations answer with it too, so that the typed client knows it. Default: the name. */
+  readonly tag?: string
+  readonly title: string
+  readonly detail: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export const bodyOf = ({ status, name, tag = name, title, detail }: ProblemResponse): string =>
+  problemBody({ status, name, tag, title, detail })
+
+/** As the answer of a route. */
+export const problemResponse = (refusal: ProblemResponse): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.text(bodyOf(refusal), { status: refusal.status, contentType: problemType, headers: refusal.headers ?? {} })
+
+const headersOf = (refusal: ProblemResponse, body: string): Record<string, string> => ({
+  "content-type": problemType,
+  "content-length": String(Buffer.byteLength(body)),
+  ...refusal.headers,
+})
+
+/** More than that of a request that is refused is not read. */
+const discardedBytes = 16_000_000
+
+export const refuse = (response: ServerResponse, refusal: ProblemResponse) => {
+  if (response.headersSent || response.writableEnded) return
+  const body = bodyOf(refusal)
+  response.writeHead(refusal.status, headersOf(refusal, body))
+  response.end(body)
+}
+
+/** A client that is still sending would not see an answer upon which the connection breaks: so the rest is read and thrown away. */
+export const discardRest = (request: IncomingMessage) => {
+  if (request.complete) return
+  let bytes = 0
+  request.on("data", (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > discardedBytes) request.destroy()
+  })
+}
+
+const statusTexts: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  408: "Request Timeout",
+  413: "Content Too Large",
+  421: "Misdirected Request",
+  431: "Request Header Fields Too Large",
+  503: "Service Unavailable",
+}
+
+/** The same where there is no response to write to: a request that could not be read, or one that wants a WebSocket. */
+export const refuseSocket = (socket: Duplex, refusal: ProblemResponse) => {
+  if (!socket.writable) {
+    socket.destroy()
+    return
+  }
+  const body = bodyOf(refusal)
+  const headers = Object.entries({ ...headersOf(refusal, body), connection: "close" }).map(([name, value]) => `${name}: ${value}`)
+  socket.end(`HTTP/1.1 ${refusal.status} ${statusTexts[refusal.status] ?? "Error"}\r\n${headers.join("\r\n")}\r\n\r\n${body}`)
+}

@@ -1,0 +1,160 @@
+/**
+ * Checks origin, token, role and size of every request before routing. It is plain code before the router: it costs a
+ * microsecond, and no route can bypass it.
+ */
+import type { IncomingMessage } from "node:http"
+import { isOpen } from "../api/Api.ts"
+import { type CapabilitySecrets, capabilityHeader } from "./Capabilities.ts"
+import type { ProblemResponse } from "./ProblemResponse.ts"
+import { isStartPage } from "./page/StartPage.ts"
+import { isLoopback } from "./ServeOptions.ts"
+import type { AccessRole, Tokens } from "./Tokens.ts"
+
+export interface RequestGuardOptions {
+  readonly tokens: Tokens
+  readonly capabilities: CapabilitySecrets
+  readonly bodyBytes: number
+  readonly uploadBytes: number
+  /** Whether the server refuses every change. */
+  readonly observes: boolean
+}
+
+/** Query parameters that hold a token. Addresses end up in logs and histories. */
+const tokenInQuery = /[?&](?:token|access_token|api_key|apikey|auth|authorization|key)=/i
+
+/** A form has a few bytes more than its file. */
+const formBytes = 64 * 1024
+
+export const isUpload = ({ method, url = "" }: IncomingMessage): boolean => method === "POST" && pathOf(url) === "/api/v1/uploads"
+
+export const pathOf = (url: string): string => {
+  const end = url.indexOf("?")
+  return end === -1 ? url : url.slice(0, end)
+}
+
+export class RequestGuard {
+  readonly #options: RequestGuardOptions
+
+  constructor(options: RequestGuardOptions) {
+    this.#options = options
+  }
+
+  /** Returns why the request is refused, or undefined. Adds the role to the headers of a request that passes. */
+  refusal(request: IncomingMessage): ProblemResponse | undefined {
+    const { url = "", headers } = request
+    if (tokenInQuery.test(url)) return inQuery
+    const elsewhere = this.#originProblem(request)
+    if (elsewhere !== undefined) return elsewhere
+    if (headers["transfer-encoding"] !== undefined && !isUpload(request)) return lengthNeeded
+    if (this.#isTooLarge(request)) return tooLarge(isUpload(request) ? this.#options.uploadBytes : this.#options.bodyBytes)
+    const role = this.#roleOf(headers.authorization)
+    if (role === undefined && !isOpen(url) && !asksForPage(request)) return headers.authorization === undefined ? noToken : wrongToken
+    if (role === "read" && !isLooking(request)) return roleMissing
+    if (this.#options.observes && !isLooking(request)) return onlyLooks
+    headers[capabilityHeader] = role === undefined ? "none" : this.#options.capabilities.secretOf(role)
+    return undefined
+  }
+
+  #roleOf(authorization: string | undefined): AccessRole | undefined {
+    const { tokens } = this.#options
+    if (!tokens.areNeeded) return "operate"
+    const token = authorization === undefined ? undefined : /^bearer +(\S+)$/i.exec(authorization)?.[1]
+    return token === undefined ? undefined : tokens.roleOf(token)
+  }
+
+  /** A page of another site, open in a browser on this machine, must not act in its user's name. */
+  #originProblem({ headers }: IncomingMessage): ProblemResponse | undefined {
+    const { host = "", origin } = headers
+    if (headers["sec-fetch-site"] === "cross-site") return otherSite
+    if (origin !== undefined && hostOf(origin) !== host) return otherSite
+    // Refuses DNS rebinding: another name that resolves to this machine.
+    return !this.#options.tokens.areNeeded && !isLoopback(nameOf(host)) ? otherName : undefined
+  }
+
+  #isTooLarge(request: IncomingMessage): boolean {
+    const length = Number(request.headers["content-length"] ?? 0)
+    return length > (isUpload(request) ? this.#options.uploadBytes + formBytes : this.#options.bodyBytes)
+  }
+}
+
+/** The page itself is public; it requests its data with a token. */
+const asksForPage = ({ method, url = "" }: IncomingMessage): boolean => (method === "GET" || method === "HEAD") && isStartPage(pathOf(url))
+
+/** SPARQL queries use POST but change nothing. Procedures check the role themselves. */
+const isLooking = ({ method = "", url = "" }: IncomingMessage): boolean => {
+  if (method === "GET" || method === "HEAD" || method === "OPTIONS") return true
+  const path = pathOf(url)
+  return method === "POST" && (/^\/rpc\/?$/.test(path) || /^\/api\/v1\/knowledge\/[^/]+\/sparql$/.test(path))
+}
+
+const hostOf = (origin: string): string | undefined => (URL.canParse(origin) ? new URL(origin).host : undefined)
+
+/** Without its port. */
+const nameOf = (host: string): string => host.replace(/:\d+$/, "")
+
+const inQuery: ProblemResponse = {
+  status: 400,
+  name: "TokenInAddress",
+  title: "A token does not belong into an address",
+  detail: "addresses are kept in logs and histories; send the token as header, Authorization: Bearer TOKEN, and replace this one",
+}
+
+const noToken: ProblemResponse = {
+  status: 401,
+  name: "TokenMissing",
+  title: "A token is needed",
+  detail: "send it as header, Authorization: Bearer TOKEN",
+  headers: { "www-authenticate": "Bearer" },
+}
+
+const wrongToken: ProblemResponse = {
+  status: 401,
+  name: "TokenUnknown",
+  title: "The token is not known here",
+  detail: "check that it is the one the server was started with, sent as Authorization: Bearer TOKEN",
+  headers: { "www-authenticate": 'Bearer error="invalid_token"' },
+}
+
+const roleMissing: ProblemResponse = {
+  status: 403,
+  name: "RoleMissing",
+  title: "Not allowed",
+  detail: "this token may only look; to change something use one of the role operate",
+}
+
+const onlyLooks: ProblemResponse = {
+  status: 409,
+  name: "OnlyLooks",
+  tag: "Conflict",
+  title: "Not possible here",
+  detail: "this server only looks; send it to one that works",
+}
+
+const otherSite: ProblemResponse = {
+  status: 403,
+  name: "OtherSite",
+  title: "Not allowed from another site",
+  detail: "the request comes from a page of another site; open the server's own address instead",
+}
+
+const otherName: ProblemResponse = {
+  status: 421,
+  name: "OtherName",
+  title: "The server does not go by this name",
+  detail: "without a token it answers only as localhost or 127.0.0.1; use one of those, or start it with a token",
+}
+
+/** A body of unknown length could only be refused in the middle, and the client would not read the answer. */
+const lengthNeeded: ProblemResponse = {
+  status: 411,
+  name: "LengthNeeded",
+  title: "The length of the body is needed",
+  detail: "send the body with a Content-Length header, not in chunks; only uploads may be sent in chunks",
+}
+
+export const tooLarge = (limit: number): ProblemResponse => ({
+  status: 413,
+  name: "BodyTooLarge",
+  title: "Too large",
+  detail: `the body may have at most ${limit} bytes; send less at once, or raise the limit of the server`,
+})

@@ -1,5 +1,0 @@
-/** Leaves out what is undefined: with exact optional properties, absent and undefined are two things. */
-type Present<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> }
-
-export const optional = <T extends object>(fields: T): Present<T> =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<T>

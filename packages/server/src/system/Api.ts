@@ -1,0 +1,31 @@
+/** Health and metrics, for load balancers, monitoring and people. */
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
+import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
+import * as OpenApi from "effect/unstable/httpapi/OpenApi"
+import { problems } from "../api/Problem.ts"
+
+export const Readiness = Schema.Struct({
+  status: Schema.Literal("ready"),
+  database: Schema.Literals(["Sqlite", "Postgres"]),
+  role: Schema.Literals(["observe", "work"]),
+  instancesLive: Schema.Int,
+})
+
+export class SystemApi extends HttpApiGroup.make("system", { topLevel: true })
+  .add(
+    HttpApiEndpoint.get("live", "/health/live", { success: Schema.Struct({ status: Schema.Literal("live") }), error: problems }).annotate(
+      OpenApi.Description,
+      "Whether the process answers.",
+    ),
+    HttpApiEndpoint.get("ready", "/health/ready", { success: Readiness, error: problems }).annotate(
+      OpenApi.Description,
+      "Whether it can do its work: the database answers, no background loop is down, and it is not being stopped. 503 names the cause.",
+    ),
+    HttpApiEndpoint.get("metrics", "/metrics", {
+      success: Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/plain; version=0.0.4; charset=utf-8" })),
+      error: problems,
+    }).annotate(OpenApi.Description, "Metrics in the form Prometheus reads."),
+  )
+  .annotate(OpenApi.Description, "Health and metrics") {}

@@ -1,0 +1,56 @@
+/**
+ * Whether the server can do its work: it is not being stopped, the database answers, and no background loop is down. The answer
+ * is public, so it names no address of the database.
+ */
+import { Engine, Journal, LoopHealth, type LoopOutage } from "@detent/durable"
+import { inOneLine } from "@detent/workspace/SchemaProblem"
+import { Workspace } from "@detent/workspace/Workspace"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { kind, Unavailable } from "../api/Problem.ts"
+import { Stopping } from "../serve/Stopping.ts"
+
+/** A loop that fails for less than this recovers by itself too often to take the server out of service. */
+const graceMillis = 5_000
+
+const longestProblem = 200
+
+/** No instance has this key: reading it costs one look at an index. */
+const probe = { machine: "", id: "" }
+
+const notReady = (detail: string) => new Unavailable({ type: kind("NotReady"), title: "Not ready", status: 503, detail })
+
+/** `check` is what `/health/ready` answers with. */
+export const makeReadiness = Effect.gen(function* () {
+  const engine = yield* Engine
+  const journal = yield* Journal
+  const health = yield* LoopHealth
+  const stopping = yield* Stopping
+  const { database, role } = yield* Workspace
+
+  const check = Effect.gen(function* () {
+    if (stopping.isStopping) return yield* notReady("the server is being stopped; ask another one")
+    yield* journal.standings([probe]).pipe(
+      Effect.timeout("5 seconds"),
+      Effect.mapError(() => notReady("the database does not answer; see the server's log")),
+    )
+    const now = yield* Clock.currentTimeMillis
+    const down = health.outages().filter(({ since }) => now - since >= graceMillis)
+    if (down.length > 0) return yield* notReady(`${down.map((outage) => describeOutage(outage, now)).join("; ")}; see the server's log`)
+    return { status: "ready" as const, database, role, instancesLive: yield* engine.live }
+  })
+  return { check }
+})
+
+const describeOutage = ({ name, since, failures, problem }: LoopOutage, now: number): string =>
+  `${name} is down for ${Math.round((now - since) / 1000)} s (${failures} attempts failed): ${withoutSecrets(problem)}`
+
+/** Errors of a database client may repeat its address, with the password in it. */
+const withoutSecrets = (problem: string): string => {
+  const line = inOneLine(
+    problem
+      .replace(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, "(address)")
+      .replace(/\b(password|passwd|pwd|token|secret)\b\s*[=:]\s*\S+/gi, "$1=•••"),
+  )
+  return line.length > longestProblem ? `${line.slice(0, longestProblem)}…` : line
+}

@@ -1,0 +1,148 @@
+/**
+ * The one registry of errors that operations fail with. A kind gives the HTTP status and the exit code; an entry may name a more
+ * exact status, and where the caller finds what there is.
+ */
+
+export type ErrorKind = "usage" | "not found" | "conflict" | "refused" | "forbidden" | "unavailable" | "failed"
+
+/** The two ways in which people reach operations. A next step names an address of the API or a command. */
+export type Surface = "http" | "cli"
+
+interface KindOutcome {
+  readonly status: number
+  readonly exitCode: 1 | 2 | 3 | 4
+  readonly title: string
+}
+
+const outcomes: Readonly<Record<ErrorKind, KindOutcome>> = {
+  usage: { status: 422, exitCode: 2, title: "The content cannot be accepted" },
+  "not found": { status: 404, exitCode: 3, title: "Not found" },
+  conflict: { status: 409, exitCode: 4, title: "Not possible as things stand" },
+  refused: { status: 422, exitCode: 4, title: "The content cannot be accepted" },
+  forbidden: { status: 403, exitCode: 4, title: "Not allowed" },
+  unavailable: { status: 503, exitCode: 1, title: "Not available now" },
+  failed: { status: 500, exitCode: 1, title: "It failed" },
+}
+
+interface Entry {
+  readonly kind: ErrorKind
+  readonly status?: number
+  readonly title?: string
+  readonly next?: Readonly<Record<Surface, string>>
+}
+
+const usage: Entry = { kind: "usage" }
+const notFound: Entry = { kind: "not found" }
+const conflict: Entry = { kind: "conflict" }
+const refused: Entry = { kind: "refused" }
+const forbidden: Entry = { kind: "forbidden" }
+const unavailable: Entry = { kind: "unavailable" }
+const failed: Entry = { kind: "failed" }
+const tooLarge: Entry = { kind: "refused", status: 413, title: "Too large" }
+const timedOut: Entry = { kind: "failed", status: 504, title: "It took too long" }
+
+/** By the tag of the error. An error without an entry is a failure. */
+const registry: Readonly<Record<string, Entry>> = {
+  // Operations
+  MachineNotFound: { ...notFound, next: { http: "GET /api/v1/machines lists those there are", cli: "see `detent machine list`" } },
+  NotAMachine: { ...usage, status: 404, title: "Not found" },
+  InstanceUnknown: { ...notFound, next: { http: "GET /api/v1/instances lists those there are", cli: "see `detent instance list`" } },
+  InstanceAmbiguous: usage,
+  StateUnknown: usage,
+  InputNeeded: usage,
+  InputTwice: usage,
+  KeyTaken: refused,
+  CommandNotFound: { ...notFound, next: { http: "GET /api/v1/commands lists those there are", cli: "see `detent command list`" } },
+  CommandNotFailed: conflict,
+  TimerNotFound: { ...notFound, next: { http: "GET /api/v1/timers/dead lists those there are", cli: "see `detent timer list`" } },
+  ArtifactNotFound: notFound,
+  GraphNotFound: notFound,
+  FileMissing: usage,
+  UploadComplete: conflict,
+  InstanceNeeded: usage,
+  HistoryTooLong: usage,
+  WorkspaceRefused: failed,
+  DatabaseRefused: usage,
+  ConfigRefused: usage,
+  // Machines and their instances
+  InstanceNotFound: notFound,
+  SequenceNotReached: notFound,
+  InvalidEvent: usage,
+  InvalidState: usage,
+  InvalidTransition: conflict,
+  TransitionRefused: conflict,
+  MachineStopped: conflict,
+  ActorExists: conflict,
+  InstanceExists: conflict,
+  RepairRefused: conflict,
+  SequenceConflict: conflict,
+  EventReplayError: { ...failed, status: 409, title: "Not possible as things stand" },
+  LockingFailed: conflict,
+  PersistenceFailed: unavailable,
+  StoreNotOpened: unavailable,
+  EventJournalError: unavailable,
+  ProcessingTimeout: timedOut,
+  ActionFailed: failed,
+  EndlessTransition: failed,
+  // Batches and the graph
+  BatchNotFound: notFound,
+  RunNotFound: notFound,
+  GraphVersionUnknown: notFound,
+  BlobNotFound: notFound,
+  BatchExists: conflict,
+  BatchNotRetryable: conflict,
+  BatchStopped: conflict,
+  RunStatusConflict: conflict,
+  RunStatusRefused: conflict,
+  ManifestRefused: usage,
+  AddressRefused: usage,
+  ActivityInputRefused: usage,
+  QueryRefused: usage,
+  QueryTooLarge: refused,
+  QueryTimedOut: timedOut,
+  StorageFailed: unavailable,
+  StorageFull: unavailable,
+  PreconditionFailed: unavailable,
+  RunStoreFailed: unavailable,
+  ArtifactDamaged: failed,
+  ArtifactMissing: failed,
+  RunRowUnreadable: failed,
+  GraphVersionDamaged: failed,
+  // Uploads
+  AlreadyUploaded: conflict,
+  ItemNotFailed: conflict,
+  FileNotFound: notFound,
+  FileInvalid: refused,
+  FileChanged: refused,
+  FileUnreadable: refused,
+  FileTooLarge: tooLarge,
+  // Requests
+  BodyTooLarge: tooLarge,
+  MultipartError: { ...usage, status: 400, title: "The form cannot be read" },
+  UnsupportedContentType: { ...usage, status: 415, title: "This type is not supported" },
+  Unauthorized: { ...forbidden, status: 401 },
+  Forbidden: forbidden,
+  TokenNeeded: usage,
+  TokenWeak: usage,
+  // The command line
+  WrongUsage: usage,
+  NothingFound: notFound,
+  NotAllowed: forbidden,
+}
+
+export interface ErrorOutcome extends KindOutcome {
+  readonly kind: ErrorKind
+}
+
+/** What an error means to its caller. */
+export const outcomeOf = (tag: string): ErrorOutcome => {
+  const { kind, status, title } = registry[tag] ?? failed
+  const outcome = outcomes[kind]
+  return { kind, status: status ?? outcome.status, exitCode: outcome.exitCode, title: title ?? outcome.title }
+}
+
+/** The message of an error with the next step of a surface. */
+export const messageOn = (surface: Surface, error: { readonly _tag: string; readonly message: string }): string => {
+  const next = registry[error._tag]?.next
+  return next === undefined ? error.message : `${error.message}; ${next[surface]}`
+}

@@ -1,0 +1,132 @@
+/** Errors of operations that name a thing which does not exist or is in the wrong state. Next steps of lists are in `ErrorKind.ts`. */
+import * as Schema from "effect/Schema"
+
+export class MachineNotFound extends Schema.TaggedError<MachineNotFound>()("MachineNotFound", { machine: Schema.String }) {
+  override get message() {
+    return `there is no machine ${this.machine}`
+  }
+}
+
+/** An Effect workflow has no states and events that could be shown or sent. */
+export class NotAMachine extends Schema.TaggedError<NotAMachine>()("NotAMachine", { machine: Schema.String }) {
+  override get message() {
+    return `${this.machine} is an Effect workflow: its executions are listed, but have no events to send and no states to draw`
+  }
+}
+
+/** No machine has an instance of this id. */
+export class InstanceUnknown extends Schema.TaggedError<InstanceUnknown>()("InstanceUnknown", { instance: Schema.String }) {
+  override get message() {
+    return `there is no instance ${this.instance}`
+  }
+}
+
+/** Several machines have an instance of this id. */
+export class InstanceAmbiguous extends Schema.TaggedError<InstanceAmbiguous>()("InstanceAmbiguous", {
+  instance: Schema.String,
+  found: Schema.Array(Schema.String),
+}) {
+  override get message() {
+    return `${this.instance} is an id of several machines; name one of ${this.found.join(", ")}`
+  }
+}
+
+/** A list was asked for a state that its machine does not have. */
+export class StateUnknown extends Schema.TaggedError<StateUnknown>()("StateUnknown", {
+  machine: Schema.String,
+  state: Schema.String,
+  states: Schema.Array(Schema.String),
+}) {
+  override get message() {
+    return `${this.machine} has no state ${this.state}; its states are ${this.states.join(", ")}`
+  }
+}
+
+/** The idempotency key belongs to another event of the instance. */
+export class KeyTaken extends Schema.TaggedError<KeyTaken>()("KeyTaken", {
+  machine: Schema.String,
+  id: Schema.String,
+  key: Schema.String,
+  sequence: Schema.Int,
+  event: Schema.String,
+  difference: Schema.Literals(["event", "fields"]),
+}) {
+  override get message() {
+    const { machine, id, key, sequence, event, difference } = this
+    const other = difference === "event" ? "" : " with other fields"
+    return `key ${key} of ${machine}/${id} is that of event ${sequence}, ${event}${other}; nothing was sent: choose another key for another event`
+  }
+}
+
+export class CommandNotFound extends Schema.TaggedError<CommandNotFound>()("CommandNotFound", { key: Schema.String }) {
+  override get message() {
+    return `there is no command ${this.key}`
+  }
+}
+
+/** It cannot be retried or skipped as it stands. */
+export class CommandNotFailed extends Schema.TaggedError<CommandNotFailed>()("CommandNotFailed", {
+  key: Schema.String,
+  status: Schema.String,
+}) {
+  override get message() {
+    return `command ${this.key} is ${this.status}: failed ones can be retried, failed and pending ones skipped`
+  }
+}
+
+export class TimerNotFound extends Schema.TaggedError<TimerNotFound>()("TimerNotFound", { name: Schema.String, id: Schema.String }) {
+  override get message() {
+    return `there is no dead timer ${this.name} of ${this.id}`
+  }
+}
+
+export class ArtifactNotFound extends Schema.TaggedError<ArtifactNotFound>()("ArtifactNotFound", {
+  batchId: Schema.String,
+  name: Schema.String,
+}) {
+  override get message() {
+    return `batch ${this.batchId} has no artifact of this name; GET /api/v1/batch/${this.batchId}/artifacts lists those there are`
+  }
+}
+
+export class GraphNotFound extends Schema.TaggedError<GraphNotFound>()("GraphNotFound", { namespace: Schema.String }) {
+  override get message() {
+    return `there is no graph ${this.namespace} yet; start a batch with this targetNamespace`
+  }
+}
+
+/** The machine's first state has fields without defaults: the caller must give them. */
+export class InputNeeded extends Schema.TaggedError<InputNeeded>()("InputNeeded", {
+  machine: Schema.String,
+  id: Schema.String,
+  first: Schema.String,
+  states: Schema.String,
+  /** Fields that would do, but for their values. */
+  fields: Schema.Record(Schema.String, Schema.Json),
+}) {
+  override get message() {
+    const { machine, id, first, states, fields } = this
+    const example = JSON.stringify({ id, input: fields })
+    return `${machine} begins as ${first}, which has fields; give them as "input", such as ${example}, or a whole state as "state", one of ${states}`
+  }
+}
+
+/** Both `input` and `state` were given. */
+export class InputTwice extends Schema.TaggedError<InputTwice>()("InputTwice", { machine: Schema.String, id: Schema.String }) {
+  override get message() {
+    return `${this.machine} ${this.id} cannot begin both with "input" and with "state"; give the fields of the first state as "input", or a whole state as "state"`
+  }
+}
+
+export class FileMissing extends Schema.TaggedError<FileMissing>()("FileMissing", {}) {
+  override get message() {
+    return "the form has no file; send one as multipart/form-data, such as with curl -F file=@items.json"
+  }
+}
+
+/** Nothing of an upload is left to be tried again. */
+export class UploadComplete extends Schema.TaggedError<UploadComplete>()("UploadComplete", { batchId: Schema.String, stored: Schema.Int }) {
+  override get message() {
+    return `upload ${this.batchId} is complete: all ${this.stored} items are stored, and nothing is left to retry`
+  }
+}

@@ -1,0 +1,169 @@
+/** States and events of a machine as JSON for people: decoded when they come in, and without what is sensitive when they go out. */
+import type { KnownMachine } from "@detent/durable"
+import { InvalidEvent, InvalidState } from "@detent/machine"
+import { compiledOf, finalOutcome, isPlain, isSensitive, redactor, type Tagged, type UntypedVariant } from "@detent/machine/internal"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { problemOfFields } from "../SchemaProblem.ts"
+import { exampleFields } from "./ExampleJson.ts"
+
+export type TaggedJson = { readonly _tag: string } & { readonly [name: string]: Schema.Json }
+
+interface VariantJson {
+  /** All fields, sensitive ones too. */
+  readonly encode: (value: Tagged) => TaggedJson
+  readonly show: (value: Tagged) => TaggedJson
+  readonly read: (json: object) => Result.Result<Tagged, string>
+  readonly schema: () => Schema.Json
+  readonly answer: (answer: unknown) => Schema.Json | undefined
+}
+
+export interface LegalEvent {
+  readonly event: string
+  readonly reply: boolean
+  readonly targets: ReadonlyArray<string>
+  readonly schema: Schema.Json
+}
+
+export class MachineJson {
+  readonly #machine: KnownMachine
+  readonly #states: ReadonlyMap<string, VariantJson>
+  readonly #events: ReadonlyMap<string, VariantJson>
+
+  constructor(machine: KnownMachine) {
+    this.#machine = machine
+    const { state, event } = compiledOf(machine).declarations
+    this.#states = variantsOf(state.$variants)
+    this.#events = variantsOf(event.$variants)
+  }
+
+  state(state: Tagged): TaggedJson {
+    return this.#states.get(state._tag)?.show(state) ?? { _tag: state._tag }
+  }
+
+  /** A timeout is no event of the machine's own union. */
+  event(event: Tagged): TaggedJson {
+    return this.#events.get(event._tag)?.show(event) ?? (event as TaggedJson)
+  }
+
+  /** The event as JSON with all fields, sensitive ones too: to compare, never to show. */
+  encodeEvent(event: Tagged): TaggedJson {
+    return this.#events.get(event._tag)?.encode(event) ?? (event as TaggedJson)
+  }
+
+  answer(event: string, answer: unknown): Schema.Json | undefined {
+    return this.#events.get(event)?.answer(answer)
+  }
+
+  readEvent(id: string, json: { readonly _tag: string }): Result.Result<Tagged, InvalidEvent> {
+    const refuse = (problem: string) => new InvalidEvent({ machine: this.#machine.name, id, event: json._tag, problem })
+    const variant = isOwn(json._tag) ? undefined : this.#events.get(json._tag)
+    if (variant === undefined) return Result.fail(refuse(`the events are ${this.eventTags.join(", ") || "none"}`))
+    return Result.mapError(variant.read(json), refuse)
+  }
+
+  readState(id: string, json: { readonly _tag: string }): Result.Result<Tagged, InvalidState> {
+    const refuse = (problem: string) => new InvalidState({ machine: this.#machine.name, id, state: json._tag, problem })
+    const variant = this.#states.get(json._tag)
+    return variant === undefined
+      ? Result.fail(refuse(`the states are ${this.stateTags.join(", ")}`))
+      : Result.mapError(variant.read(json), refuse)
+  }
+
+  /** Whether an instance that ended in this state has failed. */
+  outcome(state: string): "failure" | undefined {
+    return finalOutcome(this.#machine, state)
+  }
+
+  /** Events that a client can send. */
+  get eventTags(): ReadonlyArray<string> {
+    return [...this.#events.keys()].filter((tag) => !isOwn(tag))
+  }
+
+  get stateTags(): ReadonlyArray<string> {
+    return [...this.#states.keys()]
+  }
+
+  get eventSchemas(): Readonly<Record<string, Schema.Json>> {
+    return Object.fromEntries(this.eventTags.map((tag) => [tag, this.#events.get(tag)?.schema() ?? {}]))
+  }
+
+  /** Whether its first state needs no input. */
+  get hasFirstState(): boolean {
+    return typeof compiledOf(this.#machine).declarations.initial !== "function"
+  }
+
+  /** The default first state, if it is known without an input. */
+  get firstState(): string {
+    const { states } = this.#machine.blueprint
+    return (states.find(({ initial }) => initial) ?? states[0])?.tag ?? ""
+  }
+
+  /** Something like the fields that the first state needs. */
+  get firstFields(): { readonly [name: string]: Schema.Json } {
+    return exampleFields(this.#states.get(this.firstState)?.schema() ?? {})
+  }
+
+  /** The events a state has a transition for. */
+  legalEvents(state: string): ReadonlyArray<LegalEvent> {
+    const { blueprint } = this.#machine
+    return blueprint.events.flatMap(({ tag, reply }) => {
+      if (isOwn(tag)) return []
+      const ways = blueprint.transitions.filter(
+        (one) => (one._tag === "Event" || one._tag === "Postpone") && one.event === tag && (one.from === state || one.from === "*"),
+      )
+      if (ways.length === 0) return []
+      const targets = ways.flatMap((way) =>
+        way.targets.map((target) => (target._tag === "State" ? target.state : target._tag === "Stay" ? state : "(end)")),
+      )
+      return [{ event: tag, reply, targets: [...new Set(targets)], schema: this.#events.get(tag)?.schema() ?? {} }]
+    })
+  }
+}
+
+/** Made once for each machine. */
+export const makeMachineJsons = (): ((machine: KnownMachine) => MachineJson) => {
+  const made = new WeakMap<KnownMachine, MachineJson>()
+  return (machine) => {
+    const known = made.get(machine) ?? new MachineJson(machine)
+    made.set(machine, known)
+    return known
+  }
+}
+
+/** Names in parentheses are the machine's own events. */
+const isOwn = (tag: string): boolean => tag.startsWith("(")
+
+const variantsOf = (variants: ReadonlyMap<string, UntypedVariant>): ReadonlyMap<string, VariantJson> =>
+  new Map([...variants].map(([tag, variant]) => [tag, variantJson(variant)]))
+
+const variantJson = (variant: UntypedVariant): VariantJson => {
+  const codec = Schema.toCodecJson(variant.schema)
+  const encode = Schema.encodeUnknownSync(codec)
+  const decode = Schema.decodeUnknownResult(codec)
+  const redacted = redactor(codec)
+  const plain = isPlain(variant)
+  const shown = (value: Tagged) =>
+    // JSON has no NaN and no Infinity: only the schema's codec carries those.
+    (plain && Object.values(value).every((content) => typeof content !== "number" || Number.isFinite(content))
+      ? value
+      : encode(value)) as TaggedJson
+  const encodeAnswer = variant.reply === undefined ? undefined : answerJson(Schema.toCodecJson(variant.reply))
+  return {
+    // Through JSON, as the journal stores it.
+    encode: (value) => JSON.parse(JSON.stringify(encode(value))) as TaggedJson,
+    show: isSensitive(codec) ? (value) => redacted(shown(value)) as TaggedJson : shown,
+    read: (json) => Result.mapError(decode(json), (problem) => problemOfFields(problem, json, codec)) as Result.Result<Tagged, string>,
+    schema: () => {
+      const { schema, definitions } = Schema.toJsonSchemaDocument(variant.schema)
+      return (Object.keys(definitions).length === 0 ? schema : { ...schema, $defs: definitions }) as Schema.Json
+    },
+    answer: (answer) => (answer === undefined || encodeAnswer === undefined ? undefined : encodeAnswer(answer)),
+  }
+}
+
+const answerJson = (codec: Schema.Codec<unknown, unknown>): ((answer: unknown) => Schema.Json) => {
+  const encode = Schema.encodeUnknownSync(codec)
+  const redacted = redactor(codec)
+  return (answer) => redacted(encode(answer)) as Schema.Json
+}

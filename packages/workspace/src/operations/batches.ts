@@ -1,0 +1,179 @@
+/** What a user can do with batches of documents: start, look, cancel, retry, resume, withdraw, and read what they left. */
+import { createHash } from "node:crypto"
+import { pathToFileURL } from "node:url"
+import type { InstanceRecord } from "@detent/durable"
+import {
+  type BatchConfig,
+  BatchEventLog,
+  Batches,
+  BatchId,
+  type BatchState,
+  blobIn,
+  type DocumentStanding,
+  folderIn,
+  isTerminal,
+  type ManifestFile,
+  progressPercent,
+  RelativePath,
+  Storage,
+  StorageFolder,
+  stageDisplayName,
+} from "@detent/knowledge"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { ArtifactNotFound } from "../errors.ts"
+import { optional, paged } from "../optional.ts"
+import { Workspace } from "../Workspace.ts"
+
+/** Where a batch stands, in the words of the API and of the command line. */
+export const statusOf = (state: BatchState) => ({
+  batchId: state.batchId,
+  state: state._tag,
+  stage: stageDisplayName(state),
+  percent: progressPercent(state),
+  isTerminal: isTerminal(state),
+  namespace: state.targetNamespace,
+  ontologyVersion: state.ontologyVersion,
+  documents: {
+    total: state.documentsTotal,
+    completed: "documentsCompleted" in state ? state.documentsCompleted : 0,
+    failed: "documentsFailed" in state ? state.documentsFailed : 0,
+  },
+  entities: "entityCount" in state ? state.entityCount : 0,
+  relations: "relationCount" in state ? state.relationCount : 0,
+  retryCount: state.retryCount,
+  createdAt: state.createdAt,
+  ...(state._tag === "Failed" ? { failure: { stage: state.failedInStage, ...state.error } } : {}),
+  ...("stats" in state ? { outcome: state.stats } : {}),
+})
+
+export type BatchStatus = ReturnType<typeof statusOf>
+
+const workspaceFolder = Effect.map(Workspace, ({ data }) => StorageFolder.make(`${pathToFileURL(data).href}/`))
+
+export const state = (id: BatchId) => Effect.flatMap(Batches, (batches) => batches.state(id))
+
+export const status = (id: BatchId) => Effect.map(state(id), statusOf)
+
+export interface StartBatch {
+  /** The folder that paths in the manifest are relative to. Default: the folder of the workspace. */
+  readonly folder?: StorageFolder | undefined
+  readonly manifest: ManifestFile
+  readonly config?: Partial<BatchConfig> | undefined
+}
+
+/** The same key gives the same batch on every process. */
+const batchOfKey = (key: string): BatchId => BatchId.make(`batch-${createHash("sha256").update(key).digest("hex").slice(0, 12)}`)
+
+/** Checks the manifest, stores it and starts the batch. Under a key that was used before it is that batch. */
+export const start = (request: StartBatch, key?: string) => {
+  if (key === undefined) return begin(request, undefined)
+  const batchId = batchOfKey(key)
+  return Effect.catchTag(status(batchId), "BatchNotFound", () => begin(request, batchId))
+}
+
+const begin = ({ folder, manifest, config = {} }: StartBatch, batchId: BatchId | undefined) =>
+  Effect.gen(function* () {
+    const batches = yield* Batches
+    const id = yield* batches.start(folder ?? (yield* workspaceFolder), manifest, { ...optional({ batchId }), config })
+    return yield* status(id)
+  })
+
+const listingOf = ({ id, tag, status: standing, reason, startedAt, updatedAt }: InstanceRecord) => ({
+  batchId: id,
+  state: tag,
+  status: standing,
+  ...optional({ reason }),
+  startedAt,
+  updatedAt,
+})
+
+export const list = (query: Parameters<(typeof Batches)["Service"]["list"]>[0]) =>
+  Effect.gen(function* () {
+    const page = yield* (yield* Batches).list(query)
+    return paged({ batches: page.instances.map(listingOf) }, page.next)
+  })
+
+export const cancel = (id: BatchId) =>
+  Effect.andThen(
+    Effect.flatMap(Batches, (batches) => batches.cancel(id)),
+    status(id),
+  )
+
+export const retry = (id: BatchId) =>
+  Effect.andThen(
+    Effect.flatMap(Batches, (batches) => batches.retry(id)),
+    status(id),
+  )
+
+export const resume = (id: BatchId) =>
+  Effect.andThen(
+    Effect.flatMap(Batches, (batches) => batches.resume(id)),
+    status(id),
+  )
+
+/** Takes the facts of a batch out of its graph. The batch and its artifacts stay. */
+export const withdraw = (id: BatchId) =>
+  Effect.gen(function* () {
+    const version = yield* Effect.flatMap(Batches, (batches) => batches.withdraw(id))
+    const { targetNamespace: namespace } = yield* state(id)
+    return { batchId: id, namespace, ...optional({ version: Option.getOrUndefined(version)?.version }) }
+  })
+
+/** The status now and after every change by any process, until the batch ends. */
+export const watch = (id: BatchId) =>
+  Stream.unwrap(
+    Effect.gen(function* () {
+      const log = yield* BatchEventLog
+      const position = yield* log.position
+      return Stream.concat(
+        Stream.fromEffect(status(id)),
+        Stream.mapEffect(
+          Stream.filter(log.events(position), ({ primaryKey }) => primaryKey === id),
+          () => status(id),
+        ),
+      ).pipe(
+        Stream.changesWith((left, right) => JSON.stringify(left) === JSON.stringify(right)),
+        Stream.takeUntil(({ isTerminal: ended }) => ended),
+      )
+    }),
+  )
+
+export interface DocumentQuery {
+  readonly status?: DocumentStanding["status"] | undefined
+  readonly limit: number
+  readonly after?: Parameters<(typeof BatchEventLog)["Service"]["documents"]>[1] extends { readonly after?: infer After } | undefined
+    ? After | undefined
+    : never
+}
+
+export const documents = (id: BatchId, { limit, ...query }: DocumentQuery) =>
+  Effect.gen(function* () {
+    yield* status(id)
+    const found = yield* Effect.flatMap(BatchEventLog, (log) => log.documents(id, { ...optional(query), limit }))
+    return paged({ documents: found }, found.length === limit ? found.at(-1)?.documentId : undefined)
+  })
+
+const folderOfBatch = (id: BatchId) => Effect.map(workspaceFolder, (folder) => folderIn(folder, `batches/${id}`))
+
+export const artifacts = (id: BatchId) =>
+  Effect.gen(function* () {
+    yield* status(id)
+    const folder = yield* folderOfBatch(id)
+    const blobs = yield* Stream.runCollect((yield* Storage).list(folder))
+    return { artifacts: blobs.map(({ uri, size }) => ({ name: decodeURIComponent(uri.slice(folder.length)), bytes: size })) }
+  })
+
+/** The content of an artifact. Its name is a path below the batch's folder, and no path that leaves it. */
+export const artifact = (batchId: BatchId, name: string) =>
+  Effect.gen(function* () {
+    const path = Schema.decodeUnknownOption(RelativePath)(name)
+    if (Option.isNone(path)) return yield* new ArtifactNotFound({ batchId, name })
+    const storage = yield* Storage
+    const uri = blobIn(yield* folderOfBatch(batchId), path.value)
+    const info = yield* storage.info(uri)
+    if (Option.isNone(info)) return yield* new ArtifactNotFound({ batchId, name })
+    return { bytes: info.value.size, content: storage.getStream(uri) }
+  })

@@ -1,0 +1,386 @@
+/** What a user can do with instances: look, start, send, fork, repair. Sensitive fields are hidden in every answer. */
+import { isDeepStrictEqual } from "node:util"
+import {
+  Commands,
+  Engine,
+  type EventRecord,
+  type Instance,
+  type InstanceCursor,
+  type InstanceKey,
+  InstanceNotFound,
+  type InstanceRecord,
+  type InstanceStatus,
+  Journal,
+  type KnownMachine,
+} from "@detent/durable"
+import { InvalidEvent } from "@detent/machine"
+import { finalOutcome, type Tagged } from "@detent/machine/internal"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { InputNeeded, InputTwice, InstanceAmbiguous, InstanceUnknown, KeyTaken, NotAMachine, StateUnknown } from "../errors.ts"
+import { type MachineEntry, Machines } from "../Machines.ts"
+import type { MachineJson, TaggedJson } from "../machine/MachineJson.ts"
+import { optional, paged } from "../optional.ts"
+import { commandView } from "./commands.ts"
+import { findEntry } from "./machines.ts"
+
+/** No page is longer. */
+const longestPage = 1000
+
+const defaultPage = 100
+
+export interface FoundInstance {
+  readonly instance: Instance<Tagged, Tagged>
+  readonly machine: KnownMachine
+  readonly json: MachineJson
+}
+
+/** A machine with states and events of its own. */
+export const findMachine = (name: string) =>
+  Effect.gen(function* () {
+    const entry = yield* findEntry(name)
+    if (entry._tag === "EffectWorkflow") return yield* new NotAMachine({ machine: name })
+    return { machine: entry.machine, json: (yield* Machines).json(entry.machine) }
+  })
+
+export const find = (key: InstanceKey) =>
+  Effect.gen(function* () {
+    const { machine, json } = yield* findMachine(key.machine)
+    // A machine that is listed is known to the engine.
+    const instance = Option.getOrThrow((yield* Engine).find(key))
+    return { instance, machine, json } satisfies FoundInstance
+  })
+
+const opened = (key: InstanceKey) =>
+  Effect.flatMap(
+    Effect.flatMap(Journal, (journal) => journal.open(key)),
+    Option.match({ onNone: () => Effect.fail(new InstanceNotFound(key)), onSome: Effect.succeed }),
+  )
+
+/**
+ * The instance or execution that a person names: `order/order-7`, or `order-7` where no other machine has one of that id. It is
+ * found in the journal, so that everything listed is found, also of machines that are not known here.
+ */
+export const resolve = (text: string) =>
+  Effect.gen(function* () {
+    const journal = yield* Journal
+    const known = (yield* (yield* Machines).list).map(({ name }) => name)
+    const slashes = [...text.matchAll(/\//g)].map(({ index }) => index)
+    const named = slashes.map((index) => ({ machine: text.slice(0, index), id: text.slice(index + 1) }))
+    const bare = known.map((machine) => ({ machine, id: text }))
+    const candidates = [...named, ...bare].filter(({ machine, id }) => machine !== "" && id !== "")
+    const standings = yield* journal.standings(candidates)
+    const found = candidates.filter((_, index) => standings[index] !== undefined)
+    const [first, ...others] = found
+    if (first === undefined) return yield* new InstanceUnknown({ instance: text })
+    if (others.length > 0)
+      return yield* new InstanceAmbiguous({ instance: text, found: found.map(({ machine, id }) => `${machine}/${id}`) })
+    return first satisfies InstanceKey
+  })
+
+type Outcome = "failure" | undefined
+
+/** The outcome of the final state that an instance is in. Its machine knows it. */
+const outcomeOf = (engine: (typeof Engine)["Service"], { machine, tag }: InstanceRecord): Outcome =>
+  Option.getOrUndefined(Option.map(engine.machine(machine), (known) => finalOutcome(known, tag)))
+
+const listingOf = ({ machine, id, tag, status, reason, sequence, version, startedAt, updatedAt }: InstanceRecord, outcome: Outcome) => ({
+  machine,
+  id,
+  state: tag,
+  status,
+  ...optional({ outcome }),
+  ...optional({ reason }),
+  sequence,
+  version,
+  startedAt,
+  updatedAt,
+})
+
+export interface InstanceQuery {
+  readonly machine?: string | undefined
+  readonly state?: string | undefined
+  readonly status?: InstanceStatus | undefined
+  readonly updatedAfter?: number | undefined
+  readonly updatedBefore?: number | undefined
+  readonly limit?: number | undefined
+  readonly after?: InstanceCursor | undefined
+}
+
+/** A page of instances and executions, oldest change first. */
+export const list = ({ state, limit = defaultPage, after, ...filter }: InstanceQuery) =>
+  Effect.gen(function* () {
+    const journal = yield* Journal
+    const page = yield* journal.list({ ...optional(filter), ...optional({ tag: state }) }, pageSize(limit), after)
+    const engine = yield* Engine
+    return paged({ instances: page.instances.map((one) => listingOf(one, outcomeOf(engine, one))) }, page.next)
+  })
+
+const pageSize = (limit: number) => Math.min(longestPage, Math.max(1, limit))
+
+/** Refuses a state that the machine does not have, so that a misspelt one does not look like an empty list. */
+export const checkState = (name: string, state: string | undefined) =>
+  Effect.gen(function* () {
+    const entry = yield* findEntry(name)
+    if (state === undefined || entry._tag === "EffectWorkflow") return
+    const { stateTags } = (yield* Machines).json(entry.machine)
+    if (!stateTags.includes(state)) return yield* new StateUnknown({ machine: name, state, states: stateTags })
+  })
+
+/** Reads the store, so that commits of other processes show. */
+export const get = (key: InstanceKey) => Effect.flatMap(find(key), viewOf)
+
+const viewOf = ({ instance, json }: FoundInstance) =>
+  Effect.map(instance.stored, ({ state, status, reason, sequence, startedAt, lastTransitionAt }) => ({
+    machine: instance.machine,
+    id: instance.id,
+    state: json.state(state),
+    status,
+    ...optional({ outcome: json.outcome(state._tag), reason }),
+    sequence,
+    startedAt,
+    updatedAt: lastTransitionAt,
+  }))
+
+/** What only a machine can say about its instance. */
+interface Standing {
+  readonly state?: TaggedJson
+  /** The sequence it is shown at, where that is not the latest. */
+  readonly at?: number
+  readonly accepts?: ReadonlyArray<string>
+}
+
+/**
+ * All that is known about an instance or an execution. Of one that is held, of an execution, and of one whose machine is not known
+ * here, the journal's summary is all there is.
+ */
+export const describe = (key: InstanceKey, at?: number) =>
+  Effect.gen(function* () {
+    const { record, timers } = yield* opened(key)
+    const shown = yield* standing(record, at)
+    const listed = listingOf(record, outcomeOf(yield* Engine, record))
+    const view = { ...listed, tag: record.tag, ...shown, timers: timers.map(({ name, due }) => ({ name, due })) }
+    return shown.at === undefined || shown.at >= record.sequence ? view : { ...view, ...(yield* asOf(record, shown.at)) }
+  })
+
+const entryOf = (name: string): Effect.Effect<MachineEntry | undefined, never, Machines> =>
+  Effect.flatMap(Machines, (machines) => Effect.map(machines.find(name), Option.getOrUndefined))
+
+const standing = (record: InstanceRecord, at: number | undefined) =>
+  Effect.gen(function* () {
+    const entry = yield* entryOf(record.machine)
+    if (entry?._tag !== "Machine") return {} satisfies Standing
+    const { instance, json } = yield* find(record)
+    if (at !== undefined) return { state: json.state(yield* instance.stateAt(at)), at } satisfies Standing
+    if (record.status === "held") return {} satisfies Standing
+    const state = yield* instance.state
+    return { state: json.state(state), accepts: acceptedIn(json, record.status, state._tag) } satisfies Standing
+  }).pipe(Effect.map((one): Standing => one))
+
+/** It took more events afterwards, so it was running; which timers it had then is not kept. */
+const asOf = (record: InstanceRecord, sequence: number) =>
+  Effect.gen(function* () {
+    const [event] = yield* Effect.flatMap(Journal, (journal) => journal.events(record, sequence - 1, 1))
+    const updatedAt = sequence === 0 ? record.startedAt : event?.at
+    return { status: "running" as const, reason: undefined, updatedAt, timers: [] }
+  })
+
+/** The events that an instance in this state accepts, by name. */
+const acceptedIn = (json: MachineJson, status: InstanceStatus, state: string): ReadonlyArray<string> =>
+  status === "running" ? json.legalEvents(state).map(({ event }) => event) : []
+
+export interface HistoryPage {
+  readonly after?: number | undefined
+  readonly limit?: number | undefined
+}
+
+/** The journaled events after a sequence number, oldest first, each with the states around it. */
+export const history = (key: InstanceKey, { after = 0, limit = defaultPage }: HistoryPage = {}) =>
+  Effect.gen(function* () {
+    const { instance, json } = yield* find(key)
+    const most = pageSize(limit)
+    const page = yield* instance.historyPage({ after, limit: most + 1 })
+    const entries = page.slice(0, most).map(({ sequence, at, event, from, state, dedupeId, outcome, through, requests }) => ({
+      sequence,
+      at,
+      event: json.event(event),
+      from: from._tag,
+      state: json.state(state),
+      outcome,
+      through: through.map(({ _tag }) => _tag),
+      requests,
+      ...optional({ dedupeId }),
+    }))
+    return paged({ entries }, page.length > most ? entries.at(-1)?.sequence : undefined)
+  })
+
+/** One row of a history that people read. Of an execution only the names of its events are known. */
+export interface HistoryRow {
+  readonly sequence: number
+  readonly at: number
+  readonly event: { readonly _tag: string }
+  readonly from?: string
+  readonly state?: { readonly _tag: string }
+  readonly outcome?: "Goto" | "Stay" | "Stop"
+  readonly through?: ReadonlyArray<string>
+  readonly requests?: ReadonlyArray<string>
+  readonly dedupeId?: string
+}
+
+interface HistoryRows {
+  readonly entries: ReadonlyArray<HistoryRow>
+  readonly next?: number
+}
+
+/** The same for instances and executions. */
+export const events = (key: InstanceKey, { after = 0, limit = defaultPage }: HistoryPage = {}) =>
+  Effect.gen(function* () {
+    if ((yield* entryOf(key.machine))?._tag === "Machine") return (yield* history(key, { after, limit })) satisfies HistoryRows
+    yield* opened(key)
+    const most = pageSize(limit)
+    const records = yield* Effect.flatMap(Journal, (journal) => journal.events(key, after, most + 1))
+    const entries = records.slice(0, most).map(({ sequence, at, tag }) => ({ sequence, at, event: { _tag: tag } }))
+    return paged({ entries }, records.length > most ? entries.at(-1)?.sequence : undefined) satisfies HistoryRows
+  }).pipe(Effect.map((rows): HistoryRows => rows))
+
+export const stateAt = (key: InstanceKey, sequence: number) =>
+  Effect.gen(function* () {
+    const { instance, json } = yield* find(key)
+    return { sequence, state: json.state(yield* instance.stateAt(sequence)) }
+  })
+
+/** The events its state has a transition for. A guard may still refuse one. */
+export const legalEvents = (key: InstanceKey) =>
+  Effect.gen(function* () {
+    const { instance, json } = yield* find(key)
+    const { state, status } = yield* instance.stored
+    return { state: state._tag, events: status === "running" ? json.legalEvents(state._tag) : [] }
+  })
+
+export interface StartRequest {
+  readonly machine: string
+  readonly id: string
+  /** The fields of the machine's first state. */
+  readonly input?: Readonly<Record<string, Schema.Json>> | undefined
+  /** A whole state to begin in; not together with `input`. */
+  readonly state?: { readonly _tag: string } | undefined
+}
+
+export const start = ({ machine: name, id, input, state }: StartRequest) =>
+  Effect.gen(function* () {
+    const { machine, json } = yield* findMachine(name)
+    if (input !== undefined && state !== undefined) return yield* new InputTwice({ machine: name, id })
+    const given = state ?? (input === undefined ? undefined : { _tag: json.firstState, ...input })
+    if (given === undefined && !json.hasFirstState) {
+      const { firstState: first, firstFields: fields, stateTags } = json
+      return yield* new InputNeeded({ machine: name, id, first, states: stateTags.join(", "), fields })
+    }
+    const first = given === undefined ? undefined : yield* Effect.fromResult(json.readState(id, given))
+    yield* Effect.flatMap(Engine, (engine) => engine.start(machine, id, first))
+    return yield* get({ machine: name, id })
+  })
+
+/**
+ * Sends an event. Under a key the same event again is answered with the first outcome and changes nothing; another event under
+ * that key is refused, also when both are sent at once: the journal has one event for each key, and it is compared with this one
+ * after the send.
+ */
+export const send = (key: InstanceKey, event: { readonly _tag: string }, idempotencyKey?: string) =>
+  Effect.gen(function* () {
+    const { instance, json } = yield* find(key)
+    const decoded = yield* Effect.fromResult(json.readEvent(key.id, event))
+    const calling = instance.call(decoded, optional({ id: idempotencyKey }))
+    if (idempotencyKey === undefined) return sentOf(json, decoded, yield* calling)
+    // The engine refuses another kind of event under a used key as invalid.
+    const taken = yield* Effect.catchIf(
+      calling,
+      (error) => error instanceof InvalidEvent,
+      (invalid) => Effect.andThen(refuseTaken(instance, json, decoded, idempotencyKey), Effect.fail(invalid)),
+    )
+    return sentOf(json, decoded, taken, yield* refuseTaken(instance, json, decoded, idempotencyKey))
+  })
+
+interface Taken {
+  readonly _tag: "Goto" | "Stay" | "Stop"
+  readonly state: Tagged
+  readonly answer?: unknown
+}
+
+export interface Sent {
+  readonly outcome: "Goto" | "Stay" | "Stop"
+  readonly state: TaggedJson
+  readonly answer?: Schema.Json
+  /** The number of the event in the journal. Known where it was sent under a key. */
+  readonly sequence?: number
+}
+
+const sentOf = (json: MachineJson, event: Tagged, taken: Taken, sequence?: number): Sent => {
+  const answer = json.answer(event._tag, taken.answer)
+  return { outcome: taken._tag, state: json.state(taken.state), ...optional({ answer, sequence }) }
+}
+
+/** Fails if the journal has another event under the key; otherwise returns the number of the event that it has. */
+const refuseTaken = (instance: Instance<Tagged, Tagged>, json: MachineJson, event: Tagged, key: string) =>
+  Effect.gen(function* () {
+    const { machine, id } = instance
+    const found = yield* Effect.flatMap(Journal, (journal) => journal.findDuplicate({ machine, id }, key))
+    if (Option.isNone(found)) return undefined
+    const { sequence, tag } = found.value
+    const taken = { machine, id, key, sequence, event: tag }
+    if (tag !== event._tag) return yield* new KeyTaken({ ...taken, difference: "event" })
+    if (!(yield* isSameEvent(instance, json, event, found.value))) return yield* new KeyTaken({ ...taken, difference: "fields" })
+    return sequence
+  })
+
+/** The part of a journaled body that holds the event as it was sent. */
+const bodyJson = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Struct({ e: Schema.Json })))
+
+/** Compares all fields, sensitive ones too. An event that an older version of the machine wrote is compared after its upcast. */
+const isSameEvent = (instance: Instance<Tagged, Tagged>, json: MachineJson, event: Tagged, stored: EventRecord) => {
+  const sent = json.encodeEvent(event)
+  const body = bodyJson(stored.body)
+  if (Option.isSome(body) && isDeepStrictEqual(body.value.e, sent)) return Effect.succeed(true)
+  return Effect.map(instance.historyPage({ after: stored.sequence - 1, limit: 1 }), ([entry]) =>
+    entry === undefined || entry.sequence !== stored.sequence ? false : isDeepStrictEqual(json.encodeEvent(entry.event), sent),
+  )
+}
+
+/** Replaces the journaled event that holds an instance, if the instance then replays. */
+export const repair = (key: InstanceKey, sequence: number, event: { readonly _tag: string }) =>
+  Effect.gen(function* () {
+    const { machine, json } = yield* find(key)
+    const decoded = yield* Effect.fromResult(json.readEvent(key.id, event))
+    // Decoded by the machine's own schema, which the types of a machine known by name cannot say.
+    yield* Effect.flatMap(Engine, (engine) => engine.repair(machine, key.id, sequence, decoded as never))
+    return yield* get(key)
+  })
+
+/** A new instance with the journal of another up to a sequence number. Nothing that was requested there is executed again. */
+export const fork = (key: InstanceKey, through: number, newId: string) =>
+  Effect.gen(function* () {
+    const { machine } = yield* find(key)
+    yield* Effect.flatMap(Engine, (engine) => engine.fork(machine, key.id, through, newId))
+    return yield* get({ machine: key.machine, id: newId })
+  })
+
+/** The commands that an instance requested. */
+export const commands = (key: InstanceKey) =>
+  Effect.gen(function* () {
+    yield* opened(key)
+    return { commands: (yield* Effect.flatMap(Commands, (stored) => stored.ofInstance(key))).map(commandView) }
+  })
+
+export const timers = (key: InstanceKey) =>
+  Effect.map(opened(key), (found) => ({ timers: found.timers.map(({ name, entry, due }) => ({ name, entry, due })) }))
+
+/** Where an instance stands after a send, for people. */
+export const standingAfter = (key: InstanceKey) =>
+  Effect.gen(function* () {
+    const { instance, json } = yield* find(key)
+    const { state, sequence, status } = yield* instance.snapshot
+    return { ...key, state: json.state(state), sequence, status, accepts: acceptedIn(json, status, state._tag) }
+  })
+
+/** How far the journal of an instance is. */
+export const record = (key: InstanceKey) => Effect.map(opened(key), (found) => found.record)

@@ -1,0 +1,117 @@
+/** What a user can do with uploads: send a file, look, correct, retry, cancel, and search what was stored. */
+import { createHash } from "node:crypto"
+import type { ReadError } from "@detent/durable"
+import { type BatchStatus, type Entry, type EntryQuery, type ItemQuery, Uploads } from "@detent/uploads"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type * as Stream from "effect/Stream"
+import { UploadComplete } from "../errors.ts"
+import { optional, paged } from "../optional.ts"
+
+/** Where an upload stands, in the words of the API and of the command line. */
+export const statusOf = ({
+  batchId,
+  state,
+  step,
+  isResting,
+  items: counts,
+  itemsPerSecond,
+  estimatedCompletionAt,
+  canRetry,
+  problem,
+  batch,
+}: BatchStatus) => ({
+  batchId,
+  state,
+  ...optional({ step }),
+  isResting,
+  fileName: batch.fileName,
+  ...optional({ fileSize: batch.fileSize }),
+  items: counts,
+  ...optional({ itemsPerSecond, estimatedCompletionAt }),
+  canRetry,
+  ...optional({ problem: batch.failure?.message ?? problem?.message }),
+  errors: (batch.errorSummary?.groups ?? []).map(({ reason, count, examples: [first] }) => ({
+    reason,
+    count,
+    ...optional({ example: first === undefined ? undefined : `item ${first.index}, line ${first.line}: ${first.message}` }),
+  })),
+})
+
+export type UploadStatus = ReturnType<typeof statusOf>
+
+const itemOf = ({ index, line, state, hnId, problem, attempts, instanceId }: Entry) => ({
+  index,
+  line,
+  state,
+  ...optional({ hnId, problem }),
+  attempts,
+  instanceId,
+})
+
+export const status = (id: string) =>
+  Effect.map(
+    Effect.flatMap(Uploads, (uploads) => uploads.status(id)),
+    statusOf,
+  )
+
+/** The same key is the same upload, whichever process is asked. */
+export const uploadOfKey = (key: string): string => `batch-${createHash("sha256").update(key).digest("hex").slice(0, 16)}`
+
+/** The upload of a key, if there is one. */
+export const known = (id: string): Effect.Effect<Option.Option<BatchStatus>, ReadError, Uploads> =>
+  Effect.flatMap(Uploads, (uploads) => uploads.status(id)).pipe(
+    Effect.map((found) => Option.some(found)),
+    Effect.catchTag("BatchNotFound", () => Effect.succeed(Option.none<BatchStatus>())),
+  )
+
+export interface ReceivedFile<E, R> {
+  readonly fileName: string
+  readonly content: Stream.Stream<Uint8Array, E, R>
+}
+
+/** Stores the bytes as a file and starts its upload. */
+export const receive = <E, R>(file: ReceivedFile<E, R>, { id, force }: { readonly id?: string | undefined; readonly force: boolean }) =>
+  Effect.map(
+    Effect.flatMap(Uploads, (uploads) => uploads.receive(file.content, { fileName: file.fileName, ...optional({ batchId: id }), force })),
+    statusOf,
+  )
+
+export const list = (query: { readonly limit: number; readonly after?: number | undefined }) =>
+  Effect.gen(function* () {
+    const page = yield* (yield* Uploads).batches({ limit: query.limit, ...optional({ after: query.after }) })
+    return paged({ uploads: page.batches }, page.next)
+  })
+
+export const items = (id: string, query: EntryQuery) =>
+  Effect.gen(function* () {
+    const page = yield* (yield* Uploads).items(id, query)
+    return paged({ items: page.items.map(itemOf) }, page.next)
+  })
+
+/** Gives a failed item other content, for the next retry. */
+export const correct = (id: string, index: number, item: object) => Effect.flatMap(Uploads, (uploads) => uploads.correct(id, index, item))
+
+/** Tries the failed items of a partially completed upload again, or a failed one from where it got to. */
+export const retry = (id: string) =>
+  Effect.gen(function* () {
+    const uploads = yield* Uploads
+    const before = yield* uploads.status(id)
+    if (before.state === "completed") return yield* new UploadComplete({ batchId: id, stored: before.items.stored })
+    const retried: ReturnType<typeof uploads.retryBatch> = before.state === "failed" ? uploads.retryBatch(id) : uploads.retryFailed(id)
+    return statusOf(yield* retried)
+  })
+
+/** Stops the work of an upload. Stored items stay. */
+export const cancel = (id: string) =>
+  Effect.map(
+    Effect.flatMap(Uploads, (uploads) => uploads.cancel(id)),
+    statusOf,
+  )
+
+/** Stored items by type, author, time and words. */
+export const search = (query: ItemQuery) =>
+  Effect.gen(function* () {
+    const page = yield* (yield* Uploads).search(query)
+    return paged({ items: page.items }, page.next)
+  })
