@@ -14,6 +14,7 @@ import type { Command, Values } from "./line/Command.ts"
 import { ExitCode } from "./line/ExitCode.mjs"
 import type { CommandName, GlobalValues } from "./line/Input.ts"
 import { Output } from "./output/Output.ts"
+import { printable, printableJson } from "./output/printable.ts"
 
 type Runnable = Exclude<CommandName, "completions">
 
@@ -59,7 +60,7 @@ const end = (code: number): void => {
 }
 
 const failureText = ({ tag, message, exitCode }: Failure, isJson: boolean): string =>
-  isJson ? `${JSON.stringify({ error: { tag, message, exitCode } })}\n` : `detent: ${message}\n`
+  isJson ? `${printableJson({ error: { tag, message, exitCode } })}\n` : `detent: ${printable(message)}\n`
 
 /** What is logged goes to stderr. A command says itself how it goes, so of most only trouble is logged. */
 const environment = (input: GlobalValues, serves: boolean) =>

@@ -36,6 +36,8 @@ export interface KnowledgeOptions {
   readonly folder: string
   /** Further folders whose documents may be read. */
   readonly readable?: ReadonlyArray<string>
+  /** Folders that were allowed since the workspace was opened. */
+  readonly allowedSince?: (() => ReadonlyArray<string>) | undefined
   /** The name of this process, the same after every restart: then it goes on the moment it is back. */
   readonly nodeId?: string
   readonly engine?: EngineOptions
@@ -104,7 +106,7 @@ const kept = (options: KnowledgeOptions) => {
   ).pipe(
     Layer.provideMerge(
       options.storage ??
-        FileStorage.layer({ root: options.folder, ...(options.readable === undefined ? {} : { readable: options.readable }) }),
+        FileStorage.layer({ root: options.folder, readable: options.readable ?? [], allowedSince: options.allowedSince }),
     ),
   )
 }

@@ -52,6 +52,7 @@ const registry: Readonly<Record<string, Entry>> = {
   InputNeeded: usage,
   InputTwice: usage,
   KeyTaken: refused,
+  RequestKeyTaken: refused,
   CommandNotFound: { ...notFound, next: { http: "GET /api/v1/commands lists those there are", cli: "see `detent command list`" } },
   CommandNotFailed: conflict,
   TimerNotFound: { ...notFound, next: { http: "GET /api/v1/timers/dead lists those there are", cli: "see `detent timer list`" } },

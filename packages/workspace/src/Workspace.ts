@@ -22,6 +22,7 @@ import { type Database, databaseOf, storesIn } from "./Database.ts"
 import { makeFolder } from "./Folder.ts"
 import { Machines } from "./Machines.ts"
 import { takeNodeName } from "./NodeName.ts"
+import { RequestKeys } from "./RequestKeys.ts"
 
 export { DatabaseRefused, type Stores } from "./Database.ts"
 
@@ -38,8 +39,10 @@ export interface WorkspaceOptions {
   readonly config?: Config | undefined
   /** Further folders whose documents may be read. */
   readonly readable?: ReadonlyArray<string>
+  /** Folders that were allowed since the workspace was opened. Asked when a document is in none of the others. */
+  readonly allowedSince?: (() => ReadonlyArray<string>) | undefined
   readonly uploads?: Omit<UploadsOptions, "folder">
-  readonly knowledge?: Omit<Knowledge.KnowledgeOptions, "folder" | "readable" | "nodeId">
+  readonly knowledge?: Omit<Knowledge.KnowledgeOptions, "folder" | "readable" | "allowedSince" | "nodeId">
 }
 
 /** The facts about the opened home. */
@@ -74,7 +77,7 @@ export class Workspace extends Context.Service<Workspace, WorkspaceService>()("@
         })
         const here = Layer.succeed(Workspace, { data, database: database._tag, role: options.role })
         const inhabited = options.role === "observe" ? observing(options, data) : working(options, data)
-        return Layer.mergeAll(here, withConfig(options.config)).pipe(
+        return Layer.mergeAll(here, withConfig(options.config), RequestKeys.layer).pipe(
           Layer.provideMerge(Machines.layer),
           Layer.provideMerge(inhabited),
           Layer.provideMerge(storesIn(database)),
@@ -96,6 +99,7 @@ const systemsOf = (options: WorkspaceOptions, data: string): Knowledge.Knowledge
   ...options.knowledge,
   folder: data,
   readable: options.readable ?? [],
+  allowedSince: options.allowedSince,
 })
 
 const uploadsIn = (options: WorkspaceOptions, data: string) => Uploads.layer({ ...options.uploads, folder: join(data, "uploads") })

@@ -58,6 +58,13 @@ export class KeyTaken extends Schema.TaggedError<KeyTaken>()("KeyTaken", {
   }
 }
 
+/** The idempotency key belongs to a request with other content. */
+export class RequestKeyTaken extends Schema.TaggedError<RequestKeyTaken>()("RequestKeyTaken", { key: Schema.String }) {
+  override get message() {
+    return `key ${this.key} belongs to a request with other content; nothing was done: choose another key for another request`
+  }
+}
+
 export class CommandNotFound extends Schema.TaggedError<CommandNotFound>()("CommandNotFound", { key: Schema.String }) {
   override get message() {
     return `there is no command ${this.key}`
@@ -127,6 +134,6 @@ export class FileMissing extends Schema.TaggedError<FileMissing>()("FileMissing"
 /** Nothing of an upload is left to be tried again. */
 export class UploadComplete extends Schema.TaggedError<UploadComplete>()("UploadComplete", { batchId: Schema.String, stored: Schema.Int }) {
   override get message() {
-    return `upload ${this.batchId} is complete: all ${this.stored} items are stored, and nothing is left to retry`
+    return `upload ${this.batchId} is complete: all ${this.stored} items are stored; nothing is left to retry`
   }
 }

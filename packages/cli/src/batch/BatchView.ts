@@ -27,7 +27,7 @@ export const batchText = (state: BatchState, style: Style): string => {
   return pairsText(
     [
       ["batch", view.batchId],
-      ["state", stateLooks(view.state, style)],
+      ["state", view.state, (text) => stateLooks(text, style)],
       ["progress", `${view.percent}%`],
       ["documents", `${documents.completed} done, ${documents.failed} failed, ${documents.total} in all`],
       ["graph", view.namespace],

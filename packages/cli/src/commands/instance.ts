@@ -61,7 +61,7 @@ export const show: Handler<"instance show"> = (input) =>
           ["machine", view.machine],
           ["id", view.id],
           ["state", typeof view.state === "string" ? tag : JSON.stringify(view.state)],
-          ["status", statusLooks(statusText(view), statusText(view), output.style)],
+          ["status", statusText(view), (text) => statusLooks(text, text, output.style)],
           ["reason", view.reason],
           ["events", view.at === undefined ? view.sequence : `${view.at} of ${view.sequence}`],
           ["accepts", view.accepts === undefined ? undefined : view.accepts.join(", ") || "nothing more"],

@@ -1,5 +1,5 @@
 /** `detent worker`: resumes everything that is unfinished, and executes commands. */
-import { Commands, Journal } from "@detent/durable"
+import { isIdle } from "@detent/workspace/operations/work"
 import { Workspace } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
@@ -35,12 +35,4 @@ const worked = (input: Parameters<typeof worker>[0]) =>
 const failedHere = Effect.map(Metric.snapshot, (metrics) => {
   const counted = metrics.find(({ id }) => id === "detent_commands_failed_total")
   return counted?.type === "Counter" ? Number(counted.state.count) : 0
-})
-
-/** No instance whose state has work, and no command that waits or is being executed. */
-const isIdle = Effect.gen(function* () {
-  const counts = yield* Effect.flatMap(Commands, (commands) => commands.counts)
-  if (counts.some(({ status, count }) => (status === "pending" || status === "processing") && count > 0)) return false
-  const { instances } = yield* Effect.flatMap(Journal, (journal) => journal.list({ resident: true, status: "running" }, 1))
-  return instances.length === 0
 })

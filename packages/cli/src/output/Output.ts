@@ -4,6 +4,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { printable, printableJson } from "./printable.ts"
 import { coloured, isColoured, plain, type Style } from "./Style.ts"
 import { type Column, tableText } from "./Table.ts"
 
@@ -56,13 +57,13 @@ const make = (options: OutputOptions): OutputService => {
     style,
     noteStyle,
     write,
-    value: (value, text) => write(options.json ? `${JSON.stringify(value)}\n` : text()),
+    value: (value, text) => write(options.json ? `${printableJson(value)}\n` : printable(text())),
     rows: (rows, columns, none) => {
-      if (options.json) return write(rows.map((row) => `${JSON.stringify(row)}\n`).join(""))
+      if (options.json) return write(rows.map((row) => `${printableJson(row)}\n`).join(""))
       return rows.length === 0 ? writing(stderr, `${none}\n`) : write(tableText(rows, columns, style))
     },
-    note: (text) => writing(stderr, `${text}\n`),
-    redraw: (text) => writing(stderr, `\r\x1b[2K${text}`),
+    note: (text) => writing(stderr, `${printable(text)}\n`),
+    redraw: (text) => writing(stderr, `\r\x1b[2K${printable(text)}`),
   }
 }
 

@@ -1,4 +1,5 @@
 /** Rows under headings, as wide as they need to be. */
+import { oneLine } from "./printable.ts"
 import type { Style } from "./Style.ts"
 
 export interface Column<A> {
@@ -36,14 +37,14 @@ export const filledTableText = <A>(rows: ReadonlyArray<A>, columns: ReadonlyArra
     style,
   )
 
+/** A name, its value, and how the value looks. */
+export type Pair = readonly [name: string, value: string | number | undefined, looks?: (text: string) => string]
+
 /** Lines of names and values, one under the other. */
-export const pairsText = (pairs: ReadonlyArray<readonly [string, string | number | undefined]>, style: Style): string => {
+export const pairsText = (pairs: ReadonlyArray<Pair>, style: Style): string => {
   const shown = pairs.filter(([, value]) => value !== undefined)
   const width = Math.max(0, ...shown.map(([name]) => name.length))
-  return shown.map(([name, value]) => `${style.dim(name.padEnd(width))}  ${String(value)}\n`).join("")
+  return shown
+    .map(([name, value, looks = (text) => text]) => `${style.dim(name.padEnd(width))}  ${looks(oneLine(String(value)))}\n`)
+    .join("")
 }
-
-/** A cell must not break its table, nor a stored text move the cursor. */
-const oneLine = (text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is to be taken out
-  text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ")

@@ -29,7 +29,7 @@ export const uploadText = (status: BatchStatus, style: Style): string => {
     [
       ["upload", view.batchId],
       ["file", view.fileName],
-      ["state", stateLooks(view.state, view.state, style)],
+      ["state", view.state, (text) => stateLooks(text, view.state, style)],
       ["items", `${view.items.stored} stored, ${view.items.failed} refused, ${view.items.waiting} waiting, ${view.items.total} in all`],
       ["rate", view.itemsPerSecond === undefined || isRetried(status) ? undefined : `${view.itemsPerSecond} items/s`],
       ["problem", view.problem],

@@ -11,7 +11,7 @@ import * as Layer from "effect/Layer"
 import { NothingFound } from "../Failure.ts"
 import type { GlobalValues } from "../line/Input.ts"
 import { madeFolder } from "./Folder.ts"
-import { knownSources } from "./Sources.ts"
+import { knownSources, sourcesNow } from "./Sources.ts"
 
 export type Place = Pick<GlobalValues, "data" | "database">
 
@@ -53,6 +53,7 @@ const opened = (place: Place, options: Omit<WorkspaceOptions, "data" | "database
         config,
         // Documents below the working folder may be read, and those of folders that batches were started from.
         readable: [...new Set([process.cwd(), ...sources, ...(options.readable ?? [])])],
+        allowedSince: () => sourcesNow(place.data),
       })
     }),
   )

@@ -2,9 +2,10 @@
  * The server that works in a workspace, if one does. It owns what it has in memory, so whoever wants something changed asks it; who
  * only looks need not. Where it listens is in a file of the workspace; a file that a killed server left behind is no server.
  */
-import { createHash } from "node:crypto"
+import { createHash, randomBytes } from "node:crypto"
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
+import { isProof } from "@detent/workspace/WorkspaceProof"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
@@ -48,25 +49,42 @@ export const runningServer = (place: Place): Effect.Effect<RunningServer | undef
   Effect.gen(function* () {
     const url = yield* Effect.sync(() => announcedUrl(place))
     if (url === undefined) return undefined
-    return (yield* isLive(url)) ? { url, post: posting(url) } : undefined
+    return (yield* isServerOf(place, url)) ? { url, post: posting(url) } : undefined
   })
 
-const Live = Schema.Struct({ status: Schema.Literal("live") })
+const isLive = Schema.is(Schema.Struct({ status: Schema.Literal("live"), proof: Schema.String }))
 
-/** Whatever is wrong with it, it does not answer; what answers otherwise has taken the port of a server that was killed. */
-const isLive = (url: string): Effect.Effect<boolean> =>
-  Effect.tryPromise(async () => (await fetch(new URL("/health/live", url), { signal: AbortSignal.timeout(2000) })).json()).pipe(
-    Effect.map(Schema.is(Live)),
-    Effect.orElseSucceed(() => false),
-  )
+/**
+ * Whether the server of this workspace answers there. Another process may have taken the port of a server that was killed, so it
+ * has to prove that it works in this data folder before any token is sent to it.
+ */
+const isServerOf = (place: Place, url: string): Effect.Effect<boolean> =>
+  Effect.gen(function* () {
+    const challenge = yield* Effect.sync(() => randomBytes(24).toString("base64url"))
+    const address = new URL("/health/live", url)
+    const headers = { "detent-challenge": challenge }
+    const answer: unknown = yield* Effect.tryPromise(async () =>
+      (await fetch(address, { headers, signal: AbortSignal.timeout(2000), redirect: "error" })).json(),
+    )
+    return isLive(answer) && isProof(resolve(place.data), challenge, answer.proof)
+  }).pipe(Effect.orElseSucceed(() => false))
 
 const announcedUrl = (place: Place): string | undefined => {
   try {
-    const { url, database } = Schema.decodeSync(AnnouncementJson)(readFileSync(fileOf(place.data), "utf8"))
-    return database === databaseMark(place) ? url : undefined
+    const { url, pid, database } = Schema.decodeSync(AnnouncementJson)(readFileSync(fileOf(place.data), "utf8"))
+    return database === databaseMark(place) && isAlive(pid) ? url : undefined
   } catch {
     // No file, or one that was being written: then there is no server yet.
     return undefined
+  }
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    // A process of another user is alive too.
+    return error instanceof Error && "code" in error && error.code === "EPERM"
   }
 }
 
@@ -84,6 +102,7 @@ const posting =
       const { status, text } = yield* Effect.tryPromise({
         try: async (signal) => {
           const response = await fetch(new URL(path, url), {
+            redirect: "error",
             method: "POST",
             signal,
             headers: {

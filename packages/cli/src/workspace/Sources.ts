@@ -5,6 +5,7 @@
 import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { messageOf, WrongUsage } from "../Failure.ts"
 import { madeFolder } from "./Folder.ts"
@@ -24,6 +25,10 @@ export const knownSources = (data: string): Effect.Effect<ReadonlyArray<string>,
     )
     return readable.filter((folder) => statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true)
   })
+
+/** The same for a process that is running. A list that is being replaced or is damaged allows nothing. */
+export const sourcesNow = (data: string): ReadonlyArray<string> =>
+  Option.match(Schema.decodeUnknownOption(SourcesJson)(textOf(fileOf(data))), { onNone: () => [], onSome: ({ readable }) => readable })
 
 export const allowSource = (data: string, folder: string): Effect.Effect<void, WrongUsage> =>
   Effect.gen(function* () {

@@ -21,25 +21,33 @@ export interface FileStorageOptions {
   readonly root: string
   /** Further folders whose files may be read: where the documents lie. */
   readonly readable?: ReadonlyArray<string>
+  /** Folders that were allowed since the storage was opened. Asked when an address is in none of the others. */
+  readonly allowedSince?: (() => ReadonlyArray<string>) | undefined
 }
 
 export const make = (options: FileStorageOptions): Effect.Effect<StorageService, StorageFailed, Scope.Scope> =>
   Effect.gen(function* () {
     const fault = (cause: unknown) => new StorageFailed({ uri: folderOf(options.root), operation: "open", retryable: false, cause })
     const [root, ...others] = yield* Effect.tryPromise({ try: () => openFolders(options), catch: fault })
-    const readable = [root, ...others]
+    const opened = [root, ...others]
+    const pathOf = (uri: Parameters<typeof pathIn>[1]) =>
+      Effect.catchTag(pathIn(opened, uri), "AddressRefused", (refused) =>
+        Effect.flatMap(Effect.promise(() => foldersOf(options.allowedSince)), (since) =>
+          since.length === 0 ? Effect.fail(refused) : pathIn([...opened, ...since], uri),
+        ),
+      )
     const lock = yield* openLock(join(root, ownFolder, "lock"), fault)
     const temporary = yield* openTemporaryFiles(join(root, ownFolder, "temporary"), lock, fault)
 
     const service: StorageService = {
-      get: (uri) => Effect.flatMap(pathIn(readable, uri), (path) => readFile(uri, path)),
-      getStream: (uri) => Stream.unwrap(Effect.map(pathIn(readable, uri), (path) => streamFile(uri, path))),
-      info: (uri) => Effect.flatMap(pathIn(readable, uri), (path) => infoOfFile(uri, path)),
+      get: (uri) => Effect.flatMap(pathOf(uri), (path) => readFile(uri, path)),
+      getStream: (uri) => Stream.unwrap(Effect.map(pathOf(uri), (path) => streamFile(uri, path))),
+      info: (uri) => Effect.flatMap(pathOf(uri), (path) => infoOfFile(uri, path)),
       set: (uri, content, precondition) =>
         service.setStream(uri, Stream.succeed(typeof content === "string" ? new TextEncoder().encode(content) : content), precondition),
       setStream: (uri, content, precondition) =>
         Effect.flatMap(pathIn([root], uri), (path) => writeFile(lock, temporary, { uri, path, precondition }, content)),
-      list: (folder) => Stream.unwrap(Effect.map(pathIn(readable, folder), (path) => listFolder(folder, path))),
+      list: (folder) => Stream.unwrap(Effect.map(pathOf(folder), (path) => listFolder(folder, path))),
       remove: (uri, precondition) => Effect.flatMap(pathIn([root], uri), (path) => removeFile(lock, { uri, path, precondition })),
     }
     return service
@@ -49,6 +57,12 @@ export const make = (options: FileStorageOptions): Effect.Effect<StorageService,
 const openFolders = async ({ root, readable = [] }: FileStorageOptions): Promise<[string, ...Array<string>]> => {
   await mkdir(join(root, ownFolder), { recursive: true })
   return [await realpath(root), ...(await Promise.all(readable.map((folder) => realpath(folder))))]
+}
+
+/** A folder that is gone allows nothing. */
+const foldersOf = async (allowed: (() => ReadonlyArray<string>) | undefined): Promise<ReadonlyArray<string>> => {
+  const found = await Promise.allSettled((allowed?.() ?? []).map((folder) => realpath(folder)))
+  return found.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []))
 }
 
 export const layer = (options: FileStorageOptions): Layer.Layer<Storage, StorageFailed> => Layer.effect(Storage, make(options))

@@ -7,7 +7,7 @@ import { Api } from "../api/Api.ts"
 import { pageSize } from "../api/Paging.ts"
 import { frameOf } from "../serve/live/Channel.ts"
 import { endingResponse, liveResponse } from "../serve/live/liveResponse.ts"
-import { makeOperating } from "../serve/Operating.ts"
+import { makeChanging, makeOperating } from "../serve/Operating.ts"
 import { BatchFeed } from "./BatchFeed.ts"
 
 export const batchHandlers = HttpApiBuilder.group(
@@ -15,15 +15,28 @@ export const batchHandlers = HttpApiBuilder.group(
   "batches",
   Effect.fnUntraced(function* (handlers) {
     const operating = yield* makeOperating
+    const changing = yield* makeChanging
     const feed = yield* BatchFeed
     return handlers
       .handle("start", ({ payload, headers }) => operating(batches.start(payload, headers["idempotency-key"])))
       .handle("list", ({ query }) => operating(batches.list(query)))
       .handle("get", ({ params }) => operating(batches.status(params.batchId)))
-      .handle("cancel", ({ params }) => operating(batches.cancel(params.batchId)))
-      .handle("retry", ({ params }) => operating(batches.retry(params.batchId)))
-      .handle("resume", ({ params }) => operating(batches.resume(params.batchId)))
-      .handle("withdraw", ({ params }) => operating(batches.withdraw(params.batchId)))
+      .handle("cancel", (input) => {
+        const { params } = input
+        return changing(input, batches.cancel(params.batchId))
+      })
+      .handle("retry", (input) => {
+        const { params } = input
+        return changing(input, batches.retry(params.batchId))
+      })
+      .handle("resume", (input) => {
+        const { params } = input
+        return changing(input, batches.resume(params.batchId))
+      })
+      .handle("withdraw", (input) => {
+        const { params } = input
+        return changing(input, batches.withdraw(params.batchId))
+      })
       .handle("documents", ({ params, query: { limit = pageSize, ...query } }) =>
         operating(batches.documents(params.batchId, { ...query, limit })),
       )

@@ -1,19 +1,21 @@
 /** The procedures on batches, over HTTP at `/rpc` and over WebSocket at `/rpc/socket`. */
 import * as batches from "@detent/workspace/operations/batches"
 import type { WorkspaceServices } from "@detent/workspace/Workspace"
-import type * as Context from "effect/Context"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as HttpRouter from "effect/unstable/http/HttpRouter"
+import { HttpServerRequest } from "effect/unstable/http/HttpServerRequest"
 import * as RpcSchema from "effect/unstable/rpc/RpcSchema"
 import * as RpcServer from "effect/unstable/rpc/RpcServer"
 import { Forbidden, kind } from "../api/Problem.ts"
 import { Operating, Reading } from "../api/RpcRoles.ts"
-import { Capabilities, capabilityHeader } from "../serve/Capabilities.ts"
 import { makeOperating } from "../serve/Operating.ts"
 import { problemOf } from "../serve/ProblemOf.ts"
 import { problemResponse } from "../serve/ProblemResponse.ts"
+import { RequestRoles } from "../serve/RequestRoles.ts"
 import { RpcLimits } from "../serve/RpcLimits.ts"
 import { areMessages, layerWholeMessages, noMessages } from "../serve/RpcMessages.ts"
 import type { AccessRole } from "../serve/Tokens.ts"
@@ -43,13 +45,15 @@ const forbidden = (role: AccessRole) =>
 /** Checks the caller's role and the limits before a procedure runs. */
 const passing = (needed: AccessRole) =>
   Effect.gen(function* () {
-    const capabilities = yield* Capabilities
+    const roles = yield* RequestRoles
     const limits = yield* RpcLimits
-    const passes: Context.Service.Shape<typeof Reading> = (procedure, { rpc, headers }) => {
-      const role = capabilities.roleOf(headers[capabilityHeader])
-      if (role === undefined || (needed === "operate" && role !== "operate")) return Effect.fail(forbidden(needed))
-      return RpcSchema.isStreamSchema(rpc.successSchema) ? limits.streamed(procedure) : limits.answered(procedure)
-    }
+    const passes: Context.Service.Shape<typeof Reading> = (procedure, { rpc }) =>
+      Effect.withFiber((fiber) => {
+        const request = Context.getOption(fiber.context, HttpServerRequest)
+        const role = Option.isSome(request) ? roles.get(request.value.source) : undefined
+        if (role === undefined || (needed === "operate" && role !== "operate")) return Effect.fail(forbidden(needed))
+        return RpcSchema.isStreamSchema(rpc.successSchema) ? limits.streamed(procedure) : limits.answered(procedure)
+      })
     return passes
   })
 

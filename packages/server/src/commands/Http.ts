@@ -4,25 +4,55 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { Api } from "../api/Api.ts"
 import { pageSize } from "../api/Paging.ts"
-import { makeOperating } from "../serve/Operating.ts"
+import { makeChanging, makeOperating } from "../serve/Operating.ts"
 
 export const commandHandlers = HttpApiBuilder.group(
   Api,
   "commands",
   Effect.fnUntraced(function* (handlers) {
     const operating = yield* makeOperating
+    const changing = yield* makeChanging
     return handlers
       .handle("list", ({ query: { limit = pageSize, after, ...filter } }) => operating(commands.list(filter, limit, after)))
-      .handle("retryAll", ({ payload: { dryRun = false, ...filter } }) => operating(commands.retryAll(filter, { dryRun })))
-      .handle("retry", ({ params: { key } }) => operating(commands.retry(key)))
-      .handle("skip", ({ params: { key }, payload: { reason } }) => operating(commands.skip(key, reason)))
+      .handle("retryAll", (input) => {
+        const {
+          payload: { dryRun = false, ...filter },
+        } = input
+        return changing(input, commands.retryAll(filter, { dryRun }))
+      })
+      .handle("retry", (input) => {
+        const {
+          params: { key },
+        } = input
+        return changing(input, commands.retry(key))
+      })
+      .handle("skip", (input) => {
+        const {
+          params: { key },
+          payload: { reason },
+        } = input
+        return changing(input, commands.skip(key, reason))
+      })
       .handle("get", ({ params: { key } }) => operating(commands.get(key)))
       .handle("queues", () => operating(Effect.map(commands.queues, (queues) => ({ queues }))))
-      .handle("pause", ({ params: { queue } }) => operating(commands.pauseQueue(queue)))
-      .handle("resume", ({ params: { queue } }) => operating(commands.resumeQueue(queue)))
+      .handle("pause", (input) => {
+        const {
+          params: { queue },
+        } = input
+        return changing(input, commands.pauseQueue(queue))
+      })
+      .handle("resume", (input) => {
+        const {
+          params: { queue },
+        } = input
+        return changing(input, commands.resumeQueue(queue))
+      })
       .handle("deadTimers", ({ query: { limit = pageSize } }) =>
         operating(Effect.map(commands.deadTimers(limit), (timers) => ({ timers }))),
       )
-      .handle("reviveTimer", ({ payload }) => operating(commands.reviveTimer(payload)))
+      .handle("reviveTimer", (input) => {
+        const { payload } = input
+        return changing(input, commands.reviveTimer(payload))
+      })
   }),
 )

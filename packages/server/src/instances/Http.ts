@@ -5,7 +5,7 @@ import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { Api } from "../api/Api.ts"
 import { liveResponse } from "../serve/live/liveResponse.ts"
-import { makeOperating } from "../serve/Operating.ts"
+import { makeChanging, makeOperating } from "../serve/Operating.ts"
 import { hasEnded, InstanceFeed } from "./InstanceFeed.ts"
 
 export const instanceHandlers = HttpApiBuilder.group(
@@ -13,17 +13,33 @@ export const instanceHandlers = HttpApiBuilder.group(
   "instances",
   Effect.fnUntraced(function* (handlers) {
     const operating = yield* makeOperating
+    const changing = yield* makeChanging
     const feed = yield* InstanceFeed
     return handlers
       .handle("list", ({ query }) => operating(instances.list(query)))
-      .handle("start", ({ params, payload }) => operating(instances.start({ ...params, ...payload })))
+      .handle("start", (input) => {
+        const { params, payload } = input
+        return changing(input, instances.start({ ...params, ...payload }))
+      })
       .handle("get", ({ params }) => operating(instances.get(params)))
       .handle("history", ({ params, query }) => operating(instances.history(params, query)))
       .handle("stateAt", ({ params: { sequence, ...key } }) => operating(instances.stateAt(key, sequence)))
       .handle("legalEvents", ({ params }) => operating(instances.legalEvents(params)))
       .handle("send", ({ params, headers, payload }) => operating(instances.send(params, payload, headers["idempotency-key"])))
-      .handle("repair", ({ params, payload: { sequence, event } }) => operating(instances.repair(params, sequence, event)))
-      .handle("fork", ({ params, payload: { through, id } }) => operating(instances.fork(params, through, id)))
+      .handle("repair", (input) => {
+        const {
+          params,
+          payload: { sequence, event },
+        } = input
+        return changing(input, instances.repair(params, sequence, event))
+      })
+      .handle("fork", (input) => {
+        const {
+          params,
+          payload: { through, id },
+        } = input
+        return changing(input, instances.fork(params, through, id))
+      })
       .handle("commands", ({ params }) => operating(instances.commands(params)))
       .handle("timers", ({ params }) => operating(instances.timers(params)))
       .handleRaw("events", ({ params, headers }) =>

@@ -4,15 +4,15 @@
  */
 import type { IncomingMessage } from "node:http"
 import { isOpen } from "../api/Api.ts"
-import { type CapabilitySecrets, capabilityHeader } from "./Capabilities.ts"
 import type { ProblemResponse } from "./ProblemResponse.ts"
 import { isStartPage } from "./page/StartPage.ts"
+import type { RoleTable } from "./RequestRoles.ts"
 import { isLoopback } from "./ServeOptions.ts"
 import type { AccessRole, Tokens } from "./Tokens.ts"
 
 export interface RequestGuardOptions {
   readonly tokens: Tokens
-  readonly capabilities: CapabilitySecrets
+  readonly roles: RoleTable
   readonly bodyBytes: number
   readonly uploadBytes: number
   /** Whether the server refuses every change. */
@@ -27,8 +27,10 @@ const formBytes = 64 * 1024
 
 export const isUpload = ({ method, url = "" }: IncomingMessage): boolean => method === "POST" && pathOf(url) === "/api/v1/uploads"
 
+/** The part of an address that the router looks at. */
+/** The part of an address that the router looks at. */
 export const pathOf = (url: string): string => {
-  const end = url.indexOf("?")
+  const end = url.search(/[?;#]/)
   return end === -1 ? url : url.slice(0, end)
 }
 
@@ -39,7 +41,7 @@ export class RequestGuard {
     this.#options = options
   }
 
-  /** Returns why the request is refused, or undefined. Adds the role to the headers of a request that passes. */
+  /** Returns why the request is refused, or undefined. Enters the role of a request that passes. */
   refusal(request: IncomingMessage): ProblemResponse | undefined {
     const { url = "", headers } = request
     if (tokenInQuery.test(url)) return inQuery
@@ -51,7 +53,7 @@ export class RequestGuard {
     if (role === undefined && !isOpen(url) && !asksForPage(request)) return headers.authorization === undefined ? noToken : wrongToken
     if (role === "read" && !isLooking(request)) return roleMissing
     if (this.#options.observes && !isLooking(request)) return onlyLooks
-    headers[capabilityHeader] = role === undefined ? "none" : this.#options.capabilities.secretOf(role)
+    if (role !== undefined) this.#options.roles.set(request, role)
     return undefined
   }
 

@@ -98,7 +98,17 @@ export class RequestLimits {
   }
 }
 
-const isLive = ({ method, url = "" }: IncomingMessage): boolean => method === "GET" && pathOf(url).endsWith("/events")
+/** The router decodes an address before it looks for its route. */
+const isLive = ({ method, url = "" }: IncomingMessage): boolean => method === "GET" && /\/events\/?$/.test(decoded(pathOf(url)))
+
+const decoded = (path: string): string => {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    // No route has a path that cannot be decoded.
+    return path
+  }
+}
 
 const isProcedure = ({ url = "" }: IncomingMessage): boolean => pathOf(url).startsWith("/rpc")
 

@@ -22,10 +22,10 @@ import * as HttpRouter from "effect/unstable/http/HttpRouter"
 import { BatchFeed } from "../batches/BatchFeed.ts"
 import { InstanceFeed } from "../instances/InstanceFeed.ts"
 import { routes, withProblems } from "./Application.ts"
-import { Capabilities } from "./Capabilities.ts"
 import { type ProblemResponse, refuse, refuseSocket } from "./ProblemResponse.ts"
-import { RequestGuard } from "./RequestGuard.ts"
+import { pathOf, RequestGuard } from "./RequestGuard.ts"
 import { busy, RequestLimits } from "./RequestLimits.ts"
+import { RequestRoles } from "./RequestRoles.ts"
 import { RpcLimits } from "./RpcLimits.ts"
 import { checkAccess, defaultLimits, type Limits, millisOf, type ServeOptions } from "./ServeOptions.ts"
 import { Stopping } from "./Stopping.ts"
@@ -59,7 +59,7 @@ export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFail
 export const serve = (options: ServeOptions = {}) =>
   Layer.effect(Server, start(options)).pipe(
     Layer.provide(
-      Layer.mergeAll(BatchFeed.layer, InstanceFeed.layer, Stopping.layer, Capabilities.layer, NodeHttpServer.layerHttpServices),
+      Layer.mergeAll(BatchFeed.layer, InstanceFeed.layer, Stopping.layer, RequestRoles.layer, NodeHttpServer.layerHttpServices),
     ),
   )
 
@@ -72,7 +72,7 @@ const start = (options: ServeOptions) =>
     const { bodyBytes, uploadBytes } = limits
     const access = new RequestGuard({
       tokens: new Tokens({ operate: token, read: readToken }),
-      capabilities: yield* Capabilities,
+      roles: yield* RequestRoles,
       bodyBytes,
       uploadBytes,
       observes: (yield* Workspace).role === "observe",
@@ -110,7 +110,7 @@ const start = (options: ServeOptions) =>
     })
     server.on("upgrade", (request, socket, head) => {
       const isFull = sockets.clients.size >= limits.streams
-      const refusal = stopping.isStopping ? leaving : (access.refusal(request) ?? (isFull ? busy : undefined))
+      const refusal = stopping.isStopping ? leaving : (access.refusal(request) ?? (isFull ? busy : wrongUpgrade(request)))
       if (refusal !== undefined) return refuseSocket(socket, refusal)
       upgrade(request, socket, head)
     })
@@ -159,6 +159,17 @@ const leaving: ProblemResponse = {
   title: "The server is being stopped",
   detail: "nothing was done; send it again in a moment, with the same Idempotency-Key",
   headers: { "retry-after": "2" },
+}
+
+/** One address is a WebSocket. Any other request with an upgrade would pass by the limits of requests and streams. */
+const wrongUpgrade = ({ url = "" }: Http.IncomingMessage): ProblemResponse | undefined =>
+  pathOf(url) === "/rpc/socket" ? undefined : noSocket
+
+const noSocket: ProblemResponse = {
+  status: 400,
+  name: "NoWebSocket",
+  title: "This address is no WebSocket",
+  detail: "send the request without an Upgrade header; the WebSocket is at /rpc/socket",
 }
 
 const upgradeNeeded: ProblemResponse = {

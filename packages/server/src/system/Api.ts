@@ -6,6 +6,12 @@ import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
 import * as OpenApi from "effect/unstable/httpapi/OpenApi"
 import { problems } from "../api/Problem.ts"
 
+export const Liveness = Schema.Struct({
+  status: Schema.Literal("live"),
+  /** The answer to the challenge. */
+  proof: Schema.optionalKey(Schema.String),
+}).annotate({ identifier: "Liveness" })
+
 export const Readiness = Schema.Struct({
   status: Schema.Literal("ready"),
   database: Schema.Literals(["Sqlite", "Postgres"]),
@@ -15,9 +21,12 @@ export const Readiness = Schema.Struct({
 
 export class SystemApi extends HttpApiGroup.make("system", { topLevel: true })
   .add(
-    HttpApiEndpoint.get("live", "/health/live", { success: Schema.Struct({ status: Schema.Literal("live") }), error: problems }).annotate(
+    HttpApiEndpoint.get("live", "/health/live", {
+      success: Liveness,
+      error: problems,
+    }).annotate(
       OpenApi.Description,
-      "Whether the process answers.",
+      "Whether the process answers. With the header Detent-Challenge it proves that it works in its data folder, to a client that reads the same folder.",
     ),
     HttpApiEndpoint.get("ready", "/health/ready", { success: Readiness, error: problems }).annotate(
       OpenApi.Description,

@@ -1,4 +1,7 @@
 /** Health and metrics. */
+import { optional } from "@detent/workspace/optional"
+import { Workspace } from "@detent/workspace/Workspace"
+import { proofOf } from "@detent/workspace/WorkspaceProof"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import * as PrometheusMetrics from "effect/unstable/observability/PrometheusMetrics"
@@ -10,10 +13,17 @@ export const systemHandlers = HttpApiBuilder.group(
   Api,
   "system",
   Effect.fnUntraced(function* (handlers) {
+    const { data } = yield* Workspace
     const gauges = yield* Gauges
     const readiness = yield* makeReadiness
     return handlers
-      .handle("live", () => Effect.succeed({ status: "live" as const }))
+      .handle("live", ({ request }) =>
+        Effect.sync(() => {
+          const challenge = request.headers["detent-challenge"]
+          const proof = challenge === undefined ? undefined : proofOf(data, challenge)
+          return { status: "live" as const, ...optional({ proof }) }
+        }),
+      )
       .handle("ready", () => readiness.check)
       .handle("metrics", () => Effect.andThen(gauges.refresh, PrometheusMetrics.format()))
   }),

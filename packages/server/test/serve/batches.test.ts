@@ -113,6 +113,23 @@ describe("batches over HTTP", () => {
     }),
   )
 
+  it.live("under one Idempotency-Key are one request: another manifest is refused, and the key of a refused one is free", () =>
+    Effect.gen(function* () {
+      const { client, url } = yield* served()
+      const headers = { "idempotency-key": "nightly-8" }
+      const wrong = { ...(smallManifest as object), ontology: "none.ttl" }
+      const starting = (manifest: unknown) => request(`${url}/api/v1/batch`, json({ folder: corpusFolder, manifest }, headers))
+      assert.strictEqual((yield* starting(wrong)).status, 422)
+      const first = yield* starting(smallManifest)
+      assert.strictEqual(first.status, 202, first.text)
+      const other = yield* starting({ ...(smallManifest as object), targetNamespace: "elsewhere" })
+      assert.deepStrictEqual([other.status, JSON.parse(other.text).type], [422, "urn:detent:problem:RequestKeyTaken"])
+      const { batches } = yield* client.batches.list({ query: {} })
+      assert.strictEqual(batches.length, 1)
+      yield* finished(client, JSON.parse(first.text).batchId)
+    }),
+  )
+
   it.live("can be cancelled and gone on with", () =>
     Effect.gen(function* () {
       const { client } = yield* served()

@@ -107,6 +107,25 @@ describe("instances over HTTP", () => {
     }),
   )
 
+  it.live("are started once under an Idempotency-Key: again it is the first answer, with another body it is refused", () =>
+    Effect.gen(function* () {
+      const { client, url } = yield* served()
+      const start = (id: string) => request(`${url}/api/v1/instances/tally`, json({ id }, { "idempotency-key": "start-1" }))
+      const first = yield* start("one")
+      assert.strictEqual(first.status, 201, first.text)
+      yield* client.instances.send({ params: key, headers: {}, payload: { _tag: "Add", by: 3 } })
+      const again = yield* start("one")
+      assert.deepStrictEqual([again.status, again.text], [201, first.text])
+      const other = yield* start("two")
+      assert.deepStrictEqual([other.status, JSON.parse(other.text).type], [422, "urn:detent:problem:RequestKeyTaken"])
+      const both = yield* Effect.all(
+        ["three", "four"].map((id) => request(`${url}/api/v1/instances/tally`, json({ id }, { "idempotency-key": "start-2" }))),
+        { concurrency: 2 },
+      )
+      assert.deepStrictEqual(both.map(({ status }) => status).sort(), [201, 422])
+    }),
+  )
+
   it.live("are forked at any event, and the first one stays as it is", () =>
     Effect.gen(function* () {
       const { client } = yield* served()

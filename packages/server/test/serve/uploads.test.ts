@@ -76,6 +76,26 @@ describe("uploads over HTTP", () => {
     }),
   )
 
+  it.live("under one Idempotency-Key are one file: another one is refused, also when both come at once", () =>
+    Effect.gen(function* () {
+      const { client, url } = yield* served()
+      const bytes = yield* items(20)
+      const other = yield* items(21)
+      const headers = { "idempotency-key": "upload-1" }
+      assert.strictEqual((yield* send(url, form(bytes), headers)).status, 202)
+      const refused = yield* send(url, form(other), headers)
+      assert.deepStrictEqual([refused.status, JSON.parse(refused.text).type], [422, "urn:detent:problem:RequestKeyTaken"])
+      assert.strictEqual((yield* client.uploads.list({ query: {} })).uploads.length, 1)
+      const third = yield* items(22)
+      const fourth = yield* items(23)
+      const both = yield* Effect.all(
+        [third, fourth].map((one) => send(url, form(one), { "idempotency-key": "upload-2" })),
+        { concurrency: 2 },
+      )
+      assert.deepStrictEqual(both.map(({ status }) => status).sort(), [202, 422])
+    }),
+  )
+
   it.live.each([
     ["a form without a file", () => new FormData(), 422, "FileMissing"],
     ["a file that is no JSON", () => form("%PDF-1.7", "items.pdf"), 415, "UnsupportedContentType"],

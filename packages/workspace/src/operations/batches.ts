@@ -25,6 +25,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { ArtifactNotFound } from "../errors.ts"
 import { optional, paged } from "../optional.ts"
+import { RequestKeys } from "../RequestKeys.ts"
 import { Workspace } from "../Workspace.ts"
 
 /** Where a batch stands, in the words of the API and of the command line. */
@@ -67,12 +68,17 @@ export interface StartBatch {
 /** The same key gives the same batch on every process. */
 const batchOfKey = (key: string): BatchId => BatchId.make(`batch-${createHash("sha256").update(key).digest("hex").slice(0, 12)}`)
 
-/** Checks the manifest, stores it and starts the batch. Under a key that was used before it is that batch. */
-export const start = (request: StartBatch, key?: string) => {
-  if (key === undefined) return begin(request, undefined)
-  const batchId = batchOfKey(key)
-  return Effect.catchTag(status(batchId), "BatchNotFound", () => begin(request, batchId))
-}
+/**
+ * Checks the manifest, stores it and starts the batch. The same request again under its key is that batch; another request under
+ * the key is refused.
+ */
+export const start = (request: StartBatch, key?: string) =>
+  Effect.gen(function* () {
+    if (key === undefined) return yield* begin(request, undefined)
+    const batchId = batchOfKey(key)
+    const starting = Effect.catchTag(status(batchId), "BatchNotFound", () => begin(request, batchId))
+    return yield* (yield* RequestKeys).guard({ operation: "batches.start", key, content: request }, starting)
+  })
 
 const begin = ({ folder, manifest, config = {} }: StartBatch, batchId: BatchId | undefined) =>
   Effect.gen(function* () {

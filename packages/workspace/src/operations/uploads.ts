@@ -1,11 +1,11 @@
 /** What a user can do with uploads: send a file, look, correct, retry, cancel, and search what was stored. */
 import { createHash } from "node:crypto"
-import type { ReadError } from "@detent/durable"
-import { type BatchStatus, type Entry, type EntryQuery, type ItemQuery, Uploads } from "@detent/uploads"
+import { BatchExists, type BatchStatus, type Entry, type EntryQuery, type ItemQuery, Uploads } from "@detent/uploads"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type * as Stream from "effect/Stream"
-import { UploadComplete } from "../errors.ts"
+import * as Result from "effect/Result"
+import * as Stream from "effect/Stream"
+import { RequestKeyTaken, UploadComplete } from "../errors.ts"
 import { optional, paged } from "../optional.ts"
 
 /** Where an upload stands, in the words of the API and of the command line. */
@@ -56,26 +56,50 @@ export const status = (id: string) =>
   )
 
 /** The same key is the same upload, whichever process is asked. */
-export const uploadOfKey = (key: string): string => `batch-${createHash("sha256").update(key).digest("hex").slice(0, 16)}`
-
-/** The upload of a key, if there is one. */
-export const known = (id: string): Effect.Effect<Option.Option<BatchStatus>, ReadError, Uploads> =>
-  Effect.flatMap(Uploads, (uploads) => uploads.status(id)).pipe(
-    Effect.map((found) => Option.some(found)),
-    Effect.catchTag("BatchNotFound", () => Effect.succeed(Option.none<BatchStatus>())),
-  )
+const uploadOfKey = (key: string): string => `batch-${createHash("sha256").update(key).digest("hex").slice(0, 16)}`
 
 export interface ReceivedFile<E, R> {
   readonly fileName: string
   readonly content: Stream.Stream<Uint8Array, E, R>
 }
 
+export interface ReceiveOptions {
+  /** The same file again under its key is the upload that is there; another file under the key is refused. */
+  readonly key?: string | undefined
+  /** Uploads a file that was uploaded before once more. */
+  readonly force: boolean
+}
+
 /** Stores the bytes as a file and starts its upload. */
-export const receive = <E, R>(file: ReceivedFile<E, R>, { id, force }: { readonly id?: string | undefined; readonly force: boolean }) =>
-  Effect.map(
-    Effect.flatMap(Uploads, (uploads) => uploads.receive(file.content, { fileName: file.fileName, ...optional({ batchId: id }), force })),
-    statusOf,
-  )
+export const receive = <E, R>({ fileName, content }: ReceivedFile<E, R>, { key, force }: ReceiveOptions) =>
+  Effect.gen(function* () {
+    const uploads = yield* Uploads
+    if (key === undefined) return statusOf(yield* uploads.receive(content, { fileName, force }))
+    const batchId = uploadOfKey(key)
+    const digest = createHash("md5")
+    let bytes = 0
+    const counted = Stream.tap(content, (chunk) =>
+      Effect.sync(() => {
+        digest.update(chunk)
+        bytes += chunk.length
+      }),
+    )
+    /** The upload of the key, if this is its file. */
+    const sameFile = (earlier: BatchStatus): Effect.Effect<BatchStatus, RequestKeyTaken> =>
+      digest.digest("hex") === earlier.batch.fileMd5Hash ? Effect.succeed(earlier) : Effect.fail(new RequestKeyTaken({ key }))
+    const known = Effect.catchTag(Effect.asSome(uploads.status(batchId)), "BatchNotFound", () => Effect.succeedNone)
+    const earlier = yield* known
+    if (Option.isSome(earlier)) {
+      // A longer file is another one: the rest of it need not be read.
+      yield* Stream.runDrain(Stream.takeWhile(counted, () => bytes <= (earlier.value.batch.fileSize ?? 0)))
+      return statusOf(yield* sameFile(earlier.value))
+    }
+    // Another request with this key may be quicker: then its upload is there.
+    const received = yield* Effect.result(uploads.receive(counted, { fileName, batchId, force }))
+    if (Result.isSuccess(received)) return statusOf(received.success)
+    const other = received.failure instanceof BatchExists && bytes > 0 ? yield* known : Option.none<BatchStatus>()
+    return Option.isSome(other) ? statusOf(yield* sameFile(other.value)) : yield* Effect.fail(received.failure)
+  })
 
 export const list = (query: { readonly limit: number; readonly after?: number | undefined }) =>
   Effect.gen(function* () {

@@ -1,0 +1,23 @@
+import { assert, describe, it } from "vitest"
+import { oneLine, printable, printableJson } from "../../src/output/printable.ts"
+import { plain } from "../../src/output/Style.ts"
+import { pairsText } from "../../src/output/Table.ts"
+
+const hostile = "order\u001b]0;owned\u0007\u009b2J\u007f"
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not be printed
+const controls = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/
+
+describe("texts that are printed", () => {
+  it("hold no control characters of ids, whatever the form", () => {
+    for (const text of [oneLine(hostile), printable(hostile), printableJson({ id: hostile }), pairsText([["id", hostile]], plain)])
+      assert.notMatch(text, controls)
+  })
+
+  it("keep their lines and the colours of the command", () => {
+    assert.strictEqual(printable("\u001b[31mred\u001b[39m\nnext"), "\u001b[31mred\u001b[39m\nnext")
+  })
+
+  it("are the same values as JSON", () => {
+    assert.deepStrictEqual(JSON.parse(printableJson({ id: hostile })), { id: hostile })
+  })
+})

@@ -1,0 +1,157 @@
+/**
+ * Idempotency keys of requests that change something. With each key stands a digest of its request: the same request again is
+ * answered with the first answer and not repeated, another request under the key is refused. The digest is entered before the
+ * operation runs, so this holds for requests that come at once, to one process or to several.
+ */
+import { createHash } from "node:crypto"
+import { forkLoop, OwnTables } from "@detent/durable"
+import { PersistenceFailed } from "@detent/machine"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as Semaphore from "effect/Semaphore"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+import type { SqlError } from "effect/unstable/sql/SqlError"
+import { RequestKeyTaken } from "./errors.ts"
+
+export interface KeyedRequest {
+  /** What is done, and to what: a key belongs to one operation on one thing. */
+  readonly operation: string
+  readonly key: string
+  /** All that the caller sent. */
+  readonly content: unknown
+}
+
+export interface RequestKeysService {
+  /** Runs the operation once for its key. Its answer has to be JSON, or nothing. A failure gives the key free again. */
+  readonly once: <A, E, R>(
+    request: KeyedRequest,
+    operation: Effect.Effect<A, E, R>,
+  ) => Effect.Effect<A, E | RequestKeyTaken | PersistenceFailed, R>
+  /** The same for an operation that is idempotent by itself: the same request again runs it again, for the answer of now. */
+  readonly guard: <A, E, R>(
+    request: KeyedRequest,
+    operation: Effect.Effect<A, E, R>,
+  ) => Effect.Effect<A, E | RequestKeyTaken | PersistenceFailed, R>
+}
+
+/** A key that is older is forgotten. */
+const keptMillis = 7 * 24 * 3600 * 1000
+
+const sqliteSteps: OwnTables.Steps = {
+  "0001_request_keys": [
+    `CREATE TABLE detent_request_keys (
+      operation TEXT NOT NULL, request_key TEXT NOT NULL, digest TEXT NOT NULL, answer TEXT, at INTEGER NOT NULL,
+      PRIMARY KEY (operation, request_key)
+    ) WITHOUT ROWID`,
+    "CREATE INDEX detent_request_keys_at ON detent_request_keys (at)",
+  ],
+}
+
+const postgresSteps = (schema: string): OwnTables.Steps => ({
+  "0001_request_keys": [
+    `CREATE TABLE ${schema}.request_keys (
+      operation TEXT NOT NULL, request_key TEXT NOT NULL, digest TEXT NOT NULL, answer TEXT, at BIGINT NOT NULL,
+      PRIMARY KEY (operation, request_key)
+    )`,
+    `CREATE INDEX request_keys_at ON ${schema}.request_keys (at)`,
+  ],
+})
+
+const Rows = Schema.Array(Schema.Struct({ digest: Schema.String, answer: Schema.NullOr(Schema.String) }))
+
+/** Requests of one key run one after the other. Keys share this many semaphores, so that memory has a bound. */
+const stripes = 256
+
+const make = Effect.gen(function* () {
+  const sql = (yield* SqlClient).withoutTransforms()
+  yield* OwnTables.migrate({ name: "requests", sqlite: sqliteSteps, postgres: postgresSteps })
+  const table = sql.onDialectOrElse({
+    sqlite: () => sql("detent_request_keys"),
+    pg: () => sql.literal("detent.request_keys"),
+    orElse: () => sql("detent_request_keys"),
+  })
+  const semaphores = Array.from({ length: stripes }, () => Semaphore.makeUnsafe(1))
+
+  const storing = <A>(effect: Effect.Effect<A, SqlError>): Effect.Effect<A, PersistenceFailed> =>
+    Effect.mapError(effect, (cause) => new PersistenceFailed({ machine: "(requests)", operation: "key", cause }))
+
+  const find = ({ operation, key }: KeyedRequest) =>
+    Effect.map(
+      storing(sql`SELECT digest, answer FROM ${table} WHERE operation = ${operation} AND request_key = ${key}`),
+      (rows) => Schema.decodeUnknownSync(Rows)(rows)[0],
+    )
+
+  /** Enters the digest, or refuses the request where the key has another one. Returns the answer, if there is one. */
+  const claim = (request: KeyedRequest, digest: string) =>
+    Effect.gen(function* () {
+      const { operation, key } = request
+      const at = yield* Clock.currentTimeMillis
+      yield* storing(
+        sql`INSERT INTO ${table} (operation, request_key, digest, at) VALUES (${operation}, ${key}, ${digest}, ${at}) ON CONFLICT DO NOTHING`,
+      )
+      const row = yield* find(request)
+      if (row !== undefined && row.digest !== digest) return yield* new RequestKeyTaken({ key })
+      return row?.answer ?? undefined
+    })
+
+  const release = ({ operation, key }: KeyedRequest) =>
+    Effect.ignore(storing(sql`DELETE FROM ${table} WHERE operation = ${operation} AND request_key = ${key} AND answer IS NULL`))
+
+  const remember = ({ operation, key }: KeyedRequest, answer: string) =>
+    storing(sql`UPDATE ${table} SET answer = ${answer} WHERE operation = ${operation} AND request_key = ${key}`)
+
+  const guard: RequestKeysService["guard"] = (request, operation) =>
+    Effect.andThen(
+      claim(request, digestOf(request.content)),
+      Effect.onError(operation, () => release(request)),
+    )
+
+  const once: RequestKeysService["once"] = <A, E, R>(request: KeyedRequest, operation: Effect.Effect<A, E, R>) =>
+    Effect.gen(function* () {
+      const digest = digestOf(request.content)
+      const known = yield* claim(request, digest)
+      if (known !== undefined) return answerOf<A>(known)
+      const running = Effect.gen(function* () {
+        // The same request may have ended while this one waited, or failed and given the key free.
+        const earlier = yield* claim(request, digest)
+        if (earlier !== undefined) return answerOf<A>(earlier)
+        const answer = yield* Effect.onError(operation, () => release(request))
+        yield* remember(request, JSON.stringify(answer) ?? "")
+        return answer
+      })
+      return yield* (semaphores[stripeOf(request)] as Semaphore.Semaphore).withPermit(running)
+    })
+
+  const forget = Effect.flatMap(Clock.currentTimeMillis, (now) => storing(sql`DELETE FROM ${table} WHERE at < ${now - keptMillis}`))
+  yield* forkLoop("the retention of idempotency keys", Effect.delay(forget, "1 hour"))
+  return { once, guard } satisfies RequestKeysService
+})
+
+/** What was answered then, as JSON has it. */
+const answerOf = <A>(text: string): A => (text === "" ? undefined : JSON.parse(text)) as A
+
+const stripeOf = ({ operation, key }: KeyedRequest): number =>
+  createHash("sha256").update(operation).update("\n").update(key).digest().readUInt32BE(0) % stripes
+
+const digestOf = (content: unknown): string =>
+  createHash("sha256")
+    .update(JSON.stringify(sorted(content)) ?? "")
+    .digest("hex")
+
+/** The order of keys says nothing. */
+const sorted = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== "object" || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([left], [right]) => (left < right ? -1 : 1))
+      .map(([name, one]) => [name, sorted(one)]),
+  )
+}
+
+export class RequestKeys extends Context.Service<RequestKeys, RequestKeysService>()("@detent/workspace/RequestKeys") {
+  static readonly layer = Layer.effect(RequestKeys, make)
+}

@@ -1,0 +1,27 @@
+/** Whether a workspace has work to do. */
+import { Commands, Journal } from "@detent/durable"
+import { BatchMachine } from "@detent/knowledge"
+import * as Effect from "effect/Effect"
+import { type MachineEntry, Machines } from "../Machines.ts"
+
+/** No instance has work to do, and no command waits or is being executed. */
+export const isIdle = Effect.gen(function* () {
+  const counts = yield* Effect.flatMap(Commands, (commands) => commands.counts)
+  if (counts.some(({ status, count }) => (status === "pending" || status === "processing") && count > 0)) return false
+  const entries = yield* Effect.flatMap(Machines, (machines) => machines.list)
+  // Instances of a machine that is not known here are left to processes that know it.
+  const busy = yield* Effect.filter(entries, isBusy, { concurrency: 4 })
+  return busy.length === 0
+})
+
+const isBusy = (entry: MachineEntry) =>
+  Effect.gen(function* () {
+    const journal = yield* Journal
+    const working = { machine: entry.name, resident: true, status: "running" } as const
+    const { instances } = yield* journal.list(working, 1)
+    if (instances.length === 0 || entry.name !== BatchMachine.name || entry._tag !== "Machine") return instances.length > 0
+    // A cancelled batch may be resumed, so it runs on; its own work was done when it was cancelled.
+    const tags = entry.machine.blueprint.states.map(({ tag }) => tag).filter((tag) => tag !== "Cancelled")
+    const found = yield* Effect.forEach(tags, (tag) => journal.list({ ...working, tag }, 1))
+    return found.some((page) => page.instances.length > 0)
+  })
