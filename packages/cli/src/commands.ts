@@ -6,6 +6,8 @@ const upload = () => import("./commands/upload.ts")
 const machine = () => import("./commands/machine.ts")
 const instance = () => import("./commands/instance.ts")
 const command = () => import("./commands/command.ts")
+const queue = () => import("./commands/queue.ts")
+const timer = () => import("./commands/timer.ts")
 const graph = () => import("./commands/graph.ts")
 const serving = () => import("./commands/serving.ts")
 
@@ -23,10 +25,14 @@ export const handlers: Omit<Handlers, "completions"> = {
   "batch cancel": async () => (await batch()).cancel,
   "batch retry": async () => (await batch()).retry,
   "batch resume": async () => (await batch()).resume,
+  "batch withdraw": async () => (await batch()).withdraw,
   "upload run": async () => (await upload()).run,
   "upload list": async () => (await upload()).list,
   "upload show": async () => (await upload()).show,
   "upload retry": async () => (await upload()).retry,
+  "upload cancel": async () => (await upload()).cancel,
+  "upload correct": async () => (await upload()).correct,
+  "upload search": async () => (await upload()).search,
   "machine list": async () => (await machine()).list,
   "machine show": async () => (await machine()).show,
   "machine diagram": async () => (await machine()).diagram,
@@ -41,6 +47,11 @@ export const handlers: Omit<Handlers, "completions"> = {
   "command list": async () => (await command()).list,
   "command retry": async () => (await command()).retry,
   "command skip": async () => (await command()).skip,
+  "queue list": async () => (await queue()).list,
+  "queue pause": async () => (await queue()).pause,
+  "queue resume": async () => (await queue()).resume,
+  "timer list": async () => (await timer()).list,
+  "timer revive": async () => (await timer()).revive,
   "graph query": async () => (await graph()).query,
   "graph export": async () => (await graph()).exportGraph,
   "graph stats": async () => (await graph()).stats,

@@ -44,7 +44,7 @@ describe("an upload from the command line", { timeout: 120_000 }, () => {
     assert.strictEqual(code, 5)
     assert.match(out, /^rate +\d+ items\/s$/m)
     // Sent again as it is, an item without an id is refused again.
-    assert.match(err, /correct an item with PUT \/api\/v1\/uploads\/\S+\/items\/ITEM of the server, then: detent upload retry /)
+    assert.match(err, /correct an item with: detent upload correct \S+ ITEM --with JSON; then: detent upload retry /)
     assert.match(out, /refused +\d+ missing_id, such as item \d+, line \d+: it has no hnId and no id/)
     const id = /^upload +(\S+)/.exec(out)?.[1] ?? ""
     const shown = await detent("upload", "show", id, "--items", "failed", "--json")

@@ -105,8 +105,7 @@ const kept = (options: KnowledgeOptions) => {
     options.extractors ?? Extractors.layerBuiltIn,
   ).pipe(
     Layer.provideMerge(
-      options.storage ??
-        FileStorage.layer({ root: options.folder, readable: options.readable ?? [], allowedSince: options.allowedSince }),
+      options.storage ?? FileStorage.layer({ root: options.folder, readable: options.readable ?? [], allowedSince: options.allowedSince }),
     ),
   )
 }

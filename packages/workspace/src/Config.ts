@@ -12,6 +12,7 @@ import { existsSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { pathToFileURL } from "node:url"
 import type { Upcasters } from "@detent/durable"
+import { nearest } from "@detent/entity"
 import type { Machine } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
@@ -81,12 +82,23 @@ export const loadConfig = (file: string): Effect.Effect<Config, ConfigRefused> =
     return module.default as Config
   })
 
+/** All settings of a configuration. */
+const settings = ["machines", "upcasters", "layers"]
+
 type Problem = Pick<ConfigRefused, "problem" | "nextStep">
 
 const problemOf = (config: unknown): Problem | undefined => {
   const example = "export default defineConfig({ machines: [...] })"
   if (typeof config !== "object" || config === null)
     return { problem: "its default export is no configuration", nextStep: `write ${example}` }
+  const unknown = Object.keys(config).find((name) => !settings.includes(name))
+  if (unknown !== undefined) {
+    const near = nearest(unknown, settings)
+    return {
+      problem: `it has no setting ${unknown}`,
+      nextStep: near === undefined ? `known are ${settings.join(", ")}` : `did you mean ${near}?`,
+    }
+  }
   const { machines } = config as { readonly machines?: unknown }
   if (!Array.isArray(machines)) return { problem: "it has no list of machines", nextStep: `write ${example}` }
   const wrong = machines.findIndex((machine) => !isMachine(machine))

@@ -1,11 +1,21 @@
 /** What does not fit a schema, as a sentence: what is wrong where, in one line. */
+import { nearest } from "@detent/entity"
 import { type SchemaFailure, safeIssues } from "@detent/machine/internal"
-import type * as Schema from "effect/Schema"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
 import * as SchemaIssue from "effect/SchemaIssue"
 
 const missing = "is missing"
 
-const format = SchemaIssue.makeFormatterStandardSchemaV1()
+const unknown = "is not known; known are "
+
+const format = SchemaIssue.makeFormatterStandardSchemaV1({
+  leafHook: (issue) => (issue._tag === "UnexpectedKey" ? `${unknown}${namesOf(issue.ast).join(", ")}` : SchemaIssue.defaultLeafHook(issue)),
+})
+
+const namesOf = (ast: SchemaAST.AST): ReadonlyArray<string> =>
+  SchemaAST.isObjects(ast) ? ast.propertySignatures.map(({ name }) => String(name)) : []
 
 type Path = ReadonlyArray<PropertyKey | { readonly key: PropertyKey }>
 
@@ -18,10 +28,15 @@ export const problemOfSchema = ({ issue }: SchemaFailure): string =>
 export const problemOfFields = (problem: SchemaFailure, given: object, schema: Schema.Constraint): string =>
   safeIssues(schema, problem)
     .map(({ path, message, secret }) => {
+      // A value under a misspelt name may be sensitive, so it is not shown.
+      if (isExcess(message)) return sentenceOf(path, `${unknown}${namesOf(schema.ast).join(", ")}`, "")
       const isGot = message.startsWith("Expected ") && path.length > 0 && !secret
       return sentenceOf(path, message, isGot ? `, got ${shortText(valueAt(given, path))}` : "")
     })
     .join("; ")
+
+/** Effect's words for a key that a schema does not know, with and without its value. */
+const isExcess = (message: string): boolean => message === "Expected no excess property" || message.startsWith("Unexpected key with value")
 
 const valueAt = (given: unknown, path: Path): unknown =>
   path.reduce<unknown>((value, part) => (isObject(value) ? Object.getOwnPropertyDescriptor(value, nameOf(part))?.value : undefined), given)
@@ -41,8 +56,23 @@ const shortText = (value: unknown): string => {
 const sentenceOf = (path: Path, message: string, got: string): string => {
   const place = path.map(nameOf).join(".")
   if (message === "Missing key" && place !== "") return `${place} ${missing}`
+  if (message.startsWith(unknown)) return unknownKey(place, message)
   return place === "" ? oneLine(message) : `${place}: ${oneLine(message)}${got}`
 }
+
+/** Names the nearest known key, or all of them where none is near. */
+const unknownKey = (place: string, message: string): string => {
+  const near = nearest(place.slice(place.lastIndexOf(".") + 1), message.slice(unknown.length).split(", "))
+  return near === undefined ? `${place} ${message}` : `${place} is not known; did you mean ${near}?`
+}
+
+const strictly = { onExcessProperty: "error", errors: "all" } as const
+
+/** Decodes what people write: a key that the schema does not know is a problem. */
+export const decodeStrictly =
+  <S extends Schema.Top & { readonly DecodingServices: never }>(schema: S) =>
+  (value: unknown): Result.Result<S["Type"], string> =>
+    Result.mapError(Schema.decodeUnknownResult(schema, strictly)(value), problemOfSchema)
 
 const nameOf = (part: Path[number]): string => String(typeof part === "object" ? part.key : part)
 

@@ -51,6 +51,7 @@ export interface WorkspaceService {
   readonly data: string
   readonly database: Database["_tag"]
   readonly role: Role
+  readonly config: Config | undefined
 }
 
 /** The folder of a workspace cannot be made, or the services of a configuration could not be started. */
@@ -75,7 +76,7 @@ export class Workspace extends Context.Service<Workspace, WorkspaceService>()("@
           catch: (cause) =>
             new WorkspaceRefused({ problem: `the folder ${data} cannot be made`, nextStep: "choose another with --data", cause }),
         })
-        const here = Layer.succeed(Workspace, { data, database: database._tag, role: options.role })
+        const here = Layer.succeed(Workspace, { data, database: database._tag, role: options.role, config: options.config })
         const inhabited = options.role === "observe" ? observing(options, data) : working(options, data)
         return Layer.mergeAll(here, withConfig(options.config), RequestKeys.layer).pipe(
           Layer.provideMerge(Machines.layer),

@@ -188,6 +188,7 @@ describe("detent.config", () => {
     ["export const machines = []", "default export is no configuration"],
     ["export default {}", "no list of machines"],
     ["export default { machines: [{}] }", "machines[0] is no machine"],
+    ["export default { machines: [], upcaster: {} }", "it has no setting upcaster; did you mean upcasters?"],
     ["export default {{", "cannot be loaded"],
   ] as const)("that is %s is refused with what to do", ([text, problem]) =>
     Effect.gen(function* () {

@@ -1,9 +1,11 @@
 /** What `detent batch run` is given: a manifest, a folder that has one, or a folder of documents and an ontology. */
-import { statSync } from "node:fs"
+import { readFileSync, statSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { pathToFileURL } from "node:url"
-import { FileUri, type ManifestFile, manifestOfFolder, Namespace, readManifestFile, StorageFolder } from "@detent/knowledge"
+import { FileUri, ManifestFile, ManifestRefused, manifestOfFolder, Namespace, readManifestFile, StorageFolder } from "@detent/knowledge"
+import { decodeStrictly } from "@detent/workspace/SchemaProblem"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { NothingFound, WrongUsage } from "../Failure.ts"
 import type { Input } from "../line/Input.ts"
@@ -50,7 +52,9 @@ export const sourceOf = (input: SourceInput) =>
     const path = resolve(input.source)
     const manifestFile = kindOf(path) === "file" ? path : join(path, "manifest.json")
     if (kindOf(manifestFile) === "file") {
-      const manifest = yield* readManifestFile(FileUri.make(pathToFileURL(manifestFile).href))
+      const uri = FileUri.make(pathToFileURL(manifestFile).href)
+      const manifest = yield* readManifestFile(uri)
+      yield* hasKnownKeys(uri, manifestFile)
       return { folder: folderOf(dirname(manifestFile)), manifest } satisfies BatchSource
     }
     if (input.ontology === undefined || input.namespace === undefined)
@@ -65,6 +69,15 @@ export const sourceOf = (input: SourceInput) =>
       ...(input.examples === undefined ? {} : { examples: referenceOf(input.examples) }),
     })
     return { folder: folderOf(path), manifest } satisfies BatchSource
+  })
+
+const decodeManifest = decodeStrictly(Schema.toCodecJson(ManifestFile))
+
+/** A misspelt setting of a manifest must not be dropped without a word. */
+const hasKnownKeys = (uri: FileUri, file: string): Effect.Effect<void, ManifestRefused> =>
+  Effect.suspend(() => {
+    const decoded = decodeManifest(JSON.parse(readFileSync(file, "utf8")))
+    return Result.isSuccess(decoded) ? Effect.void : Effect.fail(new ManifestRefused({ uri, problem: decoded.failure }))
   })
 
 const kindOf = (path: string): "file" | "folder" | undefined => {

@@ -128,6 +128,27 @@ export const cancel: Handler<"batch cancel"> = (input) =>
     }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
   })
 
+const Withdrawn = Schema.Struct({ batchId: Schema.String, namespace: Schema.String, version: Schema.optionalKey(Schema.String) })
+
+export const withdraw: Handler<"batch withdraw"> = (input) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const id = yield* idOf(input.batch)
+    const server = yield* runningServer(input)
+    return yield* Effect.gen(function* () {
+      const { targetNamespace } = yield* operations.state(id)
+      yield* agreed(`Take the facts of ${id} out of the graph ${targetNamespace}?`)
+      const withdrawn =
+        server === undefined
+          ? yield* operations.withdraw(id)
+          : yield* Effect.flatMap(server.post(`/api/v1/batch/${id}/withdraw`), Schema.decodeUnknownEffect(Withdrawn))
+      const { namespace, version } = withdrawn
+      yield* output.value(withdrawn, () =>
+        version === undefined ? `${id} had added nothing to ${namespace}\n` : `${namespace} is at version ${version}, without ${id}\n`,
+      )
+    }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
+  })
+
 export const retry: Handler<"batch retry"> = (input) => setGoing(input, "retry")
 
 export const resume: Handler<"batch resume"> = (input) => setGoing(input, "resume")

@@ -3,16 +3,19 @@ import { openAsBlob, statSync } from "node:fs"
 import { basename } from "node:path"
 import { type EntryState, Uploads } from "@detent/uploads"
 import { UploadComplete } from "@detent/workspace/errors"
-import { statusOf as uploadView } from "@detent/workspace/operations/uploads"
+import * as operations from "@detent/workspace/operations/uploads"
+import { optional } from "@detent/workspace/optional"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { NothingFound, WrongUsage } from "../Failure.ts"
 import type { Handler } from "../Handler.ts"
+import { fieldsOf } from "../instance/Fields.ts"
+import { agreed } from "../output/Asking.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import { followElsewhere, followHere } from "../upload/UploadFollowing.ts"
 import { stateLooks, uploadText } from "../upload/UploadView.ts"
-import { observing, type Place, placeText, working } from "../workspace/Opening.ts"
+import { acting, observing, type Place, placeText, working } from "../workspace/Opening.ts"
 import { neededServer, type RunningServer, runningServer } from "../workspace/Server.ts"
 
 export const run: Handler<"upload run"> = (input) =>
@@ -54,7 +57,7 @@ const given = (input: Place & { readonly detach: boolean }, id: string) =>
     ? Effect.gen(function* () {
         const output = yield* Output
         const status = yield* findUpload(id)
-        yield* output.value(uploadView(status), () => uploadText(status, output.style))
+        yield* output.value(operations.statusOf(status), () => uploadText(status, output.style))
       }).pipe(Effect.provide(observing(input)))
     : Effect.onInterrupt(Effect.provide(followElsewhere(id, input), observing(input)), () =>
         Effect.flatMap(Output, ({ note }) =>
@@ -104,7 +107,7 @@ export const show: Handler<"upload show"> = (input) =>
     const output = yield* Output
     const status = yield* findUpload(input.upload)
     const items = input.items === undefined ? undefined : yield* itemsOf(input, input.items)
-    yield* output.value({ ...uploadView(status), ...(items === undefined ? {} : { listed: items.items }) }, () =>
+    yield* output.value({ ...operations.statusOf(status), ...(items === undefined ? {} : { listed: items.items }) }, () =>
       uploadText(status, output.style),
     )
     yield* toldHowToGoOn(input, [status])
@@ -151,9 +154,8 @@ export const retry: Handler<"upload retry"> = (input) =>
       return yield* given(input, input.upload)
     }
     return yield* Effect.gen(function* () {
-      const uploads = yield* Uploads
       const { state } = yield* findUnfinished(input.upload)
-      if (needsAsking(state)) yield* state === "failed" ? uploads.retryBatch(input.upload) : uploads.retryFailed(input.upload)
+      if (needsAsking(state)) yield* operations.retry(input.upload)
       return yield* workedOn(input, input.upload)
     }).pipe(Effect.provide(working(input)))
   })
@@ -180,3 +182,59 @@ const findUnfinished = (id: string) =>
   Effect.flatMap(findUpload(id), (status) =>
     status.state === "completed" ? Effect.fail(new UploadComplete({ batchId: id, stored: status.items.stored })) : Effect.succeed(status),
   )
+
+export const cancel: Handler<"upload cancel"> = (input) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const server = yield* runningServer(input)
+    return yield* Effect.gen(function* () {
+      yield* findUpload(input.upload)
+      yield* agreed(`Stop ${input.upload}? Stored items stay.`)
+      yield* server === undefined
+        ? operations.cancel(input.upload)
+        : server.post(`/api/v1/uploads/${encodeURIComponent(input.upload)}/cancel`)
+      const status = yield* findUpload(input.upload)
+      yield* output.value(operations.statusOf(status), () => uploadText(status, output.style))
+    }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
+  })
+
+/** The content of an item is read from the database when it is tried again, so no server has to be asked. */
+export const correct: Handler<"upload correct"> = (input) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    if (input.with === undefined)
+      return yield* new WrongUsage({ problem: "the item is missing", nextStep: `give it whole, like --with '{"id":8863,"type":"story"}'` })
+    const item = yield* fieldsOf(input.with)
+    const { after: index } = yield* numberOf(input.item)
+    yield* operations.correct(input.upload, index ?? 0, item)
+    yield* output.value({ batchId: input.upload, item: index }, () => `item ${index} of ${input.upload} has other content\n`)
+    yield* output.note(output.noteStyle.dim(`Try it: detent upload retry ${input.upload}${placeText(input)}`))
+  }).pipe(Effect.provide(observing(input)))
+
+export const search: Handler<"upload search"> = (input) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const { text, type, by, upload: batchId, limit } = input
+    const after = yield* placeOf(input.after)
+    const page = yield* operations.search({ ...optional({ text, type, by, batchId, after }), limit })
+    yield* output.rows(
+      page.items,
+      [
+        { title: "HN ID", of: ({ item }) => String(item.hnId) },
+        { title: "TYPE", of: ({ item }) => item.type },
+        { title: "BY", of: ({ item }) => item.by ?? "" },
+        { title: "TITLE", of: ({ item }) => item.title ?? item.text ?? "" },
+      ],
+      "no stored item fits",
+    )
+    if (page.next !== undefined) yield* output.note(`more with --after ${page.next.time}-${page.next.hnId}`)
+  }).pipe(Effect.provide(observing(input)))
+
+/** Where a page of items ended. */
+const placeOf = (text: string | undefined): Effect.Effect<{ readonly time: number; readonly hnId: number } | undefined, WrongUsage> => {
+  if (text === undefined) return Effect.succeed(undefined)
+  const [, time, hnId] = /^(\d{1,15})-(\d{1,15})$/.exec(text) ?? []
+  return time === undefined || hnId === undefined
+    ? Effect.fail(new WrongUsage({ problem: `--after ${text} is no cursor`, nextStep: "copy it from the end of the page before" }))
+    : Effect.succeed({ time: Number(time), hnId: Number(hnId) })
+}

@@ -121,6 +121,14 @@ export const batchCommands = /** @satisfies {ReadonlyArray<import("./Command.ts"
       examples: [{ line: "detent batch resume batch-3f9c2a71b0d4", says: "after Ctrl-C, kill -9 or a power cut" }],
     },
     {
+      name: "batch withdraw",
+      summary: "take the facts of a batch out of its graph",
+      detail: "The batch and its artifacts stay. The graph gets a new version without the batch.",
+      arguments: [batch],
+      options: [],
+      examples: [{ line: "detent batch withdraw batch-3f9c2a71b0d4", says: "asks first; --yes agrees" }],
+    },
+    {
       name: "upload run",
       summary: "upload a file of Hacker News items (JSON, JSON lines, also gzip)",
       detail:
@@ -164,6 +172,43 @@ export const batchCommands = /** @satisfies {ReadonlyArray<import("./Command.ts"
       arguments: [upload],
       options: [{ name: "detach", kind: "flag", summary: "leave the work to a running server or worker" }],
       examples: [{ line: "detent upload retry batch-09ab41cc02", says: "only what is not stored yet is tried" }],
+    },
+    {
+      name: "upload cancel",
+      summary: "stop the work of an upload; stored items stay",
+      arguments: [upload],
+      options: [],
+      examples: [{ line: "detent upload cancel batch-3f9c2a71b0d4e5f6", says: "asks first; --yes agrees" }],
+    },
+    {
+      name: "upload correct",
+      summary: "give a refused item other content, for the next retry",
+      arguments: [upload, { name: "item", summary: "its number, as `detent upload show --items failed` shows it" }],
+      options: [{ name: "with", kind: "text", value: "JSON", summary: "the item, whole" }],
+      examples: [
+        {
+          line: `detent upload correct batch-3f9c2a71b0d4e5f6 17 --with '{"id":8863,"type":"story","by":"dhouston","time":1175714200}'`,
+          says: "then: detent upload retry",
+        },
+      ],
+    },
+    {
+      name: "upload search",
+      summary: "stored items by words, type, author and time",
+      arguments: [{ name: "text", summary: "words that the item has", optional: true }],
+      options: [
+        {
+          name: "type",
+          kind: "text",
+          value: "TYPE",
+          choices: ["job", "story", "comment", "poll", "pollopt"],
+          summary: "only of this type",
+        },
+        { name: "by", kind: "text", value: "AUTHOR", summary: "only by this author" },
+        { name: "upload", kind: "text", value: "ID", summary: "only of this upload" },
+        ...paging,
+      ],
+      examples: [{ line: "detent upload search database --type story --limit 5", says: "the newest first" }],
     },
   ])
 )

@@ -4,6 +4,8 @@ import { paging } from "./shared.mjs"
 const machine = /** @type {const} */ ({ name: "machine", summary: "the machine's name, as `detent machine list` shows it" })
 const instance = /** @type {const} */ ({ name: "instance", summary: "MACHINE/ID, or the id alone where only one machine has it" })
 
+const queue = /** @type {const} */ ({ name: "queue", summary: "the queue's name, as `detent queue list` shows it" })
+
 export const machineCommands = /** @satisfies {ReadonlyArray<import("./Command.ts").Command>} */ (
   /** @type {const} */ ([
     {
@@ -188,6 +190,41 @@ export const machineCommands = /** @satisfies {ReadonlyArray<import("./Command.t
       arguments: [{ name: "key", summary: "the command's key" }],
       options: [{ name: "reason", kind: "text", value: "TEXT", summary: "why; it is asked for on a terminal" }],
       examples: [{ line: 'detent command skip order/order-7/2/0 --reason "refunded by hand" --yes', says: "it is not executed any more" }],
+    },
+    {
+      name: "queue list",
+      summary: "queues of commands, with how many commands they have of each status",
+      arguments: [],
+      options: [],
+      examples: [{ line: "detent queue list", says: "which are paused, and what waits" }],
+    },
+    {
+      name: "queue pause",
+      summary: "let no worker take commands of a queue",
+      arguments: [queue],
+      options: [],
+      examples: [{ line: "detent queue pause mails", says: "commands under way are finished" }],
+    },
+    {
+      name: "queue resume",
+      summary: "let workers take commands of a paused queue again",
+      arguments: [queue],
+      options: [],
+      examples: [{ line: "detent queue resume mails", says: "what waited is executed" }],
+    },
+    {
+      name: "timer list",
+      summary: "timers that were given up because they could not be fired",
+      arguments: [],
+      options: [{ name: "limit", kind: "integer", value: "N", default: 100, minimum: 1, summary: "at most this many" }],
+      examples: [{ line: "detent timer list", says: "with the problem of each" }],
+    },
+    {
+      name: "timer revive",
+      summary: "fire a timer that was given up",
+      arguments: [instance, { name: "timer", summary: "its name, as `detent timer list` shows it" }],
+      options: [],
+      examples: [{ line: `detent timer revive order-7 "payment overdue"`, says: "by the next process that works" }],
     },
   ])
 )

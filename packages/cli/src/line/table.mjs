@@ -12,5 +12,7 @@ export const nouns = /** @satisfies {ReadonlyArray<import("./Command.ts").Noun>}
   { name: "machine", summary: "definitions: list, show, draw, check" },
   { name: "instance", summary: "durable runs of machines: look, send events, repair" },
   { name: "command", summary: "requested effects and dead letters" },
+  { name: "queue", summary: "queues of commands: look, pause, resume" },
+  { name: "timer", summary: "timers that were given up" },
   { name: "graph", summary: "ask and export the knowledge graph" },
 ])

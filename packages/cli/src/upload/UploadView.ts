@@ -63,7 +63,7 @@ export const uploadNextStep = ({ state, batchId, batch }: BatchStatus, place: Pl
     const retry = `then: detent upload retry ${batchId}${here}`
     // What is wrong with an item's own content stays wrong; only a check of one's own may decide otherwise the next time.
     const canHelp = batch.errorSummary?.groups.some(({ reason }) => reason === "rejected") === true
-    return canHelp ? `${see}; ${retry}` : `${see}; correct an item with PUT /api/v1/uploads/${batchId}/items/ITEM of the server, ${retry}`
+    return canHelp ? `${see}; ${retry}` : `${see}; correct an item with: detent upload correct ${batchId} ITEM --with JSON${here}; ${retry}`
   }
   return state === "failed" ? `Correct the cause, then: detent upload retry ${batchId}${here}` : undefined
 }

@@ -32,8 +32,9 @@ export const make = (options: FileStorageOptions): Effect.Effect<StorageService,
     const opened = [root, ...others]
     const pathOf = (uri: Parameters<typeof pathIn>[1]) =>
       Effect.catchTag(pathIn(opened, uri), "AddressRefused", (refused) =>
-        Effect.flatMap(Effect.promise(() => foldersOf(options.allowedSince)), (since) =>
-          since.length === 0 ? Effect.fail(refused) : pathIn([...opened, ...since], uri),
+        Effect.flatMap(
+          Effect.promise(() => foldersOf(options.allowedSince)),
+          (since) => (since.length === 0 ? Effect.fail(refused) : pathIn([...opened, ...since], uri)),
         ),
       )
     const lock = yield* openLock(join(root, ownFolder, "lock"), fault)

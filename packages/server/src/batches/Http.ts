@@ -8,6 +8,8 @@ import { pageSize } from "../api/Paging.ts"
 import { frameOf } from "../serve/live/Channel.ts"
 import { endingResponse, liveResponse } from "../serve/live/liveResponse.ts"
 import { makeChanging, makeOperating } from "../serve/Operating.ts"
+import { refuseUnknownKeys } from "../serve/StrictBody.ts"
+import { StartBatch } from "./Api.ts"
 import { BatchFeed } from "./BatchFeed.ts"
 
 export const batchHandlers = HttpApiBuilder.group(
@@ -17,8 +19,11 @@ export const batchHandlers = HttpApiBuilder.group(
     const operating = yield* makeOperating
     const changing = yield* makeChanging
     const feed = yield* BatchFeed
+    const startKeys = refuseUnknownKeys(StartBatch)
     return handlers
-      .handle("start", ({ payload, headers }) => operating(batches.start(payload, headers["idempotency-key"])))
+      .handle("start", ({ request, payload, headers }) =>
+        Effect.andThen(startKeys(request), operating(batches.start(payload, headers["idempotency-key"]))),
+      )
       .handle("list", ({ query }) => operating(batches.list(query)))
       .handle("get", ({ params }) => operating(batches.status(params.batchId)))
       .handle("cancel", (input) => {

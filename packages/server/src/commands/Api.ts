@@ -35,6 +35,22 @@ export const DeadTimer = Schema.Struct({
   problem: Schema.String,
 }).annotate({ identifier: "DeadTimer" })
 
+export const RetryCommands = Schema.Struct({ ...filter, dryRun: Schema.optionalKey(Schema.Boolean) }).annotate({
+  identifier: "RetryCommands",
+})
+
+export const SkipCommand = Schema.Struct({ reason: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(1000)) }).annotate({
+  identifier: "SkipCommand",
+})
+
+export const ReviveTimer = Schema.Struct({
+  machine: Schema.String,
+  id: Schema.String,
+  name: Schema.String,
+  entry: Schema.Int,
+  due: Millis,
+}).annotate({ identifier: "ReviveTimer" })
+
 const key = { key: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(500)) }
 const queue = { queue: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200)) }
 const error = problems
@@ -53,14 +69,14 @@ export class CommandApi extends HttpApiGroup.make("commands")
       error,
     }).annotate(OpenApi.Description, "Commands in the order they were enqueued."),
     HttpApiEndpoint.post("retryAll", "/api/v1/commands/retry", {
-      payload: Schema.Struct({ ...filter, dryRun: Schema.optionalKey(Schema.Boolean) }),
+      payload: RetryCommands,
       success: Schema.Struct({ count: Schema.Int, dryRun: Schema.Boolean }),
       error,
     }).annotate(OpenApi.Description, "Executes all failed commands that match again; with dryRun it only counts them."),
     HttpApiEndpoint.post("retry", "/api/v1/commands/:key/retry", { params: key, success: StoredCommand, error }),
     HttpApiEndpoint.post("skip", "/api/v1/commands/:key/skip", {
       params: key,
-      payload: Schema.Struct({ reason: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(1000)) }),
+      payload: SkipCommand,
       success: StoredCommand,
       error,
     }).annotate(OpenApi.Description, "Gives up a command that failed or still waits."),
@@ -74,7 +90,7 @@ export class CommandApi extends HttpApiGroup.make("commands")
       error,
     }).annotate(OpenApi.Description, "Timers that were given up because they could not be fired."),
     HttpApiEndpoint.post("reviveTimer", "/api/v1/timers/dead/revive", {
-      payload: Schema.Struct({ machine: Schema.String, id: Schema.String, name: Schema.String, entry: Schema.Int, due: Millis }),
+      payload: ReviveTimer,
       success: HttpApiSchema.NoContent,
       error,
     }),

@@ -5,6 +5,8 @@ import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { Api } from "../api/Api.ts"
 import { pageSize } from "../api/Paging.ts"
 import { makeChanging, makeOperating } from "../serve/Operating.ts"
+import { refuseUnknownKeys } from "../serve/StrictBody.ts"
+import { RetryCommands, ReviveTimer, SkipCommand } from "./Api.ts"
 
 export const commandHandlers = HttpApiBuilder.group(
   Api,
@@ -12,13 +14,16 @@ export const commandHandlers = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const operating = yield* makeOperating
     const changing = yield* makeChanging
+    const retryKeys = refuseUnknownKeys(RetryCommands)
+    const skipKeys = refuseUnknownKeys(SkipCommand)
+    const reviveKeys = refuseUnknownKeys(ReviveTimer)
     return handlers
       .handle("list", ({ query: { limit = pageSize, after, ...filter } }) => operating(commands.list(filter, limit, after)))
       .handle("retryAll", (input) => {
         const {
           payload: { dryRun = false, ...filter },
         } = input
-        return changing(input, commands.retryAll(filter, { dryRun }))
+        return Effect.andThen(retryKeys(input.request), changing(input, commands.retryAll(filter, { dryRun })))
       })
       .handle("retry", (input) => {
         const {
@@ -31,7 +36,7 @@ export const commandHandlers = HttpApiBuilder.group(
           params: { key },
           payload: { reason },
         } = input
-        return changing(input, commands.skip(key, reason))
+        return Effect.andThen(skipKeys(input.request), changing(input, commands.skip(key, reason)))
       })
       .handle("get", ({ params: { key } }) => operating(commands.get(key)))
       .handle("queues", () => operating(Effect.map(commands.queues, (queues) => ({ queues }))))
@@ -52,7 +57,7 @@ export const commandHandlers = HttpApiBuilder.group(
       )
       .handle("reviveTimer", (input) => {
         const { payload } = input
-        return changing(input, commands.reviveTimer(payload))
+        return Effect.andThen(reviveKeys(input.request), changing(input, commands.reviveTimer(payload)))
       })
   }),
 )

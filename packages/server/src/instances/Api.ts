@@ -91,6 +91,19 @@ export const StartInstance = Schema.Struct({
   state: Schema.optionalKey(Tagged),
 }).annotate({ identifier: "StartInstance" })
 
+export const RepairInstance = Schema.Struct({
+  /** The number of the event to replace. */
+  sequence: Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)),
+  event: Tagged,
+}).annotate({ identifier: "RepairInstance" })
+
+export const ForkInstance = Schema.Struct({
+  /** Of the new instance. */
+  id: name,
+  /** The last event that the new instance takes over. */
+  through: Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)),
+}).annotate({ identifier: "ForkInstance" })
+
 const path = "/api/v1/instances/:machine/:id"
 const error = problems
 
@@ -146,7 +159,7 @@ export class InstanceApi extends HttpApiGroup.make("instances")
     ),
     HttpApiEndpoint.post("repair", `${path}/repair`, {
       params,
-      payload: Schema.Struct({ sequence: Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)), event: Tagged }),
+      payload: RepairInstance,
       success: InstanceView,
       error,
     }).annotate(
@@ -155,7 +168,7 @@ export class InstanceApi extends HttpApiGroup.make("instances")
     ),
     HttpApiEndpoint.post("fork", `${path}/fork`, {
       params,
-      payload: Schema.Struct({ id: name, through: Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)) }),
+      payload: ForkInstance,
       success: InstanceView.pipe(HttpApiSchema.status(201)),
       error,
     }).annotate(

@@ -6,6 +6,8 @@ import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { Api } from "../api/Api.ts"
 import { liveResponse } from "../serve/live/liveResponse.ts"
 import { makeChanging, makeOperating } from "../serve/Operating.ts"
+import { refuseUnknownKeys } from "../serve/StrictBody.ts"
+import { ForkInstance, RepairInstance, StartInstance } from "./Api.ts"
 import { hasEnded, InstanceFeed } from "./InstanceFeed.ts"
 
 export const instanceHandlers = HttpApiBuilder.group(
@@ -14,12 +16,15 @@ export const instanceHandlers = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const operating = yield* makeOperating
     const changing = yield* makeChanging
+    const startKeys = refuseUnknownKeys(StartInstance)
+    const repairKeys = refuseUnknownKeys(RepairInstance)
+    const forkKeys = refuseUnknownKeys(ForkInstance)
     const feed = yield* InstanceFeed
     return handlers
       .handle("list", ({ query }) => operating(instances.list(query)))
       .handle("start", (input) => {
         const { params, payload } = input
-        return changing(input, instances.start({ ...params, ...payload }))
+        return Effect.andThen(startKeys(input.request), changing(input, instances.start({ ...params, ...payload })))
       })
       .handle("get", ({ params }) => operating(instances.get(params)))
       .handle("history", ({ params, query }) => operating(instances.history(params, query)))
@@ -31,14 +36,14 @@ export const instanceHandlers = HttpApiBuilder.group(
           params,
           payload: { sequence, event },
         } = input
-        return changing(input, instances.repair(params, sequence, event))
+        return Effect.andThen(repairKeys(input.request), changing(input, instances.repair(params, sequence, event)))
       })
       .handle("fork", (input) => {
         const {
           params,
           payload: { through, id },
         } = input
-        return changing(input, instances.fork(params, through, id))
+        return Effect.andThen(forkKeys(input.request), changing(input, instances.fork(params, through, id)))
       })
       .handle("commands", ({ params }) => operating(instances.commands(params)))
       .handle("timers", ({ params }) => operating(instances.timers(params)))

@@ -140,7 +140,7 @@ const variantsOf = (variants: ReadonlyMap<string, UntypedVariant>): ReadonlyMap<
 const variantJson = (variant: UntypedVariant): VariantJson => {
   const codec = Schema.toCodecJson(variant.schema)
   const encode = Schema.encodeUnknownSync(codec)
-  const decode = Schema.decodeUnknownResult(codec)
+  const decode = Schema.decodeUnknownResult(codec, { onExcessProperty: "error" })
   const redacted = redactor(codec)
   const plain = isPlain(variant)
   const shown = (value: Tagged) =>

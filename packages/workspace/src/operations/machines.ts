@@ -4,6 +4,8 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { MachineNotFound } from "../errors.ts"
 import { type MachineEntry, Machines } from "../Machines.ts"
+import { optional } from "../optional.ts"
+import { Workspace } from "../Workspace.ts"
 
 export const findEntry = (name: string) =>
   Effect.flatMap(
@@ -62,7 +64,8 @@ export const check = (name: string | undefined) =>
 
 const checkOne = (machine: KnownMachine) =>
   Effect.gen(function* () {
-    const { checked, failing } = yield* Effect.flatMap(Engine, (engine) => engine.check(machine))
+    const upcasters = (yield* Workspace).config?.upcasters?.[machine.name]
+    const { checked, failing } = yield* Effect.flatMap(Engine, (engine) => engine.check(machine, optional({ upcasters })))
     const counts = yield* Effect.flatMap(Journal, (journal) => journal.count(machine.name))
     const all = [...counts.values()].reduce((sum, count) => sum + count, 0)
     // An instance may end in between.

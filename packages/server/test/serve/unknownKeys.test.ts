@@ -1,0 +1,41 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { corpusFolder, smallManifest } from "../support/manifest.ts"
+import { json, request, served } from "../support/served.ts"
+
+it.live.each([
+  [
+    "a setting of a batch",
+    "/api/v1/batch",
+    { folder: corpusFolder, manifest: smallManifest, confg: {} },
+    "confg is not known; did you mean config?",
+  ],
+  [
+    "a setting of a manifest",
+    "/api/v1/batch",
+    { folder: corpusFolder, manifest: { ...smallManifest, extractor: "openai" } },
+    "manifest.extractor is not known; known are targetNamespace, ontology, shapes, examples, documents",
+  ],
+  ["a field of a start", "/api/v1/instances/tally", { id: "two", inputs: {} }, "inputs is not known; did you mean input?"],
+  ["a filter of a retry", "/api/v1/commands/retry", { slott: "sendBill" }, "slott is not known; did you mean slot?"],
+] as const)("a body with %s that does not exist is refused, and nothing is done", ([, path, body, problem]) =>
+  Effect.gen(function* () {
+    const { client, url } = yield* served()
+    const answer = yield* request(`${url}${path}`, json(body))
+    assert.strictEqual(answer.status, 400, answer.text)
+    assert.include(JSON.parse(answer.text).detail, problem)
+    assert.deepStrictEqual((yield* client.batches.list({ query: {} })).batches, [])
+    assert.deepStrictEqual((yield* client.instances.list({ query: {} })).instances, [])
+  }),
+)
+
+it.live("an event with a field that it does not have is refused with the nearest one", () =>
+  Effect.gen(function* () {
+    const { client, url } = yield* served()
+    yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
+    const answer = yield* request(`${url}/api/v1/instances/tally/one/events`, json({ _tag: "Add", by: 3, bye: 4 }))
+    assert.strictEqual(answer.status, 422)
+    assert.include(JSON.parse(answer.text).detail, "bye is not known; did you mean by?")
+    assert.strictEqual((yield* client.instances.get({ params: { machine: "tally", id: "one" } })).sequence, 0)
+  }),
+)
