@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
+import { LongestFirst } from "./scripts/LongestFirst.ts"
 
 /** Compiled modules, for the processes that tests start: it halves the time until a process is up. */
 const NODE_COMPILE_CACHE = fileURLToPath(new URL("node_modules/.cache/detent-compile", import.meta.url))
@@ -12,6 +13,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 30_000,
     env: { NODE_COMPILE_CACHE },
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,

@@ -182,8 +182,8 @@ describe.skipIf(installedBrowser === undefined)("the start page in a browser (Ch
         yield* tab.until(`${textOf("instances")}.includes("elsewhere")`)
         const asked = () => tab.requests.filter((address) => address.endsWith("/api/v1/machines")).length
         const before = asked()
-        yield* Effect.sleep("5 seconds")
-        assert.isAtMost(asked() - before, 3)
+        yield* Effect.sleep("3 seconds")
+        assert.isAtMost(asked() - before, 2)
         yield* tab.evaluate(`
           Object.defineProperty(document, "hidden", { value: true, configurable: true })
           document.dispatchEvent(new Event("visibilitychange"))
@@ -191,7 +191,7 @@ describe.skipIf(installedBrowser === undefined)("the start page in a browser (Ch
         // What was being asked may still be.
         yield* Effect.sleep("1 second")
         const hidden = tab.requests.length
-        yield* Effect.sleep("4 seconds")
+        yield* Effect.sleep("2500 millis")
         assert.strictEqual(tab.requests.length, hidden)
         yield* tab.evaluate(`
           delete document.hidden

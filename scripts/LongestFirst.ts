@@ -1,0 +1,79 @@
+/**
+ * The order of test files: the longest first, of whichever project, so that no worker is left alone with a long file at the end.
+ * Vitest orders by size where it has not seen a file before, as in a fresh clone, and runs one project after the other.
+ */
+import { statSync } from "node:fs"
+import { relative } from "node:path"
+import { BaseSequencer, type TestSpecification } from "vitest/node"
+import { root } from "./projects.mjs"
+
+/** The files that take five seconds or more, the longest first. */
+const long = [
+  "packages/durable/test/engine/Postgres.test.ts",
+  "packages/cli/test/batch.test.ts",
+  "packages/durable/test/workflow/Postgres.test.ts",
+  "packages/cli/test/instance.test.ts",
+  "packages/uploads/test/crash/crash.test.ts",
+  "packages/uploads/test/crash/steps.test.ts",
+  "packages/durable/test/eventlog/processes.test.ts",
+  "packages/durable/test/crash/crash.test.ts",
+  "packages/cli/test/serving.test.ts",
+  "packages/knowledge/test/batch/crash/crash.test.ts",
+  "packages/server/test/page/browser.test.ts",
+  "packages/durable/test/simulation/simulation.test.ts",
+  "packages/durable/test/crash/commands.test.ts",
+  "packages/durable/test/workflow/parity/crash.test.ts",
+  "packages/durable/test/command/Postgres.test.ts",
+  "packages/durable/test/crash/ownership/ownership.test.ts",
+  "packages/cli/test/upload.test.ts",
+  "packages/durable/test/crash/nodes.test.ts",
+  "packages/durable/test/command/Sqlite.test.ts",
+  "packages/durable/test/engine/Sqlite.test.ts",
+  "packages/knowledge/test/postgres/Batches.test.ts",
+  "packages/durable/test/command/Memory.test.ts",
+  "packages/durable/test/crash/postgresFaults.test.ts",
+  "packages/server/test/serve/crash.test.ts",
+  "packages/durable/test/workflow/Sqlite.test.ts",
+  "packages/cli/test/activity.test.ts",
+  "packages/uploads/test/trouble.test.ts",
+  "packages/durable/test/PostgresStore.test.ts",
+  "packages/cli/test/init.test.ts",
+  "packages/server/test/serve/live.test.ts",
+  "packages/knowledge/test/run/crash.test.ts",
+  "packages/uploads/test/Uploads.test.ts",
+  "packages/cli/test/postgres/postgres.test.ts",
+  "packages/uploads/test/files.test.ts",
+  "packages/durable/test/workflow/simulation/simulation.test.ts",
+  "packages/durable/test/SqliteFile.test.ts",
+  "packages/server/test/serve/batches.test.ts",
+  "packages/durable/test/command/handoff.test.ts",
+  "packages/knowledge/test/batch/Losses.test.ts",
+  "packages/knowledge/test/postgres/Outage.test.ts",
+  "packages/uploads/test/races.test.ts",
+  "packages/knowledge/test/storage/FileStorage.test.ts",
+  "packages/cli/test/mcp.test.ts",
+  "packages/durable/test/ManyInstances.test.ts",
+  "packages/server/test/serve/badInput.test.ts",
+  "examples/test/demo.test.ts",
+  "packages/durable/test/workflow/Memory.test.ts",
+  "packages/durable/test/SqliteLocks.test.ts",
+  "packages/machine/test/diagram/escape.test.ts",
+  "packages/durable/test/command/backlog.test.ts",
+  "packages/server/test/serve/readiness.test.ts",
+  "packages/durable/test/SqliteStore.test.ts",
+  "packages/durable/test/eventlog/SqlEventJournal.test.ts",
+  "packages/cli/test/bin.test.ts",
+  "packages/entity/test/durable/Kill.test.ts",
+]
+
+const ranks = new Map(long.map((file, rank) => [file, rank]))
+
+const rankOf = ({ moduleId }: TestSpecification): number => ranks.get(relative(root, moduleId).replaceAll("\\", "/")) ?? long.length
+
+export class LongestFirst extends BaseSequencer {
+  override sort(files: Array<TestSpecification>): Promise<Array<TestSpecification>> {
+    const sizes = new Map(files.map((file) => [file, statSync(file.moduleId).size]))
+    const sizeOf = (file: TestSpecification) => sizes.get(file) ?? 0
+    return Promise.resolve(files.toSorted((one, other) => rankOf(one) - rankOf(other) || sizeOf(other) - sizeOf(one)))
+  }
+}

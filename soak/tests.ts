@@ -1,0 +1,16 @@
+/**
+ * The tests that `npm test` runs in a short version, each in its long one: 200 kills on each store, 20,000 simulated schedules,
+ * 1,000,000 instances. Variables of the environment set other numbers.
+ *
+ *     npm run soak -- tests
+ *     DETENT_CRASH_SEED=7 npm run soak -- tests
+ */
+import { run } from "../scripts/run.mjs"
+
+process.env["DETENT_CRASH_KILLS"] ??= "200"
+process.env["DETENT_SIMULATION_SCHEDULES"] ??= "20000"
+process.env["DETENT_MANY_INSTANCES"] ??= "1000000"
+
+const files = ["crash/crash.test.ts", "crash/commands.test.ts", "simulation/simulation.test.ts", "ManyInstances.test.ts"]
+const isProven = run("vitest", ["run", "--maxWorkers=1", ...files.map((file) => `packages/durable/test/${file}`)])
+if (!isProven) process.exitCode = 1
