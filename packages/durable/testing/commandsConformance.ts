@@ -3,7 +3,7 @@
  *
  *     commandsConformance("SQLite", sqliteLayer)
  */
-import { layer } from "@effect/vitest"
+import { describe, layer } from "@effect/vitest"
 import type { CommandHooks, CommandStoreLayer, Topic } from "./command/CommandKit.ts"
 import { claiming } from "./command/claiming.ts"
 import { executing } from "./command/executing.ts"
@@ -33,7 +33,10 @@ const topics: ReadonlyArray<Topic> = [
   reporting,
 ]
 
-export const commandsConformance = <R = never>(name: string, store: CommandStoreLayer<R>, hooks: CommandHooks<R> = {}): void =>
-  layer(store, { excludeTestServices: true, timeout: "60 seconds" })(`${name}: commands`, (it) => {
-    for (const topic of topics) topic<R>(it as never, hooks)
-  })
+export const commandsConformance = <R = never>(name: string, store: CommandStoreLayer<R>, hooks: CommandHooks<R> = {}): void => {
+  // Most rules wait for claims to end, each in a queue of its own: several are tested side by side.
+  describe.concurrent(`${name}: commands`, () =>
+    layer(store, { excludeTestServices: true, timeout: "60 seconds" })((it) => {
+      for (const topic of topics) topic<R>(it as never, hooks)
+    }))
+}

@@ -2,6 +2,7 @@
 import type { Vitest } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import {
@@ -84,6 +85,13 @@ export const countsOf = (queue: string) =>
       Object.fromEntries(counts.filter((count) => count.queue === queue).map(({ status, count }) => [status, count])),
     ),
   )
+
+/** For a test that needs the counters, the table or the workers of the store for itself. */
+export const alone = { concurrent: false }
+
+/** Counts apart from the tests that run at the same time. */
+export const withOwnMetrics = <A, E, R>(test: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.suspend(() => Effect.provideService(test, Metric.MetricRegistry, new Map()))
 
 /** Waits until a condition holds; fails the test where it never does. */
 export const eventually = <A, E, R>(read: Effect.Effect<A, E, R>, holds: (value: A) => boolean): Effect.Effect<A, E, R> =>

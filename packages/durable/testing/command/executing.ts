@@ -12,7 +12,7 @@ import {
   commandsSkipped,
 } from "../../src/command/CommandMetrics.ts"
 import { Commands } from "../../src/store/Commands.ts"
-import { countsOf, eventually, freshName, stored, type Topic } from "./CommandKit.ts"
+import { alone, countsOf, eventually, freshName, stored, type Topic } from "./CommandKit.ts"
 import { frozen, jobs, startWorker } from "./Working.ts"
 
 const over = (queue: string, total: number) =>
@@ -142,31 +142,34 @@ export const executing: Topic = (it) => {
     }),
   )
 
-  it.effect("123 the counters agree with the table", () =>
-    Effect.gen(function* () {
-      const name = yield* freshName
-      const counters = [commandsEnqueued, commandsCompleted, commandsSkipped, commandsFailed, commandsRetried, commandsLost]
-      const read = Effect.forEach(counters, (counter) => Effect.map(Metric.value(counter), ({ count }) => count))
-      const before = yield* read
-      const queue = jobs(name, { retry: RetryPolicy.fixed({ delay: 1, maxAttempts: 3 }) })
-      const { stop } = yield* startWorker(queue, (job) => {
-        const kind = Number(job) % 4
-        if (kind === 1) return CommandResult.alreadyExecuted()
-        return kind === 2 ? Effect.fail("no") : Effect.void
-      })
-      const add = (index: number) => queue.enqueue({ name: `${index}` }, { key: `${name}-${index % 40}` })
-      yield* Effect.forEach(
-        Array.from({ length: 50 }, (_, index) => index),
-        add,
-        { concurrency: "unbounded" },
-      )
-      const table = yield* over(name, 40)
-      yield* stop
-      const after = yield* read
-      const [enqueued, completed, skipped, failed, retried, lost] = after.map((count, index) => count - (before[index] ?? 0))
-      assert.deepStrictEqual({ completed, skipped, failed }, table as never)
-      assert.deepStrictEqual([enqueued, retried, lost], [40, 20, 0])
-    }),
+  it.effect(
+    "123 the counters agree with the table",
+    () =>
+      Effect.gen(function* () {
+        const name = yield* freshName
+        const counters = [commandsEnqueued, commandsCompleted, commandsSkipped, commandsFailed, commandsRetried, commandsLost]
+        const read = Effect.forEach(counters, (counter) => Effect.map(Metric.value(counter), ({ count }) => count))
+        const before = yield* read
+        const queue = jobs(name, { retry: RetryPolicy.fixed({ delay: 1, maxAttempts: 3 }) })
+        const { stop } = yield* startWorker(queue, (job) => {
+          const kind = Number(job) % 4
+          if (kind === 1) return CommandResult.alreadyExecuted()
+          return kind === 2 ? Effect.fail("no") : Effect.void
+        })
+        const add = (index: number) => queue.enqueue({ name: `${index}` }, { key: `${name}-${index % 40}` })
+        yield* Effect.forEach(
+          Array.from({ length: 50 }, (_, index) => index),
+          add,
+          { concurrency: "unbounded" },
+        )
+        const table = yield* over(name, 40)
+        yield* stop
+        const after = yield* read
+        const [enqueued, completed, skipped, failed, retried, lost] = after.map((count, index) => count - (before[index] ?? 0))
+        assert.deepStrictEqual({ completed, skipped, failed }, table as never)
+        assert.deepStrictEqual([enqueued, retried, lost], [40, 20, 0])
+      }),
+    alone,
   )
 
   it.effect("124 N attempts are N runs with every policy", () =>

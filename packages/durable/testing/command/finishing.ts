@@ -7,6 +7,7 @@ import * as DeadLetters from "../../src/command/DeadLetters.ts"
 import * as Retention from "../../src/command/Retention.ts"
 import { Commands } from "../../src/store/Commands.ts"
 import {
+  alone,
   claim,
   claimNames,
   command,
@@ -133,25 +134,28 @@ export const finishing: Topic = (it) => {
     }),
   )
 
-  it.effect("commands that ended long ago are purged in batches; dead letters only where they are named", () =>
-    Effect.gen(function* () {
-      const queue = yield* freshName
-      yield* enqueue(...Array.from({ length: 12 }, (_, index) => command(queue, `${index}`)))
-      yield* finish(completed, yield* claim(queue, { limit: 7 }))
-      yield* finish({ _tag: "Failed", problem: "down" }, yield* claim(queue, { limit: 2 }))
-      yield* finish({ _tag: "Skipped", reason: "seen" }, yield* claim(queue, { limit: 1 }))
-      assert.strictEqual(yield* Retention.purge({ olderThan: "1 hour" }), 0)
-      yield* Effect.sleep(10)
-      assert.isAtLeast(yield* Retention.purge({ olderThan: 1, batch: 3 }), 8)
-      assert.deepStrictEqual(yield* countsOf(queue), { failed: 2, pending: 2 })
-      assert.isAtLeast(yield* Retention.purge({ olderThan: 1, statuses: ["failed"] }), 2)
-      assert.deepStrictEqual(yield* countsOf(queue), { pending: 2 })
-      assert.deepStrictEqual(
-        (yield* enqueue(command(queue, "0"))).map(({ _tag }) => _tag),
-        ["Enqueued"],
-        "its key is forgotten",
-      )
-    }),
+  it.effect(
+    "commands that ended long ago are purged in batches; dead letters only where they are named",
+    () =>
+      Effect.gen(function* () {
+        const queue = yield* freshName
+        yield* enqueue(...Array.from({ length: 12 }, (_, index) => command(queue, `${index}`)))
+        yield* finish(completed, yield* claim(queue, { limit: 7 }))
+        yield* finish({ _tag: "Failed", problem: "down" }, yield* claim(queue, { limit: 2 }))
+        yield* finish({ _tag: "Skipped", reason: "seen" }, yield* claim(queue, { limit: 1 }))
+        assert.strictEqual(yield* Retention.purge({ olderThan: "1 hour" }), 0)
+        yield* Effect.sleep(10)
+        assert.isAtLeast(yield* Retention.purge({ olderThan: 1, batch: 3 }), 8)
+        assert.deepStrictEqual(yield* countsOf(queue), { failed: 2, pending: 2 })
+        assert.isAtLeast(yield* Retention.purge({ olderThan: 1, statuses: ["failed"] }), 2)
+        assert.deepStrictEqual(yield* countsOf(queue), { pending: 2 })
+        assert.deepStrictEqual(
+          (yield* enqueue(command(queue, "0"))).map(({ _tag }) => _tag),
+          ["Enqueued"],
+          "its key is forgotten",
+        )
+      }),
+    alone,
   )
 
   it.effect("118 counts agree with the list after ends that are reported twice, skips, retries and purges", () =>

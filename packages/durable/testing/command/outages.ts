@@ -11,7 +11,7 @@ import { commandStoreFailures } from "../../src/command/CommandMetrics.ts"
 import * as CommandWorker from "../../src/command/CommandWorker.ts"
 import { LoopHealth } from "../../src/runtime/BackgroundLoop.ts"
 import { Commands } from "../../src/store/Commands.ts"
-import { countsOf, eventually, freshName, stored, type Topic } from "./CommandKit.ts"
+import { countsOf, eventually, freshName, stored, type Topic, withOwnMetrics } from "./CommandKit.ts"
 import { E, openEngine, purchase } from "./Requesting.ts"
 import { brisk, jobs, onStore, startWorker } from "./Working.ts"
 
@@ -145,7 +145,7 @@ export const outages: Topic = (it) => {
       yield* queue.enqueueAll(numbered(20))
       yield* eventually(countsOf(name), ({ completed }) => completed === 20)
       assert.deepStrictEqual([warnings, disowned, yield* failures], [[], 0, before])
-    }),
+    }).pipe(withOwnMetrics),
   )
 
   it.effect("one worker asks its queues in the order of their names, so that workers lock them in the same order", () =>

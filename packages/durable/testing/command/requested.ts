@@ -8,7 +8,7 @@ import * as Fiber from "effect/Fiber"
 import * as Metric from "effect/Metric"
 import { commandEventsRefused } from "../../src/command/CommandMetrics.ts"
 import { Commands } from "../../src/store/Commands.ts"
-import { claim, countsOf, eventually, freshName, stored, type Topic } from "./CommandKit.ts"
+import { alone, claim, countsOf, eventually, freshName, stored, type Topic, withOwnMetrics } from "./CommandKit.ts"
 import { Declined, E, journaled, openEngine, purchase, S } from "./Requesting.ts"
 
 const ended = (queue: string, counts: { readonly [status: string]: number }) =>
@@ -74,50 +74,53 @@ export const requested: Topic = (it) => {
     }),
   )
 
-  it.effect("128 the instance takes a result once, however often its command is executed", () =>
-    Effect.gen(function* () {
-      const name = yield* freshName
-      let runs = 0
-      const begun = yield* Deferred.make<void>()
-      const go = yield* Deferred.make<void>()
-      const build = (first: boolean) =>
-        purchase(name).build({
-          charge: (_, { self }) =>
-            Effect.gen(function* () {
-              runs++
-              yield* Effect.orDie(self.send(E.Note({ text: "charging" })))
-              if (!first) return "second receipt"
-              yield* Deferred.succeed(begun, undefined)
-              yield* Deferred.await(go)
-              return "first receipt"
-            }),
-          mail: () => Effect.void,
-        })
-      const slow = yield* openEngine({ worker: { claimDuration: "1 minute" } })
-      const order = yield* slow.engine.start(build(true), "o-1", { total: 1 })
-      yield* order.send(E.Pay())
-      yield* Deferred.await(begun)
-      // Its claim ends without its knowledge, and another node executes the command again.
-      const commands = yield* Commands
-      const [charge] = (yield* commands.ofInstance({ machine: name, id: "o-1" })).filter(({ slot }) => slot === "charge")
-      const worker = charge?.worker ?? ""
-      assert.deepStrictEqual(yield* commands.renew(worker, [{ number: charge?.number ?? 0, claim: 1 }], 1), [])
-      const quick = yield* openEngine()
-      yield* quick.engine.register(build(false))
-      yield* ended(name, { completed: 2 })
-      yield* Deferred.succeed(go, undefined)
-      yield* slow.close
-      assert.strictEqual(runs, 2)
-      assert.deepStrictEqual(yield* journaled(name, "o-1"), ["Pay", "Note", "Charged"])
-      const again = yield* quick.engine.start(build(false), "o-2", { total: 1 })
-      yield* again.send(E.Pay())
-      assert.strictEqual((yield* again.waitFor(({ _tag }) => _tag === "Paid"))._tag, "Paid")
-      const { receipt } = (yield* Effect.flatMap(
-        quick.engine.ensure(build(false), "o-1", { total: 1 }),
-        ({ state }) => state,
-      )) as typeof S.Paid.Type
-      assert.strictEqual(receipt, "second receipt")
-    }),
+  it.effect(
+    "128 the instance takes a result once, however often its command is executed",
+    () =>
+      Effect.gen(function* () {
+        const name = yield* freshName
+        let runs = 0
+        const begun = yield* Deferred.make<void>()
+        const go = yield* Deferred.make<void>()
+        const build = (first: boolean) =>
+          purchase(name).build({
+            charge: (_, { self }) =>
+              Effect.gen(function* () {
+                runs++
+                yield* Effect.orDie(self.send(E.Note({ text: "charging" })))
+                if (!first) return "second receipt"
+                yield* Deferred.succeed(begun, undefined)
+                yield* Deferred.await(go)
+                return "first receipt"
+              }),
+            mail: () => Effect.void,
+          })
+        const slow = yield* openEngine({ worker: { claimDuration: "1 minute" } })
+        const order = yield* slow.engine.start(build(true), "o-1", { total: 1 })
+        yield* order.send(E.Pay())
+        yield* Deferred.await(begun)
+        // Its claim ends without its knowledge, and another node executes the command again.
+        const commands = yield* Commands
+        const [charge] = (yield* commands.ofInstance({ machine: name, id: "o-1" })).filter(({ slot }) => slot === "charge")
+        const worker = charge?.worker ?? ""
+        assert.deepStrictEqual(yield* commands.renew(worker, [{ number: charge?.number ?? 0, claim: 1 }], 1), [])
+        const quick = yield* openEngine()
+        yield* quick.engine.register(build(false))
+        yield* ended(name, { completed: 2 })
+        yield* Deferred.succeed(go, undefined)
+        yield* slow.close
+        assert.strictEqual(runs, 2)
+        assert.deepStrictEqual(yield* journaled(name, "o-1"), ["Pay", "Note", "Charged"])
+        const again = yield* quick.engine.start(build(false), "o-2", { total: 1 })
+        yield* again.send(E.Pay())
+        assert.strictEqual((yield* again.waitFor(({ _tag }) => _tag === "Paid"))._tag, "Paid")
+        const { receipt } = (yield* Effect.flatMap(
+          quick.engine.ensure(build(false), "o-1", { total: 1 }),
+          ({ state }) => state,
+        )) as typeof S.Paid.Type
+        assert.strictEqual(receipt, "second receipt")
+      }),
+    alone,
   )
 
   it.effect("128 an event that the machine no longer takes is counted, and the command is over all the same", () =>
@@ -134,7 +137,7 @@ export const requested: Topic = (it) => {
       yield* ended(name, { completed: 2 })
       assert.deepStrictEqual(yield* journaled(name, "o-1"), ["Pay", "Failed"])
       assert.strictEqual((yield* Metric.value(commandEventsRefused)).count, before + 1)
-    }),
+    }).pipe(withOwnMetrics),
   )
 
   it.effect("a command is executed by the next process that starts, with the state it was requested in", () =>

@@ -7,7 +7,7 @@ import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
 import * as DeadLetters from "../../src/command/DeadLetters.ts"
 import { Commands } from "../../src/store/Commands.ts"
-import { countsOf, eventually, freshName, stored, type Topic } from "./CommandKit.ts"
+import { alone, countsOf, eventually, freshName, stored, type Topic } from "./CommandKit.ts"
 import { journaled, openEngine } from "./Requesting.ts"
 import { onStore } from "./Working.ts"
 
@@ -70,41 +70,44 @@ export const retrying: Topic = (it) => {
     }),
   )
 
-  it.effect("128 a retried dead letter that is executed twice delivers its events once, also those its handler sends", () =>
-    Effect.gen(function* () {
-      const name = yield* freshName
-      const begun = yield* Deferred.make<void>()
-      const go = yield* Deferred.make<void>()
-      let isDown = true
-      const build = (receipt: string, wait: Effect.Effect<unknown>) =>
-        shop(name).build({
-          charge: (_, { self }) =>
-            Effect.gen(function* () {
-              yield* Effect.orDie(self.send(E.Note()))
-              if (isDown) return yield* down
-              yield* wait
-              return receipt
-            }),
-        })
-      const slow = yield* openEngine({ worker: { claimDuration: "1 minute" } })
-      const waits = Effect.andThen(Deferred.succeed(begun, undefined), Deferred.await(go))
-      const order = yield* slow.engine.start(build("first", waits), "o-1")
-      yield* order.send(E.Pay())
-      yield* isDead(name)
-      isDown = false
-      assert.isTrue(yield* DeadLetters.retry(`${name}/o-1/1/0`))
-      yield* Deferred.await(begun)
-      // Its claim ends without its knowledge, and another node executes the command again.
-      const commands = yield* Commands
-      const { number, worker = "" } = yield* stored(`${name}/o-1/1/0`)
-      assert.deepStrictEqual(yield* commands.renew(worker, [{ number, claim: 3 }], 1), [])
-      const quick = yield* openEngine()
-      yield* quick.engine.register(build("second", Effect.void))
-      yield* isDone(name)
-      yield* Deferred.succeed(go, undefined)
-      yield* slow.close
-      assert.deepStrictEqual(yield* journaled(name, "o-1"), ["Pay", "Note", "Declined", "Note", "Charged"])
-    }),
+  it.effect(
+    "128 a retried dead letter that is executed twice delivers its events once, also those its handler sends",
+    () =>
+      Effect.gen(function* () {
+        const name = yield* freshName
+        const begun = yield* Deferred.make<void>()
+        const go = yield* Deferred.make<void>()
+        let isDown = true
+        const build = (receipt: string, wait: Effect.Effect<unknown>) =>
+          shop(name).build({
+            charge: (_, { self }) =>
+              Effect.gen(function* () {
+                yield* Effect.orDie(self.send(E.Note()))
+                if (isDown) return yield* down
+                yield* wait
+                return receipt
+              }),
+          })
+        const slow = yield* openEngine({ worker: { claimDuration: "1 minute" } })
+        const waits = Effect.andThen(Deferred.succeed(begun, undefined), Deferred.await(go))
+        const order = yield* slow.engine.start(build("first", waits), "o-1")
+        yield* order.send(E.Pay())
+        yield* isDead(name)
+        isDown = false
+        assert.isTrue(yield* DeadLetters.retry(`${name}/o-1/1/0`))
+        yield* Deferred.await(begun)
+        // Its claim ends without its knowledge, and another node executes the command again.
+        const commands = yield* Commands
+        const { number, worker = "" } = yield* stored(`${name}/o-1/1/0`)
+        assert.deepStrictEqual(yield* commands.renew(worker, [{ number, claim: 3 }], 1), [])
+        const quick = yield* openEngine()
+        yield* quick.engine.register(build("second", Effect.void))
+        yield* isDone(name)
+        yield* Deferred.succeed(go, undefined)
+        yield* slow.close
+        assert.deepStrictEqual(yield* journaled(name, "o-1"), ["Pay", "Note", "Declined", "Note", "Charged"])
+      }),
+    alone,
   )
 
   for (const [what, attempts] of [

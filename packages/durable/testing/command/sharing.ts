@@ -7,7 +7,7 @@ import * as Metric from "effect/Metric"
 import { commandStoreFailures } from "../../src/command/CommandMetrics.ts"
 import * as Queues from "../../src/command/Queues.ts"
 import { Commands } from "../../src/store/Commands.ts"
-import { claim, countsOf, eventually, freshName, stored, type Topic } from "./CommandKit.ts"
+import { claim, countsOf, eventually, freshName, stored, type Topic, withOwnMetrics } from "./CommandKit.ts"
 import { jobs, onStore, outage, startWorker } from "./Working.ts"
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => ({ payload: { name: `${index}` } }))
@@ -212,6 +212,6 @@ export const sharing: Topic = (it) => {
       assert.isAbove(yield* failures, before)
       const { commands } = yield* Effect.flatMap(Commands, (service) => service.list({ queue: name }, 100))
       assert.deepStrictEqual(new Set(commands.map(({ attempts }) => attempts)), new Set([1]))
-    }),
+    }).pipe(withOwnMetrics),
   )
 }
