@@ -15,10 +15,16 @@ import { clientOf, type DatabaseAddress, onEachDatabase } from "./Databases.ts"
 import { PetEvents, petLayer, petRows } from "./Pets.ts"
 import { WorkerProcess } from "./WorkerProcess.ts"
 
-const opening = (address: DatabaseAddress, names: ReadonlyArray<string>) =>
+/** Processes that have loaded their modules, and are killed at the end of the test at the latest. */
+const loading = (count: number) =>
   Effect.acquireRelease(
-    Effect.promise(() => Promise.all(names.map((name) => new WorkerProcess().open(address, name)))),
+    Effect.sync(() => Array.from({ length: count }, () => new WorkerProcess())),
     (workers) => Effect.promise(() => Promise.all(workers.map((worker) => worker.kill()))),
+  ).pipe(Effect.tap((workers) => Effect.promise(() => Promise.all(workers.map((worker) => worker.hears("Ready"))))))
+
+const opening = (address: DatabaseAddress, names: ReadonlyArray<string>) =>
+  Effect.flatMap(loading(names.length), (workers) =>
+    Effect.promise(() => Promise.all(workers.map((worker, index) => worker.open(address, names[index] ?? "worker")))),
   )
 
 /** All events of the journals, and the rows that the handlers wrote. */
@@ -100,18 +106,19 @@ onEachDatabase("processes", (database) => {
     () =>
       Effect.gen(function* () {
         const address = yield* database.address
+        const victims = yield* loading(6)
         const [steady] = yield* opening(address, ["steady"])
-        const all = [steady]
         steady?.write()
-        for (let kill = 0; kill < 6; kill++) {
-          const [victim] = yield* opening(address, [`victim-${kill}`])
-          all.push(victim)
-          victim?.write()
-          yield* Effect.promise(() => sleep(60 + kill * 40))
-          yield* Effect.promise(async () => victim?.kill())
-        }
-        yield* Effect.promise(async () => steady?.stop())
-        const workers = all.filter((worker) => worker !== undefined)
+        yield* Effect.promise(async () => {
+          for (const [kill, victim] of victims.entries()) {
+            await victim.open(address, `victim-${kill}`)
+            victim.write()
+            await sleep(60 + kill * 40)
+            await victim.kill()
+          }
+          await steady?.stop()
+        })
+        const workers = [...victims, ...(steady === undefined ? [] : [steady])]
         for (const worker of workers) assert.isUndefined(worker.problem)
         const found = yield* evidence(address)
         assert.isAbove(

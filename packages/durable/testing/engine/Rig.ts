@@ -81,7 +81,10 @@ export interface Kit {
   readonly leaseTest: (title: string, body: Body) => void
 }
 
-const timeout = 10_000
+const timeout = 30_000
+
+/** Tests in real time mostly wait, each on a store of its own: several run side by side. */
+const sideBySide = { timeout, concurrent: true }
 
 export const makeKit = <R>(name: string, layer: StoreLayer<R>, options: EngineKitOptions): Kit => {
   const settle = Duration.toMillis(Duration.fromInputUnsafe(options.settle ?? "1 millis"))
@@ -93,7 +96,10 @@ export const makeKit = <R>(name: string, layer: StoreLayer<R>, options: EngineKi
     // Under a test clock, leases that follow the database's clock must not end.
     test: (title, body) =>
       it.effect(title, () => Effect.flatMap(makeRig(layer, settle, false, live ? { lease: "1000 hours" } : {}), body), timeout),
-    leaseTest: (title, body) => (live ? it.live : it.effect)(title, () => Effect.flatMap(makeRig(layer, settle, live, {}), body), timeout),
+    leaseTest: (title, body) => {
+      const test = () => Effect.flatMap(makeRig(layer, settle, live, {}), body)
+      return live ? it.live(title, test, sideBySide) : it.effect(title, test, timeout)
+    },
   }
 }
 

@@ -77,13 +77,19 @@ export interface Kit {
 
 const timeout = 30_000
 
+/** Tests in real time mostly wait, each on a store of its own: several run side by side. */
+const sideBySide = { timeout, concurrent: true }
+
 export const makeKit = <R>(name: string, layer: StoreLayer<R>, options: WorkflowKitOptions): Kit => {
   const settle = Duration.toMillis(Duration.fromInputUnsafe(options.settle ?? "1 millis"))
   const live = options.leaseClock === "store"
   return {
     describe: (topic, tests) => describe(`${name} Effect workflows: ${topic}`, tests),
     test: (title, body) => it.effect(title, () => Effect.flatMap(makeRig(layer, settle, false), body), timeout),
-    nodesTest: (title, body) => (live ? it.live : it.effect)(title, () => Effect.flatMap(makeRig(layer, settle, live), body), timeout),
+    nodesTest: (title, body) => {
+      const test = () => Effect.flatMap(makeRig(layer, settle, live), body)
+      return live ? it.live(title, test, sideBySide) : it.effect(title, test, timeout)
+    },
   }
 }
 
