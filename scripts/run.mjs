@@ -13,10 +13,12 @@ export const environment = { ...process.env, ...colors, PATH: `${tools}${delimit
 /**
  * @param {string} tool
  * @param {ReadonlyArray<string>} args
+ * @param {Readonly<Record<string, string>>} [variables] more of its environment
  * @returns {boolean} whether it succeeded
  */
-export function run(tool, args) {
-  const result = spawnSync(tool, args, { cwd: root, stdio: "inherit", env: environment, shell: process.platform === "win32" })
+export function run(tool, args, variables = {}) {
+  const env = { ...environment, ...variables }
+  const result = spawnSync(tool, args, { cwd: root, stdio: "inherit", env, shell: process.platform === "win32" })
   if (result.error) console.error(`${tool}: ${result.error.message}`)
   return result.status === 0
 }

@@ -7,10 +7,12 @@
  */
 import { run } from "../scripts/run.mjs"
 
-process.env["DETENT_CRASH_KILLS"] ??= "200"
-process.env["DETENT_SIMULATION_SCHEDULES"] ??= "20000"
-process.env["DETENT_MANY_INSTANCES"] ??= "1000000"
+const { DETENT_CRASH_KILLS = "200", DETENT_SIMULATION_SCHEDULES = "20000", DETENT_MANY_INSTANCES = "1000000" } = process.env
 
 const files = ["crash/crash.test.ts", "crash/commands.test.ts", "simulation/simulation.test.ts", "ManyInstances.test.ts"]
-const isProven = run("vitest", ["run", "--maxWorkers=1", ...files.map((file) => `packages/durable/test/${file}`)])
+const isProven = run("vitest", ["run", "--maxWorkers=1", ...files.map((file) => `packages/durable/test/${file}`)], {
+  DETENT_CRASH_KILLS,
+  DETENT_SIMULATION_SCHEDULES,
+  DETENT_MANY_INSTANCES,
+})
 if (!isProven) process.exitCode = 1
