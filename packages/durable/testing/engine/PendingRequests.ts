@@ -29,8 +29,8 @@ export class PendingRequests {
 
   /** Waits until every request is answered, and what their answers set off is answered too. */
   readonly settled: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
-    const until = Date.now() + longestMillis
-    while (this.#count > 0 && Date.now() < until) {
+    const until = performance.now() + longestMillis
+    while (this.#count > 0 && performance.now() < until) {
       yield* liveSleep(1)
       // The fiber that was answered runs before the next timer does, and asks again.
       if (this.#count === 0) yield* liveSleep(1)
