@@ -30,6 +30,7 @@ export {
   type CommandCount,
   type CommandFilter,
   type CommandPage,
+  type AttemptError,
   type CommandStatus,
   Commands,
   type CommandsService,

@@ -55,6 +55,7 @@ const registry: Readonly<Record<string, Entry>> = {
   RequestKeyTaken: refused,
   CommandNotFound: { ...notFound, next: { http: "GET /api/v1/commands lists those there are", cli: "see `detent command list`" } },
   CommandNotFailed: conflict,
+  RetryRefused: conflict,
   TimerNotFound: { ...notFound, next: { http: "GET /api/v1/timers/dead lists those there are", cli: "see `detent timer list`" } },
   ArtifactNotFound: notFound,
   GraphNotFound: notFound,

@@ -37,7 +37,7 @@ export const list: Handler<"command list"> = (input) =>
       [
         { title: "KEY", of: ({ key }) => key },
         { title: "EFFECT", of: ({ slot }) => slot },
-        { title: "STATUS", of: ({ status }) => status, looks: (text, row, style) => (row.status === "failed" ? style.red(text) : text) },
+        { title: "STATUS", of: ({ status }) => (status === "handled" ? "failed, handled" : status), looks: (text, row, style) => (row.status === "failed" ? style.red(text) : text) },
         { title: "TRIES", of: ({ attempts, round }) => (round === undefined ? attempts : `${attempts}, retry ${round}`) },
         { title: "REQUESTED", of: ({ enqueuedAt }) => momentText(enqueuedAt) },
         { title: "PROBLEM", of: ({ problem }) => problem ?? "" },
@@ -51,21 +51,27 @@ export const retry: Handler<"command retry"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
     const dryRun = input["dry-run"]
-    const report = (count: number) =>
-      output.value({ count, dryRun }, () => `${counted(count)} ${dryRun ? "would be" : count === 1 ? "is" : "are"} executed again\n`)
+    const force = input.force
+    const report = (count: number, refused = 0) =>
+      Effect.gen(function* () {
+        const given = { count, dryRun, ...(refused === 0 ? {} : { refused }) }
+        yield* output.value(given, () => `${counted(count)} ${dryRun ? "would be" : count === 1 ? "is" : "are"} executed again\n`)
+        if (refused === 0) return
+        yield* output.note(`${counted(refused)} left out: no instance would take the result; --force includes them`)
+      })
     if (input.key !== undefined) {
       if (dryRun) yield* isFailed(input.key)
-      else yield* commands.retry(input.key)
+      else yield* commands.retry(input.key, { force })
       yield* report(1)
       if (dryRun) return
     } else {
       const filter = yield* filterOf(input)
       if (Object.keys(filter).length === 0 && !input.all)
         return yield* new WrongUsage({ problem: "which commands?", nextStep: "name a key, --queue, --slot, --instance, or --all" })
-      const { count } = yield* commands.retryAll(filter, { dryRun: true })
-      if (dryRun || count === 0) return yield* report(count)
+      const { count, refused } = yield* commands.retryAll(filter, { dryRun: true, force })
+      if (dryRun || count === 0) return yield* report(count, refused)
       yield* agreed(`Execute ${counted(count, "failed ")} again?`)
-      yield* report((yield* commands.retryAll(filter, { dryRun: false })).count)
+      yield* report((yield* commands.retryAll(filter, { dryRun: false, force })).count, refused)
     }
     yield* output.note(output.noteStyle.dim("they are executed by `detent dev`, `detent serve` or `detent worker`"))
   }).pipe(Effect.provide(observing(input)))

@@ -158,7 +158,7 @@ export const machineCommands = /** @satisfies {ReadonlyArray<import("./Command.t
           name: "status",
           kind: "text",
           value: "STATUS",
-          choices: ["pending", "processing", "completed", "failed", "skipped"],
+          choices: ["pending", "processing", "completed", "failed", "handled", "skipped"],
           summary: "only with this status",
         },
         { name: "queue", kind: "text", value: "NAME", summary: "only of this queue" },
@@ -177,6 +177,7 @@ export const machineCommands = /** @satisfies {ReadonlyArray<import("./Command.t
         { name: "slot", kind: "text", value: "NAME", summary: "all failed ones of this effect" },
         { name: "instance", kind: "text", value: "MACHINE/ID", summary: "all failed ones of this instance" },
         { name: "all", kind: "flag", summary: "all failed ones" },
+        { name: "force", kind: "flag", summary: "also those whose instance has ended or would refuse the result" },
         { name: "dry-run", kind: "flag", summary: "only count them" },
       ],
       examples: [

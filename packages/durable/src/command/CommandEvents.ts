@@ -12,8 +12,8 @@ import type { ClaimedCommand, Verdict } from "../store/Commands.ts"
 import type { InstanceKey } from "../store/Commit.ts"
 import { commandEventsRefused } from "./CommandMetrics.ts"
 
-/** `Decided`: the instance took or refused the event. `Lost`: the store or a lock failed, and it is not known. */
-export type Delivered = { readonly _tag: "Decided" } | { readonly _tag: "Lost"; readonly problem: string }
+/** `Decided`: the instance took the event, or refused it for a reason. `Lost`: the store or a lock failed, and it is not known. */
+export type Delivered = { readonly _tag: "Decided"; readonly refused?: string } | { readonly _tag: "Lost"; readonly problem: string }
 
 /** `failure`: the problem, where the event says that the command failed for good. */
 export const deliver = (
@@ -28,7 +28,10 @@ export const deliver = (
     onFailure: (error) => {
       if (!isRefusal(error) || engine.table.isClosed) return Effect.succeed<Delivered>({ _tag: "Lost", problem: error.message })
       const logged = Effect.logWarning(`an event that follows from a command was refused: ${error.message}`)
-      return Effect.as(Effect.andThen(Metric.update(commandEventsRefused, 1), logged), { _tag: "Decided" } satisfies Delivered)
+      return Effect.as(Effect.andThen(Metric.update(commandEventsRefused, 1), logged), {
+        _tag: "Decided",
+        refused: error.message,
+      } satisfies Delivered)
     },
   })
 
@@ -69,10 +72,22 @@ export const deliveredBefore = (engine: EngineParts, key: InstanceKey, command: 
       onFailure: (): Verdict => ({ _tag: "Released", delayMillis: 1000 }),
       onSuccess: (event): Verdict | undefined => {
         if (event === undefined) return undefined
-        return event.failure === undefined ? { _tag: "Completed" } : { _tag: "Failed", problem: event.failure }
+        return event.failure === undefined ? { _tag: "Completed" } : failureVerdict(event.failure)
       },
     },
   )
+
+/** Marks the failure of an event that its slot declares: the command of such an event is no dead letter. */
+const handledMark = "handled: "
+
+/** The failure as the event that follows from it keeps it. */
+export const failureText = (verdict: Verdict): string | undefined => {
+  if (verdict._tag === "Handled") return handledMark + verdict.problem
+  return verdict._tag === "Failed" ? verdict.problem : undefined
+}
+
+const failureVerdict = (failure: string): Verdict =>
+  failure.startsWith(handledMark) ? { _tag: "Handled", problem: failure.slice(handledMark.length) } : { _tag: "Failed", problem: failure }
 
 /** The instance as the handler of a command sees it. The events it sends have ids too, numbered within the command. */
 export const selfOfCommand = (engine: EngineParts, key: InstanceKey, command: ClaimedCommand) => {

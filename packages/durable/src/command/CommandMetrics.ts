@@ -10,6 +10,7 @@ export const commandsEnqueued = counter("enqueued", "commands stored")
 export const commandsCompleted = counter("completed", "commands executed with success")
 export const commandsSkipped = counter("skipped", "commands that had been executed before")
 export const commandsFailed = counter("failed", "commands that failed for good")
+export const commandsHandled = counter("handled", "commands that failed as their slot declares, with an event that their instance took")
 export const commandsRetried = counter("retried", "executions that failed and are tried again")
 export const commandsReleased = counter("released", "claimed commands handed back")
 export const commandsLost = counter("lost", "executions whose claim had been taken over: their result was not stored")
@@ -21,6 +22,7 @@ const counters: { readonly [K in Verdict["_tag"]]: Metric.Counter<number> } = {
   Completed: commandsCompleted,
   Skipped: commandsSkipped,
   Failed: commandsFailed,
+  Handled: commandsHandled,
   Retry: commandsRetried,
   Released: commandsReleased,
 }

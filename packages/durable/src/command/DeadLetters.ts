@@ -1,8 +1,10 @@
 /** Commands that failed for good: to be inspected, and then retried or skipped. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
-import type * as Option from "effect/Option"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import { type CommandFilter, type CommandPage, Commands, type StoredCommand } from "../store/Commands.ts"
+import { retryCheck } from "./RetryCheck.ts"
 
 type DeadFilter = Omit<CommandFilter, "status">
 type Answer<A> = Effect.Effect<A, PersistenceFailed, Commands>
@@ -20,12 +22,73 @@ export interface KeyScope {
 export const get = (key: string, { queue }: KeyScope = {}): Answer<Option.Option<StoredCommand>> =>
   Effect.flatMap(Commands, (commands) => commands.get(key, queue))
 
-/** Retries one, with all its attempts. False where it has not failed. */
-export const retry = (key: string, scope: KeyScope = {}): Answer<boolean> => Effect.map(retrying({ ...scope, key }), (count) => count > 0)
+/** Retries also what {@link check} refuses. */
+export interface Force {
+  readonly force?: boolean
+}
 
-/** Retries all that match. Returns how many; with `dryRun` it only counts them. */
-export const retryAll = (filter: DeadFilter, options: { readonly dryRun?: boolean } = {}): Answer<number> =>
-  options.dryRun === true ? Effect.flatMap(Commands, (commands) => commands.countRetries(filter)) : retrying(filter)
+/** Retries one, with all its attempts. False where it has not failed. Fails where {@link check} refuses it, except with `force`. */
+export const retry = (
+  key: string,
+  { force = false, ...scope }: KeyScope & Force = {},
+): Effect.Effect<boolean, PersistenceFailed | RetryRefused, Commands> =>
+  Effect.gen(function* () {
+    const found = force ? Option.none() : yield* get(key, scope)
+    if (Option.isSome(found) && found.value.status === "failed") {
+      const reason = yield* (yield* retryCheck)(found.value)
+      if (reason !== undefined) return yield* new RetryRefused({ key, reason })
+    }
+    return (yield* retrying({ ...scope, key })) > 0
+  })
+
+/** Retries all that match and that {@link check} does not refuse. Returns how many; with `dryRun` it only counts them. */
+export const retryAll = (
+  filter: DeadFilter,
+  { dryRun = false, force = false }: Force & { readonly dryRun?: boolean } = {},
+): Answer<number> =>
+  Effect.gen(function* () {
+    if (force) return yield* dryRun ? Effect.flatMap(Commands, (commands) => commands.countRetries(filter)) : retrying(filter)
+    const { accepted, refused } = yield* check(filter)
+    if (dryRun) return accepted.length
+    if (refused.length === 0) return yield* retrying(filter)
+    const counts = yield* Effect.forEach(accepted, ({ key, queue }) => retrying({ key, queue }))
+    return counts.reduce((sum, count) => sum + count, 0)
+  })
+
+export interface RetryPlan {
+  readonly accepted: ReadonlyArray<StoredCommand>
+  /** Commands of instances that have ended or would refuse the event that follows, each with the reason. */
+  readonly refused: ReadonlyArray<{ readonly command: StoredCommand; readonly reason: string }>
+}
+
+/**
+ * Tells the dead letters that can be retried from those whose result no instance would take. Needs the `Journal` to know instances
+ * that have ended, and the `Engine` to know which events their states accept; without them it refuses less.
+ */
+export const check = (filter: DeadFilter = {}): Answer<RetryPlan> =>
+  Effect.gen(function* () {
+    const refusalOf = yield* retryCheck
+    const accepted: Array<StoredCommand> = []
+    const refused: Array<RetryPlan["refused"][number]> = []
+    let after: number | undefined
+    do {
+      const page = yield* list(filter, 500, after)
+      for (const command of page.commands) {
+        const reason = yield* refusalOf(command)
+        if (reason === undefined) accepted.push(command)
+        else refused.push({ command, reason })
+      }
+      after = page.next
+    } while (after !== undefined)
+    return { accepted, refused }
+  })
+
+/** A command was not retried: no instance would take its result. */
+export class RetryRefused extends Schema.TaggedError<RetryRefused>()("RetryRefused", { key: Schema.String, reason: Schema.String }) {
+  override get message() {
+    return `command ${this.key} is not executed again: ${this.reason}; force it, or skip it with a reason`
+  }
+}
 
 /** Skips a failed or pending command, for a reason that is kept with it. False where it is being executed, or over. */
 export const skip = (key: string, reason: string, { queue }: KeyScope = {}): Answer<boolean> =>

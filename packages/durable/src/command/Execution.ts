@@ -39,7 +39,7 @@ export type Ended = Pick<ClaimedCommand, "number" | "claim" | "queue" | "slot" |
 }
 
 /** Whether a command with this verdict is over, so that an ordered one lets the next of its instance begin. */
-export const isFinal = ({ _tag }: Verdict): boolean => _tag === "Completed" || _tag === "Skipped" || _tag === "Failed"
+export const isFinal = ({ _tag }: Verdict): boolean => _tag === "Completed" || _tag === "Skipped" || _tag === "Failed" || _tag === "Handled"
 
 type Slot = Parameters<typeof retryDelay>[2]
 

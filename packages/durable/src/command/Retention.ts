@@ -10,7 +10,7 @@ export interface PurgeOptions {
   /** Only commands that ended longer ago than this. */
   readonly olderThan: Duration.Input
   /** Their statuses. Default: completed and skipped. Dead letters are removed only where `failed` is named. */
-  readonly statuses?: ReadonlyArray<"completed" | "skipped" | "failed">
+  readonly statuses?: ReadonlyArray<"completed" | "skipped" | "handled" | "failed">
   /** How many are removed in one transaction, with a pause for others in between. Default: 1,000. */
   readonly batch?: number
 }
@@ -19,7 +19,7 @@ export interface PurgeOptions {
 export const purge = (options: PurgeOptions): Effect.Effect<number, PersistenceFailed, Commands> =>
   Effect.gen(function* () {
     const commands = yield* Commands
-    const { statuses = ["completed", "skipped"], batch = 1000 } = options
+    const { statuses = ["completed", "skipped", "handled"], batch = 1000 } = options
     const before = Math.floor(yield* Clock.currentTimeMillis) - millisOf(options.olderThan)
     let removed = 0
     for (;;) {

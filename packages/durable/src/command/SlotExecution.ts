@@ -10,6 +10,7 @@ import {
   type Declarations,
   eventOf,
   failed,
+  isDeclaredFailure,
   isEffectSlot,
   outcomeOf,
   type Tagged,
@@ -22,7 +23,7 @@ import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
 import { InstanceHandle } from "../instance/InstanceHandle.ts"
 import { type ClaimedCommand, Commands, type Verdict } from "../store/Commands.ts"
 import type { InstanceKey } from "../store/Commit.ts"
-import { type Delivered, deliver, deliveredBefore, eventIdOf, selfOfCommand } from "./CommandEvents.ts"
+import { type Delivered, deliver, deliveredBefore, eventIdOf, failureText, selfOfCommand } from "./CommandEvents.ts"
 import { cut, type Execution, type Failure, type Held, selfInterrupted, traced, verdictOn } from "./Execution.ts"
 import { startWorker, type Worker } from "./Worker.ts"
 import { millisOf, type WorkerConfig, type WorkerOptions } from "./WorkerConfig.ts"
@@ -184,9 +185,13 @@ export class SlotExecution {
         return again(failed(new Error("the event that follows from it could not be made", { cause }), false))
       }
       if (event === undefined) return Effect.succeed(verdict)
-      const failure = verdict._tag === "Failed" ? verdict.problem : undefined
-      return Effect.flatMap(deliver(this.#engine, key, event, eventIdOf(command), failure), (delivered: Delivered) => {
-        if (delivered._tag === "Decided") return Effect.succeed(verdict)
+      const { effectSlots } = registered.compiled.declarations
+      const isExpected = verdict._tag === "Failed" && outcome._tag === "Failed" && isDeclaredFailure(outcome.error, effectSlots[slot])
+      const taken: Verdict = isExpected ? { _tag: "Handled", problem: verdict.problem } : verdict
+      const { _tag: tag } = event
+      return Effect.flatMap(deliver(this.#engine, key, event, eventIdOf(command), failureText(taken)), (delivered: Delivered) => {
+        if (delivered._tag === "Decided")
+          return Effect.succeed(delivered.refused === undefined ? taken : withRefusal(verdict, tag, delivered.refused))
         if (this.#engine.table.isClosed) return Effect.succeed<Verdict>({ _tag: "Released", delayMillis: 0 })
         return again(failed(new Error(`it was executed, but its event could not be stored: ${delivered.problem}`), true))
       })
@@ -199,6 +204,13 @@ export class SlotExecution {
     const inspection = { machine, id, at: environment.clock.currentTimeMillisUnsafe(), ...what } as Inspection
     for (const inspector of [...inspectors]) inspector(inspection)
   }
+}
+
+/** The end of a command whose event was refused: nothing handled its failure, and its success changed nothing. */
+const withRefusal = (verdict: Verdict, event: string, refusal: string): Verdict => {
+  const problem = cut(`its event ${event} was refused: ${refusal}`)
+  if (verdict._tag === "Completed") return { _tag: "Completed", problem }
+  return verdict._tag === "Failed" ? { _tag: "Failed", problem: cut(`${verdict.problem}; ${problem}`) } : verdict
 }
 
 /** Whether an event follows from the result. */

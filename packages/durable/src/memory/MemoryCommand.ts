@@ -35,6 +35,7 @@ const add = (state: MemoryState, given: Given, waits: boolean): MemoryCommand =>
     worker: undefined,
     claimedUntil: undefined,
     problem: undefined,
+    errors: [],
     finishedAt: undefined,
   }
   state.commands.set(commandName(command), command)

@@ -89,7 +89,9 @@ export const memoryCommands = (state: MemoryState): CommandsService => {
         return { commands: found.slice(0, limit).map(stored), next: found.length > limit ? found[limit - 1]?.number : undefined }
       }),
     counts: Effect.sync(() => counts(all())),
-    backlog: Effect.sync(() => counts(all().filter(({ status }) => status !== "completed" && status !== "skipped"))),
+    backlog: Effect.sync(() =>
+      counts(all().filter(({ status }) => status === "pending" || status === "processing" || status === "failed")),
+    ),
     unserved: (overdueMillis) =>
       atNow((now) =>
         withoutExecution(

@@ -3,6 +3,7 @@
 import { begun, roomIn, unlimited } from "../command/QueueLimits.ts"
 import type { Claim, ClaimedCommand, Finished, Verdict, Want } from "../store/Commands.ts"
 import type { InstanceKey } from "../store/Commit.ts"
+import { keptErrors } from "../store/StoredCommand.ts"
 import type { MemoryCommand, MemoryState } from "./MemoryState.ts"
 
 /** The command of a claim, while it is still this worker's. */
@@ -19,15 +20,21 @@ export const finish = (state: MemoryState, worker: string, finished: Finished, n
   command.claimedUntil = undefined
   switch (verdict._tag) {
     case "Completed":
-      end(state, command, "completed", undefined, now)
+      end(state, command, "completed", verdict.problem, now)
       break
     case "Skipped":
       end(state, command, "skipped", verdict.reason, now)
       break
     case "Failed":
+      keepError(command, verdict.problem, now)
       end(state, command, "failed", verdict.problem, now)
       break
+    case "Handled":
+      keepError(command, verdict.problem, now)
+      end(state, command, "handled", verdict.problem, now)
+      break
     case "Retry":
+      keepError(command, verdict.problem, now)
       command.problem = verdict.problem
       putBack(command, verdict.delayMillis, now)
       break
@@ -50,6 +57,7 @@ const ends: { readonly [tag in Verdict["_tag"]]?: MemoryCommand["status"] } = {
   Completed: "completed",
   Skipped: "skipped",
   Failed: "failed",
+  Handled: "handled",
 }
 
 const end = (state: MemoryState, command: MemoryCommand, status: MemoryCommand["status"], problem: string | undefined, now: number) => {
@@ -57,6 +65,10 @@ const end = (state: MemoryState, command: MemoryCommand, status: MemoryCommand["
   command.problem = problem
   command.finishedAt = now
   state.openCommands.delete(command.number)
+}
+
+const keepError = (command: MemoryCommand, problem: string, now: number) => {
+  command.errors = [...command.errors, { attempt: command.attempts, at: now, problem }].slice(-keptErrors)
 }
 
 const putBack = (command: MemoryCommand, delayMillis: number, now: number) => {

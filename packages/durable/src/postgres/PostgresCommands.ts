@@ -11,7 +11,7 @@ import { sqlCommands } from "../sql/SqlCommands.ts"
 import type { CommandsService, Exchange, ExchangeRequest } from "../store/Commands.ts"
 import { checkingCommands } from "../store/CommitCheck.ts"
 import { anyMachine, persisting } from "../store/StoreFailure.ts"
-import { withOrder } from "./exchangeFunction.ts"
+import { withErrors } from "./exchangeFunction.ts"
 import { insertCommands, insertForWorker } from "./insertCommands.ts"
 import { notices } from "./notices.ts"
 import type { Subscribe } from "./PgListener.ts"
@@ -78,7 +78,7 @@ const exchanged = (rows: ReadonlyArray<Row>): Exchange => {
   return { claimed: claimed.sort(byTurn), refused, next, busy }
 }
 
-const callExchange = (schema: string): string => `select * from ${schema}.${withOrder.name}($1::text, $2::jsonb, $3::jsonb, $4::bigint)`
+const callExchange = (schema: string): string => `select * from ${schema}.${withErrors.name}($1::text, $2::jsonb, $3::jsonb, $4::bigint)`
 
 /** Rows: key, queue. */
 const findCommands = (schema: string): string => `

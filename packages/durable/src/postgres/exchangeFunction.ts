@@ -5,6 +5,7 @@
  *
  * Changed by a new migration only: a process of an older version calls the function of the name it was made with.
  */
+import { keptErrors } from "../store/StoredCommand.ts"
 
 /**
  * The commands that can be claimed, in order: unclaimed ones, and those whose claim is over. The order and the first conditions
@@ -23,7 +24,7 @@ export const openCommands = (schema: string, queue: string, moment: string, limi
 export const countFinished = (schema: string, relation: string, count = "count(*)"): string => `
   insert into ${schema}.finished as f (queue, status, shard, commands)
   select r.queue, r.status, pg_backend_pid() % 64, ${count} from ${relation} r
-  where r.status in ('completed', 'skipped') group by r.queue, r.status order by r.queue, r.status
+  where r.status in ('completed', 'skipped', 'handled') group by r.queue, r.status order by r.queue, r.status
   on conflict (queue, status, shard) do update set commands = f.commands + excluded.commands`
 
 /** What the function is called, and the columns of its answers that the first version of it did not have. */
@@ -32,6 +33,8 @@ export interface ExchangeVersion {
   readonly column: string
   readonly none: string
   readonly value: string
+  /** A further assignment to a command that is finished. */
+  readonly kept?: string
 }
 
 export const withoutRounds: ExchangeVersion = { name: "exchange_commands", column: "", none: "", value: "" }
@@ -50,6 +53,16 @@ export const withOrder: ExchangeVersion = {
   value: ", c.round, c.ordered",
 }
 
+export const withErrors: ExchangeVersion = {
+  ...withOrder,
+  name: "exchange_commands_with_errors",
+  kept: `,
+          errors = case when g.problem is null or g.status in ('completed', 'skipped') then c.errors else (
+            case when jsonb_array_length(c.errors::jsonb) >= ${keptErrors} then c.errors::jsonb - 0 else coalesce(c.errors::jsonb, '[]') end
+            || jsonb_build_array(jsonb_build_object('attempt', c.attempts, 'at', moment, 'problem', g.problem))
+          )::text end`,
+}
+
 /**
  * Parameters: who asks; rows `[number, claim, status, problem, delay, attempts to take back]`; rows `[queue, limit]`; how
  * long a claim lasts. Answers rows of a kind: `refused` (number), `claimed`, `busy` (queue) and `next` (queue, and milliseconds as number).
@@ -57,7 +70,7 @@ export const withOrder: ExchangeVersion = {
  * A claim alone need not survive a crash of the server: what is not known to be claimed is claimed again. So it does not
  * wait for the disk, unless something is finished with it.
  */
-export const exchangeFunction = (schema: string, { name, column, none, value }: ExchangeVersion): string => `
+export const exchangeFunction = (schema: string, { name, column, none, value, kept = "" }: ExchangeVersion): string => `
 create or replace function ${schema}.${name}(worker text, finished jsonb, wants jsonb, claim_millis bigint)
 returns table (
   kind text, number bigint, claim integer, queue text, priority integer, attempts integer, sequence integer, enqueued_at bigint,
@@ -91,7 +104,7 @@ begin
           run_at = case when g.status = 'pending' then moment + g.delay else c.run_at end,
           last_error = case when g.status = 'pending' then coalesce(g.problem, c.last_error) else g.problem end,
           claimed_by = case when g.status = 'pending' then null else c.claimed_by end,
-          finished_at = case when g.status = 'pending' then null else moment end
+          finished_at = case when g.status = 'pending' then null else moment end${kept}
         from given g
         where c.id = g.number and c.claims = g.claim and c.claimed_by = worker and c.status = 'processing'
         returning c.id, c.queue, c.status

@@ -14,6 +14,7 @@ import { timers } from "./migrations/0007_timers.ts"
 import { keys } from "./migrations/0008_keys.ts"
 import { listing } from "./migrations/0009_listing.ts"
 import { finished } from "./migrations/0010_finished.ts"
+import { errors } from "./migrations/0011_errors.ts"
 
 /** The key of the advisory lock: "detent" in ASCII. */
 const lockKey = 0x646574656e74
@@ -54,4 +55,5 @@ export const migrate = (schema: string) =>
     "0008_keys": keys(schema),
     "0009_listing": listing(schema),
     "0010_finished": finished(schema),
+    "0011_errors": errors(schema),
   })

@@ -1,4 +1,6 @@
 /** Rows of commands and queues as records; the column names are the same on SQLite and PostgreSQL. */
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import type { ClaimedCommand, CommandCount, CommandStatus, Finished, NewCommand, QueueRecord, StoredCommand } from "../store/Commands.ts"
 import type { InstanceKey } from "../store/Commit.ts"
 import { RowProblem } from "../store/StoreFailure.ts"
@@ -22,6 +24,7 @@ export const storedCommandOf = (row: Row): StoredCommand => ({
   worker: optionalTextOf(row, "claimed_by"),
   claimedUntil: optionalWholeOf(row, "claimed_until"),
   problem: optionalTextOf(row, "last_error"),
+  errors: errorsOf(row),
   enqueuedAt: wholeOf(row, "enqueued_at"),
   finishedAt: optionalWholeOf(row, "finished_at"),
 })
@@ -52,6 +55,17 @@ const instanceOf = (row: Row): InstanceKey | undefined => {
 
 const optionalWholeOf = (row: Row, column: string): number | undefined => (row[column] === null ? undefined : wholeOf(row, column))
 
+const Errors = Schema.fromJsonString(Schema.Array(Schema.Struct({ attempt: Schema.Number, at: Schema.Number, problem: Schema.String })))
+const decodeErrors = Schema.decodeUnknownOption(Errors)
+
+const errorsOf = (row: Row): StoredCommand["errors"] => {
+  const text = optionalTextOf(row, "errors")
+  if (text === undefined) return []
+  const errors = decodeErrors(text)
+  if (Option.isNone(errors)) throw new RowProblem("column errors should hold the errors of a command")
+  return errors.value
+}
+
 export const commandStatusOf = (row: Row): CommandStatus => {
   const value = textOf(row, "status")
   switch (value) {
@@ -59,6 +73,7 @@ export const commandStatusOf = (row: Row): CommandStatus => {
     case "processing":
     case "completed":
     case "failed":
+    case "handled":
     case "skipped":
       return value
     default:
@@ -86,11 +101,13 @@ export const queueOf = (row: Row): QueueRecord => {
 export const finishedRow = ({ number, claim, verdict }: Finished): ReadonlyArray<string | number | null> => {
   switch (verdict._tag) {
     case "Completed":
-      return [number, claim, "completed", null, 0, 0]
+      return [number, claim, "completed", verdict.problem ?? null, 0, 0]
     case "Skipped":
       return [number, claim, "skipped", verdict.reason, 0, 0]
     case "Failed":
       return [number, claim, "failed", verdict.problem, 0, 0]
+    case "Handled":
+      return [number, claim, "handled", verdict.problem, 0, 0]
     case "Retry":
       return [number, claim, "pending", verdict.problem, Math.ceil(verdict.delayMillis), 0]
     case "Released":

@@ -98,7 +98,7 @@ export const sqlCommands = (dialect: Dialect): Omit<CommandsService, "isShared" 
 
 const select = ({ sql, commands, instances }: Dialect, condition: Fragment, limit: number, source = commands) => sql<Row>`
   select c.id as number, c.key, c.queue, c.slot, c.parameters, c.sequence, c.status, c.priority, c.ordered, c.attempts, c.round,
-    c.run_at, c.claimed_by, c.claimed_until, c.last_error, c.enqueued_at, c.finished_at, i.machine, i.id as instance_id
+    c.run_at, c.claimed_by, c.claimed_until, c.last_error, c.errors, c.enqueued_at, c.finished_at, i.machine, i.id as instance_id
   from ${source} c left join ${instances} i on i.instance = c.instance
   where ${condition} order by c.id limit ${limit}`
 

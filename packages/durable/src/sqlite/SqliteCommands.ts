@@ -49,7 +49,7 @@ export const sqliteCommands = (dialect: Dialect, transact: Transact, maxBodyByte
 const exchange = (run: Run, { worker, finished, wants, claimMillis }: ExchangeRequest, now: number): Effect.Effect<Exchange, SqlError> =>
   Effect.gen(function* () {
     const rows = JSON.stringify(finished.map(finishedRow))
-    const done = finished.length === 0 ? [] : yield* run(statements.finishCommands, [now, now, rows, worker])
+    const done = finished.length === 0 ? [] : yield* run(statements.finishCommands, [now, now, now, rows, worker])
     const counts = countsOf(done)
     if (counts.length > 0) yield* run(statements.countFinished, [JSON.stringify(counts)])
     const before = done.length === finished.length ? [] : yield* run(statements.finishedBefore, [rows, worker])
@@ -76,7 +76,7 @@ const countsOf = (rows: ReadonlyArray<Row>): ReadonlyArray<readonly [queue: stri
   const counts = new Map<string, [queue: string, status: string, count: number]>()
   for (const row of rows) {
     const [queue, status] = [textOf(row, "queue"), textOf(row, "status")]
-    if (status !== "completed" && status !== "skipped") continue
+    if (status !== "completed" && status !== "skipped" && status !== "handled") continue
     const known = counts.get(`${status} ${queue}`)
     if (known === undefined) counts.set(`${status} ${queue}`, [queue, status, 1])
     else known[2]++

@@ -1,4 +1,5 @@
 /** The statements of commands on SQLite, run inside a transaction that holds the write lock. */
+import { keptErrors } from "../store/StoredCommand.ts"
 
 /** Rows: key, queue, slot, parameters, machine, id, priority, ordered, time, delay. Parameters: the time, twice; the rows. */
 export const insertCommands = `
@@ -19,7 +20,10 @@ export const findCommands = `
   select c.id as number, c.key, c.queue from json_each(?) k
   cross join detent_commands c on c.key = k.value ->> 0 and c.queue = k.value ->> 1`
 
-/** Rows: number, claim, status, problem, delay, attempts to take back. Parameters: the time, twice; the rows; the worker. */
+/**
+ * Rows: number, claim, status, problem, delay, attempts to take back. Parameters: the time, three times; the rows; the worker. The
+ * latest errors are kept as JSON.
+ */
 export const finishCommands = `
   update detent_commands as c
   set status = f.value ->> 2, waits = f.value ->> 2 = 'pending' and f.value ->> 4 > 0, counted = 0, dead = f.value ->> 2 = 'failed',
@@ -27,7 +31,10 @@ export const finishCommands = `
     run_at = case when f.value ->> 2 = 'pending' then ? + (f.value ->> 4) else c.run_at end,
     last_error = case when f.value ->> 2 = 'pending' then coalesce(f.value ->> 3, c.last_error) else f.value ->> 3 end,
     claimed_by = case when f.value ->> 2 = 'pending' then null else c.claimed_by end,
-    finished_at = case when f.value ->> 2 = 'pending' then null else ? end
+    finished_at = case when f.value ->> 2 = 'pending' then null else ? end,
+    errors = case when f.value ->> 3 is null or f.value ->> 2 in ('completed', 'skipped') then c.errors else json_insert(
+      case when json_array_length(c.errors) >= ${keptErrors} then json_remove(c.errors, '$[0]') else coalesce(c.errors, '[]') end,
+      '$[#]', json_object('attempt', c.attempts, 'at', ?, 'problem', f.value ->> 3)) end
   from json_each(?) as f
   where c.id = f.value ->> 0 and c.claims = f.value ->> 1 and c.claimed_by = ? and c.status = 'processing'
   returning id, queue, status`

@@ -11,7 +11,7 @@ import type { CommandSignal } from "../command/CommandSignal.ts"
 import type { InstanceKey, Json } from "./Commit.ts"
 import type { Claim, ClaimedCommand, CommandStatus, StoredCommand } from "./StoredCommand.ts"
 
-export type { Claim, ClaimedCommand, CommandStatus, StoredCommand } from "./StoredCommand.ts"
+export type { AttemptError, Claim, ClaimedCommand, CommandStatus, StoredCommand } from "./StoredCommand.ts"
 
 /** A command to be enqueued by hand. */
 export interface NewCommand {
@@ -39,9 +39,12 @@ export type EnqueueOutcome =
 
 /** What became of a claimed command. */
 export type Verdict =
-  | { readonly _tag: "Completed" }
+  /** `problem`: the event that follows from it was refused. */
+  | { readonly _tag: "Completed"; readonly problem?: string }
   | { readonly _tag: "Skipped"; readonly reason: string }
   | { readonly _tag: "Failed"; readonly problem: string }
+  /** It failed as its slot declares, and its instance took the event of the failure. */
+  | { readonly _tag: "Handled"; readonly problem: string }
   /** Pending again after a while. */
   | { readonly _tag: "Retry"; readonly problem: string; readonly delayMillis: number }
   /** Handed back; this execution does not count. */

@@ -1,8 +1,23 @@
 /** A command as the store has it, and the claim of a worker on it. */
 import type { InstanceKey, Json } from "./Commit.ts"
 
-/** `failed` for good is what dead letters are; `skipped` had been executed before, or was given up by hand. */
-export type CommandStatus = "pending" | "processing" | "completed" | "failed" | "skipped"
+/**
+ * `failed` for good is what dead letters are. `handled` failed in a way that its slot declares, and the instance took the event
+ * that `onFailure` makes of it. `skipped` had been executed before, or was given up by hand.
+ */
+export type CommandStatus = "pending" | "processing" | "completed" | "failed" | "handled" | "skipped"
+
+/** The failure of one execution. */
+export interface AttemptError {
+  /** Which execution it was, counted from 1 in each round. */
+  readonly attempt: number
+  /** When it was recorded. */
+  readonly at: number
+  readonly problem: string
+}
+
+/** How many of the latest errors are kept with a command. */
+export const keptErrors = 5
 
 /** A command as it is stored. */
 export interface StoredCommand {
@@ -29,8 +44,10 @@ export interface StoredCommand {
   readonly worker: string | undefined
   /** While it is executed: when other workers may claim it. */
   readonly claimedUntil: number | undefined
-  /** Why it failed last, or was skipped. */
+  /** Why it failed last or was skipped, or why the event that follows from it was refused. */
   readonly problem: string | undefined
+  /** The errors of its latest executions, oldest first, at most {@link keptErrors}. */
+  readonly errors: ReadonlyArray<AttemptError>
   readonly enqueuedAt: number
   readonly finishedAt: number | undefined
 }

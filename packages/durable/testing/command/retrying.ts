@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
 import * as DeadLetters from "../../src/command/DeadLetters.ts"
+import { Engine } from "../../src/Engine.ts"
 import { Commands } from "../../src/store/Commands.ts"
 import { alone, countsOf, eventually, freshName, stored, type Topic } from "./CommandKit.ts"
 import { journaled, openEngine } from "./Requesting.ts"
@@ -35,6 +36,11 @@ const shop = (name: string) =>
       },
     })
 
+/** A purchase whose declared failure has no event. */
+const unhandled = (name: string) => shop(name).commands({ charge: { retry: RetryPolicy.fixed({ delay: 5, maxAttempts: 2 }) } })
+
+/** An error that no slot declares. */
+const outage = new Error("pay.example.org is down")
 const down = new Down({ host: "pay.example.org", token: "secret" })
 
 const isDead = (name: string) => eventually(countsOf(name), ({ failed }) => failed === 1)
@@ -49,7 +55,7 @@ export const retrying: Topic = (it) => {
       const Shop = shop(name).build({
         charge: (_, { key }) => {
           keys.add(key)
-          return ++runs <= 4 ? Effect.fail(down) : Effect.succeed("receipt-5")
+          return ++runs <= 4 ? Effect.die(outage) : Effect.succeed("receipt-5")
         },
       })
       const { engine } = yield* openEngine()
@@ -83,7 +89,7 @@ export const retrying: Topic = (it) => {
             charge: (_, { self }) =>
               Effect.gen(function* () {
                 yield* Effect.orDie(self.send(E.Note()))
-                if (isDown) return yield* down
+                if (isDown) return yield* Effect.die(outage)
                 yield* wait
                 return receipt
               }),
@@ -111,8 +117,8 @@ export const retrying: Topic = (it) => {
   )
 
   for (const [what, attempts] of [
-    ["at once", CommandResult.failForGood(down)],
-    ["after its last attempt", Effect.fail(down)],
+    ["at once", CommandResult.failForGood(outage)],
+    ["after its last attempt", Effect.die(outage)],
   ] as const) {
     it.effect(`128 a command that failed ${what}, whose event was delivered before its process was killed, stays failed`, () =>
       Effect.gen(function* () {
@@ -180,7 +186,7 @@ export const retrying: Topic = (it) => {
         lines.push(`${logLevel} ${String(message)}`)
       })
       const long = "x".repeat(5000)
-      const Shop = shop(name).build({
+      const Shop = unhandled(name).build({
         charge: (_, { id }) => (id === "long" ? Effect.fail(new Down({ host: long, token: "secret" })) : Effect.fail(down)),
       })
       const { engine } = yield* openEngine().pipe(Effect.provide(Logger.layer([logger])))
@@ -199,6 +205,107 @@ export const retrying: Topic = (it) => {
       yield* other.send(E.Pay())
       yield* eventually(countsOf(name), ({ failed }) => failed === 2)
       assert.isBelow((yield* stored(`${name}/long/1/0`)).problem?.length ?? 0, 2100)
+    }),
+  )
+
+  it.effect("154 156 a declared failure that onFailure handles is no dead letter, and keeps the errors of its executions", () =>
+    Effect.gen(function* () {
+      const name = yield* freshName
+      const lines: Array<string> = []
+      const logger = Logger.make<unknown, void>(({ message, logLevel }) => {
+        lines.push(`${logLevel} ${String(message)}`)
+      })
+      let runs = 0
+      const Shop = shop(name).build({ charge: () => Effect.fail(new Down({ host: `host ${++runs}`, token: "secret" })) })
+      const { engine } = yield* openEngine().pipe(Effect.provide(Logger.layer([logger])))
+      const order = yield* engine.start(Shop, "o-1")
+      yield* order.send(E.Pay())
+      yield* order.waitFor(({ _tag }) => _tag === "Refused")
+      yield* eventually(countsOf(name), ({ handled }) => handled === 1)
+      const key = `${name}/o-1/1/0`
+      const { status, problem, errors } = yield* stored(key)
+      assert.deepStrictEqual([status, problem], ["handled", `{"_tag":"Down","host":"host 2","token":"•••"}`])
+      assert.deepStrictEqual(
+        errors.map((error) => [error.attempt, error.problem]),
+        [
+          [1, `{"_tag":"Down","host":"host 1","token":"•••"}`],
+          [2, `{"_tag":"Down","host":"host 2","token":"•••"}`],
+        ],
+      )
+      assert.deepStrictEqual((yield* DeadLetters.list({ machine: name })).commands, [])
+      assert.strictEqual(yield* DeadLetters.retryAll({ machine: name }), 0)
+      assert.deepStrictEqual(lines, [])
+      const backlog = yield* (yield* Commands).backlog
+      assert.deepStrictEqual(
+        backlog.filter(({ queue }) => queue === name),
+        [],
+      )
+      assert.isFalse(yield* DeadLetters.retry(key))
+    }),
+  )
+
+  it.effect("156 only the latest errors are kept", () =>
+    Effect.gen(function* () {
+      const name = yield* freshName
+      let runs = 0
+      const Shop = shop(name)
+        .commands({ charge: { retry: RetryPolicy.fixed({ delay: 1, maxAttempts: 8 }) } })
+        .build({ charge: () => Effect.die(new Error(`failure ${++runs}`)) })
+      const { engine } = yield* openEngine()
+      const order = yield* engine.start(Shop, "o-1")
+      yield* order.send(E.Pay())
+      yield* isDead(name)
+      const { errors } = yield* stored(`${name}/o-1/1/0`)
+      assert.deepStrictEqual(
+        errors.map(({ attempt, problem }) => [attempt, problem]),
+        [4, 5, 6, 7, 8].map((attempt) => [attempt, `failure ${attempt}`]),
+      )
+    }),
+  )
+
+  it.effect("155 a dead letter whose instance has ended or would refuse its event is retried only with force", () =>
+    Effect.gen(function* () {
+      const name = yield* freshName
+      let isDown = true
+      const S = State({ New: {}, Charging: {}, Elsewhere: {}, Paid: {}, Closed: {} })
+      const E = Event({ Pay: {}, Charged: { receipt: Schema.String }, Leave: {}, Close: {} })
+      const Till = Machine.make({ name, state: S, event: E, effects, initial: S.New() })
+        .on(S.New, E.Pay, S.Charging, ({ effects }) => {
+          effects.charge({})
+          return S.Charging()
+        })
+        .on(S.Charging, E.Charged, S.Paid)
+        .on(S.Charging, E.Leave, S.Elsewhere)
+        .on(S.Charging, E.Close, S.Closed)
+        .final(S.Paid, S.Closed)
+        .commands({ charge: { retry: RetryPolicy.none, onSuccess: (receipt) => E.Charged({ receipt }) } })
+        .build({ charge: () => (isDown ? Effect.die(outage) : Effect.succeed("receipt")) })
+      const { engine } = yield* openEngine()
+      const after = { ended: [E.Close()], elsewhere: [E.Leave()], waiting: [] }
+      for (const [id, events] of Object.entries(after)) {
+        const till = yield* engine.start(Till, id)
+        for (const event of [E.Pay(), ...events]) yield* till.send(event)
+      }
+      yield* eventually(countsOf(name), ({ failed }) => failed === 3)
+      isDown = false
+      const services = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.provideService(effect, Engine, engine)
+      const plan = yield* services(DeadLetters.check({ machine: name }))
+      assert.deepStrictEqual(
+        plan.refused.map(({ command, reason }) => [command.instance?.id, reason]),
+        [
+          ["ended", `${name} ended has ended in Closed`],
+          ["elsewhere", `${name} elsewhere is in Elsewhere, which has no transition for Charged`],
+        ],
+      )
+      const refused = yield* Effect.flip(services(DeadLetters.retry(`${name}/ended/1/0`)))
+      assert.include(refused.message, "has ended in Closed; force it, or skip it with a reason")
+      assert.strictEqual(yield* services(DeadLetters.retryAll({ machine: name }, { dryRun: true })), 1)
+      assert.strictEqual(yield* services(DeadLetters.retryAll({ machine: name }, { dryRun: true, force: true })), 3)
+      assert.strictEqual(yield* services(DeadLetters.retryAll({ machine: name })), 1)
+      yield* eventually(countsOf(name), ({ completed, failed }) => completed === 1 && failed === 2)
+      assert.isTrue(yield* services(DeadLetters.retry(`${name}/ended/1/0`, { force: true })))
+      const forced = yield* eventually(stored(`${name}/ended/1/0`), ({ status }) => status === "completed")
+      assert.include(forced.problem, "its event Charged was refused")
     }),
   )
 }

@@ -33,6 +33,7 @@ export const storing: Topic = (it, { inTransaction }) => {
         worker: undefined,
         claimedUntil: undefined,
         problem: undefined,
+        errors: [],
         finishedAt: undefined,
       })
     }),

@@ -1,6 +1,6 @@
 /** A command as diagrams and reports need it. What the durable queue stores fits this shape. */
 
-export type CommandStatus = "pending" | "processing" | "completed" | "failed" | "skipped"
+export type CommandStatus = "pending" | "processing" | "completed" | "failed" | "handled" | "skipped"
 
 export interface CommandRecord {
   readonly id: string | number
@@ -12,4 +12,4 @@ export interface CommandRecord {
   readonly error?: string | undefined
 }
 
-export const statuses: ReadonlyArray<CommandStatus> = ["pending", "processing", "completed", "failed", "skipped"]
+export const statuses: ReadonlyArray<CommandStatus> = ["pending", "processing", "completed", "failed", "handled", "skipped"]

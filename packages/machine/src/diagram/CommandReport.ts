@@ -24,6 +24,7 @@ const names: { readonly [status in CommandStatus]: string } = {
   processing: "🔄 Processing",
   completed: "✅ Completed",
   failed: "❌ Failed",
+  handled: "☑️ Failed, handled",
   skipped: "⏭️ Skipped",
 }
 
@@ -48,7 +49,12 @@ export const summaryTable = (counts: CommandCounts): string => {
   const total = statuses.reduce((sum, status) => sum + (counts[status] ?? 0), 0)
   return table(
     ["Status", "Count"],
-    [...statuses.map((status) => [names[status], String(counts[status] ?? 0)]), ["**Total**", `**${total}**`]],
+    [
+      ...statuses
+        .filter((status) => status !== "handled" || counts.handled !== undefined)
+        .map((status) => [names[status], String(counts[status] ?? 0)]),
+      ["**Total**", `**${total}**`],
+    ],
   )
 }
 
@@ -76,6 +82,7 @@ const fills: { readonly [status in CommandStatus]: string } = {
   processing: `fill:${light.visitedFill},stroke:${light.taken}`,
   completed: "fill:#e3f5e6,stroke:#1f7a34",
   failed: `fill:${light.stopFill},stroke:${light.stop}`,
+  handled: "fill:#fff7d6,stroke:#8a6d00",
   skipped: `fill:${light.groupFill},stroke:${light.line}`,
 }
 

@@ -35,9 +35,12 @@ export const DeadTimer = Schema.Struct({
   problem: Schema.String,
 }).annotate({ identifier: "DeadTimer" })
 
-export const RetryCommands = Schema.Struct({ ...filter, dryRun: Schema.optionalKey(Schema.Boolean) }).annotate({
-  identifier: "RetryCommands",
-})
+export const RetryCommands = Schema.Struct({
+  ...filter,
+  dryRun: Schema.optionalKey(Schema.Boolean),
+  /** Also those whose instance has ended or would refuse the result. */
+  force: Schema.optionalKey(Schema.Boolean),
+}).annotate({ identifier: "RetryCommands" })
 
 export const SkipCommand = Schema.Struct({ reason: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(1000)) }).annotate({
   identifier: "SkipCommand",
@@ -70,10 +73,14 @@ export class CommandApi extends HttpApiGroup.make("commands")
     }).annotate(OpenApi.Description, "Commands in the order they were enqueued."),
     HttpApiEndpoint.post("retryAll", "/api/v1/commands/retry", {
       payload: RetryCommands,
-      success: Schema.Struct({ count: Schema.Int, dryRun: Schema.Boolean }),
+      success: Schema.Struct({ count: Schema.Int, dryRun: Schema.Boolean, refused: Schema.optionalKey(Schema.Int) }),
       error,
     }).annotate(OpenApi.Description, "Executes all failed commands that match again; with dryRun it only counts them."),
-    HttpApiEndpoint.post("retry", "/api/v1/commands/:key/retry", { params: key, success: StoredCommand, error }),
+    HttpApiEndpoint.post("retry", "/api/v1/commands/:key/retry", { params: key, success: StoredCommand, error }).annotate(
+      OpenApi.Description,
+      "Refused where the instance has ended or would refuse the result; retry/force executes it all the same.",
+    ),
+    HttpApiEndpoint.post("forceRetry", "/api/v1/commands/:key/retry/force", { params: key, success: StoredCommand, error }),
     HttpApiEndpoint.post("skip", "/api/v1/commands/:key/skip", {
       params: key,
       payload: SkipCommand,

@@ -21,15 +21,21 @@ export const commandHandlers = HttpApiBuilder.group(
       .handle("list", ({ query: { limit = pageSize, after, ...filter } }) => operating(commands.list(filter, limit, after)))
       .handle("retryAll", (input) => {
         const {
-          payload: { dryRun = false, ...filter },
+          payload: { dryRun = false, force = false, ...filter },
         } = input
-        return Effect.andThen(retryKeys(input.request), changing(input, commands.retryAll(filter, { dryRun })))
+        return Effect.andThen(retryKeys(input.request), changing(input, commands.retryAll(filter, { dryRun, force })))
       })
       .handle("retry", (input) => {
         const {
           params: { key },
         } = input
         return changing(input, commands.retry(key))
+      })
+      .handle("forceRetry", (input) => {
+        const {
+          params: { key },
+        } = input
+        return changing(input, commands.retry(key, { force: true }))
       })
       .handle("skip", (input) => {
         const {

@@ -2,7 +2,7 @@
 import * as Schema from "effect/Schema"
 import { Millis } from "../api/Paging.ts"
 
-export const CommandStatus = Schema.Literals(["pending", "processing", "completed", "failed", "skipped"])
+export const CommandStatus = Schema.Literals(["pending", "processing", "completed", "failed", "handled", "skipped"])
 
 export const StoredCommand = Schema.Struct({
   number: Schema.Int,
@@ -21,7 +21,10 @@ export const StoredCommand = Schema.Struct({
   round: Schema.optionalKey(Schema.Int),
   runAt: Millis,
   worker: Schema.optionalKey(Schema.String),
+  /** Why it failed last or was skipped, or why the event that follows from it was refused. */
   problem: Schema.optionalKey(Schema.String),
+  /** The errors of its latest executions, oldest first; absent where it has none. */
+  errors: Schema.optionalKey(Schema.Array(Schema.Struct({ attempt: Schema.Int, at: Millis, problem: Schema.String }))),
   enqueuedAt: Millis,
   finishedAt: Schema.optionalKey(Millis),
 }).annotate({ identifier: "Command" })

@@ -18,6 +18,7 @@ export const commandView = ({ instance, worker, problem, finishedAt, ...command 
   ...(command.round === 0 ? {} : { round: command.round }),
   runAt: command.runAt,
   ...optional({ worker, problem }),
+  ...(command.errors.length === 0 ? {} : { errors: command.errors }),
   enqueuedAt: command.enqueuedAt,
   ...optional({ finishedAt }),
 })
@@ -41,17 +42,25 @@ const changed = (key: string, wasChanged: boolean) =>
     wasChanged ? Effect.succeed(commandView(command)) : Effect.fail(new CommandNotFailed({ key, status: command.status })),
   )
 
-/** Executes a failed command again. */
-export const retry = (key: string) => Effect.flatMap(DeadLetters.retry(key), (retried) => changed(key, retried))
+/** Executes a failed command again. Refused, except by force, where its instance has ended or would refuse the result. */
+export const retry = (key: string, { force = false }: { readonly force?: boolean } = {}) =>
+  Effect.flatMap(DeadLetters.retry(key, { force }), (retried) => changed(key, retried))
 
 /** Gives up a command that failed or still waits. */
 export const skip = (key: string, reason: string) => Effect.flatMap(DeadLetters.skip(key, reason), (skipped) => changed(key, skipped))
 
 export type RetryFilter = Parameters<typeof DeadLetters.retryAll>[0]
 
-/** Executes all failed commands that match again; as a dry run it only counts them. */
-export const retryAll = (filter: RetryFilter, { dryRun }: { readonly dryRun: boolean }) =>
-  Effect.map(DeadLetters.retryAll(filter, { dryRun }), (count) => ({ count, dryRun }))
+/**
+ * Executes all failed commands that match again; as a dry run it only counts them. Those whose instance has ended or would refuse the
+ * result are left out and counted as `refused`, except by force.
+ */
+export const retryAll = (filter: RetryFilter, { dryRun, force = false }: { readonly dryRun: boolean; readonly force?: boolean }) =>
+  Effect.gen(function* () {
+    const refused = force ? 0 : (yield* DeadLetters.check(filter)).refused.length
+    const count = yield* DeadLetters.retryAll(filter, { dryRun, force })
+    return { count, dryRun, ...(refused === 0 ? {} : { refused }) }
+  })
 
 /** Every queue that has settings or commands, with how many commands it has of each status. */
 export const queues = Effect.gen(function* () {

@@ -187,7 +187,7 @@ const list = (items, contentOf) => element("ul", { class: "plain" }, ...items.ma
 /** @param {Command} command */
 const commandOf = ({ slot, status, attempts, problem, finishedAt, enqueuedAt }) => [
   element("b", {}, slot),
-  badge(status, toneOf(status)),
+  badge(status === "handled" ? "failed, handled" : status, toneOf(status)),
   element("span", { class: "faint" }, attempts > 1 ? `${attempts} attempts` : ""),
   time(finishedAt ?? enqueuedAt),
   ...(problem === undefined ? [] : [element("p", { class: "problem" }, problem)]),

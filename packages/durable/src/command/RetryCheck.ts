@@ -1,0 +1,57 @@
+/**
+ * Whether it makes sense to execute a dead letter again: its instance must be there to take the event that follows. One that has
+ * ended, or has no transition for that event in its state, would leave an effect whose result is lost, such as a payment.
+ */
+import { compiledOf, type Tagged } from "@detent/machine/internal"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { Engine, type KnownMachine } from "../Engine.ts"
+import type { StoredCommand } from "../store/Commands.ts"
+import { Journal } from "../store/Journal.ts"
+
+/** Returns why a command should not be executed again; undefined where nothing speaks against it. */
+export type RetryCheck = (command: StoredCommand) => Effect.Effect<string | undefined>
+
+/** The check with the services that are there: without a journal it refuses nothing, without an engine it knows no machines. */
+export const retryCheck: Effect.Effect<RetryCheck> = Effect.gen(function* () {
+  const journal = Option.getOrUndefined(yield* Effect.serviceOption(Journal))
+  const engine = Option.getOrUndefined(yield* Effect.serviceOption(Engine))
+  return (command) => {
+    const { instance } = command
+    if (journal === undefined || instance === undefined) return Effect.undefined
+    return Effect.map(Effect.option(journal.open(instance)), (found) => {
+      const record = Option.getOrUndefined(Option.flatten(found))?.record
+      if (record === undefined) return undefined
+      const name = `${instance.machine} ${instance.id}`
+      if (record.status === "final" || record.status === "stopped") return `${name} has ended in ${record.tag}`
+      const machine = Option.getOrUndefined(engine?.machine(instance.machine) ?? Option.none())
+      const event = machine === undefined ? undefined : followingTag(machine, command)
+      return event === undefined || machine === undefined || accepts(machine, record.tag, event)
+        ? undefined
+        : `${name} is in ${record.tag}, which has no transition for ${event}`
+    })
+  }
+})
+
+/** The tag of the event that `onSuccess` makes. The result is not known yet, so that the function gets a stand-in for it. */
+const followingTag = (machine: KnownMachine, { slot, key, instance }: StoredCommand): string | undefined => {
+  const onSuccess = compiledOf(machine).declarations.commands?.[slot]?.onSuccess
+  if (onSuccess === undefined) return undefined
+  try {
+    return (onSuccess(standIn, { id: instance?.id ?? "", key, parameters: standIn as object }) as Tagged | undefined)?._tag
+  } catch {
+    // It computes with the result. Nothing is known of its event then.
+    return undefined
+  }
+}
+
+/** Has every property, which again is a stand-in. */
+const standIn: unknown = new Proxy(() => undefined, {
+  get: (_, name) => (name === Symbol.toPrimitive ? () => "" : standIn),
+  apply: () => standIn,
+})
+
+const accepts = (machine: KnownMachine, state: string, event: string): boolean => {
+  const node = compiledOf(machine).nodes.get(state)
+  return node === undefined || node.on.has(event) || node.postponed.has(event)
+}
