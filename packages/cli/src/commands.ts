@@ -42,6 +42,7 @@ export const handlers: Omit<Handlers, "completions"> = {
   "instance show": async () => (await instance()).show,
   "instance history": async () => (await instance()).history,
   "instance send": async () => (await instance()).send,
+  "instance ask": async () => (await instance()).ask,
   "instance repair": async () => (await instance()).repair,
   "instance fork": async () => (await instance()).fork,
   "command list": async () => (await command()).list,

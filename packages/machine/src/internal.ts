@@ -31,6 +31,7 @@ export {
   outcome,
   type Result,
 } from "./actor/Mailbox.ts"
+export { isQuery, queryAtEnd } from "./actor/Query.ts"
 export { startActor } from "./actor/StartActor.ts"
 export { type HookError, hasWork, isHandling, type RuntimeOwner, StateRuntime } from "./actor/StateRuntime.ts"
 export type { StateScope } from "./actor/StateScope.ts"

@@ -6,7 +6,7 @@ import * as Schema from "effect/Schema"
 import { WrongUsage } from "../Failure.ts"
 import type { Handler } from "../Handler.ts"
 import { fieldsOf } from "../instance/Fields.ts"
-import { addressOf, Started, sendEvent, startInstance } from "../instance/Sending.ts"
+import { addressOf, askQuestion, Started, sendEvent, startInstance } from "../instance/Sending.ts"
 import { agreed } from "../output/Asking.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
@@ -124,6 +124,17 @@ export const send: Handler<"instance send"> = (input) =>
     yield* output.value(sent, () => `${JSON.stringify(sent.state)}\n`)
     if (before !== undefined) yield* output.note(`answered from key ${key}: event ${before.sequence}, ${before.event}, was sent before`)
     if (sent.accepts.length > 0) yield* output.note(output.noteStyle.dim(`it accepts ${sent.accepts.join(", ")}`))
+  })
+
+export const ask: Handler<"instance ask"> = (input) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const fields = yield* fieldsOf(input.with)
+    const server = yield* runningServer(input)
+    const answer = yield* askQuestion(server, { instance: input.instance, event: input.question, fields }).pipe(
+      Effect.provide(server === undefined ? acting(input) : observing(input)),
+    )
+    yield* output.value(answer, () => `${JSON.stringify(answer)}\n`)
   })
 
 export const repair: Handler<"instance repair"> = (input) =>

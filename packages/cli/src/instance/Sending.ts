@@ -1,6 +1,8 @@
 /** Starts instances and sends them events: through the server that works in the workspace, or here where none does. */
+import { Engine } from "@detent/durable"
 import * as instances from "@detent/workspace/operations/instances"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { NotAllowed, WrongUsage } from "../Failure.ts"
 import type { RunningServer } from "../workspace/Server.ts"
@@ -38,6 +40,21 @@ export const sendEvent = (server: RunningServer | undefined, options: SentEvent)
     const sent = yield* instances.standingAfter(key)
     const before = sequence !== undefined && sequence <= last ? { sequence, event: options.event } : undefined
     return { before, sent: { ...sent, ...(answer === undefined ? {} : { answer }) } }
+  })
+
+/** Asks a question and returns its answer as JSON. An event that is not answered is refused, and not sent. */
+export const askQuestion = (server: RunningServer | undefined, options: Omit<SentEvent, "key">) =>
+  Effect.gen(function* () {
+    const key = yield* instances.resolve(options.instance)
+    const machine = Option.getOrUndefined((yield* Engine).machine(key.machine))
+    const questions = (machine?.blueprint.events ?? []).flatMap(({ tag, reply }) => (reply ? [tag] : []))
+    if (!questions.includes(options.event))
+      return yield* new WrongUsage({
+        problem: `${options.event} is no question of ${key.machine}`,
+        nextStep: `its questions are ${questions.join(", ") || "none"}; see \`detent instance send\``,
+      })
+    const { sent } = yield* sendEvent(server, { ...options, key: undefined })
+    return sent.answer ?? null
   })
 
 /** Where a new or repaired instance stands, as the server answers it. */

@@ -127,6 +127,15 @@ export const machineCommands = /** @satisfies {ReadonlyArray<import("./Command.t
       ],
     },
     {
+      name: "instance ask",
+      summary: "ask a question, and print the answer as JSON; final states answer too",
+      arguments: [instance, { name: "question", summary: "the event that is answered" }],
+      options: [{ name: "with", kind: "text", value: "JSON", summary: "the event's fields" }],
+      examples: [
+        { line: "detent instance ask order-7 GetTotal", says: "changes nothing, and is not journaled, where the machine only answers" },
+      ],
+    },
+    {
       name: "instance repair",
       summary: "replace a stored event that no longer fits, and let a held instance go on",
       arguments: [

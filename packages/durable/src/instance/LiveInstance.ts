@@ -36,9 +36,11 @@ import {
   hasWork,
   identified,
   inspect,
+  isQuery,
   type Message,
   type Node,
   overloaded,
+  queryAtEnd,
   type Result,
   type RuntimeOwner,
   refusal,
@@ -255,7 +257,9 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     envelope.trace ??= this.context.tracing?.incoming(this.key, envelope)
     const { ending } = this.record
     if (ending !== undefined) {
-      this.#answer(envelope, stopped(this.record, ending))
+      const answer = queryAtEnd(this.record, envelope.event)
+      if (answer === undefined) this.#answer(envelope, stopped(this.record, ending))
+      else this.#answerQuery(envelope, answer)
       return envelope
     }
     if (envelope.dedupeId !== undefined && this.#joins(envelope, envelope.dedupeId)) return envelope
@@ -390,6 +394,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       case "Goto":
       case "Stay":
       case "Stop":
+        if (decision.answer !== undefined && isUnjournaled(envelope) && isQuery(decision)) return this.#query(envelope, decision)
         return this.#accept(envelope, decision, at, isEffectful)
       case "Refused":
         return this.#refuse(envelope, identified(decision.error, this.key.id))
@@ -527,6 +532,39 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   }
 
   // Refusing and answering
+
+  /** A question that changes nothing is not journaled. It is answered from the stored state, never from one decided ahead. */
+  #query(envelope: Envelope, decision: Taken<Tagged, Tagged>) {
+    if (this.#isAhead) {
+      this.#inboxOf().putFirst([envelope])
+      this.#mode = "committing"
+      return
+    }
+    const { journal } = this.context
+    const isCurrent = this.#lock !== undefined || journal.local?.sequence(this.key) === this.record.sequence
+    if (isCurrent) return this.#answerQuery(envelope, decision)
+    // Another node may have changed the state.
+    this.#await("deciding", Effect.result(journal.open(this.key)), (read) => {
+      if (read === undefined) return envelope.complete(stopped(this.record, this.record.ending))
+      if (read._tag === "Failure") return this.#giveUp(envelope, read.failure)
+      const { sequence: expected } = this.record
+      const actual = Option.getOrUndefined(read.success)?.record.sequence ?? expected
+      if (actual === expected || this.record.ending !== undefined) return this.#answerQuery(envelope, decision)
+      this.#inboxOf().putFirst([envelope])
+      this.#resync([], new SequenceConflict({ ...this.key, expected, actual }))
+    })
+  }
+
+  /** The id may be that of an event that was journaled: then its first outcome is the answer. */
+  #answerQuery(envelope: Envelope, decision: Taken<Tagged, Tagged>) {
+    if (envelope.dedupeId === undefined) return this.#complete(envelope, decision)
+    this.record.environment.run(
+      Effect.match(this.context.loader.firstOutcome(this.machine, this.key, envelope.dedupeId), {
+        onFailure: (failure) => this.#giveUp(envelope, failure),
+        onSuccess: (first) => (first === undefined ? this.#complete(envelope, decision) : this.#answerFirst(envelope, first)),
+      }),
+    )
+  }
 
   #refuse(envelope: Envelope, error: SendError) {
     // What is decided ahead may never be stored: a refusal that depends on it has to wait.
@@ -1146,3 +1184,6 @@ const momentOf = (snapshot: SnapshotRecord | undefined): Moment | undefined =>
   snapshot === undefined ? undefined : { sequence: snapshot.sequence, at: snapshot.at }
 
 const labelOf = ({ timer }: Envelope, { event }: Taken<Tagged, Tagged>): string => (timer === undefined ? event._tag : `(${timer.name})`)
+
+/** The answer to a question that its sender gave an id is kept in the journal: the same id again gets the same answer. */
+const isUnjournaled = ({ internal, dedupeId }: Envelope): boolean => !internal && dedupeId === undefined

@@ -51,10 +51,10 @@ export const failures = ({ describe, test }: Kit) =>
         yield* quiet
         failing(probe, Number.POSITIVE_INFINITY)
         const sent = yield* Effect.forkChild(Effect.flip(job.send(E.Start())), { startImmediately: true })
-        const asked = yield* Effect.forkChild(Effect.flip(job.ask(E.Count())), { startImmediately: true })
+        const asked = yield* Effect.forkChild(job.ask(E.Count()), { startImmediately: true })
         for (let second = 0; second < 8; second++) yield* pass("1 second")
         expect(yield* Fiber.join(sent)).toMatchObject({ _tag: "PersistenceFailed", id: "j", operation: "commit" })
-        expect((yield* Fiber.join(asked))._tag).toMatch(/PersistenceFailed|InvalidTransition/)
+        expect(yield* Fiber.join(asked), "it needs no commit").toBe(0)
         expect(probe.batches.length).toBeLessThan(60)
         expect(log).toEqual([])
         expect(seen).toEqual(["Idle"])

@@ -97,7 +97,7 @@ export const sending = ({ describe, test }: Kit) =>
       Effect.gen(function* () {
         const { engine } = yield* open()
         const job = yield* engine.start(Job, "j", S.Busy({ n: 3 }))
-        yield* job.ask(E.Count())
+        yield* job.ask(E.Count(), { id: "count-1" })
         yield* job.send(E.Add({ by: 1 }))
         expect(yield* job.snapshot).toMatchObject({ sequence: 2, previous: undefined, state: { n: 4 } })
         expect(yield* job.call(E.Again())).toMatchObject({ _tag: "Goto" })
@@ -196,7 +196,42 @@ export const sending = ({ describe, test }: Kit) =>
         expect(yield* job.ask(E.Count())).toBe(0)
         const ask = job.ask as (event: unknown) => ReturnType<typeof job.call>
         expect((yield* Effect.flip(ask.call(job, E.Add({ by: 1 })))).message).toMatch(/it has no answer; declare it with Event.reply/)
-        expect(yield* record(key)).toMatchObject({ sequence: 2 })
+        expect(yield* record(key)).toMatchObject({ sequence: 1 })
+      }))
+
+    test("157 a question that only answers is not journaled, and is answered in final states, also after a restart", ({ open, events }) =>
+      Effect.gen(function* () {
+        const Asked = Job.on(S.Done, E.Count, stay, ({ state }) => reply(-state.n))
+        const first = yield* open()
+        const job = yield* first.engine.start(Asked, "j", S.Busy({ n: 3 }))
+        expect(yield* job.ask(E.Count())).toBe(3)
+        const [, counted] = yield* Effect.all([job.send(E.Add({ by: 4 })), job.ask(E.Count())], { concurrency: "unbounded" })
+        expect(counted).toBe(7)
+        expect(yield* job.call(E.Count())).toMatchObject({ _tag: "Stay", answer: 7 })
+        yield* job.send(E.Finish())
+        expect(yield* job.ask(E.Count())).toBe(-7)
+        expect(yield* Effect.flip(job.send(E.Add({ by: 1 })))).toMatchObject({ _tag: "MachineStopped" })
+        yield* first.close
+        const { engine } = yield* open()
+        const again = yield* Effect.flatMap(engine.get(Asked, "j"), Effect.fromOption)
+        expect(yield* again.ask(E.Count())).toBe(-7)
+        expect((yield* events(key)).map(({ tag }) => tag)).toEqual(["Add", "Finish"])
+      }))
+
+    test("157 a question that changes the state is journaled, and one with an id has its first answer again", ({ open, events }) =>
+      Effect.gen(function* () {
+        const Taken = Machine.make({ name: "job", state: S, event: E, initial: S.Busy({ n: 5 }) }).on(
+          S.Busy,
+          E.Count,
+          [S.Busy, stay],
+          ({ state }) => (state.n === 0 ? reply(0) : reply(state.n, S.Busy({ n: state.n - 1 }))),
+        )
+        const { engine } = yield* open()
+        const job = yield* engine.start(Taken, "j")
+        expect(yield* job.ask(E.Count())).toBe(5)
+        expect(yield* job.ask(E.Count(), { id: "q" })).toBe(4)
+        expect(yield* job.ask(E.Count(), { id: "q" })).toBe(4)
+        expect((yield* events(key)).map(({ tag }) => tag)).toEqual(["Count", "Count"])
       }))
 
     test("29 an answer that does not fit its schema fails the caller that asked, and no other", ({ open }) =>

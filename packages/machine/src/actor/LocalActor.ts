@@ -30,6 +30,7 @@ import {
   outcome,
   type Result,
 } from "./Mailbox.ts"
+import { queryAtEnd } from "./Query.ts"
 import { isHandling, type RuntimeOwner, StateRuntime } from "./StateRuntime.ts"
 import type { StateScope } from "./StateScope.ts"
 
@@ -195,7 +196,7 @@ export class LocalActor implements RuntimeOwner {
   #offer(event: Tagged, internal: boolean, isTimer: boolean): Result | Message {
     const { record } = this
     if (record.ending !== undefined || (this.#drainers !== undefined && !internal)) {
-      return refusal(record, event, stopped(record, record.ending))
+      return queryAtEnd(record, event) ?? refusal(record, event, stopped(record, record.ending))
     }
     if (this.#busy) return this.#enqueue(event, internal, isTimer)
     this.#busy = true

@@ -18,6 +18,7 @@ import {
   type Declarations,
   fail,
   type HookFunction,
+  isQuestion,
   type Options,
   type Persistence,
   type Place,
@@ -189,9 +190,8 @@ export class Builder {
     const failures = new Set(this.declarations.failures)
     for (const tag of this.#states(states.flatMap(list))) {
       const outgoing = [
-        ...[...this.declarations.transitions.values(), ...this.declarations.timeouts.values(), ...this.declarations.always].filter(
-          (one) => one.from === tag,
-        ),
+        ...[...this.declarations.transitions.values()].filter((one) => one.from === tag && !isQuestion(this.declarations, one.event, one)),
+        ...[...this.declarations.timeouts.values(), ...this.declarations.always].filter((one) => one.from === tag),
       ]
       if (outgoing.length > 0) {
         this.#fail(`${tag} is declared final but has a transition${at(outgoing[0]?.place)}`, "remove the transition or the final mark")
@@ -250,8 +250,8 @@ export class Builder {
     checkOptions(this.declarations, "transition", options)
     const transitions = new Map(this.declarations.transitions)
     for (const state of this.#states(from)) {
-      checkNotFinal(this.declarations, state)
       for (const tag of this.#events(event)) {
+        if (!isQuestion(this.declarations, tag, { kind, targets })) checkNotFinal(this.declarations, state)
         const key = pairKey(state, tag)
         checkNew(this.declarations, { label: `${state} × ${tag}`, earlier: transitions.get(key), options, place })
         transitions.delete(key)

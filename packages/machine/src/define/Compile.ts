@@ -4,14 +4,15 @@ import { durationMillis } from "../decide/Timeout.ts"
 import { effectCalls, guardCalls, type SlotCalls } from "../effects/Slot.ts"
 import type { UntypedUnion } from "../schema/Union.ts"
 import { type ValueCheck, valueCheck } from "../schema/ValueCheck.ts"
-import type {
-  AlwaysDeclaration,
-  Declarations,
-  HookFunction,
-  Predicate,
-  Tagged,
-  TransitionDeclaration,
-  WorkDeclaration,
+import {
+  type AlwaysDeclaration,
+  type Declarations,
+  type HookFunction,
+  isQuestion,
+  type Predicate,
+  type Tagged,
+  type TransitionDeclaration,
+  type WorkDeclaration,
 } from "./Declarations.ts"
 
 /** A transition ready to be taken. */
@@ -147,8 +148,8 @@ const hooksOf = (declared: DeclaredByState, tag: string, phase: "enter" | "exit"
 const fill = (node: Mutable<Node>, declarations: Declarations, declared: DeclaredByState, nodes: ReadonlyMap<string, Node>) => {
   const on = new Map<string, Transition>()
   const postponed = new Set<string>()
-  if (!node.final) {
-    for (const one of declarations.fallbacks.values()) on.set(one.event, transitionOf(one, node.tag, declarations, nodes))
+  for (const one of declarations.fallbacks.values()) {
+    if (!node.final || isQuestion(declarations, one.event, one)) on.set(one.event, transitionOf(one, node.tag, declarations, nodes))
   }
   for (const one of declared.transitions(node.tag)) {
     on.delete(one.event)

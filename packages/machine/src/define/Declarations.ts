@@ -287,6 +287,13 @@ const checkSlots = (declarations: Declarations, kind: string, named: ReadonlyArr
   }
 }
 
+/** Whether a transition only answers a question: it stays, so that a final state may have it. */
+export const isQuestion = (
+  declarations: Declarations,
+  event: string,
+  { kind, targets }: Pick<TransitionDeclaration, "kind" | "targets">,
+): boolean => kind === "on" && declarations.event.$variants.get(event)?.reply !== undefined && targets.every(({ tag }) => tag === "(stay)")
+
 export const checkNotFinal = (declarations: Declarations, tag: string) => {
   if (declarations.finals.has(tag))
     fail(declarations, `${tag} is final and cannot have a transition`, "remove the transition or the final mark")

@@ -18,6 +18,7 @@ import type {
   Edge,
   Fallback,
   FinalPair,
+  FinalPairOf,
   HandledTags,
   Kept,
   MustBeNew,
@@ -182,7 +183,7 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
   ): Machine<S, E, K, H | Pair<F, V>, Kept<T, Pair<F, V>, O> | Edge<Pair<F, V>, To>, I, R>
   /** The transition with a decision: `to` lists every state the decision may return. */
   on<F extends Source<S>, V extends Source<E>, To extends Target<S | Stay | Stop>, R2 = never, O extends true | undefined = undefined>(
-    from: OneOrMany<F> & MustFit<Pair<F, V>, FinalPair<F>, H, O>,
+    from: OneOrMany<F> & MustFit<Pair<F, V>, FinalPairOf<F, V["Type"], To["Type"]>, H, O>,
     event: OneOrMany<V>,
     to: OneOrMany<To>,
     decide: Decide<F["Type"], V["Type"], To["Type"], E, K, R2>,

@@ -19,6 +19,13 @@ export type FinalPair<F extends { readonly tag: string }> = `${F["tag"]} × (fin
 
 export type Edge<P extends string, T extends { readonly tag: string }> = `${P} → ${T["tag"]}`
 
+/** Refuses transitions of final states, except those that only answer a question. */
+export type FinalPairOf<F extends { readonly tag: string }, V, T> = [WantsAnswer<V>] extends [never]
+  ? FinalPair<F>
+  : [T] extends [Stay]
+    ? never
+    : FinalPair<F>
+
 /** The pairs must be new. */
 export type MustBeNew<P, H> = [Extract<P, H>] extends [never]
   ? unknown

@@ -18,6 +18,8 @@ describe("instances over HTTP", () => {
       yield* client.instances.send({ params: key, headers: {}, payload: { _tag: "Add", by: 4 } })
       const asked = yield* client.instances.send({ params: key, headers: {}, payload: { _tag: "Count" } })
       assert.strictEqual(asked.answer, 7)
+      // Without a key the question is not journaled.
+      yield* client.instances.send({ params: key, headers: { "idempotency-key": "count-1" }, payload: { _tag: "Count" } })
 
       const { instances } = yield* client.instances.list({ query: { machine: "tally", state: "Open" } })
       assert.deepStrictEqual(
