@@ -94,7 +94,8 @@ describe("stores made before commands that are done had counts", () => {
         "drop trigger detent_commands_skip",
         "drop trigger detent_commands_remove",
         "drop table detent_finished",
-        "delete from detent_migrations where migration_id = 9",
+        "alter table detent_commands drop column errors",
+        "delete from detent_migrations where migration_id >= 9",
       ]
       yield* Effect.provide(before(removed), store, { local: true })
       assert.deepStrictEqual(yield* Effect.provide(countsOf("jobs"), store, { local: true }), { completed: 2, skipped: 1, pending: 2 })
@@ -108,7 +109,8 @@ describe("stores made before commands that are done had counts", () => {
         "drop trigger count_removed on detent.commands",
         "drop function detent.count_removed_commands",
         "drop table detent.finished",
-        "delete from detent.migrations where migration_id = 10",
+        "alter table detent.commands drop column errors",
+        "delete from detent.migrations where migration_id >= 10",
       ]
       yield* Effect.provide(before(removed), store, { local: true })
       const working = Effect.gen(function* () {
