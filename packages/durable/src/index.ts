@@ -25,12 +25,12 @@ export * as MemoryStore from "./MemoryStore.ts"
 export { forkLoop, LoopHealth, type LoopHealthService, type LoopOutage, type Turn } from "./runtime/BackgroundLoop.ts"
 export type { Sweep } from "./runtime/TimerSweep.ts"
 export {
+  type AttemptError,
   type Claim,
   type ClaimedCommand,
   type CommandCount,
   type CommandFilter,
   type CommandPage,
-  type AttemptError,
   type CommandStatus,
   Commands,
   type CommandsService,

@@ -37,7 +37,11 @@ export const list: Handler<"command list"> = (input) =>
       [
         { title: "KEY", of: ({ key }) => key },
         { title: "EFFECT", of: ({ slot }) => slot },
-        { title: "STATUS", of: ({ status }) => (status === "handled" ? "failed, handled" : status), looks: (text, row, style) => (row.status === "failed" ? style.red(text) : text) },
+        {
+          title: "STATUS",
+          of: ({ status }) => (status === "handled" ? "failed, handled" : status),
+          looks: (text, row, style) => (row.status === "failed" ? style.red(text) : text),
+        },
         { title: "TRIES", of: ({ attempts, round }) => (round === undefined ? attempts : `${attempts}, retry ${round}`) },
         { title: "REQUESTED", of: ({ enqueuedAt }) => momentText(enqueuedAt) },
         { title: "PROBLEM", of: ({ problem }) => problem ?? "" },
