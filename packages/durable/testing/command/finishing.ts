@@ -158,38 +158,41 @@ export const finishing: Topic = (it) => {
     alone,
   )
 
-  it.effect("118 counts agree with the list after ends that are reported twice, skips, retries and purges", () =>
-    Effect.gen(function* () {
-      const queue = yield* freshName
-      const service = yield* Commands
-      yield* enqueue(
-        ...Array.from({ length: 8 }, (_, index) => command(queue, `${index}`)),
-        command(queue, "later", { delayMillis: 60_000 }),
-      )
-      const agree = Effect.gen(function* () {
-        const listed: Record<string, number> = {}
-        for (const { status } of (yield* service.list({ queue }, 100)).commands) listed[status] = (listed[status] ?? 0) + 1
-        const counted = yield* countsOf(queue)
-        assert.deepStrictEqual(counted, listed)
-        return counted
-      })
-      const done = yield* claim(queue, { limit: 3 })
-      yield* finish(completed, done)
-      yield* finish(completed, done)
-      yield* finish({ _tag: "Failed", problem: "down" }, yield* claim(queue, { limit: 3 }))
-      assert.deepStrictEqual(yield* agree, { completed: 3, failed: 3, pending: 3 })
-      assert.isTrue(yield* service.skip(`${queue}-later`, "not wanted"))
-      assert.isTrue(yield* service.skip(`${queue}-3`, "done by hand"))
-      assert.isFalse(yield* service.skip(`${queue}-0`, "too late"))
-      assert.strictEqual(yield* service.retry({ queue }), 2)
-      assert.deepStrictEqual(yield* agree, { completed: 3, skipped: 2, pending: 4 })
-      yield* finish(completed, yield* claim(queue, { limit: 1 }))
-      yield* Effect.sleep(10)
-      yield* Retention.purge({ olderThan: 1, statuses: ["skipped"] })
-      assert.deepStrictEqual(yield* agree, { completed: 4, pending: 3 })
-      yield* Retention.purge({ olderThan: 1 })
-      assert.deepStrictEqual(yield* agree, { pending: 3 })
-    }),
+  it.effect(
+    "118 counts agree with the list after ends that are reported twice, skips, retries and purges",
+    () =>
+      Effect.gen(function* () {
+        const queue = yield* freshName
+        const service = yield* Commands
+        yield* enqueue(
+          ...Array.from({ length: 8 }, (_, index) => command(queue, `${index}`)),
+          command(queue, "later", { delayMillis: 60_000 }),
+        )
+        const agree = Effect.gen(function* () {
+          const listed: Record<string, number> = {}
+          for (const { status } of (yield* service.list({ queue }, 100)).commands) listed[status] = (listed[status] ?? 0) + 1
+          const counted = yield* countsOf(queue)
+          assert.deepStrictEqual(counted, listed)
+          return counted
+        })
+        const done = yield* claim(queue, { limit: 3 })
+        yield* finish(completed, done)
+        yield* finish(completed, done)
+        yield* finish({ _tag: "Failed", problem: "down" }, yield* claim(queue, { limit: 3 }))
+        assert.deepStrictEqual(yield* agree, { completed: 3, failed: 3, pending: 3 })
+        assert.isTrue(yield* service.skip(`${queue}-later`, "not wanted"))
+        assert.isTrue(yield* service.skip(`${queue}-3`, "done by hand"))
+        assert.isFalse(yield* service.skip(`${queue}-0`, "too late"))
+        assert.strictEqual(yield* service.retry({ queue }), 2)
+        assert.deepStrictEqual(yield* agree, { completed: 3, skipped: 2, pending: 4 })
+        yield* finish(completed, yield* claim(queue, { limit: 1 }))
+        yield* Effect.sleep(10)
+        yield* Retention.purge({ olderThan: 1, statuses: ["skipped"] })
+        assert.deepStrictEqual(yield* agree, { completed: 4, pending: 3 })
+        yield* Retention.purge({ olderThan: 1 })
+        assert.deepStrictEqual(yield* agree, { pending: 3 })
+      }),
+    alone,
   )
 
   it.effect("the backlog counts what is pending, delayed, processing and failed, and not what is done", () =>
