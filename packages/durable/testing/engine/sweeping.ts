@@ -115,7 +115,7 @@ export const sweeping = ({ describe, test }: Kit) =>
         expect(yield* rig.events(key("c"))).toHaveLength(1)
       }))
 
-    test("88 a deadline another node set is not stale because this one remembers an older state", ({ open, pass, events, deadlines }) =>
+    test("88 a deadline another node set is not stale because this one remembers an older state", ({ open, pass, eventually, events, deadlines }) =>
       Effect.gen(function* () {
         const At = State({ Calm: {}, Timed: {}, Over: {} })
         const Go = Event({ Begin: {} })
@@ -130,8 +130,9 @@ export const sweeping = ({ describe, test }: Kit) =>
         yield* bomb.send(Go.Begin())
         yield* one.crash
         yield* pass("2 minutes")
-        expect(yield* two.engine.sweep).toMatchObject({ fired: 1, stale: 0 })
-        expect((yield* remembered.state)._tag).toBe("Over")
+        // A store that notifies other nodes of changes may have notified this one, whose own timer has fired then.
+        expect(yield* two.engine.sweep).toMatchObject({ stale: 0 })
+        yield* eventually(remembered.state, ({ _tag }) => _tag === "Over")
         expect(yield* deadlines(key("c"))).toEqual([])
         expect(yield* events(key("c"))).toHaveLength(2)
       }))
