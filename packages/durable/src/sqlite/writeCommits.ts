@@ -17,12 +17,12 @@ export const writeCommits = (
 ): Effect.Effect<ReadonlyArray<CommitOutcome>, SqlError> =>
   Effect.gen(function* () {
     const fences = new Fences(run)
-    const moved: Array<number> = []
+    const written: Written = { instances: [], events: [] }
     const outcomes: Array<CommitOutcome> = []
     if (commits.length > 1 && commits.every(isPlainNew) && (yield* fences.areAllHeld(commits)))
-      outcomes.push(...(yield* writeNew(run, commits, moved, (commit) => conflictOf(run, commit))))
-    else for (const commit of commits) outcomes.push(yield* writeCommit(run, keys, fences, moved, commit))
-    if (moved.length > 0) yield* run(statements.insertMoves, [JSON.stringify(moved)])
+      outcomes.push(...(yield* writeNew(run, commits, written.instances, (commit) => conflictOf(run, commit))))
+    else for (const commit of commits) outcomes.push(yield* writeCommit(run, keys, fences, written, commit))
+    yield* conclude(run, written)
     return outcomes
   })
 
@@ -40,21 +40,37 @@ export const writeFork = (
     const instance = wholeOf(source, "instance")
     const [duplicate] = yield* run(statements.selectForkDuplicates, [JSON.stringify(dedupeIdsOf(to)), instance, through])
     if (duplicate !== undefined) return duplicateOf(duplicate)
-    const moved: Array<number> = []
-    const outcome = yield* writeCommit(run, keys, new Fences(run), moved, inheriting(to, source))
+    const written: Written = { instances: [], events: [] }
+    const outcome = yield* writeCommit(run, keys, new Fences(run), written, inheriting(to, source))
     if (outcome._tag === "Stored") yield* run(statements.copyEvents, [to.machine, to.id, instance, through, through])
-    if (moved.length > 0) yield* run(statements.insertMoves, [JSON.stringify(moved)])
+    yield* conclude(run, written)
     return outcome
   })
 
 const stored: CommitOutcome = { _tag: "Stored" }
 
-/** `moved` collects the row keys of instances that were written, for the listing. */
+/** What the commits of a transaction have written, or leave to be written at its end by statements of many rows. */
+interface Written {
+  /** Row keys, for the listing. */
+  readonly instances: Array<number>
+  readonly events: Array<ReadonlyArray<string | number | null>>
+}
+
+/** No commit reads the events of another: each instance appears once in a batch. */
+const conclude = (run: Run, { instances, events }: Written): Effect.Effect<void, SqlError> =>
+  Effect.gen(function* () {
+    let from = 0
+    for (const { size, statement } of statements.insertEvents) {
+      for (; from + size <= events.length; from += size) yield* run(statement, events.slice(from, from + size).flat())
+    }
+    if (instances.length > 0) yield* run(statements.insertMoves, [JSON.stringify(instances)])
+  })
+
 const writeCommit = (
   run: Run,
   keys: RowKeys | undefined,
   fences: Fences,
-  moved: Array<number>,
+  written: Written,
   commit: Commit,
 ): Effect.Effect<CommitOutcome, SqlError> =>
   Effect.gen(function* () {
@@ -64,7 +80,9 @@ const writeCommit = (
     if (duplicate !== undefined) return duplicate
     const instance = yield* writeInstance(run, keys, commit)
     if (instance === undefined) return yield* conflictOf(run, commit)
-    moved.push(instance)
+    written.instances.push(instance)
+    for (const { sequence, at, tag, body, dedupeId = null } of commit.events)
+      written.events.push([instance, sequence, at, tag, body, dedupeId])
     for (const [statement, parameters] of partsOf(instance, commit)) yield* run(statement, parameters)
     return stored
   })
@@ -106,12 +124,9 @@ const valuesOf = ({ sequence, at, summary }: Commit): ReadonlyArray<string | num
 
 type Part = readonly [statement: string, parameters: Parameters<Run>[1]]
 
-/** Everything that belongs to an instance whose row is written. Timers that are set replace those that were cleared. */
-const partsOf = (instance: number, { machine, at, events, snapshot, clearTimers, setTimers, commands }: Commit): ReadonlyArray<Part> => {
-  const parts: Array<Part> = events.map((event) => [
-    statements.insertEvent,
-    [instance, event.sequence, event.at, event.tag, event.body, event.dedupeId ?? null],
-  ])
+/** What an instance has besides its row and its events. Timers that are set replace those that were cleared. */
+const partsOf = (instance: number, { machine, at, snapshot, clearTimers, setTimers, commands }: Commit): ReadonlyArray<Part> => {
+  const parts: Array<Part> = []
   if (snapshot !== undefined) {
     parts.push([statements.upsertSnapshot, [instance, snapshot.sequence, snapshot.at, snapshot.version, snapshot.body]])
   }
