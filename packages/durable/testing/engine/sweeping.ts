@@ -115,7 +115,13 @@ export const sweeping = ({ describe, test }: Kit) =>
         expect(yield* rig.events(key("c"))).toHaveLength(1)
       }))
 
-    test("88 a deadline another node set is not stale because this one remembers an older state", ({ open, pass, eventually, events, deadlines }) =>
+    test("88 a deadline another node set is not stale because this one remembers an older state", ({
+      open,
+      pass,
+      eventually,
+      events,
+      deadlines,
+    }) =>
       Effect.gen(function* () {
         const At = State({ Calm: {}, Timed: {}, Over: {} })
         const Go = Event({ Begin: {} })
