@@ -40,7 +40,7 @@ const errand = (slowness: number) =>
     return fate > 0.8 ? yield* Effect.fail("busy" as const) : "done"
   })
 
-/** From now on work that failed for good before succeeds. */
+/** From now on work that ended as a dead letter succeeds: its failure is none that the slot declares. */
 export const repairFile = (log: string): string => `${log}.repaired`
 
 const isBroken = (log: string, token: string): boolean => token.endsWith("2") && !existsSync(repairFile(log))
@@ -62,7 +62,7 @@ export const errands = (log: string, slowness: number) =>
       note: { retry, queue: "notes" },
     })
     .build({
-      work: ({ token }, { key }) => logged(log, key, isBroken(log, token) ? CommandResult.failForGood("busy") : errand(slowness)),
+      work: ({ token }, { key }) => logged(log, key, isBroken(log, token) ? CommandResult.failForGood(new Error("broken")) : errand(slowness)),
       note: (parameters, { key }) =>
         logged(log, key, parameters.token.endsWith("3") ? CommandResult.alreadyExecuted("noted before") : Effect.void),
     })

@@ -116,7 +116,7 @@ const requestedOnce = (
 }
 
 const ended = (row: Row): ReadonlyArray<string> =>
-  ["completed", "skipped", "failed"].includes(String(row["status"])) ? [] : [`${String(row["key"])} is left ${String(row["status"])}`]
+  ["completed", "handled", "skipped", "failed"].includes(String(row["status"])) ? [] : [`${String(row["key"])} is left ${String(row["status"])}`]
 
 const executedRightly = (row: Row, begun: ReadonlyArray<Execution>): ReadonlyArray<string> => {
   const key = String(row["key"])
