@@ -62,7 +62,8 @@ export const errands = (log: string, slowness: number) =>
       note: { retry, queue: "notes" },
     })
     .build({
-      work: ({ token }, { key }) => logged(log, key, isBroken(log, token) ? CommandResult.failForGood(new Error("broken")) : errand(slowness)),
+      work: ({ token }, { key }) =>
+        logged(log, key, isBroken(log, token) ? CommandResult.failForGood(new Error("broken")) : errand(slowness)),
       note: (parameters, { key }) =>
         logged(log, key, parameters.token.endsWith("3") ? CommandResult.alreadyExecuted("noted before") : Effect.void),
     })

@@ -116,7 +116,9 @@ const requestedOnce = (
 }
 
 const ended = (row: Row): ReadonlyArray<string> =>
-  ["completed", "handled", "skipped", "failed"].includes(String(row["status"])) ? [] : [`${String(row["key"])} is left ${String(row["status"])}`]
+  ["completed", "handled", "skipped", "failed"].includes(String(row["status"]))
+    ? []
+    : [`${String(row["key"])} is left ${String(row["status"])}`]
 
 const executedRightly = (row: Row, begun: ReadonlyArray<Execution>): ReadonlyArray<string> => {
   const key = String(row["key"])
