@@ -14,8 +14,8 @@ import {
   type OpenedInstance,
   placementOf,
 } from "../store/Journal.ts"
-import type { MemoryState, StoredInstance } from "./MemoryState.ts"
-import { compareText, findInstance } from "./MemoryState.ts"
+import type { MemoryCommand, MemoryState, StoredInstance } from "./MemoryState.ts"
+import { commandName, compareText, findInstance } from "./MemoryState.ts"
 import { memoryCommit, memoryFork } from "./memoryCommit.ts"
 
 /** As large as the store on SQLite takes. */
@@ -127,8 +127,11 @@ export const memoryJournal = (state: MemoryState): JournalService => ({
     }),
   purgeEnded: (machine, endedMillis, limit) =>
     Effect.map(Clock.currentTimeMillis, (now) => {
+      const commandsOf = new Map<string | undefined, Array<MemoryCommand>>()
+      for (const command of state.commands.values())
+        if (command.machine === machine) commandsOf.set(command.id, [...(commandsOf.get(command.id) ?? []), command])
       const hasOpenCommand = ({ id }: InstanceRecord) =>
-        [...state.openCommands.values()].some((command) => command.machine === machine && command.id === id)
+        commandsOf.get(id)?.some(({ status }) => status === "pending" || status === "processing" || status === "failed") === true
       const ended = [...state.instances.entries()].filter(
         ([, { record }]) =>
           record.machine === machine &&
@@ -138,7 +141,10 @@ export const memoryJournal = (state: MemoryState): JournalService => ({
           !hasOpenCommand(record),
       )
       const removed = ended.sort(([, left], [, right]) => left.record.updatedAt - right.record.updatedAt).slice(0, limit)
-      for (const [name] of removed) state.instances.delete(name)
+      for (const [name, { record }] of removed) {
+        state.instances.delete(name)
+        for (const command of commandsOf.get(record.id) ?? []) state.commands.delete(commandName(command))
+      }
       return removed.length
     }),
   rewrite: (key, { sequence, tag, body }) =>

@@ -10,8 +10,9 @@ import { wholeOf } from "./Row.ts"
 const takeWriteLock = ({ sql, leases }: Dialect) => sql`update ${leases} set token = token where name = ''`
 
 /**
- * Instances of a machine that ended this long ago by the store's clock, with journal, snapshot and timers. One whose work or whose
- * commands are not over stays. Returns how many it removed.
+ * Instances of a machine that ended this long ago by the store's clock, with journal, snapshot, timers and commands: if the commands
+ * stayed, those of a later instance of the same id would have their keys. One with an unfinished command, or with a dead letter,
+ * stays. Returns how many it removed.
  */
 export const purgeEnded = (dialect: Dialect, machine: string, endedMillis: number, limit: number): Effect.Effect<number, SqlError> =>
   dialect.sql.withTransaction(
@@ -24,7 +25,7 @@ export const purgeEnded = (dialect: Dialect, machine: string, endedMillis: numbe
         const ended = yield* endedRows(dialect, machine, status, sqlBefore(dialect, now, endedMillis), limit - removed)
         if (ended.length === 0) continue
         const chosen = ended.map((row) => wholeOf(row, "instance"))
-        for (const table of [dialect.events, dialect.snapshots, dialect.timers, dialect.instances])
+        for (const table of [dialect.events, dialect.snapshots, dialect.timers, dialect.commands, dialect.instances])
           yield* removeFrom(dialect, table, chosen)
         yield* dialect.sql`${dialect.insertMoves(chosen)}`
         removed += chosen.length
@@ -41,7 +42,7 @@ const endedRows = (dialect: Dialect, machine: string, status: string, before: Fr
     select i.instance from ${listing} l ${dialect.joinInstances} i on i.instance = l.instance
     where l.machine = ${machine} and l.status = ${status} and l.status <> 'running' and l.updated_at <= ${before}
       and i.status = ${status} and i.updated_at <= ${before} and not i.resident
-      and not exists (select 1 from ${commands} c where c.instance = i.instance and c.finished_at is null)
+      and not exists (select 1 from ${commands} c where c.instance = i.instance and (c.finished_at is null or c.status = 'failed'))
     order by l.updated_at limit ${limit} ${lockInstances}`
 }
 

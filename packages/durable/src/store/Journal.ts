@@ -167,8 +167,9 @@ export interface JournalService {
     reason: string | undefined,
   ) => Effect.Effect<boolean, PersistenceFailed>
   /**
-   * Removes instances of a machine that ended this long ago by the store's clock, at most `limit`, with journal, snapshot, timers and
-   * dedupe ids. One that has unfinished commands, or whose end others have to learn of, stays. Returns how many it removed.
+   * Removes instances of a machine that ended this long ago by the store's clock, at most `limit`, with journal, snapshot, timers,
+   * dedupe ids and commands. One with an unfinished command or a dead letter, or whose end others have to learn of, stays. Returns
+   * how many it removed.
    */
   readonly purgeEnded: (machine: string, endedMillis: number, limit: number) => Effect.Effect<number, PersistenceFailed>
   /** Replaces the body of one journaled event: how a held instance is repaired. */

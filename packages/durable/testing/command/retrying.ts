@@ -308,4 +308,40 @@ export const retrying: Topic = (it) => {
       assert.include(forced.problem, "its event Charged was refused")
     }),
   )
+
+  it.effect("160 a purge removes finished commands with their instance: one of the same id requests them again; dead letters stay", () =>
+    Effect.gen(function* () {
+      const name = yield* freshName
+      let isDown = false
+      const S = State({ New: {}, Charging: {}, Paid: {} })
+      const E = Event({ Pay: {}, Charged: { receipt: Schema.String } })
+      const Till = Machine.make({ name, state: S, event: E, effects, initial: S.New() })
+        .on(S.New, E.Pay, S.Charging, ({ effects }) => {
+          effects.charge({})
+          return S.Charging()
+        })
+        .on(S.Charging, E.Charged, S.Paid)
+        .final(S.Paid)
+        .on(S.Charging, E.Pay, S.Paid)
+        .commands({ charge: { retry: RetryPolicy.none, onSuccess: (receipt) => E.Charged({ receipt }) } })
+        .build({ charge: () => (isDown ? Effect.die(outage) : Effect.succeed("receipt")) })
+      const { engine } = yield* openEngine()
+      const removed = Effect.suspend(() => engine.purge(Till, { endedBefore: "0 millis" }))
+      for (const _life of [1, 2]) {
+        const till = yield* engine.start(Till, "t-1")
+        yield* till.send(E.Pay())
+        yield* till.awaitFinal
+        yield* eventually(countsOf(name), ({ completed }) => completed === 1)
+        assert.strictEqual(yield* eventually(removed, (count) => count > 0), 1)
+        assert.deepStrictEqual(yield* countsOf(name), {})
+      }
+      isDown = true
+      const till = yield* engine.start(Till, "t-1")
+      yield* till.send(E.Pay())
+      yield* isDead(name)
+      yield* till.send(E.Pay())
+      assert.strictEqual(yield* removed, 0)
+      assert.strictEqual((yield* stored(`${name}/t-1/1/0`)).status, "failed")
+    }),
+  )
 }
