@@ -6,6 +6,7 @@
  */
 
 import { Mailbox } from "../src/actor/Mailbox.ts"
+import { queryIn } from "../src/actor/Query.ts"
 import { beginTrace, type Trace, type TraceStep, traceStep } from "../src/actor/Trace.ts"
 import { begin, decide } from "../src/decide/Decide.ts"
 import type { Decision, Deferred, Request, Taken } from "../src/decide/Decision.ts"
@@ -96,6 +97,11 @@ export class SimulationRun {
       const event = this.#waiting.shift()
       if (event === undefined) return
       this.#countStep(event)
+      const query = this.ended?.status === "final" ? queryIn(this.#compiled, this.state, event, this.now) : undefined
+      if (query !== undefined) {
+        this.decisions.push(query)
+        continue
+      }
       const problem = this.#problemOf(event)
       if (problem !== undefined) this.#refuse(event, problem)
       else {

