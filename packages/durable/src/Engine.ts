@@ -123,7 +123,10 @@ export interface EngineService {
   ): Effect.Effect<Instance<S, E>, ReadError | SequenceNotReached | StartError, R>
   /** Runs every stored instance through a definition without touching any: what would fail if it were deployed. */
   check<S, E, I, R>(machine: Definition<S, E, I, R>, options?: RegisterOptions): Effect.Effect<CheckReport, PersistenceFailed>
-  /** Replaces the journaled event that holds an instance, if the instance then replays. Otherwise the journal stays as it is. */
+  /**
+   * Replaces the journaled event that holds an instance, if the instance then replays. Otherwise the journal stays as it is. Where
+   * a later event cannot be decoded either, the event is replaced, and the error names the one to repair next.
+   */
   repair<S, E, I, R>(
     machine: Definition<S, E, I, R>,
     id: string,

@@ -157,7 +157,9 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
         )
         assert.isTrue(yield* journal.rewrite(key, event(1, { tag: "Turned", body: "{}" })))
         assert.isFalse(yield* journal.rewrite(key, event(2)))
+        assert.isFalse(yield* journal.rewrite(key, event(1, { body: "[]" }), "{ }"))
         assert.deepStrictEqual(yield* journal.events(key, 0, 10), [event(1, { tag: "Turned", body: "{}", dedupeId: "sent-1" })])
+        assert.isTrue(yield* journal.rewrite(key, event(1, { tag: "Turned", body: "[]" }), "{}"))
         assert.isTrue(yield* journal.setStatus({ ...key, sequence: 1, status: "held" }, "running", undefined))
         assert.deepStrictEqual(Option.getOrThrow(yield* journal.open(key)).record.reason, undefined)
       }),

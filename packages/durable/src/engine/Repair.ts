@@ -1,9 +1,9 @@
 /**
  * Replaces the event that holds an instance, and only that one. The replacement is tried first: the journal is changed only
- * if the instance then replays, or fails at a later event that cannot be decoded, which is another fault.
+ * if the instance then replays, or fails at a later event that cannot be decoded, which is another fault and the next to repair.
  */
-import { type EventReplayError, InvalidEvent, NewerVersion } from "@detent/machine"
-import { eventProblem, type Tagged } from "@detent/machine/internal"
+import { EventReplayError, InvalidEvent, NewerVersion } from "@detent/machine"
+import { eventProblem, replay, type Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { InstanceNotFound, RepairRefused } from "../errors.ts"
@@ -38,14 +38,43 @@ export const repairInstance = (
     if (failure._tag !== "EventReplayError" || failure instanceof NewerVersion) return yield* Effect.fail(failure)
     if (failure.sequence !== sequence) return yield* refuse(`is held at ${placeOf(failure)}, not by event ${sequence}: ${failure.problem}`)
     const { _tag: tag } = event as Tagged
-    const body = registered.codec.encodeEvent({ event: event as Tagged, guardAnswers: [], settled: undefined, answer: undefined })
-    const repaired = { ...stored, tag, body }
+    const repaired = { ...stored, tag, body: yield* bodyOf(engine.journal, registered, opened, stored, event as Tagged) }
     const still = yield* heldWith(engine.journal, registered, opened, repaired)
     if (still !== undefined) {
       return yield* refuse(`would still be held at sequence ${still.sequence} with ${tag} as event ${sequence}: ${still.problem}`)
     }
-    yield* engine.journal.rewrite(key, repaired)
-    yield* engine.table.open(key)
+    if (!(yield* engine.journal.rewrite(key, repaired, stored.body))) {
+      return yield* refuse(`was repaired by another process meanwhile: event ${sequence} is no longer the one that held it; read it again`)
+    }
+    yield* Effect.mapError(engine.table.open(key), (error) =>
+      error._tag === "EventReplayError" && !(error instanceof NewerVersion) ? heldNext(error, repaired) : error,
+    )
+  })
+
+/** The new event with what the guards answer on it now: a replay does not ask them. */
+const bodyOf = (
+  journal: JournalService,
+  registered: RegisteredMachine,
+  opened: OpenedInstance,
+  { sequence, at }: EventRecord,
+  event: Tagged,
+) =>
+  Effect.map(recover(registered, journal, opened, sequence - 1), ({ state }) => {
+    const decision = replay(registered.compiled, state, event, at, { guardAnswers: [], inlineGuards: true })
+    const isTaken = decision._tag === "Goto" || decision._tag === "Stay" || decision._tag === "Stop"
+    const { guardAnswers, inlineGuards } = isTaken ? decision : { guardAnswers: [], inlineGuards: false }
+    return registered.codec.encodeEvent({ event, guardAnswers, inlineGuards, settled: undefined, answer: undefined })
+  })
+
+/** The error of a later event, which says that the repair of the one before it is done. */
+const heldNext = ({ machine, id, state, event, sequence, problem }: EventReplayError, { tag, ...repaired }: EventRecord) =>
+  new EventReplayError({
+    machine,
+    id,
+    state,
+    event,
+    sequence,
+    problem: `${problem}; event ${repaired.sequence} is now ${tag}; repair event ${sequence} next`,
   })
 
 const eventAt = (journal: JournalService, key: InstanceKey, sequence: number) => {

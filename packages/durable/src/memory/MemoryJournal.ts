@@ -147,12 +147,12 @@ export const memoryJournal = (state: MemoryState): JournalService => ({
       }
       return removed.length
     }),
-  rewrite: (key, { sequence, tag, body }) =>
+  rewrite: (key, { sequence, tag, body }, seen) =>
     Effect.sync(() => {
       const events = findInstance(state, key)?.events ?? []
       const index = events.findIndex((event) => event.sequence === sequence)
       const found = events[index]
-      if (found === undefined) return false
+      if (found === undefined || (seen !== undefined && found.body !== seen)) return false
       events[index] = { ...found, tag, body }
       return true
     }),

@@ -4,7 +4,7 @@ import * as Option from "effect/Option"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import type { Fragment } from "effect/unstable/sql/Statement"
 import { raisedPrefix } from "../instance/SelfSentEvents.ts"
-import type { EventRecord, InstanceKey, InstanceStatus, SnapshotRecord } from "../store/Commit.ts"
+import type { EventRecord, InstanceKey, InstanceStatus, Json, SnapshotRecord } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { InstanceCursor, InstanceFilter, InstanceStanding, JournalService, KeyFilter, OpenedInstance } from "../store/Journal.ts"
 import { anyMachine, failingTyped, isUnreadable, persisting, type RowProblem, subjectOf } from "../store/StoreFailure.ts"
@@ -129,7 +129,7 @@ export const sqlJournal = (dialect: Dialect, reading: EventReading, listing: Lis
     ),
   purgeEnded: (machine, endedMillis, limit) =>
     persisting("purgeEnded", { machine })(Effect.andThen(listing.fold, purgeEnded(dialect, machine, endedMillis, limit))),
-  rewrite: (key, event) => persisting("rewrite", key)(Effect.map(updateEvent(dialect, key, event), isNotEmpty)),
+  rewrite: (key, event, seen) => persisting("rewrite", key)(Effect.map(updateEvent(dialect, key, event, seen), isNotEmpty)),
 })
 
 /** A status that makes no sense is found out by who opens the instance. */
@@ -327,11 +327,12 @@ const updateStatus = (
   where machine = ${seen.machine} and id = ${seen.id} and status = ${seen.status} and sequence = ${seen.sequence}
   returning instance`
 
-const updateEvent = (dialect: Dialect, key: InstanceKey, { sequence, tag, body }: EventRecord) => {
+const updateEvent = (dialect: Dialect, key: InstanceKey, { sequence, tag, body }: EventRecord, seen: Json | undefined) => {
   const { sql, eventsBySequence, within } = dialect
   const instance = surrogate(dialect, key)
   return sql<Row>`
     update ${eventsBySequence} set tag = ${tag}, body = ${body}
     where instance = ${instance} and ${within(instance, sequence - 1, sequence)}
+    ${seen === undefined ? sql.literal("") : sql`and body = ${seen}`}
     returning sequence`
 }

@@ -172,8 +172,11 @@ export interface JournalService {
    * how many it removed.
    */
   readonly purgeEnded: (machine: string, endedMillis: number, limit: number) => Effect.Effect<number, PersistenceFailed>
-  /** Replaces the body of one journaled event: how a held instance is repaired. */
-  readonly rewrite: (key: InstanceKey, event: EventRecord) => Effect.Effect<boolean, PersistenceFailed>
+  /**
+   * Replaces tag and body of one journaled event: how a held instance is repaired. With `seen`, only where its body is still the
+   * one that the caller has seen: of two callers that have seen the same one succeeds.
+   */
+  readonly rewrite: (key: InstanceKey, event: EventRecord, seen?: Json) => Effect.Effect<boolean, PersistenceFailed>
   /** Copies the journal of one instance up to a sequence number to a new one. Commands are not copied. */
   readonly fork: (from: InstanceKey, through: number, to: Commit) => Effect.Effect<CommitOutcome, PersistenceFailed>
 }

@@ -85,7 +85,7 @@ export class FaultyStore {
       count: (machine) => read(journal.count(machine)),
       setStatus: (seen, status, reason) => write(journal.setStatus(seen, status, reason)),
       purgeEnded: (machine, endedMillis, limit) => write(journal.purgeEnded(machine, endedMillis, limit)),
-      rewrite: (key, event) => write(journal.rewrite(key, event)),
+      rewrite: (key, event, seen) => write(journal.rewrite(key, event, seen)),
       fork: (from, through, to) => write(journal.fork(from, through, to)),
     }).pipe(
       Context.add(Timers, {

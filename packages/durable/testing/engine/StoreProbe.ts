@@ -32,6 +32,8 @@ export class StoreProbe {
     filter: KeyFilter,
     page: Effect.Effect<ReadonlyArray<InstanceRecord>, PersistenceFailed>,
   ) => Effect.Effect<ReadonlyArray<InstanceRecord>, PersistenceFailed> = (_, page) => page
+  /** What becomes of the replacement of a journaled event. */
+  onRewrite: (rewrite: Effect.Effect<boolean, PersistenceFailed>) => Effect.Effect<boolean, PersistenceFailed> = (rewrite) => rewrite
   onClaim: <A>(claim: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (claim) => claim
   /** What becomes of a request about a lease. */
   onLease: <A>(request: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (request) => request
@@ -80,7 +82,7 @@ export class StoreProbe {
       count: (machine) => this.#read(journal.count(machine)),
       setStatus: (seen, status, reason) => this.#whileAlive(journal.setStatus(seen, status, reason)),
       purgeEnded: (machine, endedMillis, limit) => this.#whileAlive(journal.purgeEnded(machine, endedMillis, limit)),
-      rewrite: (key, event) => this.#whileAlive(journal.rewrite(key, event)),
+      rewrite: (key, event, seen) => this.#whileAlive(Effect.suspend(() => this.onRewrite(journal.rewrite(key, event, seen)))),
       fork: (from, through, to) => this.#whileAlive(journal.fork(from, through, to)),
     }).pipe(
       Context.add(Timers, {

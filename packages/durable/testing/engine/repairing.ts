@@ -17,6 +17,16 @@ const strict = Machine.make({ name: "order", state: S, event: E, initial: S.Cart
   .on(S.Cart, E.Put, S.Cart, ({ state, event }) => S.Cart({ total: state.total + event.price }))
   .on(S.Paid, E.Ship, S.Paid)
 
+/** One where each price is checked. */
+const limited = (limit: number) =>
+  Machine.make({ name: "order", state: S, event: E, initial: S.Cart({ total: 0 }) }).on(
+    S.Cart,
+    E.Put,
+    S.Cart,
+    ({ state, event }) => S.Cart({ total: state.total + event.price }),
+    { guard: ({ event }) => event.price <= limit, guardName: "affordable" },
+  )
+
 const key = { machine: "order", id: "o" }
 
 /** An order that the first definition wrote, and an engine with the second. */
@@ -46,6 +56,29 @@ export const repairing = ({ describe, test }: Kit) =>
           ["Put", "Pay-1"],
           ["Put", undefined],
         ])
+      }))
+
+    test("77 and 8 the answers of guards on the new event are journaled: a stricter guard does not hold the instance", (rig) =>
+      Effect.gen(function* () {
+        const engine = yield* held(rig, [E.Put({ price: 5 }), E.Pay()])
+        expect((yield* Effect.flip(engine.repair(limited(10), "o", 2, E.Put({ price: 11 })))).message).toMatch(/affordable does not hold/)
+        yield* engine.repair(limited(10), "o", 2, E.Put({ price: 7 }))
+        const stricter = (yield* rig.open()).engine
+        const order = yield* Effect.flatMap(stricter.get(limited(6), "o"), Effect.fromOption)
+        expect(yield* order.state).toEqual(S.Cart({ total: 12 }))
+      }))
+
+    test("77 of two repairs of one event at the same time one is refused", (rig) =>
+      Effect.gen(function* () {
+        const other = yield* held(rig, [E.Put({ price: 5 }), E.Pay()])
+        const { engine, probe } = yield* rig.open()
+        probe.onRewrite = (rewrite) => Effect.andThen(Effect.orDie(other.repair(strict, "o", 2, E.Put({ price: 1 }))), rewrite)
+        const error = yield* Effect.flip(engine.repair(strict, "o", 2, E.Put({ price: 2 })))
+        expect(error).toMatchObject({ _tag: "RepairRefused", sequence: 2 })
+        expect(error.message).toBe(
+          "order o was repaired by another process meanwhile: event 2 is no longer the one that held it; read it again",
+        )
+        expect(yield* (yield* engine.ensure(strict, "o")).state).toEqual(S.Cart({ total: 6 }))
       }))
 
     test("77 healthy history is not rewritten", (rig) =>
@@ -92,10 +125,9 @@ export const repairing = ({ describe, test }: Kit) =>
       Effect.gen(function* () {
         const engine = yield* held(rig, [E.Put({ price: 5 }), E.Put({ price: 6 })])
         for (const event of yield* rig.events(key)) yield* rig.journal.rewrite(key, { ...event, body: "{" })
-        expect(yield* Effect.flip(engine.repair(strict, "o", 1, E.Put({ price: 1 })))).toMatchObject({
-          _tag: "EventReplayError",
-          sequence: 2,
-        })
+        const next = yield* Effect.flip(engine.repair(strict, "o", 1, E.Put({ price: 1 })))
+        expect(next).toMatchObject({ _tag: "EventReplayError", sequence: 2 })
+        expect(next.message).toMatch(/event 1 is now Put; repair event 2 next/)
         const repaired = yield* engine.repair(strict, "o", 2, E.Put({ price: 2 }))
         expect(yield* repaired.state).toEqual(S.Cart({ total: 3 }))
       }))
