@@ -171,7 +171,8 @@ const make = (options: EngineOptions) =>
     const environment = new Environment((yield* Effect.context<never>()) as Context.Context<unknown>)
     const config = engineConfig(options, `node-${(yield* Random.nextInt).toString(36)}`)
     const observes = options.observe === true
-    const scope = yield* Effect.scope
+    // Forked before the engine is drained at the end: the node keeps its lease until what was accepted is stored.
+    const scope = yield* Scope.fork(yield* Effect.scope)
     const context = yield* Effect.context<Leases>()
     const make = Effect.provide(Scope.provide(Placement.inContextOrMake(placementOptions(options)), scope), context)
     const node = observes ? undefined : new NodeMembership(environment, make, config.storeTimeout)

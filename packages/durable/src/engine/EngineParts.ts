@@ -39,7 +39,7 @@ export interface EngineParts {
   readonly node: NodeMembership | undefined
   readonly takeover: WorkTakeover | undefined
   readonly context: InstanceContext
-  /** Takes nothing more, stores what was accepted, and ends the work of all instances. */
+  /** Takes nothing more, ends the work of all instances, and stores what was accepted. Needs the lease of the node until it ends. */
   readonly drain: Effect.Effect<void>
 }
 
@@ -111,6 +111,7 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
     timers.heap.close()
     recovery.close()
     follower.close()
+    table.stopWork()
     yield* Effect.timeoutOption(table.allSettled, config.drainTimeout)
     yield* table.leaveAll("the engine was stopped")
     yield* host.close

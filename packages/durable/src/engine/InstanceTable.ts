@@ -270,7 +270,12 @@ export class InstanceTable {
     return Effect.suspend(() => leaving(keys.flatMap((key) => this.find(key) ?? [])))
   }
 
-  /** Ends the work of all instances. The journal keeps them. */
+  /** Ends the work of all instances, which stay in memory until what they accepted is stored. */
+  stopWork() {
+    for (const instance of this.#live.values()) instance.stopWork()
+  }
+
+  /** Lets all instances leave memory. The journal keeps them. */
   leaveAll(reason: string): Effect.Effect<void> {
     return Effect.suspend(() =>
       Effect.forEach([...this.#live.values()], (instance) => instance.leave(reason), { discard: true, concurrency: "unbounded" }),

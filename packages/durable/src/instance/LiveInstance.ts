@@ -940,6 +940,11 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     if (closing !== undefined) record.host.awaits(record.environment.run(closing))
   }
 
+  /** The engine stops: no work sends anything more. What was sent before is decided and stored. */
+  stopWork() {
+    this.#runtime?.stop()
+  }
+
   /** This node has lost its lease: its work must stop before anything else happens. */
   ownershipLost() {
     if (this.#runtime?.isAtWork === true) this.#stopWork("its node has lost its lease")

@@ -5,6 +5,7 @@
  */
 import type { StoreLayer } from "../StoreHooks.ts"
 import { bulk } from "./bulk.ts"
+import { closing } from "./closing.ts"
 import { conflicting } from "./conflicting.ts"
 import { crowds } from "./crowds.ts"
 import { deploying } from "./deploying.ts"
@@ -35,6 +36,7 @@ import { versions } from "./versions.ts"
 const topics = [
   sending,
   lifecycle,
+  closing,
   bulk,
   failures,
   outages,

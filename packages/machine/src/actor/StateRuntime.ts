@@ -253,6 +253,12 @@ export class StateRuntime {
     }
   }
 
+  /** Ends all work and timers. What they have sent before is still decided. */
+  stop() {
+    this.#scope?.stop()
+    this.#background?.stop()
+  }
+
   /** Ends the work and timers of the state that is left. Returns an Effect that waits for what takes time to end. */
   leave(event: Tagged): Effect.Effect<void> | undefined {
     const closing = this.#scope?.close(() => stale(this.#owner.record, eventLabel(event)))

@@ -17,7 +17,9 @@ interface Stoppable {
 }
 
 export class StateScope {
+  /** Nothing is started here any more, and nothing is sent from here. */
   closed = false
+  #isLeft = false
   readonly #fibers = new Set<Fiber.Fiber<unknown, unknown>>()
   readonly #timers = new Map<string, Fiber.Fiber<void>>()
   readonly #children = new Map<Child, Stoppable>()
@@ -65,16 +67,22 @@ export class StateScope {
     message.tracker = () => this.#queued.delete(message)
   }
 
-  /** Ends everything. What takes time to end is returned as an Effect that waits for it. */
-  close(stale: () => Result): Effect.Effect<void> | undefined {
-    if (this.closed) return undefined
+  /** Ends work and timers. What they have sent before is still decided. */
+  stop() {
+    if (this.closed) return
     this.closed = true
     for (const timer of this.#timers.values()) timer.interruptUnsafe()
-    const fibers = [...this.#fibers]
-    for (const fiber of fibers) fiber.interruptUnsafe()
+    for (const fiber of [...this.#fibers]) fiber.interruptUnsafe()
+  }
+
+  /** Ends everything. What takes time to end is returned as an Effect that waits for it. */
+  close(stale: () => Result): Effect.Effect<void> | undefined {
+    if (this.#isLeft) return undefined
+    this.#isLeft = true
+    this.stop()
     // Work that waits for its own event, and cannot be interrupted there, is let go.
     this.#drop(stale, () => true)
-    const lasting = fibers.filter((fiber) => fiber.pollUnsafe() === undefined)
+    const lasting = [...this.#fibers].filter((fiber) => fiber.pollUnsafe() === undefined)
     const children = [...this.#children].filter(([child]) => child.isRunning)
     if (lasting.length === 0 && children.length === 0) return undefined
     return Effect.andThen(
