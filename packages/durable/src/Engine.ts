@@ -306,7 +306,10 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
           Effect.as(Effect.logWarning(`a sweep could not reach the store; the next one tries again: ${failureOf(error)}`), nothing),
         ),
     release: (machine, ids) => Effect.suspend(() => table.release([...ids].map((id) => ({ machine: machine.name, id })))),
-    purge: (machine, { endedBefore }) => purgeEnded(journal, machine.name, endedBefore),
+    purge: (machine, { endedBefore }) =>
+      Effect.suspend(() =>
+        table.isClosed ? Effect.fail(table.notWritten({ machine: machine.name }, "purge")) : purgeEnded(journal, machine.name, endedBefore),
+      ),
     live: Effect.sync(() => table.count),
     inspectUnsafe: (inspector) => {
       engine.host.inspectors.add(inspector)

@@ -61,7 +61,7 @@ export interface EngineOptions {
   readonly worker?: WorkerOptions | false
   /** `false`: the work of an instance starts here when a caller uses the instance, not because the process starts. */
   readonly resume?: boolean
-  /** Only reads, beside a process that works: nothing is resumed, fired or executed here, and every event is refused. */
+  /** Only reads, beside a process that works: nothing is resumed, fired or executed here, and every write is refused. */
   readonly observe?: boolean
 }
 

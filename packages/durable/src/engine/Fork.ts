@@ -1,5 +1,5 @@
 /** A new instance from the past of another: to try again differently, or to reproduce a fault. */
-import { type ActorExists, InvalidState } from "@detent/machine"
+import { type ActorExists, InvalidState, type MachineStopped } from "@detent/machine"
 import { type Node, timersOnEnter } from "@detent/machine/internal"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -21,8 +21,9 @@ export const forkInstance = (
   id: string,
   through: number,
   newId: string,
-): Effect.Effect<void, ActorExists | InvalidState | OpenError | SequenceNotReached> =>
+): Effect.Effect<void, ActorExists | InvalidState | MachineStopped | OpenError | SequenceNotReached> =>
   Effect.gen(function* () {
+    if (engine.table.isClosed) return yield* Effect.fail(engine.table.stoppedError({ machine: registered.name, id: newId }))
     const from = { machine: registered.name, id }
     const found = yield* engine.journal.open(from)
     if (Option.isNone(found)) return yield* Effect.fail(new InstanceNotFound(from))

@@ -6,7 +6,7 @@ import {
   type InstanceNotFound as InstanceNotFoundError,
   InvalidState,
   MachineStopped,
-  type PersistenceFailed,
+  PersistenceFailed,
   type SendError,
 } from "@detent/machine"
 import { type Environment, firstState, identified, type Tagged } from "@detent/machine/internal"
@@ -90,7 +90,16 @@ export class InstanceTable {
   }
 
   stoppedError({ machine, id }: InstanceKey): MachineStopped {
-    return new MachineStopped({ machine, id, state: "(unknown)", reason: this.#closed ?? "the engine was stopped" })
+    return new MachineStopped({ machine, id, state: "(unknown)", reason: this.#closedReason })
+  }
+
+  /** The error of a write that sends no event. */
+  notWritten(subject: { readonly machine: string; readonly id?: string }, operation: string): PersistenceFailed {
+    return new PersistenceFailed({ ...subject, operation, cause: new Error(this.#closedReason) })
+  }
+
+  get #closedReason(): string {
+    return this.#closed ?? "the engine was stopped"
   }
 
   // Getting into memory

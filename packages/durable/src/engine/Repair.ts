@@ -25,6 +25,7 @@ export const repairInstance = (
 ): Effect.Effect<void, RepairError> =>
   Effect.gen(function* () {
     const key = { machine: registered.name, id }
+    if (engine.table.isClosed) return yield* Effect.fail(engine.table.notWritten(key, "repair"))
     const refuse = (problem: string) => Effect.fail(new RepairRefused({ ...key, sequence, problem }))
     const invalid = eventProblem(registered.compiled, event)
     if (invalid !== undefined) return yield* Effect.fail(new InvalidEvent({ ...key, event: invalid.event, problem: invalid.problem }))

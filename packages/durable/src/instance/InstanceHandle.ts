@@ -237,9 +237,11 @@ export class InstanceHandle {
   }
 
   get prune(): Effect.Effect<number, ReadError> {
-    return Effect.flatMap(this.#opened, ({ snapshot }) =>
-      snapshot === undefined ? Effect.succeed(0) : this.#engine.journal.prune(this, snapshot.sequence),
-    )
+    const { journal, table } = this.#engine
+    return Effect.flatMap(this.#opened, ({ snapshot }) => {
+      if (table.isClosed) return Effect.fail(table.notWritten({ machine: this.machine, id: this.id }, "prune"))
+      return snapshot === undefined ? Effect.succeed(0) : journal.prune(this, snapshot.sequence)
+    })
   }
 
   #reserved(event: Tagged): InvalidEvent {

@@ -198,6 +198,36 @@ export const following = ({ describe, test }: Kit) =>
         expect(observer.probe.batches).toEqual([])
       }))
 
+    test("84 an engine that only observes, or has stopped, writes nothing", (rig) =>
+      Effect.gen(function* () {
+        const working = yield* rig.open()
+        const ended = yield* working.engine.start(Job, "ended", S.Done({ n: 0 }))
+        const job = yield* working.engine.start(Job, "j", S.Busy({ n: 0 }))
+        yield* job.send(E.Pause())
+        yield* job.saveSnapshot
+        yield* rig.pass("1 second")
+        const observer = yield* rig.open({ observe: true })
+        const stopped = yield* rig.open()
+        yield* stopped.engine.register(Job)
+        yield* stopped.close
+        for (const [{ engine }, reason] of [
+          [observer, "this process only observes"],
+          [stopped, "the engine was stopped"],
+        ] as const) {
+          const seen = yield* Effect.flatMap(engine.get(Job, "j"), Effect.fromOption)
+          const refused = yield* Effect.flip(engine.fork(Job, "j", 1, "k"))
+          expect(refused).toMatchObject({ _tag: "MachineStopped", id: "k" })
+          expect(refused.message).toContain(reason)
+          const writes = { purge: engine.purge(Job, { endedBefore: 0 }), prune: seen.prune, repair: engine.repair(Job, "j", 1, E.Pause()) }
+          for (const [name, write] of Object.entries(writes)) {
+            expect((yield* Effect.flip<unknown, Error, never>(write)).message, name).toContain(reason)
+          }
+        }
+        expect(yield* rig.record(ended)).toMatchObject({ status: "final" })
+        expect(yield* rig.events(job)).toHaveLength(1)
+        expect((yield* working.engine.list(Job)).instances.map(({ id }) => id).sort()).toEqual(["ended", "j"])
+      }))
+
     test("84 where only its holder writes, its holder need not ask", (rig) =>
       Effect.gen(function* () {
         const here = yield* rig.open({ lock: { ...fastLock, nodeId: "here" } })
