@@ -82,6 +82,18 @@ export const journalConformance = <R = never>(name: string, store: StoreLayer<R>
       }),
     )
 
+    it.effect("77 the events of a life are not those of another life under the same id", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        yield* journal.commit([commit(key, -1)])
+        yield* journal.commit([commit(key, 0, { events: [event(1)] })])
+        const { record } = Option.getOrThrow(yield* journal.open(key))
+        assert.deepStrictEqual(yield* journal.events(record, 0, 10), [event(1)])
+        assert.deepStrictEqual(yield* journal.events({ ...key, startedAt: record.startedAt - 1 }, 0, 10), [])
+      }),
+    )
+
     it.effect("69 an unknown instance is empty, and writing to it tells that it does not exist", () =>
       Effect.gen(function* () {
         const journal = yield* Journal

@@ -8,7 +8,7 @@ import { recover } from "../instance/Replay.ts"
 import type { Upcasters } from "../instance/Upcasters.ts"
 import type { InstanceKey } from "../store/Commit.ts"
 import type { JournalService } from "../store/Journal.ts"
-import { retryOnNewerSnapshot } from "./retryOnNewerSnapshot.ts"
+import { retryOnChange } from "./retryOnChange.ts"
 
 export interface CheckReport {
   readonly checked: number
@@ -26,9 +26,9 @@ const check = (
   Effect.flatMap(journal.open(key), (opened) =>
     Option.isNone(opened)
       ? Effect.succeed(false)
-      : Effect.as(
-          retryOnNewerSnapshot(journal, opened.value, (now) => recover(machinery, journal, now)),
-          true,
+      : retryOnChange(journal, opened.value, (now) => recover(machinery, journal, now)).pipe(
+          Effect.as(true),
+          Effect.catchTag("InstanceNotFound", () => Effect.succeed(false)),
         ),
   )
 

@@ -12,7 +12,7 @@ import type { EngineParts } from "./EngineParts.ts"
 import type { OpenError } from "./InstanceTable.ts"
 import type { RegisteredMachine } from "./MachineRegistry.ts"
 import { isId, noId } from "./NewInstance.ts"
-import { retryOnNewerSnapshot } from "./retryOnNewerSnapshot.ts"
+import { retryOnChange } from "./retryOnChange.ts"
 
 /** The new instance's timers start anew: the deadlines of the old one are long over, or belong to it. */
 export const forkInstance = (
@@ -27,9 +27,11 @@ export const forkInstance = (
     const from = { machine: registered.name, id }
     const found = yield* engine.journal.open(from)
     if (Option.isNone(found)) return yield* Effect.fail(new InstanceNotFound(from))
-    yield* reached(found.value.record, through)
-    const { opened, recovered } = yield* retryOnNewerSnapshot(engine.journal, found.value, (opened) =>
-      Effect.map(recover(registered, engine.journal, opened, through), (recovered) => ({ opened, recovered })),
+    const { opened, recovered } = yield* retryOnChange(engine.journal, found.value, (opened) =>
+      Effect.andThen(
+        reached(opened.record, through),
+        Effect.map(recover(registered, engine.journal, opened, through), (recovered) => ({ opened, recovered })),
+      ),
     )
     const { _tag: state } = recovered.state
     if (!isId(newId)) return yield* Effect.fail(new InvalidState({ machine: registered.name, state, problem: noId }))

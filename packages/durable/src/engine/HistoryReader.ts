@@ -5,14 +5,14 @@
 import type { EventReplayError, PersistenceFailed } from "@detent/machine"
 import type { Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
-import type { HistoryEntry, HistoryOptions } from "../Instance.ts"
+import type { HistoryEntry, HistoryOptions, ReadError } from "../Instance.ts"
 import { type ReplayedEvent, recover } from "../instance/Replay.ts"
 import { encodeSnapshot } from "../instance/SnapshotBody.ts"
 import type { SnapshotRecord } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
-import type { JournalService, OpenedInstance } from "../store/Journal.ts"
+import type { InstanceRecord, JournalService, OpenedInstance } from "../store/Journal.ts"
 import type { RegisteredMachine } from "./MachineRegistry.ts"
-import { retryOnNewerSnapshot } from "./retryOnNewerSnapshot.ts"
+import { retryOnChange } from "./retryOnChange.ts"
 
 const defaultLimit = 100
 const largestLimit = 10_000
@@ -43,11 +43,11 @@ export class HistoryReader {
     machine: RegisteredMachine,
     found: OpenedInstance,
     { after = 0, limit = defaultLimit }: HistoryOptions,
-  ): Effect.Effect<Page, EventReplayError | PersistenceFailed> {
-    const through = Math.min(after + Math.max(0, Math.min(limit, largestLimit)), found.record.sequence)
-    if (through <= after) return Effect.succeed([])
-    return retryOnNewerSnapshot(this.#journal, found, (opened) =>
+  ): Effect.Effect<Page, ReadError> {
+    return retryOnChange(this.#journal, found, (opened) =>
       Effect.gen({ self: this }, function* () {
+        const through = Math.min(after + Math.max(0, Math.min(limit, largestLimit)), opened.record.sequence)
+        if (through <= after) return []
         const from = this.#nearest(opened, after)
         let start: OpenedInstance = { ...opened, snapshot: from }
         // One stride after the other, so that the way to a page deep in the journal is remembered.
@@ -74,7 +74,7 @@ export class HistoryReader {
     return Effect.map(recover(machine, this.#journal, start, through, each), ({ state, past, entered, sequence, at }) => {
       const body = encodeSnapshot(machine.codec, { state, previous: past.at(-1), entered })
       const snapshot = { sequence, at, version: machine.version, body }
-      this.#remember(instanceName(start.record), snapshot)
+      this.#remember(lifeName(start.record), snapshot)
       return { ...start, snapshot }
     })
   }
@@ -83,7 +83,7 @@ export class HistoryReader {
   #nearest({ record, origin, snapshot }: OpenedInstance, after: number): SnapshotRecord | undefined {
     // Without the first state, what came before the snapshot is gone.
     let best = origin === undefined || (snapshot !== undefined && snapshot.sequence <= after) ? snapshot : undefined
-    const name = instanceName(record)
+    const name = lifeName(record)
     for (const [key, one] of this.#remembered) {
       if (one.name !== name || one.snapshot.sequence > after || one.snapshot.sequence <= (best?.sequence ?? 0)) continue
       best = one.snapshot
@@ -101,6 +101,9 @@ export class HistoryReader {
     if (this.#remembered.size > rememberedLimit && oldest !== undefined) this.#remembered.delete(oldest)
   }
 }
+
+/** An id that was removed may be used again: a state of the instance before is none of the one after. */
+const lifeName = (record: InstanceRecord): string => `${instanceName(record)}\u0000${record.startedAt}`
 
 const entryOf = ({ record, event, from, state, outcome, through, requests }: ReplayedEvent): HistoryEntry<Tagged, Tagged> => ({
   sequence: record.sequence,

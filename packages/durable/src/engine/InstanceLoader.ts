@@ -4,12 +4,14 @@ import type { Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
+import { InstanceNotFound } from "../errors.ts"
+import type { ReadError } from "../Instance.ts"
 import type { FirstOutcome, Reloaded } from "../instance/InstanceContext.ts"
 import { type ReplayedEvent, readEvent, recover } from "../instance/Replay.ts"
 import type { EventRecord, InstanceKey, InstanceStatus } from "../store/Commit.ts"
 import type { JournalService, OpenedInstance } from "../store/Journal.ts"
 import type { RegisteredMachine } from "./MachineRegistry.ts"
-import { retryOnNewerSnapshot } from "./retryOnNewerSnapshot.ts"
+import { retryOnChange } from "./retryOnChange.ts"
 import { instanceAttributes, instancesHeld, isTraced, recoveries, spanned } from "./Telemetry.ts"
 
 export class InstanceLoader {
@@ -24,7 +26,9 @@ export class InstanceLoader {
     return Effect.gen({ self: this }, function* () {
       const found = yield* this.#journal.open(key)
       if (Option.isNone(found)) return undefined
-      const { opened, recovered } = yield* this.recover(registered, found.value)
+      const read = yield* Effect.catchTag(this.recover(registered, found.value), "InstanceNotFound", () => Effect.succeed(undefined))
+      if (read === undefined) return undefined
+      const { opened, recovered } = read
       const { record } = opened
       if (record.status !== "held") return { opened, recovered }
       // It replays again: it has been repaired, or the definition has.
@@ -39,16 +43,12 @@ export class InstanceLoader {
    * Replays an instance. An event that no longer fits holds it: it is listed, and nothing is skipped. Before that it is read once
    * more, since other nodes may have written between the two reads. What a newer version wrote does not hold it.
    */
-  recover(
-    registered: RegisteredMachine,
-    found: OpenedInstance,
-    journal = this.#journal,
-  ): Effect.Effect<Reloaded, EventReplayError | PersistenceFailed> {
+  recover(registered: RegisteredMachine, found: OpenedInstance, journal = this.#journal): Effect.Effect<Reloaded, ReadError> {
     const read = (opened: OpenedInstance) =>
       // Prefetched events belong to what was found first.
       Effect.map(recover(registered, opened === found ? journal : this.#journal, opened), (recovered) => ({ opened, recovered }))
-    const confirmed: Effect.Effect<Reloaded, EventReplayError | PersistenceFailed> = Effect.catchTag(
-      retryOnNewerSnapshot(this.#journal, found, read),
+    const confirmed: Effect.Effect<Reloaded, ReadError> = Effect.catchTag(
+      retryOnChange(this.#journal, found, read),
       "EventReplayError",
       (error) => this.#readAgain(found, error, read),
     )
@@ -71,9 +71,14 @@ export class InstanceLoader {
     found: OpenedInstance,
     error: EventReplayError,
     read: (opened: OpenedInstance) => Effect.Effect<Reloaded, EventReplayError | PersistenceFailed>,
-  ): Effect.Effect<Reloaded, EventReplayError | PersistenceFailed> {
+  ): Effect.Effect<Reloaded, ReadError> {
     if (error instanceof NewerVersion || found.record.status !== "running") return Effect.fail(error)
-    return Effect.flatMap(this.#journal.open(found.record), (again) => (Option.isNone(again) ? Effect.fail(error) : read(again.value)))
+    const { machine, id } = found.record
+    return Effect.flatMap(
+      this.#journal.open({ machine, id }),
+      (again): Effect.Effect<Reloaded, ReadError> =>
+        Option.isNone(again) ? Effect.fail(new InstanceNotFound({ machine, id })) : read(again.value),
+    )
   }
 
   /** The outcome of the event of a dedupe id, if it is journaled. */
@@ -88,10 +93,14 @@ export class InstanceLoader {
       const opened = yield* this.#journal.open(key)
       if (Option.isNone(opened)) return undefined
       const { value: record } = found
-      return yield* retryOnNewerSnapshot(this.#journal, opened.value, (now) => {
+      const { startedAt } = opened.value.record
+      const reading = retryOnChange(this.#journal, opened.value, (now) => {
+        // Removed since, and with it the event: the id is free in the life after.
+        if (now.record.startedAt !== startedAt) return Effect.succeed(undefined)
         const isPruned = now.origin === undefined && now.snapshot !== undefined && now.snapshot.sequence >= record.sequence
         return isPruned ? this.#answerOnly(registered, now, record) : this.#replayed(registered, now, record.sequence)
       })
+      return yield* Effect.catchTag(reading, "InstanceNotFound", () => Effect.succeed(undefined))
     })
   }
 

@@ -18,7 +18,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { EngineParts } from "../engine/EngineParts.ts"
 import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
-import { retryOnNewerSnapshot } from "../engine/retryOnNewerSnapshot.ts"
+import { retryOnChange } from "../engine/retryOnChange.ts"
 import { type EventTrace, instanceAttributes, isTraced, traced } from "../engine/Telemetry.ts"
 import { notInTransaction } from "../engine/TransactionGuard.ts"
 import { InstanceNotFound, reached, type SequenceNotReached } from "../errors.ts"
@@ -173,8 +173,9 @@ export class InstanceHandle {
     const { journal } = this.#engine
     return Effect.gen({ self: this }, function* () {
       const found = yield* this.#opened
-      yield* reached(found.record, sequence)
-      const { state } = yield* retryOnNewerSnapshot(journal, found, (opened) => recover(this.#registered, journal, opened, sequence))
+      const { state } = yield* retryOnChange(journal, found, (opened) =>
+        Effect.andThen(reached(opened.record, sequence), recover(this.#registered, journal, opened, sequence)),
+      )
       return state
     })
   }

@@ -54,7 +54,11 @@ export const memoryJournal = (state: MemoryState): JournalService => ({
       }),
     ),
   events: (key, after, limit) =>
-    Effect.sync(() => (findInstance(state, key)?.events ?? []).filter((event) => event.sequence > after).slice(0, limit)),
+    Effect.sync(() => {
+      const found = findInstance(state, key)
+      if (found === undefined || (key.startedAt !== undefined && key.startedAt !== found.record.startedAt)) return []
+      return found.events.filter((event) => event.sequence > after).slice(0, limit)
+    }),
   tails: (keys) =>
     Effect.sync(() =>
       keys.flatMap((key) => {

@@ -2,11 +2,12 @@
 import type * as Effect from "effect/Effect"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import type { InstanceKey } from "../store/Commit.ts"
+import type { InstanceLife } from "../store/Journal.ts"
 import type { Row } from "./Row.ts"
 
 export interface EventReading {
   /** After a sequence number, ascending, at most `limit`. */
-  readonly events: (key: InstanceKey, after: number, limit: number) => Effect.Effect<ReadonlyArray<Row>, SqlError>
+  readonly events: (key: InstanceLife, after: number, limit: number) => Effect.Effect<ReadonlyArray<Row>, SqlError>
   /** Those after the snapshots of several instances, with `machine` and `id`: ascending, those of one together. */
   readonly tails: (keys: ReadonlyArray<InstanceKey>) => Effect.Effect<ReadonlyArray<Row>, SqlError>
 }

@@ -1,11 +1,19 @@
 /** Instances as statements name them. */
 import type { Fragment } from "effect/unstable/sql/Statement"
 import type { InstanceKey } from "../store/Commit.ts"
+import type { InstanceLife } from "../store/Journal.ts"
 import type { Dialect } from "./Dialect.ts"
 
 /** The row's own key, by which all other tables know the instance. */
 export const surrogate = ({ sql, instances }: Dialect, { machine, id }: InstanceKey): Fragment =>
   sql`(select instance from ${instances} where machine = ${machine} and id = ${id})`
+
+/** The same; none where the row is of another life. */
+export const surrogateOfLife = (dialect: Dialect, { machine, id, startedAt }: InstanceLife): Fragment => {
+  if (startedAt === undefined) return surrogate(dialect, { machine, id })
+  const { sql, instances } = dialect
+  return sql`(select instance from ${instances} where machine = ${machine} and id = ${id} and started_at = ${startedAt})`
+}
 
 /** As `keys` of a dialect takes them. */
 export const keysOf = (keys: ReadonlyArray<InstanceKey>): string => JSON.stringify(keys.map(({ machine, id }) => [machine, id]))

@@ -8,7 +8,7 @@ import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { Fragment } from "effect/unstable/sql/Statement"
 import type { Dialect } from "../sql/Dialect.ts"
 import type { EventReading } from "../sql/EventReading.ts"
-import { keysOf, surrogate } from "../sql/keys.ts"
+import { keysOf, surrogateOfLife } from "../sql/keys.ts"
 import type { Row } from "../sql/Row.ts"
 
 export const within =
@@ -25,7 +25,7 @@ export const readEvents = (dialect: Dialect): EventReading => {
       select e.sequence, e.at, e.tag, e.body, e.dedupe_id
       from detent_blocks b cross join detent_events e indexed by detent_events_sequence
         on e.block = b.block and e.instance = b.instance
-      where b.instance = ${surrogate(dialect, key)} and b.block >= (${after} + 1) >> 5 and e.sequence > ${after}
+      where b.instance = ${surrogateOfLife(dialect, key)} and b.block >= (${after} + 1) >> 5 and e.sequence > ${after}
       order by b.block, e.sequence limit cast(${limit} as integer)`,
     tails: (requested) => sql<Row>`
       select i.machine, i.id, e.sequence, e.at, e.tag, e.body, e.dedupe_id

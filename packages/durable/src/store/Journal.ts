@@ -47,6 +47,11 @@ export interface OpenedInstance {
   readonly timers: ReadonlyArray<TimerRecord>
 }
 
+/** An instance; with `startedAt`, only the one that was started then. An id that was removed may be used again. */
+export interface InstanceLife extends InstanceKey {
+  readonly startedAt?: number
+}
+
 /** How far an instance has come. */
 export interface InstanceStanding {
   readonly sequence: number
@@ -125,8 +130,8 @@ export interface JournalService {
    * returned as held, without state, and its reason is the problem. So are rows in lists and pages.
    */
   readonly openAll: (keys: ReadonlyArray<InstanceKey>) => Effect.Effect<ReadonlyArray<OpenedInstance>, PersistenceFailed>
-  /** Events after a sequence number, ascending, at most `limit`. */
-  readonly events: (key: InstanceKey, after: number, limit: number) => Effect.Effect<ReadonlyArray<EventRecord>, PersistenceFailed>
+  /** Events after a sequence number, ascending, at most `limit`. None where another life was started since. */
+  readonly events: (key: InstanceLife, after: number, limit: number) => Effect.Effect<ReadonlyArray<EventRecord>, PersistenceFailed>
   /** What recovery needs of several instances at once: the events after each one's snapshot, ascending, those of one together. */
   readonly tails: (keys: ReadonlyArray<InstanceKey>) => Effect.Effect<ReadonlyArray<InstanceKey & EventRecord>, PersistenceFailed>
   /** The journaled event that was sent under an id. */

@@ -6,7 +6,7 @@ import * as Stream from "effect/Stream"
 import type { EngineService } from "../../src/Engine.ts"
 import type { Instance } from "../../src/Instance.ts"
 import { E, Job, S } from "./Machines.ts"
-import type { Kit } from "./Rig.ts"
+import type { Kit, Opened, Rig } from "./Rig.ts"
 import { outage, type StoreProbe } from "./StoreProbe.ts"
 
 const key = { machine: "job", id: "j" }
@@ -22,6 +22,27 @@ const prunedMeanwhile = (probe: StoreProbe, job: JobInstance) => {
     return Effect.andThen(Effect.orDie(Effect.andThen(job.saveSnapshot, job.prune)), read)
   }
   return () => expect(pruned).toBe(true)
+}
+
+/** As another node might, just when this one has read the record and not yet the events: the instance ends and is removed. */
+const purgedMeanwhile = (
+  { eventually }: Rig,
+  probe: StoreProbe,
+  { engine }: Opened,
+  after: Effect.Effect<unknown, unknown> = Effect.void,
+) => {
+  let purged = false
+  const removing = Effect.gen(function* () {
+    yield* Effect.flatMap(engine.ensure(Job, "j"), (job) => job.send(E.Finish()))
+    yield* eventually(engine.purge(Job, { endedBefore: 0 }), (count) => count === 1)
+    yield* after
+  })
+  probe.onEvents = (read) => {
+    if (purged) return read
+    purged = true
+    return Effect.andThen(Effect.orDie(removing), read)
+  }
+  return () => expect(purged).toBe(true)
 }
 
 export const pruning = ({ describe, test }: Kit) =>
@@ -68,6 +89,50 @@ export const pruning = ({ describe, test }: Kit) =>
           expect(yield* record(key)).toMatchObject({ status: "running" })
         }))
     }
+
+    const missing = expect.objectContaining({ _tag: "InstanceNotFound", id: "j" })
+    const readingsOfGone: Readonly<Record<string, (engine: EngineService, job: JobInstance) => Effect.Effect<unknown, unknown>>> = {
+      "the state": (_, job) => Effect.map(Effect.flip(job.state), (error) => expect(error).toEqual(missing)),
+      "a send": (_, job) => Effect.map(Effect.flip(job.send(E.Add({ by: 4 }))), (error) => expect(error).toEqual(missing)),
+      "a state by its number": (_, job) => Effect.map(Effect.flip(job.stateAt(2)), (error) => expect(error).toEqual(missing)),
+      "the history": (_, job) => Effect.map(Effect.flip(Stream.runDrain(job.history)), (error) => expect(error).toEqual(missing)),
+      "what is brought back": (engine) => Effect.map(engine.restoreAll(Job), (jobs) => expect(jobs).toEqual([])),
+      "what is checked": (engine) => Effect.map(engine.check(Job), (report) => expect(report).toEqual({ checked: 0, failing: [] })),
+      "what is forked": (engine) => Effect.map(Effect.flip(engine.fork(Job, "j", 2, "k")), (error) => expect(error).toEqual(missing)),
+    }
+    for (const [what, read] of Object.entries(readingsOfGone)) {
+      test(`77 ${what} is read while another node purges it: there is no such instance, and nothing is damaged`, (rig) =>
+        Effect.gen(function* () {
+          const first = yield* rig.open()
+          const job = yield* first.engine.start(Job, "j", S.Busy({ n: 0 }))
+          for (const by of [1, 2]) yield* job.send(E.Add({ by }))
+          const second = yield* rig.open()
+          const handle = yield* Effect.flatMap(second.engine.get(Job, "j"), Effect.fromOption)
+          const wasPurged = purgedMeanwhile(rig, second.probe, first)
+          yield* read(second.engine, handle)
+          wasPurged()
+        }))
+    }
+
+    test("77 what was purged and started again while it was read is read anew, with nothing of its first life", (rig) =>
+      Effect.gen(function* () {
+        const first = yield* rig.open()
+        const job = yield* first.engine.start(Job, "j", S.Busy({ n: 0 }))
+        for (const by of [1, 2]) yield* job.send(E.Add({ by }))
+        const second = yield* rig.open()
+        const seen = yield* Effect.flatMap(second.engine.get(Job, "j"), Effect.fromOption)
+        expect(yield* Stream.runCollect(seen.history)).toHaveLength(2)
+        const again = Effect.gen(function* () {
+          yield* rig.pass("1 second")
+          const next = yield* first.engine.start(Job, "j", S.Busy({ n: 100 }))
+          for (const by of [10, 20]) yield* next.send(E.Add({ by }))
+        })
+        const wasPurged = purgedMeanwhile(rig, second.probe, first, again)
+        const entries = yield* Stream.runCollect(seen.history)
+        wasPurged()
+        expect(entries.map(({ state }) => state)).toEqual([S.Busy({ n: 110 }), S.Busy({ n: 130 })])
+        expect(yield* seen.state).toEqual(S.Busy({ n: 130 }))
+      }))
 
     test("79 an id is answered after its event was pruned: nothing happens twice, and the answer is the first one", ({ open, events }) =>
       Effect.gen(function* () {
