@@ -78,7 +78,8 @@ export interface Instance<out S, in out E> {
   historyPage(options?: HistoryOptions): Effect.Effect<ReadonlyArray<HistoryEntry<S, E>>, ReadError>
   /**
    * The current state, then every new one. Ends with the instance. Changes by another process arrive within the engine's
-   * `followInterval`, here as in `waitFor` and `awaitFinal`.
+   * `followInterval`, here as in `waitFor` and `awaitFinal`. When the engine closes, `changes` ends, and those two fail with
+   * `MachineStopped`.
    */
   readonly changes: Stream.Stream<S, ReadError>
   waitFor(predicate: (state: S) => boolean): Effect.Effect<S, ReadError | MachineStopped>

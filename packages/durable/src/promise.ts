@@ -7,7 +7,7 @@
  * await order.send(E.Pay(), { id: "webhook-77" })
  * ```
  */
-export { type AsyncEngine, type EngineServices, type OpenEngineOptions, openEngine } from "./promise/AsyncEngine.ts"
+export { type AsyncEngine, EngineClosed, type EngineServices, type OpenEngineOptions, openEngine } from "./promise/AsyncEngine.ts"
 export type { AsyncInstance } from "./promise/AsyncInstance.ts"
 export {
   type AsyncWorkflow,

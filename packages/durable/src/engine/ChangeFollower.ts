@@ -42,7 +42,8 @@ export class ChangeFollower {
   readonly #foreign: Array<InstanceKey> = []
   #looking: Fiber.Fiber<void> | undefined
   #unwatch: (() => void) | undefined
-  #closed = false
+  /** Why it follows nothing any more. */
+  #closed: string | undefined
 
   constructor(
     journal: JournalService,
@@ -131,12 +132,18 @@ export class ChangeFollower {
 
   // While a caller waits, or work runs
 
-  /** Follows an instance for as long as the scope lasts. */
+  /**
+   * Follows an instance for as long as the scope lasts. Once the engine is closed, an instance that is not in memory leaves at
+   * once: no change would reach the callers that wait for it.
+   */
   follow(live: LiveInstance): Effect.Effect<void, never, Scope.Scope> {
-    return Effect.acquireRelease(
-      Effect.sync(() => this.#add(live)),
-      () => Effect.sync(() => this.#remove(live)),
-    )
+    return Effect.suspend(() => {
+      if (this.#closed !== undefined) return this.#findNamed(live.name) === live ? Effect.void : live.leave(this.#closed)
+      return Effect.acquireRelease(
+        Effect.sync(() => this.#add(live)),
+        () => Effect.sync(() => this.#remove(live)),
+      )
+    })
   }
 
   /** While work of an instance runs here, a commit of another node that leaves the state must stop it. */
@@ -149,7 +156,7 @@ export class ChangeFollower {
 
   /** This node changed an instance whose work runs on another node: that one is notified, where the store can. */
   changedForeign(key: InstanceKey) {
-    if (this.#journal.changed === undefined || this.#closed) return
+    if (this.#journal.changed === undefined || this.isClosed) return
     this.#foreign.push(key)
     if (this.#foreign.length > 1) return
     this.#environment.run(
@@ -160,16 +167,26 @@ export class ChangeFollower {
     )
   }
 
-  close() {
-    this.#closed = true
-    this.#followed.clear()
-    this.#working.clear()
-    this.#written.clear()
-    this.#rest()
+  get isClosed(): boolean {
+    return this.#closed !== undefined
+  }
+
+  /** Asks the store for nothing more. Instances of an engine that only observes leave, which ends the waits for them. */
+  close(reason: string): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      this.#closed = reason
+      this.#working.clear()
+      const left = [...this.#followed].flatMap(([name, followers]) =>
+        [...followers.keys()].filter((live) => this.#findNamed(name) !== live),
+      )
+      this.#followed.clear()
+      this.#written.clear()
+      this.#rest()
+      return Effect.forEach(left, (live) => live.leave(reason), { discard: true })
+    })
   }
 
   #add(live: LiveInstance) {
-    if (this.#closed) return
     const followers = this.#followed.get(live.name) ?? new Map<LiveInstance, number>()
     followers.set(live, (followers.get(live) ?? 0) + 1)
     this.#followed.set(live.name, followers)
@@ -187,7 +204,7 @@ export class ChangeFollower {
   }
 
   #start() {
-    if (this.#closed) return
+    if (this.isClosed) return
     const { local, changed } = this.#journal
     if (local !== undefined) this.#unwatch ??= local.watch((key) => this.#noteWritten(key))
     else {

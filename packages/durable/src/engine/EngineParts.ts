@@ -106,14 +106,15 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
   const recovery: OutageRecovery = new OutageRecovery(table, environment)
   const timers: TimerScheduler = new TimerScheduler(timerStore, table, environment, groupCommit, config.sweeper.intervalMillis)
   const drain = Effect.gen(function* () {
-    table.close("the engine was stopped")
+    const reason = "the engine was stopped"
+    table.close(reason)
     node?.close()
     timers.heap.close()
     recovery.close()
-    follower.close()
+    yield* follower.close(reason)
     table.stopWork()
     yield* Effect.timeoutOption(table.allSettled, config.drainTimeout)
-    yield* table.leaveAll("the engine was stopped")
+    yield* table.leaveAll(reason)
     yield* host.close
   })
   return {

@@ -124,7 +124,8 @@ export class InstanceHandle {
 
   get snapshot(): Effect.Effect<InstanceSnapshot<Tagged>, ReadError> {
     return Effect.withFiber((fiber) => {
-      if (this.#engine.transactions.isInside(fiber)) return this.#reloaded
+      const { transactions, follower } = this.#engine
+      if (transactions.isInside(fiber) || follower.isClosed) return this.#reloaded
       return Effect.map(this.#openCurrent, ({ live, reloaded }) => (reloaded === undefined ? snapshotInMemory(live) : snapshotOf(reloaded)))
     })
   }

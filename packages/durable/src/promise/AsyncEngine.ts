@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import type { WorkflowOptions } from "../DurableWorkflow.ts"
 import { Engine, type InputArguments, type ListOptions } from "../Engine.ts"
@@ -37,6 +38,13 @@ export interface OpenEngineOptions<R = never> extends EngineOptions {
   readonly workflowRetention?: Duration.Input
   /** Services for handlers that are written with Effect. */
   readonly layer?: Layer.Layer<R, unknown, Engine | Stores>
+}
+
+/** The engine was called after it was closed. Everything is in its database: an engine that is opened on it continues. */
+export class EngineClosed extends Schema.TaggedError<EngineClosed>()("EngineClosed", {}) {
+  override get message() {
+    return "the engine is closed; open another with openEngine"
+  }
 }
 
 /** What Effects that {@link AsyncEngine.runEffect} runs may use. */
@@ -75,7 +83,10 @@ export interface AsyncEngine<in out R = never> extends AsyncDisposable {
   readonly workflows: AsyncWorkflows
   /** Runs an Effect of the packages, such as `DeadLetters.list({})`, with the services of this engine. */
   runEffect<A, E>(effect: Effect.Effect<A, E, EngineServices | R>, options?: AbortOptions): Promise<A>
-  /** Stores what was accepted, hands running work back and closes the database. */
+  /**
+   * Stores what was accepted, hands running work back and closes the database. Later calls are rejected: `start` and events with
+   * `MachineStopped`, others with {@link EngineClosed}.
+   */
   close(): Promise<void>
 }
 
@@ -127,11 +138,17 @@ const asyncEngine = <R>(
   scope: Scope.Closeable,
 ): AsyncEngine<R> => {
   let closing: Promise<void> | undefined
+  let isClosed = false
+  const closed = Effect.sync(() => {
+    isClosed = true
+  })
   const close = () => {
-    closing ??= Effect.runPromise(Scope.close(scope, Exit.void))
+    closing ??= Effect.runPromise(Effect.ensuring(Scope.close(scope, Exit.void), closed))
     return closing
   }
-  const wrapped = <S, E>(instance: Instance<S, E>) => asyncInstance(instance, run)
+  // While the engine closes, handlers that end may still read.
+  const read: typeof run = (effect, options) => (isClosed ? Promise.reject(new EngineClosed()) : run(effect, options))
+  const wrapped = <S, E>(instance: Instance<S, E>) => asyncInstance(instance, run, read)
   const instance = <S, E, I>(machine: Definition<S, E, I, R>, id: string): AsyncInstance<S, E> => {
     const known = engine.find({ machine: machine.name, id })
     if (Option.isSome(known)) return wrapped(known.value as unknown as Instance<S, E>)
@@ -139,8 +156,8 @@ const asyncEngine = <R>(
   }
   return {
     start: async (machine, id, ...input) => wrapped(await run(engine.start(machine, id, ...input))),
-    ensure: async (machine, id, ...input) => wrapped(await run(engine.ensure(machine, id, ...input))),
-    get: async (machine, id) => Option.getOrUndefined(Option.map(await run(engine.get(machine, id)), wrapped)),
+    ensure: async (machine, id, ...input) => wrapped(await read(engine.ensure(machine, id, ...input))),
+    get: async (machine, id) => Option.getOrUndefined(Option.map(await read(engine.get(machine, id)), wrapped)),
     instance,
     send: async (machine, id, event, options) => instance(machine, id).send(event, options),
     ask: async (machine, id, event, options) => instance(machine, id).ask(event, options),
@@ -149,9 +166,9 @@ const asyncEngine = <R>(
       instance(machine, id).waitFor(predicate, options) as Promise<never>,
     changes: (machine, id, options) => instance(machine, id).changes(options),
     history: (machine, id) => instance(machine, id).history(),
-    list: (machine, options) => run(engine.list(machine, options)),
+    list: (machine, options) => read(engine.list(machine, options)),
     workflows,
-    runEffect: run,
+    runEffect: read,
     close,
     [Symbol.asyncDispose]: close,
   }

@@ -26,18 +26,23 @@ export interface AsyncInstance<out S, in out E> {
   history(): AsyncIterable<HistoryEntry<S, E>>
 }
 
-export const asyncInstance = <S, E>(instance: Instance<S, E>, run: RunPromise<never>): AsyncInstance<S, E> => ({
-  machine: instance.machine,
-  id: instance.id,
-  send: (event, options) => run(instance.send(event, options)),
-  ask: (event, options) => run(instance.ask(event, options)),
-  state: () => run(instance.state),
-  snapshot: () => run(instance.snapshot),
-  waitFor: (predicate: (state: S) => boolean, options?: AbortOptions) => run(instance.waitFor(predicate), options) as Promise<never>,
-  awaitFinal: (options) => run(instance.awaitFinal, options),
-  changes: (options) => Stream.toAsyncIterable(untilAborted(instance.changes, options?.signal)),
-  history: () => Stream.toAsyncIterable(instance.history),
-})
+/** `read` runs what asks the store: it rejects once the store is closed. An engine that is closed refuses events by itself. */
+export const asyncInstance = <S, E>(instance: Instance<S, E>, run: RunPromise<never>, read: RunPromise<never>): AsyncInstance<S, E> => {
+  const iterable = <A>(stream: Stream.Stream<A, unknown>): AsyncIterable<A> =>
+    Stream.toAsyncIterable(Stream.unwrap(Effect.tryPromise({ try: () => read(Effect.succeed(stream)), catch: (error) => error })))
+  return {
+    machine: instance.machine,
+    id: instance.id,
+    send: (event, options) => run(instance.send(event, options)),
+    ask: (event, options) => run(instance.ask(event, options)),
+    state: () => read(instance.state),
+    snapshot: () => read(instance.snapshot),
+    waitFor: (predicate: (state: S) => boolean, options?: AbortOptions) => read(instance.waitFor(predicate), options) as Promise<never>,
+    awaitFinal: (options) => read(instance.awaitFinal, options),
+    changes: (options) => iterable(untilAborted(instance.changes, options?.signal)),
+    history: () => iterable(instance.history),
+  }
+}
 
 const untilAborted = <A, E>(stream: Stream.Stream<A, E>, signal: AbortSignal | undefined): Stream.Stream<A, unknown> =>
   signal === undefined ? stream : Stream.interruptWhen(stream, failsOnAbort(signal))

@@ -3,7 +3,7 @@ import { Event, InvalidTransition, Machine, MachineStopped, RetryPolicy, reply, 
 import * as Schema from "effect/Schema"
 import { describe, expect, it } from "vitest"
 import { DeadLetters, InstanceExists, InstanceNotFound } from "../../src/index.ts"
-import { HandlerResult, openEngine } from "../../src/promise.ts"
+import { EngineClosed, HandlerResult, openEngine } from "../../src/promise.ts"
 import { freshAddress, kinds } from "./Databases.ts"
 
 class Declined extends Schema.TaggedError<Declined>()("Declined", { code: Schema.String }) {}
@@ -137,6 +137,27 @@ describe.each(kinds)("on %s", (kind) => {
     expect(await engine.runEffect(DeadLetters.list())).toMatchObject({ commands: [] })
     await Promise.all([engine.close(), engine.close()])
     await expect(order.send(E.Pay())).rejects.toBeInstanceOf(MachineStopped)
+  })
+
+  it("a call after close() says that the engine is closed, and does not wait", async () => {
+    const engine = await openEngine({ database: await freshAddress(kind), machines: [Plain] })
+    const order = await engine.start(Plain, "order-1", { total: 1 })
+    await engine.close()
+    await expect(engine.start(Plain, "order-2", { total: 1 })).rejects.toBeInstanceOf(MachineStopped)
+    for (const late of [
+      () => order.state(),
+      () => order.snapshot(),
+      () => order.awaitFinal(),
+      () => order.waitFor(() => false),
+      () => order.changes()[Symbol.asyncIterator]().next(),
+      () => order.history()[Symbol.asyncIterator]().next(),
+      () => engine.ensure(Plain, "order-1", { total: 1 }),
+      () => engine.get(Plain, "order-1"),
+      () => engine.list(Plain),
+      () => engine.runEffect(DeadLetters.list()),
+    ]) {
+      await expect(late()).rejects.toBeInstanceOf(EngineClosed)
+    }
   })
 })
 

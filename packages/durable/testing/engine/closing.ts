@@ -3,6 +3,9 @@ import { expect } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import type { Instance } from "../../src/Instance.ts"
 import { E, Job, S } from "./Machines.ts"
 import type { Kit } from "./Rig.ts"
 import { StoreProbe } from "./StoreProbe.ts"
@@ -66,5 +69,64 @@ export const closing = ({ describe, test }: Kit) => {
         expect(stored.flat().length).toBeGreaterThanOrEqual(taken)
         expect((yield* record(key)).sequence).toBe(stored[0]?.length)
       }))
+
+    for (const observe of [false, true]) {
+      const which = observe ? "an engine that only observes" : "an engine that works"
+      test(`${which} ends the waits for its instances`, ({ open, quiet, eventually }) =>
+        Effect.gen(function* () {
+          const first = yield* open()
+          yield* first.engine.start(Job, "j")
+          const { engine, close } = observe ? yield* open({ observe }) : first
+          yield* engine.register(Job)
+          const instance = Option.getOrThrow(engine.find(key))
+          const waits = yield* Effect.forEach([...endless(instance), ended(instance)], (wait) =>
+            Effect.forkChild(wait, { startImmediately: true }),
+          )
+          yield* quiet
+          yield* close
+          const outcomes = yield* eventually(
+            Effect.sync(() => waits.map((wait) => wait.pollUnsafe())),
+            (exits) => exits.every((exit) => exit !== undefined),
+          )
+          expect(outcomes).toMatchObject([{ _tag: "Success", value: stopped }, { _tag: "Success", value: stopped }, { _tag: "Success" }])
+        }))
+
+      test(`${which} lets no caller wait afterwards; what holds already is answered`, ({ open, eventually }) =>
+        Effect.gen(function* () {
+          const first = yield* open()
+          yield* first.engine.start(Job, "j")
+          yield* first.engine.start(Job, "done", S.Done({ n: 7 }))
+          const { engine, close } = observe ? yield* open({ observe }) : first
+          yield* engine.register(Job)
+          const instance = Option.getOrThrow(engine.find(key))
+          yield* close
+          const late = yield* Effect.forEach(
+            [...endless(instance), ended(instance), instance.snapshot, instance.waitFor(({ _tag }) => _tag === "Idle")],
+            (call) => Effect.forkChild(call, { startImmediately: true }),
+          )
+          const outcomes = yield* eventually(
+            Effect.sync(() => late.map((call) => call.pollUnsafe())),
+            (exits) => exits.every((exit) => exit !== undefined),
+          )
+          expect(outcomes).toMatchObject([
+            { _tag: "Success", value: stopped },
+            { _tag: "Success", value: stopped },
+            { _tag: "Success", value: [S.Idle({ n: 0 })] },
+            { _tag: "Success", value: { status: "running", state: S.Idle({ n: 0 }) } },
+            { _tag: "Success", value: S.Idle({ n: 0 }) },
+          ])
+          const done = Option.getOrThrow(engine.find({ machine: "job", id: "done" }))
+          expect(yield* done.awaitFinal).toEqual(S.Done({ n: 7 }))
+        }))
+    }
   })
 }
+
+const stopped = { _tag: "MachineStopped", reason: "the engine was stopped" }
+
+type Waited = Instance<{ readonly _tag: string }, { readonly _tag: string }>
+
+/** Waits that nothing but the end of the engine ends. */
+const endless = (instance: Waited) => [Effect.flip(instance.awaitFinal), Effect.flip(instance.waitFor(() => false))]
+
+const ended = (instance: Waited) => Stream.runCollect(instance.changes)
