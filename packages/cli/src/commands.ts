@@ -45,6 +45,7 @@ export const handlers: Omit<Handlers, "completions"> = {
   "instance ask": async () => (await instance()).ask,
   "instance repair": async () => (await instance()).repair,
   "instance fork": async () => (await instance()).fork,
+  "instance purge": async () => (await instance()).purge,
   "command list": async () => (await command()).list,
   "command retry": async () => (await command()).retry,
   "command skip": async () => (await command()).skip,

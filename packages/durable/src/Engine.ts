@@ -10,7 +10,6 @@
 import type { Inspection, InvalidEvent, InvalidState, Machine, PersistenceFailed, SendError } from "@detent/machine"
 import { compiledOf, Environment, type Tagged } from "@detent/machine/internal"
 import * as Context from "effect/Context"
-import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -29,7 +28,7 @@ import { NodeMembership } from "./engine/NodeMembership.ts"
 import { Placement } from "./engine/Placement.ts"
 import { repairInstance } from "./engine/Repair.ts"
 import { openRunning, releaseHeld } from "./engine/Resume.ts"
-import { purgeEnded, startRetention } from "./engine/Retention.ts"
+import { type PurgeOptions, purgeEnded, startRetention } from "./engine/Retention.ts"
 import { type StartEntry, type Started, startAll } from "./engine/StartMany.ts"
 import { failureOf, startSweeper, sweep } from "./engine/TimerSweeper.ts"
 import { notInTransaction } from "./engine/TransactionGuard.ts"
@@ -150,13 +149,10 @@ export interface EngineService {
    */
   release<S, E, I, R>(machine: Definition<S, E, I, R>, ids: Iterable<string>): Effect.Effect<void>
   /**
-   * Removes instances of a machine that ended longer ago than this, with their journals and timers. Returns how many. A machine
-   * with `.persist({ retention })` has it done by itself.
+   * Removes instances of a machine that ended longer ago than this, with their journals and timers. Returns how many. One with an
+   * unfinished or failed command stays. A machine with `.persist({ retention })` has it done by itself.
    */
-  purge<S, E, I, R>(
-    machine: Definition<S, E, I, R>,
-    options: { readonly endedBefore: Duration.Input },
-  ): Effect.Effect<number, PersistenceFailed>
+  purge<S, E, I, R>(machine: Definition<S, E, I, R>, options: PurgeOptions): Effect.Effect<number, PersistenceFailed>
   /** How many instances are in memory. */
   readonly live: Effect.Effect<number>
   /** Tells of everything that happens in this engine; returns how to unsubscribe. */
@@ -306,9 +302,11 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
           Effect.as(Effect.logWarning(`a sweep could not reach the store; the next one tries again: ${failureOf(error)}`), nothing),
         ),
     release: (machine, ids) => Effect.suspend(() => table.release([...ids].map((id) => ({ machine: machine.name, id })))),
-    purge: (machine, { endedBefore }) =>
+    purge: (machine, options) =>
       Effect.suspend(() =>
-        table.isClosed ? Effect.fail(table.notWritten({ machine: machine.name }, "purge")) : purgeEnded(journal, machine.name, endedBefore),
+        table.isClosed && options?.dryRun !== true
+          ? Effect.fail(table.notWritten({ machine: machine.name }, "purge"))
+          : purgeEnded(journal, machine.name, options),
       ),
     live: Effect.sync(() => table.count),
     inspectUnsafe: (inspector) => {

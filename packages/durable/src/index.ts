@@ -17,6 +17,7 @@ export { defaultLock, fastLock, InstanceLock, type InstanceLockService, type Loc
 export type { StartError } from "./engine/InstanceTable.ts"
 export { type Leader, type LeaderConfig, makeLeader } from "./engine/LeaderElection.ts"
 export { type LeasePlacementOptions, Placement, type PlacementService } from "./engine/Placement.ts"
+export type { PurgeOptions } from "./engine/Retention.ts"
 export type { StartEntry, Started } from "./engine/StartMany.ts"
 export { InstanceExists, InstanceNotFound, NewerVersion, RepairRefused, SequenceNotReached } from "./errors.ts"
 export type { HistoryEntry, Instance, InstanceSnapshot, ReadError, SendOptions } from "./Instance.ts"

@@ -206,10 +206,13 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
         yield* begin("owing", now - 9 * hour, summary("final", true))
         const commands = [{ key: `${machine}/open`, slot: "mail", parameters: "{}", sequence: 0 }]
         yield* journal.commit([commit({ machine, id: "asking" }, -1, { at: now - 9 * hour, commands, summary: summary("final") })])
+        assert.strictEqual(yield* journal.countEnded(machine, 2 * hour), 2)
+        assert.strictEqual(yield* journal.countEnded(machine, 5 * hour), 0)
         assert.strictEqual(yield* journal.purgeEnded(`${machine}-other`, 2 * hour, 10), 0)
         assert.strictEqual(yield* journal.purgeEnded(machine, 2 * hour, 1), 1)
         assert.strictEqual(yield* journal.purgeEnded(machine, 2 * hour, 10), 1)
         assert.strictEqual(yield* journal.purgeEnded(machine, 2 * hour, 10), 0)
+        assert.strictEqual(yield* journal.countEnded(machine, 2 * hour), 0)
         const left = (yield* journal.page({ machine }, 10)).map(({ id }) => id)
         assert.deepStrictEqual(left, ["asking", "owing", "running", "young"])
         assert.deepStrictEqual(Object.fromEntries(yield* journal.count(machine)), { final: 3, running: 1 })
@@ -217,6 +220,16 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
         assert.strictEqual((yield* journal.events({ machine, id: "young" }, 0, 10)).length, 1)
         assert.deepStrictEqual(yield* journal.commit([commit({ machine, id: "old" }, -1)]), [stored], "its id is free again")
         assert.isTrue(Option.isNone(yield* journal.findDuplicate({ machine, id: "old" }, "sent")))
+      }),
+    )
+
+    it.effect("names every machine that has an instance once, and none without", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const { machine } = yield* freshKey
+        for (const id of ["1", "2"]) for (const name of ["b", "a"]) yield* journal.commit([commit({ machine: machine + name, id }, -1)])
+        const named = (yield* journal.machines).filter((name) => name.startsWith(machine))
+        assert.deepStrictEqual(named, [`${machine}a`, `${machine}b`])
       }),
     )
 

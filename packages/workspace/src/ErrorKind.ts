@@ -45,6 +45,10 @@ const timedOut: Entry = { kind: "failed", status: 504, title: "It took too long"
 const registry: Readonly<Record<string, Entry>> = {
   // Operations
   MachineNotFound: { ...notFound, next: { http: "GET /api/v1/machines lists those there are", cli: "see `detent machine list`" } },
+  MachineUnregistered: {
+    ...notFound,
+    next: { http: "add it to machines there, and restart the server", cli: "add it to machines there" },
+  },
   NotAMachine: { ...usage, status: 404, title: "Not found" },
   InstanceUnknown: { ...notFound, next: { http: "GET /api/v1/instances lists those there are", cli: "see `detent instance list`" } },
   InstanceAmbiguous: usage,

@@ -7,6 +7,13 @@ export class MachineNotFound extends Schema.TaggedError<MachineNotFound>()("Mach
   }
 }
 
+/** Instances of it are stored, but this process has no definition of it. */
+export class MachineUnregistered extends Schema.TaggedError<MachineUnregistered>()("MachineUnregistered", { machine: Schema.String }) {
+  override get message() {
+    return `machine ${this.machine} is not in detent.config.ts, although instances of it are stored`
+  }
+}
+
 /** An Effect workflow has no states and events that could be shown or sent. */
 export class NotAMachine extends Schema.TaggedError<NotAMachine>()("NotAMachine", { machine: Schema.String }) {
   override get message() {

@@ -1,7 +1,9 @@
 /** `detent instance`: durable runs of machines. */
 import type { InstanceKey } from "@detent/durable"
 import * as instances from "@detent/workspace/operations/instances"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { WrongUsage } from "../Failure.ts"
 import type { Handler } from "../Handler.ts"
@@ -63,6 +65,7 @@ export const show: Handler<"instance show"> = (input) =>
           ["state", typeof view.state === "string" ? tag : JSON.stringify(view.state)],
           ["status", statusText(view), (text) => statusLooks(text, text, output.style)],
           ["reason", view.reason],
+          ["problem", problemText(view.misfit)],
           ["events", view.at === undefined ? view.sequence : `${view.at} of ${view.sequence}`],
           ["accepts", view.accepts === undefined ? undefined : view.accepts.join(", ") || "nothing more"],
           ["timers", view.timers.length === 0 ? undefined : view.timers.map(({ name, due }) => `${name} at ${momentText(due)}`).join(", ")],
@@ -72,8 +75,36 @@ export const show: Handler<"instance show"> = (input) =>
         output.style,
       ),
     )
-    if (view.status === "held") yield* output.note(`Let it go on: detent instance repair ${view.machine}/${view.id} SEQUENCE EVENT`)
+    const next = nextStepOf(view)
+    if (next !== undefined) yield* output.note(next)
   }).pipe(Effect.provide(observing(input)))
+
+interface Shown {
+  readonly machine: string
+  readonly id: string
+  readonly status: string
+  readonly at?: number
+  readonly misfit?: { readonly sequence: number; readonly problem: string }
+  readonly registered?: false
+}
+
+const problemText = (misfit: Shown["misfit"]): string | undefined =>
+  misfit === undefined
+    ? undefined
+    : `${misfit.sequence === 0 ? "its beginning" : `event ${misfit.sequence}`} does not fit the definition: ${misfit.problem}`
+
+const unregisteredText = (machine: string) => `machine ${machine} is not in detent.config.ts: add it to machines there to see more`
+
+const nextStepOf = ({ machine, id, status, at, misfit, registered }: Shown): string | undefined => {
+  if (registered === false) return unregisteredText(machine)
+  if (misfit !== undefined) {
+    const correct = "correct the definition or add upcasters"
+    const repair = misfit.sequence === 0 ? "" : `, or replace the event: detent instance repair ${machine}/${id} ${misfit.sequence} EVENT`
+    return `It cannot run: ${correct}${repair}`
+  }
+  if (status !== "held" || at !== undefined) return undefined
+  return "It fits the definition again: it is released when `detent worker`, `detent dev` or `detent serve` starts, or by the next event sent to it"
+}
 
 export const history: Handler<"instance history"> = (input) =>
   Effect.gen(function* () {
@@ -94,6 +125,7 @@ export const history: Handler<"instance history"> = (input) =>
       none,
     )
     if (next !== undefined) yield* output.note(`more with --after ${next}`)
+    if (!(yield* instances.isRegistered(key))) yield* output.note(unregisteredText(key.machine))
   }).pipe(Effect.provide(observing(input)))
 
 const noEvents = (key: InstanceKey, after: number) =>
@@ -172,3 +204,42 @@ export const fork: Handler<"instance fork"> = (input) =>
       yield* output.value({ machine, id, state }, () => `${JSON.stringify(state)}\n`)
     }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
   })
+
+export const purge: Handler<"instance purge"> = (input) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const { machine, "dry-run": dryRun } = input
+    const endedBefore = yield* durationOf(input["ended-before"])
+    const report = ({ count }: Purged) =>
+      output.value(
+        { machine, count, dryRun },
+        () => `${count} ${count === 1 ? "instance" : "instances"} ${dryRun ? "would be" : count === 1 ? "was" : "were"} removed\n`,
+      )
+    const found = yield* Effect.provide(instances.purge({ machine, endedBefore, dryRun: true }), observing(input))
+    if (dryRun || found.count === 0) return yield* report(found)
+    yield* agreed(`Remove ${found.count} of ${machine} that ended at least ${input["ended-before"]} ago, with their histories?`)
+    const server = yield* runningServer(input)
+    if (server === undefined)
+      return yield* report(yield* Effect.provide(instances.purge({ machine, endedBefore, dryRun: false }), acting(input)))
+    const json = { endedBeforeMillis: Duration.toMillis(endedBefore) }
+    const answer = yield* server.post(`/api/v1/machines/${encodeURIComponent(machine)}/purge`, { json })
+    yield* report(yield* Schema.decodeUnknownEffect(Purged)(answer))
+  })
+
+/** The part of the server's answer that is shown. */
+const Purged = Schema.Struct({ count: Schema.Int })
+
+type Purged = typeof Purged.Type
+
+/** `30days` as well as `30 days`. */
+const durationOf = (text: string | undefined) => {
+  const [, amount, unit] = /^(\d{1,15})\s*([a-z]{1,7})$/.exec(text ?? "") ?? []
+  const duration = Option.flatMap(Option.fromUndefinedOr(amount), () => Duration.fromInput(`${amount} ${unit}` as Duration.Input))
+  if (Option.isSome(duration)) return Effect.succeed(duration.value)
+  return Effect.fail(
+    new WrongUsage({
+      problem: text === undefined ? "--ended-before is missing" : `--ended-before ${text} is no duration`,
+      nextStep: "write a whole number and a unit, such as 30days, 12hours or 90minutes",
+    }),
+  )
+}

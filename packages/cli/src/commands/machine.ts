@@ -126,7 +126,7 @@ export const diagram: Handler<"machine diagram"> = (input) =>
 export const check: Handler<"machine check"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
-    const reports = yield* machines.check(input.machine)
+    const reports: ReadonlyArray<machines.MachineReport> = yield* machines.check(input.machine)
     yield* output.rows(
       reports,
       [
@@ -135,14 +135,25 @@ export const check: Handler<"machine check"> = (input) =>
         { title: "ENDED (SKIPPED)", of: ({ ended }) => ended },
         { title: "FAILING", of: ({ failing }) => failing.length },
         {
-          title: "THE FIRST",
-          of: ({ failing: [first] }) => (first === undefined ? "" : `${first.id}, event ${first.sequence}: ${first.problem}`),
+          title: "FIRST PROBLEM",
+          of: ({ registered, unchecked, failing: [first] }) => {
+            if (!registered) return `not in detent.config.ts: ${unchecked} not checked`
+            if (first === undefined) return ""
+            return `${first.id}, ${first.sequence === 0 ? "its beginning" : `event ${first.sequence}`}: ${first.problem}`
+          },
         },
       ],
       "no machines",
     )
     const failing = reports.reduce((sum, report) => sum + report.failing.length, 0)
-    if (failing === 0) return
-    yield* output.note(`${failing} would not open: correct the definition or add upcasters, or \`detent instance repair\` them one by one`)
-    return ExitCode.failed
+    if (failing > 0)
+      yield* output.note(
+        `${failing} would not open: correct the definition or add upcasters, or \`detent instance repair\` them one by one`,
+      )
+    const unchecked = input["allow-unregistered"] ? [] : reports.filter((report) => report.unchecked > 0)
+    for (const { machine, unchecked: count } of unchecked)
+      yield* output.note(
+        `${count} of ${machine} ${count === 1 ? "was" : "were"} not checked: add it to machines in detent.config.ts, or accept that with --allow-unregistered`,
+      )
+    return failing > 0 || unchecked.length > 0 ? ExitCode.failed : ExitCode.ok
   }).pipe(Effect.provide(observed(input)))

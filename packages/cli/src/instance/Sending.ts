@@ -1,8 +1,6 @@
 /** Starts instances and sends them events: through the server that works in the workspace, or here where none does. */
-import { Engine } from "@detent/durable"
 import * as instances from "@detent/workspace/operations/instances"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { NotAllowed, WrongUsage } from "../Failure.ts"
 import type { RunningServer } from "../workspace/Server.ts"
@@ -46,8 +44,8 @@ export const sendEvent = (server: RunningServer | undefined, options: SentEvent)
 export const askQuestion = (server: RunningServer | undefined, options: Omit<SentEvent, "key">) =>
   Effect.gen(function* () {
     const key = yield* instances.resolve(options.instance)
-    const machine = Option.getOrUndefined((yield* Engine).machine(key.machine))
-    const questions = (machine?.blueprint.events ?? []).flatMap(({ tag, reply }) => (reply ? [tag] : []))
+    const { machine } = yield* instances.findMachine(key.machine)
+    const questions = machine.blueprint.events.flatMap(({ tag, reply }) => (reply ? [tag] : []))
     if (!questions.includes(options.event))
       return yield* new WrongUsage({
         problem: `${options.event} is no question of ${key.machine}`,

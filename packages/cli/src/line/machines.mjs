@@ -50,9 +50,11 @@ export const machineCommands = /** @satisfies {ReadonlyArray<import("./Command.t
       summary: "find stored instances that have not ended and that the definition of now could not open",
       detail:
         "Run it before a deploy: nothing is changed. Instances that have ended are not opened any more; they are counted and skipped.\n" +
-        "Ends with 1 when there is one that would not open.",
+        "Ends with 1 when there is one that would not open, or one of a machine that is not in detent.config.ts.",
       arguments: [{ ...machine, optional: true }],
-      options: [],
+      options: [
+        { name: "allow-unregistered", kind: "flag", summary: "accept stored instances of machines that are not in detent.config.ts" },
+      ],
       examples: [{ line: "detent machine check order", says: "replays every stored order that has not ended" }],
     },
     {
@@ -66,8 +68,8 @@ export const machineCommands = /** @satisfies {ReadonlyArray<import("./Command.t
           name: "status",
           kind: "text",
           value: "STATUS",
-          choices: ["running", "final", "stopped", "held"],
-          summary: "only with this status",
+          choices: ["running", "final", "stopped", "held", "failed"],
+          summary: "only with this status; final includes failed, a final state of failure",
         },
         ...paging,
       ],
@@ -156,6 +158,20 @@ export const machineCommands = /** @satisfies {ReadonlyArray<import("./Command.t
       options: [{ name: "through", kind: "integer", value: "N", summary: "the last event to take over; default: all" }],
       examples: [
         { line: "detent instance fork order-7 order-7-again --through 2", says: "begins where order-7 was after its second event" },
+      ],
+    },
+    {
+      name: "instance purge",
+      summary: "remove instances that ended long ago, with their histories",
+      detail: "An instance with an unfinished or failed command stays. A machine with `.persist({ retention })` is purged by itself.",
+      arguments: [machine],
+      options: [
+        { name: "ended-before", kind: "text", value: "DURATION", summary: "how long ago they ended at least, such as 30days or 12hours" },
+        { name: "dry-run", kind: "flag", summary: "only count them" },
+      ],
+      examples: [
+        { line: "detent instance purge order --ended-before 30days --dry-run", says: "how many it would be" },
+        { line: "detent instance purge order --ended-before 30days --yes", says: "removes them for good" },
       ],
     },
     {

@@ -5,9 +5,12 @@
 import { existsSync } from "node:fs"
 import { resolve } from "node:path"
 import { readConfig } from "@detent/workspace/Config"
+import { databaseOf as readAddress } from "@detent/workspace/Database"
 import { Workspace, type WorkspaceOptions, type WorkspaceServices } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import { NothingFound } from "../Failure.ts"
 import type { GlobalValues } from "../line/Input.ts"
 import { madeFolder } from "./Folder.ts"
@@ -25,10 +28,12 @@ export type Opened = Layer.Layer<WorkspaceServices, unknown>
 export const databaseOf = ({ database }: Place): string | undefined => database ?? process.env["DETENT_DATABASE_URL"]
 
 /** To look, also while others work. Where nothing is, nothing is made. */
-export const observing = (place: Place): Opened => Layer.unwrap(Effect.as(isThere(place), observed(place)))
+export const observing = (place: Place): Opened =>
+  Layer.unwrap(Effect.as(Effect.andThen(isThere(place), hasFile(databaseSetting(place), databaseOf(place))), observed(place)))
 
 /** To look at what is known rather than at what is stored. */
-export const observed = (place: Place): Opened => opened(place, { role: "observe" })
+export const observed = (place: Place): Opened =>
+  Layer.unwrap(Effect.as(hasFile("--database", place.database), opened(place, { role: "observe" })))
 
 /** Opens the workspace to act on an instance. Another process executes the commands that it requests. */
 export const acting = (place: Place): Opened => opened(place, { role: "work", knowledge: { engine: { resume: false, worker: false } } })
@@ -57,6 +62,24 @@ const opened = (place: Place, options: Omit<WorkspaceOptions, "data" | "database
       })
     }),
   )
+
+/** Refuses a file that is named and missing: the store would create it, and it would look empty. */
+const hasFile = (setting: string, address: string | undefined): Effect.Effect<void, NothingFound> =>
+  Effect.suspend(() => {
+    const file = sqliteFileOf(address)
+    if (file === undefined || existsSync(file)) return Effect.void
+    const nextStep = `correct ${setting}, or start with \`detent dev\`, which creates it`
+    return Effect.fail(new NothingFound({ what: `SQLite database ${file}`, nextStep }))
+  })
+
+const databaseSetting = ({ database }: Place): string => (database === undefined ? "DETENT_DATABASE_URL" : "--database")
+
+/** Undefined for other databases, for an address that is refused later, and for one that names no file. */
+const sqliteFileOf = (address: string | undefined): string | undefined => {
+  if (address === undefined || address === "") return undefined
+  const database = Option.getOrUndefined(Result.getSuccess(readAddress(address, "")))
+  return database?._tag === "Sqlite" && database.file !== ":memory:" ? database.file : undefined
+}
 
 /** Refuses where nothing is, so that a mistyped folder is not made and found empty. */
 export const isThere = (place: Place): Effect.Effect<void, NothingFound> =>

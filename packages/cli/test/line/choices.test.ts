@@ -22,7 +22,7 @@ describe("what can be chosen on the command line", () => {
   it.each([
     ["batch show", "documents", BatchApi.DocumentState.literals],
     ["upload show", "items", UploadApi.ItemState.literals],
-    ["instance list", "status", InstanceApi.InstanceStatus.literals],
+    ["instance list", "status", InstanceApi.ListedStatus.literals],
     ["command list", "status", CommandApi.CommandStatus.literals],
   ] as const)("in %s --%s is what the API knows", (command, option, literals) => {
     assert.deepStrictEqual<unknown>(choicesOf(command, option), literals)

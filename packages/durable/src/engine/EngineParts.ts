@@ -58,7 +58,7 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
   const tracing = tracingIn(environment)
   const groupCommit = new GroupCommit(observed(journal, environment, tracing !== undefined), (effect) => environment.run(effect))
   const registry: MachineRegistry = new MachineRegistry((name) => table.hasAny(name))
-  const loader = new InstanceLoader(journal)
+  const loader = new InstanceLoader(journal, node === undefined ? "observe" : "work")
   const context: InstanceContext = {
     host,
     journal,

@@ -14,11 +14,16 @@ import type { RegisteredMachine } from "./MachineRegistry.ts"
 import { retryOnChange } from "./retryOnChange.ts"
 import { instanceAttributes, instancesHeld, isTraced, recoveries, spanned } from "./Telemetry.ts"
 
+/** `work` marks instances that do not replay as held, and releases those that replay again; `observe` changes nothing. */
+export type LoaderRole = "work" | "observe"
+
 export class InstanceLoader {
   readonly #journal: JournalService
+  readonly #role: LoaderRole
 
-  constructor(journal: JournalService) {
+  constructor(journal: JournalService, role: LoaderRole) {
     this.#journal = journal
+    this.#role = role
   }
 
   /** The instance as the journal has it now; undefined where there is none. */
@@ -30,7 +35,7 @@ export class InstanceLoader {
       if (read === undefined) return undefined
       const { opened, recovered } = read
       const { record } = opened
-      if (record.status !== "held") return { opened, recovered }
+      if (record.status !== "held" || this.#role === "observe") return { opened, recovered }
       // It replays again: it has been repaired, or the definition has.
       const status: InstanceStatus =
         recovered.stopped !== undefined ? "stopped" : registered.compiled.nodes.get(recovered.state._tag)?.final ? "final" : "running"
@@ -56,7 +61,7 @@ export class InstanceLoader {
     return reading.pipe(
       Effect.tap(() => Metric.update(recoveries, 1)),
       Effect.tapError((error) =>
-        error._tag !== "EventReplayError" || error instanceof NewerVersion
+        this.#role === "observe" || error._tag !== "EventReplayError" || error instanceof NewerVersion
           ? Effect.void
           : Effect.andThen(
               // An instance that has ended stays ended.

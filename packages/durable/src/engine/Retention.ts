@@ -5,6 +5,7 @@
 import type { PersistenceFailed } from "@detent/machine"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
 import { forkLoop } from "../runtime/BackgroundLoop.ts"
@@ -24,10 +25,18 @@ const turnsPerLeasePurge = 60
 /** Leases are kept for this long after their end. */
 const leaseMillis = 24 * 60 * 60 * 1000
 
+export interface PurgeOptions {
+  /** How long ago they ended at least, such as `"30 days"`. */
+  readonly endedBefore: Duration.Input
+  /** Only counts them. Default: false. */
+  readonly dryRun?: boolean
+}
+
 /** Removes instances of a machine that ended longer ago than this. Returns how many. */
-export const purgeEnded = (journal: JournalService, machine: string, ended: Duration.Input): Effect.Effect<number, PersistenceFailed> =>
+export const purgeEnded = (journal: JournalService, machine: string, options: PurgeOptions): Effect.Effect<number, PersistenceFailed> =>
   Effect.gen(function* () {
-    const millis = Duration.toMillis(Duration.fromInputUnsafe(ended))
+    const millis = millisOf(machine, options)
+    if (options.dryRun === true) return yield* journal.countEnded(machine, millis)
     for (let removed = 0; ; ) {
       const count = yield* journal.purgeEnded(machine, millis, batchSize)
       removed += count
@@ -35,6 +44,14 @@ export const purgeEnded = (journal: JournalService, machine: string, ended: Dura
       yield* Effect.yieldNow
     }
   })
+
+/** Programs in JavaScript have no types that keep them from a wrong option. */
+const millisOf = (machine: string, options: Partial<PurgeOptions> | undefined): number => {
+  const ended = options?.endedBefore === undefined ? Option.none() : Duration.fromInput(options.endedBefore)
+  if (Option.isSome(ended)) return Duration.toMillis(ended.value)
+  const given = options?.endedBefore === undefined ? "it is missing" : `not ${JSON.stringify(options.endedBefore)}`
+  throw new TypeError(`purge of ${machine}: endedBefore is a duration such as { endedBefore: "30 days" }; ${given}`)
+}
 
 /** Removes what the machines' retention says for as long as the scope lasts. */
 export const startRetention = (
@@ -45,7 +62,8 @@ export const startRetention = (
   let turns = 0
   const turn = Effect.gen(function* () {
     yield* Effect.sleep(intervalMillis * (0.8 + 0.4 * (yield* Random.next)))
-    for (const { name, retention } of registry.all) if (retention !== undefined) yield* purgeEnded(journal, name, retention)
+    for (const { name, retention } of registry.all)
+      if (retention !== undefined) yield* purgeEnded(journal, name, { endedBefore: retention })
     if (++turns % turnsPerLeasePurge === 0) yield* leases.purge(leaseMillis, batchSize)
   })
   return forkLoop("retention", turn)

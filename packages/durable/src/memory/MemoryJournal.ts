@@ -113,6 +113,7 @@ export const memoryJournal = (state: MemoryState): JournalService => ({
         return true
       }),
     ),
+  machines: Effect.sync(() => [...new Set([...state.instances.values()].map(({ record }) => record.machine))].sort()),
   count: (machine) =>
     Effect.sync(() => {
       const counts = new Map<string, number>()
@@ -131,19 +132,8 @@ export const memoryJournal = (state: MemoryState): JournalService => ({
     }),
   purgeEnded: (machine, endedMillis, limit) =>
     Effect.map(Clock.currentTimeMillis, (now) => {
-      const commandsOf = new Map<string | undefined, Array<MemoryCommand>>()
-      for (const command of state.commands.values())
-        if (command.machine === machine) commandsOf.set(command.id, [...(commandsOf.get(command.id) ?? []), command])
-      const hasOpenCommand = ({ id }: InstanceRecord) =>
-        commandsOf.get(id)?.some(({ status }) => status === "pending" || status === "processing" || status === "failed") === true
-      const ended = [...state.instances.entries()].filter(
-        ([, { record }]) =>
-          record.machine === machine &&
-          (record.status === "final" || record.status === "stopped") &&
-          !record.resident &&
-          record.updatedAt <= now - endedMillis &&
-          !hasOpenCommand(record),
-      )
+      const commandsOf = commandsByInstance(state, machine)
+      const ended = endedBefore(state, commandsOf, machine, now - endedMillis)
       const removed = ended.sort(([, left], [, right]) => left.record.updatedAt - right.record.updatedAt).slice(0, limit)
       for (const [name, { record }] of removed) {
         state.instances.delete(name)
@@ -151,6 +141,8 @@ export const memoryJournal = (state: MemoryState): JournalService => ({
       }
       return removed.length
     }),
+  countEnded: (machine, endedMillis) =>
+    Effect.map(Clock.currentTimeMillis, (now) => endedBefore(state, commandsByInstance(state, machine), machine, now - endedMillis).length),
   rewrite: (key, { sequence, tag, body }, seen) =>
     Effect.sync(() => {
       const events = findInstance(state, key)?.events ?? []
@@ -216,3 +208,26 @@ const cursorOf = ({ updatedAt, machine, id }: InstanceRecord): InstanceCursor =>
 
 const compareChange = (left: InstanceKey & { updatedAt: number }, right: InstanceKey & { updatedAt: number }): number =>
   left.updatedAt - right.updatedAt || compareText(left.machine, right.machine) || compareText(left.id, right.id)
+
+type CommandsByInstance = ReadonlyMap<string | undefined, ReadonlyArray<MemoryCommand>>
+
+/** The commands of a machine, by the id of the instance that requested them. */
+const commandsByInstance = (state: MemoryState, machine: string): CommandsByInstance =>
+  Map.groupBy(
+    [...state.commands.values()].filter((command) => command.machine === machine),
+    ({ id }) => id,
+  )
+
+/** Instances that ended before a time and have no command that is unfinished or a dead letter. */
+const endedBefore = (state: MemoryState, commandsOf: CommandsByInstance, machine: string, time: number) => {
+  const hasOpenCommand = ({ id }: InstanceRecord) =>
+    commandsOf.get(id)?.some(({ status }) => status === "pending" || status === "processing" || status === "failed") === true
+  return [...state.instances.entries()].filter(
+    ([, { record }]) =>
+      record.machine === machine &&
+      (record.status === "final" || record.status === "stopped") &&
+      !record.resident &&
+      record.updatedAt <= time &&
+      !hasOpenCommand(record),
+  )
+}

@@ -15,6 +15,7 @@ import * as Scope from "effect/Scope"
 import type { WorkflowOptions } from "../DurableWorkflow.ts"
 import { Engine, type InputArguments, type ListOptions } from "../Engine.ts"
 import type { EngineOptions } from "../engine/EngineConfig.ts"
+import type { PurgeOptions } from "../engine/Retention.ts"
 import type { AnswerOf, HistoryEntry, Instance, SendOptions } from "../Instance.ts"
 import type { Upcasters } from "../instance/Upcasters.ts"
 import type { InstancePage } from "../store/Journal.ts"
@@ -79,6 +80,11 @@ export interface AsyncEngine<in out R = never> extends AsyncDisposable {
   history<S, E, I>(machine: Definition<S, E, I, R>, id: string): AsyncIterable<HistoryEntry<S, E>>
   /** Instances of a machine, oldest change first, in pages. */
   list<S, E, I>(machine: Definition<S, E, I, R>, options?: ListOptions<TagOf<S>>): Promise<InstancePage>
+  /**
+   * Removes instances of a machine that ended longer ago than this, with their journals. Returns how many. One with an unfinished
+   * or failed command stays.
+   */
+  purge<S, E, I>(machine: Definition<S, E, I, R>, options: PurgeOptions): Promise<number>
   /** Executions of workflows. */
   readonly workflows: AsyncWorkflows
   /** Runs an Effect of the packages, such as `DeadLetters.list({})`, with the services of this engine. */
@@ -167,6 +173,7 @@ const asyncEngine = <R>(
     changes: (machine, id, options) => instance(machine, id).changes(options),
     history: (machine, id) => instance(machine, id).history(),
     list: (machine, options) => read(engine.list(machine, options)),
+    purge: (machine, options) => run(engine.purge(machine, options)),
     workflows,
     runEffect: read,
     close,

@@ -15,7 +15,7 @@ import type { Listing } from "./Listing.ts"
 import { eventOf, instanceOrHeld, openedOf, openedOrHeld, unreadable } from "./Records.ts"
 import type { Row } from "./Row.ts"
 import { optionalTextOf, textOf, wholeOf } from "./Row.ts"
-import { purgeEnded } from "./retention.ts"
+import { countEnded, purgeEnded } from "./retention.ts"
 
 export const sqlJournal = (dialect: Dialect, reading: EventReading, listing: Listing): Omit<JournalService, "commit" | "fork"> => ({
   open: (key) => persisting("open", key)(Effect.map(openRow(dialect, key), ([row]) => Option.map(Option.fromNullishOr(row), openedOf))),
@@ -95,6 +95,10 @@ export const sqlJournal = (dialect: Dialect, reading: EventReading, listing: Lis
         rows.map(instanceOrHeld),
       ),
     ),
+  machines: persisting(
+    "machines",
+    anyMachine,
+  )(Effect.map(machineRows(dialect), (rows) => rows.map((row) => textOf(row, "machine")).sort())),
   owners: (machine) =>
     persisting("owners", { machine })(Effect.map(ownerRows(dialect, machine), (rows) => rows.map((row) => optionalTextOf(row, "owner")))),
   changeOwner: (keys, from, to) =>
@@ -129,6 +133,8 @@ export const sqlJournal = (dialect: Dialect, reading: EventReading, listing: Lis
     ),
   purgeEnded: (machine, endedMillis, limit) =>
     persisting("purgeEnded", { machine })(Effect.andThen(listing.fold, purgeEnded(dialect, machine, endedMillis, limit))),
+  countEnded: (machine, endedMillis) =>
+    persisting("countEnded", { machine })(Effect.andThen(listing.fold, countEnded(dialect, machine, endedMillis))),
   rewrite: (key, event, seen) => persisting("rewrite", key)(Effect.map(updateEvent(dialect, key, event, seen), isNotEmpty)),
 })
 
@@ -304,6 +310,15 @@ const ownerRows = (dialect: Dialect, machine: string) => {
     union all
     select null where exists (select 1 from ${owned} and i.reason is null)`
 }
+
+/** A loose index scan over the unique index of machine and id: each step finds the next greater name. */
+const machineRows = ({ sql, instances }: Dialect) => sql<Row>`
+  with recursive found (machine) as (
+    select min(i.machine) from ${instances} i
+    union all
+    select (select min(i.machine) from ${instances} i where i.machine > found.machine) from found where found.machine is not null
+  )
+  select machine from found where machine is not null`
 
 const updateOwner = (dialect: Dialect, requested: ReadonlyArray<InstanceKey>, from: string | undefined, to: string) => {
   const { sql, instances, keys } = dialect

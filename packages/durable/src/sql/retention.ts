@@ -22,9 +22,9 @@ export const purgeEnded = (dialect: Dialect, machine: string, endedMillis: numbe
       let removed = 0
       for (const status of ["final", "stopped"]) {
         if (removed >= limit) break
-        const ended = yield* endedRows(dialect, machine, status, sqlBefore(dialect, now, endedMillis), limit - removed)
-        if (ended.length === 0) continue
-        const chosen = ended.map((row) => wholeOf(row, "instance"))
+        const found = yield* endedRows(dialect, machine, status, sqlBefore(dialect, now, endedMillis), limit - removed)
+        if (found.length === 0) continue
+        const chosen = found.map((row) => wholeOf(row, "instance"))
         for (const table of [dialect.events, dialect.snapshots, dialect.timers, dialect.commands, dialect.instances])
           yield* removeFrom(dialect, table, chosen)
         yield* dialect.sql`${dialect.insertMoves(chosen)}`
@@ -34,16 +34,33 @@ export const purgeEnded = (dialect: Dialect, machine: string, endedMillis: numbe
     }),
   )
 
+/** How many instances `purgeEnded` would remove. */
+export const countEnded = (dialect: Dialect, machine: string, endedMillis: number): Effect.Effect<number, SqlError> =>
+  Effect.gen(function* () {
+    const before = sqlBefore(dialect, yield* dialect.now, endedMillis)
+    const counts = yield* Effect.forEach(["final", "stopped"], (status) =>
+      Effect.map(dialect.sql<Row>`select count(*) as ended from ${ended(dialect, machine, status, before)}`, ([row]) =>
+        wholeOf(row ?? {}, "ended"),
+      ),
+    )
+    return counts.reduce((sum, count) => sum + count, 0)
+  })
+
 const sqlBefore = ({ sql }: Dialect, now: Fragment, millis: number): Fragment => sql`(select ${now} - ${Math.ceil(millis)})`
 
 const endedRows = (dialect: Dialect, machine: string, status: string, before: Fragment, limit: number) => {
-  const { sql, listing, commands, lockInstances } = dialect
-  return sql<Row>`
-    select i.instance from ${listing} l ${dialect.joinInstances} i on i.instance = l.instance
+  const { sql, lockInstances } = dialect
+  return sql<Row>`select i.instance from ${ended(dialect, machine, status, before)} order by l.updated_at limit ${limit} ${lockInstances}`
+}
+
+/** Instances `i` that ended before a time, by the listing `l`. */
+const ended = (dialect: Dialect, machine: string, status: string, before: Fragment): Fragment => {
+  const { sql, listing, commands } = dialect
+  return sql`
+    ${listing} l ${dialect.joinInstances} i on i.instance = l.instance
     where l.machine = ${machine} and l.status = ${status} and l.status <> 'running' and l.updated_at <= ${before}
       and i.status = ${status} and i.updated_at <= ${before} and not i.resident
-      and not exists (select 1 from ${commands} c where c.instance = i.instance and (c.finished_at is null or c.status = 'failed'))
-    order by l.updated_at limit ${limit} ${lockInstances}`
+      and not exists (select 1 from ${commands} c where c.instance = i.instance and (c.finished_at is null or c.status = 'failed'))`
 }
 
 const removeFrom = ({ sql }: Dialect, table: Fragment, chosen: ReadonlyArray<number>) =>

@@ -160,6 +160,8 @@ export interface JournalService {
     from: string | undefined,
     to: string,
   ) => Effect.Effect<ReadonlyArray<InstanceKey>, PersistenceFailed>
+  /** The names of all machines and workflows that have instances, sorted. Costs one index lookup per name. */
+  readonly machines: Effect.Effect<ReadonlyArray<string>, PersistenceFailed>
   /** How many instances are in each state. */
   readonly count: (machine: string) => Effect.Effect<ReadonlyMap<string, number>, PersistenceFailed>
   /**
@@ -177,6 +179,8 @@ export interface JournalService {
    * how many it removed.
    */
   readonly purgeEnded: (machine: string, endedMillis: number, limit: number) => Effect.Effect<number, PersistenceFailed>
+  /** How many instances `purgeEnded` would remove without its limit. Removes none. */
+  readonly countEnded: (machine: string, endedMillis: number) => Effect.Effect<number, PersistenceFailed>
   /**
    * Replaces tag and body of one journaled event: how a held instance is repaired. With `seen`, only where its body is still the
    * one that the caller has seen: of two callers that have seen the same one succeeds.

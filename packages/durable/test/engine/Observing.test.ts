@@ -56,6 +56,26 @@ describe("an engine that only observes", () => {
   )
 })
 
+/** The counter of a release before: its state has a text. */
+const oldS = State({ Open: { count: Schema.String }, Closed: {} })
+const oldCounter = Machine.make({ name: "counter", state: oldS, event: E, initial: oldS.Open({ count: "none" }) })
+  .on(oldS.Open, E.Close, oldS.Closed)
+  .final(oldS.Closed)
+
+describe("an engine that only observes an instance that does not fit its definition", () => {
+  it.effect("reports it, and neither holds nor releases it", () =>
+    Effect.gen(function* () {
+      const { working, observing } = yield* engines
+      yield* working.start(oldCounter, "one")
+      yield* observing.register(counting(Effect.void))
+      const seen = Option.getOrThrow(observing.find({ machine: "counter", id: "one" }))
+      for (const read of [seen.state, seen.stored]) assert.strictEqual((yield* Effect.flip(read))._tag, "EventReplayError")
+      const status = Effect.map(working.list(oldCounter), ({ instances: [first] }) => first?.status)
+      assert.strictEqual(yield* status, "running")
+    }),
+  )
+})
+
 describe("an engine", () => {
   it.effect("knows its machines and their instances by name", () =>
     Effect.gen(function* () {

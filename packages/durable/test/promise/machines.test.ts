@@ -57,6 +57,21 @@ describe.each(kinds)("on %s", (kind) => {
     expect((await engine.list(Plain)).instances.map(({ id, tag }) => [id, tag])).toEqual([["order-1", "Paid"]])
   })
 
+  it("instances that ended are counted and purged, and a wrong option says what is expected", async () => {
+    await using engine = await openEngine({ database: await freshAddress(kind), machines: [Plain] })
+    const order = await engine.start(Plain, "order-1", { total: 42 })
+    await engine.start(Plain, "order-2", { total: 43 })
+    await order.send(E.Pay())
+    await order.awaitFinal()
+    expect(await engine.purge(Plain, { endedBefore: "1 hour" })).toBe(0)
+    await expect.poll(() => engine.purge(Plain, { endedBefore: 0, dryRun: true })).toBe(1)
+    expect(await engine.purge(Plain, { endedBefore: 0 })).toBe(1)
+    expect((await engine.list(Plain)).instances.map(({ id }) => id)).toEqual(["order-2"])
+    const wrong = [undefined, {}, { endedBefore: "soon" }]
+    for (const options of wrong)
+      await expect(engine.purge(Plain, options as never)).rejects.toThrow('endedBefore is a duration such as { endedBefore: "30 days" }')
+  })
+
   it("changes arrive one after the other, and the iteration ends with the instance", async () => {
     await using engine = await openEngine({ database: await freshAddress(kind), machines: [Plain] })
     const order = await engine.start(Plain, "order-1", { total: 42 })

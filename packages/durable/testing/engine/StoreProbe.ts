@@ -79,9 +79,11 @@ export class StoreProbe {
       page: (filter, limit, after) => this.#read(Effect.suspend(() => this.onPage(filter, journal.page(filter, limit, after)))),
       owners: (machine) => this.#read(journal.owners(machine)),
       changeOwner: (keys, from, to) => this.#whileAlive(journal.changeOwner(keys, from, to)),
+      machines: this.#read(journal.machines),
       count: (machine) => this.#read(journal.count(machine)),
       setStatus: (seen, status, reason) => this.#whileAlive(journal.setStatus(seen, status, reason)),
       purgeEnded: (machine, endedMillis, limit) => this.#whileAlive(journal.purgeEnded(machine, endedMillis, limit)),
+      countEnded: (machine, endedMillis) => this.#read(journal.countEnded(machine, endedMillis)),
       rewrite: (key, event, seen) => this.#whileAlive(Effect.suspend(() => this.onRewrite(journal.rewrite(key, event, seen)))),
       fork: (from, through, to) => this.#whileAlive(journal.fork(from, through, to)),
     }).pipe(

@@ -11,6 +11,9 @@ import { StoredCommand } from "../commands/StoredCommand.ts"
 
 export const InstanceStatus = Schema.Literals(["running", "final", "stopped", "held"])
 
+/** `failed`: ended in a final state of failure. `final` includes it. */
+export const ListedStatus = Schema.Literals([...InstanceStatus.literals, "failed"])
+
 /** A state or an event as JSON. Sensitive fields are shown as `•••`. */
 export const Tagged = Schema.StructWithRest(Schema.Struct({ _tag: Schema.String }), [Schema.Record(Schema.String, Schema.Json)])
 
@@ -104,6 +107,15 @@ export const ForkInstance = Schema.Struct({
   through: Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)),
 }).annotate({ identifier: "ForkInstance" })
 
+export const PurgeInstances = Schema.Struct({
+  /** How long ago they ended at least. */
+  endedBeforeMillis: Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)),
+  /** Only counts them. Default: false. */
+  dryRun: Schema.optionalKey(Schema.Boolean),
+}).annotate({ identifier: "PurgeInstances" })
+
+export const Purged = Schema.Struct({ machine: Schema.String, count: Schema.Int, dryRun: Schema.Boolean })
+
 const path = "/api/v1/instances/:machine/:id"
 const error = problems
 
@@ -113,7 +125,7 @@ export class InstanceApi extends HttpApiGroup.make("instances")
       query: {
         machine: Schema.optionalKey(Schema.String),
         state: Schema.optionalKey(Schema.String),
-        status: Schema.optionalKey(InstanceStatus),
+        status: Schema.optionalKey(ListedStatus),
         updatedAfter: Schema.optionalKey(Count),
         updatedBefore: Schema.optionalKey(Count),
         ...paging(InstanceCursor),
@@ -129,6 +141,15 @@ export class InstanceApi extends HttpApiGroup.make("instances")
     }).annotate(
       OpenApi.Description,
       "Starts an instance in the machine's first state, whose fields are given as `input`, or in the `state` given. Started again with the same id it is refused, so a repeated request starts nothing twice.",
+    ),
+    HttpApiEndpoint.post("purge", "/api/v1/machines/:machine/purge", {
+      params: { machine: name },
+      payload: PurgeInstances,
+      success: Purged,
+      error,
+    }).annotate(
+      OpenApi.Description,
+      "Removes instances of a machine that ended this long ago, with their histories. One with an unfinished or failed command stays.",
     ),
     HttpApiEndpoint.get("get", path, { params, success: InstanceView, error }),
     HttpApiEndpoint.get("history", `${path}/history`, {

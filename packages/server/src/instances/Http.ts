@@ -7,7 +7,7 @@ import { Api } from "../api/Api.ts"
 import { liveResponse } from "../serve/live/liveResponse.ts"
 import { makeChanging, makeOperating } from "../serve/Operating.ts"
 import { refuseUnknownKeys } from "../serve/StrictBody.ts"
-import { ForkInstance, RepairInstance, StartInstance } from "./Api.ts"
+import { ForkInstance, PurgeInstances, RepairInstance, StartInstance } from "./Api.ts"
 import { hasEnded, InstanceFeed } from "./InstanceFeed.ts"
 
 export const instanceHandlers = HttpApiBuilder.group(
@@ -19,12 +19,20 @@ export const instanceHandlers = HttpApiBuilder.group(
     const startKeys = refuseUnknownKeys(StartInstance)
     const repairKeys = refuseUnknownKeys(RepairInstance)
     const forkKeys = refuseUnknownKeys(ForkInstance)
+    const purgeKeys = refuseUnknownKeys(PurgeInstances)
     const feed = yield* InstanceFeed
     return handlers
       .handle("list", ({ query }) => operating(instances.list(query)))
       .handle("start", (input) => {
         const { params, payload } = input
         return Effect.andThen(startKeys(input.request), changing(input, instances.start({ ...params, ...payload })))
+      })
+      .handle("purge", (input) => {
+        const {
+          params: { machine },
+          payload: { endedBeforeMillis: endedBefore, dryRun = false },
+        } = input
+        return Effect.andThen(purgeKeys(input.request), changing(input, instances.purge({ machine, endedBefore, dryRun })))
       })
       .handle("get", ({ params }) => operating(instances.get(params)))
       .handle("history", ({ params, query }) => operating(instances.history(params, query)))

@@ -8,6 +8,29 @@ import { json, request, served } from "../support/served.ts"
 const key = { machine: "tally", id: "one" }
 
 describe("instances over HTTP", () => {
+  it.live("that ended are counted and purged, and listed as failed only where their final state is one of failure", () =>
+    Effect.gen(function* () {
+      const { client, url } = yield* served()
+      yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
+      yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "two" } })
+      yield* client.instances.send({ params: key, headers: {}, payload: { _tag: "Close" } })
+      assert.deepStrictEqual((yield* client.instances.list({ query: { status: "failed" } })).instances, [])
+      const purge = (payload: { readonly endedBeforeMillis: number; readonly dryRun?: boolean }) =>
+        client.instances.purge({ params: { machine: "tally" }, payload })
+      assert.strictEqual((yield* purge({ endedBeforeMillis: 3_600_000 })).count, 0)
+      assert.deepStrictEqual(yield* purge({ endedBeforeMillis: 0, dryRun: true }), { machine: "tally", count: 1, dryRun: true })
+      assert.deepStrictEqual(yield* purge({ endedBeforeMillis: 0 }), { machine: "tally", count: 1, dryRun: false })
+      const { instances } = yield* client.instances.list({ query: { machine: "tally" } })
+      assert.deepStrictEqual(
+        instances.map(({ id }) => id),
+        ["two"],
+      )
+      const missing = yield* request(`${url}/api/v1/machines/tally/purge`, json({}))
+      assert.strictEqual(missing.status, 400)
+      assert.include(missing.text, "endedBeforeMillis")
+    }),
+  )
+
   it.live("are started, sent events, listed, and looked at at any moment of their history", () =>
     Effect.gen(function* () {
       const { client } = yield* served()

@@ -1,4 +1,4 @@
-/** What a user can do with instances: look, start, send, fork, repair. Sensitive fields are hidden in every answer. */
+/** What a user can do with instances: look, start, send, fork, repair, purge. Sensitive fields are hidden in every answer. */
 import { isDeepStrictEqual } from "node:util"
 import {
   Commands,
@@ -13,17 +13,19 @@ import {
   Journal,
   type KnownMachine,
 } from "@detent/durable"
-import { InvalidEvent } from "@detent/machine"
+import { InvalidEvent, NewerVersion } from "@detent/machine"
 import { finalOutcome, type Tagged } from "@detent/machine/internal"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { InputNeeded, InputTwice, InstanceAmbiguous, InstanceUnknown, KeyTaken, NotAMachine, StateUnknown } from "../errors.ts"
 import { type MachineEntry, Machines } from "../Machines.ts"
 import type { MachineJson, TaggedJson } from "../machine/MachineJson.ts"
 import { optional, paged } from "../optional.ts"
 import { commandView } from "./commands.ts"
-import { findEntry } from "./machines.ts"
+import { findEntry, workflowPrefix } from "./machines.ts"
 
 /** No page is longer. */
 const longestPage = 1000
@@ -65,10 +67,10 @@ const opened = (key: InstanceKey) =>
 export const resolve = (text: string) =>
   Effect.gen(function* () {
     const journal = yield* Journal
-    const known = (yield* (yield* Machines).list).map(({ name }) => name)
+    const known = new Set([...(yield* (yield* Machines).list).map(({ name }) => name), ...(yield* journal.machines)])
     const slashes = [...text.matchAll(/\//g)].map(({ index }) => index)
     const named = slashes.map((index) => ({ machine: text.slice(0, index), id: text.slice(index + 1) }))
-    const bare = known.map((machine) => ({ machine, id: text }))
+    const bare = [...known].map((machine) => ({ machine, id: text }))
     const candidates = [...named, ...bare].filter(({ machine, id }) => machine !== "" && id !== "")
     const standings = yield* journal.standings(candidates)
     const found = candidates.filter((_, index) => standings[index] !== undefined)
@@ -101,7 +103,8 @@ const listingOf = ({ machine, id, tag, status, reason, sequence, version, starte
 export interface InstanceQuery {
   readonly machine?: string | undefined
   readonly state?: string | undefined
-  readonly status?: InstanceStatus | undefined
+  /** `failed`: ended in a final state of failure. */
+  readonly status?: InstanceStatus | "failed" | undefined
   readonly updatedAfter?: number | undefined
   readonly updatedBefore?: number | undefined
   readonly limit?: number | undefined
@@ -109,21 +112,61 @@ export interface InstanceQuery {
 }
 
 /** A page of instances and executions, oldest change first. */
-export const list = ({ state, limit = defaultPage, after, ...filter }: InstanceQuery) =>
+export const list = ({ status, state, limit = defaultPage, after, ...filter }: InstanceQuery) =>
   Effect.gen(function* () {
-    const journal = yield* Journal
-    const page = yield* journal.list({ ...optional(filter), ...optional({ tag: state }) }, pageSize(limit), after)
+    const page =
+      status === "failed"
+        ? yield* listFailed({ ...filter, state }, pageSize(limit), after)
+        : yield* Effect.flatMap(Journal, (journal) =>
+            journal.list({ ...optional(filter), ...optional({ status, tag: state }) }, pageSize(limit), after),
+          )
     const engine = yield* Engine
     return paged({ instances: page.instances.map((one) => listingOf(one, outcomeOf(engine, one))) }, page.next)
   })
+
+/**
+ * Instances in final states of failure. The store does not know which states those are: each state of a known machine is listed by
+ * itself, and the lists are merged in the order of the store.
+ */
+const listFailed = ({ machine, state, ...filter }: Omit<InstanceQuery, "status">, limit: number, after: InstanceCursor | undefined) =>
+  Effect.gen(function* () {
+    const journal = yield* Journal
+    const known = yield* (yield* Engine).machines
+    const failures = known
+      .filter(({ name }) => machine === undefined || name === machine)
+      .flatMap((one) => one.blueprint.states.map(({ tag }) => ({ machine: one.name, tag, outcome: finalOutcome(one, tag) })))
+      .filter(({ tag, outcome }) => outcome === "failure" && (state === undefined || tag === state))
+    const pages = yield* Effect.forEach(failures, ({ machine: name, tag }) =>
+      journal.list({ ...optional(filter), machine: name, tag, status: "final" }, limit, cursorIn(name, after)),
+    )
+    const found = pages.flatMap((page) => page.instances).sort(byChange)
+    const instances = found.slice(0, limit)
+    const hasMore = found.length > limit || pages.some(({ next }) => next !== undefined)
+    return { instances, next: hasMore ? instances.at(-1) : undefined }
+  })
+
+const byChange = (left: InstanceCursor, right: InstanceCursor): number =>
+  left.updatedAt - right.updatedAt || byName(left.machine, right.machine) || byName(left.id, right.id)
+
+const byName = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)
+
+/** The cursor of a list of all machines, for the list of one: it is ordered by time and id only. */
+const cursorIn = (machine: string, after: InstanceCursor | undefined): InstanceCursor | undefined => {
+  if (after === undefined || after.machine === machine) return after
+  return { updatedAt: after.updatedAt, machine, id: machine < after.machine ? lastId : "" }
+}
+
+/** No id is greater. */
+const lastId = "\u{10FFFF}".repeat(2)
 
 const pageSize = (limit: number) => Math.min(longestPage, Math.max(1, limit))
 
 /** Refuses a state that the machine does not have, so that a misspelt one does not look like an empty list. */
 export const checkState = (name: string, state: string | undefined) =>
   Effect.gen(function* () {
-    const entry = yield* findEntry(name)
-    if (state === undefined || entry._tag === "EffectWorkflow") return
+    // The states of a machine that has instances but no definition here are not known.
+    const entry = yield* Effect.catchTag(findEntry(name), "MachineUnregistered", () => Effect.succeed(undefined))
+    if (state === undefined || entry === undefined || entry._tag === "EffectWorkflow") return
     const { stateTags } = (yield* Machines).json(entry.machine)
     if (!stateTags.includes(state)) return yield* new StateUnknown({ machine: name, state, states: stateTags })
   })
@@ -149,11 +192,15 @@ interface Standing {
   /** The sequence it is shown at, where that is not the latest. */
   readonly at?: number
   readonly accepts?: ReadonlyArray<string>
+  /** The stored event that the definition of now cannot replay; 0: what it began with. */
+  readonly misfit?: { readonly sequence: number; readonly problem: string }
+  /** False where it has no definition here. */
+  readonly registered?: false
 }
 
 /**
- * All that is known about an instance or an execution. Of one that is held, of an execution, and of one whose machine is not known
- * here, the journal's summary is all there is.
+ * All that is known about an instance or an execution. Of an execution, of one whose machine is not known here, and of one that
+ * does not replay, the journal's summary is all there is.
  */
 export const describe = (key: InstanceKey, at?: number) =>
   Effect.gen(function* () {
@@ -167,14 +214,25 @@ export const describe = (key: InstanceKey, at?: number) =>
 const entryOf = (name: string): Effect.Effect<MachineEntry | undefined, never, Machines> =>
   Effect.flatMap(Machines, (machines) => Effect.map(machines.find(name), Option.getOrUndefined))
 
+/** Whether an instance or execution has code here that can replay it; of executions it is not known. */
+export const isRegistered = ({ machine }: InstanceKey) =>
+  Effect.map(entryOf(machine), (entry) => entry !== undefined || machine.startsWith(workflowPrefix))
+
 const standing = (record: InstanceRecord, at: number | undefined) =>
   Effect.gen(function* () {
     const entry = yield* entryOf(record.machine)
+    if (!(yield* isRegistered(record))) return { registered: false } satisfies Standing
     if (entry?._tag !== "Machine") return {} satisfies Standing
     const { instance, json } = yield* find(record)
     if (at !== undefined) return { state: json.state(yield* instance.stateAt(at)), at } satisfies Standing
-    if (record.status === "held") return {} satisfies Standing
-    const state = yield* instance.state
+    const reading = record.status === "held" ? instance.stateAt(record.sequence) : instance.state
+    const read = yield* Effect.result(reading)
+    if (Result.isFailure(read)) {
+      const { failure } = read
+      if (failure._tag !== "EventReplayError" || failure instanceof NewerVersion) return yield* Effect.fail(failure)
+      return { misfit: { sequence: failure.sequence, problem: failure.problem } } satisfies Standing
+    }
+    const { success: state } = read
     return { state: json.state(state), accepts: acceptedIn(json, record.status, state._tag) } satisfies Standing
   }).pipe(Effect.map((one): Standing => one))
 
@@ -362,6 +420,22 @@ export const fork = (key: InstanceKey, through: number, newId: string) =>
     const { machine } = yield* find(key)
     yield* Effect.flatMap(Engine, (engine) => engine.fork(machine, key.id, through, newId))
     return yield* get({ machine: key.machine, id: newId })
+  })
+
+export interface PurgeRequest {
+  readonly machine: string
+  /** How long ago they ended at least. */
+  readonly endedBefore: Duration.Input
+  /** Only counts them. */
+  readonly dryRun: boolean
+}
+
+/** Removes instances of a machine that ended long ago, with their journals. One with an unfinished or failed command stays. */
+export const purge = ({ machine: name, endedBefore, dryRun }: PurgeRequest) =>
+  Effect.gen(function* () {
+    const { machine } = yield* findMachine(name)
+    const count = yield* Effect.flatMap(Engine, (engine) => engine.purge(machine, { endedBefore, dryRun }))
+    return { machine: name, count, dryRun }
   })
 
 /** The commands that an instance requested. */

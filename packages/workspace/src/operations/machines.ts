@@ -1,8 +1,8 @@
 /** What a user can do with machines: list, look, draw, check against what is stored. */
-import { Engine, Journal, type KnownMachine } from "@detent/durable"
+import { DurableWorkflow, Engine, Journal, type KnownMachine } from "@detent/durable"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { MachineNotFound } from "../errors.ts"
+import { MachineNotFound, MachineUnregistered } from "../errors.ts"
 import { type MachineEntry, Machines } from "../Machines.ts"
 import { optional } from "../optional.ts"
 import { Workspace } from "../Workspace.ts"
@@ -10,7 +10,13 @@ import { Workspace } from "../Workspace.ts"
 export const findEntry = (name: string) =>
   Effect.flatMap(
     Effect.flatMap(Machines, (machines) => machines.find(name)),
-    Option.match({ onNone: () => Effect.fail(new MachineNotFound({ machine: name })), onSome: Effect.succeed }),
+    Option.match({ onNone: () => notRegistered(name), onSome: Effect.succeed }),
+  )
+
+const notRegistered = (machine: string) =>
+  Effect.flatMap(
+    Effect.flatMap(Journal, (journal) => journal.count(machine)),
+    (counts) => Effect.fail(counts.size > 0 ? new MachineUnregistered({ machine }) : new MachineNotFound({ machine })),
   )
 
 /** The states of an execution of an Effect workflow. */
@@ -54,20 +60,74 @@ export const get = (name: string) =>
     return { ...listed, blueprint: entry.machine.blueprint, eventSchemas: (yield* Machines).json(entry.machine).eventSchemas }
   })
 
-/** Runs stored instances of a machine, or of all, through the definition of now without touching any. */
+/**
+ * Runs stored instances of a machine, or of all, through the definition of now without touching any. Among all are the machines of
+ * the configuration, the built-in ones that have instances, and those that have instances but no definition here.
+ */
 export const check = (name: string | undefined) =>
   Effect.gen(function* () {
-    const entries = name === undefined ? yield* Effect.flatMap(Machines, (machines) => machines.list) : [yield* findEntry(name)]
-    const machines = entries.flatMap((entry) => (entry._tag === "Machine" ? [entry.machine] : []))
-    return yield* Effect.forEach(machines, checkOne)
+    if (name !== undefined) return yield* Effect.forEach(machinesOf([yield* findEntry(name)]), checkOne)
+    const stored = yield* Effect.flatMap(Journal, (journal) => journal.machines)
+    const configured = (yield* Workspace).config?.machines.map((machine) => machine.name) ?? []
+    const known = machinesOf(yield* Effect.flatMap(Machines, (machines) => machines.list))
+    const names = known.map((machine) => machine.name)
+    const unregistered = stored.filter((machine) => !machine.startsWith(workflowPrefix) && !names.includes(machine))
+    const checked = yield* Effect.forEach(
+      known.filter((machine) => configured.includes(machine.name) || stored.includes(machine.name)),
+      checkOne,
+    )
+    return [...checked, ...(yield* Effect.forEach(unregistered, countUnchecked))]
   })
+
+/** Executions of Effect workflows are replayed by their own code. */
+export const workflowPrefix = DurableWorkflow.machineOf("")
+
+const machinesOf = (entries: ReadonlyArray<MachineEntry>): ReadonlyArray<KnownMachine> =>
+  entries.flatMap((entry) => (entry._tag === "Machine" ? [entry.machine] : []))
+
+const countAll = (machine: string) =>
+  Effect.map(
+    Effect.flatMap(Journal, (journal) => journal.count(machine)),
+    (counts) => [...counts.values()].reduce((sum, count) => sum + count, 0),
+  )
+
+export interface MachineReport {
+  readonly machine: string
+  /** Whether there is a definition of it to check with. */
+  readonly registered: boolean
+  readonly checked: number
+  /** Instances that have ended. They are not opened any more. */
+  readonly ended: number
+  /** Instances that have not ended and could not be checked, because there is no definition. */
+  readonly unchecked: number
+  readonly failing: ReadonlyArray<{ readonly id: string; readonly sequence: number; readonly problem: string }>
+}
+
+const countUnchecked = (machine: string) =>
+  Effect.gen(function* () {
+    const unchecked = (yield* countWith(machine, "running")) + (yield* countWith(machine, "held"))
+    const ended = Math.max(0, (yield* countAll(machine)) - unchecked)
+    return { machine, registered: false, checked: 0, ended, unchecked, failing: [] } satisfies MachineReport
+  })
+
+const countWith = (machine: string, status: "running" | "held") =>
+  Effect.gen(function* () {
+    const journal = yield* Journal
+    for (let count = 0, after: string | undefined; ; ) {
+      const page = yield* journal.page({ machine, status }, countPage, after)
+      count += page.length
+      if (page.length < countPage) return count
+      after = page.at(-1)?.id
+    }
+  })
+
+const countPage = 1000
 
 const checkOne = (machine: KnownMachine) =>
   Effect.gen(function* () {
     const upcasters = (yield* Workspace).config?.upcasters?.[machine.name]
     const { checked, failing } = yield* Effect.flatMap(Engine, (engine) => engine.check(machine, optional({ upcasters })))
-    const counts = yield* Effect.flatMap(Journal, (journal) => journal.count(machine.name))
-    const all = [...counts.values()].reduce((sum, count) => sum + count, 0)
     // An instance may end in between.
-    return { machine: machine.name, checked, ended: Math.max(0, all - checked), failing }
+    const ended = Math.max(0, (yield* countAll(machine.name)) - checked)
+    return { machine: machine.name, registered: true, checked, ended, unchecked: 0, failing } satisfies MachineReport
   })
