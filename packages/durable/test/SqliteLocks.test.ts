@@ -14,11 +14,11 @@ import { commit, freshKey, stored } from "../testing/samples.ts"
 import { freshFile } from "./support/Sqlite.ts"
 
 /** Holds the write lock of the file. The lock ends by a timer: a process that waits for it by blocking would never see its end. */
-const lockFor = (filename: string, millis: number) =>
+const lockFor = (filename: string, millis: number, mode: "immediate" | "exclusive" = "immediate") =>
   Effect.acquireRelease(
     Effect.sync(() => {
       const other = new DatabaseSync(filename)
-      other.exec("begin immediate")
+      other.exec(`begin ${mode}`)
       let isOpen = true
       const end = () => {
         if (isOpen) other.close()
@@ -47,6 +47,19 @@ const longestGap = Effect.acquireRelease(
 )
 
 describe("a SQLite file that others use", () => {
+  it.live("a file that another process has locked for itself, as one does that makes it, is opened once it is free", () =>
+    Effect.gen(function* () {
+      const filename = yield* freshFile
+      const other = new DatabaseSync(filename)
+      other.exec("create table notes (text text)")
+      other.close()
+      yield* lockFor(filename, 300, "exclusive")
+      const key = yield* freshKey
+      const outcomes = Effect.flatMap(Journal, (journal) => journal.commit([commit(key, -1)]))
+      assert.deepStrictEqual(yield* Effect.provide(outcomes, SqliteStore.layer({ filename })), [stored])
+    }),
+  )
+
   it.live(
     "26 while another process holds the write lock the event loop stays free, reads are answered, and writes succeed afterwards",
     () =>

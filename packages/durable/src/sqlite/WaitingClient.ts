@@ -15,7 +15,7 @@ import * as Semaphore from "effect/Semaphore"
 import * as Reactivity from "effect/unstable/reactivity/Reactivity"
 import * as Client from "effect/unstable/sql/SqlClient"
 import type { Connection } from "effect/unstable/sql/SqlConnection"
-import type { SqlError } from "effect/unstable/sql/SqlError"
+import { classifySqliteError, SqlError } from "effect/unstable/sql/SqlError"
 import * as Statement from "effect/unstable/sql/Statement"
 import { CurrentFileGuard, FileGuard } from "./FileGuard.ts"
 import { hasFolder, isLockedElsewhere, isRolledBack } from "./opening.ts"
@@ -67,6 +67,23 @@ export const guarded = <A>(guard: FileGuard, effect: Effect.Effect<A, SqlError>)
     return Effect.tap(effect, () => Effect.sync(() => guard.check(nowMillis())))
   })
 
+/**
+ * The client prepares these statements before it returns an Effect, and throws what SQLite throws: that the file is locked, for one,
+ * while another process makes it.
+ */
+const failingTyped = (connection: Connection): Connection => {
+  const prepared = <A>(prepare: () => Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
+    Effect.flatten(Effect.try({ try: prepare, catch: notPrepared }))
+  return {
+    ...connection,
+    executeUnprepared: (sql, parameters, transformRows) => prepared(() => connection.executeUnprepared(sql, parameters, transformRows)),
+    executeValuesUnprepared: (sql, parameters) => prepared(() => connection.executeValuesUnprepared(sql, parameters)),
+  }
+}
+
+const notPrepared = (cause: unknown): SqlError =>
+  new SqlError({ reason: classifySqliteError(cause, { message: "Failed to prepare statement", operation: "prepare" }) })
+
 const waitingConnection = (plain: Connection, guard: FileGuard | undefined): Connection => {
   /** What is read from a file that was replaced must not confirm what was written to it. */
   const waitingFor = <A>(effect: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
@@ -97,7 +114,7 @@ const make = (
   Effect.gen(function* () {
     // The client would switch to WAL before there is a busy_timeout, and die when another process is starting too.
     const inner = yield* SqliteClient.make({ filename, disableWAL: true })
-    const connection = waitingConnection(yield* Effect.scoped(Effect.orDie(inner.reserve)), guard)
+    const connection = waitingConnection(failingTyped(yield* Effect.scoped(Effect.orDie(inner.reserve))), guard)
     const semaphore = yield* Semaphore.make(1)
     const client = yield* Client.make({
       acquirer: semaphore.withPermits(1)(Effect.succeed(connection)),
