@@ -237,7 +237,29 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
     })
 
   const start = <R>(machine: { readonly name: string }, id: string, input: unknown): Effect.Effect<never, StartError, R> =>
-    outside("start", machine, id, (registered) => Effect.as(table.start(registered, id, input), handle(registered, id)))
+    outside("start", machine, id, (registered) =>
+      Effect.as(
+        Effect.catchTag(table.start(registered, id, input), "ActorExists", (error) =>
+          Effect.flatMap(wasRemoved(registered, id), (again) => (again ? table.start(registered, id, input) : Effect.fail(error))),
+        ),
+        handle(registered, id),
+      ),
+    )
+
+  /** Whether an instance was in memory that another process has removed. Then it has left memory. */
+  const wasRemoved = ({ name: machine }: RegisteredMachine, id: string): Effect.Effect<boolean, PersistenceFailed> =>
+    Effect.suspend(() => {
+      const live = table.find({ machine, id })
+      return live === undefined ? Effect.succeed(false) : engine.follower.wasRemoved(live)
+    })
+
+  const ensure = (registered: RegisteredMachine, id: string, input: unknown) => {
+    const open = table.open({ machine: registered.name, id })
+    const existing = Effect.flatMap(wasRemoved(registered, id), () => open)
+    return Effect.catchTag(existing, "InstanceNotFound", () =>
+      Effect.catchTag(table.start(registered, id, input), "ActorExists", () => open),
+    )
+  }
 
   /** Starts the work that no live node runs, and instances that were held until now. */
   const resume = (registered: RegisteredMachine): Effect.Effect<void, PersistenceFailed> =>
@@ -251,14 +273,7 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
     startAll: (machine, entries) => registering(machine, undefined, (registered) => startAll(engine, registered, entries) as never),
     spawn: (id, machine, ...input) => start(machine, id, input[0]),
     ensure: (machine, id, ...input) =>
-      outside("ensure", machine, id, (registered) =>
-        Effect.as(
-          Effect.catchTag(table.open({ machine: registered.name, id }), "InstanceNotFound", () =>
-            Effect.catchTag(table.start(registered, id, input[0]), "ActorExists", () => table.open({ machine: registered.name, id })),
-          ),
-          handle(registered, id),
-        ),
-      ),
+      outside("ensure", machine, id, (registered) => Effect.as(ensure(registered, id, input[0]), handle(registered, id))),
     get: (machine, id) =>
       registering(machine, undefined, (registered) =>
         Effect.map(journal.open({ machine: registered.name, id }), (opened) => Option.map(opened, () => handle(registered, id))),

@@ -83,6 +83,12 @@ export class ChangeFollower {
     )
   }
 
+  /** Whether another process has removed an instance that is in memory here. Then it has left memory. */
+  wasRemoved(live: LiveInstance): Effect.Effect<boolean, PersistenceFailed> {
+    if (this.isCurrent(live)) return Effect.succeed(false)
+    return Effect.map(this.#positions.submit(live.key), (position) => position === undefined && live.leaveRemoved())
+  }
+
   /** Callers that find the same instance behind share one reading, unless that began too early. */
   #readAgain(live: LiveInstance, position: InstanceStanding | undefined): Effect.Effect<Reloaded, OpenError> {
     return Effect.suspend(() => {

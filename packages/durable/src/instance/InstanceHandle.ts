@@ -12,7 +12,7 @@ import {
   waitsForItself,
 } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
-import type * as Exit from "effect/Exit"
+import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
@@ -29,6 +29,7 @@ import type { Reloaded } from "./InstanceContext.ts"
 import type { LiveInstance } from "./LiveInstance.ts"
 import { recover } from "./Replay.ts"
 import { reservedPrefix } from "./SelfSentEvents.ts"
+import { isRemoved } from "./UnconfirmedCommits.ts"
 
 /** How many entries of a history are read at a time. */
 const historyPageSize = 500
@@ -51,18 +52,18 @@ export class InstanceHandle {
   }
 
   send(event: Tagged, options?: SendOptions): Effect.Effect<void, SendError | InstanceNotFound> {
-    return this.#send(event, options, asVoid)
+    return this.#send(event, options, voidOf)
   }
 
   call(event: Tagged, options?: SendOptions): Effect.Effect<Taken<Tagged, Tagged>, SendError | InstanceNotFound> {
-    return this.#send(event, options, asDecision)
+    return this.#send(event, options, decisionOf)
   }
 
   /** `read` returns what the caller gets of the outcome. */
   #send<A>(
     event: Tagged,
     options: SendOptions | undefined,
-    read: (result: Result) => Exit.Exit<A, SendError>,
+    read: (result: Result) => Exit.Exit<A, SendError | InstanceNotFound>,
   ): Effect.Effect<A, SendError | InstanceNotFound> {
     return Effect.withFiber((fiber) => {
       if (this.#engine.transactions.isInside(fiber)) return Effect.fail(notInTransaction(this, "send"))
@@ -79,7 +80,7 @@ export class InstanceHandle {
     event: Tagged,
     options: SendOptions | undefined,
     trace: EventTrace | undefined,
-    read: (result: Result) => Exit.Exit<A, SendError>,
+    read: (result: Result) => Exit.Exit<A, SendError | InstanceNotFound>,
   ): Effect.Effect<A, SendError | InstanceNotFound> {
     const { table } = this.#engine
     if (table.isClosed) return Effect.fail(table.stoppedError(this))
@@ -251,6 +252,15 @@ export class InstanceHandle {
     return new InvalidEvent({ machine: this.machine, id: this.id, event: String(event?._tag), problem })
   }
 }
+
+const voidOf = (result: Result): Exit.Exit<void, SendError | InstanceNotFound> => notFound(result) ?? asVoid(result)
+
+const decisionOf = (result: Result): Exit.Exit<Taken<Tagged, Tagged>, SendError | InstanceNotFound> =>
+  notFound(result) ?? asDecision(result)
+
+/** Where the instance was in memory, and another process has removed it. */
+const notFound = (result: Result): Exit.Exit<never, InstanceNotFound> | undefined =>
+  isRemoved(result) ? Exit.fail(new InstanceNotFound({ machine: result.machine, id: result.id })) : undefined
 
 const snapshotInMemory = ({ record }: LiveInstance): InstanceSnapshot<Tagged> => {
   const { state, previous, sequence, status, reason, startedAt, lastTransitionAt } = record.snapshot()

@@ -84,7 +84,7 @@ import { isRaisedId, type OwedEvent, raisedId } from "./SelfSentEvents.ts"
 import { encodeSnapshot } from "./SnapshotBody.ts"
 import type { Moment } from "./SnapshotPolicy.ts"
 import { type SpeculativeState, stateAfter } from "./SpeculativeState.ts"
-import { type Fate, type GivenUp, givenUp, noGivenUp, retrying, UnconfirmedCommits } from "./UnconfirmedCommits.ts"
+import { type Fate, type GivenUp, givenUp, isRemoved, noGivenUp, removed, retrying, UnconfirmedCommits } from "./UnconfirmedCommits.ts"
 
 type Mode = "idle" | "deciding" | "committing" | "carrying out" | "resyncing" | "ended"
 
@@ -548,7 +548,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       if (read === undefined) return envelope.complete(stopped(this.record, this.record.ending))
       if (read._tag === "Failure") return this.#giveUp(envelope, read.failure)
       const { sequence: expected } = this.record
-      const actual = Option.getOrUndefined(read.success)?.record.sequence ?? expected
+      const actual = Option.getOrUndefined(read.success)?.record.sequence ?? -1
       if (actual === expected || this.record.ending !== undefined) return this.#answerQuery(envelope, decision)
       this.#inboxOf().putFirst([envelope])
       this.#resync([], new SequenceConflict({ ...this.key, expected, actual }))
@@ -581,10 +581,8 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     const { local } = this.context.journal
     if (local?.sequence(this.key) === this.record.sequence) return this.#answer(envelope, error)
     this.#await("deciding", Effect.result(this.context.journal.open(this.key)), (read) => {
-      const found = read?._tag === "Success" ? Option.getOrUndefined(read.success) : undefined
-      if (found === undefined || found.record.sequence === this.record.sequence || this.record.ending !== undefined) {
-        return this.#answer(envelope, error)
-      }
+      const actual = read?._tag === "Success" ? (Option.getOrUndefined(read.success)?.record.sequence ?? -1) : this.record.sequence
+      if (actual === this.record.sequence || this.record.ending !== undefined) return this.#answer(envelope, error)
       this.#inboxOf().putFirst([envelope])
       this.#resync([], error)
     })
@@ -1157,7 +1155,14 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     count(instancesGivenUp, 1, this.record.environment)
     // A sender may ask for the state at once: it must not find the instance here any more.
     for (const envelope of waiting) envelope.complete(error)
-    if (continues) this.context.bringBack(this.key)
+    if (continues && !isRemoved(error)) this.context.bringBack(this.key)
+  }
+
+  /** The store no longer has it. False where it is busy: then it finds out by itself. */
+  leaveRemoved(): boolean {
+    if (this.record.ending !== undefined || this.#isAhead || this.#mode !== "idle") return false
+    this.#forget([], removed(this.key, this.record.sequence))
+    return true
   }
 
   /** Ends work and leaves memory. Returns an Effect that waits for work that takes time to end. */

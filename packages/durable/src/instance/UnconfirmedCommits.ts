@@ -9,7 +9,7 @@
  *     NotStored    its events are decided again, except for those that are given up
  *     Unknown      the journal cannot be read
  */
-import { PersistenceFailed, type SendError } from "@detent/machine"
+import { PersistenceFailed, type SendError, SequenceConflict } from "@detent/machine"
 import type { ActorState } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
@@ -49,6 +49,11 @@ const longestBackoffMillis = 1000
 const longestPauseMillis = 5000
 
 const none: ReadonlyArray<never> = []
+
+/** The error of an event that finds its instance in memory and not in the store: another process has removed it. */
+export const removed = (key: InstanceKey, expected: number): SequenceConflict => new SequenceConflict({ ...key, expected, actual: -1 })
+
+export const isRemoved = (error: unknown): error is SequenceConflict => error instanceof SequenceConflict && error.actual === -1
 
 /** Repeats a request to a store that fails, until the engine's store timeout. */
 export const retrying = <A, E extends SendError>({ storeRetry }: InstanceContext, effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
@@ -129,7 +134,8 @@ export class UnconfirmedCommits {
     return Effect.match(this.#journaled, {
       onFailure: (failure): Fate => ({ _tag: "Unknown", error: failure }),
       onSuccess: ({ reloaded, arrived, unknown }): Fate => {
-        if (reloaded === undefined) return { _tag: "Unknown", error }
+        // A commit that may have been stored before the instance was removed keeps its error.
+        if (reloaded === undefined) return { _tag: "Unknown", error: this.mayArrive ? error : removed(this.#key, this.#record.sequence) }
         if (arrived === undefined) return { _tag: "NotStored", reloaded, given: withUnknown(this.#key, unknown, given), pauseMillis: 0 }
         return arrived === latest ? { _tag: "Stored", reloaded } : { _tag: "StoredLate", flight: arrived, reloaded, given }
       },

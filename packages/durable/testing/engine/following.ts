@@ -3,7 +3,9 @@ import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
+import type { EngineService } from "../../src/Engine.ts"
 import { fastLock } from "../../src/engine/InstanceLock.ts"
+import type { Instance } from "../../src/Instance.ts"
 import { E, Job, S } from "./Machines.ts"
 import type { Kit, Opened, Rig } from "./Rig.ts"
 import { outage } from "./StoreProbe.ts"
@@ -23,6 +25,11 @@ const shared = ({ open }: Rig, machine: typeof Job = Job) =>
 
 /** What was asked of the store to find out how far instances are. */
 const questions = ({ probe }: Opened) => probe.standings.map((keys) => keys.map(({ id }) => id))
+
+type JobInstance = Instance<typeof S.Type, typeof E.Type>
+
+const missing = (use: Effect.Effect<unknown, unknown>) =>
+  Effect.map(Effect.flip(use), (error) => expect(error).toMatchObject({ _tag: "InstanceNotFound", id: "j" }))
 
 export const following = ({ describe, test }: Kit) =>
   describe("what other engines write", () => {
@@ -197,6 +204,42 @@ export const following = ({ describe, test }: Kit) =>
         expect(works).toEqual(["writer", "writer"])
         expect(observer.probe.batches).toEqual([])
       }))
+
+    const usesOfRemoved: Readonly<Record<string, (engine: EngineService, job: JobInstance) => Effect.Effect<unknown, unknown>>> = {
+      "a send finds that there is none": (_, job) => missing(job.send(E.Add({ by: 1 }))),
+      "an event that its last state refuses finds that there is none": (_, job) => missing(job.send(E.Start())),
+      "a question finds that there is none": (_, job) => missing(job.ask(E.Count())),
+      "it is ensured, and is stored": (engine, job) =>
+        Effect.gen(function* () {
+          yield* engine.ensure(Job, "j", S.Busy({ n: 7 }))
+          yield* job.send(E.Add({ by: 1 }))
+          expect(yield* job.state).toEqual(S.Busy({ n: 8 }))
+        }),
+      "it is ensured after a send that failed": (engine, job) =>
+        Effect.gen(function* () {
+          yield* missing(job.send(E.Add({ by: 1 })))
+          yield* engine.ensure(Job, "j", S.Busy({ n: 7 }))
+          expect(yield* job.state).toEqual(S.Busy({ n: 7 }))
+        }),
+      "it is started again": (engine, job) =>
+        Effect.gen(function* () {
+          yield* engine.start(Job, "j", S.Busy({ n: 7 }))
+          expect(yield* job.state).toEqual(S.Busy({ n: 7 }))
+        }),
+    }
+    for (const [what, use] of Object.entries(usesOfRemoved)) {
+      test(`84 where another engine has removed an instance that is in memory here, ${what}`, (rig) =>
+        Effect.gen(function* () {
+          const there = yield* rig.open()
+          const job = yield* there.engine.start(Job, "j", S.Busy({ n: 0 }))
+          const here = yield* rig.open()
+          const seen = yield* here.engine.ensure(Job, "j")
+          yield* job.send(E.Finish())
+          yield* rig.eventually(there.engine.purge(Job, { endedBefore: 0 }), (count) => count === 1)
+          expect(yield* here.engine.live).toBe(1)
+          yield* use(here.engine, seen)
+        }))
+    }
 
     test("84 an engine that only observes, or has stopped, writes nothing", (rig) =>
       Effect.gen(function* () {

@@ -118,7 +118,7 @@ export class Mailbox<M extends object> {
 }
 
 /** Waits for the outcome of an event that was handled, or kept. */
-export const outcome = <A>(offered: Result | Message, read: (result: Result) => Exit.Exit<A, SendError>): Effect.Effect<A, SendError> => {
+export const outcome = <A, E>(offered: Result | Message, read: (result: Result) => Exit.Exit<A, E>): Effect.Effect<A, E> => {
   if (!isMessage(offered)) return read(offered)
   if (offered.result !== undefined) return read(offered.result)
   return Effect.callback((resume) => {
