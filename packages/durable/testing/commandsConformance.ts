@@ -6,6 +6,7 @@
 import { describe, layer } from "@effect/vitest"
 import type { CommandHooks, CommandStoreLayer, Topic } from "./command/CommandKit.ts"
 import { claiming } from "./command/claiming.ts"
+import { closing } from "./command/closing.ts"
 import { executing } from "./command/executing.ts"
 import { finishing } from "./command/finishing.ts"
 import { keys } from "./command/keys.ts"
@@ -29,6 +30,7 @@ const topics: ReadonlyArray<Topic> = [
   sharing,
   outages,
   requested,
+  closing,
   retrying,
   reporting,
 ]

@@ -125,6 +125,15 @@ export class HeldCommands {
     return held
   }
 
+  /** Whether each remaining command was executed, and waits for an instance that has postponed its event. */
+  get areAllPostponed(): boolean {
+    for (const { queue } of this.#queues.values()) {
+      if (queue.held > queue.running.size) return false
+      for (const { execution } of queue.running.values()) if (execution.isPostponed?.() !== true) return false
+    }
+    return this.#quarantine.waiting === undefined
+  }
+
   get runningCount(): number {
     let running = 0
     for (const { queue } of this.#queues.values()) running += queue.running.size

@@ -79,6 +79,7 @@ export class SlotExecution {
       timeoutMillis: timeout === undefined ? this.#config.timeoutMillis : millisOf(timeout),
       maxAttempts: RetryPolicy.maxAttempts(retry),
       run: <A>(effect: Effect.Effect<A, never, unknown>) => registered.environment.run(effect),
+      isPostponed: () => this.#engine.table.find(instance)?.isPostponed(eventIdOf(command)) === true,
     }
     const judge = (parameters: object) => (outcome: CommandOutcome) =>
       this.#judge({ command, key: instance, registered, handler, parameters }, retry, outcome)

@@ -33,6 +33,9 @@ const handoffMillis = 50
 /** How often an exchange that the database undid is repeated before it counts as a failure. */
 const undoneLimit = 5
 
+/** How often a stop checks whether only postponed events remain. */
+const checkMillis = 50
+
 /** How long a stop waits for the store to record the last commands. */
 const lastStoreTimeout = "5 seconds"
 
@@ -249,14 +252,15 @@ export class Worker {
     })
   }
 
-  /** Claims nothing more, hands back what has not begun, and gives the rest time to end. To be called while it works. */
+  /**
+   * Claims nothing more, hands back what has not begun, and gives the rest time to end. Events that instances have postponed
+   * may never be decided: once only their commands remain, those are handed back too. To be called while it works.
+   */
   readonly drain: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
     this.#held.isStopping = true
     this.#held.handBackWaiting()
-    yield* Effect.timeoutOption(
-      this.#once(() => this.#held.heldCount === 0),
-      this.#config.drainTimeout,
-    )
+    const ended = this.#once(() => this.#held.areAllPostponed)
+    yield* Effect.timeoutOption(Effect.raceFirst(ended, this.#checkRepeatedly), this.#config.drainTimeout)
     this.#held.handBackRunning()
     this.#wakeup.wake()
     // What cannot be recorded now is free again when its claims end.
@@ -265,6 +269,14 @@ export class Worker {
       lastStoreTimeout,
     )
   })
+
+  /** The worker is not notified when an instance postpones an event. */
+  readonly #checkRepeatedly: Effect.Effect<never> = Effect.forever(
+    Effect.andThen(
+      Effect.sleep(checkMillis),
+      Effect.sync(() => this.#settled?.()),
+    ),
+  )
 
   #once(holds: () => boolean): Effect.Effect<void> {
     return Effect.callback((resume) => {

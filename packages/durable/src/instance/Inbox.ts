@@ -31,6 +31,11 @@ export class Inbox {
     return this.#postponed?.length ?? 0
   }
 
+  /** Whether the event of this id is postponed. */
+  isPostponed(dedupeId: string): boolean {
+    return this.#postponed?.some((envelope) => envelope.dedupeId === dedupeId) === true
+  }
+
   /** The machine has sent itself events that are not decided yet. */
   get owesEvents(): boolean {
     return this.#owed?.isEmpty === false

@@ -228,6 +228,11 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     )
   }
 
+  /** Whether it has postponed the event of this id until its state changes. */
+  isPostponed(dedupeId: string): boolean {
+    return this.#inbox?.isPostponed(dedupeId) === true
+  }
+
   /** Whether a timer of the stored state is still the one of that entry. */
   hasTimer({ name, entry }: TimerRecord): boolean {
     return this.#timers.get(name)?.entry === entry
