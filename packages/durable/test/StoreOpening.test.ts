@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
-import { inject } from "vitest"
+import { inject, vi } from "vitest"
 import { Commands, StoreNotOpened } from "../src/index.ts"
 import * as PostgresStore from "../src/PostgresStore.ts"
 import * as SqliteStore from "../src/SqliteStore.ts"
@@ -111,6 +111,25 @@ describe("PostgreSQL", () => {
       assert.strictEqual(
         yield* openRefused(`postgres://ada:secret@127.0.0.1:${port}/orders`),
         `cannot reach PostgreSQL at 127.0.0.1:${port}/orders: ECONNREFUSED; start PostgreSQL there, or correct the address`,
+      )
+    }),
+  )
+
+  it.live("whose address names no user: the real cause is named, with or without a user of the operating system", () =>
+    Effect.gen(function* () {
+      const port = yield* freePort
+      const open = openRefused(`postgres://localhost:${port}/orders`)
+      vi.stubEnv("USER", "ada")
+      const refused = yield* open
+      vi.stubEnv("USER", undefined)
+      vi.stubEnv("USERNAME", undefined)
+      const nameless = yield* open
+      vi.unstubAllEnvs()
+      const place = `cannot reach PostgreSQL at localhost:${port}/orders`
+      assert.strictEqual(refused, `${place}: ECONNREFUSED; start PostgreSQL there, or correct the address`)
+      assert.strictEqual(
+        nameless,
+        `${place}: the address names no user, and neither does USER; name one, such as postgres://user@localhost:5432/orders`,
       )
     }),
   )

@@ -44,7 +44,7 @@ export { type CommandOutcome, callSlot, commandKey, eventOf, failed, isDeclaredF
 export { callHandler } from "./effects/HandlerCall.ts"
 export { isEffectSlot, unbuilt } from "./effects/Slot.ts"
 export { identified } from "./MachineError.ts"
-export { type SafeIssue, type SchemaFailure, safeIssues, schemaProblem } from "./schema/SchemaProblem.ts"
+export { issueText, type SafeIssue, type SchemaFailure, safeIssues, schemaProblem } from "./schema/SchemaProblem.ts"
 export { hidden, isSensitive, redactor } from "./schema/Sensitive.ts"
 export type { UntypedUnion } from "./schema/Union.ts"
 export { isPlain } from "./schema/ValueCheck.ts"

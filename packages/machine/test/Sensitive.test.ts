@@ -200,6 +200,6 @@ describe("what is sensitive", () => {
     })
     const decoded = Schema.decodeUnknownResult(schema)({ pin: "47110", code: "12", name: "" }, { errors: "all" })
     const problem = decoded._tag === "Failure" ? schemaProblem(schema, decoded.failure) : ""
-    expect(problem).toBe('Expected a valid value\n  at ["pin"]\nExpected number\n  at ["code"]\na name is needed\n  at ["name"]')
+    expect(problem).toBe("pin: Expected a valid value; code: Expected number; name: a name is needed")
   })
 })

@@ -1,6 +1,6 @@
 /** What does not fit a schema, as a sentence: what is wrong where, in one line. */
 import { nearest } from "@detent/entity"
-import { type SchemaFailure, safeIssues } from "@detent/machine/internal"
+import { issueText, type SchemaFailure, safeIssues } from "@detent/machine/internal"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
@@ -54,10 +54,8 @@ const shortText = (value: unknown): string => {
 }
 
 const sentenceOf = (path: Path, message: string, got: string): string => {
-  const place = path.map(nameOf).join(".")
-  if (message === "Missing key" && place !== "") return `${place} ${missing}`
-  if (message.startsWith(unknown)) return unknownKey(place, message)
-  return place === "" ? oneLine(message) : `${place}: ${oneLine(message)}${got}`
+  const names = path.map(nameOf)
+  return message.startsWith(unknown) ? unknownKey(names.join("."), message) : `${issueText(names, message)}${got}`
 }
 
 /** Names the nearest known key, or all of them where none is near. */
@@ -75,8 +73,6 @@ export const decodeStrictly =
     Result.mapError(Schema.decodeUnknownResult(schema, strictly)(value), problemOfSchema)
 
 const nameOf = (part: Path[number]): string => String(typeof part === "object" ? part.key : part)
-
-const oneLine = (text: string): string => text.replaceAll(/\s*\n\s*/g, ", ")
 
 /** The same for a text that was made of such a problem elsewhere, with the places on lines of their own. */
 export const inOneLine = (text: string): string =>

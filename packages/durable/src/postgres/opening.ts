@@ -31,11 +31,20 @@ export const explainPostgres = (url: string): Explain => {
   const place = placeOf(new URL(url))
   return (error) => {
     const cause = causeOf(error)
+    if (isWithoutUser(cause)) return new StoreNotOpened({ store: "PostgreSQL", place, ...withoutUser })
     const code = Predicate.hasProperty(cause, "code") && typeof cause.code === "string" ? cause.code : ""
     const isConnecting = isSqlError(error) && error.reason.operation === "connect"
     const nextStep = nextSteps[code] ?? (isConnecting ? reaching : undefined)
     return nextStep === undefined ? undefined : new StoreNotOpened({ store: "PostgreSQL", place, problem: wordsOf(cause, code), nextStep })
   }
+}
+
+/** The client takes the user of the operating system where the address names none. */
+const isWithoutUser = (cause: unknown): boolean => cause instanceof Error && cause.message === "No username configured"
+
+const withoutUser = {
+  problem: "the address names no user, and neither does USER",
+  nextStep: "name one, such as postgres://user@localhost:5432/orders",
 }
 
 const placeOf = ({ hostname, port, pathname, username }: URL): string => {

@@ -173,7 +173,7 @@ const asyncEngine = <R>(
     changes: (machine, id, options) => instance(machine, id).changes(options),
     history: (machine, id) => instance(machine, id).history(),
     list: (machine, options) => read(engine.list(machine, options)),
-    purge: (machine, options) => run(engine.purge(machine, options)),
+    purge: (machine, options) => read(engine.purge(machine, options)),
     workflows,
     runEffect: read,
     close,

@@ -1,4 +1,5 @@
 /** Executions of async workflows on one engine. The workflow engine starts only where there are workflows: it holds a lease. */
+import { schemaProblem } from "@detent/machine/internal"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -53,19 +54,20 @@ const executionsOf = (engine: WorkflowEngine["Service"], registered: ReadonlySet
     if (!registered.has(workflow.definition)) throw notKnown(workflow.name)
     return workflow.definition
   }
-  /** Throws where the input does not fit. */
-  const request = (definition: Definition, executionId: string, input: unknown) => ({
-    executionId,
-    payload: definition.payloadSchema.make(input as object),
-  })
+  /** Fails where the input does not fit. */
+  const request = async (workflow: NamedWorkflow, executionId: string, input: unknown) => {
+    const { payloadSchema } = known(workflow)
+    const making = Effect.mapError(ofEngine(payloadSchema.makeEffect(input as object)), (issue) => new Schema.SchemaError(issue))
+    return { executionId, payload: await run(fitting(`the input of workflow ${workflow.name}`, payloadSchema, making)) }
+  }
   return {
     run: async (workflow, id, input, options) => {
       const definition = known(workflow)
-      return workflow.resultOf(await run(ofEngine(engine.execute(definition, request(definition, id, input))), options))
+      return workflow.resultOf(await run(ofEngine(engine.execute(definition, await request(workflow, id, input))), options))
     },
     start: async (workflow, id, input) => {
       const definition = known(workflow)
-      await run(ofEngine(engine.execute(definition, { ...request(definition, id, input), discard: true })))
+      await run(ofEngine(engine.execute(definition, { ...(await request(workflow, id, input)), discard: true })))
     },
     result: async (workflow, id) => {
       const polled = await run(ofEngine(engine.poll(known(workflow), id)))
@@ -77,12 +79,17 @@ const executionsOf = (engine: WorkflowEngine["Service"], registered: ReadonlySet
       known(workflow)
       const deferred = eventNamed(event)
       if (deferred === undefined) throw new TypeError(`workflow ${workflowName} declares no event ${event}`)
-      await run(Schema.encodeUnknownEffect(Schema.toCodecJson(deferred.successSchema))(value))
+      const encoding = Schema.encodeUnknownEffect(Schema.toCodecJson(deferred.successSchema))(value)
+      await run(fitting(`event ${event} of workflow ${workflowName}`, deferred.successSchema, encoding))
       await run(engine.deferredDone(deferred, { workflowName, executionId, deferredName: deferred.name, exit: Exit.succeed(value) }))
     },
     cancel: async (workflow, id) => run(engine.interruptUnsafe(known(workflow), id)),
   }
 }
+
+/** A refusal by a schema names the fields, in one line. */
+const fitting = <A>(what: string, schema: Schema.Constraint, checked: Effect.Effect<A, Schema.SchemaError>): Effect.Effect<A, TypeError> =>
+  Effect.mapError(checked, (cause) => new TypeError(`${what} does not fit: ${schemaProblem(schema, cause)}`, { cause }))
 
 type NamedWorkflow = Pick<KnownWorkflow, "definition" | "name">
 type Definition = KnownWorkflow["definition"]

@@ -72,6 +72,17 @@ describe.each(kinds)("on %s", (kind) => {
       await expect(engine.purge(Plain, options as never)).rejects.toThrow('endedBefore is a duration such as { endedBefore: "30 days" }')
   })
 
+  it("what a schema refuses is named in one line, with the field", async () => {
+    await using engine = await openEngine({ database: await freshAddress(kind), machines: [Plain] })
+    await expect(engine.start(Plain, "order-1", { total: "much" } as never)).rejects.toThrow(
+      /^order order-1: it cannot begin in state Open: total: Expected .*number.*$/,
+    )
+    await engine.start(Plain, "order-1", { total: 42 })
+    await expect(engine.send(Plain, "order-1", { _tag: "Charged" } as never)).rejects.toThrow(
+      /^order order-1: Charged cannot be accepted: receipt is missing$/,
+    )
+  })
+
   it("changes arrive one after the other, and the iteration ends with the instance", async () => {
     await using engine = await openEngine({ database: await freshAddress(kind), machines: [Plain] })
     const order = await engine.start(Plain, "order-1", { total: 42 })

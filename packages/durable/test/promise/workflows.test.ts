@@ -188,8 +188,12 @@ describe.each(kinds)("on %s", (kind) => {
       /step date of workflow lost returned an instance of Date in at.first, which JSON would lose; return plain data, or pass \{ success: schema \}/,
     )
     expect(await engine.workflows.run(Kept, "1", one)).toEqual(new Date(0))
-    await expect(engine.workflows.run(Kept, "2", { order: 7 } as never)).rejects.toThrow(/schema/i)
-    await expect(engine.workflows.sendEvent(Kept, "1", "at", "today" as never)).rejects.toThrow(/Date/)
+    await expect(engine.workflows.run(Kept, "2", { order: 7, amount: 1 } as never)).rejects.toThrow(
+      /^the input of workflow kept does not fit: order: Expected string$/,
+    )
+    await expect(engine.workflows.sendEvent(Kept, "1", "at", "today" as never)).rejects.toThrow(
+      /^event at of workflow kept does not fit: Expected .*Date.*$/,
+    )
     await expect(engine.workflows.sendEvent(Kept, "1", "other" as never, new Date(0) as never)).rejects.toThrow(/declares no event other/)
     const Unknown = workflow({ name: "unknown", input }, async () => undefined)
     await expect(engine.workflows.run(Unknown, "1", one)).rejects.toThrow(/workflow unknown is not known to this engine; pass it/)

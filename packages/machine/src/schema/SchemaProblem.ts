@@ -1,7 +1,7 @@
 /** What does not fit a schema, in words. Messages that a check wrote may quote its value: at a sensitive place they are not shown. */
 import type * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
-import { isSensitive, secretDepth } from "./Sensitive.ts"
+import { secretDepth } from "./Sensitive.ts"
 
 /** What a decoder fails with. */
 export type SchemaFailure = Pick<Schema.SchemaError, "issue">
@@ -37,12 +37,17 @@ export const safeIssues = (schema: Schema.Constraint, { issue }: SchemaFailure):
     return { path: keys.slice(0, depth), message: isCustom || depth < keys.length ? "Expected a valid value" : message, secret: true }
   })
 
-/** The failure as one text, without secrets. */
+/** The failure in one line, each field by its name, without secrets: `n: Expected an integer; address.street is missing`. */
 export const schemaProblem = (schema: Schema.Constraint, failure: SchemaFailure): string =>
-  isSensitive(schema)
-    ? safeIssues(schema, failure)
-        .map(({ path, message }) => (path.length === 0 ? message : `${message}\n  at ${path.map((key) => `[${keyText(key)}]`).join("")}`))
-        .join("\n")
-    : String(failure)
+  safeIssues(schema, failure)
+    .map(({ path, message }) => issueText(path, message))
+    .join("; ")
 
-const keyText = (key: PropertyKey): string => (typeof key === "symbol" ? String(key) : JSON.stringify(key))
+/** One issue in one line. */
+export const issueText = (path: ReadonlyArray<PropertyKey>, message: string): string => {
+  const place = path.map(String).join(".")
+  if (place === "") return oneLine(message)
+  return message === "Missing key" ? `${place} is missing` : `${place}: ${oneLine(message)}`
+}
+
+const oneLine = (text: string): string => text.replaceAll(/\s*\n\s*/g, ", ")
