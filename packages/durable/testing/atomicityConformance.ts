@@ -31,7 +31,7 @@ export const registerAtomicity = <S, R>(
         assert.deepStrictEqual(shown((yield* journal.openAll([sound, key])).map(({ record }) => record)), expected)
         assert.deepStrictEqual(shown((yield* journal.list({ machine: key.machine }, 10)).instances), expected)
         assert.deepStrictEqual(shown(yield* journal.page({ machine: key.machine }, 10)), expected)
-        assert.deepStrictEqual((yield* journal.standings([sound, key]))[0], { sequence: 0, status: "running" })
+        assert.include((yield* journal.standings([sound, key]))[0], { sequence: 0, status: "running" })
         assert.isTrue(Option.isSome(yield* journal.open(sound)))
       }),
     )

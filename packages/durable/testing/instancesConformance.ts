@@ -94,8 +94,9 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
         yield* journal.commit([commit(a, -1), commit(c, -1)])
         yield* journal.commit([commit(c, 0)])
         yield* journal.setStatus({ ...a, sequence: 0, status: "running" }, "held", "it no longer fits")
-        const held = { sequence: 0, status: "held" } as const
-        const running = { sequence: 1, status: "running" } as const
+        const { at: startedAt } = commit(a, -1)
+        const held = { sequence: 0, status: "held", startedAt } as const
+        const running = { sequence: 1, status: "running", startedAt } as const
         assert.deepStrictEqual(yield* journal.standings([c, b, a, c]), [running, undefined, held, running])
         assert.deepStrictEqual(yield* journal.standings([a]), [held])
         assert.deepStrictEqual(yield* journal.standings([b]), [undefined])
@@ -176,6 +177,9 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
         ])
         assert.isFalse(yield* journal.setStatus(seen, "held", "it was read too early"))
         assert.isFalse(yield* journal.setStatus({ ...seen, sequence: 1 }, "held", "it has ended"))
+        const { startedAt } = Option.getOrThrow(yield* journal.open(key)).record
+        const ofAnother = { ...key, sequence: 1, status: "final", startedAt: startedAt - 1 } as const
+        assert.isFalse(yield* journal.setStatus(ofAnother, "held", "it is of an earlier life"))
         assert.isFalse(yield* journal.setStatus({ ...seen, status: "final" }, "held", "it has gone further"))
         assert.deepInclude(Option.getOrThrow(yield* journal.open(key)).record, { status: "final", reason: undefined, sequence: 1 })
         const racers = Array.from({ length: 20 }, (_, racer) =>

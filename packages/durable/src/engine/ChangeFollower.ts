@@ -86,7 +86,7 @@ export class ChangeFollower {
   /** Whether another process has removed an instance that is in memory here. Then it has left memory. */
   wasRemoved(live: LiveInstance): Effect.Effect<boolean, PersistenceFailed> {
     if (this.isCurrent(live)) return Effect.succeed(false)
-    return Effect.map(this.#positions.submit(live.key), (position) => position === undefined && live.leaveRemoved())
+    return Effect.map(this.#positions.submit(live.key), (position) => isOfAnother(live, position) && live.leaveRemoved())
   }
 
   /** Callers that find the same instance behind share one reading, unless that began too early. */
@@ -298,4 +298,8 @@ export class ChangeFollower {
 
 /** An instance that the store no longer has counts as changed: reading it shows that it is gone. */
 const isBehind = (live: LiveInstance, position: InstanceStanding | undefined): boolean =>
-  position === undefined || position.sequence > live.record.sequence
+  position === undefined || isOfAnother(live, position) || position.sequence > live.record.sequence
+
+/** Whether another process has removed the instance; it may have started another of the same id. */
+const isOfAnother = ({ record }: LiveInstance, position: InstanceStanding | undefined): boolean =>
+  position === undefined || (position.startedAt !== undefined && position.startedAt !== record.startedAt)

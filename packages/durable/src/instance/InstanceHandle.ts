@@ -139,10 +139,12 @@ export class InstanceHandle {
       return Effect.flatMap(this.#live, (live) =>
         isNew || !live.record.isRunning || follower.isCurrent(live)
           ? Effect.succeed({ live, reloaded: undefined })
-          : Effect.flatMap(follower.catchUp(live), (reloaded) =>
-              // It may have left memory while the store was asked.
-              reloaded === undefined && !live.record.isRunning ? this.#openCurrent : Effect.succeed({ live, reloaded }),
-            ),
+          : Effect.flatMap(follower.catchUp(live), (reloaded) => {
+              const isSame = reloaded === undefined || reloaded.opened.record.startedAt === live.record.startedAt
+              // It may have left memory while the store was asked, or the store has a later life.
+              if (!live.record.isRunning && (reloaded === undefined || !isSame)) return this.#openCurrent
+              return Effect.succeed({ live, reloaded })
+            }),
       )
     })
   }
@@ -152,7 +154,10 @@ export class InstanceHandle {
       const live = this.#engine.table.find(this)
       if (live === undefined || this.#engine.transactions.isInside(fiber)) return this.#reloaded
       return Effect.flatMap(this.#engine.follower.position(this), (position) =>
-        position?.sequence === live.record.sequence && position.status === "running" && live.record.isRunning
+        position?.sequence === live.record.sequence &&
+        position.startedAt === live.record.startedAt &&
+        position.status === "running" &&
+        live.record.isRunning
           ? Effect.succeed(snapshotInMemory(live))
           : this.#reloaded,
       )

@@ -974,6 +974,10 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   takeIn(reloaded: Reloaded, passed: ReadonlyArray<Tagged> | undefined) {
     const { opened, recovered } = reloaded
     if (this.record.ending !== undefined || this.#isAhead || this.#mode !== "idle") return
+    if (opened.record.startedAt !== this.record.startedAt) {
+      this.leaveRemoved()
+      return
+    }
     if (recovered.sequence <= this.record.sequence) return
     if (this.context.isClosed()) {
       this.record.sequence = recovered.sequence

@@ -43,7 +43,9 @@ export const memoryJournal = (state: MemoryState): JournalService => ({
     Effect.sync(() =>
       keys.map((key) => {
         const record = findInstance(state, key)?.record
-        return record === undefined ? undefined : { sequence: record.sequence, status: record.status }
+        if (record === undefined) return undefined
+        const { sequence, status, startedAt } = record
+        return { sequence, status, startedAt }
       }),
     ),
   openAll: (keys) =>
@@ -126,6 +128,7 @@ export const memoryJournal = (state: MemoryState): JournalService => ({
     Effect.map(Clock.currentTimeMillis, (now) => {
       const instance = findInstance(state, seen)
       if (instance?.record.status !== seen.status || instance.record.sequence !== seen.sequence) return false
+      if (seen.startedAt !== undefined && seen.startedAt !== instance.record.startedAt) return false
       const placed = placementOf({ ...instance.record, status, reason })
       instance.record = { ...instance.record, ...placed, status, updatedAt: Math.floor(now) }
       return true

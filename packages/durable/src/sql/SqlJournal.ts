@@ -33,7 +33,7 @@ export const sqlJournal = (dialect: Dialect, reading: EventReading, listing: Lis
         const found = new Map(rows.map((row) => [instanceName({ machine: textOf(row, "machine"), id: textOf(row, "id") }), row]))
         return keys.map((key) => {
           const row = found.get(instanceName(key))
-          return row === undefined ? undefined : { sequence: wholeOf(row, "sequence"), status: statusOrHeld(row) }
+          return row === undefined ? undefined : standingOf(row)
         })
       }),
     ),
@@ -138,6 +138,12 @@ export const sqlJournal = (dialect: Dialect, reading: EventReading, listing: Lis
   rewrite: (key, event, seen) => persisting("rewrite", key)(Effect.map(updateEvent(dialect, key, event, seen), isNotEmpty)),
 })
 
+const standingOf = (row: Row): InstanceStanding => ({
+  sequence: wholeOf(row, "sequence"),
+  status: statusOrHeld(row),
+  startedAt: wholeOf(row, "started_at"),
+})
+
 /** A status that makes no sense is found out by who opens the instance. */
 const statusOrHeld = (row: Row): InstanceStatus => {
   const { status } = row
@@ -162,9 +168,9 @@ const openRow = (dialect: Dialect, { machine, id }: InstanceKey) => {
 const standingRows = ({ sql, instances, keys }: Dialect, requested: ReadonlyArray<InstanceKey>) => {
   const [first, second] = requested
   if (first !== undefined && second === undefined)
-    return sql<Row>`select machine, id, sequence, status from ${instances} where machine = ${first.machine} and id = ${first.id}`
+    return sql<Row>`select machine, id, sequence, status, started_at from ${instances} where machine = ${first.machine} and id = ${first.id}`
   return sql<Row>`
-    select i.machine, i.id, i.sequence, i.status
+    select i.machine, i.id, i.sequence, i.status, i.started_at
     from ${keys(keysOf(requested))} k join ${instances} i on i.machine = k.machine and i.id = k.id`
 }
 
@@ -340,6 +346,7 @@ const updateStatus = (
 ) => sql<Row>`
   update ${instances} set status = ${status}, reason = ${reason ?? null}, updated_at = ${now}
   where machine = ${seen.machine} and id = ${seen.id} and status = ${seen.status} and sequence = ${seen.sequence}
+  ${seen.startedAt === undefined ? sql.literal("") : sql`and started_at = ${seen.startedAt}`}
   returning instance`
 
 const updateEvent = (dialect: Dialect, key: InstanceKey, { sequence, tag, body }: EventRecord, seen: Json | undefined) => {

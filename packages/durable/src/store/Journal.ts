@@ -56,6 +56,8 @@ export interface InstanceLife extends InstanceKey {
 export interface InstanceStanding {
   readonly sequence: number
   readonly status: InstanceStatus
+  /** Tells an instance from an earlier one of the same id, which was removed. */
+  readonly startedAt?: number
 }
 
 export interface InstanceFilter {

@@ -241,6 +241,42 @@ export const following = ({ describe, test }: Kit) =>
         }))
     }
 
+    const second = S.Busy({ n: 101 })
+    const usesOfSecondLife: Readonly<Record<string, (engine: EngineService, job: JobInstance) => Effect.Effect<unknown, unknown>>> = {
+      "its state": (_, job) => Effect.map(job.state, (state) => expect(state).toEqual(second)),
+      "its snapshot": (_, job) => Effect.map(job.snapshot, (snapshot) => expect(snapshot).toMatchObject({ state: second, sequence: 1 })),
+      "what is stored": (_, job) => Effect.map(job.stored, (stored) => expect(stored).toMatchObject({ state: second, sequence: 1 })),
+      "what it waits for": (_, job) =>
+        Effect.map(
+          job.waitFor(({ n }) => n > 100),
+          (state) => expect(state).toEqual(second),
+        ),
+      "what is ensured": (engine) =>
+        Effect.map(
+          Effect.flatMap(engine.ensure(Job, "j"), (job) => job.call(E.Add({ by: 1 }))),
+          ({ state }) => expect(state).toEqual(S.Busy({ n: 102 })),
+        ),
+      "what an event is decided on after a reading": (_, job) =>
+        Effect.map(Effect.andThen(job.state, job.call(E.Add({ by: 1 }))), ({ state }) => expect(state).toEqual(S.Busy({ n: 102 }))),
+    }
+    for (const [what, use] of Object.entries(usesOfSecondLife)) {
+      test(`84 where another engine has removed an instance and started it again, ${what} is of the new one`, (rig) =>
+        Effect.gen(function* () {
+          const there = yield* rig.open()
+          const job = yield* there.engine.start(Job, "j", S.Busy({ n: 0 }))
+          const here = yield* rig.open()
+          const seen = yield* here.engine.ensure(Job, "j")
+          yield* seen.send(E.Add({ by: 1 }))
+          yield* job.send(E.Finish())
+          yield* rig.eventually(there.engine.purge(Job, { endedBefore: 0 }), (count) => count === 1)
+          yield* rig.pass("1 second")
+          yield* there.engine.start(Job, "j", S.Busy({ n: 100 }))
+          yield* job.send(E.Add({ by: 1 }))
+          expect(yield* here.engine.live).toBe(1)
+          yield* use(here.engine, seen)
+        }))
+    }
+
     test("84 an engine that only observes, or has stopped, writes nothing", (rig) =>
       Effect.gen(function* () {
         const working = yield* rig.open()
