@@ -6,8 +6,8 @@ import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import { request, served } from "../support/served.ts"
 
-const S = State({ Waiting: {}, Told: { text: Schema.String } })
-const E = Event({ Tell: { text: Schema.String } })
+const S = State({ Waiting: {}, Told: { text: Schema.String }, Left: {} })
+const E = Event({ Tell: { text: Schema.String }, Leave: {} })
 
 /** Whether telling works is for the test to say. */
 const tellers = () => {
@@ -20,6 +20,8 @@ const tellers = () => {
     initial: S.Waiting(),
   })
     .on(S.Waiting, E.Tell, S.Told)
+    .on(S.Told, E.Leave, S.Left)
+    .final(S.Left)
     .enter(S.Told, ({ state, effects }) => effects.tell({ text: state.text }))
     .commands({ tell: { queue: "words", retry: RetryPolicy.exponential({ initialDelay: "5 millis", maxAttempts: 2 }) } })
     .build({
@@ -67,6 +69,33 @@ describe("commands over HTTP", () => {
       assert.deepStrictEqual(queues.find(({ queue }) => queue === "words")?.counts, { completed: 2, skipped: 1 })
       const missing = yield* request(`${url}/api/v1/commands/none`)
       assert.strictEqual(missing.status, 404)
+    }),
+  )
+
+  it.live("whose instance has ended are executed again by force only", () =>
+    Effect.gen(function* () {
+      const { world, config } = tellers()
+      const { client } = yield* served({ config })
+      const params = { machine: "teller", id: "a" }
+      yield* client.instances.start({ params, payload: { id: "a" } })
+      yield* client.instances.send({ params, headers: {}, payload: { _tag: "Tell", text: "late" } })
+      const failed = client.commands.list({ query: { queue: "words", status: "failed" } })
+      const { commands } = yield* Effect.repeat(failed, {
+        until: (page) => page.commands.length === 1,
+        schedule: Schedule.spaced("20 millis"),
+      })
+      const key = commands[0]?.key ?? ""
+      yield* client.instances.send({ params, headers: {}, payload: { _tag: "Leave" } })
+      world.isBroken = false
+      const refused = yield* Effect.flip(client.commands.retry({ params: { key } }))
+      assert.strictEqual(refused._tag, "Conflict")
+      assert.deepStrictEqual(world.told, [])
+      assert.deepInclude(yield* client.commands.forceRetry({ params: { key } }), { key, round: 1 })
+      yield* Effect.repeat(
+        Effect.sync(() => world.told.length),
+        { until: (count) => count === 1, schedule: Schedule.spaced("20 millis") },
+      )
+      assert.deepStrictEqual(world.told, ["late"])
     }),
   )
 
