@@ -190,14 +190,22 @@ export class WorkTakeover {
     }).pipe(Effect.retry({ schedule: Schedule.spaced("250 millis"), while: () => placement.node() === node && !table.isClosed }))
   }
 
-  /** The owner before may have committed what this node has not read: the work of a state that was left must not start. */
+  /**
+   * Starts the work of an instance that is in memory here. Since the owner was changed, another node may have entered a state with
+   * work, and runs it: the row says which node is the owner, of what this node has read.
+   */
   #runInMemory(live: LiveInstance, node: string): Effect.Effect<void, PersistenceFailed> {
-    return this.#engine.follower.catchUp(live).pipe(
-      Effect.tap(() => Effect.sync(() => live.own(node))),
+    const { follower, journal } = this.#engine
+    return Effect.gen({ self: this }, function* () {
+      yield* follower.catchUp(live)
+      const stored = yield* journal.open(live.key)
+      if (Option.isNone(stored) || stored.value.record.owner !== node) return
+      if (stored.value.record.sequence > live.record.sequence) return yield* this.#runInMemory(live, node)
+      live.own(node)
+    }).pipe(
       Effect.catchTag(["EventReplayError", "InstanceNotFound"], (error) =>
         Effect.logWarning(`the work of ${live.key.machine} ${live.key.id} does not run: ${error.message}`),
       ),
-      Effect.asVoid,
     )
   }
 }

@@ -34,6 +34,8 @@ export class StoreProbe {
   ) => Effect.Effect<ReadonlyArray<InstanceRecord>, PersistenceFailed> = (_, page) => page
   /** What becomes of the replacement of a journaled event. */
   onRewrite: (rewrite: Effect.Effect<boolean, PersistenceFailed>) => Effect.Effect<boolean, PersistenceFailed> = (rewrite) => rewrite
+  /** What becomes of a change of owners. */
+  onChangeOwner: <A>(change: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (change) => change
   onClaim: <A>(claim: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (claim) => claim
   /** What becomes of a request about a lease. */
   onLease: <A>(request: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (request) => request
@@ -78,7 +80,7 @@ export class StoreProbe {
       list: (filter, limit, after) => this.#read(Effect.suspend(() => this.onList(journal.list(filter, limit, after)))),
       page: (filter, limit, after) => this.#read(Effect.suspend(() => this.onPage(filter, journal.page(filter, limit, after)))),
       owners: (machine) => this.#read(journal.owners(machine)),
-      changeOwner: (keys, from, to) => this.#whileAlive(journal.changeOwner(keys, from, to)),
+      changeOwner: (keys, from, to) => this.#whileAlive(Effect.suspend(() => this.onChangeOwner(journal.changeOwner(keys, from, to)))),
       machines: this.#read(journal.machines),
       count: (machine) => this.#read(journal.count(machine)),
       setStatus: (seen, status, reason) => this.#whileAlive(journal.setStatus(seen, status, reason)),

@@ -95,6 +95,36 @@ export const owning = ({ describe, test, leaseTest }: Kit) => {
       }),
     )
 
+    leaseTest(
+      "139 a node that takes work over does not run it where another node has entered the state since",
+      ({ open, pass, passUntil }) =>
+        Effect.gen(function* () {
+          const { running, started, machine } = workers()
+          const one = yield* open({ lease: "1 second" })
+          const two = yield* open({ lease: "1 second" })
+          const three = yield* open({ lease: "3 seconds" })
+          yield* one.engine.start(machine("one"), "j", S.Busy({ n: 0 }))
+          yield* two.engine.ensure(machine("two"), "j")
+          const seen = yield* three.engine.ensure(machine("three"), "j")
+          let isTaken = false
+          three.probe.onChangeOwner = () => Effect.never
+          two.probe.onChangeOwner = (change) =>
+            Effect.tap(change, () => {
+              if (isTaken) return Effect.void
+              isTaken = true
+              return Effect.orDie(Effect.andThen(seen.send(E.Pause()), seen.send(E.Resume())))
+            })
+          yield* one.crash
+          yield* passUntil(
+            "100 millis",
+            Effect.sync(() => running.includes("three")),
+            (runs) => runs,
+          )
+          yield* pass("500 millis")
+          expect(started).toEqual(["one", "three"])
+        }),
+    )
+
     leaseTest("159 each instance of a dead node is taken over once, though instances change between pages", ({ open, pass, passUntil }) =>
       Effect.gen(function* () {
         const started: Array<number> = []
