@@ -1,7 +1,7 @@
 /** Commands that change something, alone and beside a server. */
 import { cp, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { BatchApi, CommandApi, InstanceApi, UploadApi } from "@detent/server/api"
+import { BatchApi, CommandApi, InstanceApi, MachineApi, UploadApi } from "@detent/server/api"
 import { writeItemFile } from "@detent/uploads/generate"
 import { assert, describe, it, onTestFinished } from "vitest"
 import { decoded, detent as run, start, temporaryFolder } from "./support/Detent.ts"
@@ -118,6 +118,9 @@ describe("batches and executions", { timeout: 240_000 }, () => {
 
     const listed = await detent("instance", "list", "--machine", "workflow/extraction", "--json")
     const execution = decoded(InstanceApi.InstanceListing, listed.out)[0]
+    const known = decoded(MachineApi.MachineListing, (await detent("machine", "list", "--json")).out)
+    const states = known.find(({ name }) => name === "workflow/extraction")?.states
+    assert.include(states, execution?.state)
     const shown = await detent("instance", "show", execution?.id ?? "")
     assert.strictEqual(shown.code, 0, shown.err)
     assert.match(shown.out, /^machine +workflow\/extraction\n/)

@@ -31,7 +31,10 @@ export const ListInstances = Tool.make("list_instances", {
   parameters: Schema.Struct({
     machine: optional(Schema.String, "only of this machine"),
     state: optional(Schema.String, "only in this state"),
-    status: optional(Schema.Literals(["running", "final", "stopped", "held"]), "only with this status; held ones wait for a repair"),
+    status: optional(
+      Schema.Literals(["running", "final", "stopped", "held", "failed"]),
+      "only with this status; held ones wait for a repair; failed ones are final in a state of failure",
+    ),
     limit,
     after: optional(Schema.String, "`next` of the page before"),
   }),

@@ -20,7 +20,7 @@ const notRegistered = (machine: string) =>
   )
 
 /** The states of an execution of an Effect workflow. */
-const executionStates = ["running", "suspended", "completed", "failed"]
+const executionStates = ["Waiting", "Running", "Compensating", "Suspended", "Held", "Completed", "Failed", "Interrupted"]
 
 const listing = (entry: MachineEntry) =>
   Effect.gen(function* () {
