@@ -277,8 +277,8 @@ describe("deciding", () => {
   it("35 says what is wrong with a value that is no event", () => {
     const problem = (event: unknown) => Machine.checkEvent(base, event)?.message
     expect(problem(E.Add({ by: 1 }))).toBeUndefined()
-    expect(problem({ _tag: "Add", by: "one" })).toMatch(/letters: Add cannot be accepted: .*Expected number[\s\S]*\["by"\]/)
-    expect(problem({ _tag: "Add" })).toMatch(/by/)
+    expect(problem({ _tag: "Add", by: "one" })).toBe("letters: Add cannot be accepted: by: Expected number")
+    expect(problem({ _tag: "Add" })).toBe("letters: Add cannot be accepted: by is missing")
     expect(problem({ _tag: "Nope" })).toBe("letters: Nope cannot be accepted: the events are Go, Add, Ask, Boom, Later")
     for (const hostile of [undefined, null, 1, "Go", [], {}, { _tag: 1 }, { _tag: "__proto__" }, { _tag: "constructor" }]) {
       expect(problem(hostile), String(hostile)).toMatch(/cannot be accepted/)
