@@ -27,6 +27,9 @@ const pageSize = 500
 const intervalMillis = 500
 const longestIntervalMillis = 5000
 
+/** How long an instance that is behind its row is waited for before the row is read again. */
+const behindMillis = 50
+
 /** The parts of the engine that it uses. */
 interface Parts {
   readonly journal: JournalService
@@ -190,6 +193,15 @@ export class WorkTakeover {
     }).pipe(Effect.retry({ schedule: Schedule.spaced("250 millis"), while: () => placement.node() === node && !table.isClosed }))
   }
 
+  /** A commit of this node may be unconfirmed: until that is resolved the instance does not move to what it has read. */
+  #runLater(live: LiveInstance, node: string): Effect.Effect<void, PersistenceFailed> {
+    const isOver = () => this.#node.placement?.node() !== node || this.#engine.table.isClosed || this.#engine.table.find(live.key) !== live
+    return Effect.andThen(
+      Effect.sleep(behindMillis),
+      Effect.suspend(() => (isOver() ? Effect.void : this.#runInMemory(live, node))),
+    )
+  }
+
   /**
    * Starts the work of an instance that is in memory here. Since the owner was changed, another node may have entered a state with
    * work, and runs it: the row says which node is the owner, of what this node has read.
@@ -200,7 +212,7 @@ export class WorkTakeover {
       yield* follower.catchUp(live)
       const stored = yield* journal.open(live.key)
       if (Option.isNone(stored) || stored.value.record.owner !== node) return
-      if (stored.value.record.sequence > live.record.sequence) return yield* this.#runInMemory(live, node)
+      if (stored.value.record.sequence > live.record.sequence) return yield* this.#runLater(live, node)
       live.own(node)
     }).pipe(
       Effect.catchTag(["EventReplayError", "InstanceNotFound"], (error) =>

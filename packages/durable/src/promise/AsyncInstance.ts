@@ -28,8 +28,11 @@ export interface AsyncInstance<out S, in out E> {
 
 /** `read` runs what asks the store: it rejects once the store is closed. An engine that is closed refuses events by itself. */
 export const asyncInstance = <S, E>(instance: Instance<S, E>, run: RunPromise<never>, read: RunPromise<never>): AsyncInstance<S, E> => {
-  const iterable = <A>(stream: Stream.Stream<A, unknown>): AsyncIterable<A> =>
-    Stream.toAsyncIterable(Stream.unwrap(Effect.tryPromise({ try: () => read(Effect.succeed(stream)), catch: (error) => error })))
+  const iterable = <A>(stream: Stream.Stream<A, unknown>): AsyncIterable<A> => ({
+    [Symbol.asyncIterator]: async function* () {
+      yield* Stream.toAsyncIterable(await read(Effect.succeed(stream)))
+    },
+  })
   return {
     machine: instance.machine,
     id: instance.id,

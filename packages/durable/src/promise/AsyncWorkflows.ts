@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
@@ -55,10 +56,16 @@ const executionsOf = (engine: WorkflowEngine["Service"], registered: ReadonlySet
     return workflow.definition
   }
   /** Fails where the input does not fit. */
+  /** A refusal by a schema names the fields, in one line. */
+  const fitting = async <A>(what: string, schema: Schema.Constraint, checked: Effect.Effect<A, Schema.SchemaError>): Promise<A> => {
+    const result = await run(Effect.result(checked))
+    if (Result.isSuccess(result)) return result.success
+    throw new TypeError(`${what} does not fit: ${schemaProblem(schema, result.failure)}`, { cause: result.failure })
+  }
   const request = async (workflow: NamedWorkflow, executionId: string, input: unknown) => {
     const { payloadSchema } = known(workflow)
     const making = Effect.mapError(ofEngine(payloadSchema.makeEffect(input as object)), (issue) => new Schema.SchemaError(issue))
-    return { executionId, payload: await run(fitting(`the input of workflow ${workflow.name}`, payloadSchema, making)) }
+    return { executionId, payload: await fitting(`the input of workflow ${workflow.name}`, payloadSchema, making) }
   }
   return {
     run: async (workflow, id, input, options) => {
@@ -80,16 +87,12 @@ const executionsOf = (engine: WorkflowEngine["Service"], registered: ReadonlySet
       const deferred = eventNamed(event)
       if (deferred === undefined) throw new TypeError(`workflow ${workflowName} declares no event ${event}`)
       const encoding = Schema.encodeUnknownEffect(Schema.toCodecJson(deferred.successSchema))(value)
-      await run(fitting(`event ${event} of workflow ${workflowName}`, deferred.successSchema, encoding))
+      await fitting(`event ${event} of workflow ${workflowName}`, deferred.successSchema, encoding)
       await run(engine.deferredDone(deferred, { workflowName, executionId, deferredName: deferred.name, exit: Exit.succeed(value) }))
     },
     cancel: async (workflow, id) => run(engine.interruptUnsafe(known(workflow), id)),
   }
 }
-
-/** A refusal by a schema names the fields, in one line. */
-const fitting = <A>(what: string, schema: Schema.Constraint, checked: Effect.Effect<A, Schema.SchemaError>): Effect.Effect<A, TypeError> =>
-  Effect.mapError(checked, (cause) => new TypeError(`${what} does not fit: ${schemaProblem(schema, cause)}`, { cause }))
 
 type NamedWorkflow = Pick<KnownWorkflow, "definition" | "name">
 type Definition = KnownWorkflow["definition"]
