@@ -1,6 +1,6 @@
 /**
- * The server that works in a workspace, if one does. It owns what it has in memory, so whoever wants something changed asks it; who
- * only looks need not. Where it listens is in a file of the workspace; a file that a killed server left behind is no server.
+ * The server that works in a workspace, if one does. It owns what it has in memory: commands that change something send a request to
+ * it, commands that read need not. Its address is in a file of the workspace; the file of a killed server is ignored.
  */
 import { createHash, randomBytes } from "node:crypto"
 import { readFileSync, rmSync, writeFileSync } from "node:fs"

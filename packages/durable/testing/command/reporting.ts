@@ -1,4 +1,4 @@
-/** What is told of stored commands: the report, and which machines have commands that no process executes. */
+/** The report of stored commands, and which machines have commands that no process executes. */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { commandReport } from "../../src/command/StoredCommandReport.ts"
