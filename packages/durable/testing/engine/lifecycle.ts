@@ -31,7 +31,11 @@ export const lifecycle = ({ describe, test }: Kit) =>
         const instance = yield* engine.start(recordedLife(log), "r")
         expect(log).toEqual(["commit", "enter A from undefined", "spawn A"])
         const seen = yield* Effect.forkChild(
-          Stream.runForEach(instance.changes, (state) => Effect.sync(() => log.push(`state ${state._tag}`))),
+          instance.changes.pipe(
+            Stream.tap((state) => Effect.sync(() => log.push(`state ${state._tag}`))),
+            Stream.takeUntil((state) => state._tag === "B"),
+            Stream.runDrain,
+          ),
           { startImmediately: true },
         )
         engine.inspectUnsafe((one: Inspection) => {
@@ -42,9 +46,8 @@ export const lifecycle = ({ describe, test }: Kit) =>
         yield* instance.send(E.Go())
         const order = ["decide", "commit", "interrupt A", "decided Go", "exit A to B on Go", "enter B from A", "spawn B"]
         expect(log.filter((line) => !line.startsWith("state"))).toEqual(order)
-        yield* Effect.yieldNow
+        yield* Fiber.join(seen)
         expect(log).toContain("state B")
-        yield* Fiber.interrupt(seen)
       }))
 
     test("18, 19, 20 and 41 staying runs no hook and leaves work alone; entering anew does it all", ({ open }) =>
