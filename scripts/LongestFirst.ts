@@ -39,7 +39,7 @@ const long = [
   "packages/durable/test/PostgresStore.test.ts",
   "packages/cli/test/init.test.ts",
   "packages/server/test/serve/live.test.ts",
-  "packages/knowledge/test/run/crash.test.ts",
+  "packages/knowledge/test/runs/crash.test.ts",
   "packages/uploads/test/Uploads.test.ts",
   "packages/cli/test/postgres/postgres.test.ts",
   "packages/uploads/test/files.test.ts",

@@ -37,8 +37,14 @@ const needsTypesOf = { console: ["server"] }
  */
 const testsNeed = { entity: ["durable"] }
 
-/** The folders of a package that hold code. `testing` is what a package offers to the tests of its users. */
-const parts = ["src", "testing", "test"]
+/**
+ * The folders of a package that hold code. `testing` is what a package offers to the tests of its users; `evaluation` and
+ * `generators` stay in the repository.
+ */
+const parts = ["src", "testing", "evaluation", "generators", "test"]
+
+/** What may import the sources and is never imported by them. */
+const outsideSource = new Set(["testing", "evaluation", "generators"])
 
 const inBrowsers = new Set(["machine", "entity", "console"])
 
@@ -73,7 +79,7 @@ function checkPackage(name) {
  */
 function checkCycles(name) {
   const home = join(root, "packages", name)
-  const files = ["src", "testing"].flatMap((part) => sourceFiles(join(home, part)))
+  const files = ["src", "testing", "evaluation", "generators"].flatMap((part) => sourceFiles(join(home, part)))
   const known = new Set(files)
   const imports = new Map(
     files.map((file) => {
@@ -135,7 +141,8 @@ function objectionInSource(name, file, { specifier }) {
   const home = join(root, "packages", name)
   const folder = specifier.startsWith(".") ? relative(home, resolve(dirname(file), specifier)).split(sep)[0] : undefined
   if (folder === "test") return "tests import the code, never the other way round"
-  if (folder === "testing" && file.startsWith(join(home, "src") + sep)) return "src may not import testing; testing may import src"
+  if (folder !== undefined && outsideSource.has(folder) && file.startsWith(join(home, "src") + sep))
+    return `src may not import ${folder}; ${folder} may import src`
   if (specifier === "effect") return 'import the module itself, such as "effect/Effect": loading all of effect takes three times as long'
   if (inBrowsers.has(name) && isBuiltin(specifier)) return `${name} runs in browsers, without Node's modules`
   return undefined

@@ -1,6 +1,7 @@
 /** `npm run eval`: scores the extractors. What it does is in the evaluation of packages/knowledge; this prints it. */
-import { runEvaluation } from "@detent/knowledge/eval"
+
 import * as Effect from "effect/Effect"
+import { runEvaluation } from "../packages/knowledge/evaluation/index.ts"
 
 const { out, problem, exitCode } = await Effect.runPromise(runEvaluation(process.argv.slice(2)))
 if (problem !== undefined) console.error(problem)

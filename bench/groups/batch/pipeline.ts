@@ -9,11 +9,11 @@ import { Batches } from "@detent/knowledge"
 import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Namespace } from "../../../packages/knowledge/src/domain/Identity.ts"
-import { RelativePath, StorageFolder } from "../../../packages/knowledge/src/domain/Uri.ts"
-import { documentAt } from "../../../packages/knowledge/src/generate/GeneratedCorpus.ts"
-import { generatedOntology } from "../../../packages/knowledge/src/generate/GeneratedOntology.ts"
+import { documentAt } from "../../../packages/knowledge/generators/GeneratedCorpus.ts"
+import { generatedOntology } from "../../../packages/knowledge/generators/GeneratedOntology.ts"
 import * as Knowledge from "../../../packages/knowledge/src/Knowledge.ts"
+import { Namespace } from "../../../packages/knowledge/src/storage/Identity.ts"
+import { RelativePath, StorageFolder } from "../../../packages/knowledge/src/storage/Uri.ts"
 
 export interface PipelineChoice {
   readonly documents: number

@@ -1,6 +1,6 @@
 /** Resolves mentions of generated documents, and prints how long it took and how right it is. */
-import { generateCorpus } from "../../../packages/knowledge/src/generate/GeneratedCorpus.ts"
-import { pairwise } from "../../../packages/knowledge/src/generate/PairwiseScore.ts"
+import { generateCorpus } from "../../../packages/knowledge/generators/GeneratedCorpus.ts"
+import { pairwise } from "../../../packages/knowledge/generators/PairwiseScore.ts"
 import { Resolver } from "../../../packages/knowledge/src/resolve/Resolver.ts"
 
 const { mentions }: { readonly mentions: number } = JSON.parse(process.argv[2] ?? "{}")

@@ -2,7 +2,7 @@
 import { once } from "node:events"
 import { createWriteStream } from "node:fs"
 import { join } from "node:path"
-import { documentAt } from "../../../packages/knowledge/src/generate/GeneratedCorpus.ts"
+import { documentAt } from "../../../packages/knowledge/generators/GeneratedCorpus.ts"
 
 const corpus = join(import.meta.dirname, "..", "..", "..", "packages", "knowledge", "corpus")
 

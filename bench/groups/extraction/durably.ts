@@ -6,7 +6,7 @@ import * as SqliteStore from "@detent/durable/SqliteStore"
 import { ArtifactStore, Extractions, Extractors, FileStorage, FileUri, RunStore, StorageFolder } from "@detent/knowledge"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as ExtractionWorkflow from "../../../packages/knowledge/src/run/ExtractionWorkflow.ts"
+import * as ExtractionWorkflow from "../../../packages/knowledge/src/runs/ExtractionWorkflow.ts"
 import { examplesFile, ontologyFile } from "./Texts.ts"
 
 export const uriOf = (file: string) => FileUri.make(String(pathToFileURL(file)))

@@ -1,7 +1,7 @@
 /** How fast the built-in extractor reads on one core, without anything around it. */
 import * as Effect from "effect/Effect"
-import { chunkText } from "../../../packages/knowledge/src/chunk/Chunking.ts"
-import { splitSentences } from "../../../packages/knowledge/src/chunk/Sentences.ts"
+import { chunkText } from "../../../packages/knowledge/src/document/Chunking.ts"
+import { splitSentences } from "../../../packages/knowledge/src/document/Sentences.ts"
 import type { Part } from "../../measure/Group.ts"
 import { median } from "../../measure/Statistics.ts"
 import { extractChunk, plain } from "./plain.ts"

@@ -1,7 +1,7 @@
 /** How a batch behaves. Everything has a default. */
 import * as Schema from "effect/Schema"
-import { Count } from "../domain/Quantity.ts"
-import { defaultPipelineConfig, PipelineConfig } from "../domain/Run.ts"
+import { defaultPipelineConfig, PipelineConfig } from "../runs/Run.ts"
+import { Count } from "../storage/Quantity.ts"
 import { ValidationPolicy } from "../validate/Violation.ts"
 
 /**

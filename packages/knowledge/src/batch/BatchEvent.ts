@@ -1,7 +1,7 @@
 /** What a batch tells the world, for logs, projections and whoever listens. Not to be confused with the events it receives. */
 import * as Schema from "effect/Schema"
-import { BatchId, DocumentId } from "../domain/Identity.ts"
-import { Count } from "../domain/Quantity.ts"
+import { BatchId, DocumentId } from "../storage/Identity.ts"
+import { Count } from "../storage/Quantity.ts"
 
 const common = { batchId: BatchId, at: Schema.Int }
 

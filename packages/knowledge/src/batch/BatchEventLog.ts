@@ -15,8 +15,8 @@ import type { EventJournalError } from "effect/unstable/eventlog/EventJournal"
 import * as EventLog from "effect/unstable/eventlog/EventLog"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { Fragment } from "effect/unstable/sql/Statement"
-import type { BatchId, DocumentId } from "../domain/Identity.ts"
-import { Count } from "../domain/Quantity.ts"
+import type { BatchId, DocumentId } from "../storage/Identity.ts"
+import { Count } from "../storage/Quantity.ts"
 import { BatchEvent } from "./BatchEvent.ts"
 
 const { cases } = BatchEvent

@@ -6,9 +6,9 @@
 import { Event, Machine, refuse, type SendError, Slot } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { ContentHash } from "../domain/Identity.ts"
-import { Count } from "../domain/Quantity.ts"
-import { StorageUri } from "../domain/Uri.ts"
+import { ContentHash } from "../storage/Identity.ts"
+import { Count } from "../storage/Quantity.ts"
+import { StorageUri } from "../storage/Uri.ts"
 import { BatchEvent } from "./BatchEvent.ts"
 import { BatchFault, type BatchState, type BatchStats, S, Stage, StageGraph } from "./BatchState.ts"
 

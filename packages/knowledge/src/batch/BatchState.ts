@@ -1,9 +1,9 @@
 /** Where a batch stands, and what there is to say about it in each stage. */
 import { State } from "@detent/machine"
 import * as Schema from "effect/Schema"
-import { BatchId, ContentHash, Namespace, OntologyVersion } from "../domain/Identity.ts"
-import { Count } from "../domain/Quantity.ts"
-import { StorageUri } from "../domain/Uri.ts"
+import { BatchId, ContentHash, Namespace, OntologyVersion } from "../storage/Identity.ts"
+import { Count } from "../storage/Quantity.ts"
+import { StorageUri } from "../storage/Uri.ts"
 import { BatchConfig } from "./BatchConfig.ts"
 
 export const Stage = Schema.Literals(["pending", "extracting", "resolving", "validating", "ingesting"])

@@ -5,13 +5,13 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import type { Namespace } from "../domain/Identity.ts"
-import { pathsOfNamespace } from "../domain/Paths.ts"
-import { blobIn, type StorageFolder } from "../domain/Uri.ts"
 import { CanonicalGraph } from "../graph/CanonicalGraph.ts"
 import { exportGraph } from "../graph/GraphExport.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
+import type { Namespace } from "../storage/Identity.ts"
+import { pathsOfNamespace } from "../storage/Paths.ts"
 import { Storage } from "../storage/Storage.ts"
+import { blobIn, type StorageFolder } from "../storage/Uri.ts"
 
 /** Of two who write at once the one that is late may write an older version, sees that, and writes again. */
 export const publishGraph = (folder: StorageFolder, namespace: Namespace, ontology: OntologyIndex) =>

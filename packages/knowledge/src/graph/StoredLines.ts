@@ -1,14 +1,14 @@
 /** Lines of stored files: read in pieces, checked against the hash of the whole, and merged where several are sorted alike. */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import type { ContentHash } from "../domain/Identity.ts"
-import type { StorageUri } from "../domain/Uri.ts"
 import { mergeParts } from "../rdf/LineMerge.ts"
 import type { Part } from "../rdf/LinePart.ts"
 import { type SortFailed, sortLines } from "../rdf/LineSort.ts"
 import { ArtifactDamaged } from "../storage/ArtifactStore.ts"
+import type { ContentHash } from "../storage/Identity.ts"
 import { type StorageService, startHash } from "../storage/Storage.ts"
 import type { StorageError } from "../storage/StorageError.ts"
+import type { StorageUri } from "../storage/Uri.ts"
 
 export interface StoredLines {
   readonly uri: StorageUri

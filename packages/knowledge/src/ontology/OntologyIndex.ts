@@ -3,9 +3,9 @@
  * and back, so that a worker thread can have one too.
  */
 import * as Schema from "effect/Schema"
-import { isFunctionWord } from "../language/FunctionWords.ts"
-import { stem } from "../language/Stem.ts"
-import { labelKey } from "../language/Words.ts"
+import { isFunctionWord } from "../extract/language/FunctionWords.ts"
+import { stem } from "../extract/language/Stem.ts"
+import { labelKey } from "../extract/language/Words.ts"
 import { Hierarchy } from "./Hierarchy.ts"
 import { type ClassExpression, Ontology, type OntologyClass, type OntologyProperty, type Restriction } from "./Ontology.ts"
 import { type RelevanceOptions, relevantTerms } from "./Relevance.ts"

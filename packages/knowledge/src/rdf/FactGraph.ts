@@ -3,8 +3,8 @@
  * on. Where a fact comes from is said with RDF's own vocabulary for statements and PROV, so that any tool can ask for it.
  */
 import { createHash } from "node:crypto"
-import type { DocumentId, RunId } from "../domain/Identity.ts"
-import type { Fact, Mention, Span } from "../Fact.ts"
+import type { Fact, Mention, Span } from "../extract/Fact.ts"
+import type { DocumentId, RunId } from "../storage/Identity.ts"
 import { literal, namedNode, rdfType, type Triple, triple } from "./Term.ts"
 
 export interface FactSource {

@@ -1,5 +1,5 @@
 /** Merges sorted parts into one sorted sequence in which no line is repeated. */
-import { compareCodePoints } from "../domain/CodePointOrder.ts"
+import { compareCodePoints } from "./CodePointOrder.ts"
 import type { Part } from "./LinePart.ts"
 
 /** Where the merging stands in one part. */

@@ -3,7 +3,7 @@ import { Stream as Pushed } from "node:stream"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { describe } from "../domain/Describe.ts"
+import { describe } from "../storage/Describe.ts"
 import { keepLabels, n3, tripleOf } from "./N3Library.ts"
 import type { Triple } from "./Term.ts"
 

@@ -7,11 +7,11 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { type ArtifactKey, ContentHash, contentHashOf, type RunId } from "../domain/Identity.ts"
-import { type ArtifactPath, pathOfArtifact } from "../domain/Paths.ts"
-import { blobIn, folderIn, type StorageFolder } from "../domain/Uri.ts"
+import { type ArtifactKey, ContentHash, contentHashOf, type RunId } from "./Identity.ts"
+import { type ArtifactPath, pathOfArtifact } from "./Paths.ts"
 import { ifAbsent, ifGeneration, Storage } from "./Storage.ts"
 import type { StorageError } from "./StorageError.ts"
+import { blobIn, folderIn, type StorageFolder } from "./Uri.ts"
 
 /** An artifact's content is no longer what its path says. */
 export class ArtifactDamaged extends Schema.TaggedError<ArtifactDamaged>()("ArtifactDamaged", {

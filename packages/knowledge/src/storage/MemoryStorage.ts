@@ -3,11 +3,11 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import { compareCodePoints } from "../domain/CodePointOrder.ts"
-import { contentHashOf } from "../domain/Identity.ts"
-import { type StorageFolder, type StorageUri, schemeOf } from "../domain/Uri.ts"
+import { compareCodePoints } from "../rdf/CodePointOrder.ts"
+import { contentHashOf } from "./Identity.ts"
 import { type BlobInfo, Generation, type Precondition, Storage, type StorageService, type Written } from "./Storage.ts"
 import { AddressRefused, BlobNotFound, PreconditionFailed, type StorageError } from "./StorageError.ts"
+import { type StorageFolder, type StorageUri, schemeOf } from "./Uri.ts"
 
 interface Kept {
   readonly bytes: Uint8Array

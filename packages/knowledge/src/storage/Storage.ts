@@ -8,9 +8,9 @@ import * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
-import { ContentHash } from "../domain/Identity.ts"
-import type { StorageFolder, StorageUri } from "../domain/Uri.ts"
+import { ContentHash } from "./Identity.ts"
 import type { StorageError } from "./StorageError.ts"
+import type { StorageFolder, StorageUri } from "./Uri.ts"
 
 /** Which writing of a blob this is. Two writings never have the same, and nothing else can be told from it. */
 export const Generation = Schema.String.pipe(Schema.brand("Generation"))

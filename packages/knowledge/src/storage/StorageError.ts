@@ -1,6 +1,6 @@
 /** What can go wrong with a blob. Only `BlobNotFound` says that there is none: a store that does not answer is never read as empty. */
 import * as Schema from "effect/Schema"
-import { describe } from "../domain/Describe.ts"
+import { describe } from "./Describe.ts"
 
 export class BlobNotFound extends Schema.TaggedError<BlobNotFound>()("BlobNotFound", { uri: Schema.String }) {
   override get message() {

@@ -1,9 +1,9 @@
 /** One storage out of several, each serving one scheme: documents may lie in a bucket while results are written to a folder. */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { type Scheme, type StorageFolder, type StorageUri, schemeOf } from "../domain/Uri.ts"
 import type { StorageService } from "./Storage.ts"
 import { AddressRefused } from "./StorageError.ts"
+import { type Scheme, type StorageFolder, type StorageUri, schemeOf } from "./Uri.ts"
 
 export const routed = (byScheme: Readonly<Partial<Record<Scheme, StorageService>>>): StorageService => {
   const serving = (uri: StorageUri | StorageFolder): Effect.Effect<StorageService, AddressRefused> => {

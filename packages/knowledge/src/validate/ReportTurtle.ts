@@ -3,11 +3,11 @@
  * the words of the documents that led to it.
  */
 import * as Stream from "effect/Stream"
-import type { BatchId } from "../domain/Identity.ts"
 import { detentVocabulary, graphPrefixes } from "../rdf/FactGraph.ts"
 import type { SortFailed } from "../rdf/LineSort.ts"
 import { writeTurtle } from "../rdf/RdfWriting.ts"
 import { checkIri, type InvalidTerm, literal, namedNode, rdfType, type Triple, triple } from "../rdf/Term.ts"
+import type { BatchId } from "../storage/Identity.ts"
 import type { FactSource, ValidationReport, Violation } from "./Violation.ts"
 
 const sh = "http://www.w3.org/ns/shacl#"

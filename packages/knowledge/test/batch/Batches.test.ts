@@ -10,10 +10,10 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { BatchEventLog } from "../../src/batch/BatchEventLog.ts"
 import { Batches } from "../../src/batch/Batches.ts"
-import { Namespace } from "../../src/domain/Identity.ts"
-import { RelativePath, StorageFolder } from "../../src/domain/Uri.ts"
 import { CanonicalGraph } from "../../src/graph/CanonicalGraph.ts"
 import * as Knowledge from "../../src/Knowledge.ts"
+import { Namespace } from "../../src/storage/Identity.ts"
+import { RelativePath, StorageFolder } from "../../src/storage/Uri.ts"
 
 const base = "https://example.org/sea#"
 const ontology = `

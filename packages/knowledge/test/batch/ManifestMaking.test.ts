@@ -3,9 +3,9 @@ import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { Batches } from "../../src/batch/Batches.ts"
+import type { ManifestFile } from "../../src/batch/Manifest.ts"
 import { manifestOfFolder } from "../../src/batch/ManifestMaking.ts"
-import type { ManifestFile } from "../../src/domain/Manifest.ts"
-import { RelativePath } from "../../src/domain/Uri.ts"
+import { RelativePath } from "../../src/storage/Uri.ts"
 import { harbour, manifest, sea } from "./sea.ts"
 
 const files = {

@@ -13,8 +13,8 @@ import { BatchEvent } from "../../src/batch/BatchEvent.ts"
 import { BatchEventLog } from "../../src/batch/BatchEventLog.ts"
 import { BatchMachine, E, S } from "../../src/batch/BatchMachine.ts"
 import { startReport } from "../../src/batch/ExtractionReport.ts"
-import { BatchId, ContentHash, DocumentId, Namespace, OntologyVersion, RunId } from "../../src/domain/Identity.ts"
-import { FileUri } from "../../src/domain/Uri.ts"
+import { BatchId, ContentHash, DocumentId, Namespace, OntologyVersion, RunId } from "../../src/storage/Identity.ts"
+import { FileUri } from "../../src/storage/Uri.ts"
 
 const batchId = BatchId.make("batch-0123456789ab")
 const document = DocumentId.make("doc-0123456789ab")

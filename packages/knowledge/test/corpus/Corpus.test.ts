@@ -4,10 +4,10 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { ManifestFileJson } from "../../src/domain/Manifest.ts"
+import { ManifestFileJson } from "../../src/batch/Manifest.ts"
+import { readDocument } from "../../src/document/DocumentReader.ts"
 import { loadOntology } from "../../src/ontology/OntologyLoading.ts"
 import { readTurtle } from "../../src/rdf/RdfReading.ts"
-import { readDocument } from "../../src/read/DocumentReader.ts"
 
 const corpus = join(import.meta.dirname, "../../corpus")
 const textOf = (name: string) => readFileSync(join(corpus, name), "utf8")

@@ -6,12 +6,12 @@ import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import { BatchId, Namespace } from "../../src/domain/Identity.ts"
-import { blobIn, StorageFolder } from "../../src/domain/Uri.ts"
 import * as CanonicalGraph from "../../src/graph/CanonicalGraph.ts"
 import * as FileStorage from "../../src/storage/FileStorage.ts"
+import { BatchId, Namespace } from "../../src/storage/Identity.ts"
 import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
 import { Storage, type StorageService } from "../../src/storage/Storage.ts"
+import { blobIn, StorageFolder } from "../../src/storage/Uri.ts"
 
 const namespace = Namespace.make("harbours")
 const memory = StorageFolder.make("mem://graphs/")

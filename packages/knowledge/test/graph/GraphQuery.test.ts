@@ -2,12 +2,12 @@ import { Worker } from "node:worker_threads"
 import { describe, expect, it, vi } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { BatchId, Namespace } from "../../src/domain/Identity.ts"
-import { blobIn, StorageFolder } from "../../src/domain/Uri.ts"
 import * as CanonicalGraph from "../../src/graph/CanonicalGraph.ts"
 import { GraphQuery } from "../../src/graph/GraphQuery.ts"
+import { BatchId, Namespace } from "../../src/storage/Identity.ts"
 import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
 import { Storage } from "../../src/storage/Storage.ts"
+import { blobIn, StorageFolder } from "../../src/storage/Uri.ts"
 
 const folder = StorageFolder.make("mem://graphs/")
 const layer = GraphQuery.layer.pipe(

@@ -5,10 +5,10 @@ import * as Exit from "effect/Exit"
 import * as Stream from "effect/Stream"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
-import { ExtractionFailed } from "../../src/ExtractionFailed.ts"
-import type { Chunk } from "../../src/Extractor.ts"
-import { Extractions } from "../../src/run/Extractions.ts"
-import { folderWith, longText, passing, port, requestIn } from "../run/Sea.ts"
+import { ExtractionFailed } from "../../src/extract/ExtractionFailed.ts"
+import type { Chunk } from "../../src/extract/Extractor.ts"
+import { Extractions } from "../../src/runs/Extractions.ts"
+import { folderWith, longText, passing, port, requestIn } from "../runs/Sea.ts"
 
 const away = new ExtractionFailed({ extractor: "test", reason: "Unavailable", retryable: true, detail: "away" })
 

@@ -3,11 +3,11 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
-import { StorageFolder } from "../../src/domain/Uri.ts"
-import { RunStore } from "../../src/run/RunStore.ts"
+import { RunStore } from "../../src/runs/RunStore.ts"
 import * as ArtifactStore from "../../src/storage/ArtifactStore.ts"
 import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
-import { runStoreConformance } from "../run/runStoreConformance.ts"
+import { StorageFolder } from "../../src/storage/Uri.ts"
+import { runStoreConformance } from "../runs/runStoreConformance.ts"
 
 const client = Layer.unwrap(Effect.map(freshDatabase, (url) => PgClient.layer({ url: Redacted.make(url) })))
 

@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { DocumentId, RunId } from "../../src/domain/Identity.ts"
-import type { Fact, Mention } from "../../src/Fact.ts"
+import type { Fact, Mention } from "../../src/extract/Fact.ts"
 import { entityIri, factTriples, graphPrefixes } from "../../src/rdf/FactGraph.ts"
 import { lineOf } from "../../src/rdf/NTriples.ts"
 import { writeTurtle } from "../../src/rdf/RdfWriting.ts"
+import { DocumentId, RunId } from "../../src/storage/Identity.ts"
 
 const documentId = DocumentId.make("doc-0123456789ab")
 const source = { documentId, runId: RunId.make("00000000-0000-8000-a000-000000000001"), extractor: "built-in" }

@@ -1,13 +1,13 @@
 import { expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { DocumentId, RunId } from "../../src/domain/Identity.ts"
-import type { Fact, Mention } from "../../src/Fact.ts"
+import type { Fact, Mention } from "../../src/extract/Fact.ts"
 import { loadOntology } from "../../src/ontology/OntologyLoading.ts"
 import { factTriples } from "../../src/rdf/FactGraph.ts"
 import { sortLines } from "../../src/rdf/LineSort.ts"
 import { writeNTriples } from "../../src/rdf/RdfWriting.ts"
 import { resolveGraphs } from "../../src/resolve/ResolvedGraph.ts"
+import { DocumentId, RunId } from "../../src/storage/Identity.ts"
 
 const base = "https://example.org/sea#"
 const ontologyText = `

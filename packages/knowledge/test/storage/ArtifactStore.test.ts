@@ -2,11 +2,11 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import { ArtifactKey, contentHashOf, RunId } from "../../src/domain/Identity.ts"
-import { blobIn, StorageFolder } from "../../src/domain/Uri.ts"
 import { ArtifactStore, layer } from "../../src/storage/ArtifactStore.ts"
+import { ArtifactKey, contentHashOf, RunId } from "../../src/storage/Identity.ts"
 import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
 import { Storage } from "../../src/storage/Storage.ts"
+import { blobIn, StorageFolder } from "../../src/storage/Uri.ts"
 
 const folder = StorageFolder.make("mem://project/data/")
 const run = RunId.make("00000000-0000-8000-a000-000000000001")

@@ -9,13 +9,13 @@ import { afterAll, assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import { contentHashOf } from "../../src/domain/Identity.ts"
-import { blobIn } from "../../src/domain/Uri.ts"
 import * as FileStorage from "../../src/storage/FileStorage.ts"
 import { folderOf } from "../../src/storage/file/FileAddress.ts"
 import { faultOf } from "../../src/storage/file/FileFault.ts"
+import { contentHashOf } from "../../src/storage/Identity.ts"
 import { getText, ifGeneration } from "../../src/storage/Storage.ts"
-import { storageConformance } from "../../src/storage/testing/index.ts"
+import { blobIn } from "../../src/storage/Uri.ts"
+import { storageConformance } from "../../testing/index.ts"
 
 const home = mkdtempSync(join(tmpdir(), "detent-storage-"))
 afterAll(() => rmSync(home, { recursive: true, force: true }))

@@ -2,11 +2,11 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { StorageFolder, StorageUri } from "../../src/domain/Uri.ts"
 import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
 import { getText, Storage } from "../../src/storage/Storage.ts"
 import { routed } from "../../src/storage/StorageRouter.ts"
-import { storageConformance } from "../../src/storage/testing/index.ts"
+import { StorageFolder, StorageUri } from "../../src/storage/Uri.ts"
+import { storageConformance } from "../../testing/index.ts"
 
 const routedMemory = Layer.effect(
   Storage,

@@ -1,11 +1,11 @@
 /** A process of its own that uses a folder as storage, for the tests to watch and to kill. */
 import * as Effect from "effect/Effect"
-import { describe } from "../../src/domain/Describe.ts"
-import { contentHashOf } from "../../src/domain/Identity.ts"
-import { blobIn } from "../../src/domain/Uri.ts"
+import { describe } from "../../src/storage/Describe.ts"
 import * as FileStorage from "../../src/storage/FileStorage.ts"
 import { folderOf } from "../../src/storage/file/FileAddress.ts"
-import { countUp } from "../../src/storage/testing/storageContention.ts"
+import { contentHashOf } from "../../src/storage/Identity.ts"
+import { blobIn } from "../../src/storage/Uri.ts"
+import { countUp } from "../../testing/storageContention.ts"
 
 const [task, root] = process.argv.slice(2) as [string, string]
 

@@ -6,8 +6,8 @@ import { realpath } from "node:fs/promises"
 import { dirname, relative, resolve, sep } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import * as Effect from "effect/Effect"
-import { StorageFolder, type StorageUri, schemeOf } from "../../domain/Uri.ts"
 import { AddressRefused, StorageFailed } from "../StorageError.ts"
+import { StorageFolder, type StorageUri, schemeOf } from "../Uri.ts"
 import { hasCode } from "./FileFault.ts"
 
 /** The store's own files: never a blob. */

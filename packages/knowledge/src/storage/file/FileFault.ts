@@ -1,6 +1,7 @@
 /** What an error of the file system means to whoever asked for a blob. */
-import type { StorageFolder, StorageUri } from "../../domain/Uri.ts"
+
 import { BlobNotFound, type StorageError, StorageFailed, StorageFull } from "../StorageError.ts"
+import type { StorageFolder, StorageUri } from "../Uri.ts"
 
 export const hasCode = (error: unknown, ...codes: ReadonlyArray<string>): boolean =>
   typeof error === "object" && error !== null && "code" in error && codes.some((code) => error.code === code)

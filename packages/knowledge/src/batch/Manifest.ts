@@ -1,0 +1,49 @@
+/**
+ * What a batch is to work on. A person writes a `ManifestFile`, whose references may be paths beside it; a batch keeps a
+ * `Manifest`, in which every document has its id and every reference is an address.
+ */
+import * as Schema from "effect/Schema"
+import { BatchId, DocumentId, Namespace, OntologyVersion } from "../storage/Identity.ts"
+import { Count } from "../storage/Quantity.ts"
+import { BlobReference, StorageUri } from "../storage/Uri.ts"
+
+export const ManifestDocument = Schema.Struct({
+  documentId: DocumentId,
+  sourceUri: StorageUri,
+  contentType: Schema.String,
+  sizeBytes: Count,
+})
+export type ManifestDocument = typeof ManifestDocument.Type
+
+export const Manifest = Schema.Struct({
+  batchId: BatchId,
+  ontologyUri: StorageUri,
+  ontologyVersion: OntologyVersion,
+  shaclUri: Schema.optionalKey(StorageUri),
+  /** Sentences with the facts they state, from which the built-in extractor learns. */
+  examplesUri: Schema.optionalKey(StorageUri),
+  targetNamespace: Namespace,
+  documents: Schema.Array(ManifestDocument),
+  createdAt: Schema.DateTimeUtc,
+})
+export type Manifest = typeof Manifest.Type
+
+export const ManifestJson = Schema.fromJsonString(Schema.toCodecJson(Manifest))
+
+/** As written by hand: what can be worked out is left out. */
+export const ManifestFile = Schema.Struct({
+  targetNamespace: Namespace,
+  ontology: BlobReference,
+  shapes: Schema.optionalKey(BlobReference),
+  examples: Schema.optionalKey(BlobReference),
+  documents: Schema.NonEmptyArray(
+    Schema.Struct({
+      source: BlobReference,
+      /** Where the name's ending does not tell. */
+      contentType: Schema.optionalKey(Schema.String),
+    }),
+  ),
+})
+export type ManifestFile = typeof ManifestFile.Type
+
+export const ManifestFileJson = Schema.fromJsonString(Schema.toCodecJson(ManifestFile))

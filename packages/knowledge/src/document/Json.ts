@@ -1,0 +1,89 @@
+/**
+ * JSON as text: a line `key: value` for every value, a paragraph for every object in a list. Keys of nested objects follow those
+ * of the object they are in: `address city: Oslo`.
+ */
+import * as Result from "effect/Result"
+import { findJsonFault } from "../ontology/JsonFault.ts"
+import { describe } from "../storage/Describe.ts"
+import type { DecodedText } from "./PlainText.ts"
+import { DocumentMalformed } from "./ReadError.ts"
+import { type Reading, TextBuilder } from "./Reading.ts"
+
+type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [key: string]: Json }
+
+export const readJson = (source: string, { text, encoding }: DecodedText): Result.Result<Reading, DocumentMalformed> => {
+  const parsed = parse(source, text)
+  if (Result.isFailure(parsed)) return Result.fail(parsed.failure)
+  const builder = new TextBuilder()
+  const isShallow = addValue(builder, parsed.success, [], "", 0)
+  return isShallow
+    ? Result.succeed(builder.build(encoding))
+    : Result.fail(new DocumentMalformed({ source, format: "json", problem: `it is nested more than ${deepest} deep` }))
+}
+
+const deepest = 200
+
+const parse = (source: string, text: string): Result.Result<Json, DocumentMalformed> => {
+  try {
+    return Result.succeed(JSON.parse(text) as Json)
+  } catch (error) {
+    const fault = findJsonFault(text)
+    const line = fault === undefined ? {} : { line: fault.line }
+    return Result.fail(new DocumentMalformed({ source, format: "json", problem: fault?.problem ?? describe(error), ...line }))
+  }
+}
+
+const isScalar = (value: Json): value is null | boolean | number | string => typeof value !== "object" || value === null
+
+/** False when it goes too deep. */
+const addValue = (builder: TextBuilder, value: Json, keys: ReadonlyArray<string>, pointer: string, depth: number): boolean => {
+  if (depth > deepest) return false
+  if (isScalar(value)) {
+    addLine(builder, keys, [{ value, pointer }])
+    return true
+  }
+  if (Array.isArray(value)) return addList(builder, value, keys, pointer, depth)
+  // Of an object first what it says itself, then what it holds.
+  const entries = Object.entries(value)
+  const said = ([, inner]: readonly [string, Json]) => isScalar(inner) || (Array.isArray(inner) && inner.every(isScalar))
+  const ordered = [...entries.filter(said), ...entries.filter((entry) => !said(entry))]
+  return ordered.every(([key, inner]) => addValue(builder, inner, [...keys, key], `${pointer}/${escaped(key)}`, depth + 1))
+}
+
+const addList = (builder: TextBuilder, list: ReadonlyArray<Json>, keys: ReadonlyArray<string>, pointer: string, depth: number): boolean => {
+  if (list.every(isScalar)) {
+    addLine(
+      builder,
+      keys,
+      list.map((value, index) => ({ value, pointer: `${pointer}/${index}` })),
+    )
+    return true
+  }
+  return list.every((item, index) => {
+    builder.breakLine(2)
+    // The records of a list are told apart by their paragraphs, not by the name of the list.
+    const isShallow = addValue(builder, item, isScalar(item) ? keys : [], `${pointer}/${index}`, depth + 1)
+    builder.breakLine(2)
+    return isShallow
+  })
+}
+
+interface Scalar {
+  readonly value: null | boolean | number | string
+  readonly pointer: string
+}
+
+const addLine = (builder: TextBuilder, keys: ReadonlyArray<string>, scalars: ReadonlyArray<Scalar>): void => {
+  const said = scalars.filter(({ value }) => value !== null && value !== "")
+  if (said.length === 0) return
+  builder.breakLine()
+  if (keys.length > 0) builder.put(`${keys.join(" ").toWellFormed()}: `)
+  for (const [index, { value, pointer }] of said.entries()) {
+    if (index > 0) builder.put(", ")
+    builder.add(String(value).toWellFormed(), { _tag: "Pointer", pointer })
+  }
+  builder.breakLine()
+}
+
+/** As JSON Pointer writes keys. */
+const escaped = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1")

@@ -1,0 +1,102 @@
+/**
+ * A document as plain text, with a map from the text back to where its parts come from: characters of the source, a value in
+ * JSON, a cell of a table, a page.
+ */
+import type { Span } from "../extract/Fact.ts"
+import type { Encoding } from "./TextDecoding.ts"
+
+/** Where a part of the text comes from. */
+export type Place =
+  /** From and to a character of the decoded source. */
+  | { readonly _tag: "Characters"; readonly start: number; readonly end: number }
+  /** A value in JSON: `/employees/0/name`. */
+  | { readonly _tag: "Pointer"; readonly pointer: string }
+  /** A record of a table, counted from 1, and the column's name. */
+  | { readonly _tag: "Cell"; readonly record: number; readonly column: string }
+  | { readonly _tag: "Page"; readonly page: number }
+
+/** A stretch of the text and where it comes from. What lies between two segments was put in by the reader. */
+export interface Segment extends Span {
+  readonly place: Place
+}
+
+export interface Reading {
+  readonly text: string
+  /** In order, without overlap. */
+  readonly segments: ReadonlyArray<Segment>
+  /** How the source was written, as far as it was text. */
+  readonly encoding: Encoding | undefined
+}
+
+/** Where the words of a span come from, in order. */
+export const placesOf = ({ segments }: Reading, span: Span): ReadonlyArray<Place> => {
+  const places: Array<Place> = []
+  for (let index = firstEndingAfter(segments, span.start); index < segments.length; index++) {
+    const segment = segments[index]!
+    if (segment.start >= span.end) break
+    places.push(narrowed(segment, span))
+  }
+  return places
+}
+
+/** To the very characters, where the text is the source's own; what was decoded from another spelling is named whole. */
+const narrowed = ({ start, end, place }: Segment, span: Span): Place => {
+  if (place._tag !== "Characters" || place.end - place.start !== end - start) return place
+  return {
+    _tag: "Characters",
+    start: place.start + Math.max(0, span.start - start),
+    end: place.end - Math.max(0, end - span.end),
+  }
+}
+
+const firstEndingAfter = (segments: ReadonlyArray<Segment>, start: number): number => {
+  let [low, high] = [0, segments.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (segments[middle]!.end > start) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+/** Puts a text together with its map. */
+export class TextBuilder {
+  readonly #parts: Array<string> = []
+  readonly #segments: Array<Segment> = []
+  #length = 0
+  #lineBreaks = 2
+
+  get isEmpty(): boolean {
+    return this.#segments.length === 0
+  }
+
+  /** Whether a line has been begun. */
+  get isInLine(): boolean {
+    return this.#lineBreaks === 0
+  }
+
+  /** Text that comes from somewhere. */
+  add(text: string, place: Place): void {
+    if (text === "") return
+    this.#segments.push({ start: this.#length, end: this.#length + text.length, place })
+    this.put(text)
+  }
+
+  /** Text of the reader's own: a colon, a space. */
+  put(text: string): void {
+    if (text === "") return
+    this.#parts.push(text)
+    this.#length += text.length
+    const breaks = /\n*$/.exec(text)?.[0].length ?? 0
+    this.#lineBreaks = breaks === text.length ? this.#lineBreaks + breaks : breaks
+  }
+
+  /** Ends the line, or the paragraph with two; never leaves more. */
+  breakLine(lines: 1 | 2 = 1): void {
+    if (this.#lineBreaks < lines) this.put("\n".repeat(lines - this.#lineBreaks))
+  }
+
+  build(encoding: Encoding | undefined): Reading {
+    return { text: this.#parts.join(""), segments: this.#segments, encoding }
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * What turns a piece of text into facts. The built-in one works offline and always gives the same answer; others ask a
+ * model. All work in two steps, entities first and facts between them second, so that each can be stored on its own.
+ */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
+import type { ExtractionFailed } from "./ExtractionFailed.ts"
+import type { Fact, Mention } from "./Fact.ts"
+
+/** A piece of a document. Spans in answers count from the beginning of the document, not of the chunk. */
+export interface Chunk {
+  readonly index: number
+  readonly text: string
+  /** Where the chunk begins in the document. */
+  readonly offset: number
+}
+
+/** What a step used. A price that is not known is undefined, never zero. */
+export interface Usage {
+  readonly calls: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cost: number | undefined
+}
+
+export interface ExtractorService {
+  /** What provenance names: `built-in`, `anthropic/claude-…`, `openai/…`. */
+  readonly name: string
+  readonly entities: (
+    chunk: Chunk,
+    ontology: OntologyIndex,
+  ) => Effect.Effect<{ readonly mentions: ReadonlyArray<Mention>; readonly usage: Usage }, ExtractionFailed>
+  readonly facts: (
+    chunk: Chunk,
+    mentions: ReadonlyArray<Mention>,
+    ontology: OntologyIndex,
+  ) => Effect.Effect<{ readonly facts: ReadonlyArray<Fact>; readonly usage: Usage }, ExtractionFailed>
+}
+
+export class Extractor extends Context.Service<Extractor, ExtractorService>()("@detent/knowledge/Extractor") {}

@@ -1,0 +1,227 @@
+/**
+ * Reads chunks with one ontology and one model: prose sentence by sentence, tables and key-value lines by their form. Plain
+ * functions of their arguments, so that a worker thread gives the same answers as the main one.
+ */
+import { splitSentences } from "../../document/Sentences.ts"
+import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
+import type { Chunk } from "../Extractor.ts"
+import type { Fact, Mention, Span } from "../Fact.ts"
+import type { BuiltInModel } from "./BuiltInModel.ts"
+import { confidenceOf } from "./Calibration.ts"
+import { type Candidate, overlaps } from "./Candidates.ts"
+import { Evidence } from "./Evidence.ts"
+import { between } from "./FactsBetween.ts"
+import { compatible, factOf, type Place, type Statement, spanKey } from "./FoundFact.ts"
+import { Gazetteer, type KnownName } from "./Gazetteer.ts"
+import type { StructuralStatement } from "./KeyValues.ts"
+import { type Piece, splitPiece } from "./Lines.ts"
+import { objectFeatures } from "./ObjectFeatures.ts"
+import { type OntologyView, viewOntology } from "./OntologyView.ts"
+import { type Judge, type Judgement, predict } from "./Prediction.ts"
+import { PropertyNames } from "./PropertyNames.ts"
+import { type KnownNames, type ReadSentence, readSentence } from "./ReadSentence.ts"
+import type { SentenceView } from "./SentenceView.ts"
+import { readStructure } from "./Structure.ts"
+import { subjectFeatures } from "./SubjectFeatures.ts"
+import { ClassLabels, knownTypes } from "./Typing.ts"
+
+/** How likely a subject has to be for the next sentence to refer to it. */
+const clearSubject = 0.4
+
+export class BuiltInReader {
+  private readonly ontology: OntologyIndex
+  private readonly view: OntologyView
+  private readonly model: BuiltInModel
+  private readonly judge: Judge
+  private readonly names: PropertyNames
+  private readonly labels: ClassLabels
+  private readonly given: Gazetteer
+  private readonly fromExamples: Gazetteer
+  /** What was found in the last chunk asked for: after its entities, its facts are mostly asked for next. */
+  private last:
+    | { readonly chunk: Chunk; readonly leastConfidence: number; readonly facts: ReadonlyArray<Fact>; readonly spans: ReadonlySet<string> }
+    | undefined
+
+  constructor(ontology: OntologyIndex, model: BuiltInModel, names: ReadonlyArray<KnownName>) {
+    this.ontology = ontology
+    this.model = model
+    this.view = viewOntology(ontology)
+    this.names = new PropertyNames(this.view)
+    this.labels = new ClassLabels(ontology)
+    this.given = new Gazetteer(names)
+    this.fromExamples = new Gazetteer(model.names.map((name) => ({ name, types: [] })))
+    this.judge = judgeOf(this.view, model, this.given)
+  }
+
+  /** Everything the chunk states, surest first. `spans` are places to look at in any case. */
+  facts(chunk: Chunk, leastConfidence: number, spans: ReadonlyArray<Span> = []): ReadonlyArray<Fact> {
+    return this.read(chunk, leastConfidence, spans).facts
+  }
+
+  /** The facts between given mentions. Those that came from here were found among places that are looked at anyway. */
+  factsBetween(chunk: Chunk, leastConfidence: number, mentions: ReadonlyArray<Mention>): ReadonlyArray<Fact> {
+    const { last } = this
+    const isOwn = last?.chunk.text === chunk.text && last.chunk.offset === chunk.offset && last.leastConfidence === leastConfidence
+    const known = isOwn && mentions.every(({ span }) => last.spans.has(spanKey(span)))
+    const facts = known
+      ? last.facts
+      : this.facts(
+          chunk,
+          leastConfidence,
+          mentions.map(({ span }) => span),
+        )
+    return between(facts, mentions, this.ontology)
+  }
+
+  /** The entities of those facts, and names whose class the text or the gazetteer tells. */
+  mentions(chunk: Chunk, leastConfidence: number): ReadonlyArray<Mention> {
+    const found = new Map<string, Mention>()
+    const add = (mention: Mention) => {
+      const key = `${spanKey(mention.span)} ${mention.type}`
+      const known = found.get(key)
+      if (known === undefined || known.confidence < mention.confidence) found.set(key, mention)
+    }
+    const { facts, sentences } = this.read(chunk, leastConfidence, [])
+    for (const fact of facts) {
+      add(fact.subject)
+      if (fact.object._tag === "Entity") add(fact.object.mention)
+    }
+    for (const sentence of sentences) for (const mention of this.named(sentence, found)) add(mention)
+    const mentions = [...found.values()].sort((one, other) => one.span.start - other.span.start || other.span.end - one.span.end)
+    this.last = { chunk, leastConfidence, facts, spans: new Set(mentions.map(({ span }) => spanKey(span))) }
+    return mentions
+  }
+
+  /** What the chunk states, and its sentences as they were read for it. */
+  private read(chunk: Chunk, leastConfidence: number, spans: ReadonlyArray<Span>) {
+    const structure = readStructure(chunk.text, chunk.offset, this.names)
+    const prose = structure.prose.map(({ piece, topic }) => ({ sentences: this.sentences(piece, spans), heading: topic?.name }))
+    const statements = [
+      ...structure.statements.flatMap((statement) => this.structural(statement)),
+      ...prose.flatMap(({ sentences, heading }) => this.prose(sentences, heading).map((one) => withoutArticle(one, chunk.text))),
+    ]
+    const facts = statements.flatMap((statement) => {
+      const fact = statement.confidence < leastConfidence ? undefined : factOf(this.ontology, this.labels, chunk, statement)
+      return fact === undefined ? [] : [fact]
+    })
+    return { facts: compatible(this.ontology, facts), sentences: prose.flatMap(({ sentences }) => sentences) }
+  }
+
+  private sentences(piece: Piece, spans: ReadonlyArray<Span>): ReadonlyArray<ReadSentence> {
+    return splitSentences(piece.text).map(({ start, end }) => {
+      const known: KnownNames = { occurrences: (words) => [...this.given.occurrences(words), ...this.fromExamples.occurrences(words)] }
+      return readSentence(piece.text.slice(start, end), piece.start + start, this.view, known, spans)
+    })
+  }
+
+  private prose(sentences: ReadonlyArray<ReadSentence>, heading: Piece | undefined): ReadonlyArray<Statement> {
+    let earlier: Place | undefined = heading === undefined ? undefined : { ...heading, kind: "name", said: [], known: [] }
+    return sentences.flatMap((read) => {
+      const found = this.labels.find(read.view)
+      const placeOf = (at: number): Place => this.place(read, at, found)
+      const before = earlier
+      const { predictions, subjects } = predict(this.judge, read, before !== undefined)
+      const statements = predictions.flatMap(({ subject, property, object, chance }) => {
+        const place = subject === "earlier" ? before : placeOf(subject)
+        const iri = this.view.properties[property]?.iri
+        if (place === undefined || iri === undefined) return []
+        return [{ subject: place, property: iri, object: placeOf(object), confidence: confidenceOf(this.model.calibration, chance) }]
+      })
+      const clear = clearSubjectOf(read, subjects)
+      if (clear !== undefined) earlier = placeOf(clear)
+      return statements
+    })
+  }
+
+  private place(read: ReadSentence, at: number, found: ReturnType<ClassLabels["find"]>): Place {
+    const candidate = read.candidates[at]!
+    return {
+      ...pieceOfCandidate(read.view, candidate),
+      kind: candidate.kind,
+      said: this.labels.saidOf(read.view, candidate, found),
+      known: knownTypes(this.given, read.view, candidate),
+    }
+  }
+
+  private structural({ topic, property, value, match }: StructuralStatement): ReadonlyArray<Statement> {
+    const subject: Place = { ...topic.name, kind: "name", said: topic.type === undefined ? [] : [topic.type], known: [] }
+    const manyValued = this.ontology.properties.get(property)?.kind === "object"
+    const values = manyValued ? splitPiece(value, /\s*;\s*|,\s+(?=[\p{Lu}\p{Lo}"“])/gu) : [value]
+    return values.map((one) => ({ subject, property, object: { ...one, kind: "name", said: [], known: [] }, confidence: match }))
+  }
+
+  /** Names whose class is said or known, unless a fact has given them one already. */
+  private named(read: ReadSentence, taken: ReadonlyMap<string, Mention>): ReadonlyArray<Mention> {
+    const found = this.labels.find(read.view)
+    const spans = new Set([...taken.values()].map(({ span }) => spanKey(span)))
+    return read.candidates.flatMap((candidate): ReadonlyArray<Mention> => {
+      if (candidate.kind !== "name" && candidate.kind !== "quotation") return []
+      const piece = pieceOfCandidate(read.view, candidate)
+      const span = { start: piece.start, end: piece.end }
+      const [known] = knownTypes(this.given, read.view, candidate).filter((iri) => this.ontology.classes.has(iri))
+      const [said] = isWhole(read, candidate) ? this.labels.saidOf(read.view, candidate, found) : []
+      const type = known ?? said
+      if (type === undefined || spans.has(spanKey(span))) return []
+      return [{ type, text: piece.text, span, confidence: known === undefined ? 0.6 : 0.9 }]
+    })
+  }
+}
+
+const pieceOfCandidate = (view: SentenceView, { first, last, text }: Candidate): Piece => ({
+  text,
+  start: view.tokens[first]?.start ?? view.offset,
+  end: view.tokens[last]?.end ?? view.offset,
+})
+
+/** "The Halcyon" is the Halcyon if the text elsewhere names it without the article, or with a small one. */
+const withoutArticle = (statement: Statement, text: string): Statement => {
+  const { subject } = statement
+  const article = /^The\s+(?=\S)/.exec(subject.text)?.[0]
+  if (article === undefined) return statement
+  const name = subject.text.slice(article.length)
+  return standsWithoutArticle(text, name)
+    ? { ...statement, subject: { ...subject, text: name, start: subject.start + article.length } }
+    : statement
+}
+
+const standsWithoutArticle = (text: string, name: string): boolean => {
+  for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
+    const around = `${text[at - 1] ?? " "}${text[at + name.length] ?? " "}`
+    if (!/[\p{L}\p{N}]/u.test(around) && !/\bThe\s+$/.test(text.slice(Math.max(0, at - 8), at))) return true
+  }
+  return false
+}
+
+/** What a sentence is clearly about. Variants of one name, with and without its article, speak for each other. */
+const clearSubjectOf = (read: ReadSentence, subjects: Judgement["subjects"]): number | undefined => {
+  const best = subjects[0]?.subject
+  if (best === undefined || best === "earlier") return undefined
+  const chance = subjects.reduce(
+    (sum, { subject, chance: own }) =>
+      subject !== "earlier" && overlaps(read.candidates[subject]!, read.candidates[best]!) ? sum + own : sum,
+    0,
+  )
+  return chance >= clearSubject ? best : undefined
+}
+
+/** Whether no longer name holds the candidate. */
+const isWhole = (read: ReadSentence, candidate: Candidate): boolean =>
+  !read.candidates.some(
+    (other) => other !== candidate && other.kind === "name" && other.first <= candidate.first && other.last >= candidate.last,
+  )
+
+const judgeOf = (ontology: OntologyView, model: BuiltInModel, gazetteer: Gazetteer): Judge => {
+  const places = new Map(ontology.properties.map((property, at) => [property.iri, at]))
+  return {
+    ontology,
+    objectEvidence: Evidence.fromCounts(model.objectEvidence, ontology.properties.length, (relation) =>
+      places.get(model.properties[relation] ?? ""),
+    ),
+    subjectEvidence: Evidence.fromCounts(model.subjectEvidence, 1, (relation) => relation),
+    weights: {
+      object: Float64Array.from(objectFeatures, (name) => model.objectWeights[name] ?? 0),
+      subject: Float64Array.from(subjectFeatures, (name) => model.subjectWeights[name] ?? 0),
+    },
+    gazetteer,
+  }
+}

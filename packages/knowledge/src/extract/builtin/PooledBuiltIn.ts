@@ -1,0 +1,84 @@
+/** The built-in extractor on a pool of worker threads: the same answers, as many at once as the machine has processors. */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Semaphore from "effect/Semaphore"
+import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
+import type { Shared } from "../../threads/Protocol.ts"
+import type { FactsInput, ReadInput, ReadOutput, SharedReader, TaskName, TrainInput } from "../../threads/Tasks.ts"
+import type { WorkerError } from "../../threads/WorkerError.ts"
+import { WorkerPool, type WorkerPoolService } from "../../threads/WorkerPool.ts"
+import { ExtractionFailed } from "../ExtractionFailed.ts"
+import { type Chunk, Extractor, type ExtractorService } from "../Extractor.ts"
+import type { Fact, Mention } from "../Fact.ts"
+import { type BuiltInOptions, builtInName, defaultLeastConfidence, noUsage } from "./BuiltIn.ts"
+import type { BuiltInModel } from "./BuiltInModel.ts"
+
+export const make = (pool: WorkerPoolService, options: BuiltInOptions = {}): ExtractorService => {
+  const leastConfidence = options.leastConfidence ?? defaultLeastConfidence
+  const names = options.names ?? []
+  // An answer of the pool is what the task of that name returns.
+  const ask = <A>(task: TaskName, input: unknown, shared?: Shared) =>
+    Effect.mapError(pool.run(task, input, shared) as Effect.Effect<A, WorkerError>, failed)
+  const prepared = new WeakMap<OntologyIndex, Shared>()
+  /** Facts are found on the way to entities, and mostly asked for next: by another thread they would be looked for anew. */
+  const found = new WeakMap<
+    ReadonlyArray<Mention>,
+    { readonly chunk: Chunk; readonly ontology: OntologyIndex; readonly facts: ReadonlyArray<Fact> }
+  >()
+  const preparing = Semaphore.makeUnsafe(1)
+  let count = 0
+  const learn = (ontology: OntologyIndex) => {
+    const input: TrainInput = { ontology: ontology.toJSON(), examples: options.examples ?? [], names }
+    return options.model === undefined ? ask<BuiltInModel>("built-in.train", input) : Effect.succeed(options.model)
+  }
+  /** Learns once for each ontology; whoever comes meanwhile waits, and goes on with it if the first one is interrupted. */
+  const prepare = (ontology: OntologyIndex): Effect.Effect<Shared, ExtractionFailed> =>
+    Effect.suspend(() => {
+      const known = () => prepared.get(ontology)
+      const kept = known()
+      if (kept !== undefined) return Effect.succeed(kept)
+      return preparing.withPermit(
+        Effect.suspend(() => {
+          const meanwhile = known()
+          if (meanwhile !== undefined) return Effect.succeed(meanwhile)
+          return Effect.map(learn(ontology), (model): Shared => {
+            const value: SharedReader = { ontology: ontology.toJSON(), model, names }
+            const shared = { key: `built-in ${count++}`, value }
+            prepared.set(ontology, shared)
+            return shared
+          })
+        }),
+      )
+    })
+  return {
+    name: builtInName,
+    entities: (chunk, ontology) => {
+      const input: ReadInput = { chunk, leastConfidence }
+      return prepare(ontology).pipe(
+        Effect.flatMap((shared) => ask<ReadOutput>("built-in.read", input, shared)),
+        Effect.map(({ mentions, facts }) => {
+          found.set(mentions, { chunk, ontology, facts })
+          return { mentions, usage: noUsage }
+        }),
+      )
+    },
+    facts: (chunk, mentions, ontology) => {
+      const known = found.get(mentions)
+      if (known?.chunk === chunk && known.ontology === ontology) return Effect.succeed({ facts: known.facts, usage: noUsage })
+      const input: FactsInput = { chunk, leastConfidence, mentions }
+      return prepare(ontology).pipe(
+        Effect.flatMap((shared) => ask<ReadonlyArray<Fact>>("built-in.facts", input, shared)),
+        Effect.map((facts) => ({ facts, usage: noUsage })),
+      )
+    },
+  }
+}
+
+export const layer = (options: BuiltInOptions = {}): Layer.Layer<Extractor, never, WorkerPool> =>
+  Layer.effect(
+    Extractor,
+    Effect.map(WorkerPool, (pool) => make(pool, options)),
+  )
+
+const failed = (error: WorkerError): ExtractionFailed =>
+  new ExtractionFailed({ extractor: builtInName, reason: "Bug", retryable: false, detail: error.message, cause: error })

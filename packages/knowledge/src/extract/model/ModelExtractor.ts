@@ -1,0 +1,136 @@
+/** An extractor that asks a model, whichever it is: the question, the guarded call, and the check of every answer. */
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
+import type { ExtractionFailed } from "../ExtractionFailed.ts"
+import type { Chunk, ExtractorService, Usage } from "../Extractor.ts"
+import type { Fact, Mention } from "../Fact.ts"
+import { checkEntities, checkFacts } from "./AnswerCheck.ts"
+import { readEntities, readFacts, type Said } from "./AnswerReading.ts"
+import { type Budget, unlimited } from "./Budget.ts"
+import { type Answered, type CallGuard, makeCallGuard } from "./CallGuard.ts"
+import { classesFor, propertiesFor } from "./ChunkVocabulary.ts"
+import type { ModelClient, ModelRequest } from "./ModelClient.ts"
+import { defaultPrices, type PriceTable, priceOf } from "./Prices.ts"
+import { entityQuestion, factQuestion } from "./Prompt.ts"
+import type { RateLimits } from "./RateLimiter.ts"
+import { countRejections, type Rejection } from "./Rejection.ts"
+import type { RetryPolicy } from "./Retry.ts"
+import { addUsage, estimateTokens, noUsage, usageOf } from "./UsageCount.ts"
+
+export interface ModelExtractorOptions {
+  readonly limits?: RateLimits
+  readonly prices?: PriceTable
+  /** Shared among all extractors of a batch. */
+  readonly budget?: Budget
+  readonly timeout?: Duration.Input
+  readonly retry?: RetryPolicy
+  /** What one answer may take at most. */
+  readonly maxOutputTokens?: number
+}
+
+/** The lowest tier of the large providers. */
+export const defaultLimits: RateLimits = { requestsPerMinute: 50, concurrency: 5 }
+
+/** Models that think before they answer spend these on thinking too. */
+const defaultMaxOutputTokens = 8192
+
+/** An extractor whose answers also say what was not taken, and that can tell beforehand what a chunk will cost. */
+export interface ModelExtractor extends ExtractorService {
+  readonly entities: (
+    chunk: Chunk,
+    ontology: OntologyIndex,
+  ) => Effect.Effect<
+    { readonly mentions: ReadonlyArray<Mention>; readonly usage: Usage; readonly rejected: ReadonlyArray<Rejection> },
+    ExtractionFailed
+  >
+  readonly facts: (
+    chunk: Chunk,
+    mentions: ReadonlyArray<Mention>,
+    ontology: OntologyIndex,
+  ) => Effect.Effect<
+    { readonly facts: ReadonlyArray<Fact>; readonly usage: Usage; readonly rejected: ReadonlyArray<Rejection> },
+    ExtractionFailed
+  >
+  /** About what both steps will take for a chunk. */
+  readonly estimate: (chunk: Chunk, ontology: OntologyIndex) => Usage
+}
+
+export const makeModelExtractor = (client: ModelClient, options: ModelExtractorOptions = {}): Effect.Effect<ModelExtractor> =>
+  Effect.gen(function* () {
+    const price = priceOf(options.prices ?? defaultPrices, client.model)
+    const maxOutputTokens = options.maxOutputTokens ?? defaultMaxOutputTokens
+    const guard = yield* makeCallGuard({
+      extractor: client.name,
+      price,
+      budget: options.budget ?? (yield* unlimited),
+      limits: options.limits ?? defaultLimits,
+      ...(options.timeout === undefined ? {} : { timeout: options.timeout }),
+      ...(options.retry === undefined ? {} : { retry: options.retry }),
+    })
+    const ask = <A>(
+      question: Omit<ModelRequest, "maxOutputTokens">,
+      read: (extractor: string, text: string) => Result.Result<Said<A>, ExtractionFailed>,
+    ) => asked(guard, client, { ...question, maxOutputTokens }, read)
+
+    return {
+      name: client.name,
+      entities: (chunk, ontology) =>
+        Effect.gen(function* () {
+          const classes = classesFor(chunk, ontology)
+          if (chunk.text.trim() === "" || classes.length === 0) return { mentions: [], usage: noUsage, rejected: [] }
+          const { answer, usage } = yield* ask(entityQuestion(chunk, classes), readEntities)
+          const checked = checkEntities(answer.items, chunk, classes)
+          const rejected = [...answer.rejected, ...checked.rejected]
+          yield* countRejections(client.name, rejected)
+          return { mentions: checked.taken, usage, rejected }
+        }),
+      facts: (chunk, mentions, ontology) =>
+        Effect.gen(function* () {
+          const properties = propertiesFor(chunk, mentions, ontology)
+          if (mentions.length === 0 || properties.length === 0) return { facts: [], usage: noUsage, rejected: [] }
+          const { answer, usage } = yield* ask(factQuestion(chunk, mentions, properties, ontology), readFacts)
+          const checked = checkFacts(answer.items, chunk, mentions, properties, ontology)
+          const rejected = [...answer.rejected, ...checked.rejected]
+          yield* countRejections(client.name, rejected)
+          return { facts: checked.taken, usage, rejected }
+        }),
+      estimate: (chunk, ontology) => {
+        if (chunk.text.trim() === "") return noUsage
+        const entities = entityQuestion(chunk, classesFor(chunk, ontology))
+        const facts = factQuestion(chunk, [], propertiesFor(chunk, oneOfEach(ontology), ontology), ontology)
+        return addUsage(usageOf(price, expected(chunk, entities)), usageOf(price, expected(chunk, facts)))
+      },
+    }
+  })
+
+const asked = <A>(
+  guard: CallGuard,
+  client: ModelClient,
+  request: ModelRequest,
+  read: (extractor: string, text: string) => Result.Result<Said<A>, ExtractionFailed>,
+) =>
+  guard.call(
+    { inputTokens: inputTokens(request), outputTokens: request.maxOutputTokens },
+    Effect.map(
+      client.complete(request),
+      ({ tokens, answer }): Answered<Said<A>> => ({
+        tokens,
+        answer: Result.flatMap(answer, (text) => read(client.name, text)),
+      }),
+    ),
+  )
+
+const inputTokens = ({ system, prompt, schema }: Omit<ModelRequest, "maxOutputTokens">): number =>
+  estimateTokens(system) + estimateTokens(prompt) + estimateTokens(JSON.stringify(schema))
+
+/** Answers repeat about a third of the text, in quotes. */
+const expected = (chunk: Chunk, question: Omit<ModelRequest, "maxOutputTokens">) => ({
+  inputTokens: inputTokens(question),
+  outputTokens: Math.ceil(estimateTokens(chunk.text) / 3),
+})
+
+/** As if the chunk spoke of everything: before the first step nobody knows. */
+const oneOfEach = (ontology: OntologyIndex): ReadonlyArray<Mention> =>
+  [...ontology.classes.keys()].map((type) => ({ type, text: "", span: { start: 0, end: 0 }, confidence: 1 }))

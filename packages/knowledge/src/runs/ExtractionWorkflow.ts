@@ -1,0 +1,209 @@
+/**
+ * The extraction of one document as an Effect workflow: the document is read and cut as a stream, and each batch of chunks is
+ * stored with its checkpoint. Reading again after a crash is cheap; a batch that has a checkpoint is not extracted again.
+ *
+ * Batches are no activities: an activity's result in the journal would say the same as the checkpoint, one commit later.
+ */
+import { hash } from "node:crypto"
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as Workflow from "effect/unstable/workflow/Workflow"
+import { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
+import { chunkStream } from "../document/Chunking.ts"
+import { streamDocument } from "../document/DocumentReader.ts"
+import type { Chunk } from "../extract/Extractor.ts"
+import type { ArtifactStore } from "../storage/ArtifactStore.ts"
+import { RunId } from "../storage/Identity.ts"
+import { Count } from "../storage/Quantity.ts"
+import { Storage } from "../storage/Storage.ts"
+import { StorageUri } from "../storage/Uri.ts"
+import { Extractors } from "./Extractors.ts"
+import { extractStep, type StepInput, textHashOf } from "./ExtractStep.ts"
+import type { ExtractionRun, RunStatus } from "./Run.ts"
+import { DocumentChanged, RunFailed, runFailed } from "./RunFailed.ts"
+import { foundCounts, type StepResult } from "./RunRows.ts"
+import { type RunStanding, RunStore } from "./RunStore.ts"
+
+/** What a whole run found. */
+export const RunResult = Schema.Struct({ runId: RunId, batches: Count, ...foundCounts })
+export type RunResult = typeof RunResult.Type
+
+export const ExtractionWorkflow = Workflow.make("extraction", {
+  payload: {
+    runId: RunId,
+    /** How often the run has been resumed: a resumed run is a new execution that finds the old one's checkpoints. */
+    resumption: Count,
+    ontologyUri: StorageUri,
+    examplesUri: Schema.optionalKey(StorageUri),
+    contentType: Schema.optionalKey(Schema.String),
+  },
+  success: RunResult,
+  error: RunFailed,
+  idempotencyKey: ({ runId, resumption }) => `${runId}/${resumption}`,
+})
+
+type Payload = typeof ExtractionWorkflow.payloadSchema.Type
+
+/**
+ * The id that `Workflow.executionId` gives too, but at once. Its digest comes from another thread, for each document at a moment of
+ * its own: executions that begin together would be stored one by one.
+ */
+export const executionIdOf = (payload: Payload): string =>
+  hash("sha256", `${ExtractionWorkflow._tag}-${ExtractionWorkflow.idempotencyKey(payload)}`, "hex").slice(0, 32)
+
+/** Starts the execution unless it is there, and waits for its end. */
+export const execute = (payload: Payload): Effect.Effect<RunResult, RunFailed, WorkflowEngine> =>
+  Effect.flatMap(WorkflowEngine, (engine) => engine.execute(ExtractionWorkflow, { executionId: executionIdOf(payload), payload }))
+
+/** Starts the execution unless it is there. */
+export const start = (payload: Payload): Effect.Effect<void, RunFailed, WorkflowEngine> =>
+  Effect.flatMap(WorkflowEngine, (engine) =>
+    Effect.asVoid(engine.execute(ExtractionWorkflow, { executionId: executionIdOf(payload), payload, discard: true })),
+  )
+
+/** Ends the execution at once, in the middle of a call: it has nothing to compensate, and what it has stored stays. */
+export const interrupt = (payload: Payload): Effect.Effect<void, never, WorkflowEngine> =>
+  Effect.flatMap(WorkflowEngine, (engine) => engine.interruptUnsafe(ExtractionWorkflow, executionIdOf(payload)))
+
+export const layer: Layer.Layer<never, never, WorkflowEngine | RunStore | ArtifactStore | Storage | Extractors> =
+  ExtractionWorkflow.toLayer((payload) =>
+    Effect.gen(function* () {
+      const standing = yield* standingOf(payload.runId)
+      const { run } = standing
+      // A crash may have come between the run's end and that of its execution: what has ended does not go on by itself.
+      if (run.status === "cancelled" || run.status === "failed" || resumptionOf(run) !== payload.resumption) return yield* superseded(run)
+      return yield* extraction(payload, standing).pipe(
+        Effect.mapError(runFailed(run.runId)),
+        Effect.tapError(({ message }) => endRun(run, "failed", message)),
+      )
+    }),
+  )
+
+/** What a document has come to, batch after batch. */
+interface Progress {
+  readonly total: RunResult
+  /** Whether the run's end is stored, with its last batch. */
+  readonly isEnded: boolean
+}
+
+const extraction = (payload: Payload, { run, lastBatch }: RunStanding) =>
+  Effect.gen(function* () {
+    const equipment = yield* Effect.flatMap(Extractors, (extractors) => extractors.equip(payload))
+    const { total, isEnded } = yield* chunksOf(run, payload).pipe(
+      Stream.grouped(run.config.batchSize),
+      Stream.runFoldEffect(
+        (): Progress => ({ total: nothingYet(run.runId), isEnded: false }),
+        ({ total }, chunks) =>
+          Effect.gen(function* () {
+            const input = { ...equipment, run, batchIndex: total.batches, chunks, textHash: textHashOf(chunks) }
+            const stored = yield* storedStep(input, lastBatch)
+            if (Option.isNone(stored)) return yield* newStep(input, total)
+            if (stored.value.textHash !== input.textHash) return yield* changed(input)
+            return { total: withStep(total, stored.value), isEnded: false }
+          }),
+      ),
+    )
+    // A document that was cut short at the end of a batch has all its batches as they were, and yet is another one.
+    if (Option.exists(lastBatch, (last) => last >= total.batches)) return yield* changed({ run, batchIndex: total.batches })
+    if (!isEnded) yield* endRun(run, "succeeded")
+    return total
+  })
+
+/** A run that had nothing stored when it began has nothing of its first batch: most documents have but one. */
+const storedStep = ({ run, batchIndex }: StepInput, lastBatch: Option.Option<number>) =>
+  batchIndex === 0 && Option.isNone(lastBatch)
+    ? Effect.succeedNone
+    : Effect.flatMap(RunStore, (runs) =>
+        Effect.map(
+          runs.checkpoint(run.runId, batchIndex),
+          Option.map(({ result_json }) => result_json),
+        ),
+      )
+
+/** Only the last batch is smaller than the others: it takes the run's end along, and the disk is waited for once. */
+const newStep = (input: StepInput, before: RunResult) =>
+  Effect.gen(function* () {
+    const { run, chunks } = input
+    const runs = yield* RunStore
+    const { result, step } = yield* extractStep(input)
+    const total = withStep(before, result)
+    const isLast = chunks.length < run.config.batchSize && run.status === "running"
+    if (isLast) {
+      const change = { expectedVersion: run.statusVersion, status: "succeeded", at: yield* DateTime.now } as const
+      // A run that somebody cancelled, ended or resumed meanwhile is left as it is.
+      yield* Effect.catchTag(runs.saveEnd(step, run, change), "RunStatusConflict", () => Effect.void)
+    } else yield* runs.saveStep(step)
+    return { total, isEnded: isLast } satisfies Progress
+  })
+
+const changed = ({ run, batchIndex }: Pick<StepInput, "run" | "batchIndex">) => new DocumentChanged({ uri: run.inputUri, batchIndex })
+
+const chunksOf = (run: ExtractionRun, { contentType }: Payload) =>
+  Stream.unwrap(
+    Effect.map(Storage, (storage) => {
+      const source = { name: run.inputUri, ...(contentType === undefined ? {} : { contentType }) }
+      return streamDocument(source, storage.getStream(run.inputUri)).pipe(
+        chunkStream({ size: run.config.windowSize, overlap: run.config.overlap }),
+      )
+    }),
+  ) satisfies Stream.Stream<Chunk, unknown, unknown>
+
+const withStep = (total: RunResult, step: StepResult): RunResult => {
+  const { cost, ...sum } = {
+    runId: total.runId,
+    batches: total.batches + 1,
+    chunks: total.chunks + step.chunks,
+    entities: total.entities + step.entities,
+    facts: total.facts + step.facts,
+    forReview: total.forReview + step.forReview,
+    calls: total.calls + step.calls,
+    inputTokens: total.inputTokens + step.inputTokens,
+    outputTokens: total.outputTokens + step.outputTokens,
+    cost: total.cost === undefined || step.cost === undefined ? undefined : total.cost + step.cost,
+  }
+  return cost === undefined ? sum : { ...sum, cost }
+}
+
+const nothingYet = (runId: RunId): RunResult => ({
+  runId,
+  batches: 0,
+  chunks: 0,
+  entities: 0,
+  facts: 0,
+  forReview: 0,
+  calls: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  cost: 0,
+})
+
+const standingOf = (runId: RunId) =>
+  Effect.gen(function* () {
+    const found = yield* Effect.flatMap(RunStore, (runs) => runs.standing(runId))
+    if (Option.isSome(found)) return found.value
+    return yield* new RunFailed({ runId, code: "RunUnknown", detail: "there is no such run; start it first", retryable: false })
+  }).pipe(Effect.mapError(runFailed(runId)))
+
+/** Every resumption changes the status twice: to failed or cancelled, and back to running. */
+export const resumptionOf = ({ statusVersion }: ExtractionRun): number => Math.floor((statusVersion - 1) / 2)
+
+const superseded = ({ runId, status, errorMessage }: ExtractionRun) =>
+  new RunFailed({
+    runId,
+    code: "RunSuperseded",
+    detail: `it is ${status} and no longer this execution's; resume it${Option.match(errorMessage, { onNone: () => "", onSome: (said) => ` (${said})` })}`,
+    retryable: false,
+  })
+
+/** A run that somebody cancelled, ended or resumed meanwhile is left as it is. */
+const endRun = (run: ExtractionRun, status: RunStatus, error?: string): Effect.Effect<void, RunFailed, RunStore> =>
+  Effect.gen(function* () {
+    if (run.status !== "running") return
+    const runs = yield* RunStore
+    const change = { expectedVersion: run.statusVersion, status, at: yield* DateTime.now, ...(error === undefined ? {} : { error }) }
+    yield* Effect.catchTag(Effect.asVoid(runs.changeStatus(run, change)), ["RunStatusConflict", "RunStatusRefused"], () => Effect.void)
+  }).pipe(Effect.mapError(runFailed(run.runId)))

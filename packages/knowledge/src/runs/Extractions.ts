@@ -1,0 +1,234 @@
+/**
+ * Extracts documents, one run each, and keeps what they found through crashes.
+ *
+ * ```ts
+ * const extractions = yield* Extractions
+ * const result = yield* extractions.run({ sourceUri, ontologyUri })
+ * const lines = extractions.lines(result.runId)
+ * ```
+ */
+import * as Context from "effect/Context"
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import type { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
+import { mergedParts } from "../graph/StoredLines.ts"
+import type { SortFailed } from "../rdf/LineSort.ts"
+import type { ArtifactStore } from "../storage/ArtifactStore.ts"
+import { type BatchId, type ContentHash, contentHashOf, documentIdOf, newBatchId, RunId, runIdOf } from "../storage/Identity.ts"
+import type { StorageUri } from "../storage/Uri.ts"
+import { type EntityRegistry, EntityRegistryJson, emptyRegistry, register } from "./EntityRegistry.ts"
+import * as ExtractionWorkflow from "./ExtractionWorkflow.ts"
+import { type ExtractionSetting, Extractors } from "./Extractors.ts"
+import { defaultPipelineConfig, ExtractionRun, type PipelineConfig, type RunStatusConflict, type RunStatusRefused } from "./Run.ts"
+import { type ArtifactError, loadArtifact } from "./RunArtifacts.ts"
+import { isStoreAway, type RunFailed, runFailed } from "./RunFailed.ts"
+import { entitiesKey, graphKey } from "./RunRows.ts"
+import { RunStore, type RunStoreFailed } from "./RunStore.ts"
+
+export interface ExtractionRequest extends ExtractionSetting {
+  readonly sourceUri: StorageUri
+  readonly contentType?: string
+  readonly config?: Partial<PipelineConfig>
+  /** Which attempt at which document of which batch this is: asked for again, it is the same run. Without it, a run of its own. */
+  readonly part?: Part
+}
+
+interface Part {
+  readonly batchId: BatchId
+  readonly attempt: number
+}
+
+export class RunNotFound extends Schema.TaggedError<RunNotFound>()("RunNotFound", { runId: RunId }) {
+  override get message() {
+    return `there is no run ${this.runId}; list the runs to find it`
+  }
+}
+
+export interface ExtractionsService {
+  /** Starts a run and waits for its end. If it was started before, it is that run. */
+  readonly run: (request: ExtractionRequest) => Effect.Effect<ExtractionWorkflow.RunResult, RunFailed>
+  /** Starts a run and gives its id. */
+  readonly start: (request: ExtractionRequest) => Effect.Effect<RunId, RunFailed>
+  /**
+   * Like `run`; and a run that failed or was cancelled before a time is resumed. One that failed since has failed: so a program
+   * that starts again does not try for ever.
+   */
+  readonly complete: (request: ExtractionRequest, failuresSince: number) => Effect.Effect<ExtractionWorkflow.RunResult, RunFailed>
+  /** Goes on with a run that failed or was cancelled, after its last checkpoint. Of two who resume at once, one is told. */
+  readonly resume: (
+    id: RunId,
+    request: ExtractionRequest,
+  ) => Effect.Effect<ExtractionWorkflow.RunResult, RunFailed | RunNotFound | RunStoreFailed | RunStatusConflict | RunStatusRefused>
+  /** Ends a run that is under way. What it has stored is kept; why it was ended is kept with it. */
+  readonly cancel: (
+    id: RunId,
+    why?: string,
+  ) => Effect.Effect<ExtractionRun, RunNotFound | RunStoreFailed | RunStatusConflict | RunStatusRefused>
+  readonly get: (id: RunId) => Effect.Effect<ExtractionRun, RunNotFound | RunStoreFailed>
+  /** What the run has found so far, as sorted lines of N-Triples, each once. */
+  readonly lines: (id: RunId) => Stream.Stream<string, ArtifactError | SortFailed>
+  /** The entities the run has met so far. */
+  readonly registry: (id: RunId) => Effect.Effect<EntityRegistry, ArtifactError>
+}
+
+export class Extractions extends Context.Service<Extractions, ExtractionsService>()("@detent/knowledge/Extractions") {
+  /** Needs the workflow itself registered too: see `ExtractionWorkflow.layer`. */
+  static readonly layer: Layer.Layer<Extractions, never, WorkflowEngine | RunStore | ArtifactStore | Extractors> = Layer.effect(
+    Extractions,
+    Effect.suspend(() => make),
+  )
+}
+
+/** Why a run is cancelled that nobody cancelled by itself. */
+export const endedWithBatch = "its batch was ended"
+
+const schemaVersion = "1.0.0"
+
+const make = Effect.gen(function* () {
+  const runs = yield* RunStore
+  const context = yield* Effect.context<WorkflowEngine | RunStore | ArtifactStore>()
+  const extractors = yield* Extractors
+  const provided = <A, E>(effect: Effect.Effect<A, E, WorkflowEngine | RunStore | ArtifactStore>) => Effect.provide(effect, context)
+
+  /** As running, since it starts at once: that spares a write for each document. */
+  const newRun = (request: ExtractionRequest, runId: RunId, part: Part, ontologyHash: ContentHash) =>
+    Effect.gen(function* () {
+      const now = yield* DateTime.now
+      return new ExtractionRun({
+        runId,
+        status: "running",
+        statusVersion: 1,
+        documentId: documentIdOf(request.sourceUri),
+        batchId: request.part === undefined ? Option.none() : Option.some(part.batchId),
+        attempt: part.attempt,
+        ontologyHash,
+        schemaVersion,
+        inputUri: request.sourceUri,
+        inputHash: Option.none(),
+        config: { ...defaultPipelineConfig, ...request.config },
+        createdAt: now,
+        startedAt: Option.some(now),
+        completedAt: Option.none(),
+        errorMessage: Option.none(),
+      })
+    })
+
+  const created = (request: ExtractionRequest) =>
+    Effect.gen(function* () {
+      const part = request.part ?? { batchId: yield* newBatchId, attempt: 0 }
+      const runId = runIdOf({ ...part, documentId: documentIdOf(request.sourceUri) })
+      const { ontology } = yield* Effect.mapError(extractors.equip(request), runFailed(runId))
+      const run = yield* newRun(request, runId, part, contentHashOf(ontology.hash))
+      return yield* Effect.mapError(runs.create(run), runFailed(runId))
+    })
+
+  const payloadOf = (run: ExtractionRun, { ontologyUri, examplesUri, contentType }: ExtractionRequest) => ({
+    runId: run.runId,
+    resumption: ExtractionWorkflow.resumptionOf(run),
+    ontologyUri,
+    ...(examplesUri === undefined ? {} : { examplesUri }),
+    ...(contentType === undefined ? {} : { contentType }),
+  })
+
+  const get = (id: RunId) =>
+    Effect.flatMap(runs.get(id), Option.match({ onNone: () => Effect.fail(new RunNotFound({ runId: id })), onSome: Effect.succeed }))
+
+  const batchesOf = (id: RunId) =>
+    Effect.map(runs.lastCheckpoint(id), Option.match({ onNone: () => 0, onSome: ({ batch_index }) => batch_index + 1 }))
+
+  const linesOfBatch = (id: RunId, index: number): Stream.Stream<string, ArtifactError> =>
+    Stream.unwrap(
+      Effect.map(provided(loadArtifact(id, graphKey(index))), (text) =>
+        Stream.fromIterable(text.split("\n").filter((line) => line !== "")),
+      ),
+    )
+
+  const execute = (run: ExtractionRun, request: ExtractionRequest) => provided(ExtractionWorkflow.execute(payloadOf(run, request)))
+
+  /** The run under way again, also where the store was away when its end was to be noted. */
+  const takenUp = (id: RunId) =>
+    Effect.gen(function* () {
+      const run = yield* get(id)
+      const at = yield* DateTime.now
+      const failed =
+        run.status === "running" ? yield* runs.changeStatus(run, { expectedVersion: run.statusVersion, status: "failed", at }) : run
+      return failed.status === "failed"
+        ? yield* runs.changeStatus(failed, { expectedVersion: failed.statusVersion, status: "running", at })
+        : failed
+    }).pipe(
+      // Another process has taken it up just now.
+      Effect.catchTag("RunStatusConflict", () => get(id)),
+      Effect.mapError(runFailed(id)),
+    )
+
+  /**
+   * An execution that ended because the store was away for long goes on once, since its end could be stored: here, or when the
+   * batch is started again. Only once: a store may take small writes and refuse large ones, and the extractor is paid for each try.
+   */
+  const insisting = (run: ExtractionRun, request: ExtractionRequest) =>
+    Effect.catchIf(execute(run, request), isStoreAway, () => Effect.flatMap(takenUp(run.runId), (again) => execute(again, request)))
+
+  const complete = (request: ExtractionRequest, failuresSince: number): Effect.Effect<ExtractionWorkflow.RunResult, RunFailed> =>
+    Effect.gen(function* () {
+      const run = yield* created(request)
+      const endedAt = Option.match(run.completedAt, { onNone: () => 0, onSome: ({ epochMilliseconds }) => epochMilliseconds })
+      const isToResume =
+        (run.status === "failed" && endedAt < failuresSince) ||
+        // A batch is cancelled and resumed within a millisecond. And its process may die when it has ended its runs and not yet said
+        // so: then it is its own batch that goes on.
+        (run.status === "cancelled" && (endedAt <= failuresSince || Option.contains(run.errorMessage, endedWithBatch)))
+      if (!isToResume) return yield* insisting(run, request)
+      const change = { expectedVersion: run.statusVersion, status: "running", at: yield* DateTime.now } as const
+      return yield* runs.changeStatus(run, change).pipe(
+        Effect.mapError((error) => (error._tag === "RunStatusConflict" ? error : runFailed(run.runId)(error))),
+        Effect.flatMap((resumed) => insisting(resumed, request)),
+        // Another process has resumed it just now: it is the same run all the same.
+        Effect.catchTag("RunStatusConflict", () => complete(request, failuresSince)),
+      )
+    })
+
+  const service: ExtractionsService = {
+    get,
+    start: (request) =>
+      Effect.gen(function* () {
+        const run = yield* created(request)
+        yield* provided(ExtractionWorkflow.start(payloadOf(run, request)))
+        return run.runId
+      }),
+    run: (request) => runs.working(Effect.flatMap(created(request), (run) => execute(run, request))),
+    complete: (request, failuresSince) => runs.working(complete(request, failuresSince)),
+    resume: (id, request) =>
+      Effect.gen(function* () {
+        const run = yield* get(id)
+        const change = { expectedVersion: run.statusVersion, status: "running", at: yield* DateTime.now } as const
+        return yield* execute(yield* runs.changeStatus(run, change), request)
+      }).pipe(runs.working),
+    cancel: (id, why) =>
+      Effect.gen(function* () {
+        const run = yield* get(id)
+        const said = why === undefined ? {} : { error: why }
+        const change = { expectedVersion: run.statusVersion, status: "cancelled", at: yield* DateTime.now, ...said } as const
+        const cancelled = yield* runs.changeStatus(run, change)
+        yield* provided(ExtractionWorkflow.interrupt(payloadOf(run, { sourceUri: run.inputUri, ontologyUri: run.inputUri })))
+        return cancelled
+      }),
+    lines: (id) =>
+      Stream.unwrap(
+        Effect.map(batchesOf(id), (count) => mergedParts(Array.from({ length: count }, (_, index) => linesOfBatch(id, index)))),
+      ),
+    registry: (id) =>
+      Effect.gen(function* () {
+        let registry = emptyRegistry
+        for (let index = 0; index < (yield* batchesOf(id)); index++) {
+          const text = yield* provided(loadArtifact(id, entitiesKey(index)))
+          registry = register(registry, Schema.decodeSync(EntityRegistryJson)(text).entities)
+        }
+        return registry
+      }),
+  }
+  return service
+})

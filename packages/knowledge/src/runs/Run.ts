@@ -1,0 +1,121 @@
+/**
+ * One attempt at extracting one document. Its status carries a version: whoever changes it says which version he saw, so that
+ * of two who change it at once one is told.
+ */
+import type * as DateTime from "effect/DateTime"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { BatchId, ContentHash, DocumentId, RunId } from "../storage/Identity.ts"
+import { Confidence, Count } from "../storage/Quantity.ts"
+import { StorageUri } from "../storage/Uri.ts"
+
+const Positive = Schema.Int.check(Schema.isGreaterThan(0))
+
+export const PipelineConfig = Schema.Struct({
+  /** How long a chunk may be, in characters. */
+  windowSize: Positive,
+  /** How much of a chunk the next one repeats, in characters. */
+  overlap: Count,
+  /** How many chunks are worked on at once. */
+  concurrency: Positive,
+  /** How many chunks make one batch: what is done again after a crash. */
+  batchSize: Positive,
+  /** Facts less sure than this go to the review list. */
+  reviewBelow: Confidence,
+}).check(Schema.makeFilter((config) => config.overlap < config.windowSize, { expected: "an overlap smaller than the window" }))
+export type PipelineConfig = typeof PipelineConfig.Type
+
+export const defaultPipelineConfig: PipelineConfig = { windowSize: 2000, overlap: 200, concurrency: 3, batchSize: 10, reviewBelow: 0.5 }
+
+export const RunStatus = Schema.Literals(["queued", "running", "succeeded", "failed", "cancelled"])
+export type RunStatus = typeof RunStatus.Type
+
+export class ExtractionRun extends Schema.Class<ExtractionRun>("ExtractionRun")({
+  runId: RunId,
+  status: RunStatus,
+  statusVersion: Count,
+  documentId: DocumentId,
+  /** The batch it is part of; a document can also be extracted by itself. */
+  batchId: Schema.OptionFromNullOr(BatchId),
+  attempt: Count,
+  ontologyHash: ContentHash,
+  schemaVersion: Schema.String,
+  /** Where the document is. It is not copied: its hash tells whether it is still the one the run began with. */
+  inputUri: StorageUri,
+  /** Known once it has been read. */
+  inputHash: Schema.OptionFromNullOr(ContentHash),
+  config: PipelineConfig,
+  createdAt: Schema.DateTimeUtc,
+  startedAt: Schema.OptionFromNullOr(Schema.DateTimeUtc),
+  completedAt: Schema.OptionFromNullOr(Schema.DateTimeUtc),
+  errorMessage: Schema.OptionFromNullOr(Schema.String),
+}) {}
+
+export const ExtractionRunJson = Schema.fromJsonString(Schema.toCodecJson(ExtractionRun))
+
+/** Somebody else changed the run since it was read. */
+export class RunStatusConflict extends Schema.TaggedError<RunStatusConflict>()("RunStatusConflict", {
+  runId: RunId,
+  expectedVersion: Count,
+  actualVersion: Count,
+}) {
+  override get message() {
+    return `run ${this.runId} is at status version ${this.actualVersion}, not ${this.expectedVersion}; read it again and decide anew`
+  }
+}
+
+/** A run does not go from the one status to the other. */
+export class RunStatusRefused extends Schema.TaggedError<RunStatusRefused>()("RunStatusRefused", {
+  runId: RunId,
+  from: RunStatus,
+  to: RunStatus,
+}) {
+  override get message() {
+    const next = nextStatuses[this.from]
+    const allowed = next.length === 0 ? "it has ended for good" : `it can become ${next.join(" or ")}`
+    return `run ${this.runId} is ${this.from} and cannot become ${this.to}; ${allowed}`
+  }
+}
+
+/** Failed and cancelled runs can be taken up again; what they had finished stays finished. */
+export const nextStatuses: Readonly<Record<RunStatus, ReadonlyArray<RunStatus>>> = {
+  queued: ["running", "cancelled"],
+  running: ["succeeded", "failed", "cancelled"],
+  succeeded: [],
+  failed: ["running"],
+  cancelled: ["running"],
+}
+
+export interface StatusChange {
+  readonly expectedVersion: number
+  readonly status: RunStatus
+  readonly at: DateTime.Utc
+  /** Why it failed. */
+  readonly error?: string
+}
+
+/** The run after a change of its status, or why it stays as it is. */
+export const changeStatus = (
+  run: ExtractionRun,
+  change: StatusChange,
+): Result.Result<ExtractionRun, RunStatusConflict | RunStatusRefused> => {
+  const { runId, statusVersion } = run
+  if (statusVersion !== change.expectedVersion) {
+    return Result.fail(new RunStatusConflict({ runId, expectedVersion: change.expectedVersion, actualVersion: statusVersion }))
+  }
+  if (!nextStatuses[run.status].includes(change.status)) {
+    return Result.fail(new RunStatusRefused({ runId, from: run.status, to: change.status }))
+  }
+  const running = change.status === "running"
+  return Result.succeed(
+    new ExtractionRun({
+      ...run,
+      status: change.status,
+      statusVersion: statusVersion + 1,
+      startedAt: running ? Option.some(change.at) : run.startedAt,
+      completedAt: running ? Option.none() : Option.some(change.at),
+      errorMessage: Option.fromUndefinedOr(change.error),
+    }),
+  )
+}

@@ -1,0 +1,151 @@
+/** Rows of the run tables, as written and as read. A row that cannot be read is a defect, which names it: nobody else writes these tables. */
+import * as DateTime from "effect/DateTime"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { ArtifactKey, BatchId, ContentHash, DocumentId, RunId } from "../storage/Identity.ts"
+import { ArtifactPath } from "../storage/Paths.ts"
+import { Count } from "../storage/Quantity.ts"
+import { StorageUri } from "../storage/Uri.ts"
+import { ExtractionRun, PipelineConfig, RunStatus } from "./Run.ts"
+import { rowReader } from "./RunRowUnreadable.ts"
+
+const RunRow = Schema.Struct({
+  run_id: RunId,
+  status: RunStatus,
+  status_version: Count,
+  batch_id: Schema.NullOr(BatchId),
+  document_id: DocumentId,
+  attempt: Count,
+  ontology_hash: ContentHash,
+  schema_version: Schema.String,
+  input_uri: StorageUri,
+  input_hash: Schema.NullOr(ContentHash),
+  config_json: Schema.fromJsonString(PipelineConfig),
+  created_at: Schema.Int,
+  started_at: Schema.NullOr(Schema.Int),
+  completed_at: Schema.NullOr(Schema.Int),
+  error_message: Schema.NullOr(Schema.String),
+})
+
+export const rowOfRun = (run: ExtractionRun) => ({
+  run_id: run.runId,
+  status: run.status,
+  status_version: run.statusVersion,
+  batch_id: Option.getOrNull(run.batchId),
+  document_id: run.documentId,
+  attempt: run.attempt,
+  ontology_hash: run.ontologyHash,
+  schema_version: run.schemaVersion,
+  input_uri: run.inputUri,
+  input_hash: Option.getOrNull(run.inputHash),
+  config_json: JSON.stringify(run.config),
+  created_at: run.createdAt.epochMilliseconds,
+  started_at: millis(run.startedAt),
+  completed_at: millis(run.completedAt),
+  error_message: Option.getOrNull(run.errorMessage),
+})
+
+const readRun = rowReader("extraction_runs", RunRow)
+
+export const runOf = (row: object): ExtractionRun => {
+  const found = readRun(row)
+  const fields = {
+    runId: found.run_id,
+    status: found.status,
+    statusVersion: found.status_version,
+    batchId: Option.fromNullOr(found.batch_id),
+    documentId: found.document_id,
+    attempt: found.attempt,
+    ontologyHash: found.ontology_hash,
+    schemaVersion: found.schema_version,
+    inputUri: found.input_uri,
+    inputHash: Option.fromNullOr(found.input_hash),
+    config: found.config_json,
+    createdAt: DateTime.makeUnsafe(found.created_at),
+    startedAt: time(found.started_at),
+    completedAt: time(found.completed_at),
+    errorMessage: Option.fromNullOr(found.error_message),
+  }
+  // The row was checked just now.
+  return new ExtractionRun(fields, { disableChecks: true })
+}
+
+const LastBatchRow = Schema.Struct({ last_batch: Schema.NullOr(Count) })
+
+const readLastBatch = rowReader("run_checkpoints", LastBatchRow)
+
+export const lastBatchOf = (row: object): Option.Option<number> => Option.fromNullOr(readLastBatch(row).last_batch)
+
+/** What was found, in numbers. */
+export const foundCounts = {
+  chunks: Count,
+  /** Over all batches of chunks; an entity that several of them met counts in each. */
+  entities: Count,
+  facts: Count,
+  /** Facts too unsure for the graph. */
+  forReview: Count,
+  calls: Count,
+  inputTokens: Count,
+  outputTokens: Count,
+  /** Absent when the price is not known. */
+  cost: Schema.optionalKey(Schema.Finite),
+}
+
+/** What a finished batch of chunks amounted to, and the hash of its text: a document that was changed since gives another. */
+export const StepResult = Schema.Struct({ ...foundCounts, textHash: Schema.String })
+export type StepResult = typeof StepResult.Type
+
+const CheckpointRow = Schema.Struct({
+  run_id: RunId,
+  batch_index: Count,
+  result_json: Schema.fromJsonString(StepResult),
+  entity_snapshot_path: ArtifactPath,
+  entity_snapshot_hash: ContentHash,
+  created_at: Schema.Int,
+})
+export type CheckpointRow = typeof CheckpointRow.Encoded
+export type StoredCheckpoint = typeof CheckpointRow.Type
+
+export const checkpointOf: (row: object) => StoredCheckpoint = rowReader("run_checkpoints", CheckpointRow)
+
+export const graphKey = (batchIndex: number) => `batch_${batchIndex}.nt`
+export const entitiesKey = (batchIndex: number) => `entity_snapshot_${batchIndex}.json`
+export const reviewKey = (batchIndex: number) => `review_${batchIndex}.json`
+
+const ArtifactRow = Schema.Struct({
+  run_id: RunId,
+  artifact_key: ArtifactKey,
+  content_path: ArtifactPath,
+  content_hash: ContentHash,
+  /** Null where it is packed, or a file. */
+  content: Schema.NullOr(Schema.String),
+  /** Null where it is as it is, or a file. */
+  packed: Schema.NullOr(Schema.Uint8Array),
+  created_at: Schema.Int,
+})
+export type ArtifactRow = typeof ArtifactRow.Encoded
+export type StoredArtifact = typeof ArtifactRow.Type
+
+export const artifactOf: (row: object) => StoredArtifact = rowReader("run_artifacts", ArtifactRow)
+
+const GraphPlaceRow = Schema.Struct({
+  document_id: DocumentId,
+  run_id: RunId,
+  /** Null for a run without any batch of chunks. */
+  batch_index: Schema.NullOr(Count),
+  /** Null for a graph that is not there. */
+  artifact_key: Schema.NullOr(Schema.String),
+})
+
+const readGraphPlace = rowReader("batch_artifacts", GraphPlaceRow)
+
+/** Which graph a row is about, before it is known to be there. */
+export const graphPlaceOf = (row: object) => {
+  const place = readGraphPlace(row)
+  return { documentId: place.document_id, runId: place.run_id, batchIndex: place.batch_index, isThere: place.artifact_key !== null }
+}
+
+const millis = (at: Option.Option<DateTime.Utc>): number | null =>
+  Option.match(at, { onNone: () => null, onSome: ({ epochMilliseconds }) => epochMilliseconds })
+
+const time = (at: number | null): Option.Option<DateTime.Utc> => Option.map(Option.fromNullOr(at), (millis) => DateTime.makeUnsafe(millis))

@@ -1,0 +1,257 @@
+/**
+ * Where runs stand, in the tables of the specification. All that one step of a run changes is one write, and the writes of
+ * many runs share a transaction.
+ */
+
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type { MigrationError } from "effect/unstable/sql/Migrator"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
+import { type BatchId, type DocumentId, RunId } from "../storage/Identity.ts"
+import { ArtifactMissing } from "./ArtifactMissing.ts"
+import { gathered } from "./Gathered.ts"
+import { changeStatus, type ExtractionRun, RunStatusConflict, type RunStatusRefused, type StatusChange } from "./Run.ts"
+import { reopenRun } from "./RunReopening.ts"
+import {
+  type ArtifactRow,
+  artifactOf,
+  checkpointOf,
+  graphKey,
+  graphPlaceOf,
+  lastBatchOf,
+  rowOfRun,
+  runOf,
+  type StoredArtifact,
+  type StoredCheckpoint,
+} from "./RunRows.ts"
+import { type RunStoreFailed, runStoreFailed } from "./RunStoreFailed.ts"
+import { migrateRuns } from "./RunTables.ts"
+import { type NewStatus, type RunStep, type RunWrite, runWrites } from "./RunWrites.ts"
+import { defaultPatience, storePatience } from "./StorePatience.ts"
+
+export { RunStoreFailed } from "./RunStoreFailed.ts"
+export type { RunStep } from "./RunWrites.ts"
+
+/** Where a run stands. */
+export interface RunStanding {
+  readonly run: ExtractionRun
+  /** The last batch of chunks that is stored, by its index. */
+  readonly lastBatch: Option.Option<number>
+}
+
+/** One run's graphs as they are kept. */
+export interface RunGraph {
+  readonly runId: RunId
+  readonly documentId: DocumentId
+  readonly graphs: ReadonlyArray<StoredArtifact>
+}
+
+export interface RunStoreService {
+  /** A run that is there already is given back as it is. */
+  readonly create: (run: ExtractionRun) => Effect.Effect<ExtractionRun, RunStoreFailed>
+  readonly get: (id: RunId) => Effect.Effect<Option.Option<ExtractionRun>, RunStoreFailed>
+  readonly standing: (id: RunId) => Effect.Effect<Option.Option<RunStanding>, RunStoreFailed>
+  /** The runs of a batch, by document and attempt. */
+  readonly ofBatch: (batch: BatchId) => Effect.Effect<ReadonlyArray<ExtractionRun>, RunStoreFailed>
+  /** Those of a batch that are under way. */
+  readonly runningOf: (batch: BatchId) => Effect.Effect<ReadonlyArray<RunId>, RunStoreFailed>
+  /**
+   * The runs of a batch that succeeded, by document, with the graphs of their batches of chunks: a page after a document. A
+   * content that is not small is left out, and loaded by itself.
+   */
+  readonly graphsOf: (
+    batch: BatchId,
+    after: string,
+    limit: number,
+  ) => Effect.Effect<ReadonlyArray<RunGraph>, RunStoreFailed | ArtifactMissing>
+  readonly changeStatus: (
+    run: ExtractionRun,
+    change: StatusChange,
+  ) => Effect.Effect<ExtractionRun, RunStoreFailed | RunStatusConflict | RunStatusRefused>
+  /** Stores a finished batch of chunks, unless it has a checkpoint: then what the checkpoint names stays as it is. */
+  readonly saveStep: (step: RunStep) => Effect.Effect<void, RunStoreFailed>
+  /** The same with the last batch of chunks, and the run's end with it. Who is told of a conflict has stored the batch all the same. */
+  readonly saveEnd: (
+    step: RunStep,
+    run: ExtractionRun,
+    change: StatusChange,
+  ) => Effect.Effect<void, RunStoreFailed | RunStatusConflict | RunStatusRefused>
+  /** Counts who is at work: their writes wait a moment for each other. */
+  readonly working: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /**
+   * A run that succeeded and whose graph is damaged or gone is failed from now on, and the batch of chunks has no checkpoint any
+   * more: resumed, the run extracts that one again. One that is under way again is left alone.
+   */
+  readonly reopen: (run: RunId, graph: string, why: string) => Effect.Effect<void, RunStoreFailed>
+  readonly saveArtifact: (artifact: ArtifactRow) => Effect.Effect<void, RunStoreFailed>
+  readonly checkpoint: (run: RunId, batchIndex: number) => Effect.Effect<Option.Option<StoredCheckpoint>, RunStoreFailed>
+  readonly lastCheckpoint: (run: RunId) => Effect.Effect<Option.Option<StoredCheckpoint>, RunStoreFailed>
+  readonly artifact: (run: RunId, key: string) => Effect.Effect<Option.Option<StoredArtifact>, RunStoreFailed>
+}
+
+export class RunStore extends Context.Service<RunStore, RunStoreService>()("@detent/knowledge/RunStore") {
+  /** In the database the client is connected to: SQLite or PostgreSQL. */
+  static readonly layer: Layer.Layer<RunStore, MigrationError | SqlError, SqlClient> = Layer.effect(
+    RunStore,
+    Effect.suspend(() => make(defaultPatience)),
+  )
+
+  /** The same, which asks a database that is away again for as long as it is told. */
+  static readonly layerWith = ({
+    patience,
+  }: {
+    readonly patience: Duration.Input
+  }): Layer.Layer<RunStore, MigrationError | SqlError, SqlClient> => Layer.effect(RunStore, make(patience))
+}
+
+/** In characters, or in bytes of what is packed. A page holds hundreds of these, and is in memory as a whole. */
+const smallContent = 16_384
+
+/** More than this in one transaction gains nothing and keeps others waiting. */
+const writesAtOnce = 250
+
+const make = (patience: Duration.Input) =>
+  Effect.gen(function* () {
+    const sql = (yield* SqlClient).withoutTransforms()
+    yield* migrateRuns
+
+    const failing =
+      (operation: string) =>
+      <A, R>(effect: Effect.Effect<A, SqlError, R>): Effect.Effect<A, RunStoreFailed, R> =>
+        effect.pipe(
+          // A COMMIT that fails is reported as a defect.
+          Effect.catchDefect((defect) => (isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect))),
+          Effect.mapError(runStoreFailed(operation)),
+        )
+
+    const patiently = storePatience(patience)
+    const reading = <A, R>(effect: Effect.Effect<A, SqlError, R>) => patiently(failing("read")(effect))
+
+    let underWay = 0
+
+    const writes = runWrites(sql)
+    const gather = yield* gathered<RunWrite, boolean, RunStoreFailed>(
+      writesAtOnce,
+      () => underWay,
+      (all) => failing("write")(writes(all)),
+      ({ retryable }) => retryable,
+    )
+    const write = (one: RunWrite) => patiently(gather(one))
+
+    const get = (id: RunId) =>
+      sql`select * from extraction_runs where run_id = ${id}`.pipe(
+        reading,
+        Effect.map(([row]) => Option.map(Option.fromUndefinedOr(row), runOf)),
+      )
+
+    /** Tells whether somebody else was first. A write that is tried again may find that it was stored, and nobody heard of it. */
+    const writeStatus = (one: Extract<RunWrite, { readonly status: NewStatus }>) =>
+      Effect.gen(function* () {
+        const { run, expected } = one.status
+        let tries = 0
+        const isMade = yield* patiently(
+          Effect.suspend(() => {
+            tries++
+            return gather(one)
+          }),
+        )
+        if (isMade) return run
+        const stored = yield* get(run.runId)
+        if (tries > 1 && Option.exists(stored, (found) => isSameRun(found, run))) return run
+        const actualVersion = Option.match(stored, { onNone: () => 0, onSome: ({ statusVersion }) => statusVersion })
+        return yield* new RunStatusConflict({ runId: run.runId, expectedVersion: expected, actualVersion })
+      })
+
+    const checkpoints = (rows: ReadonlyArray<object>) => Option.map(Option.fromUndefinedOr(rows[0]), checkpointOf)
+
+    return {
+      get,
+      standing: (id) =>
+        sql`select r.*, (select max(c.batch_index) from run_checkpoints c where c.run_id = r.run_id) as last_batch
+          from extraction_runs r where r.run_id = ${id}`.pipe(
+          reading,
+          Effect.map(([row]) => Option.map(Option.fromUndefinedOr(row), (one) => ({ run: runOf(one), lastBatch: lastBatchOf(one) }))),
+        ),
+      create: (run) =>
+        Effect.flatMap(write({ _tag: "Create", run }), (isNew) =>
+          isNew
+            ? Effect.succeed(run)
+            : Effect.map(
+                get(run.runId),
+                Option.getOrElse(() => run),
+              ),
+        ),
+      ofBatch: (batch) =>
+        sql`select * from extraction_runs where batch_id = ${batch} order by document_id, attempt`.pipe(
+          reading,
+          Effect.map((rows) => rows.map(runOf)),
+        ),
+      runningOf: (batch) =>
+        sql`select run_id from extraction_runs where batch_id = ${batch} and status = 'running' order by run_id`.pipe(
+          reading,
+          Effect.map((rows) => rows.map((row) => RunId.make(String(row["run_id"])))),
+        ),
+      graphsOf: (batch, after, limit) =>
+        sql`select r.document_id, r.run_id, b.batch_index, a.artifact_key, a.content_path, a.content_hash, a.created_at,
+            case when length(a.content) <= ${smallContent} then a.content end as content,
+            case when length(a.packed) <= ${smallContent} then a.packed end as packed from (
+            select run_id, document_id from extraction_runs
+            where batch_id = ${batch} and status = 'succeeded' and document_id > ${after} order by document_id limit ${limit}
+          ) r left join batch_artifacts b on b.run_id = r.run_id
+          left join run_artifacts a on a.run_id = b.run_id and a.artifact_key = 'batch_' || b.batch_index || '.nt'
+          order by r.document_id, b.batch_index`.pipe(reading, Effect.flatMap(graphsOfRows)),
+      changeStatus: (run, change) =>
+        Effect.flatMap(Effect.fromResult(changeStatus(run, change)), (changed) =>
+          writeStatus({ _tag: "Status", status: { run: changed, expected: change.expectedVersion } }),
+        ),
+      saveStep: (step) => Effect.asVoid(write({ _tag: "Step", step })),
+      saveEnd: (step, run, change) =>
+        Effect.flatMap(Effect.fromResult(changeStatus(run, change)), (changed) =>
+          Effect.asVoid(writeStatus({ _tag: "End", step, status: { run: changed, expected: change.expectedVersion } })),
+        ),
+      working: (work) =>
+        Effect.suspend(() => {
+          underWay++
+          return Effect.ensuring(
+            work,
+            Effect.sync(() => {
+              underWay--
+            }),
+          )
+        }),
+      reopen: (run, graph, why) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) => patiently(failing("write")(reopenRun(sql, run, graph, why, now)))),
+      saveArtifact: (artifact) => Effect.asVoid(write({ _tag: "Artifact", artifact })),
+      checkpoint: (run, batchIndex) =>
+        sql`select * from run_checkpoints where run_id = ${run} and batch_index = ${batchIndex}`.pipe(reading, Effect.map(checkpoints)),
+      lastCheckpoint: (run) =>
+        sql`select * from run_checkpoints where run_id = ${run} order by batch_index desc limit 1`.pipe(reading, Effect.map(checkpoints)),
+      artifact: (run, key) =>
+        sql`select * from run_artifacts where run_id = ${run} and artifact_key = ${key}`.pipe(
+          reading,
+          Effect.map(([row]) => Option.map(Option.fromUndefinedOr(row), artifactOf)),
+        ),
+    } satisfies RunStoreService
+  })
+
+const isSameRun = (one: ExtractionRun, other: ExtractionRun): boolean => JSON.stringify(rowOfRun(one)) === JSON.stringify(rowOfRun(other))
+
+/** Rows of one run stand together. A graph that was stored and is not there any more must not be taken for an empty one. */
+const graphsOfRows = (rows: ReadonlyArray<object>): Effect.Effect<ReadonlyArray<RunGraph>, ArtifactMissing> =>
+  Effect.suspend(() => {
+    const graphs = new Map<RunId, { readonly documentId: DocumentId; readonly runId: RunId; readonly graphs: Array<StoredArtifact> }>()
+    for (const row of rows) {
+      const { documentId, runId, batchIndex, isThere } = graphPlaceOf(row)
+      const one = graphs.get(runId) ?? { documentId, runId, graphs: [] }
+      graphs.set(runId, one)
+      if (batchIndex === null) continue
+      if (!isThere) return Effect.fail(new ArtifactMissing({ run: runId, key: graphKey(batchIndex) }))
+      one.graphs.push(artifactOf(row))
+    }
+    return Effect.succeed([...graphs.values()])
+  })

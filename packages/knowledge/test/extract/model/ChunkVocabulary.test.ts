@@ -1,0 +1,69 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import type { Mention } from "../../../src/extract/Fact.ts"
+import { classesFor, propertiesFor } from "../../../src/extract/model/ChunkVocabulary.ts"
+import { entityQuestion } from "../../../src/extract/model/Prompt.ts"
+import { loadOntology } from "../../../src/ontology/OntologyLoading.ts"
+import * as Harbour from "./harbour.ts"
+
+const large = loadOntology({
+  name: "large.ttl",
+  text: `@prefix : <urn:l:> . @prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+${Array.from({ length: 300 }, (_, number) => `:C${number} a owl:Class ; rdfs:label "kind ${number} thing" .`).join("\n")}
+:Lighthouse a owl:Class ; rdfs:label "lighthouse"@en, "Leuchtturm"@de .`,
+})
+
+const mention = (type: string): Mention => ({ type: Harbour.namespace + type, text: type, span: { start: 0, end: 1 }, confidence: 1 })
+
+describe("the vocabulary of a chunk", () => {
+  it.effect("is all of a small ontology", () =>
+    Effect.gen(function* () {
+      const classes = classesFor(Harbour.chunk, yield* Harbour.ontology)
+      assert.deepStrictEqual(
+        classes.map(({ key }) => key),
+        ["City", "Person", "Place", "Ship"],
+      )
+      assert.deepStrictEqual(classes[3]?.names, ["ship", "vessel"])
+    }),
+  )
+
+  it.effect("is, of a large one, what the words of the chunk speak of", () =>
+    Effect.gen(function* () {
+      const ontology = yield* large
+      const of = (text: string) => classesFor({ index: 0, text, offset: 0 }, ontology).map(({ key }) => key)
+      assert.strictEqual(of("Der Leuchtturm steht.").length, 80)
+      assert.include(of("Der Leuchtturm steht."), "Lighthouse")
+      assert.include(of("A kind 217 thing."), "C217")
+      assert.deepStrictEqual(of("A kind 217 thing."), of("A kind 217 thing."))
+      const schema = JSON.stringify(entityQuestion({ index: 0, text: "x", offset: 0 }, classesFor(Harbour.chunk, ontology)).schema)
+      assert.isBelow(schema.length, 3000)
+    }),
+  )
+
+  it.effect("of properties is what can hold between what was found", () =>
+    Effect.gen(function* () {
+      const ontology = yield* Harbour.ontology
+      const of = (...types: ReadonlyArray<string>) => propertiesFor(Harbour.chunk, types.map(mention), ontology).map(({ key }) => key)
+      assert.deepStrictEqual(of("Person"), ["birthDate", "nickname"])
+      assert.deepStrictEqual(of("Person", "City"), ["birthDate", "bornIn", "nickname"])
+      assert.deepStrictEqual(of("Ship", "City"), ["homePort", "tonnage"])
+      assert.deepStrictEqual(of("City"), [])
+    }),
+  )
+
+  it.effect("keeps names apart that end alike", () =>
+    Effect.gen(function* () {
+      const ontology = yield* loadOntology({
+        name: "alike.ttl",
+        text: `@prefix owl: <http://www.w3.org/2002/07/owl#> . <urn:a#Name> a owl:Class . <urn:b#Name> a owl:Class .`,
+      })
+      assert.deepStrictEqual(
+        classesFor(Harbour.chunk, ontology).map(({ key, iri }) => [key, iri]),
+        [
+          ["Name", "urn:a#Name"],
+          ["Name_2", "urn:b#Name"],
+        ],
+      )
+    }),
+  )
+})

@@ -1,0 +1,47 @@
+import { expect, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Extractors } from "../../src/runs/Extractors.ts"
+import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
+import { Storage } from "../../src/storage/Storage.ts"
+import { MemUri } from "../../src/storage/Uri.ts"
+import { makeWorkerPool, WorkerPool } from "../../src/threads/WorkerPool.ts"
+
+const ontologyUri = MemUri.make("mem://test/sea.ttl")
+const ontologyText = `
+@prefix : <https://example.org/sea#> . @prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:Company a owl:Class ; rdfs:label "company" . :Person a owl:Class ; rdfs:label "person" .
+:founder a owl:ObjectProperty ; rdfs:label "founded by" ; rdfs:domain :Company ; rdfs:range :Person .
+`
+const chunk = { index: 0, offset: 0, text: "Harbour Light Inc. was founded by Maria Lopez." }
+
+const stored = Layer.effectDiscard(Effect.flatMap(Storage, (storage) => storage.set(ontologyUri, ontologyText))).pipe(
+  Layer.provideMerge(Layer.fresh(Layer.effect(Storage, MemoryStorage.make))),
+)
+
+const found = Effect.gen(function* () {
+  const { extractor, ontology } = yield* Effect.flatMap(Extractors, (extractors) => extractors.equip({ ontologyUri }))
+  const { mentions } = yield* extractor.entities(chunk, ontology)
+  return { mentions, ...(yield* extractor.facts(chunk, mentions, ontology)) }
+})
+
+it.live("the built-in extractor of runs works on threads, one task a chunk, and finds what it finds without them", () =>
+  Effect.gen(function* () {
+    const tasks: Array<string> = []
+    const noting = Layer.effect(
+      WorkerPool,
+      Effect.map(makeWorkerPool({ size: 1 }), (pool) => ({
+        ...pool,
+        run: (task, input, shared) => {
+          tasks.push(task)
+          return pool.run(task, input, shared)
+        },
+      })),
+    )
+    const pooled = yield* Effect.provide(found, Extractors.layerPooled.pipe(Layer.provide(noting), Layer.provide(stored)))
+    expect(tasks).toEqual(["built-in.train", "built-in.read"])
+    expect(pooled.facts.length).toBeGreaterThan(0)
+    expect(pooled).toEqual(yield* Effect.provide(found, Extractors.layerUnpooled.pipe(Layer.provide(stored))))
+    expect(pooled).toEqual(yield* Effect.provide(found, Extractors.layerBuiltIn.pipe(Layer.provide(stored))))
+  }),
+)

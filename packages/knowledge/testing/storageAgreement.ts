@@ -1,0 +1,88 @@
+/** Any sequence of operations gives what a plain map of names to contents would give. */
+import { assert, type Vitest } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
+import { compareCodePoints } from "../src/rdf/CodePointOrder.ts"
+import {
+  Generation,
+  getText,
+  ifAbsent,
+  ifGeneration,
+  type Precondition,
+  type Storage,
+  type StorageService,
+} from "../src/storage/Storage.ts"
+import { blobIn, type StorageFolder, type StorageUri } from "../src/storage/Uri.ts"
+import type { Fresh } from "./storageContention.ts"
+
+const name = Schema.Literals(["a", "b/c", "b/d", "e f/ø"])
+
+const Operation = Schema.Struct({
+  name,
+  operation: Schema.Literals(["set", "remove", "get", "list"]),
+  content: Schema.String.check(Schema.isMaxLength(20)),
+  /** What the writer believes: nothing, that there is none, the truth, or what was true one writing ago. */
+  belief: Schema.Literals(["none", "absent", "current", "stale"]),
+})
+type Operation = typeof Operation.Type
+
+interface Entry {
+  readonly content: string
+  readonly generation: Generation
+  readonly before: Generation
+}
+
+const never = Generation.make("1")
+
+const preconditionOf = (belief: Operation["belief"], entry: Entry | undefined): Precondition | undefined => {
+  if (belief === "none") return undefined
+  if (belief === "absent") return ifAbsent
+  return ifGeneration((belief === "current" ? entry?.generation : entry?.before) ?? never)
+}
+
+const isMet = (belief: Operation["belief"], entry: Entry | undefined): boolean =>
+  belief === "none" || (belief === "absent" ? entry === undefined : belief === "current" && entry !== undefined)
+
+const apply = (storage: StorageService, folder: StorageFolder, model: Map<StorageUri, Entry>, step: Operation) =>
+  Effect.gen(function* () {
+    const uri = blobIn(folder, step.name)
+    const entry = model.get(uri)
+    if (step.operation === "list") {
+      const listed = yield* Stream.runCollect(storage.list(folder))
+      const expected = [...model].sort(([a], [b]) => compareCodePoints(a, b)).map(([uri, { generation }]) => ({ uri, generation }))
+      return assert.deepStrictEqual(
+        listed.map(({ uri, generation }) => ({ uri, generation })),
+        expected,
+      )
+    }
+    if (step.operation === "get") {
+      const text = yield* Effect.option(getText(storage, uri))
+      return assert.strictEqual(text._tag === "Some" ? text.value : undefined, entry?.content)
+    }
+    const content = step.content.toWellFormed()
+    const precondition = preconditionOf(step.belief, entry)
+    if (step.operation === "remove") {
+      const exit = yield* Effect.exit(storage.remove(uri, precondition))
+      assert.strictEqual(exit._tag === "Success", isMet(step.belief, entry))
+      if (exit._tag === "Success") assert.strictEqual(exit.value, model.delete(uri))
+      return
+    }
+    const exit = yield* Effect.exit(storage.set(uri, content, precondition))
+    assert.strictEqual(exit._tag === "Success", isMet(step.belief, entry))
+    if (exit._tag === "Success") model.set(uri, { content, generation: exit.value.generation, before: entry?.generation ?? never })
+  })
+
+export const registerAgreement = (it: Vitest.MethodsNonLive<Storage>, fresh: Fresh, runs: number): void =>
+  it.effect.prop(
+    "any sequence of operations gives what a map would give",
+    [Arbitrary.array(Arbitrary.schema(Operation), { minLength: 5, maxLength: 30 })],
+    ([steps]) =>
+      Effect.gen(function* () {
+        const { storage, folder } = yield* fresh
+        const model = new Map<StorageUri, Entry>()
+        for (const step of steps) yield* apply(storage, folder, model, step)
+      }),
+    { arbitrary: { runs }, timeout: 60_000 },
+  )

@@ -1,0 +1,64 @@
+/** The rules of a storage that many use at once. */
+import { assert, type Vitest } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import { getText, ifAbsent, ifGeneration, type Storage, type StorageService } from "../src/storage/Storage.ts"
+import type { StorageFolder, StorageUri } from "../src/storage/Uri.ts"
+
+/** A place of its own for one test. */
+export type Fresh = Effect.Effect<
+  { readonly storage: StorageService; readonly folder: StorageFolder; readonly uri: StorageUri },
+  never,
+  Storage
+>
+
+/** Adds one to the number in a blob, as often as it takes while others do the same. */
+export const countUp = (storage: StorageService, uri: StorageUri): Effect.Effect<void, unknown> =>
+  Effect.gen(function* () {
+    const blob = yield* storage.get(uri)
+    const next = Number(new TextDecoder().decode(blob.bytes)) + 1
+    yield* storage.set(uri, String(next), ifGeneration(blob.generation))
+  }).pipe(Effect.retry({ while: (error) => error._tag === "PreconditionFailed" }))
+
+export const registerContention = (it: Vitest.MethodsNonLive<Storage>, fresh: Fresh): void => {
+  it.effect("of many who set if absent, one does", () =>
+    Effect.gen(function* () {
+      const { storage, uri } = yield* fresh
+      const tries = Array.from({ length: 20 }, (_, number) => Effect.exit(storage.set(uri, String(number), ifAbsent)))
+      const exits = yield* Effect.all(tries, { concurrency: "unbounded" })
+      const winners = exits.flatMap((exit, number) => (exit._tag === "Success" ? [String(number)] : []))
+      assert.strictEqual(winners.length, 1)
+      assert.strictEqual(yield* getText(storage, uri), winners[0])
+    }),
+  )
+
+  it.effect("no change is lost among those who read and set at a generation", () =>
+    Effect.gen(function* () {
+      const { storage, uri } = yield* fresh
+      yield* storage.set(uri, "0")
+      const worker = Effect.replicateEffect(countUp(storage, uri), 5, { discard: true })
+      yield* Effect.all(
+        Array.from({ length: 8 }, () => worker),
+        { concurrency: "unbounded" },
+      )
+      assert.strictEqual(yield* getText(storage, uri), "40")
+    }),
+  )
+
+  it.effect("a reader sees one writing whole, never a mixture", () =>
+    Effect.gen(function* () {
+      const { storage, uri } = yield* fresh
+      const content = (letter: string) => letter.repeat(600_000)
+      yield* storage.set(uri, content("a"))
+      const writing = Effect.forEach([..."bcdefghijk"], (letter) => storage.set(uri, content(letter)))
+      const isWhole = (text: string) => text.length === 600_000 && text === content(text[0] ?? "")
+      const reading = Effect.gen(function* () {
+        for (let round = 0; round < 10; round++) {
+          assert.isTrue(isWhole(yield* getText(storage, uri)))
+          assert.isTrue(isWhole(yield* Stream.mkString(Stream.decodeText(storage.getStream(uri)))))
+        }
+      })
+      yield* Effect.all([writing, reading, reading], { concurrency: "unbounded" })
+    }),
+  )
+}
