@@ -37,7 +37,8 @@ export { DuplicateStep, ExecutionHeld, WorkflowEngineClosed } from "./workflow/W
 export interface WorkflowOptions {
   /**
    * The name of this node: the same after every restart, and of one process at a time. With one, a process that was killed continues
-   * its executions the moment it is back; without one, when its lease has ended. Ignored where the context has a `Placement`.
+   * its executions the moment it is back. Without one, processes on the same host continue them at once and others when its lease
+   * has ended. Ignored where the context has a `Placement`.
    */
   readonly nodeId?: string
   /**

@@ -26,7 +26,7 @@ export interface SweeperOptions {
 export interface EngineOptions {
   /**
    * The name of this node in claims, locks and elections, and as owner of state work. With the same name after a restart, a
-   * process that was killed resumes its work at once. Default: a random name at every start.
+   * process that was killed resumes its work at once, on any host. Default: a name of this process.
    */
   readonly nodeId?: string
   /**

@@ -22,6 +22,7 @@ import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
 import { forkLoop } from "../runtime/BackgroundLoop.ts"
 import { LeaseHolder } from "../runtime/LeaseHolder.ts"
+import { hasEnded, processName } from "../runtime/ProcessName.ts"
 import { untilAnswered } from "../runtime/untilAnswered.ts"
 import type { Fence } from "../store/Commit.ts"
 import { type Lease, Leases, type LeasesService } from "../store/Leases.ts"
@@ -47,7 +48,8 @@ export interface PlacementService {
 export interface LeasePlacementOptions {
   /**
    * The name of this node: the same after every restart, and of one process at a time. With one, a process that was killed
-   * takes its work up the moment it is back; without one, when the lease of its former life has ended. Default: a random name.
+   * takes its work up the moment it is back; without one, when the lease of its former life has ended. Default: a name that tells
+   * processes on the same host whether this one still runs: they take over at once, and others when the lease has ended.
    */
   readonly nodeId?: string
   /** How long a node that no longer extends its lease is taken for alive. It extends it three times in that. Default: 10 seconds. */
@@ -95,7 +97,7 @@ const makeLeasePlacement = (options: LeasePlacementOptions): Effect.Effect<Place
   Effect.gen(function* () {
     const leases = yield* Leases
     const millis = Duration.toMillis(Duration.fromInputUnsafe(options.lease ?? "10 seconds"))
-    const nodeId = options.nodeId ?? `node-${yield* randomName}`
+    const nodeId = options.nodeId ?? processName(yield* randomName)
     const context = yield* Effect.context<never>()
     const report = (cause: unknown) => Effect.runForkWith(context)(Effect.logError(`a listener of node ${nodeId} failed`, cause))
     const lost = new Listeners(report)
@@ -208,7 +210,7 @@ const liveness = (leases: LeasesService, ask: Ask, self: () => string | undefine
       const believed = known.get(owner)
       if (believed !== undefined && believed.until > now) return believed.isAlive
       for (const [name, { until }] of known) if (until <= now) known.delete(name)
-      const lease = yield* ask(leases.get(leaseNameOf(owner)))
+      const lease = hasEnded(owner) ? Option.none() : yield* ask(leases.get(leaseNameOf(owner)))
       const isAlive = Option.isSome(lease) && lease.value.owner === owner
       known.set(owner, { isAlive, until: now + believedMillis })
       return isAlive
@@ -224,7 +226,10 @@ const burial = (leases: LeasesService, ask: Ask) => {
         if (yield* leases.bury(leaseNameOf(owner))) return true
         const holder = yield* leases.get(leaseNameOf(owner))
         // Another holder than the owner has a newer token. A lease that has ended since is buried at the next try.
-        if (Option.isSome(holder)) return holder.value.owner !== owner
+        if (Option.isNone(holder)) continue
+        if (holder.value.owner !== owner) return true
+        if (!hasEnded(owner)) return false
+        yield* leases.release(holder.value)
       }
     })
   return (owner: string): Effect.Effect<boolean> =>

@@ -1,18 +1,13 @@
 /** The properties of commands after the kills, checked on the tables and on the log of the handlers. */
 import { existsSync, readFileSync } from "node:fs"
-import { DatabaseSync } from "node:sqlite"
 import { setTimeout as sleep } from "node:timers/promises"
 import { RetryPolicy } from "@detent/machine"
-import * as PgClient from "@effect/sql-pg/PgClient"
-import * as Effect from "effect/Effect"
-import * as Redacted from "effect/Redacted"
 import { type Execution, retry } from "./CommandMachine.ts"
 import type { StoreAddress } from "./Protocol.ts"
+import { query, type Row } from "./query.ts"
 
 /** A command whose executions never ended is tried once more, alone. */
 const mostRuns = RetryPolicy.maxAttempts(retry) + 1
-
-type Row = Readonly<Record<string, unknown>>
 
 export interface CommandProof {
   readonly problems: ReadonlyArray<string>
@@ -22,21 +17,6 @@ export interface CommandProof {
   readonly repeated: number
   /** How many were retried by hand after they had failed for good. */
   readonly retried: number
-}
-
-const query = (store: StoreAddress, statement: string): Promise<ReadonlyArray<Row>> => {
-  if (store._tag === "Postgres")
-    return Effect.runPromise(
-      Effect.flatMap(PgClient.PgClient, (sql) => sql.unsafe<Row>(statement)).pipe(
-        Effect.provide(PgClient.layer({ url: Redacted.make(store.url), maxConnections: 1 })),
-      ),
-    )
-  const database = new DatabaseSync(store.filename)
-  try {
-    return Promise.resolve(database.prepare(statement.replaceAll("detent.", "detent_")).all() as ReadonlyArray<Row>)
-  } finally {
-    database.close()
-  }
 }
 
 /** Waits until every command has come to an end. */

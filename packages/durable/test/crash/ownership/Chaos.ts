@@ -6,9 +6,11 @@ import { DatabaseSync } from "node:sqlite"
 import { setTimeout as sleep } from "node:timers/promises"
 import { Chance } from "../../simulation/Chance.ts"
 import type { StoreAddress } from "../Protocol.ts"
+import { query } from "../query.ts"
 import { type Blockage, type Freeze, type Kill, type OwnershipReport, proveOwnership } from "./OwnershipProof.ts"
 import { monotonicMillis, type WorkRecord } from "./Shift.ts"
 import { ShiftProcess } from "./ShiftProcess.ts"
+import { nodeIdOf } from "./worker.ts"
 
 export interface ChaosOptions {
   readonly store: StoreAddress
@@ -41,12 +43,13 @@ export const causeChaos = async (options: ChaosOptions): Promise<ChaosReport> =>
   const chance = new Chance(options.seed)
   const kills: Array<Kill> = []
   const freezes: Array<Freeze> = []
-  const frozenSince = new Map<ShiftProcess, number>()
+  const frozenSince = new Map<ShiftProcess, Pick<Freeze, "from" | "owned">>()
   let started = 0
   const launch = () =>
     new ShiftProcess({
       store,
       leaseMillis,
+      hasNodeId: true,
       instances,
       skipMillis: 400,
       log: join(folder, `${started++}.jsonl`),
@@ -72,7 +75,7 @@ export const causeChaos = async (options: ChaosOptions): Promise<ChaosReport> =>
     if (from === undefined) return
     frozenSince.delete(worker)
     worker.thaw()
-    freezes.push({ pid: worker.pid, from, to: monotonicMillis() })
+    freezes.push({ pid: worker.pid, ...from, to: monotonicMillis() })
     // What it has become steady for is over.
     worker.readyAt = monotonicMillis()
   }
@@ -81,9 +84,9 @@ export const causeChaos = async (options: ChaosOptions): Promise<ChaosReport> =>
     const at = monotonicMillis()
     const from = frozenSince.get(worker)
     frozenSince.delete(worker)
-    if (from !== undefined) freezes.push({ pid: worker.pid, from, to: at })
-    kills.push({ pid: worker.pid, at })
+    if (from !== undefined) freezes.push({ pid: worker.pid, ...from, to: at })
     await worker.kill()
+    kills.push({ pid: worker.pid, at, owned: await ownedBy(store, worker.pid) })
     workers[workers.indexOf(worker)] = launch()
   }
 
@@ -98,15 +101,16 @@ export const causeChaos = async (options: ChaosOptions): Promise<ChaosReport> =>
     const isEnough = () => kills.length >= leastKills && freezes.length + frozenSince.size >= leastFreezes
     while (monotonicMillis() < until || !isEnough()) {
       await sleep(chance.between(200, leaseMillis))
-      for (const [worker, from] of [...frozenSince])
+      for (const [worker, { from }] of [...frozenSince])
         if (monotonicMillis() - from > chance.between(100, 2.5 * leaseMillis + 2_000)) thaw(worker)
       const candidates = victims()
       const victim = candidates[chance.between(0, candidates.length - 1)]
       if (victim === undefined) continue
       if (chance.between(0, 1) === 0) await kill(victim)
       else if (!victim.isFrozen) {
-        frozenSince.set(victim, monotonicMillis())
+        const from = monotonicMillis()
         victim.freeze()
+        frozenSince.set(victim, { from, owned: await ownedBy(store, victim.pid) })
       }
       if (monotonicMillis() - saidAt > 15_000) {
         saidAt = monotonicMillis()
@@ -129,7 +133,11 @@ export const causeChaos = async (options: ChaosOptions): Promise<ChaosReport> =>
     const problems = [...proof.problems, ...unfinished, ...workers.map(({ errors }) => errors).filter((text) => text !== "")]
     const isProven = problems.length === 0
     if (isProven) rmSync(folder, { recursive: true, force: true })
-    else writeFileSync(join(folder, "chaos.json"), JSON.stringify({ kills, freezes }))
+    else
+      writeFileSync(
+        join(folder, "chaos.json"),
+        JSON.stringify({ kills, freezes }, (_, value) => (value instanceof Set ? [...value] : value)),
+      )
     return { ...proof, problems, kills: kills.length, freezes: freezes.length, logs: isProven ? undefined : folder }
   } finally {
     watch?.stop()
@@ -146,6 +154,16 @@ const awaitEnd = async (worker: ShiftProcess | undefined, instances: number): Pr
     await sleep(250)
   }
   return [`not all work was done: of ${instances} instances, ${JSON.stringify(counts)}`]
+}
+
+/** A statement that a process sent before it was stopped may still be executed by the database: that takes milliseconds. */
+const settlingMillis = 50
+
+/** The instances whose work the store gives to a process. */
+const ownedBy = async (store: StoreAddress, pid: number): Promise<ReadonlySet<string>> => {
+  await sleep(settlingMillis)
+  const rows = await query(store, `select id from detent.instances where resident and reason like '${nodeIdOf(pid)}/%'`)
+  return new Set(rows.map(({ id }) => String(id)))
 }
 
 interface LockWatch {

@@ -27,7 +27,7 @@ describe("the proof of ownership", () => {
   })
 
   it("discounts the time a process was frozen and its first turn afterwards, and no more", () => {
-    const freezes = [{ pid: 1, from: 120, to: 5000 }]
+    const freezes = [{ pid: 1, from: 120, to: 5000, owned: new Set(["one"]) }]
     const second = run(2, 0, 0, ["begin", 2500], ["end", 3000])
     const stopping = run(1, 0, 0, ["begin", 0], ["beat", 100], ["beat", 5001], ["stopped", 5002])
     expect(prove([stopping, second], { freezes })).toMatchObject({ problems: [], wakingBeats: 1 })
@@ -37,7 +37,7 @@ describe("the proof of ownership", () => {
 
   it("asks for a takeover within the lease and a second", () => {
     const killed = run(1, 0, 0, ["begin", 0], ["beat", 100])
-    const kills = [{ pid: 1, at: 150 }]
+    const kills = [{ pid: 1, at: 150, owned: new Set(["one"]) }]
     expect(prove([killed, run(2, 0, 0, ["begin", 3000])], { kills })).toMatchObject({
       problems: [],
       takeovers: 1,
@@ -47,6 +47,22 @@ describe("the proof of ownership", () => {
     const blockages = [{ from: 1000, to: 1500 }]
     expect(prove([killed, run(2, 0, 0, ["begin", 3300])], { kills, blockages }).problems).toEqual([])
     expect(prove([killed], { kills }).problems).toEqual(["one: process 1 was killed in round 0; the work ran again never"])
+  })
+
+  it("counts from the loss of a process that had taken over before it was lost itself", () => {
+    const records = [run(1, 0, 0, ["begin", 0], ["beat", 100]), run(3, 0, 0, ["begin", 4500])]
+    const first = { pid: 1, at: 150, owned: new Set(["one"]) }
+    const freezeOf = (owned: ReadonlySet<string>) => [{ pid: 2, from: 2200, to: 9000, owned }]
+    expect(prove(records, { kills: [first], freezes: freezeOf(new Set(["one"])) })).toMatchObject({
+      problems: [],
+      slowestTakeoverMillis: 2300,
+    })
+    expect(prove(records, { kills: [first], freezes: freezeOf(new Set(["another"])) }).problems).toHaveLength(1)
+    const late = [run(1, 0, 0, ["begin", 0], ["beat", 100]), run(3, 0, 0, ["begin", 5500])]
+    expect(prove(late, { kills: [first], freezes: freezeOf(new Set(["one"])) }).problems).toHaveLength(1)
+    // It was frozen with the work and then killed: that gives the next process no more time.
+    const kills = [first, { pid: 2, at: 4000, owned: new Set(["one"]) }]
+    expect(prove(late, { kills, freezes: [{ pid: 2, from: 2200, to: 4000, owned: new Set(["one"]) }] }).problems).toHaveLength(1)
   })
 
   it("finds work of a round that was left long before", () => {

@@ -5,6 +5,8 @@ import type { WorkRecord } from "./Shift.ts"
 export interface Kill {
   readonly pid: number
   readonly at: number
+  /** The instances that the store gave to it at that time. */
+  readonly owned: ReadonlySet<string>
 }
 
 /** From when to when a process was stopped by SIGSTOP. */
@@ -12,6 +14,8 @@ export interface Freeze {
   readonly pid: number
   readonly from: number
   readonly to: number
+  /** The instances that the store gave to it when it was stopped. */
+  readonly owned: ReadonlySet<string>
 }
 
 /** From when to when no process could write to the store: one that was frozen in the middle of a transaction held its lock. */
@@ -85,8 +89,27 @@ export const proveOwnership = ({ records, kills, freezes, blockages, leaseMillis
     }
   }
 
+  /** When processes that were at work went away. One that is killed or frozen again as it wakes had been away before. */
+  const departures = [...kills, ...freezes.map(({ pid, from, owned }) => ({ pid, at: from, owned }))]
+    .filter(({ pid, at }) => !freezes.some((freeze) => freeze.pid === pid && freeze.from < at && at <= freeze.to + wakingMillis))
+    .toSorted((one, other) => one.at - other.at)
   const limit = leaseMillis + 1_000 + slackMillis
   let [takeovers, slowest] = [0, 0]
+  /**
+   * When an instance was last given to a process that could not run it: one that took it over in time may itself be killed or
+   * frozen before the work begins, and the next takeover counts from there.
+   */
+  const lastLost = (id: string, pid: number, at: number, next: number): number => {
+    const heir = departures.find(
+      (one) =>
+        one.pid !== pid &&
+        one.at > at &&
+        one.at < next &&
+        one.at - at - blockedBetween(blockages, at, one.at) <= limit &&
+        one.owned.has(id),
+    )
+    return heir === undefined ? at : lastLost(id, heir.pid, heir.at, next)
+  }
   /** The work that a process ran when it went away must run again in time, in this round or a later one. */
   const proveTakeover = (pid: number, at: number, how: string) => {
     for (const run of runs) {
@@ -95,7 +118,8 @@ export const proveOwnership = ({ records, kills, freezes, blockages, leaseMillis
       // Another process had left the state already, and this run was about to be stopped.
       if (others.some(({ round, begin }) => round > run.round && begin <= at)) continue
       const next = Math.min(...others.filter(({ begin }) => begin > at).map(({ begin }) => begin))
-      const waited = next - at - blockedBetween(blockages, at, next)
+      const since = next - at > limit ? lastLost(run.id, pid, at, next) : at
+      const waited = next - since - blockedBetween(blockages, since, next)
       takeovers++
       slowest = Math.max(slowest, waited)
       if (waited > limit)

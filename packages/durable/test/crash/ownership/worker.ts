@@ -17,6 +17,8 @@ import { E, type ShiftOptions, shift } from "./Shift.ts"
 export interface WorkerConfig extends ShiftOptions {
   readonly store: StoreAddress
   readonly leaseMillis: number
+  /** With a node id, processes on the same host wait for the lease of one that is killed. */
+  readonly hasNodeId: boolean
   readonly instances: number
   /** How often this process sends an event to an instance of any owner. */
   readonly skipMillis: number
@@ -31,11 +33,14 @@ export type FromShiftWorker =
   | { readonly _tag: "Stopped" }
   | { readonly _tag: "Failed"; readonly problem: string }
 
+/** The owner that an instance of this process has in the store, without the life. */
+export const nodeIdOf = (pid: number): string => `shift-worker-${pid}`
+
 export const idOf = (number: number): string => `shift-${number}`
 
 const say = (message: FromShiftWorker) => process.send?.(message)
 
-const serve = ({ store, leaseMillis, instances, skipMillis, ...options }: WorkerConfig) => {
+const serve = ({ store, leaseMillis, hasNodeId, instances, skipMillis, ...options }: WorkerConfig) => {
   const scope = Scope.makeUnsafe()
   const run = Effect.runForkWith(Context.make(References.MinimumLogLevel, "None") as Context.Context<never>)
   const machine = shift(options)
@@ -44,7 +49,7 @@ const serve = ({ store, leaseMillis, instances, skipMillis, ...options }: Worker
     const stores =
       store._tag === "Sqlite" ? SqliteStore.layer({ filename: store.filename }) : PostgresStore.layer({ url: store.url, maxConnections: 6 })
     const layer = Engine.layer({ sweeper: { interval: 500 } }).pipe(
-      Layer.provideMerge(Placement.leases({ lease: leaseMillis })),
+      Layer.provideMerge(Placement.leases({ lease: leaseMillis, ...(hasNodeId && { nodeId: nodeIdOf(process.pid) }) })),
       Layer.provideMerge(stores),
     )
     const context = yield* Layer.buildWithMemoMap(layer, Layer.makeMemoMapUnsafe(), scope)
