@@ -1,8 +1,8 @@
 /** Why an ontology could not be read. */
 import * as Schema from "effect/Schema"
 
-/** The three ways of writing RDF that ontologies come in. */
-export const OntologyFormat = Schema.Literals(["turtle", "rdfxml", "jsonld"])
+/** The ways of writing RDF that ontologies come in. */
+export const OntologyFormat = Schema.Literals(["turtle", "ntriples", "rdfxml", "jsonld"])
 export type OntologyFormat = typeof OntologyFormat.Type
 
 /** The source does not follow its format. */
@@ -32,4 +32,4 @@ export class OntologyEmpty extends Schema.TaggedError<OntologyEmpty>()("Ontology
 
 export type OntologyError = OntologySyntaxError | OntologyEmpty
 
-const names: Readonly<Record<OntologyFormat, string>> = { turtle: "Turtle", rdfxml: "RDF/XML", jsonld: "JSON-LD" }
+const names: Readonly<Record<OntologyFormat, string>> = { turtle: "Turtle", ntriples: "N-Triples", rdfxml: "RDF/XML", jsonld: "JSON-LD" }

@@ -25,15 +25,15 @@ export interface OntologySource {
 
 export const loadOntology = Effect.fnUntraced(function* (source: OntologySource): Effect.fn.Return<OntologyIndex, OntologyError> {
   const text = source.text.replace(/^\uFEFF/, "")
-  const statements = yield* parseRdf({
+  const triples = yield* parseRdf({
     text,
     name: source.name,
     format: source.format ?? formatOf(source.name, text),
     base: source.base ?? "urn:ontology",
   })
-  const ontology = readOntology(statements, createHash("sha256").update(source.text).digest("hex"))
+  const ontology = readOntology(triples, createHash("sha256").update(source.text).digest("hex"))
   if (ontology.classes.length === 0 && ontology.properties.length === 0) {
-    return yield* new OntologyEmpty({ source: source.name, statements: statements.length })
+    return yield* new OntologyEmpty({ source: source.name, statements: triples.length })
   }
   return new OntologyIndex(ontology)
 })

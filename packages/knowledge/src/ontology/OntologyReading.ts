@@ -1,14 +1,14 @@
-/** Turns the statements of an RDF file into an {@link Ontology}: OWL and RDFS, and what schema.org says in its own words. */
+/** Turns the triples of an RDF file into an {@link Ontology}: OWL and RDFS, and what schema.org says in its own words. */
+import type { Triple } from "../rdf/Term.ts"
 import { readClasses } from "./ClassReading.ts"
 import { cyclesOf } from "./Hierarchy.ts"
 import type { Ontology, OntologyNote } from "./Ontology.ts"
 import { readProperties } from "./PropertyReading.ts"
-import type { Statement } from "./Statement.ts"
 import { distinct, isBlank, StatementGraph } from "./StatementGraph.ts"
 import { dc, isStandardDatatype, owl, rdfs } from "./Vocabulary.ts"
 
-export const readOntology = (statements: ReadonlyArray<Statement>, hash: string): Ontology => {
-  const graph = new StatementGraph(statements)
+export const readOntology = (triples: ReadonlyArray<Triple>, hash: string): Ontology => {
+  const graph = new StatementGraph(triples)
   const notes: Array<OntologyNote> = []
   const datatypes = graph.typed(rdfs.datatype).filter((key) => !isBlank(key) && !isStandardDatatype(key))
   const properties = readProperties(graph, new Set(datatypes), notes)

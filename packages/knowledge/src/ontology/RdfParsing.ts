@@ -1,11 +1,12 @@
 /**
- * Reads Turtle, RDF/XML and JSON-LD into statements. Nothing is fetched: contexts and imports that live elsewhere are
+ * Reads Turtle, N-Triples, RDF/XML and JSON-LD into triples. Nothing is fetched: contexts and imports that live elsewhere are
  * refused or left alone, so that the same file means the same ontology everywhere and always.
  */
 import * as Effect from "effect/Effect"
+import { type LibraryQuad, tripleOf } from "../rdf/RdfReading.ts"
+import type { Triple } from "../rdf/Term.ts"
 import { findJsonFault } from "./JsonFault.ts"
 import { type OntologyFormat, OntologySyntaxError } from "./OntologyError.ts"
-import { type Statement, statementOf } from "./Statement.ts"
 
 export interface RdfSource {
   readonly text: string
@@ -16,7 +17,7 @@ export interface RdfSource {
   readonly base: string
 }
 
-export const parseRdf = (source: RdfSource): Effect.Effect<ReadonlyArray<Statement>, OntologySyntaxError> => parsers[source.format](source)
+export const parseRdf = (source: RdfSource): Effect.Effect<ReadonlyArray<Triple>, OntologySyntaxError> => parsers[source.format](source)
 
 /** The format by the name's ending, else by how the text begins. */
 export const formatOf = (name: string, text: string): OntologyFormat => {
@@ -33,7 +34,7 @@ export const formatOf = (name: string, text: string): OntologyFormat => {
 const endings: Readonly<Record<string, OntologyFormat>> = {
   ttl: "turtle",
   n3: "turtle",
-  nt: "turtle",
+  nt: "ntriples",
   rdf: "rdfxml",
   owl: "rdfxml",
   xml: "rdfxml",
@@ -42,11 +43,12 @@ const endings: Readonly<Record<string, OntologyFormat>> = {
 }
 
 // Each parser is loaded when its format is first met: the three together take 50 ms.
-const parseTurtle = (source: RdfSource) =>
+const parseByN3 = (source: RdfSource) =>
   Effect.tryPromise({
     try: async () => {
       const { Parser } = await import("n3")
-      return new Parser({ baseIRI: source.base }).parse(source.text).flatMap(statementOf)
+      const options = source.format === "ntriples" ? { format: "application/n-triples" } : { baseIRI: source.base }
+      return new Parser(options).parse(source.text).flatMap(triplesOf)
     },
     catch: (error) => syntaxError(source, messageOf(error)),
   })
@@ -73,10 +75,17 @@ const parseJsonLd = (source: RdfSource) =>
     })
   })
 
-const parsers: Readonly<Record<OntologyFormat, (source: RdfSource) => Effect.Effect<ReadonlyArray<Statement>, OntologySyntaxError>>> = {
-  turtle: parseTurtle,
+const parsers: Readonly<Record<OntologyFormat, (source: RdfSource) => Effect.Effect<ReadonlyArray<Triple>, OntologySyntaxError>>> = {
+  turtle: parseByN3,
+  ntriples: parseByN3,
   rdfxml: parseRdfXml,
   jsonld: parseJsonLd,
+}
+
+/** Statements about statements name nothing an ontology needs, so they are left out. */
+const triplesOf = (quad: LibraryQuad): ReadonlyArray<Triple> => {
+  const triple = tripleOf(quad)
+  return triple === undefined ? [] : [triple]
 }
 
 const refuseToLoad = {
@@ -85,18 +94,18 @@ const refuseToLoad = {
 
 /** What a streaming parser has of a Node stream. */
 interface QuadStream {
-  on(event: "data", listener: (quad: Parameters<typeof statementOf>[0]) => void): unknown
+  on(event: "data", listener: (quad: LibraryQuad) => void): unknown
   on(event: "error", listener: (error: unknown) => void): unknown
   on(event: "end", listener: () => void): unknown
   end(text: string): unknown
 }
 
 const collect = (parser: QuadStream, text: string) =>
-  new Promise<ReadonlyArray<Statement>>((resolve, reject) => {
-    const statements: Array<Statement> = []
-    parser.on("data", (quad) => statements.push(...statementOf(quad)))
+  new Promise<ReadonlyArray<Triple>>((resolve, reject) => {
+    const triples: Array<Triple> = []
+    parser.on("data", (quad) => triples.push(...triplesOf(quad)))
     parser.on("error", reject)
-    parser.on("end", () => resolve(statements))
+    parser.on("end", () => resolve(triples))
     parser.end(text)
   })
 

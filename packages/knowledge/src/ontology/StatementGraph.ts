@@ -1,18 +1,19 @@
-/** Statements, found by subject and predicate. Blank nodes that stand for class expressions and lists are followed here. */
+/** Triples, found by subject and predicate. Blank nodes that stand for class expressions and lists are followed here. */
+import type { Triple } from "../rdf/Term.ts"
 import type { ClassExpression, Label } from "./Ontology.ts"
-import type { Node, Statement } from "./Statement.ts"
 import { owl, rdf } from "./Vocabulary.ts"
 
 export class StatementGraph {
-  private readonly bySubject = new Map<string, Map<string, Array<Node>>>()
+  private readonly bySubject = new Map<string, Map<string, Array<Triple["object"]>>>()
   private readonly byType = new Map<string, Set<string>>()
 
-  constructor(statements: ReadonlyArray<Statement>) {
-    for (const { subject, predicate, object } of statements) {
+  constructor(triples: ReadonlyArray<Triple>) {
+    for (const { subject, predicate: property, object } of triples) {
       const key = keyOf(subject)
-      const predicates = getOrMake(this.bySubject, key, () => new Map<string, Array<Node>>())
+      const predicate = property.value
+      const predicates = getOrMake(this.bySubject, key, () => new Map<string, Array<Triple["object"]>>())
       getOrMake(predicates, predicate, () => []).push(object)
-      if (predicate === rdf.type && object.kind === "iri") getOrMake(this.byType, object.value, () => new Set()).add(key)
+      if (predicate === rdf.type && object.termType === "NamedNode") getOrMake(this.byType, object.value, () => new Set()).add(key)
     }
   }
 
@@ -33,23 +34,23 @@ export class StatementGraph {
     return this.bySubject.get(subject)?.has(predicate) ?? false
   }
 
-  objects(subject: string, predicate: string): ReadonlyArray<Node> {
+  objects(subject: string, predicate: string): ReadonlyArray<Triple["object"]> {
     return this.bySubject.get(subject)?.get(predicate) ?? []
   }
 
   iris(subject: string, predicate: string): ReadonlyArray<string> {
-    return distinct(this.objects(subject, predicate).flatMap((node) => (node.kind === "iri" ? [node.value] : [])))
+    return distinct(this.objects(subject, predicate).flatMap((node) => (node.termType === "NamedNode" ? [node.value] : [])))
   }
 
   /** The objects as keys, blank nodes too. */
   keys(subject: string, predicate: string): ReadonlyArray<string> {
-    return distinct(this.objects(subject, predicate).flatMap((node) => (node.kind === "literal" ? [] : [keyOf(node)])))
+    return distinct(this.objects(subject, predicate).flatMap((node) => (node.termType === "Literal" ? [] : [keyOf(node)])))
   }
 
   literals(subject: string, predicates: ReadonlyArray<string>): ReadonlyArray<Label> {
     const labels = predicates.flatMap((predicate) =>
       this.objects(subject, predicate).flatMap((node) =>
-        node.kind === "literal" && node.value.trim() !== "" ? [{ text: node.value.trim(), language: node.language.toLowerCase() }] : [],
+        node.termType === "Literal" && node.value.trim() !== "" ? [{ text: node.value.trim(), language: node.language }] : [],
       ),
     )
     const seen = new Set<string>()
@@ -61,7 +62,7 @@ export class StatementGraph {
 
   integer(subject: string, predicate: string): number | undefined {
     const [node] = this.objects(subject, predicate)
-    return node?.kind === "literal" && /^\+?\d+$/.test(node.value.trim()) ? Number(node.value) : undefined
+    return node?.termType === "Literal" && /^\+?\d+$/.test(node.value.trim()) ? Number(node.value) : undefined
   }
 
   /** The members of an RDF list. A list that runs into itself ends where it does. */
@@ -105,7 +106,7 @@ export class StatementGraph {
 
 export const isBlank = (key: string): boolean => key.startsWith("_:")
 
-const keyOf = (node: Node): string => (node.kind === "blank" ? `_:${node.value}` : node.value)
+const keyOf = (node: Triple["object"]): string => (node.termType === "BlankNode" ? `_:${node.value}` : node.value)
 
 export const distinct = <A>(items: Iterable<A>): ReadonlyArray<A> => [...new Set(items)]
 

@@ -9,7 +9,11 @@ import { type BlankNode, type Literal, type NamedNode, type Triple, xsdString } 
  * pieces until it is read: sorting a million took 608 MB that way and takes 408 MB this way.
  */
 export const lineOf = ({ subject, predicate, object }: Triple): string =>
-  [nodeText(subject), nodeText(predicate), object.termType === "Literal" ? literalText(object) : nodeText(object), "."].join(" ")
+  [nodeText(subject), nodeText(predicate), termText(object), "."].join(" ")
+
+/** A term as it stands in a line. */
+export const termText = (term: NamedNode | BlankNode | Literal): string =>
+  term.termType === "Literal" ? literalText(term) : nodeText(term)
 
 const nodeText = (node: NamedNode | BlankNode): string => (node.termType === "NamedNode" ? `<${escaped(node.value)}>` : `_:${node.value}`)
 

@@ -84,10 +84,15 @@ const forbiddenInIris = /[\u0000-\u0020<>"{}|^`\\]/
 
 const checkNode = (node: NamedNode | BlankNode): InvalidTerm | undefined => {
   if (node.termType === "NamedNode") return checkIri(node.value)
-  return /^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_-])?$/.test(node.value)
-    ? undefined
-    : new InvalidTerm({ term: node.value, problem: "is no label of a blank node" })
+  return blankNodeLabel.test(node.value) ? undefined : new InvalidTerm({ term: node.value, problem: "is no label of a blank node" })
 }
+
+/** Letters of any script, by the ranges that Turtle and N-Triples give; dots only within. */
+const letters =
+  "A-Za-z\\u{C0}-\\u{D6}\\u{D8}-\\u{F6}\\u{F8}-\\u{2FF}\\u{370}-\\u{37D}\\u{37F}-\\u{1FFF}\\u{200C}\\u{200D}\\u{2070}-\\u{218F}" +
+  "\\u{2C00}-\\u{2FEF}\\u{3001}-\\u{D7FF}\\u{F900}-\\u{FDCF}\\u{FDF0}-\\u{FFFD}\\u{10000}-\\u{EFFFF}"
+const within = `${letters}0-9_\\-\\u{B7}\\u{300}-\\u{36F}\\u{203F}\\u{2040}`
+const blankNodeLabel = new RegExp(`^[${letters}0-9_](?:[${within}.]*[${within}])?$`, "u")
 
 const checkLiteral = ({ value, language, datatype }: Literal): InvalidTerm | undefined => {
   if (!value.isWellFormed()) return new InvalidTerm({ term: value, problem: "holds half of a character" })
