@@ -63,9 +63,18 @@ export { type Labelled, OntologyIndex } from "./ontology/OntologyIndex.ts"
 export { loadOntology, type OntologySource } from "./ontology/OntologyLoading.ts"
 export type { RelevanceOptions } from "./ontology/Relevance.ts"
 export { BlankNodesAlike, relabelBlankNodes } from "./rdf/BlankNodes.ts"
-export { detentVocabulary, documentIri, entityIri, type FactSource, factTriples, graphPrefixes, mentionTriples } from "./rdf/FactGraph.ts"
+export {
+  detentVocabulary,
+  documentIri,
+  documentOfIri,
+  entityIri,
+  type FactSource,
+  factTriples,
+  graphPrefixes,
+  mentionTriples,
+} from "./rdf/FactGraph.ts"
 export { type LineSortOptions, SortFailed, sortLines } from "./rdf/LineSort.ts"
-export { RdfSyntaxError, readTurtle } from "./rdf/RdfReading.ts"
+export { RdfSyntaxError, readNTriples, readTurtle } from "./rdf/RdfReading.ts"
 export { type TurtleOptions, writeNTriples, writeTurtle } from "./rdf/RdfWriting.ts"
 export * as Rdf from "./rdf/Term.ts"
 export type { Merge, MergeReason, NamedMention, Resolution } from "./resolve/Resolution.ts"
@@ -130,4 +139,4 @@ export { TaskFailed, WorkerCrashed, type WorkerError } from "./threads/WorkerErr
 export { makeWorkerPool, WorkerPool, type WorkerPoolOptions, type WorkerPoolService } from "./threads/WorkerPool.ts"
 export { derivedShapes } from "./validate/DerivedShapes.ts"
 export { readShapes, type Shapes, ShapesRefused } from "./validate/Shapes.ts"
-export { ValidationPolicy, ValidationReport, Violation } from "./validate/Violation.ts"
+export { QuarantinedStatement, ValidationPolicy, ValidationReport, ValidationReportJson, Violation } from "./validate/Violation.ts"

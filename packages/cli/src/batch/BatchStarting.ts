@@ -12,7 +12,7 @@ const Accepted = Schema.Struct({ batchId: BatchId })
 export const startBatch = (
   server: RunningServer | undefined,
   input: SourceInput,
-  config: Partial<Pick<BatchConfig, "failurePolicy" | "concurrency">>,
+  config: Partial<Pick<BatchConfig, "failurePolicy" | "concurrency" | "validation">>,
 ) =>
   Effect.gen(function* () {
     const { folder, manifest } = yield* sourceOf(input)

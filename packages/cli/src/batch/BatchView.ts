@@ -33,6 +33,7 @@ export const batchText = (state: BatchState, style: Style): string => {
       ["graph", view.namespace],
       ["facts", "stats" in state ? `${state.stats.relationsExtracted} about ${state.stats.clustersResolved} entities` : view.relations],
       ["violations", "stats" in state ? state.stats.violations : undefined],
+      ["quarantined", "stats" in state ? `${state.stats.quarantined} statements` : undefined],
       ["triples", "stats" in state ? state.stats.triplesIngested : undefined],
       ["took", "stats" in state ? durationText(state.stats.totalDurationMs) : undefined],
       ["started", momentText(view.createdAt)],
@@ -55,8 +56,11 @@ export const batchExitCode = ({ _tag }: BatchState): number => {
 }
 
 /** What can be done next, by how it ended. */
-export const batchNextStep = ({ _tag, batchId }: BatchState, place: Place): string | undefined => {
+export const batchNextStep = (state: BatchState, place: Place): string | undefined => {
+  const { _tag, batchId } = state
   const here = placeText(place)
+  if (state._tag === "Completed" && state.stats.quarantined > 0)
+    return `See what validation held back: detent batch show ${batchId} --quarantine${here}`
   if (_tag === "Completed") return `Ask it: detent graph query "SELECT * { ?s ?p ?o } LIMIT 5"${here}`
   if (_tag === "PartiallyCompleted")
     return `See what failed: detent batch show ${batchId} --documents failed${here}; then: detent batch retry ${batchId}${here}`

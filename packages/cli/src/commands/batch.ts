@@ -1,5 +1,15 @@
 /** `detent batch`: documents to a validated knowledge graph. */
-import { BatchEventLog, type Batches, BatchId, type DocumentStanding, getText, ManifestJson, Storage } from "@detent/knowledge"
+import {
+  BatchEventLog,
+  type Batches,
+  BatchId,
+  type DocumentStanding,
+  documentOfIri,
+  getText,
+  ManifestJson,
+  Storage,
+  type StorageUri,
+} from "@detent/knowledge"
 import * as operations from "@detent/workspace/operations/batches"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -23,7 +33,7 @@ export const run: Handler<"batch run"> = (input) =>
     const folders = yield* foldersOf(input)
     const server = input.detach ? yield* neededServer(input) : yield* runningServer(input)
     for (const folder of folders) yield* allowSource(input.data, folder)
-    const config = { failurePolicy: input["on-failure"], concurrency: input.concurrency }
+    const config = { failurePolicy: input["on-failure"], concurrency: input.concurrency, validation: input.validation }
     if (server !== undefined) {
       const batchId = yield* Effect.provide(startBatch(server, input, config), observing(input))
       return yield* given(input, batchId)
@@ -85,29 +95,66 @@ export const show: Handler<"batch show"> = (input) =>
     const id = yield* idOf(input.batch)
     const state = yield* operations.state(id)
     const documents = input.documents === undefined ? undefined : yield* documentsOf(id, state.manifestUri, input.documents)
-    yield* output.value({ ...batchView(state), ...(documents === undefined ? {} : { listed: documents }) }, () =>
-      batchText(state, output.style),
+    const quarantined = input.quarantine ? yield* quarantineOf(id, state.manifestUri) : undefined
+    yield* output.value(
+      {
+        ...batchView(state),
+        ...(documents === undefined ? {} : { listed: documents }),
+        ...(quarantined === undefined ? {} : { quarantined }),
+      },
+      () => batchText(state, output.style),
     )
-    if (output.isJson || documents === undefined) return
+    if (output.isJson) return
+    if (documents !== undefined) {
+      yield* output.write("\n")
+      yield* output.rows(
+        documents,
+        [
+          { title: "DOCUMENT", of: ({ source }) => source },
+          { title: "STATUS", of: ({ status }) => status },
+          { title: "PROBLEM", of: ({ error }) => error ?? "" },
+        ],
+        `no document is ${input.documents}`,
+      )
+    }
+    if (quarantined === undefined) return
     yield* output.write("\n")
     yield* output.rows(
-      documents,
+      quarantined,
       [
-        { title: "DOCUMENT", of: ({ source }) => source },
-        { title: "STATUS", of: ({ status }) => status },
-        { title: "PROBLEM", of: ({ error }) => error ?? "" },
+        { title: "SUBJECT", of: ({ subject }) => subject },
+        { title: "PROPERTY", of: ({ property }) => property },
+        { title: "VALUE", of: ({ value }) => value },
+        { title: "REASON", of: ({ message }) => message },
+        { title: "DOCUMENT", of: ({ documents: sources }) => sources.join(", ") },
       ],
-      `no document is ${input.documents}`,
+      "validation held back nothing",
     )
   }).pipe(Effect.provide(observing(input)))
 
 /** People know documents by where they are. */
-const documentsOf = (id: BatchId, manifestUri: Parameters<typeof getText>[1], status: DocumentStanding["status"]) =>
+const documentsOf = (id: BatchId, manifestUri: StorageUri, status: DocumentStanding["status"]) =>
   Effect.gen(function* () {
     const standings = yield* Effect.flatMap(BatchEventLog, (log) => log.documents(id, { status, limit: 1000 }))
-    const manifest = yield* Schema.decodeEffect(ManifestJson)(yield* getText(yield* Storage, manifestUri))
-    const sources = new Map(manifest.documents.map(({ documentId, sourceUri }) => [String(documentId), sourceUri]))
+    const sources = yield* sourcesOf(manifestUri)
     return standings.map((one) => ({ ...one, source: sources.get(one.documentId) ?? one.documentId }))
+  })
+
+/** What validation held back, with the documents that state it. */
+const quarantineOf = (id: BatchId, manifestUri: StorageUri) =>
+  Effect.gen(function* () {
+    const report = yield* operations.validationReport(id)
+    const sources = yield* sourcesOf(manifestUri)
+    return (report?.statements ?? []).map(({ sources: said, ...statement }) => {
+      const documents = new Set(said.map(({ document }) => documentOfIri(document)))
+      return { ...statement, documents: [...documents].map((one) => sources.get(one) ?? one), quotes: said.map(({ quote }) => quote) }
+    })
+  })
+
+const sourcesOf = (manifestUri: StorageUri) =>
+  Effect.gen(function* () {
+    const manifest = yield* Schema.decodeEffect(ManifestJson)(yield* getText(yield* Storage, manifestUri))
+    return new Map<string, string>(manifest.documents.map(({ documentId, sourceUri }) => [documentId, sourceUri]))
   })
 
 export const watch: Handler<"batch watch"> = (input) =>

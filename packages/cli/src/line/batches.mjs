@@ -38,6 +38,14 @@ export const batchCommands = /** @satisfies {ReadonlyArray<import("./Command.ts"
           default: "continue",
           summary: "what becomes of the batch when a document fails",
         },
+        {
+          name: "validation",
+          kind: "text",
+          value: "POLICY",
+          choices: ["quarantine", "fail", "warn"],
+          default: "quarantine",
+          summary: "what becomes of statements that the shapes refuse",
+        },
         { name: "concurrency", kind: "integer", value: "N", default: 64, minimum: 1, summary: "documents worked on at once" },
         { name: "detach", kind: "flag", summary: "start it and leave the work to a running server or worker" },
       ],
@@ -88,8 +96,12 @@ export const batchCommands = /** @satisfies {ReadonlyArray<import("./Command.ts"
           choices: ["processing", "completed", "failed"],
           summary: "list its documents of this kind as well",
         },
+        { name: "quarantine", kind: "flag", summary: "list the statements that validation held back, with the reason and the document" },
       ],
-      examples: [{ line: "detent batch show batch-3f9c2a71b0d4 --documents failed", says: "which documents failed, and why" }],
+      examples: [
+        { line: "detent batch show batch-3f9c2a71b0d4 --documents failed", says: "which documents failed, and why" },
+        { line: "detent batch show batch-3f9c2a71b0d4 --quarantine", says: "what did not enter the graph, and why" },
+      ],
     },
     {
       name: "batch watch",

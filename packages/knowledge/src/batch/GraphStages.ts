@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { CanonicalGraph } from "../graph/CanonicalGraph.ts"
+import { CanonicalGraph, type Contribution } from "../graph/CanonicalGraph.ts"
 import { storedLines } from "../graph/StoredLines.ts"
 import { type SortFailed, sortLines } from "../rdf/LineSort.ts"
 import { resolveGraphs } from "../resolve/ResolvedGraph.ts"
@@ -18,11 +18,11 @@ import { linesOfBatch, pathsOfBatch } from "../storage/Paths.ts"
 import { getText, Storage } from "../storage/Storage.ts"
 import { blobIn, type StorageFolder, type StorageUri } from "../storage/Uri.ts"
 import { derivedShapes } from "../validate/DerivedShapes.ts"
-import { onlyOffenders, withoutOffenders } from "../validate/Quarantine.ts"
+import { onlyHeld, quarantine, withoutHeld } from "../validate/Quarantine.ts"
 import { reportTurtle } from "../validate/ReportTurtle.ts"
 import { readShapes } from "../validate/Shapes.ts"
-import { type Found, validate } from "../validate/Validation.ts"
-import { type ValidationReport, ValidationReportJson } from "../validate/Violation.ts"
+import { validate } from "../validate/Validation.ts"
+import { type ValidationReport, ValidationReportJson, violationText } from "../validate/Violation.ts"
 import { E, type S, type Tell } from "./BatchMachine.ts"
 import type { BatchState } from "./BatchState.ts"
 import { BatchStopped } from "./BatchStopped.ts"
@@ -94,37 +94,52 @@ export const validateGraph = (folder: StorageFolder, state: typeof S.Validating.
     const shapesText = shaclUri === undefined ? derivedShapes(ontology) : yield* getText(storage, shaclUri)
     const shapes = yield* readShapes(shapesText, shaclUri ?? "the ontology")
     const lines = storedLines(storage, state.resolvedGraph)
-    const found = yield* validate(lines, shapes, ontology)
-    const quarantined = state.config.validation === "quarantine" ? [...found.offenders].sort() : []
+    const change = yield* changeBy(state, lines)
+    const held = state.config.validation === "quarantine" ? yield* quarantine(change, shapes, ontology) : undefined
+    const found = held ?? (yield* validate(change, shapes, ontology))
     const paths = pathsOfBatch(state.batchId)
     const reportUri = blobIn(folder, paths.validation)
-    const report = reportOf(found, quarantined)
+    const report: ValidationReport = {
+      conforms: found.violations === 0,
+      violations: found.violations,
+      warnings: found.warnings,
+      listed: found.listed,
+      quarantined: held?.held.entities() ?? [],
+      statements: held?.statements ?? [],
+      remaining: held?.remaining ?? found.violations,
+    }
     yield* storage.setStream(blobIn(folder, paths.report), Stream.encodeText(reportTurtle(state.batchId, report)))
     yield* storage.set(reportUri, yield* Effect.orDie(Schema.encodeEffect(ValidationReportJson)(report)))
-    if (found.violations > 0 && state.config.validation === "fail")
+    const first = found.listed.find(({ severity }) => severity === "Violation")
+    if (first !== undefined && state.config.validation === "fail")
       return yield* new BatchStopped({
         code: "ValidationFailed",
-        problem: `${found.violations} violations, the first: ${found.listed[0]?.focus} ${found.listed[0]?.message}; see ${reportUri}`,
+        problem: `${found.violations} violations, the first: ${violationText(first)}; see ${reportUri}`,
       })
-    const parted = linesOfBatch(state.batchId, contentHashOf(JSON.stringify([state.resolvedGraph.hash, quarantined])))
+    const quarantined = held?.held.size ?? 0
+    const parted = linesOfBatch(state.batchId, contentHashOf(JSON.stringify([state.resolvedGraph.hash, held?.held.lines() ?? []])))
     const graph =
-      quarantined.length === 0
+      held === undefined || quarantined === 0
         ? state.resolvedGraph
-        : yield* writeLines(blobIn(folder, parted.validated), withoutOffenders(lines, found.offenders))
-    if (quarantined.length > 0) yield* writeLines(blobIn(folder, parted.quarantine), onlyOffenders(lines, found.offenders))
-    yield* tell(
-      E.ValidationComplete({ graph, violations: found.violations, quarantined: quarantined.length, reportUri }),
-      `${state.attempt}/validated`,
-    )
+        : yield* writeLines(blobIn(folder, parted.validated), withoutHeld(lines, held.held))
+    if (held !== undefined && quarantined > 0) yield* writeLines(blobIn(folder, parted.quarantine), onlyHeld(lines, held.held))
+    yield* tell(E.ValidationComplete({ graph, violations: found.violations, quarantined, reportUri }), `${state.attempt}/validated`)
   })
 
-const reportOf = (found: Found, quarantined: ReadonlyArray<string>): ValidationReport => ({
-  conforms: found.violations === 0,
-  violations: found.violations,
-  warnings: found.warnings,
-  listed: found.listed,
-  quarantined,
-})
+/** What the batch would change of the graph: its lines take the place of those it contributed before. */
+const changeBy = <E>({ targetNamespace, batchId }: Pick<BatchState, "targetNamespace" | "batchId">, added: Stream.Stream<string, E>) =>
+  Effect.gen(function* () {
+    const canonical = yield* CanonicalGraph
+    const current = yield* canonical.current(targetNamespace)
+    if (Option.isNone(current)) return { added }
+    const linesOf = (isWanted: (one: Contribution) => boolean) =>
+      canonical.lines({ ...current.value, contributions: current.value.contributions.filter(isWanted) })
+    return {
+      added,
+      existing: linesOf((one) => one.batchId !== batchId),
+      replaced: linesOf((one) => one.batchId === batchId),
+    }
+  })
 
 /** Whatever keeps it from being finished, the canonical graph is then as it was before. */
 export const ingestGraph = (folder: StorageFolder, state: typeof S.Ingesting.Type, tell: Tell) =>

@@ -1,38 +1,332 @@
 /**
- * Parts a graph in two: what may go on, and what concerns entities that do not conform: what is said of them, what points to
- * them, and the statements that witness either.
+ * Finds the statements of a batch that keep the graph from conforming, and holds them back: statements, not entities. Without
+ * them the graph is checked again, since what is left may lack what a shape demands, until nothing of the batch takes part in
+ * a violation.
  */
+import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { type NodeOfLines, nodesOfLines, termOf } from "../graph/LineNodes.ts"
-import { isStatement } from "./Sources.ts"
+import { labelPredicate, nodesOfLines, termOf } from "../graph/LineNodes.ts"
+import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
+import type { SortFailed } from "../rdf/LineSort.ts"
+import { xsdString } from "../rdf/Term.ts"
+import { lineParts, typePredicate } from "../rdf/TurtleText.ts"
+import { type GraphChange, isStatement, type MarkedNode } from "./AffectedNodes.ts"
+import { predicatesOf, type Shapes, sh } from "./Shapes.ts"
+import { sourcesOfLines, statedLine } from "./Sources.ts"
+import {
+  type Finding,
+  type Found,
+  type GraphCheck,
+  keyOfFinding,
+  neighbours,
+  openCheck,
+  Tally,
+  type ValidationFailed,
+} from "./Validation.ts"
+import { listedAtMost, type QuarantinedStatement, type Violation } from "./Violation.ts"
 
-const rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+export interface Quarantine extends Found {
+  readonly held: HeldStatements
+  /** How many violations are left: those that other batches state by themselves. */
+  readonly remaining: number
+  /** The first of the statements held back, with the reason. */
+  readonly statements: ReadonlyArray<QuarantinedStatement>
+}
 
-/** The lines that may go on. */
-export const withoutOffenders = <E, R>(lines: Stream.Stream<string, E, R>, offenders: ReadonlySet<string>): Stream.Stream<string, E, R> =>
-  parted(lines, offenders, false)
+type Reason = Omit<Violation, "sources">
 
-/** The lines that are held back. */
-export const onlyOffenders = <E, R>(lines: Stream.Stream<string, E, R>, offenders: ReadonlySet<string>): Stream.Stream<string, E, R> =>
-  parted(lines, offenders, true)
+/** Statements of a batch that are held back, by their lines. */
+export class HeldStatements {
+  readonly #lines = new Set<string>()
+  /** The reasons of the first. */
+  readonly #reasons = new Map<string, Reason>()
+  /** Entities that are held back altogether, as terms in lines: what points to them is held back too. */
+  readonly #entities = new Map<string, Reason>()
 
-const parted = <E, R>(lines: Stream.Stream<string, E, R>, offenders: ReadonlySet<string>, wanted: boolean): Stream.Stream<string, E, R> =>
-  Stream.flattenIterable(
-    Stream.map(nodesOfLines(lines), (node) => {
-      const concerned = concerns(node, offenders)
-      return linesOf(node)
-        .filter(([, object]) => (concerned || isOffender(object, offenders)) === wanted)
-        .map(([line]) => line)
+  get size(): number {
+    return this.#lines.size
+  }
+
+  get reasons(): ReadonlyMap<string, Reason> {
+    return this.#reasons
+  }
+
+  /** The entities concerned, by IRI. */
+  entities(): ReadonlyArray<string> {
+    return [...new Set([...this.#lines].map((line) => termOf(lineParts(line).subject).value))].sort()
+  }
+
+  has(line: string): boolean {
+    return this.#lines.has(line)
+  }
+
+  /** In order. */
+  lines(): ReadonlyArray<string> {
+    return [...this.#lines].sort()
+  }
+
+  add(line: string, reason: Reason): void {
+    this.#lines.add(line)
+    if (this.#reasons.size < listedAtMost) this.#reasons.set(line, reason)
+  }
+
+  addEntity(node: string, reason: Reason): void {
+    this.#entities.set(node, reason)
+  }
+
+  /** Whether a line is held back; one that points to an entity that is held back is from now on. */
+  holds(line: string, object: string): boolean {
+    if (this.#lines.has(line)) return true
+    const reason = this.#entities.get(object)
+    if (reason !== undefined) this.add(line, reason)
+    return reason !== undefined
+  }
+}
+
+/** What the shapes find, and what has to be held back of the batch for the graph to conform. */
+export const quarantine = <E>(
+  change: GraphChange<E>,
+  shapes: Shapes,
+  ontology: OntologyIndex,
+): Effect.Effect<Quarantine, E | SortFailed | ValidationFailed> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const check = yield* openCheck(change, shapes, ontology)
+      const tally = new Tally()
+      const held = new HeldStatements()
+      const known = new Set<string>()
+      const eachFinding = (each: (finding: Finding) => void) =>
+        Stream.runForEach(
+          check.findings((line, object) => held.holds(line, object)),
+          (finding) =>
+            Effect.sync(() => {
+              const key = keyOfFinding(finding)
+              if (!known.has(key)) tally.add(finding.violation)
+              known.add(key)
+              if (finding.violation.severity === "Violation") each(finding)
+            }),
+        )
+      yield* eachFinding(() => undefined)
+      let unresolved = 0
+      if (tally.violations > 0) {
+        const inherited = change.existing === undefined ? new Set<string>() : yield* withoutBatch(check)
+        for (;;) {
+          const round = new Round(check, shapes, held, inherited)
+          yield* eachFinding((finding) => round.add(finding))
+          unresolved = round.unresolved
+          if (round.isConforming) break
+          round.hold()
+        }
+      }
+      const found = yield* tally.found(check.statements)
+      return { ...found, held, remaining: unresolved, statements: yield* statementsOf(check, held) }
     }),
   )
 
-const concerns = (node: NodeOfLines, offenders: ReadonlySet<string>): boolean => {
-  if (isOffender(node.subject, offenders)) return true
-  if (!isStatement(node)) return false
-  return ["subject", "object"].some((part) => (node.values.get(`<${rdf}${part}>`) ?? []).some((object) => isOffender(object, offenders)))
+/** What the shapes find in what others state, by key. */
+const withoutBatch = <E>(check: GraphCheck<E>): Effect.Effect<ReadonlySet<string>, E | SortFailed | ValidationFailed> =>
+  Effect.gen(function* () {
+    const { classes, ownTypes, ownHierarchy } = check
+    const ofClasses = [...[...ownTypes.values()].flat(), ...ownHierarchy].map(lineParts)
+    for (const parts of ofClasses) classes.remove(parts)
+    const found = yield* Stream.runCollect(
+      Stream.map(
+        check.findings(() => true),
+        keyOfFinding,
+      ),
+    )
+    for (const parts of ofClasses) classes.restore(parts)
+    return new Set(found)
+  })
+
+/** One check of the graph without what is held back so far. */
+class Round<E> {
+  /** Violations that no statement of the batch takes part in. */
+  unresolved = 0
+  /** What is to be held back after the round, with what speaks against it. */
+  readonly #lines = new Map<string, Reason>()
+  readonly #entities = new Map<string, Reason>()
+  readonly #check: GraphCheck<E>
+  readonly #shapes: Shapes
+  readonly #held: HeldStatements
+  readonly #inherited: ReadonlySet<string>
+
+  constructor(check: GraphCheck<E>, shapes: Shapes, held: HeldStatements, inherited: ReadonlySet<string>) {
+    this.#inherited = inherited
+    this.#check = check
+    this.#shapes = shapes
+    this.#held = held
+  }
+
+  get isConforming(): boolean {
+    return this.#lines.size === 0
+  }
+
+  add(finding: Finding): void {
+    const lines = this.#offending(finding)
+    if (lines.length === 0) this.unresolved++
+    for (const line of lines) this.#addLine(line, finding)
+  }
+
+  hold(): void {
+    for (const [line, reason] of this.#lines) {
+      this.#held.add(line, reason)
+      this.#check.classes.remove(lineParts(line))
+    }
+    for (const [node, reason] of this.#entities) this.#held.addEntity(node, reason)
+  }
+
+  #addLine(line: string, { violation, around }: Finding): void {
+    if (this.#lines.has(line)) return
+    this.#lines.set(line, violation)
+    const { subject, predicate } = lineParts(line)
+    if (predicate !== typePredicate) return
+    // An entity of the batch that has no class left is none: the rest of what the batch says of it is held back too.
+    const node = around.nodeOf(subject)
+    if (node === undefined || !isOfBatchAlone(node)) return
+    const types = node.values.get(typePredicate) ?? []
+    if (types.some((type) => !this.#lines.has(`${subject} ${typePredicate} ${type} .`))) return
+    this.#entities.set(subject, violation)
+    for (const other of node.own) if (!this.#lines.has(other)) this.#lines.set(other, violation)
+  }
+
+  /** The lines of the batch without which the violation would not be there: the nearest to it that there are. */
+  #offending(finding: Finding): ReadonlyArray<string> {
+    for (const candidates of this.#candidates(finding)) {
+      const lines = [...candidates].filter((line) => !this.#held.has(line))
+      if (lines.length > 0) return lines
+    }
+    return []
+  }
+
+  *#candidates(finding: Finding): Generator<Iterable<string>> {
+    const { focus, root, around } = finding
+    if (!lacking.has(finding.violation.component ?? "")) yield* this.#ofValues(finding)
+    // What is wrong without the batch too is none of its doing.
+    if (this.#inherited.has(keyOfFinding(finding))) return
+    yield this.#ofTarget(finding)
+    yield this.#typesOf(focus, finding)
+    const own = around.nodeOf(focus)?.own ?? []
+    yield own.filter((line) => !isDescriptive(line))
+    yield own
+    yield [...(around.nodeOf(focus)?.values.values() ?? [])].flat().flatMap((object) => this.#check.ownTypes.get(object) ?? [])
+    // With shapes that look further, it may be anything on the way.
+    let edge: ReadonlyArray<string> = [root]
+    const reached = new Set(edge)
+    for (let hop = 0; hop <= this.#shapes.hops && edge.length > 0; hop++) {
+      yield edge.flatMap((node) => [...(around.nodeOf(node)?.own ?? []), ...this.#typesOf(node, finding)])
+      edge = edge.flatMap((node) => neighbours(node, around)).filter((node) => !reached.has(node) && reached.add(node))
+    }
+    yield this.#check.ownHierarchy
+  }
+
+  /** The values that a path leads to: the one that is refused, or where there are too many, all of them. */
+  *#ofValues({ focus, value, violation: { property, shape }, around }: Finding): Generator<Iterable<string>> {
+    const { graph } = this.#shapes
+    const paths = graph.values(shape, `${sh}path`).flatMap((path) => predicatesOf(graph, path))
+    const predicates = new Set([...paths, ...(property === undefined || property.includes("<") ? [] : [property])].map((iri) => `<${iri}>`))
+    const outgoing = (around.nodeOf(focus)?.own ?? []).map((line) => ({ line, ...lineParts(line) }))
+    if (value === undefined || value === focus) {
+      if (predicates.size === 0) return
+      yield outgoing.filter(({ predicate }) => predicates.has(predicate)).map(({ line }) => line)
+      const incoming = around.pointingTo(focus).flatMap((subject) => around.nodeOf(subject)?.own ?? [])
+      yield incoming.filter((line) => {
+        const { predicate, object } = lineParts(line)
+        return object === focus && predicates.has(predicate)
+      })
+      return
+    }
+    yield outgoing.filter(({ predicate, object }) => object === value && predicates.has(predicate)).map(({ line }) => line)
+    yield (around.nodeOf(value)?.own ?? []).filter((line) => {
+      const { predicate, object } = lineParts(line)
+      return object === focus && predicates.has(predicate)
+    })
+    yield outgoing.filter(({ object }) => object === value).map(({ line }) => line)
+    // The other side of a comparison, where it is the batch that states it.
+    const compared = new Set(comparisons.flatMap((name) => graph.values(shape, sh + name)).map((other) => `<${other.value}>`))
+    yield outgoing.filter(({ predicate }) => compared.has(predicate)).map(({ line }) => line)
+    yield this.#typesOf(value, { around })
+  }
+
+  /** What makes the node one that the shape applies to. */
+  *#ofTarget({ root, rootShape, around }: Finding): Generator<string> {
+    const { graph } = this.#shapes
+    const { classes } = this.#check
+    const targets = graph.targetClasses(rootShape)
+    const subjectsOf = new Set(graph.values(rootShape, `${sh}targetSubjectsOf`).map(({ value }) => `<${value}>`))
+    for (const line of around.nodeOf(root)?.own ?? []) {
+      const { predicate, object } = lineParts(line)
+      const type = predicate === typePredicate ? termOf(object).value : undefined
+      if (subjectsOf.has(predicate)) yield line
+      else if (type !== undefined && targets.some((one) => one === type || classes.above(type).has(one))) yield line
+    }
+    const objectsOf = new Set(graph.values(rootShape, `${sh}targetObjectsOf`).map(({ value }) => `<${value}>`))
+    if (objectsOf.size === 0) return
+    for (const subject of around.pointingTo(root)) {
+      for (const line of around.nodeOf(subject)?.own ?? []) {
+        const { predicate, object } = lineParts(line)
+        if (object === root && objectsOf.has(predicate)) yield line
+      }
+    }
+  }
+
+  #typesOf(node: string, { around }: Pick<Finding, "around">): ReadonlyArray<string> {
+    const lines = around.nodeOf(node)?.own ?? this.#check.ownTypes.get(node) ?? []
+    return lines.filter((line) => lineParts(line).predicate === typePredicate)
+  }
 }
 
-const isOffender = (term: string, offenders: ReadonlySet<string>): boolean => !term.startsWith('"') && offenders.has(termOf(term).value)
+/** Constraints that miss something: no statement is too many, but one is not there. */
+const lacking: ReadonlySet<string> = new Set(["MinCount", "HasValue", "QualifiedMinCount"].map((name) => `${sh}${name}ConstraintComponent`))
 
-const linesOf = ({ subject, values }: NodeOfLines): ReadonlyArray<readonly [line: string, object: string]> =>
-  [...values].flatMap(([predicate, objects]) => objects.map((object) => [`${subject} ${predicate} ${object} .`, object] as const))
+const comparisons = ["equals", "disjoint", "lessThan", "lessThanOrEquals"]
+
+const sameAs = "<http://www.w3.org/2002/07/owl#sameAs>"
+const derivedFrom = "<http://www.w3.org/ns/prov#wasDerivedFrom>"
+
+/** What names an entity and says where it comes from. */
+const isDescriptive = (line: string): boolean => [labelPredicate, sameAs, derivedFrom].includes(lineParts(line).predicate)
+
+const isOfBatchAlone = ({ values, own }: MarkedNode): boolean => [...values.values()].flat().length === own.length
+
+const statementsOf = <E>(
+  { statements }: GraphCheck<E>,
+  { reasons }: HeldStatements,
+): Effect.Effect<ReadonlyArray<QuarantinedStatement>, E | SortFailed> =>
+  Effect.map(sourcesOfLines(statements, [...reasons.keys()]), (sources) =>
+    [...reasons].map(([line, { message, shape }]) => {
+      const { subject, predicate, object } = lineParts(line)
+      const value = termOf(object)
+      return {
+        subject: termOf(subject).value,
+        property: termOf(predicate).value,
+        value: value.value,
+        ...(value._tag === "Node" ? {} : { datatype: value.datatype ?? xsdString }),
+        message,
+        shape,
+        sources: sources.get(line) ?? [],
+      }
+    }),
+  )
+
+/** The lines of the batch that may be added. */
+export const withoutHeld = <E, R>(lines: Stream.Stream<string, E, R>, held: HeldStatements): Stream.Stream<string, E, R> =>
+  parted(lines, held, false)
+
+/** The lines that are held back, with those that witness them. */
+export const onlyHeld = <E, R>(lines: Stream.Stream<string, E, R>, held: HeldStatements): Stream.Stream<string, E, R> =>
+  parted(lines, held, true)
+
+const parted = <E, R>(lines: Stream.Stream<string, E, R>, held: HeldStatements, wanted: boolean): Stream.Stream<string, E, R> =>
+  Stream.flattenIterable(
+    Stream.map(nodesOfLines(lines), (node) => {
+      const stated = isStatement(node) ? statedLine(node) : undefined
+      const isWitness = stated !== undefined && held.has(stated)
+      return [...node.values].flatMap(([predicate, objects]) =>
+        objects.flatMap((object) => {
+          const line = `${node.subject} ${predicate} ${object} .`
+          return (isWitness || (stated === undefined && held.has(line))) === wanted ? [line] : []
+        }),
+      )
+    }),
+  )

@@ -2,29 +2,63 @@
 import * as Effect from "effect/Effect"
 import type { NodeOfLines } from "../graph/LineNodes.ts"
 import { termOf } from "../graph/LineNodes.ts"
+import { termText } from "../rdf/NTriples.ts"
 import type { Triple } from "../rdf/Term.ts"
 import { typePredicate } from "../rdf/TurtleText.ts"
+import { type ClassMembership, subClassPredicate } from "./ClassMembership.ts"
+import type { Shapes } from "./Shapes.ts"
 
 type Validator = InstanceType<typeof import("rdf-validate-shacl")["default"]>
 type Factory = Validator["factory"]
-type Dataset = ReturnType<Factory["dataset"]>
+export type Dataset = ReturnType<Factory["dataset"]>
+type Result = Awaited<ReturnType<Validator["validate"]>>["results"][number]
 
-export interface ShaclEnvironment {
-  readonly validator: Validator
-  readonly factory: Factory
+export interface ShaclLibrary {
+  /** The nodes of a graph, with the classes of what they point to. */
+  readonly datasetOf: (nodes: Iterable<NodeOfLines>) => Dataset
+  /** Applies every shape to those of its focus nodes that are wanted. Throws what the library throws. */
+  readonly check: (dataset: Dataset, isWanted: (focus: string) => boolean) => ReadonlyArray<LibraryFinding>
 }
 
-export const shaclEnvironment = (shapes: ReadonlyArray<Triple>): Effect.Effect<ShaclEnvironment> =>
+/** A result, with the shape and the focus node that the check of it began with, as a term in a line. */
+export interface LibraryFinding {
+  readonly shape: string
+  readonly root: string
+  readonly result: Result
+}
+
+export const shaclLibrary = (shapes: Shapes, classes: ClassMembership): Effect.Effect<ShaclLibrary> =>
   Effect.map(
-    Effect.promise(() => import("rdf-validate-shacl")),
-    ({ default: Validator }) => {
-      // Without shapes it is only asked for the terms it works with.
-      const { factory } = new Validator([] as never)
-      return { factory, validator: new Validator(factory.dataset(shapes.map((triple) => quadOf(factory, triple)))) }
+    Effect.promise(() => Promise.all([import("rdf-validate-shacl"), import("n3")])),
+    ([{ default: Validator }, { DataFactory, Store }]) => {
+      const validator = new Validator(new Store(shapes.triples.map((triple) => quadOf(DataFactory, triple))))
+      const { factory, validationEngine: engine } = validator
+      // The library stops after so many checks of one node by one shape, and takes it to conform: only recursion needs that.
+      if (!shapes.recursive) engine.maxNodeChecks = 0
+      const asked = new ClassesAskedFor(shapes.graph.classesAskedFor(), classes)
+      return {
+        datasetOf: (nodes) => datasetOf(factory, nodes, classes, asked),
+        check: (dataset, isWanted) => {
+          const data = factory.clownface({ dataset })
+          validator.$data = data
+          return validator.shapesGraph.shapesWithTarget.flatMap((shape) =>
+            shape.getTargetNodes(data).flatMap((focus) => {
+              const root = termText(focus as Triple["object"])
+              if (!isWanted(root)) return []
+              // A report for each, which tells what every result began with.
+              engine.initReport()
+              engine.violationsCount = 0
+              engine.nestedResults = {}
+              if (!engine.validateNodeAgainstShape(focus, shape, data)) return []
+              return engine.getReport().results.map((result) => ({ shape: shape.shapeNode.value, root, result }))
+            }),
+          )
+        },
+      }
     },
   )
 
-const quadOf = (factory: Factory, { subject, predicate, object }: Triple) => {
+const quadOf = (factory: typeof import("n3")["DataFactory"], { subject, predicate, object }: Triple) => {
   const node = (term: Triple["subject"]) => (term.termType === "NamedNode" ? factory.namedNode(term.value) : factory.blankNode(term.value))
   const value =
     object.termType === "Literal"
@@ -33,33 +67,75 @@ const quadOf = (factory: Factory, { subject, predicate, object }: Triple) => {
   return factory.quad(node(subject), factory.namedNode(predicate.value), value)
 }
 
-const subClassOf = "http://www.w3.org/2000/01/rdf-schema#subClassOf"
+/**
+ * The library looks for classes along `rdfs:subClassOf`: it takes every way up there is, and does not survive a circle. So a
+ * class is put directly below the nearest of those classes that shapes ask for, and members of a circle are given each
+ * other's classes.
+ */
+class ClassesAskedFor {
+  readonly #asked: ReadonlySet<string>
+  readonly #classes: ClassMembership
+  readonly #nearest = new Map<string, ReadonlyArray<string>>()
+  #hierarchy = 0
 
-/** Some nodes of a graph as the library wants them, with the classes of what they point to and the classes above those. */
-export const datasetOf = (
-  factory: Factory,
-  nodes: ReadonlyArray<NodeOfLines>,
-  types: ReadonlyMap<string, ReadonlyArray<string>>,
-  above: (type: string) => Iterable<string>,
-): Dataset => {
+  constructor(asked: ReadonlySet<string>, classes: ClassMembership) {
+    this.#asked = asked
+    this.#classes = classes
+  }
+
+  isCircular(one: string, other: string): boolean {
+    return one === other || (this.#classes.above(one).has(other) && this.#classes.above(other).has(one))
+  }
+
+  /** The other classes that are the same as this one. */
+  same(type: string): ReadonlyArray<string> {
+    return [...this.#classes.above(type)].filter((other) => other !== type && this.#asked.has(other) && this.isCircular(type, other))
+  }
+
+  /** The classes above with no other one between. */
+  nearest(type: string): ReadonlyArray<string> {
+    if (this.#hierarchy !== this.#classes.hierarchy) this.#nearest.clear()
+    this.#hierarchy = this.#classes.hierarchy
+    const known = this.#nearest.get(type)
+    if (known !== undefined) return known
+    const above = [...this.#classes.above(type)].filter((one) => this.#asked.has(one) && !this.isCircular(type, one))
+    const isBetween = (one: string, other: string) => this.#classes.above(one).has(other) && !this.isCircular(one, other)
+    const nearest = above.filter((one) => !above.some((other) => isBetween(other, one)))
+    this.#nearest.set(type, nearest)
+    return nearest
+  }
+}
+
+const datasetOf = (factory: Factory, nodes: Iterable<NodeOfLines>, classes: ClassMembership, asked: ClassesAskedFor): Dataset => {
   const dataset = factory.dataset()
-  const classes = new Set<string>()
-  const own = new Set(nodes.map(({ subject }) => subject))
+  const seen = new Set<string>()
   const add = (subject: string, predicate: string, object: string) => {
-    if (predicate === typePredicate) classes.add(object)
+    if (predicate === subClassPredicate && asked.isCircular(termOf(subject).value, termOf(object).value)) return
     dataset.add(factory.quad(nodeTerm(factory, subject), factory.namedNode(termOf(predicate).value), objectTerm(factory, object)))
   }
+  const addAbove = (type: string) => {
+    if (seen.has(type)) return
+    seen.add(type)
+    for (const parent of asked.nearest(termOf(type).value)) {
+      add(type, subClassPredicate, `<${parent}>`)
+      addAbove(`<${parent}>`)
+    }
+  }
+  const addClasses = (node: string) => {
+    for (const type of classes.typesOf(node)) {
+      add(node, typePredicate, type)
+      for (const other of asked.same(termOf(type).value)) add(node, typePredicate, `<${other}>`)
+      addAbove(type)
+    }
+  }
   for (const { subject, values } of nodes) {
+    addClasses(subject)
     for (const [predicate, objects] of values) {
       for (const object of objects) {
         add(subject, predicate, object)
-        if (!own.has(object)) for (const type of types.get(object) ?? []) add(object, typePredicate, type)
+        if (!object.startsWith('"')) addClasses(object)
       }
     }
-  }
-  for (const type of classes) {
-    const child = factory.namedNode(termOf(type).value)
-    for (const parent of above(child.value)) dataset.add(factory.quad(child, factory.namedNode(subClassOf), factory.namedNode(parent)))
   }
   return dataset
 }

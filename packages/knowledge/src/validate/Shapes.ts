@@ -1,17 +1,24 @@
-/** Shapes as they are read: checked when a batch starts, not when its extraction is over. */
+/** SHACL shapes as they are read: refused when a batch starts, if they ask for more than the validator can check. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { type RdfSyntaxError, readTurtle } from "../rdf/RdfReading.ts"
+import { type RdfSyntaxError, readNTriples, readTurtle } from "../rdf/RdfReading.ts"
 import { rdfType, type Triple } from "../rdf/Term.ts"
+import { editDistance } from "../resolve/Similarity.ts"
 
-const sh = "http://www.w3.org/ns/shacl#"
+export const sh = "http://www.w3.org/ns/shacl#"
 const rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+const rdfs = "http://www.w3.org/2000/01/rdf-schema#"
 
 export interface Shapes {
   readonly triples: ReadonlyArray<Triple>
+  readonly graph: ShapesGraph
   /** Whether every shape looks only at one node, its values and their classes: then a graph can be validated piece by piece. */
   readonly local: boolean
+  /** How many statements away from a focus node the shapes look at most; infinite where a path has no end. */
+  readonly hops: number
+  /** Whether a shape refers to itself. SHACL leaves open what that means. */
+  readonly recursive: boolean
 }
 
 export class ShapesRefused extends Schema.TaggedError<ShapesRefused>()("ShapesRefused", {
@@ -24,49 +31,274 @@ export class ShapesRefused extends Schema.TaggedError<ShapesRefused>()("ShapesRe
 }
 
 export const readShapes = (text: string, source: string): Effect.Effect<Shapes, RdfSyntaxError | ShapesRefused> =>
-  Effect.gen(function* () {
-    const triples = yield* Stream.runCollect(readTurtle(Stream.succeed(text), source))
-    const refuse = (problem: string) => new ShapesRefused({ source, problem })
-    if (!triples.some(isTarget)) return yield* refuse("no shape in them names a target, so they would find nothing")
-    const sparql = triples.find(({ predicate }) => unsupported.has(predicate.value))
-    if (sparql !== undefined) return yield* refuse(`${short(sparql.predicate.value)} is not supported`)
-    return { triples, local: isLocal(triples) }
-  })
-
-const targets = new Set(["targetClass", "targetNode", "targetSubjectsOf", "targetObjectsOf"].map((name) => sh + name))
-const unsupported = new Set(["sparql", "target", "rule", "select", "js"].map((name) => sh + name))
-
-/** A class that is a shape itself is its own target. */
-const isTarget = ({ predicate, object }: Triple): boolean =>
-  targets.has(predicate.value) || (predicate.value === rdfType && object.value === "http://www.w3.org/2000/01/rdf-schema#Class")
-
-/** Targets and constraints that need more of the graph than one node, its values and their classes. */
-const reaching = new Set(["targetObjectsOf", "node", "qualifiedValueShape"].map((name) => sh + name))
-
-const isLocal = (triples: ReadonlyArray<Triple>): boolean => {
-  const ofValues = new Set(triples.filter(({ predicate }) => predicate.value === `${sh}path`).map(({ subject }) => subject.value))
-  return !triples.some(
-    ({ subject, predicate, object }) =>
-      reaching.has(predicate.value) ||
-      (predicate.value === `${sh}path` && object.termType !== "NamedNode") ||
-      // What a property's values have to have themselves, directly or in one of several choices.
-      (ofValues.has(subject.value) && nested.has(predicate.value) && !isOfClasses(triples, object)),
+  Effect.flatMap(Stream.runCollect((source.endsWith(".nt") ? readNTriples : readTurtle)(Stream.succeed(text), source)), (triples) =>
+    shapesOf(triples, source),
   )
+
+export const shapesOf = (triples: ReadonlyArray<Triple>, source: string): Effect.Effect<Shapes, ShapesRefused> => {
+  const refuse = (problem: string) => Effect.fail(new ShapesRefused({ source, problem }))
+  const graph = new ShapesGraph(triples)
+  const imported = triples.find(({ predicate }) => predicate.value === owlImports)
+  if (imported !== undefined)
+    return refuse(`they import ${imported.object.value}, and imports are not fetched: add its statements to the file`)
+  for (const { predicate } of triples) {
+    if (!predicate.value.startsWith(sh)) continue
+    const name = predicate.value.slice(sh.length)
+    if (known.has(name)) continue
+    if (unsupported.has(name)) return refuse(`sh:${name} is not supported, which is no part of SHACL Core`)
+    const meant = [...known].find((one) => editDistance(one.toLowerCase(), name.toLowerCase(), 1) <= 1)
+    if (meant !== undefined) return refuse(`SHACL has no sh:${name}; sh:${meant} may be meant`)
+  }
+  const roots = graph.targeted()
+  if (roots.length === 0) return refuse("no shape in them names a target, so they would find nothing")
+  const reach = new Reach(graph)
+  for (const root of roots) reach.addTarget(root)
+  const [fault] = reach.faults
+  if (fault !== undefined) return refuse(fault)
+  return Effect.succeed({ triples, graph, local: reach.local, hops: reach.hops, recursive: reach.recursive })
 }
 
-const nested = new Set(["property", "or", "and", "xone", "not"].map((name) => sh + name))
+const owlImports = "http://www.w3.org/2002/07/owl#imports"
 
-/** Whether what is below a node of the shapes asks for nothing but classes and datatypes. */
-const isOfClasses = (triples: ReadonlyArray<Triple>, node: Triple["object"]): boolean =>
-  triples
-    .filter(({ subject }) => subject.value === node.value)
-    .every(
-      ({ predicate, object }) =>
-        predicate.value === `${sh}class` ||
-        predicate.value === `${sh}datatype` ||
-        predicate.value === `${sh}nodeKind` ||
-        (predicate.value.startsWith(rdf) && isOfClasses(triples, object)) ||
-        (nested.has(predicate.value) && predicate.value !== `${sh}property` && isOfClasses(triples, object)),
-    )
+const targets = ["targetClass", "targetNode", "targetSubjectsOf", "targetObjectsOf"].map((name) => sh + name)
 
-const short = (iri: string) => `sh:${iri.slice(sh.length)}`
+/** The vocabulary of SHACL Core. */
+const known: ReadonlySet<string> = new Set([
+  ...targets.map((target) => target.slice(sh.length)),
+  ..."and class closed datatype disjoint equals flags hasValue ignoredProperties in languageIn lessThan lessThanOrEquals".split(" "),
+  ..."maxCount maxExclusive maxInclusive maxLength minCount minExclusive minInclusive minLength node nodeKind not or".split(" "),
+  ..."pattern property qualifiedMaxCount qualifiedMinCount qualifiedValueShape qualifiedValueShapesDisjoint uniqueLang xone".split(" "),
+  ..."path alternativePath inversePath oneOrMorePath zeroOrMorePath zeroOrOnePath".split(" "),
+  ..."deactivated defaultValue description group message name order severity".split(" "),
+])
+
+/** What asks for more than SHACL Core: constraints and targets in SPARQL or JavaScript, own components, rules, entailment. */
+const unsupported: ReadonlySet<string> = new Set([
+  ..."ask construct entailment expression filterShape js jsFunctionName nodeValidator optional parameter".split(" "),
+  ..."propertyValidator rule select sparql target update validator".split(" "),
+])
+
+/** What applies only to the values of a property. */
+const ofProperties: ReadonlySet<string> = new Set(
+  "lessThan lessThanOrEquals maxCount minCount uniqueLang".split(" ").map((name) => sh + name),
+)
+
+/** What a shape has one of, or none. */
+const single: ReadonlySet<string> = new Set(["ignoredProperties", "in", "languageIn", "path"].map((name) => sh + name))
+
+type Object = Triple["object"]
+
+/** The triples of shapes, by subject. Labels of blank nodes are not taken for IRIs: neither holds a colon where the other does. */
+export class ShapesGraph {
+  readonly #bySubject = new Map<string, Map<string, Array<Object>>>()
+
+  constructor(triples: ReadonlyArray<Triple>) {
+    for (const { subject, predicate, object } of triples) {
+      const values = this.#bySubject.get(subject.value) ?? new Map<string, Array<Object>>()
+      this.#bySubject.set(subject.value, values)
+      const objects = values.get(predicate.value)
+      if (objects === undefined) values.set(predicate.value, [object])
+      else objects.push(object)
+    }
+  }
+
+  of(subject: string): ReadonlyMap<string, ReadonlyArray<Object>> {
+    return this.#bySubject.get(subject) ?? new Map()
+  }
+
+  values(subject: string, predicate: string): ReadonlyArray<Object> {
+    return this.of(subject).get(predicate) ?? []
+  }
+
+  /** The shapes that name a target, or are one because they are classes. */
+  targeted(): ReadonlyArray<string> {
+    return [...this.#bySubject.keys()].filter((one) => targets.some((target) => this.of(one).has(target)) || this.isClass(one))
+  }
+
+  /** The classes whose instances a shape applies to: a shape that is a class is its own target. */
+  targetClasses(shape: string): ReadonlyArray<string> {
+    return [...this.values(shape, `${sh}targetClass`).map(({ value }) => value), ...(this.isClass(shape) ? [shape] : [])]
+  }
+
+  /** Every class that membership is asked for. */
+  classesAskedFor(): ReadonlySet<string> {
+    const classes = new Set<string>()
+    for (const [subject, values] of this.#bySubject) {
+      for (const { value } of values.get(`${sh}class`) ?? []) classes.add(value)
+      for (const one of this.targetClasses(subject)) classes.add(one)
+    }
+    return classes
+  }
+
+  /** The members of a list. A list that runs into itself ends where it does. */
+  list(head: Object): ReadonlyArray<Object> {
+    const members: Array<Object> = []
+    const visited = new Set<string>()
+    for (let at: Object | undefined = head; at !== undefined && at.value !== `${rdf}nil` && !visited.has(at.value); ) {
+      visited.add(at.value)
+      const [member] = this.values(at.value, `${rdf}first`)
+      if (member !== undefined) members.push(member)
+      at = this.values(at.value, `${rdf}rest`)[0]
+    }
+    return members
+  }
+
+  private isClass(subject: string): boolean {
+    const waiting = this.values(subject, rdfType).map(({ value }) => value)
+    const visited = new Set(waiting)
+    for (let type = waiting.pop(); type !== undefined; type = waiting.pop()) {
+      if (type === `${rdfs}Class`) return true
+      for (const { value } of this.values(type, `${rdfs}subClassOf`)) {
+        if (visited.has(value)) continue
+        visited.add(value)
+        waiting.push(value)
+      }
+    }
+    return false
+  }
+}
+
+/** How far shapes look from their focus nodes. */
+class Reach {
+  local = true
+  hops = 0
+  recursive = false
+  /** What keeps the shapes from being applied. */
+  readonly faults: Array<string> = []
+  readonly #graph: ShapesGraph
+  readonly #visited = new Map<string, number>()
+  readonly #open = new Set<string>()
+
+  constructor(graph: ShapesGraph) {
+    this.#graph = graph
+  }
+
+  addTarget(shape: string): void {
+    if (this.#graph.values(shape, `${sh}targetObjectsOf`).length > 0) this.#beyond(1)
+    this.#addShape(shape, 0)
+  }
+
+  /** `distance` is that of the nodes the shape is applied to: at 0 they are focus nodes, whose statements are at hand. */
+  #addShape(shape: string, distance: number): void {
+    if (this.#open.has(shape)) {
+      this.recursive = true
+      this.#beyond(Number.POSITIVE_INFINITY)
+      return
+    }
+    // Seen from afar, a shape reaches at least as far as from nearby.
+    if ((this.#visited.get(shape) ?? -1) >= distance) return
+    this.#visited.set(shape, distance)
+    this.#open.add(shape)
+    const values = distance + this.#lengthOfPath(shape)
+    this.hops = Math.max(this.hops, values)
+    if (values > 1) this.local = false
+    const isOfClasses = this.#graph.values(shape, `${sh}path`).some(({ value }) => value === rdfType)
+    for (const [predicate, objects] of this.#graph.of(shape)) {
+      this.#checkUse(shape, predicate, objects)
+      // What is asked of classes is asked of all that have them.
+      if (isOfClasses && (applied.has(predicate) || appliedEach.has(predicate))) this.#beyond(Number.POSITIVE_INFINITY)
+      if (ofStatements.has(predicate) && (predicate === `${sh}closed` ? values : distance) > 0) this.#beyond(values + 1)
+      for (const object of objects) {
+        if (predicate === `${sh}path`) continue
+        if (applied.has(predicate)) this.#addShape(object.value, values)
+        else if (appliedEach.has(predicate)) for (const { value } of this.#graph.list(object)) this.#addShape(value, values)
+      }
+    }
+    this.#open.delete(shape)
+  }
+
+  #checkUse(shape: string, predicate: string, objects: ReadonlyArray<Object>): void {
+    const name = `sh:${predicate.slice(sh.length)}`
+    if (single.has(predicate) && objects.length > 1) this.faults.push(`${shape} has more than one ${name}`)
+    if (ofProperties.has(predicate) && !this.#graph.of(shape).has(`${sh}path`)) this.faults.push(`${shape} has ${name}, but no sh:path`)
+    if (predicate === `${sh}path` && objects.some((path) => hasInverse(this.#graph, path, new Set())))
+      this.faults.push(`the path of ${shape} has the inverse of another path, which is not supported; write it as a sequence of inverses`)
+  }
+
+  #lengthOfPath(shape: string): number {
+    const paths = this.#graph.values(shape, `${sh}path`)
+    const [path] = paths
+    if (path === undefined) return 0
+    if (paths.length === 1 && path.termType === "NamedNode") return 1
+    this.local = false
+    return Math.max(...paths.map((one) => lengthOf(this.#graph, one, new Set())))
+  }
+
+  #beyond(hops: number): void {
+    this.local = false
+    this.hops = Math.max(this.hops, hops)
+  }
+}
+
+/** How many statements a path is long; infinite where it repeats, or leads through classes, which join everything. */
+const lengthOf = (graph: ShapesGraph, path: Object, open: ReadonlySet<string>): number => {
+  if (path.termType !== "BlankNode") return path.value === rdfType ? Number.POSITIVE_INFINITY : 1
+  if (open.has(path.value)) return Number.POSITIVE_INFINITY
+  const within = new Set([...open, path.value])
+  const parts = (heads: ReadonlyArray<Object>) => heads.map((one) => lengthOf(graph, one, within))
+  const said = (name: string) => graph.values(path.value, sh + name)
+  if (said("zeroOrMorePath").length + said("oneOrMorePath").length > 0) return Number.POSITIVE_INFINITY
+  const sequence = parts(graph.list(path)).reduce((sum, length) => sum + length, 0)
+  const choices = said("alternativePath").flatMap((list) => parts(graph.list(list)))
+  return Math.max(0, sequence, ...choices, ...parts(said("inversePath")), ...parts(said("zeroOrOnePath")))
+}
+
+/** Whether a path has an inverse of anything but a property. */
+const hasInverse = (graph: ShapesGraph, path: Object, open: ReadonlySet<string>): boolean => {
+  if (path.termType !== "BlankNode" || open.has(path.value)) return false
+  const within = new Set([...open, path.value])
+  // A list comes first, whatever else the node says.
+  const sequence = graph.list(path)
+  if (sequence.length > 0) return sequence.some((one) => hasInverse(graph, one, within))
+  const inverse = graph.values(path.value, `${sh}inversePath`)
+  return inverse.some(({ termType }) => termType !== "NamedNode") || partsOf(graph, path).some((one) => hasInverse(graph, one, within))
+}
+
+/** What a path consists of. */
+const partsOf = (graph: ShapesGraph, { value }: Object): ReadonlyArray<Object> => [
+  ...["zeroOrMorePath", "oneOrMorePath", "zeroOrOnePath", "inversePath"].flatMap((name) => graph.values(value, sh + name)),
+  ...graph.values(value, `${sh}alternativePath`).flatMap((list) => graph.list(list)),
+]
+
+/** Constraints that look at the statements of the node they are applied to. */
+const ofStatements: ReadonlySet<string> = new Set(["closed", "equals", "disjoint", "lessThan", "lessThanOrEquals"].map((name) => sh + name))
+
+/** What applies another shape to the value nodes, and what applies each of a list. */
+const applied: ReadonlySet<string> = new Set(["node", "property", "not", "qualifiedValueShape"].map((name) => sh + name))
+const appliedEach: ReadonlySet<string> = new Set(["and", "or", "xone"].map((name) => sh + name))
+
+/** The predicates that a path goes along, in whichever direction. */
+export const predicatesOf = (graph: ShapesGraph, path: Object, open: ReadonlySet<string> = new Set()): ReadonlyArray<string> => {
+  if (path.termType === "NamedNode") return [path.value]
+  if (path.termType !== "BlankNode" || open.has(path.value)) return []
+  const within = new Set([...open, path.value])
+  return [...graph.list(path), ...partsOf(graph, path)].flatMap((one) => predicatesOf(graph, one, within))
+}
+
+/** A path as SPARQL writes it: `^<inverse>`, `<one>/<other>`, `<one>|<other>`, `<repeated>*`. An IRI alone stands without brackets. */
+export const pathText = (graph: ShapesGraph, path: Object): string =>
+  path.termType === "NamedNode" ? path.value : partText(graph, path, new Set())
+
+const partText = (graph: ShapesGraph, path: Object, open: ReadonlySet<string>): string => {
+  if (path.termType !== "BlankNode") return `<${path.value}>`
+  if (open.has(path.value)) return "()"
+  const within = new Set([...open, path.value])
+  const joined = (parts: ReadonlyArray<Object>, sign: string) => `(${parts.map((one) => partText(graph, one, within)).join(sign)})`
+  const said = (name: string) => graph.values(path.value, sh + name)[0]
+  const sequence = graph.list(path)
+  if (sequence.length > 0) return joined(sequence, "/")
+  const choices = said("alternativePath")
+  if (choices !== undefined) return joined(graph.list(choices), "|")
+  for (const [name, sign] of suffixes) {
+    const repeated = said(name)
+    if (repeated !== undefined) return `${partText(graph, repeated, within)}${sign}`
+  }
+  const inverse = said("inversePath")
+  return inverse === undefined ? "()" : `^${partText(graph, inverse, within)}`
+}
+
+const suffixes = [
+  ["zeroOrMorePath", "*"],
+  ["oneOrMorePath", "+"],
+  ["zeroOrOnePath", "?"],
+] as const

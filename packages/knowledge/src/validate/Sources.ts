@@ -1,9 +1,8 @@
-/** Finds the words behind what a shape refused: the statements in the graph that witness the facts concerned. */
+/** Finds the words behind facts: the statements in the graph that witness them. */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { type NodeOfLines, nodesOfLines, statementType, termOf } from "../graph/LineNodes.ts"
+import { type NodeOfLines, termOf } from "../graph/LineNodes.ts"
 import { detentVocabulary } from "../rdf/FactGraph.ts"
-import { typePredicate } from "../rdf/TurtleText.ts"
 import type { FactSource, Violation } from "./Violation.ts"
 
 const rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -13,28 +12,53 @@ const own = (name: string) => `<${detentVocabulary}${name}>`
 /** A contradiction that a thousand documents repeat is shown by a few of them. */
 const sourcesAtMost = 5
 
-export const isStatement = ({ values }: NodeOfLines): boolean => values.get(typePredicate)?.includes(statementType) ?? false
+/** The line of the fact that a statement witnesses. */
+export const statedLine = ({ values }: NodeOfLines): string =>
+  [...["subject", "predicate", "object"].map((part) => values.get(`<${rdf}${part}>`)?.[0] ?? ""), "."].join(" ")
 
-export const attachSources = <E, R>(
-  lines: Stream.Stream<string, E, R>,
+export const attachSources = <E>(
+  statements: Stream.Stream<NodeOfLines, E>,
   found: ReadonlyArray<Omit<Violation, "sources">>,
-): Effect.Effect<ReadonlyArray<Violation>, E, R> =>
-  Effect.gen(function* () {
-    if (found.length === 0) return []
-    const sources = new Map<string, Array<FactSource>>(found.map((one) => [keyOf(one.focus, one.property), []]))
-    yield* Stream.runForEach(Stream.filter(nodesOfLines(lines), isStatement), (statement) =>
-      Effect.sync(() => {
+): Effect.Effect<ReadonlyArray<Violation>, E> =>
+  Effect.map(
+    sourcesBy(
+      statements,
+      found.map(({ focus, property }) => keyOf(focus, property)),
+      (statement) => {
         const [subject, predicate] = [valueOf(statement, `<${rdf}subject>`), valueOf(statement, `<${rdf}predicate>`)]
-        for (const key of [keyOf(subject, predicate), keyOf(subject, undefined)]) {
+        return [keyOf(subject, predicate), keyOf(subject, undefined)]
+      },
+    ),
+    (sources) => found.map((one) => ({ ...one, sources: sources.get(keyOf(one.focus, one.property)) ?? [] })),
+  )
+
+/** The sources of facts, by their lines. */
+export const sourcesOfLines = <E>(
+  statements: Stream.Stream<NodeOfLines, E>,
+  lines: ReadonlyArray<string>,
+): Effect.Effect<ReadonlyMap<string, ReadonlyArray<FactSource>>, E> => sourcesBy(statements, lines, (statement) => [statedLine(statement)])
+
+const sourcesBy = <E>(
+  statements: Stream.Stream<NodeOfLines, E>,
+  keys: ReadonlyArray<string>,
+  keysOf: (statement: NodeOfLines) => ReadonlyArray<string>,
+): Effect.Effect<ReadonlyMap<string, ReadonlyArray<FactSource>>, E> =>
+  Effect.gen(function* () {
+    const sources = new Map<string, Array<FactSource>>(keys.map((key) => [key, []]))
+    if (keys.length === 0) return sources
+    yield* Stream.runForEach(statements, (statement) =>
+      Effect.sync(() => {
+        for (const key of keysOf(statement)) {
           const list = sources.get(key)
           if (list !== undefined && list.length < sourcesAtMost) list.push(sourceOf(statement))
         }
       }),
     )
-    return found.map((one) => ({ ...one, sources: sources.get(keyOf(one.focus, one.property)) ?? [] }))
+    return sources
   })
 
-const keyOf = (focus: string, property: string | undefined) => `${focus}\n${property ?? ""}`
+/** For a path that is no single property, what is said of its focus node counts. */
+const keyOf = (focus: string, property: string | undefined) => `${focus}\n${property?.includes("<") ? "" : (property ?? "")}`
 
 const valueOf = ({ values }: NodeOfLines, predicate: string): string => {
   const [object] = values.get(predicate) ?? []

@@ -1,21 +1,26 @@
 /**
- * Holds a graph against its shapes. Where every shape looks at one node only, the graph is validated a few thousand nodes at
- * a time, with the classes of what they point to: memory then does not grow with the graph but for those classes.
+ * Holds a graph, as a change would make it, against its shapes. Where every shape looks at one node only, the nodes that the
+ * change can have an effect on are validated a few hundred at a time, with the classes of what they point to. Shapes that look
+ * further need the graph in memory, and are applied to the nodes within their reach of what changed.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { type NodeOfLines, nodesOfLines, termOf } from "../graph/LineNodes.ts"
+import type { NodeOfLines } from "../graph/LineNodes.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { compareCodePoints } from "../rdf/CodePointOrder.ts"
-import { detached } from "../rdf/DetachedText.ts"
+import type { SortFailed } from "../rdf/LineSort.ts"
+import { termText } from "../rdf/NTriples.ts"
+import type { Triple } from "../rdf/Term.ts"
 import { typePredicate } from "../rdf/TurtleText.ts"
 import { describe } from "../storage/Describe.ts"
-import { plainConformity, type TypesOf } from "./PlainConformity.ts"
-import { datasetOf, type ShaclEnvironment, shaclEnvironment } from "./ShaclLibrary.ts"
-import type { Shapes } from "./Shapes.ts"
-import { attachSources, isStatement } from "./Sources.ts"
-import { listedAtMost, type Severity, type Violation } from "./Violation.ts"
+import { type AffectedNodes, affectedNodes, type GraphChange, type MarkedNode } from "./AffectedNodes.ts"
+import { plainConformity } from "./PlainConformity.ts"
+import { type LibraryFinding, type ShaclLibrary, shaclLibrary } from "./ShaclLibrary.ts"
+import { pathText, type Shapes, type ShapesGraph, sh } from "./Shapes.ts"
+import { attachSources } from "./Sources.ts"
+import { listedAtMost, Severity, type Violation } from "./Violation.ts"
 
 export class ValidationFailed extends Schema.TaggedError<ValidationFailed>()("ValidationFailed", { cause: Schema.Defect() }) {
   override get message() {
@@ -27,117 +32,256 @@ export interface Found {
   readonly violations: number
   /** What shapes of lesser severity found. */
   readonly warnings: number
-  /** The first of them, with the words that led to them. */
+  /** The first of them, violations before all others, with the words that led to them. */
   readonly listed: ReadonlyArray<Violation>
   /** Every entity with a violation. */
   readonly offenders: ReadonlySet<string>
 }
 
-type Result = Awaited<ReturnType<ShaclEnvironment["validator"]["validate"]>>["results"][number]
+/** What makes two findings the same, whatever the graph was like. */
+export const keyOfFinding = ({ root, rootShape, violation }: Finding): string => JSON.stringify([root, rootShape, violation])
+
+/** What a shape found, and what it had before it. Nodes are terms as they stand in lines. */
+export interface Finding {
+  readonly violation: Omit<Violation, "sources">
+  readonly focus: string
+  readonly value: string | undefined
+  /** The shape whose target the check began with, and the node it began with. */
+  readonly rootShape: string
+  readonly root: string
+  readonly around: Surroundings
+}
+
+/** As much of the graph as a check had at hand. */
+export interface Surroundings {
+  readonly nodeOf: (node: string) => MarkedNode | undefined
+  /** The subjects that point to a node. */
+  readonly pointingTo: (node: string) => ReadonlyArray<string>
+}
+
+/** Whether a line of a node is left out of what is checked. */
+export type IsHeld = (line: string, object: string) => boolean
+
+export interface GraphCheck<E> extends Omit<AffectedNodes<E>, "nodes"> {
+  /** In the order of nodes. */
+  readonly findings: (isHeld: IsHeld) => Stream.Stream<Finding, E | SortFailed | ValidationFailed>
+}
+
+type CheckError<E> = E | SortFailed | ValidationFailed
 
 const nodesAtOnce = 500
 
-/** `lines` is read up to three times: for classes, for the check, and for the words behind what was found. */
-export const validate = <E, R>(
-  lines: Stream.Stream<string, E, R>,
-  shapes: Shapes,
-  ontology: OntologyIndex,
-): Effect.Effect<Found, E | ValidationFailed, R> => validated(lines, shapes, ontology, plainConformity)
+/** What the shapes find in the nodes that the change can have an effect on. */
+export const validate = <E>(change: GraphChange<E>, shapes: Shapes, ontology: OntologyIndex): Effect.Effect<Found, CheckError<E>> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const check = yield* openCheck(change, shapes, ontology)
+      const tally = new Tally()
+      yield* Stream.runForEach(
+        check.findings(() => false),
+        ({ violation }) => Effect.sync(() => tally.add(violation)),
+      )
+      return yield* tally.found(check.statements)
+    }),
+  )
 
-/** With the library alone, which gives the same and takes far longer. */
-export const validateByLibrary = <E, R>(
-  lines: Stream.Stream<string, E, R>,
+/** The same, by the library alone and with the whole graph before it, which takes far longer. */
+export const validateByLibrary = <E>(
+  change: GraphChange<E>,
   shapes: Shapes,
   ontology: OntologyIndex,
-): Effect.Effect<Found, E | ValidationFailed, R> => validated(lines, shapes, ontology, () => () => false)
+): Effect.Effect<Found, CheckError<E>> => validate(change, { ...shapes, local: false, hops: Number.POSITIVE_INFINITY }, ontology)
 
-const validated = <E, R>(
-  lines: Stream.Stream<string, E, R>,
+export const openCheck = <E>(
+  change: GraphChange<E>,
   shapes: Shapes,
   ontology: OntologyIndex,
-  conformity: typeof plainConformity,
-): Effect.Effect<Found, E | ValidationFailed, R> =>
+): Effect.Effect<GraphCheck<E>, CheckError<E>, Scope.Scope> =>
   Effect.gen(function* () {
-    const environment = yield* shaclEnvironment(shapes.triples)
-    const entities = Stream.filter(nodesOfLines(lines), (node) => !isStatement(node))
-    const types = shapes.local ? yield* typesOf(entities) : new Map<string, ReadonlyArray<string>>()
-    const conforms = conformity(shapes.triples, types, ontology)
-    const pieces: Stream.Stream<ReadonlyArray<NodeOfLines>, E, R> = shapes.local
-      ? Stream.grouped(
-          Stream.filter(entities, (node) => !conforms(node)),
-          nodesAtOnce,
-        )
-      : Stream.fromEffect(Stream.runCollect(entities))
-    const listed: Array<Omit<Violation, "sources">> = []
-    const offenders = new Set<string>()
-    let [violations, warnings] = [0, 0]
-    yield* Stream.runForEach(pieces, (nodes) =>
-      Effect.map(checkPiece(environment, nodes, types, ontology), (found) => {
-        for (const one of found) {
-          if (one.severity === "Violation") {
-            violations++
-            offenders.add(one.focus)
-          } else warnings++
-          if (listed.length < listedAtMost) listed.push(one)
-        }
+    const affected = yield* affectedNodes(change, shapes, ontology)
+    const library = yield* shaclLibrary(shapes, affected.classes)
+    const findings = shapes.local ? inPieces(affected, shapes, library) : yield* inMemory(affected, shapes, library)
+    return { ...affected, findings }
+  })
+
+const inPieces =
+  <E>(affected: AffectedNodes<E>, shapes: Shapes, library: ShaclLibrary): GraphCheck<E>["findings"] =>
+  (isHeld) => {
+    const conforms = plainConformity(shapes, affected.classes)
+    const absent = new Set(targetNodes(shapes).filter((one) => affected.changed?.has(one) ?? true))
+    const nodes = Stream.flattenIterable(
+      Stream.map(affected.nodes, (node) => {
+        const left = withoutHeld(node, isHeld)
+        if (left === undefined) return []
+        absent.delete(left.subject)
+        return conforms(left) ? [] : [left]
       }),
     )
-    return { violations, warnings, listed: yield* attachSources(lines, listed), offenders }
-  })
-
-const checkPiece = ({ validator, factory }: ShaclEnvironment, nodes: ReadonlyArray<NodeOfLines>, types: TypesOf, ontology: OntologyIndex) =>
-  Effect.gen(function* () {
-    const data = datasetOf(factory, nodes, types, (type) => ontology.ancestors(type))
-    const report = yield* Effect.tryPromise({ try: () => validator.validate(data), catch: (cause) => new ValidationFailed({ cause }) })
-    // Of nodes from elsewhere only the classes are here: they are judged in their own piece.
-    const places = new Map(nodes.map(({ subject }, place) => [termOf(subject).value, place]))
-    const placeOf = ({ focus }: { readonly focus: string }) => places.get(focus) ?? places.get(`_:${focus}`)
-    // In an order of our own, so that it does not show how the graph was cut into pieces.
-    return report.results
-      .map(violationOf)
-      .filter((one) => placeOf(one) !== undefined)
-      .sort((one, other) => (placeOf(one) ?? 0) - (placeOf(other) ?? 0) || compareCodePoints(keyOf(one), keyOf(other)))
-  })
-
-/** The classes of every entity, by its term in the lines. Lists that are alike are shared. */
-const typesOf = <E, R>(entities: Stream.Stream<NodeOfLines, E, R>): Effect.Effect<TypesOf, E, R> =>
-  Effect.gen(function* () {
-    const types = new Map<string, ReadonlyArray<string>>()
-    const shared = new Map<string, ReadonlyArray<string>>()
-    yield* Stream.runForEach(entities, ({ subject, values }) =>
-      Effect.sync(() => {
-        const own = values.get(typePredicate)
-        if (own === undefined) return
-        const key = own.join(" ")
-        const list = shared.get(key) ?? own.map(detached)
-        if (!shared.has(key)) shared.set(detached(key), list)
-        types.set(detached(subject), list)
-      }),
+    const ofNodes = Stream.mapEffect(Stream.grouped(nodes, nodesAtOnce), (piece) => {
+      const bySubject = new Map(piece.map((node) => [node.subject, node]))
+      const around: Surroundings = { nodeOf: (node) => bySubject.get(node), pointingTo: () => [] }
+      return found(shapes, library, piece, (focus) => bySubject.has(focus), around)
+    })
+    // A node that shapes name is judged although nothing is said of it.
+    const ofAbsent = Stream.unwrap(
+      Effect.map(
+        found(shapes, library, [], (focus) => absent.has(focus), { nodeOf: () => undefined, pointingTo: () => [] }),
+        Stream.succeed,
+      ),
     )
-    return types
+    return Stream.flattenIterable(Stream.concat(ofNodes, ofAbsent))
+  }
+
+const targetNodes = ({ triples }: Shapes): ReadonlyArray<string> =>
+  triples.filter(({ predicate }) => predicate.value === `${sh}targetNode`).map(({ object }) => termText(object))
+
+const inMemory = <E>(
+  affected: AffectedNodes<E>,
+  shapes: Shapes,
+  library: ShaclLibrary,
+): Effect.Effect<GraphCheck<E>["findings"], E | SortFailed> =>
+  Effect.map(Stream.runCollect(affected.nodes), (nodes) => {
+    const bySubject = new Map(nodes.map((node) => [node.subject, node]))
+    const pointing = subjectsByObject(nodes)
+    const pointingTo = (node: string) => pointing.get(node) ?? []
+    const whole: Surroundings = { nodeOf: (node) => bySubject.get(node), pointingTo }
+    const within = affected.changed === undefined ? undefined : nearby(affected.changed, whole, shapes.hops)
+    return (isHeld) =>
+      Stream.flattenIterable(
+        Stream.suspend(() => {
+          const left = nodes.flatMap((node) => withoutHeld(node, isHeld) ?? [])
+          const leftBySubject = new Map(left.map((node) => [node.subject, node]))
+          const around: Surroundings = { nodeOf: (node) => leftBySubject.get(node), pointingTo }
+          return Stream.fromEffect(found(shapes, library, left, (focus) => within?.has(focus) ?? true, around))
+        }),
+      )
   })
 
-const shacl = "http://www.w3.org/ns/shacl#"
+const subjectsByObject = (nodes: ReadonlyArray<NodeOfLines>): ReadonlyMap<string, ReadonlyArray<string>> => {
+  const pointing = new Map<string, Array<string>>()
+  for (const { subject, values } of nodes) {
+    for (const [predicate, objects] of values) {
+      // Through a class everything would be near to everything.
+      if (predicate === typePredicate) continue
+      for (const object of objects) {
+        if (object.startsWith('"')) continue
+        const subjects = pointing.get(object)
+        if (subjects === undefined) pointing.set(object, [subject])
+        else subjects.push(subject)
+      }
+    }
+  }
+  return pointing
+}
 
-const violationOf = (result: Result): Omit<Violation, "sources"> => {
-  const [property, value] = [result.path?.value, result.value]
+/** The nodes within so many steps, in either direction; undefined where there is no end to the steps. */
+const nearby = (start: ReadonlySet<string>, around: Surroundings, hops: number): ReadonlySet<string> | undefined => {
+  if (hops === Number.POSITIVE_INFINITY) return undefined
+  const reached = new Set(start)
+  let edge: ReadonlyArray<string> = [...start]
+  for (let hop = 0; hop < hops && edge.length > 0; hop++) {
+    edge = edge.flatMap((node) => neighbours(node, around)).filter((node) => !reached.has(node) && reached.add(node))
+  }
+  return reached
+}
+
+export const neighbours = (node: string, around: Surroundings): ReadonlyArray<string> => {
+  const objects = [...(around.nodeOf(node)?.values ?? [])].flatMap(([predicate, values]) => (predicate === typePredicate ? [] : values))
+  return [...objects.filter((object) => !object.startsWith('"')), ...around.pointingTo(node)]
+}
+
+const withoutHeld = (node: MarkedNode, isHeld: IsHeld): MarkedNode | undefined => {
+  const { subject, own } = node
+  const lines = new Set(own.filter((line) => isHeld(line, objectOf(line, subject))))
+  if (lines.size === 0) return node
+  const values = new Map<string, ReadonlyArray<string>>()
+  for (const [predicate, objects] of node.values) {
+    const left = objects.filter((object) => !lines.has(`${subject} ${predicate} ${object} .`))
+    if (left.length > 0) values.set(predicate, left)
+  }
+  return values.size === 0 ? undefined : { subject, values, own: own.filter((line) => !lines.has(line)) }
+}
+
+const objectOf = (line: string, subject: string): string => line.slice(line.indexOf(" ", subject.length + 1) + 1, -2)
+
+const found = (
+  shapes: Shapes,
+  library: ShaclLibrary,
+  nodes: ReadonlyArray<MarkedNode>,
+  isWanted: (focus: string) => boolean,
+  around: Surroundings,
+): Effect.Effect<ReadonlyArray<Finding>, ValidationFailed> =>
+  Effect.try({
+    try: () => {
+      const places = new Map(nodes.map(({ subject }, place) => [subject, place]))
+      const placeOf = ({ root }: Finding) => places.get(root) ?? Number.MAX_SAFE_INTEGER
+      // In an order of our own, so that it does not show how the graph was cut into pieces.
+      return library
+        .check(library.datasetOf(nodes), isWanted)
+        .map((one) => findingOf(shapes.graph, one, around))
+        .sort((one, other) => placeOf(one) - placeOf(other) || compareCodePoints(keyOf(one), keyOf(other)))
+    },
+    catch: (cause) => new ValidationFailed({ cause }),
+  })
+
+const findingOf = (graph: ShapesGraph, { shape, root, result }: LibraryFinding, around: Surroundings): Finding => {
+  const { path, value, focusNode } = result
+  const component = result.sourceConstraintComponent?.value ?? ""
   return {
-    focus: result.focusNode?.value ?? "",
-    ...(property === undefined ? {} : { property }),
-    ...(value === undefined || value === null ? {} : { value: value.value }),
-    ...(value?.termType === "Literal" ? { datatype: value.datatype.value } : {}),
-    message: result.message.map(({ value }) => value).join("; ") || nameOf(result.sourceConstraintComponent?.value ?? ""),
-    severity: severityOf(result.severity?.value),
-    shape: result.sourceShape?.value ?? "",
+    violation: {
+      focus: focusNode?.value ?? "",
+      ...(path === null ? {} : { property: pathText(graph, path as Triple["object"]) }),
+      ...(value === null ? {} : { value: value.value }),
+      ...(value?.termType === "Literal" ? { datatype: value.datatype.value } : {}),
+      message: result.message.map((one) => one.value).join("; ") || nameOf(component),
+      ...severityOf(result.severity?.value ?? `${sh}Violation`),
+      shape: result.sourceShape?.value ?? "",
+      component,
+    },
+    focus: focusNode === null ? root : termText(focusNode as Triple["object"]),
+    value: value === null ? undefined : termText(value as Triple["object"]),
+    rootShape: shape,
+    root,
+    around,
   }
 }
 
-const keyOf = ({ property, shape, value, datatype, message }: Omit<Violation, "sources">) =>
-  JSON.stringify([property, shape, value, datatype, message])
+const keyOf = ({ root, rootShape, violation: { focus, property, shape, value, datatype, component, message } }: Finding) =>
+  JSON.stringify([root, rootShape, focus, property, shape, value, datatype, component, message])
 
-const nameOf = (iri: string) => (iri.startsWith(shacl) ? iri.slice(shacl.length) : iri)
+const nameOf = (iri: string) => (iri.startsWith(sh) ? iri.slice(sh.length) : iri)
 
-const severityOf = (iri: string | undefined): Severity => {
-  if (iri === `${shacl}Warning`) return "Warning"
-  return iri === `${shacl}Info` ? "Info" : "Violation"
+const severityOf = (iri: string): Pick<Violation, "severity" | "severityIri"> => {
+  const [severity] = Severity.literals.filter((one) => iri === sh + one)
+  return severity === undefined ? { severity: "Violation", severityIri: iri } : { severity }
+}
+
+/** Counts what is found, and keeps the first. A violation is never crowded out by warnings. */
+export class Tally {
+  readonly offenders = new Set<string>()
+  violations = 0
+  warnings = 0
+  readonly #violations: Array<Omit<Violation, "sources">> = []
+  readonly #warnings: Array<Omit<Violation, "sources">> = []
+
+  add(one: Omit<Violation, "sources">): void {
+    if (one.severity === "Violation") {
+      this.violations++
+      this.offenders.add(one.focus)
+      if (this.#violations.length < listedAtMost) this.#violations.push(one)
+    } else {
+      this.warnings++
+      if (this.#warnings.length < listedAtMost) this.#warnings.push(one)
+    }
+  }
+
+  found<E>(statements: Stream.Stream<NodeOfLines, E>): Effect.Effect<Found, E> {
+    const first = [...this.#violations, ...this.#warnings].slice(0, listedAtMost)
+    return Effect.map(attachSources(statements, first), (listed) => ({
+      violations: this.violations,
+      warnings: this.warnings,
+      listed,
+      offenders: this.offenders,
+    }))
+  }
 }

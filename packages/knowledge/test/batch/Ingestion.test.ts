@@ -43,13 +43,18 @@ describe("a graph that violates its shapes", () => {
     }),
   )
 
-  it.live("loses the offending entities under `quarantine`, and the rest is added", () =>
+  it.live("loses the offending statements under `quarantine`, and the rest is added", () =>
     Effect.gen(function* () {
       const { end, report, graph } = yield* ended("quarantine")
-      expect(end).toMatchObject({ _tag: "Completed", stats: { violations: 1, quarantined: 1 } })
+      expect(end).toMatchObject({ _tag: "Completed", stats: { violations: 1, quarantined: 2 } })
       expect(report.quarantined).toHaveLength(1)
+      expect(report.statements).toMatchObject([
+        { property: `${base}passed`, message: "passed too many", sources: [{ quote: "ShipElektra passed ShipFjord" }] },
+        { property: `${base}passed`, message: "passed too many", sources: [{ quote: "ShipElektra passed ShipGanymed" }] },
+      ])
       expect(graph.passings).toBe(1)
-      expect(graph.published).not.toContain("ShipElektra")
+      expect(graph.published).toContain("ShipElektra")
+      expect(graph.published).not.toContain("ShipElektra passed")
     }),
   )
 
@@ -65,6 +70,29 @@ describe("a graph that violates its shapes", () => {
       expect(said("#resultPath")).toEqual([`${base}passed`])
       expect(said(":quarantined")).toEqual(report.quarantined)
       expect(said(":quote").sort()).toEqual(["ShipElektra passed ShipFjord", "ShipElektra passed ShipGanymed"])
+    }),
+  )
+
+  it.live("is found too where two batches contradict each other: the later one loses what it adds to it", () =>
+    Effect.gen(function* () {
+      const later = { "one.txt": "ShipCetus passed ShipDorado.", "two.txt": "ShipCetus passed ShipFjord. ShipGanymed passed ShipFjord." }
+      const { layer, folder, data } = yield* harbour({ files: later })
+      yield* Effect.gen(function* () {
+        const batches = yield* Batches
+        const run = (name: string, validation: "fail" | "quarantine") =>
+          Effect.flatMap(batches.start(folder, manifest([name], shaped), { config: { validation } }), batches.awaitEnd)
+        expect(yield* run("one.txt", "quarantine")).toMatchObject({ _tag: "Completed", stats: { violations: 0, quarantined: 0 } })
+        const failed = yield* run("two.txt", "fail")
+        expect(failed).toMatchObject({ _tag: "Failed", error: { code: "ValidationFailed" } })
+        expect(failed._tag === "Failed" ? failed.error.message : "").toMatch(/ShipCetus.*passed too many.*ShipCetus passed ShipDorado/)
+        expect((yield* canonical(data)).passings).toBe(1)
+        expect(yield* run("two.txt", "quarantine")).toMatchObject({ _tag: "Completed", stats: { violations: 1, quarantined: 1 } })
+        const { lines, published } = yield* canonical(data)
+        expect(
+          lines.filter((line) => line.includes(`<${base}passed> <urn`)).map((line) => /ShipCetus|ShipGanymed/.exec(line)?.[0]),
+        ).toEqual(["ShipCetus", "ShipGanymed"])
+        expect(published).not.toContain("ShipCetus passed ShipFjord")
+      }).pipe(Effect.provide(layer))
     }),
   )
 

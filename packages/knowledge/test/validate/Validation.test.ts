@@ -7,7 +7,6 @@ import { entityIri, factTriples } from "../../src/rdf/FactGraph.ts"
 import { writeNTriples } from "../../src/rdf/RdfWriting.ts"
 import { DocumentId, RunId } from "../../src/storage/Identity.ts"
 import { derivedShapes } from "../../src/validate/DerivedShapes.ts"
-import { onlyOffenders, withoutOffenders } from "../../src/validate/Quarantine.ts"
 import { readShapes } from "../../src/validate/Shapes.ts"
 import { validate } from "../../src/validate/Validation.ts"
 
@@ -58,7 +57,7 @@ const checked = (facts: ReadonlyArray<Fact>, shapesText?: string) =>
     const index = yield* ontology
     const lines = Stream.fromIterable(yield* linesOf(facts))
     const shapes = yield* readShapes(shapesText ?? derivedShapes(index), "shapes.ttl")
-    return { shapes, lines, found: yield* validate(lines, shapes, index) }
+    return { shapes, lines, found: yield* validate({ added: lines }, shapes, index) }
   })
 
 describe("shapes derived from an ontology", () => {
@@ -91,7 +90,11 @@ describe("shapes derived from an ontology", () => {
       const index = yield* ontology
       const type = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
       const shapes = yield* readShapes(derivedShapes(index), "shapes.ttl")
-      const found = yield* validate(Stream.make(`<urn:x> ${type} <${base}Ferry> .`, `<urn:x> ${type} <${base}Port> .`), shapes, index)
+      const found = yield* validate(
+        { added: Stream.make(`<urn:x> ${type} <${base}Ferry> .`, `<urn:x> ${type} <${base}Port> .`) },
+        shapes,
+        index,
+      )
       expect(found.offenders).toEqual(new Set(["urn:x"]))
     }),
   )
@@ -126,9 +129,60 @@ describe("given shapes", () => {
     ["do not parse", "@prefix sh: <", "RdfSyntaxError"],
     ["target nothing", `${prefix} :S a sh:NodeShape .`, "ShapesRefused"],
     ["ask in SPARQL", `${prefix} :S a sh:NodeShape ; sh:targetClass :Ship ; sh:sparql [ sh:select "x" ] .`, "ShapesRefused"],
+    ["bring constraints of their own", `${prefix} :S sh:targetClass :Ship . :C sh:validator [ sh:ask "ASK {}" ] .`, "ShapesRefused"],
+    ["misspell a constraint", `${prefix} :S sh:targetClass :Ship ; sh:property [ sh:path :built ; sh:maxcount 1 ] .`, "ShapesRefused"],
+    ["import others", `${prefix} <urn:s> <http://www.w3.org/2002/07/owl#imports> <urn:t> . :S sh:targetClass :Ship .`, "ShapesRefused"],
   ] as const)("are refused when they %s", ([, text, tag]) =>
     Effect.gen(function* () {
       expect((yield* Effect.flip(readShapes(text, "shapes.ttl")))._tag).toBe(tag)
+    }),
+  )
+
+  it.effect("find what a property without values lacks", () =>
+    Effect.gen(function* () {
+      const { found } = yield* checked(
+        [between(ship, "sailsTo", port)],
+        `${prefix} :S a sh:NodeShape ; sh:targetClass :Ship ; sh:property [ sh:path :built ; sh:hasValue <urn:year> ] .`,
+      )
+      expect(found.offenders).toEqual(new Set([iri(ship)]))
+    }),
+  )
+
+  it.effect("judge nodes that are named by them, though nothing is said of these", () =>
+    Effect.gen(function* () {
+      const { found, shapes } = yield* checked(
+        [between(ship, "sailsTo", port)],
+        `${prefix} :S a sh:NodeShape ; sh:targetNode <urn:harbour>, "text" ; sh:class :Port .`,
+      )
+      expect(shapes.local).toBe(true)
+      expect(found.offenders).toEqual(new Set(["urn:harbour", "text"]))
+    }),
+  )
+
+  it.effect("see every node that fails, however many point to the same one", () =>
+    Effect.gen(function* () {
+      const ships = Array.from({ length: 120 }, (_, number) => mention("Ship", `Ship ${number}`))
+      const { found } = yield* checked(
+        ships.map((one) => between(one, "sailsTo", port)),
+        `${prefix} :S a sh:NodeShape ; sh:targetClass :Ship ; sh:property [ sh:path :sailsTo ; sh:node [ sh:property [ sh:path :depth ; sh:minCount 1 ] ] ] .`,
+      )
+      expect(found.offenders.size).toBe(120)
+    }),
+  )
+
+  it.effect("are not led astray by classes that are below each other", () =>
+    Effect.gen(function* () {
+      const index = yield* ontology
+      const [type, below] = ["<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>", "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"]
+      const shapes = yield* readShapes(
+        `${prefix} :S a sh:NodeShape ; sh:targetClass <urn:A> ; sh:class <urn:B>, :Port ; sh:minLength 1 .`,
+        "shapes.ttl",
+      )
+      const added = Stream.make(`<urn:A> ${below} <urn:B> .`, `<urn:B> ${below} <urn:A> .`, `<urn:x> ${type} <urn:B> .`)
+      const found = yield* validate({ added }, shapes, index)
+      expect(found.listed.map(({ focus, component }) => [focus, component])).toEqual([
+        ["urn:x", "http://www.w3.org/ns/shacl#ClassConstraintComponent"],
+      ])
     }),
   )
 })
@@ -144,18 +198,5 @@ it.effect("thousands of nodes in pieces give what the whole gives", () =>
     const { found } = yield* checked(facts)
     expect(found.violations).toBe(5)
     expect(found.offenders).toEqual(new Set([7, 1007, 2007, 3007, 4007].map((number) => iri(mention("Ferry", `Ferry ${number}`)))))
-  }),
-)
-
-it.effect("quarantine takes the entity, what points to it and the witnesses of both, and nothing else", () =>
-  Effect.gen(function* () {
-    const other = mention("Ship", "Vega")
-    const good = [between(other, "sailsTo", port)]
-    const bad = [built(ship, "1984"), built(ship, "1985"), between(ship, "sailsTo", port)]
-    const { lines, found } = yield* checked([...good, ...bad])
-    const kept = yield* Stream.runCollect(withoutOffenders(lines, found.offenders))
-    const held = yield* Stream.runCollect(onlyOffenders(lines, found.offenders))
-    expect(kept).toEqual(yield* linesOf(good))
-    expect([...kept, ...held].sort()).toEqual([...(yield* Stream.runCollect(lines))].sort())
   }),
 )

@@ -18,6 +18,7 @@ import {
   Storage,
   StorageFolder,
   stageDisplayName,
+  ValidationReportJson,
 } from "@detent/knowledge"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -182,4 +183,13 @@ export const artifact = (batchId: BatchId, name: string) =>
     const info = yield* storage.info(uri)
     if (Option.isNone(info)) return yield* new ArtifactNotFound({ batchId, name })
     return { bytes: info.value.size, content: storage.getStream(uri) }
+  })
+
+/** What validation found and held back; undefined before the batch was validated. */
+export const validationReport = (batchId: BatchId) =>
+  Effect.gen(function* () {
+    const found = yield* Effect.catchTag(artifact(batchId, "validation/report.json"), "ArtifactNotFound", () => Effect.undefined)
+    if (found === undefined) return undefined
+    const text = yield* Stream.mkString(Stream.decodeText(found.content))
+    return yield* Schema.decodeEffect(ValidationReportJson)(text)
   })

@@ -1,0 +1,302 @@
+/**
+ * What a change to a graph can have an effect on. The graph as it would become is read once; kept of it are the classes of all
+ * nodes, and the nodes that shapes may judge differently than before. A batch that adds a hundred facts to a graph of a million
+ * is validated by looking at a few hundred nodes.
+ */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { type NodeOfLines, nodesOfLines, statementType } from "../graph/LineNodes.ts"
+import { mergedStreams } from "../graph/StoredLines.ts"
+import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
+import { detached } from "../rdf/DetachedText.ts"
+import { openPart } from "../rdf/LinePart.ts"
+import { SortFailed } from "../rdf/LineSort.ts"
+import { type LineParts, lineParts, typePredicate } from "../rdf/TurtleText.ts"
+import { ClassMembership, subClassPredicate } from "./ClassMembership.ts"
+import type { Shapes } from "./Shapes.ts"
+
+/** Sorted lines, each once. */
+export interface GraphChange<E> {
+  /** What a batch states. Read several times. */
+  readonly added: Stream.Stream<string, E>
+  /** What the graph holds besides, by other batches. Read once. */
+  readonly existing?: Stream.Stream<string, E>
+  /** What the graph held and `added` takes the place of. */
+  readonly replaced?: Stream.Stream<string, E>
+}
+
+/** A node of the graph as it would become. */
+export interface MarkedNode extends NodeOfLines {
+  /** The lines that only the batch states: without the batch they would not be there. */
+  readonly own: ReadonlyArray<string>
+}
+
+export interface AffectedNodes<E> {
+  readonly classes: ClassMembership
+  /** Those to be judged, and with shapes that look further all others too. */
+  readonly nodes: Stream.Stream<MarkedNode, E | SortFailed>
+  /** What witnesses the facts about them. */
+  readonly statements: Stream.Stream<NodeOfLines, E | SortFailed>
+  /** Subjects and objects of what differs from before; undefined where everything does. */
+  readonly changed: ReadonlySet<string> | undefined
+  /** The lines by which only the batch gives a class to a node that others may point to. */
+  readonly ownTypes: ReadonlyMap<string, ReadonlyArray<string>>
+  /** The lines by which only the batch puts a class below another. */
+  readonly ownHierarchy: ReadonlyArray<string>
+}
+
+/** What RDF says about statements is no part of what is validated. */
+export const isStatement = ({ values }: NodeOfLines): boolean => values.get(typePredicate)?.includes(statementType) ?? false
+
+export const affectedNodes = <E>(
+  change: GraphChange<E>,
+  shapes: Shapes,
+  ontology: OntologyIndex,
+): Effect.Effect<AffectedNodes<E>, E | SortFailed, Scope.Scope> => {
+  const { added, existing, replaced = Stream.empty } = change
+  return existing === undefined ? all(added, ontology) : differing(added, existing, replaced, shapes, ontology)
+}
+
+/** A line that only the batch states ends with a mark that no line of N-Triples holds; the order of lines stays the same. */
+const ownMark = "\t"
+
+const all = <E>(added: Stream.Stream<string, E>, ontology: OntologyIndex): Effect.Effect<AffectedNodes<E>, E> =>
+  Effect.gen(function* () {
+    const classes = new ClassMembership(ontology)
+    const nodes = nodesOfLines(added)
+    const ownHierarchy: Array<string> = []
+    yield* Stream.runForEach(nodes, (node) =>
+      Effect.sync(() => {
+        if (isStatement(node)) return
+        classes.add(node)
+        for (const parent of node.values.get(subClassPredicate) ?? []) ownHierarchy.push(`${node.subject} ${subClassPredicate} ${parent} .`)
+      }),
+    )
+    return {
+      classes,
+      nodes: Stream.filter(markedNodes(Stream.map(added, (line) => line + ownMark)), (node) => !isStatement(node)),
+      statements: Stream.filter(nodes, isStatement),
+      changed: undefined,
+      ownTypes: new Map(),
+      ownHierarchy,
+    }
+  })
+
+const differing = <E>(
+  added: Stream.Stream<string, E>,
+  existing: Stream.Stream<string, E>,
+  replaced: Stream.Stream<string, E>,
+  shapes: Shapes,
+  ontology: OntologyIndex,
+): Effect.Effect<AffectedNodes<E>, E | SortFailed, Scope.Scope> =>
+  Effect.gen(function* () {
+    const touched = yield* touchedBy(Stream.concat(added, replaced))
+    const keepsAll = !shapes.local || touched.hierarchy
+    const scan = new ChangeScan(touched, keepsAll, ontology)
+    const marked = mergedStreams([
+      existing,
+      Stream.map(added, (line) => line + ownMark),
+      Stream.map(replaced, (line) => line + ownMark + ownMark),
+    ])
+    const kept = Stream.concat(
+      Stream.mapArray(marked, (batch) => [scan.add(batch)]),
+      Stream.sync(() => scan.end()),
+    )
+    const lines = yield* spilled(kept)
+    const nodes = markedNodes(lines)
+    return {
+      classes: scan.classes,
+      nodes: Stream.filter(nodes, (node) => !isStatement(node)),
+      statements: Stream.filter(nodes, isStatement),
+      changed: touched.hierarchy ? undefined : scan.changed,
+      ownTypes: scan.ownTypes,
+      ownHierarchy: scan.ownHierarchy,
+    }
+  })
+
+/** What a change may concern, found before the graph is read. */
+interface Touched {
+  readonly subjects: ReadonlySet<string>
+  readonly typed: ReadonlySet<string>
+  /** Whether it says which class is below which: then every node may be of another class than before. */
+  readonly hierarchy: boolean
+}
+
+const touchedBy = <E>(lines: Stream.Stream<string, E>): Effect.Effect<Touched, E> =>
+  Effect.gen(function* () {
+    const subjects = new Set<string>()
+    const typed = new Set<string>()
+    let hierarchy = false
+    yield* Stream.runForEach(nodesOfLines(lines), (node) =>
+      Effect.sync(() => {
+        if (isStatement(node)) return
+        const subject = detached(node.subject)
+        subjects.add(subject)
+        if (node.values.has(typePredicate)) typed.add(subject)
+        hierarchy ||= node.values.has(subClassPredicate)
+      }),
+    )
+    return { subjects, typed, hierarchy }
+  })
+
+interface ScannedLine extends LineParts {
+  readonly line: string
+  /** Whether it was there, whether it would be, and whether only because of the batch. */
+  readonly before: boolean
+  readonly after: boolean
+  readonly own: boolean
+}
+
+/** Reads the marked lines in their order, and keeps those of nodes that the change can have an effect on. */
+class ChangeScan {
+  readonly classes: ClassMembership
+  readonly changed = new Set<string>()
+  readonly ownTypes = new Map<string, ReadonlyArray<string>>()
+  readonly ownHierarchy: Array<string> = []
+  readonly #touched: Touched
+  readonly #keepsAll: boolean
+  #subject = ""
+  #node: Array<ScannedLine> = []
+  #line = ""
+  /** By how many marks: stated by others, stated by the batch, replaced. */
+  #stated: [boolean, boolean, boolean] = [false, false, false]
+
+  constructor(touched: Touched, keepsAll: boolean, ontology: OntologyIndex) {
+    this.#touched = touched
+    this.#keepsAll = keepsAll
+    this.classes = new ClassMembership(ontology)
+  }
+
+  add(batch: ReadonlyArray<string>): ReadonlyArray<string> {
+    const kept: Array<string> = []
+    for (const marked of batch) {
+      const marks = marked.endsWith(ownMark) ? (marked.endsWith(ownMark + ownMark) ? 2 : 1) : 0
+      const line = marks === 0 ? marked : marked.slice(0, -marks)
+      if (line !== this.#line) {
+        this.#endLine(kept)
+        this.#line = line
+      }
+      this.#stated[marks] = true
+    }
+    return kept
+  }
+
+  end(): ReadonlyArray<string> {
+    const kept: Array<string> = []
+    this.#endLine(kept)
+    this.#endNode(kept)
+    return kept
+  }
+
+  #endLine(kept: Array<string>): void {
+    if (this.#line === "") return
+    const [others, batch, replaced] = this.#stated
+    const parts = lineParts(this.#line)
+    if (parts.subject !== this.#subject) {
+      this.#endNode(kept)
+      this.#subject = parts.subject
+    }
+    this.#node.push({ ...parts, line: this.#line, before: others || replaced, after: others || batch, own: batch && !others })
+    this.#line = ""
+    this.#stated = [false, false, false]
+  }
+
+  #endNode(kept: Array<string>): void {
+    const present = this.#node.filter(({ after }) => after)
+    const values = new Map<string, Array<string>>()
+    for (const { predicate, object } of present) {
+      const objects = values.get(predicate)
+      if (objects === undefined) values.set(predicate, [object])
+      else objects.push(object)
+    }
+    const node: NodeOfLines = { subject: this.#subject, values }
+    if (isStatement(node) ? this.#isWitness(node) : this.#isAffected(node)) {
+      for (const { line, own } of present) kept.push(own ? line + ownMark : line)
+    }
+    this.#node = []
+  }
+
+  #isAffected(node: NodeOfLines): boolean {
+    this.classes.add(node)
+    let isChanged = false
+    for (const { before, after, object } of this.#node) {
+      if (before === after) continue
+      isChanged = true
+      if (!object.startsWith('"')) this.changed.add(detached(object))
+    }
+    if (isChanged) {
+      const subject = detached(this.#subject)
+      this.changed.add(subject)
+      const ownLines = (of: string) => this.#node.flatMap(({ own, predicate, line }) => (own && predicate === of ? [detached(line)] : []))
+      const types = ownLines(typePredicate)
+      if (types.length > 0) this.ownTypes.set(subject, types)
+      this.ownHierarchy.push(...ownLines(subClassPredicate))
+    }
+    return this.#keepsAll || isChanged || this.#node.some(({ after, object }) => after && this.#touched.typed.has(object))
+  }
+
+  #isWitness({ values }: NodeOfLines): boolean {
+    const isOf = (part: string, among: ReadonlySet<string>) => (values.get(`<${rdf}${part}>`) ?? []).some((one) => among.has(one))
+    return isOf("subject", this.#touched.subjects) || isOf("object", this.#touched.typed)
+  }
+}
+
+const rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+
+/** Marked lines gathered by subject. */
+const markedNodes = <E>(lines: Stream.Stream<string, E>): Stream.Stream<MarkedNode, E> =>
+  Stream.suspend(() => {
+    let subject = ""
+    let values = new Map<string, Array<string>>()
+    let own: Array<string> = []
+    const body = Stream.flattenIterable(
+      Stream.mapArray(lines, (batch) => {
+        const done: Array<MarkedNode> = []
+        for (const marked of batch) {
+          const isOwn = marked.endsWith(ownMark)
+          const line = isOwn ? marked.slice(0, -1) : marked
+          const parts = lineParts(line)
+          if (parts.subject !== subject) {
+            if (subject !== "") done.push({ subject, values, own })
+            subject = parts.subject
+            values = new Map()
+            own = []
+          }
+          const objects = values.get(parts.predicate)
+          if (objects === undefined) values.set(parts.predicate, [parts.object])
+          else objects.push(parts.object)
+          if (isOwn) own.push(line)
+        }
+        return [done]
+      }),
+    )
+    const last = Stream.suspend(() => (subject === "" ? Stream.empty : Stream.succeed({ subject, values, own })))
+    return Stream.concat(body, last)
+  })
+
+/** Lines written to a file without a name, which can be read again until the scope closes. */
+const spilled = <E>(
+  batches: Stream.Stream<ReadonlyArray<string>, E>,
+): Effect.Effect<Stream.Stream<string, SortFailed>, E | SortFailed, Scope.Scope> =>
+  Effect.gen(function* () {
+    const part = yield* Effect.acquireRelease(
+      Effect.tryPromise({ try: () => openPart(), catch: (cause) => new SortFailed({ cause }) }),
+      (opened) => Effect.promise(() => opened.close()),
+    )
+    // What an async iteration throws is what its stream failed with; the rest are failures of the file.
+    let failure: { readonly error: E } | undefined
+    const source = async function* () {
+      try {
+        yield* Stream.toAsyncIterable(batches)
+      } catch (error) {
+        failure = { error: error as E }
+        throw error
+      }
+    }
+    yield* Effect.tryPromise({
+      try: () => part.write(source()),
+      catch: (cause) => (failure === undefined ? new SortFailed({ cause }) : failure.error),
+    })
+    return Stream.suspend(() => Stream.flattenIterable(Stream.fromAsyncIterable(part.lines(), (cause) => new SortFailed({ cause }))))
+  })
