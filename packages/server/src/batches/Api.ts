@@ -5,6 +5,7 @@ import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
 import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
 import * as OpenApi from "effect/unstable/httpapi/OpenApi"
+import { answersWith, bytes, text } from "../api/Answers.ts"
 import { IdempotencyHeaders, LiveHeaders } from "../api/Headers.ts"
 import { InstanceCursor, Millis, pageOf, paging } from "../api/Paging.ts"
 import { problems } from "../api/Problem.ts"
@@ -55,6 +56,19 @@ export const Withdrawn = Schema.Struct({
   version: Schema.optionalKey(Schema.String),
 }).annotate({ identifier: "Withdrawn" })
 
+/** The content type of an artifact, by the ending of its name. */
+export const artifactType = (name: string): string => artifactTypes[name.slice(name.lastIndexOf("."))] ?? otherArtifact
+
+const otherArtifact = "application/octet-stream"
+
+const artifactTypes: Readonly<Record<string, string>> = {
+  ".json": "application/json",
+  ".ttl": "text/turtle; charset=utf-8",
+  ".nt": "application/n-triples; charset=utf-8",
+}
+
+const artifacts = Object.fromEntries(Object.values(artifactTypes).map((type) => [type, type.includes("json") ? {} : text]))
+
 const params = { batchId: BatchId }
 const error = problems
 
@@ -65,10 +79,12 @@ export class BatchApi extends HttpApiGroup.make("batches")
       payload: StartBatch,
       success: BatchStatus.pipe(HttpApiSchema.status(202)),
       error,
-    }).annotate(
-      OpenApi.Description,
-      "Checks the manifest, stores it and starts the batch. With an Idempotency-Key, the same key again is the same batch.",
-    ),
+    })
+      .annotate(OpenApi.Summary, "Start a batch")
+      .annotate(
+        OpenApi.Description,
+        "Checks the manifest, stores it and starts the batch. With an Idempotency-Key, the same key again is the same batch.",
+      ),
     HttpApiEndpoint.get("list", "/api/v1/batch", {
       query: {
         state: Schema.optionalKey(BatchStateTag),
@@ -77,41 +93,54 @@ export class BatchApi extends HttpApiGroup.make("batches")
       },
       success: pageOf({ batches: Schema.Array(BatchListing) }, InstanceCursor),
       error,
-    }),
-    HttpApiEndpoint.get("get", "/api/v1/batch/:batchId", { params, success: BatchStatus, error }),
-    HttpApiEndpoint.post("cancel", "/api/v1/batch/:batchId/cancel", { params, success: BatchStatus, error }),
-    HttpApiEndpoint.post("retry", "/api/v1/batch/:batchId/retry", { params, success: BatchStatus, error }),
-    HttpApiEndpoint.post("resume", "/api/v1/batch/:batchId/resume", { params, success: BatchStatus, error }),
-    HttpApiEndpoint.post("withdraw", "/api/v1/batch/:batchId/withdraw", { params, success: Withdrawn, error }).annotate(
-      OpenApi.Description,
-      "Takes the facts of the batch out of its graph. The batch and its artifacts stay.",
+    }).annotate(OpenApi.Summary, "List batches"),
+    HttpApiEndpoint.get("get", "/api/v1/batch/:batchId", { params, success: BatchStatus, error }).annotate(OpenApi.Summary, "Show a batch"),
+    HttpApiEndpoint.post("cancel", "/api/v1/batch/:batchId/cancel", { params, success: BatchStatus, error }).annotate(
+      OpenApi.Summary,
+      "Cancel a batch",
     ),
+    HttpApiEndpoint.post("retry", "/api/v1/batch/:batchId/retry", { params, success: BatchStatus, error }).annotate(
+      OpenApi.Summary,
+      "Retry a failed batch",
+    ),
+    HttpApiEndpoint.post("resume", "/api/v1/batch/:batchId/resume", { params, success: BatchStatus, error }).annotate(
+      OpenApi.Summary,
+      "Resume a cancelled batch",
+    ),
+    HttpApiEndpoint.post("withdraw", "/api/v1/batch/:batchId/withdraw", { params, success: Withdrawn, error })
+      .annotate(OpenApi.Summary, "Withdraw a batch from its graph")
+      .annotate(OpenApi.Description, "Takes the facts of the batch out of its graph. The batch and its artifacts stay."),
     HttpApiEndpoint.get("documents", "/api/v1/batch/:batchId/documents", {
       params,
       query: { status: Schema.optionalKey(DocumentState), ...paging(DocumentId) },
       success: pageOf({ documents: Schema.Array(DocumentStatus) }, Schema.String),
       error,
-    }),
+    }).annotate(OpenApi.Summary, "List the documents of a batch"),
     HttpApiEndpoint.get("artifacts", "/api/v1/batch/:batchId/artifacts", {
       params,
       success: Schema.Struct({ artifacts: Schema.Array(Artifact) }),
       error,
-    }),
+    }).annotate(OpenApi.Summary, "List the artifacts of a batch"),
     HttpApiEndpoint.get("artifact", "/api/v1/batch/:batchId/artifacts/:name", {
       params: { ...params, name: Schema.String },
       success: HttpApiSchema.StreamUint8Array(),
       error,
-    }).annotate(OpenApi.Description, "The content of an artifact; slashes in its name are written %2F."),
+    })
+      .annotate(OpenApi.Summary, "Read an artifact of a batch")
+      .annotate(OpenApi.Description, "The content of an artifact; slashes in its name are written %2F.")
+      .annotate(OpenApi.Transform, answersWith({ ...artifacts, [otherArtifact]: bytes })),
     HttpApiEndpoint.get("events", "/api/v1/batch/:batchId/events", {
       params,
       headers: LiveHeaders,
       success: [HttpApiSchema.StreamUint8Array({ contentType: "text/event-stream" }), HttpApiSchema.NoContent],
       error,
-    }).annotate(
-      OpenApi.Description,
-      "Server-sent events: where the batch stands, then whatever it tells. With Last-Event-ID, all that came after that one. " +
-        "When the batch has ended, a last event tells where it stands, `status` with `isTerminal`, and the stream ends. Whoever " +
-        "comes back then is answered 204, by which an EventSource knows that it need not come again.",
-    ),
+    })
+      .annotate(OpenApi.Summary, "Follow a batch")
+      .annotate(
+        OpenApi.Description,
+        "Server-sent events: where the batch stands, then whatever it tells. With Last-Event-ID, all that came after that one. " +
+          "When the batch has ended, a last event tells where it stands, `status` with `isTerminal`, and the stream ends. Whoever " +
+          "comes back then is answered 204, by which an EventSource knows that it need not come again.",
+      ),
   )
   .annotate(OpenApi.Description, "Batches of documents") {}

@@ -9,7 +9,7 @@ import { frameOf } from "../serve/live/Channel.ts"
 import { endingResponse, liveResponse } from "../serve/live/liveResponse.ts"
 import { makeChanging, makeOperating } from "../serve/Operating.ts"
 import { refuseUnknownKeys } from "../serve/StrictBody.ts"
-import { StartBatch } from "./Api.ts"
+import { artifactType, StartBatch } from "./Api.ts"
 import { BatchFeed } from "./BatchFeed.ts"
 
 export const batchHandlers = HttpApiBuilder.group(
@@ -50,7 +50,7 @@ export const batchHandlers = HttpApiBuilder.group(
         operating(
           Effect.map(batches.artifact(batchId, name), ({ bytes, content }) =>
             HttpServerResponse.stream(content, {
-              contentType: contentTypes[name.slice(name.lastIndexOf("."))] ?? "application/octet-stream",
+              contentType: artifactType(name),
               contentLength: bytes,
               // A browser must not run content that came from a document.
               headers: { "content-security-policy": "sandbox", "x-content-type-options": "nosniff" },
@@ -78,9 +78,3 @@ export const batchHandlers = HttpApiBuilder.group(
       )
   }),
 )
-
-const contentTypes: Readonly<Record<string, string>> = {
-  ".json": "application/json",
-  ".ttl": "text/turtle; charset=utf-8",
-  ".nt": "application/n-triples; charset=utf-8",
-}

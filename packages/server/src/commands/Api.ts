@@ -70,36 +70,61 @@ export class CommandApi extends HttpApiGroup.make("commands")
       },
       success: pageOf({ commands: Schema.Array(StoredCommand) }, Schema.Int),
       error,
-    }).annotate(OpenApi.Description, "Commands in the order they were enqueued."),
+    })
+      .annotate(OpenApi.Summary, "List commands")
+      .annotate(OpenApi.Description, "Commands in the order they were enqueued."),
     HttpApiEndpoint.post("retryAll", "/api/v1/commands/retry", {
       payload: RetryCommands,
       success: Schema.Struct({ count: Schema.Int, dryRun: Schema.Boolean, refused: Schema.optionalKey(Schema.Int) }),
       error,
-    }).annotate(OpenApi.Description, "Executes all failed commands that match again; with dryRun it only counts them."),
-    HttpApiEndpoint.post("retry", "/api/v1/commands/:key/retry", { params: key, success: StoredCommand, error }).annotate(
-      OpenApi.Description,
-      "Refused where the instance has ended or would refuse the result; retry/force executes it all the same.",
+    })
+      .annotate(OpenApi.Summary, "Retry dead letters")
+      .annotate(OpenApi.Description, "Executes all failed commands that match again; with dryRun it only counts them."),
+    HttpApiEndpoint.post("retry", "/api/v1/commands/:key/retry", { params: key, success: StoredCommand, error })
+      .annotate(OpenApi.Summary, "Retry a command")
+      .annotate(
+        OpenApi.Description,
+        "Refused where the instance has ended or would refuse the result; retry/force executes it all the same.",
+      ),
+    HttpApiEndpoint.post("forceRetry", "/api/v1/commands/:key/retry/force", { params: key, success: StoredCommand, error }).annotate(
+      OpenApi.Summary,
+      "Retry a command that would be refused",
     ),
-    HttpApiEndpoint.post("forceRetry", "/api/v1/commands/:key/retry/force", { params: key, success: StoredCommand, error }),
     HttpApiEndpoint.post("skip", "/api/v1/commands/:key/skip", {
       params: key,
       payload: SkipCommand,
       success: StoredCommand,
       error,
-    }).annotate(OpenApi.Description, "Gives up a command that failed or still waits."),
-    HttpApiEndpoint.get("get", "/api/v1/commands/:key", { params: key, success: StoredCommand, error }),
-    HttpApiEndpoint.get("queues", "/api/v1/queues", { success: Schema.Struct({ queues: Schema.Array(Queue) }), error }),
-    HttpApiEndpoint.post("pause", "/api/v1/queues/:queue/pause", { params: queue, success: HttpApiSchema.NoContent, error }),
-    HttpApiEndpoint.post("resume", "/api/v1/queues/:queue/resume", { params: queue, success: HttpApiSchema.NoContent, error }),
+    })
+      .annotate(OpenApi.Summary, "Skip a command")
+      .annotate(OpenApi.Description, "Gives up a command that failed or still waits."),
+    HttpApiEndpoint.get("get", "/api/v1/commands/:key", { params: key, success: StoredCommand, error }).annotate(
+      OpenApi.Summary,
+      "Show a command",
+    ),
+    HttpApiEndpoint.get("queues", "/api/v1/queues", { success: Schema.Struct({ queues: Schema.Array(Queue) }), error }).annotate(
+      OpenApi.Summary,
+      "List queues",
+    ),
+    HttpApiEndpoint.post("pause", "/api/v1/queues/:queue/pause", { params: queue, success: HttpApiSchema.NoContent, error }).annotate(
+      OpenApi.Summary,
+      "Pause a queue",
+    ),
+    HttpApiEndpoint.post("resume", "/api/v1/queues/:queue/resume", { params: queue, success: HttpApiSchema.NoContent, error }).annotate(
+      OpenApi.Summary,
+      "Resume a queue",
+    ),
     HttpApiEndpoint.get("deadTimers", "/api/v1/timers/dead", {
       query: { limit: Limit },
       success: Schema.Struct({ timers: Schema.Array(DeadTimer) }),
       error,
-    }).annotate(OpenApi.Description, "Timers that were given up because they could not be fired."),
+    })
+      .annotate(OpenApi.Summary, "List timers that failed")
+      .annotate(OpenApi.Description, "Timers that were given up because they could not be fired."),
     HttpApiEndpoint.post("reviveTimer", "/api/v1/timers/dead/revive", {
       payload: ReviveTimer,
       success: HttpApiSchema.NoContent,
       error,
-    }),
+    }).annotate(OpenApi.Summary, "Revive a timer"),
   )
   .annotate(OpenApi.Description, "Commands, queues and timers") {}

@@ -132,86 +132,109 @@ export class InstanceApi extends HttpApiGroup.make("instances")
       },
       success: pageOf({ instances: Schema.Array(InstanceListing) }, InstanceCursor),
       error,
-    }).annotate(OpenApi.Description, "Instances, oldest change first."),
+    })
+      .annotate(OpenApi.Summary, "List instances")
+      .annotate(OpenApi.Description, "Instances, oldest change first."),
     HttpApiEndpoint.post("start", "/api/v1/instances/:machine", {
       params: { machine: name },
       payload: StartInstance,
       success: InstanceView.pipe(HttpApiSchema.status(201)),
       error,
-    }).annotate(
-      OpenApi.Description,
-      "Starts an instance in the machine's first state, whose fields are given as `input`, or in the `state` given. Started again with the same id it is refused, so a repeated request starts nothing twice.",
-    ),
+    })
+      .annotate(OpenApi.Summary, "Start an instance")
+      .annotate(
+        OpenApi.Description,
+        "Starts an instance in the machine's first state, whose fields are given as `input`, or in the `state` given. Started again with the same id it is refused, so a repeated request starts nothing twice.",
+      ),
     HttpApiEndpoint.post("purge", "/api/v1/machines/:machine/purge", {
       params: { machine: name },
       payload: PurgeInstances,
       success: Purged,
       error,
-    }).annotate(
-      OpenApi.Description,
-      "Removes instances of a machine that ended this long ago, with their histories. One with an unfinished or failed command stays.",
-    ),
-    HttpApiEndpoint.get("get", path, { params, success: InstanceView, error }),
+    })
+      .annotate(OpenApi.Summary, "Purge ended instances")
+      .annotate(
+        OpenApi.Description,
+        "Removes instances of a machine that ended this long ago, with their histories. One with an unfinished or failed command stays.",
+      ),
+    HttpApiEndpoint.get("get", path, { params, success: InstanceView, error }).annotate(OpenApi.Summary, "Show an instance"),
     HttpApiEndpoint.get("history", `${path}/history`, {
       params,
       query: paging(Count),
       success: pageOf({ entries: Schema.Array(HistoryEntry) }, Schema.Int),
       error,
-    }).annotate(OpenApi.Description, "What was journaled, oldest first, after a sequence number."),
+    })
+      .annotate(OpenApi.Summary, "Show the events of an instance")
+      .annotate(OpenApi.Description, "What was journaled, oldest first, after a sequence number."),
     HttpApiEndpoint.get("stateAt", `${path}/states/:sequence`, {
       params: { ...params, sequence: Count },
       success: Schema.Struct({ sequence: Schema.Int, state: Tagged }),
       error,
-    }).annotate(OpenApi.Description, "The state as it was after an event."),
+    })
+      .annotate(OpenApi.Summary, "Show an earlier state of an instance")
+      .annotate(OpenApi.Description, "The state as it was after an event."),
     HttpApiEndpoint.get("legalEvents", `${path}/legal-events`, {
       params,
       success: Schema.Struct({ state: Schema.String, events: Schema.Array(LegalEvent) }),
       error,
-    }).annotate(OpenApi.Description, "The events its state has a transition for. A guard may still refuse one."),
+    })
+      .annotate(OpenApi.Summary, "List the events that an instance accepts")
+      .annotate(OpenApi.Description, "The events its state has a transition for. A guard may still refuse one."),
     HttpApiEndpoint.post("send", `${path}/events`, {
       params,
       headers: IdempotencyHeaders,
       payload: Tagged,
       success: Sent,
       error,
-    }).annotate(
-      OpenApi.Description,
-      "Sends an event. With an Idempotency-Key, the same event again is answered with the first outcome and changes nothing; another event under that key is refused.",
-    ),
+    })
+      .annotate(OpenApi.Summary, "Send an event to an instance")
+      .annotate(
+        OpenApi.Description,
+        "Sends an event. With an Idempotency-Key, the same event again is answered with the first outcome and changes nothing; another event under that key is refused.",
+      ),
     HttpApiEndpoint.post("repair", `${path}/repair`, {
       params,
       payload: RepairInstance,
       success: InstanceView,
       error,
-    }).annotate(
-      OpenApi.Description,
-      "Replaces the journaled event that holds the instance, if the instance then replays. Otherwise the journal stays as it is.",
-    ),
+    })
+      .annotate(OpenApi.Summary, "Repair an instance")
+      .annotate(
+        OpenApi.Description,
+        "Replaces the journaled event that holds the instance, if the instance then replays. Otherwise the journal stays as it is.",
+      ),
     HttpApiEndpoint.post("fork", `${path}/fork`, {
       params,
       payload: ForkInstance,
       success: InstanceView.pipe(HttpApiSchema.status(201)),
       error,
-    }).annotate(
-      OpenApi.Description,
-      "A new instance with the journal of this one up to a sequence number. Nothing that was requested here is executed again.",
-    ),
+    })
+      .annotate(OpenApi.Summary, "Fork an instance")
+      .annotate(
+        OpenApi.Description,
+        "A new instance with the journal of this one up to a sequence number. Nothing that was requested here is executed again.",
+      ),
     HttpApiEndpoint.get("commands", `${path}/commands`, {
       params,
       success: Schema.Struct({ commands: Schema.Array(StoredCommand) }),
       error,
-    }),
-    HttpApiEndpoint.get("timers", `${path}/timers`, { params, success: Schema.Struct({ timers: Schema.Array(Timer) }), error }),
+    }).annotate(OpenApi.Summary, "List the commands of an instance"),
+    HttpApiEndpoint.get("timers", `${path}/timers`, { params, success: Schema.Struct({ timers: Schema.Array(Timer) }), error }).annotate(
+      OpenApi.Summary,
+      "List the timers of an instance",
+    ),
     HttpApiEndpoint.get("events", `${path}/events`, {
       params,
       headers: LiveHeaders,
       success: [HttpApiSchema.StreamUint8Array({ contentType: "text/event-stream" }), HttpApiSchema.NoContent],
       error,
-    }).annotate(
-      OpenApi.Description,
-      "Server-sent events: every event it takes, its id the sequence number. With Last-Event-ID, all that came after that one. " +
-        "When the instance has ended, so does the stream; a client that reconnects then is answered 204, which tells an EventSource " +
-        "not to reconnect.",
-    ),
+    })
+      .annotate(OpenApi.Summary, "Follow an instance")
+      .annotate(
+        OpenApi.Description,
+        "Server-sent events: every event it takes, its id the sequence number. With Last-Event-ID, all that came after that one. " +
+          "When the instance has ended, so does the stream; a client that reconnects then is answered 204, which tells an EventSource " +
+          "not to reconnect.",
+      ),
   )
   .annotate(OpenApi.Description, "Instances of all machines") {}

@@ -1,10 +1,11 @@
 /** The graph of a namespace: its entities, the relations between them, where each is said, and SPARQL. */
-import { ExportFormat, Namespace } from "@detent/knowledge"
+import { contentTypes, ExportFormat, Namespace } from "@detent/knowledge"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
 import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
 import * as OpenApi from "effect/unstable/httpapi/OpenApi"
+import { answersWith, sparqlResults, text } from "../api/Answers.ts"
 import { Opaque, pageOf, paging } from "../api/Paging.ts"
 import { problems } from "../api/Problem.ts"
 
@@ -66,13 +67,19 @@ const Sparql = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(100
 
 const QueryAnswer = HttpApiSchema.StreamUint8Array({ contentType: "application/sparql-results+json" })
 
+const queryDescription =
+  "SELECT and ASK are answered with SPARQL results in JSON, CONSTRUCT and DESCRIBE with N-Triples. Updates are refused."
+const queryAnswers = answersWith({ "application/sparql-results+json": sparqlResults, "application/n-triples": text })
+
+const exported = Object.fromEntries(Object.values(contentTypes).map((type) => [type, type.includes("json") ? {} : text]))
+
 const params = { namespace: Namespace }
 const path = "/api/v1/knowledge/:namespace"
 const error = problems
 
 export class KnowledgeApi extends HttpApiGroup.make("knowledge")
   .add(
-    HttpApiEndpoint.get("graph", path, { params, success: GraphInfo, error }),
+    HttpApiEndpoint.get("graph", path, { params, success: GraphInfo, error }).annotate(OpenApi.Summary, "Show a graph"),
     HttpApiEndpoint.get("entities", `${path}/entities`, {
       params,
       query: {
@@ -82,34 +89,44 @@ export class KnowledgeApi extends HttpApiGroup.make("knowledge")
       },
       success: pageOf({ entities: Schema.Array(Entity) }, Schema.String),
       error,
-    }),
+    }).annotate(OpenApi.Summary, "List entities"),
     HttpApiEndpoint.get("relations", `${path}/relations`, {
       params,
       query: { entity: Schema.optionalKey(Iri), property: Schema.optionalKey(Iri), ...paging(Opaque) },
       success: pageOf({ relations: Schema.Array(Relation) }, Opaque),
       error,
-    }).annotate(OpenApi.Description, "Facts from or about an entity, or all of them; each once, however many documents say it."),
+    })
+      .annotate(OpenApi.Summary, "List relations")
+      .annotate(OpenApi.Description, "Facts from or about an entity, or all of them; each once, however many documents say it."),
     HttpApiEndpoint.get("provenance", `${path}/provenance`, {
       params,
       query: { entity: Iri, ...paging(Opaque) },
       success: pageOf({ facts: Schema.Array(Provenance) }, Opaque),
       error,
-    }).annotate(OpenApi.Description, "Every fact of an entity with its document, the words it rests on, and where they stand."),
-    HttpApiEndpoint.get("query", `${path}/sparql`, { params, query: { query: Sparql }, success: QueryAnswer, error }).annotate(
-      OpenApi.Description,
-      "A SPARQL query. Updates are refused.",
-    ),
+    })
+      .annotate(OpenApi.Summary, "Show where facts are stated")
+      .annotate(OpenApi.Description, "Every fact of an entity with its document, the words it rests on, and where they stand."),
+    HttpApiEndpoint.get("query", `${path}/sparql`, { params, query: { query: Sparql }, success: QueryAnswer, error })
+      .annotate(OpenApi.Summary, "Query a graph by SPARQL")
+      .annotate(OpenApi.Description, queryDescription)
+      .annotate(OpenApi.Transform, queryAnswers),
     HttpApiEndpoint.post("queryBody", `${path}/sparql`, {
       params,
       payload: Sparql.pipe(HttpApiSchema.asText({ contentType: "application/sparql-query" })),
       success: QueryAnswer,
       error,
-    }),
+    })
+      .annotate(OpenApi.Summary, "Query a graph by SPARQL, with the query in the body")
+      .annotate(OpenApi.Description, queryDescription)
+      .annotate(OpenApi.Transform, queryAnswers),
     HttpApiEndpoint.get("export", `${path}/export`, {
       params,
       query: { format: ExportFormat },
       success: HttpApiSchema.StreamUint8Array(),
       error,
-    }),
+    })
+      .annotate(OpenApi.Summary, "Export a graph")
+      .annotate(OpenApi.Description, "The whole graph as a file. `entities` and `relations` are tables in CSV.")
+      .annotate(OpenApi.Transform, answersWith(exported)),
   )
   .annotate(OpenApi.Description, "The knowledge graph") {}

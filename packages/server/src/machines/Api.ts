@@ -34,8 +34,14 @@ const error = problems
 
 export class MachineApi extends HttpApiGroup.make("machines")
   .add(
-    HttpApiEndpoint.get("list", "/api/v1/machines", { success: Schema.Struct({ machines: Schema.Array(MachineListing) }), error }),
-    HttpApiEndpoint.get("get", "/api/v1/machines/:machine", { params, success: MachineDetails, error }),
+    HttpApiEndpoint.get("list", "/api/v1/machines", { success: Schema.Struct({ machines: Schema.Array(MachineListing) }), error }).annotate(
+      OpenApi.Summary,
+      "List machines",
+    ),
+    HttpApiEndpoint.get("get", "/api/v1/machines/:machine", { params, success: MachineDetails, error }).annotate(
+      OpenApi.Summary,
+      "Show a machine",
+    ),
     HttpApiEndpoint.get("diagram", "/api/v1/machines/:machine/diagram/:format", {
       params: { ...params, format: DiagramFormat },
       query: {
@@ -49,9 +55,11 @@ export class MachineApi extends HttpApiGroup.make("machines")
         Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/vnd.graphviz" })),
       ],
       error,
-    }).annotate(
-      OpenApi.Description,
-      "A drawing of the machine; with `instance`, of the way that instance took. `sequence` (Mermaid) and `timeline` (DOT) draw an instance only.",
-    ),
+    })
+      .annotate(OpenApi.Summary, "Draw a machine")
+      .annotate(
+        OpenApi.Description,
+        "A drawing of the machine; with `instance`, of the way that instance took. `sequence` (Mermaid) and `timeline` (DOT) draw an instance only.",
+      ),
   )
   .annotate(OpenApi.Description, "Machines and their diagrams") {}

@@ -24,17 +24,23 @@ export class SystemApi extends HttpApiGroup.make("system", { topLevel: true })
     HttpApiEndpoint.get("live", "/health/live", {
       success: Liveness,
       error: problems,
-    }).annotate(
-      OpenApi.Description,
-      "Whether the process answers. With the header Detent-Challenge it proves that it works in its data folder, to a client that reads the same folder.",
-    ),
-    HttpApiEndpoint.get("ready", "/health/ready", { success: Readiness, error: problems }).annotate(
-      OpenApi.Description,
-      "Whether it can do its work: the database answers, no background loop is down, and it is not being stopped. 503 names the cause.",
-    ),
+    })
+      .annotate(OpenApi.Summary, "Check that the process answers")
+      .annotate(
+        OpenApi.Description,
+        "Whether the process answers. With the header Detent-Challenge it proves that it works in its data folder, to a client that reads the same folder.",
+      ),
+    HttpApiEndpoint.get("ready", "/health/ready", { success: Readiness, error: problems })
+      .annotate(OpenApi.Summary, "Check that the server can work")
+      .annotate(
+        OpenApi.Description,
+        "Whether it can do its work: the database answers, no background loop is down, and it is not being stopped. 503 names the cause.",
+      ),
     HttpApiEndpoint.get("metrics", "/metrics", {
       success: Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/plain; version=0.0.4; charset=utf-8" })),
       error: problems,
-    }).annotate(OpenApi.Description, "Metrics in the form Prometheus reads."),
+    })
+      .annotate(OpenApi.Summary, "Read metrics")
+      .annotate(OpenApi.Description, "Metrics in the form Prometheus reads."),
   )
   .annotate(OpenApi.Description, "Health and metrics") {}

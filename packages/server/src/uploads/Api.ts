@@ -5,6 +5,7 @@ import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
 import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
 import * as OpenApi from "effect/unstable/httpapi/OpenApi"
+import { withFileParts } from "../api/Answers.ts"
 import { IdempotencyHeaders } from "../api/Headers.ts"
 import { Count, Limit, Millis, pageOf, paging } from "../api/Paging.ts"
 import { problems } from "../api/Problem.ts"
@@ -65,30 +66,43 @@ export class UploadApi extends HttpApiGroup.make("uploads")
       payload: UploadForm.pipe(HttpApiSchema.asMultipartStream({ maxParts: 10, maxTotalSize: "1 TB", fieldMimeTypes: [] })),
       success: UploadStatus.pipe(HttpApiSchema.status(202)),
       error,
-    }).annotate(OpenApi.Description, "Keeps the file of a multipart form, without holding it in memory, and starts its batch."),
+    })
+      .annotate(OpenApi.Summary, "Upload a file")
+      .annotate(OpenApi.Description, "Keeps the file of a multipart form, without holding it in memory, and starts its batch.")
+      .annotate(OpenApi.Transform, withFileParts("file")),
     HttpApiEndpoint.get("list", "/api/v1/uploads", {
       query: paging(Count),
       success: pageOf({ uploads: Schema.Array(UploadListing) }, Schema.Int),
       error,
-    }),
-    HttpApiEndpoint.get("get", "/api/v1/uploads/:batchId", { params, success: UploadStatus, error }),
+    }).annotate(OpenApi.Summary, "List uploads"),
+    HttpApiEndpoint.get("get", "/api/v1/uploads/:batchId", { params, success: UploadStatus, error }).annotate(
+      OpenApi.Summary,
+      "Show an upload",
+    ),
     HttpApiEndpoint.get("items", "/api/v1/uploads/:batchId/items", {
       params,
       query: { state: Schema.optionalKey(ItemState), ...paging(Count) },
       success: pageOf({ items: Schema.Array(UploadItem) }, Schema.Int),
       error,
-    }),
+    }).annotate(OpenApi.Summary, "List the items of an upload"),
     HttpApiEndpoint.put("correct", "/api/v1/uploads/:batchId/items/:index", {
       params: { ...params, index: Count },
       payload: Schema.Record(Schema.String, Schema.Json),
       success: HttpApiSchema.NoContent,
       error,
-    }).annotate(OpenApi.Description, "Gives a failed item other content, for the next retry."),
-    HttpApiEndpoint.post("retry", "/api/v1/uploads/:batchId/retry", { params, success: UploadStatus, error }).annotate(
-      OpenApi.Description,
-      "Tries the failed items of a partially completed batch again, or a failed batch from where it got to.",
+    })
+      .annotate(OpenApi.Summary, "Correct a failed item")
+      .annotate(OpenApi.Description, "Gives a failed item other content, for the next retry."),
+    HttpApiEndpoint.post("retry", "/api/v1/uploads/:batchId/retry", { params, success: UploadStatus, error })
+      .annotate(OpenApi.Summary, "Retry the failed items of an upload")
+      .annotate(
+        OpenApi.Description,
+        "Tries the failed items of a partially completed batch again, or a failed batch from where it got to.",
+      ),
+    HttpApiEndpoint.post("cancel", "/api/v1/uploads/:batchId/cancel", { params, success: UploadStatus, error }).annotate(
+      OpenApi.Summary,
+      "Cancel an upload",
     ),
-    HttpApiEndpoint.post("cancel", "/api/v1/uploads/:batchId/cancel", { params, success: UploadStatus, error }),
     HttpApiEndpoint.get("search", "/api/v1/items", {
       query: {
         text: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(500))),
@@ -103,6 +117,6 @@ export class UploadApi extends HttpApiGroup.make("uploads")
       },
       success: pageOf({ items: Schema.Array(FoundItem) }, Schema.Struct({ time: Schema.Int, hnId: Schema.Int })),
       error,
-    }),
+    }).annotate(OpenApi.Summary, "Search stored items"),
   )
   .annotate(OpenApi.Description, "Bulk uploads of Hacker News items") {}

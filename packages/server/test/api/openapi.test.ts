@@ -12,9 +12,12 @@ it("the OpenAPI file that is checked in is current (npx vitest run packages/serv
   expect(JSON.parse(await readFile(file, "utf8")).openapi).toBe("3.1.0")
 })
 
-it("every operation has a name of its own, says what it answers, and answers problems as problem details", () => {
+it("every operation has a name and a summary of its own, says what it answers, and answers problems as problem details", () => {
   const operations = Object.values(api.openApi().paths).flatMap((path) => Object.values(path) as ReadonlyArray<OpenAPISpecOperation>)
   expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length)
+  for (const { operationId, summary } of operations)
+    expect([operationId, summary]).toEqual([operationId, expect.stringMatching(/^[A-Z].+[^.]$/)])
+  expect(new Set(operations.map(({ summary }) => summary)).size).toBe(operations.length)
   for (const { responses } of operations) {
     const statuses = Object.keys(responses)
     expect(statuses.some((status) => status.startsWith("2"))).toBe(true)
@@ -22,4 +25,9 @@ it("every operation has a name of its own, says what it answers, and answers pro
       expect(Object.keys(responses[Number(status)]?.content ?? {})).toEqual(["application/problem+json"])
     }
   }
+})
+
+it("the file of an upload is described as a file", () => {
+  const upload = api.openApi().paths["/api/v1/uploads"]?.post?.requestBody?.content["multipart/form-data"]
+  expect(upload?.schema).toMatchObject({ properties: { file: { type: "string", format: "binary" } } })
 })

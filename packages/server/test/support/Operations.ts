@@ -90,9 +90,8 @@ export const operationsOf = (document: Document): ReadonlyArray<Operation> => {
           const response = operation.responses[status]
           const known = Object.entries(response?.content ?? {}).find(([name]) => type.split(";")[0] === name.split(";")[0])
           if (response === undefined) return `${status} is not described`
-          if (known === undefined)
-            return Object.keys(response.content ?? {}).length === 0 || isStream(response) ? undefined : `type ${type}`
-          if (!type.includes("json") || isStream(response)) return undefined
+          if (known === undefined) return Object.keys(response.content ?? {}).length === 0 ? undefined : `type ${type}`
+          if (!type.includes("json")) return undefined
           const result = Schema.decodeUnknownResult(imported(known[1].schema))(JSON.parse(text))
           return result._tag === "Failure" ? result.failure.message : undefined
         },
@@ -100,12 +99,6 @@ export const operationsOf = (document: Document): ReadonlyArray<Operation> => {
     }),
   )
 }
-
-/** A stream's content has a type that only the answer knows. */
-const isStream = ({ content = {} }: { readonly content?: object }): boolean =>
-  Object.keys(content).some(
-    (type) => type === "application/octet-stream" || type.startsWith("text/event-stream") || type.includes("sparql"),
-  )
 
 const coin = Arbitrary.schema(Schema.Boolean)
 
