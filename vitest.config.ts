@@ -8,6 +8,8 @@ const NODE_COMPILE_CACHE = fileURLToPath(new URL("node_modules/.cache/detent-com
 export default defineConfig({
   test: {
     pool: "threads",
+    // A worker loads each module once, not once for each test file: loading takes as long as most tests. No test relies on fresh modules.
+    isolate: false,
     // Many tests wait, for processes that are killed and for databases: a worker for every core, none kept for the terminal.
     maxWorkers: "100%",
     testTimeout: 30_000,
