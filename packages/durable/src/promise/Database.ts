@@ -1,16 +1,12 @@
-/** The store of an engine, from one address. Its driver is imported when the address asks for it. */
+/** The store of an engine for async code, from one address. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import type { MigrationError } from "effect/unstable/sql/Migrator"
-import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { SqlClient } from "effect/unstable/sql/SqlClient"
+import { type Stores as DatabaseStores, databaseAt, storesIn } from "../Database.ts"
 import * as MemoryStore from "../MemoryStore.ts"
-import type { LoopHealth } from "../runtime/BackgroundLoop.ts"
-import type { Commands } from "../store/Commands.ts"
-import type { Journal } from "../store/Journal.ts"
-import type { Leases } from "../store/Leases.ts"
-import type { StoreNotOpened } from "../store/StoreNotOpened.ts"
-import type { Timers } from "../store/Timers.ts"
+import type { StoreOpenError } from "../store/StoreNotOpened.ts"
 
 /** `sqlite:PATH`, `postgres://USER:PASSWORD@HOST/NAME`, or `memory`, whose data ends with the process. */
 export type DatabaseAddress = "memory" | `sqlite:${string}` | `postgres://${string}` | `postgresql://${string}`
@@ -22,37 +18,13 @@ export class DatabaseRefused extends Schema.TaggedError<DatabaseRefused>()("Data
   }
 }
 
-export type Stores = Journal | Timers | Leases | Commands | LoopHealth
+/** What every store provides. */
+export type Stores = Exclude<DatabaseStores, SqlClient>
 
-export const storeAt = (address: string): Layer.Layer<Stores, DatabaseRefused | StoreNotOpened | MigrationError | SqlError> => {
+export const storeAt = (address: string): Layer.Layer<Stores, DatabaseRefused | StoreOpenError> => {
   if (address === "memory") return MemoryStore.layer
-  const scheme = /^([a-z]+):/i.exec(address)?.[1]?.toLowerCase()
-  switch (scheme) {
-    case "sqlite": {
-      const filename = address.slice("sqlite:".length).replace(/^\/\/(?=\/)/, "")
-      if (filename === "") return refuse("the address of the SQLite database names no file")
-      return Layer.unwrap(
-        Effect.map(
-          Effect.promise(() => import("../SqliteStore.ts")),
-          ({ layer }) => layer({ filename }),
-        ),
-      )
-    }
-    case "postgres":
-    case "postgresql": {
-      if (!URL.canParse(address)) return refuse("the address of the PostgreSQL database is no URL")
-      return Layer.unwrap(
-        Effect.map(
-          Effect.promise(() => import("../PostgresStore.ts")),
-          ({ layer }) => layer({ url: address }),
-        ),
-      )
-    }
-    case undefined:
-      return refuse("the address of the database has no scheme")
-    default:
-      return refuse(`the address of the database has the scheme ${scheme}:, which is not supported`)
-  }
+  return Result.match(databaseAt(address), {
+    onFailure: (problem) => Layer.effectContext(Effect.fail(new DatabaseRefused({ problem }))),
+    onSuccess: storesIn,
+  })
 }
-
-const refuse = (problem: string) => Layer.effectContext(Effect.fail(new DatabaseRefused({ problem })))
