@@ -3,13 +3,16 @@ import { copyFileSync, renameSync, rmSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { Engine } from "../src/Engine.ts"
 import * as SqliteStore from "../src/SqliteStore.ts"
 import { Journal } from "../src/store/Journal.ts"
 import { Leases } from "../src/store/Leases.ts"
 import { Timers } from "../src/store/Timers.ts"
 import { command, enqueue } from "../testing/command/CommandKit.ts"
+import { E, Job, S } from "../testing/engine/Machines.ts"
 import { commit, freshKey, stored } from "../testing/samples.ts"
 import { freshFile } from "./support/Sqlite.ts"
 
@@ -146,11 +149,28 @@ describe("a SQLite file that others use", () => {
         yield* journal.commit([commit(key, -1)])
         copyFileSync(filename, `${filename}-copy`)
         renameSync(`${filename}-copy`, filename)
-        yield* Effect.sleep("150 millis")
         const exit = yield* Effect.exit(sql.withTransaction(sql`insert into notes (text) values ('lost')`))
         assert.strictEqual(exit._tag, "Failure")
         assert.match((yield* Effect.flip(journal.commit([commit(key, 0)]))).message, /store\.db was deleted or replaced/)
       }).pipe(Effect.provide(SqliteStore.layer({ filename })))
+    }),
+  )
+
+  it.live.each<readonly [string, string]>([
+    ["the log", "-wal"],
+    ["the file", ""],
+  ])("28 of two sends the second is not acknowledged where %s is replaced between them", ([, suffix]) =>
+    Effect.gen(function* () {
+      const filename = yield* freshFile
+      yield* Effect.gen(function* () {
+        const engine = yield* Engine
+        const job = yield* engine.start(Job, "j", S.Busy({ n: 0 }))
+        yield* job.send(E.Add({ by: 1 }))
+        copyFileSync(`${filename}${suffix}`, `${filename}-copy`)
+        renameSync(`${filename}-copy`, `${filename}${suffix}`)
+        const failed = yield* Effect.flip(job.send(E.Add({ by: 1 })))
+        assert.match(failed.message, /was deleted or replaced while it was open/)
+      }).pipe(Effect.provide(Engine.layer({ storeTimeout: 0 }).pipe(Layer.provide(SqliteStore.layer({ filename })))))
     }),
   )
 

@@ -13,14 +13,10 @@ const fileReplaced = (path: string): RowProblem =>
     `${path} was deleted or replaced while it was open, and what was written since is not in it: stop this process, restore the file and its -wal from a backup or from where they were moved to, and start again`,
   )
 
-/** The log is checked with every transaction (about 2 µs), the file itself this often. */
-const fileCheckMillis = 100
-
 export class FileGuard {
   readonly #filename: string
   #file: Identity | undefined
   #log: Identity | undefined
-  #fileCheckedAt = 0
   #problem: RowProblem | undefined
 
   constructor(filename: string) {
@@ -37,14 +33,12 @@ export class FileGuard {
     this.#log = identityOf(`${this.#filename}-wal`)
   }
 
-  /** Throws where the file or its log is no longer the one that was opened. `now` is any clock in milliseconds. */
-  check(now: number) {
+  /** Throws where the file or its log is no longer the one that was opened. Called after each commit, before it is acknowledged. */
+  check() {
     if (this.#problem !== undefined) throw this.#problem
     const log = identityOf(`${this.#filename}-wal`)
     if (this.#log === undefined) this.#log = log
     else if (!isSame(this.#log, log)) this.#fail(`${this.#filename}-wal`)
-    if (Math.abs(now - this.#fileCheckedAt) < fileCheckMillis) return
-    this.#fileCheckedAt = now
     if (!isSame(this.#file, identityOf(this.#filename))) this.#fail(this.#filename)
   }
 

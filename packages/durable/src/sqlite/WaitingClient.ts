@@ -64,7 +64,7 @@ export const plainConnection = (connection: Connection): Connection => plainConn
 export const guarded = <A>(guard: FileGuard, effect: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
   Effect.suspend(() => {
     if (guard.problem !== undefined) return Effect.die(guard.problem)
-    return Effect.tap(effect, () => Effect.sync(() => guard.check(nowMillis())))
+    return Effect.tap(effect, () => Effect.sync(() => guard.check()))
   })
 
 /**
