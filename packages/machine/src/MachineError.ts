@@ -308,6 +308,20 @@ export const describe = (value: unknown): string => {
   }
 }
 
+/** The tag of a value that may not be an event at all; undefined where it has none, or where reading it throws. */
+export const tagOf = (value: unknown): string | undefined => {
+  try {
+    const tag = (value as { readonly _tag?: unknown } | null | undefined)?._tag
+    return typeof tag === "string" ? tag : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Why a value cannot be an id; undefined where it can. Callers from JavaScript may pass anything. */
+export const idProblem = (id: unknown): string | undefined =>
+  typeof id === "string" ? undefined : `its id is of type ${typeof id}; give it a string`
+
 /** A copy of an error that names the instance. */
 export const identified = <E extends SendError | InvalidState>(error: E, id: string): E => {
   const constructor = error.constructor as new (fields: object) => E

@@ -43,7 +43,7 @@ export { compiledOf, eventProblem, finalOutcome, firstState, fromDeclarations, i
 export { type CommandOutcome, callSlot, commandKey, eventOf, failed, isDeclaredFailure, outcomeOf, retryDelay } from "./effects/Command.ts"
 export { callHandler } from "./effects/HandlerCall.ts"
 export { isEffectSlot, unbuilt } from "./effects/Slot.ts"
-export { identified } from "./MachineError.ts"
+export { describe, identified, idProblem, tagOf } from "./MachineError.ts"
 export { issueText, type SafeIssue, type SchemaFailure, safeIssues, schemaProblem } from "./schema/SchemaProblem.ts"
 export { hidden, isSensitive, redactor } from "./schema/Sensitive.ts"
 export type { UntypedUnion } from "./schema/Union.ts"

@@ -203,6 +203,30 @@ describe("hostile values", () => {
     }),
   )
 
+  it.effect("as questions, to an actor that is inspected or has ended, are refused as well", () =>
+    Effect.gen(function* () {
+      const system = yield* ActorSystem
+      const refused: Array<string> = []
+      system.inspectUnsafe((inspection) => {
+        if (inspection._tag === "Refused") refused.push(inspection.event)
+      })
+      const actor = yield* system.spawn("hostile", base().on(S.A, E.Go, S.B).final(S.B))
+      for (const event of hostile) expect((yield* Effect.flip(actor.ask(event as never)))._tag).toMatch(/InvalidEvent|ActionFailed/)
+      expect(refused).toHaveLength(hostile.length)
+      yield* actor.send(E.Go())
+      for (const event of hostile) expect(yield* Effect.flip(actor.send(event as never))).toMatchObject({ _tag: "MachineStopped" })
+    }).pipe(Effect.provide(ActorSystem.layer)),
+  )
+
+  it.effect("as ids are refused", () =>
+    Effect.gen(function* () {
+      const system = yield* ActorSystem
+      const error = yield* Effect.flip(system.spawn(7 as never, base()))
+      expect(error).toMatchObject({ _tag: "InvalidState", problem: "its id is of type number; give it a string" })
+      expect(yield* system.ids).toEqual([])
+    }).pipe(Effect.provide(ActorSystem.layer)),
+  )
+
   it.effect("from decisions and checks are reported, and the actor continues", () =>
     Effect.gen(function* () {
       const Checked = Event({
@@ -303,7 +327,7 @@ describe("order and memory", () => {
           return Effect.andThen(Effect.ignore(self.spawn("kid", child)), Effect.never)
         })
       yield* system.spawn("p", parent)
-      yield* Effect.yieldNow
+      while ((yield* system.ids).length > 1) yield* Effect.yieldNow
       expect(yield* system.ids).toEqual(["p"])
     }),
   )

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import { eventLabel } from "../decide/Timeout.ts"
 import type { Tagged } from "../define/Declarations.ts"
-import { ActionFailed, describe, InvalidEvent, Overloaded, type Phase, type SendError, TransitionRefused } from "../MachineError.ts"
+import { ActionFailed, InvalidEvent, Overloaded, type Phase, type SendError, TransitionRefused, tagOf } from "../MachineError.ts"
 import { type ActorState, guarded } from "./ActorState.ts"
 import type { Inspection } from "./Inspection.ts"
 
@@ -31,7 +31,7 @@ export const reportRefusal = (actor: ActorState, result: unknown) => {
 
 /** Refuses an event. */
 export const refusal = (actor: ActorState, event: unknown, error: SendError): SendError => {
-  inspect(actor, () => ({ _tag: "Refused", event: describe((event as Tagged | undefined | null)?._tag), error }))
+  inspect(actor, () => ({ _tag: "Refused", event: tagOf(event) ?? "a value without _tag", error }))
   return error
 }
 
@@ -42,7 +42,8 @@ export const actionFailed = (
   event: Tagged | undefined,
   committed = true,
 ): ActionFailed => {
-  const on = event === undefined ? {} : { event: eventLabel(event) }
+  // Reading the event may be what failed.
+  const on = tagOf(event) === undefined ? {} : { event: eventLabel(event as Tagged) }
   return new ActionFailed({ machine: actor.machine, id: actor.id, phase, state: actor.currentState._tag, committed, cause, ...on })
 }
 

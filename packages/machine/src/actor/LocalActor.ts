@@ -11,7 +11,7 @@ import type { Compiled } from "../define/Compile.ts"
 import type { Tagged } from "../define/Declarations.ts"
 import { eventProblem } from "../define/Machine.ts"
 import { commandKey } from "../effects/Command.ts"
-import { type ActionFailed, EndlessTransition, identified, type MachineStopped, type SendError } from "../MachineError.ts"
+import { type ActionFailed, EndlessTransition, identified, type MachineStopped, type SendError, tagOf } from "../MachineError.ts"
 import type { ActorEnd, Snapshot } from "./Actor.ts"
 import { actionFailed, inspect, notAQuestion, overloaded, refusal, report, reportRefusal, waitsForItself } from "./ActorReport.ts"
 import { ActorState, stopped } from "./ActorState.ts"
@@ -178,8 +178,9 @@ export class LocalActor implements RuntimeOwner {
 
   ask(event: Tagged): Effect.Effect<unknown, SendError> {
     const { record } = this
-    const schema = record.compiled.declarations.event.$variants.get(event?._tag)?.reply
-    if (schema === undefined && record.compiled.events.has(event?._tag)) {
+    const tag = tagOf(event) ?? ""
+    const schema = record.compiled.declarations.event.$variants.get(tag)?.reply
+    if (schema === undefined && record.compiled.events.has(tag)) {
       return Effect.fail(refusal(record, event, notAQuestion(record, event)))
     }
     return Effect.flatMap(this.call(event), ({ answer }) => {

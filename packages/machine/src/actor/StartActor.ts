@@ -3,7 +3,7 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { compiledOf, firstState } from "../define/Machine.ts"
 import { unbuilt } from "../effects/Slot.ts"
-import { type ActorExists, type InvalidState, identified, type SendError } from "../MachineError.ts"
+import { type ActorExists, InvalidState, identified, idProblem, type SendError } from "../MachineError.ts"
 import type { Host } from "./Host.ts"
 import { LocalActor } from "./LocalActor.ts"
 import type { StateScope } from "./StateScope.ts"
@@ -19,6 +19,8 @@ export const startActor = (
   Effect.withFiber<LocalActor, SendError | InvalidState | ActorExists>((fiber) => {
     const compiled = compiledOf(machine)
     if (compiled.openSlot !== undefined) return Effect.die(unbuilt(compiled.name, compiled.openSlot))
+    const problem = idProblem(id)
+    if (problem !== undefined) return Effect.fail(new InvalidState({ machine: compiled.name, state: "(start)", problem }))
     const environment = host.environment(fiber.context as Context.Context<unknown>)
     const at = environment.clock.currentTimeMillisUnsafe()
     const beginning = firstState(compiled, input, at)
