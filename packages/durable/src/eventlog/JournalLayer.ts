@@ -84,7 +84,10 @@ const changes = ({ store, tail, follower }: OpenJournal["Service"], feed: EventF
   let subscribers = 0
   return Effect.gen(function* () {
     const known = yield* Effect.catch(follower.refresh, (error) =>
-      Effect.as(Effect.logWarning("changes begin at the last position known: the store does not answer", error), tail.position),
+      Effect.as(
+        Effect.logWarning(`changes begin at the last position known, because the store does not answer: ${error.message}`),
+        tail.position,
+      ),
     )
     const pubsub = yield* PubSub.bounded<Entry>(256)
     const subscription = yield* PubSub.subscribe(pubsub)

@@ -11,6 +11,7 @@ import type * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
+import { problemOf } from "./problemOf.ts"
 
 /** A loop whose last turn failed. */
 export interface LoopOutage {
@@ -78,14 +79,20 @@ export const backgroundLoop = <E, R>(
       // Only the end of the scope interrupts the loop itself.
       if (Cause.hasInterruptsOnly(exit.cause)) yield* Effect.yieldNow
       failures++
-      const error = Cause.squash(exit.cause)
-      const problem = error instanceof Error ? error.message : String(error)
+      const problem = problemOf(exit.cause)
       health?.failed(name, problem, yield* Clock.currentTimeMillis)
-      if (failures === 1) yield* Effect.logWarning(`${name} failed and is tried again until it succeeds: ${problem}`, exit.cause)
+      if (failures === 1) yield* logOutage(name, problem, exit.cause)
       const backoff = Math.min(firstBackoffMillis * 2 ** Math.min(failures - 1, 10), longestBackoff)
       yield* Effect.sleep(backoff * (0.5 + 0.5 * (yield* Random.next)))
     }
   })
+
+/** An outage of the store is one line. A defect is a fault of the program, and where it came from is part of the warning. */
+const logOutage = (name: string, problem: string, cause: Cause.Cause<unknown>): Effect.Effect<void> => {
+  const line = `${name} failed and is tried again until it succeeds: ${problem}`
+  if (Cause.hasDies(cause)) return Effect.logWarning(line, cause)
+  return Effect.andThen(Effect.logWarning(line), Effect.logDebug(`${name} failed`, cause))
+}
 
 /** Starts a loop that ends with the scope, or when its fiber is interrupted. When it ends, it is no longer listed as down. */
 export const forkLoop = <E, R>(

@@ -18,6 +18,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type { Lease, LeaseResult, LeasesService } from "../store/Leases.ts"
+import { problemOf } from "./problemOf.ts"
 
 export interface LeaseRequest {
   readonly name: string
@@ -167,11 +168,6 @@ export class LeaseHolder {
 }
 
 const monotonicMillis = (clock: Clock.Clock): number => Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000
-
-const problemOf = (cause: Cause.Cause<unknown>): string => {
-  const problem = Cause.squash(cause)
-  return problem instanceof Error ? problem.message : String(problem)
-}
 
 /** Gives back what a store granted to a caller that had stopped waiting. */
 const releaseLate = (leases: LeasesService, asking: Fiber.Fiber<LeaseResult, PersistenceFailed>): Effect.Effect<void> =>

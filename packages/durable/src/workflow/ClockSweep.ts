@@ -7,6 +7,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import { timersFired } from "../engine/Telemetry.ts"
+import { problemOf } from "../runtime/problemOf.ts"
 import { type Claimed, type Outcome, TimerSweep } from "../runtime/TimerSweep.ts"
 import type { ClaimedTimer, TimersService } from "../store/Timers.ts"
 import type { Executions } from "./Executions.ts"
@@ -62,6 +63,6 @@ const wake = (executions: Executions, timers: TimersService, timer: ClaimedTimer
   return Effect.catchCause(woken, (cause) =>
     Cause.hasInterruptsOnly(cause)
       ? Effect.interrupt
-      : Effect.as(Effect.logError(`clock ${name} of ${machine} ${id} did not fire`, cause), "failed" as const),
+      : Effect.as(Effect.logError(`clock ${name} of ${machine} ${id} did not fire: ${problemOf(cause)}`), "failed" as const),
   )
 }

@@ -5,7 +5,7 @@
  * commit is in flight, `phaseAhead` says where the execution will stand if all of it is stored.
  */
 import type { PersistenceFailed } from "@detent/machine"
-import type { Environment } from "@detent/machine/internal"
+import { describe, type Environment } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { WorkflowInstance } from "effect/unstable/workflow/WorkflowEngine"
@@ -526,7 +526,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
   #tellParent(parent: InstanceKey): Effect.Effect<void> {
     const { host, key } = this
     return Effect.catchDefect(host.deliver(parent, { _tag: "Resumed", on: host.owner }), (cause) =>
-      Effect.logError(`${parent.machine} ${parent.id} is not notified of the end of ${key.machine} ${key.id}`, cause),
+      Effect.logError(`${parent.machine} ${parent.id} is not notified of the end of ${key.machine} ${key.id}: ${describe(cause)}`),
     )
   }
 }

@@ -1,5 +1,10 @@
+import { PersistenceFailed } from "@detent/machine"
 import { assert, describe, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as References from "effect/References"
 import * as TestClock from "effect/testing/TestClock"
 import { forkLoop, LoopHealth } from "../../src/runtime/BackgroundLoop.ts"
 
@@ -28,6 +33,35 @@ describe("a background loop", () => {
         isBroken = false
         yield* TestClock.adjust("12 seconds")
         assert.deepStrictEqual(health.outages(), [])
+      }),
+    ),
+  )
+
+  it.effect("147 logs one warning per outage of the store, in one line; the stack trace is in the debug log", () =>
+    withHealth((health) =>
+      Effect.gen(function* () {
+        const logged: Array<readonly [level: string, message: ReadonlyArray<unknown>, cause: Cause.Cause<unknown>]> = []
+        const logger = Logger.make<unknown, void>(({ logLevel, message, cause }) => void logged.push([logLevel, [message].flat(), cause]))
+        let isAway = true
+        const away = new PersistenceFailed({ machine: "store", operation: "claim", cause: new Error("no route\n  to host") })
+        yield* Effect.provide(
+          forkLoop(
+            "the sweep",
+            Effect.suspend(() => (isAway ? Effect.fail(away) : Effect.sleep("1 second"))),
+          ),
+          Layer.merge(Logger.layer([logger]), Layer.succeed(References.MinimumLogLevel, "Debug")),
+        )
+        yield* TestClock.adjust("30 seconds")
+        assert.isAbove(health.outages()[0]?.failures ?? 0, 3)
+        isAway = false
+        yield* TestClock.adjust("30 seconds")
+        const line = "the sweep failed and is tried again until it succeeds: store: claim failed: no route to host"
+        const warnings = logged.filter(([level]) => level === "Warn")
+        assert.deepStrictEqual(warnings, [["Warn", [line], Cause.empty]])
+        assert.deepStrictEqual(
+          logged.filter(([level]) => level === "Debug").map(([, , cause]) => Cause.squash(cause)),
+          [away],
+        )
       }),
     ),
   )
