@@ -146,6 +146,9 @@ const postgresDialect = (sql: SqlClient, schema: string, now: typeof DatabaseClo
   lockInstances: sql.literal("for update of i skip locked"),
   now: now(sql),
   keys: (json) => sql`(select value ->> 0 as machine, value ->> 1 as id from jsonb_array_elements(${json}::jsonb))`,
+  lives: (json) => sql`(
+    select value ->> 0 as machine, value ->> 1 as id, (value ->> 2)::bigint as started_at from jsonb_array_elements(${json}::jsonb)
+  )`,
   claims: (json) =>
     sql`(select (value ->> 0)::bigint as number, (value ->> 1)::integer as claim from jsonb_array_elements(${json}::jsonb))`,
   eventsBySequence: sql.literal(`${schema}.events`),

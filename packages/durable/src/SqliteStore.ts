@@ -143,6 +143,7 @@ const sqliteDialect = (sql: SqlClient): Dialect => ({
   // A test clock may stand between two milliseconds.
   now: Effect.map(Clock.currentTimeMillis, (now) => sql`${Math.floor(now)}`),
   keys: (json) => sql`(select value ->> 0 as machine, value ->> 1 as id from json_each(${json}))`,
+  lives: (json) => sql`(select value ->> 0 as machine, value ->> 1 as id, value ->> 2 as started_at from json_each(${json}))`,
   claims: (json) => sql`(select value ->> 0 as number, value ->> 1 as claim from json_each(${json}))`,
   eventsBySequence: sql.literal("detent_events indexed by detent_events_sequence"),
   within: within(sql),

@@ -31,4 +31,14 @@ describe("memory", () => {
       assert.deepStrictEqual(yield* step(0), [stored])
     }),
   )
+
+  it.effect("says how far an instance is without asking, and nothing of another life under the same id", () =>
+    Effect.gen(function* () {
+      const journal = yield* Journal
+      const key = yield* freshKey
+      yield* journal.commit([commit(key, -1, { at: 2000 })])
+      assert.strictEqual(journal.local?.sequence(key, 2000), 0)
+      assert.isUndefined(journal.local?.sequence(key, 1000))
+    }).pipe(Effect.provide(MemoryStore.layer)),
+  )
 })

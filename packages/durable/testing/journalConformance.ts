@@ -3,10 +3,11 @@ import { PersistenceFailed } from "@detent/machine"
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import type { InstanceKey } from "../src/store/Commit.ts"
 import { Journal } from "../src/store/Journal.ts"
 import { registerAtomicity } from "./atomicityConformance.ts"
 import type { StoreHooks, StoreLayer } from "./StoreHooks.ts"
-import { commit, conflict, event, freshKey, snapshot, stored } from "./samples.ts"
+import { commit, conflict, event, freshKey, shapes, snapshot, stored } from "./samples.ts"
 
 export const journalConformance = <R = never>(name: string, store: StoreLayer<R>, hooks: StoreHooks<R> = {}): void =>
   layer(store, { excludeTestServices: true, timeout: "60 seconds" })(`${name}: journal`, (it) => {
@@ -90,7 +91,34 @@ export const journalConformance = <R = never>(name: string, store: StoreLayer<R>
         yield* journal.commit([commit(key, 0, { events: [event(1)] })])
         const { record } = Option.getOrThrow(yield* journal.open(key))
         assert.deepStrictEqual(yield* journal.events(record, 0, 10), [event(1)])
-        assert.deepStrictEqual(yield* journal.events({ ...key, startedAt: record.startedAt - 1 }, 0, 10), [])
+        const former = { ...key, startedAt: record.startedAt - 1 }
+        assert.deepStrictEqual(yield* journal.events(former, 0, 10), [])
+        assert.deepStrictEqual(yield* journal.tails([former]), [])
+        assert.deepStrictEqual(yield* journal.tails([record]), [{ ...event(1), ...key }])
+        assert.isFalse(yield* journal.saveSnapshot(former, snapshot(1)))
+        assert.isTrue(yield* journal.saveSnapshot(record, snapshot(1)))
+      }),
+    )
+
+    it.effect.each(shapes)("149 a commit for a life that was removed stores nothing in the life after it: %s", ([, fields]) =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const { machine } = yield* freshKey
+        const keys = ["a", "b", "c"].map((id) => ({ machine, id }))
+        const [a, b, c] = keys as [InstanceKey, InstanceKey, InstanceKey]
+        yield* journal.commit(keys.map((key) => commit(key, -1, { at: 2000 })))
+        const step = (key: InstanceKey, expected: number, startedAt: number) =>
+          commit(key, expected, { ...fields(expected + 1), startedAt })
+        assert.deepStrictEqual(yield* journal.commit([step(a, 0, 1000)]), [conflict(-1)])
+        assert.deepStrictEqual(yield* journal.commit([step(a, 0, 2000), step(b, 0, 1000), step(c, 0, 2000)]), [
+          stored,
+          conflict(-1),
+          stored,
+        ])
+        assert.deepStrictEqual(yield* journal.commit([step(a, 1, 2000)]), [stored])
+        const reached = (yield* journal.openAll(keys)).map(({ record }) => record.sequence)
+        assert.deepStrictEqual(reached, [2, 0, 1])
+        assert.deepStrictEqual(yield* journal.events(b, 0, 10), [])
       }),
     )
 

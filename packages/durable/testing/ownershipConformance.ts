@@ -2,11 +2,11 @@
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { Commit, Fence, InstanceKey, InstanceSummary } from "../src/store/Commit.ts"
+import type { Fence, InstanceKey, InstanceSummary } from "../src/store/Commit.ts"
 import { Journal } from "../src/store/Journal.ts"
 import { Leases } from "../src/store/Leases.ts"
 import type { StoreLayer } from "./StoreHooks.ts"
-import { commit, event, freshKey, snapshot, stored } from "./samples.ts"
+import { commit, event, freshKey, shapes, stored } from "./samples.ts"
 
 export const ownershipConformance = <R = never>(name: string, store: StoreLayer<R>): void =>
   layer(store, { excludeTestServices: true, timeout: "60 seconds" })(`${name}: ownership`, (it) => {
@@ -230,21 +230,6 @@ export const ownershipConformance = <R = never>(name: string, store: StoreLayer<
       }),
     )
   })
-
-/** Stores write commits in different ways, depending on what is in them: ownership holds in all of them. */
-const shapes: ReadonlyArray<readonly [name: string, fields: (sequence: number) => Partial<Commit>]> = [
-  ["one event", (sequence) => ({ at: event(sequence).at })],
-  ["a timer", (sequence) => ({ at: event(sequence).at, setTimers: [{ name: `t${sequence}`, entry: 0, due: 10 + sequence }] })],
-  [
-    "alike",
-    (sequence) => ({
-      at: 500 + sequence,
-      events: [event(sequence, { at: 500 + sequence, body: "{}" })],
-      setTimers: [{ name: "t", entry: sequence, due: 10 }],
-    }),
-  ],
-  ["a snapshot and an id", (sequence) => ({ events: [event(sequence, { dedupeId: `sent-${sequence}` })], snapshot: snapshot(sequence) })],
-]
 
 const atWork = (node?: string): InstanceSummary => ({ tag: "Working", status: "running", reason: node, version: 1, resident: true })
 

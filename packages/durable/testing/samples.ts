@@ -47,3 +47,18 @@ export const commit = ({ machine, id }: InstanceKey, expected: number, fields: P
 export const stored: CommitOutcome = { _tag: "Stored" }
 
 export const conflict = (actual: number): CommitOutcome => ({ _tag: "Conflict", actual })
+
+/** Stores write commits in different ways, depending on what is in them: what they check holds in all of them. */
+export const shapes: ReadonlyArray<readonly [name: string, fields: (sequence: number) => Partial<Commit>]> = [
+  ["one event", (sequence) => ({ at: event(sequence).at })],
+  ["a timer", (sequence) => ({ at: event(sequence).at, setTimers: [{ name: `t${sequence}`, entry: 0, due: 10 + sequence }] })],
+  [
+    "alike",
+    (sequence) => ({
+      at: 500 + sequence,
+      events: [event(sequence, { at: 500 + sequence, body: "{}" })],
+      setTimers: [{ name: "t", entry: sequence, due: 10 }],
+    }),
+  ],
+  ["a snapshot and an id", (sequence) => ({ events: [event(sequence, { dedupeId: `sent-${sequence}` })], snapshot: snapshot(sequence) })],
+]

@@ -18,9 +18,13 @@ const id = Schema.Literals(["a", "b"])
 const timerName = Schema.Literals(["t", "u"])
 const small = (maximum: number) => Schema.Int.check(Schema.isBetween({ minimum: 0, maximum }))
 
+/** When the instance was started, by its commit: they begin at one of these times. */
+const life = Schema.NullOr(Schema.Literals([999, 1000]))
+
 /** What most commits are, of both instances at once: one event, and at most one timer that ends and one that begins. */
 const Step = Schema.Struct({
   stale: Schema.Literals([0, 0, 0, -1]),
+  life,
   clear: Schema.Literals(["t", "u", ""]),
   set: Schema.NullOr(timerName),
   due: small(50),
@@ -31,6 +35,7 @@ const Operation = Schema.TaggedUnion({
     id,
     /** How far off the expected sequence is: mostly right. */
     stale: Schema.Literals([0, 0, 0, 0, -1, 1]),
+    life,
     events: small(3),
     dedupe: Schema.NullOr(small(2)),
     snapshot: Schema.NullOr(small(5)),
@@ -159,6 +164,7 @@ const commitOf = (key: InstanceKey, operation: Extract<Operation, { readonly _ta
   )
   const reached = Math.max(0, expected + count)
   return commit(key, expected, {
+    startedAt: operation.life ?? undefined,
     sequence: reached,
     events,
     snapshot: operation.snapshot === null ? undefined : snapshot(Math.max(0, reached - operation.snapshot)),
@@ -169,10 +175,11 @@ const commitOf = (key: InstanceKey, operation: Extract<Operation, { readonly _ta
 }
 
 /** An instance that does not exist begins with it. */
-const stepOf = (key: InstanceKey, { stale, clear, set, due }: typeof Step.Type, sequence: number): Commit => {
+const stepOf = (key: InstanceKey, { stale, life, clear, set, due }: typeof Step.Type, sequence: number): Commit => {
   const expected = sequence < 0 ? -1 : Math.max(0, sequence + (key.id === "a" ? stale : 0))
   const entry = expected + 1
   return commit(key, expected, {
+    startedAt: life ?? undefined,
     at: event(entry).at,
     clearTimers: clear === "" ? [] : [clear],
     setTimers: set === null ? [] : [{ name: set, entry, due: dueAt(due) }],

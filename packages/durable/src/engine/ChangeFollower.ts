@@ -68,7 +68,8 @@ export class ChangeFollower {
    * 23 µs instead of 0.35, and for 50 that are read at once 5 µs each instead of 0.45.
    */
   isCurrent(live: LiveInstance): boolean {
-    return this.#journal.local?.sequence(live.key) === live.record.sequence || live.isLocked || live.isCommitting
+    const { sequence, startedAt } = live.record
+    return this.#journal.local?.sequence(live.key, startedAt) === sequence || live.isLocked || live.isCommitting
   }
 
   /** Sequence and status of an instance in the store. */

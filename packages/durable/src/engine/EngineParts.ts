@@ -1,4 +1,5 @@
 /** The engine: a plain record of its parts, put together once. Each part gets the parts it uses. */
+import type { SendError } from "@detent/machine"
 import { type Environment, Host, startActor } from "@detent/machine/internal"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -97,6 +98,20 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
       timers.forgetFar(instance.name)
     },
     bringBack: (key) => recovery.bringBack(key),
+    sendOn: (key, envelopes, error) => {
+      const refuse = (refusal: SendError) => {
+        for (const envelope of envelopes) envelope.complete(refusal)
+      }
+      if (table.isClosed) return refuse(error)
+      environment.run(
+        Effect.match(table.open(key), {
+          onFailure: (failure) => refuse(failure._tag === "InstanceNotFound" ? error : failure),
+          onSuccess: (live) => {
+            for (const envelope of envelopes) live.deliver(envelope)
+          },
+        }),
+      )
+    },
     working: (instance, isWorking) => follower.working(instance.name, isWorking),
     changedForeign: (key) => follower.changedForeign(key),
   }

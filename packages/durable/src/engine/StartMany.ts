@@ -63,7 +63,10 @@ export const startAll = (
     }
     for (const some of batchesOf(resting)) {
       const outcomes = yield* joined ? engine.journal.commit(some.map(({ commit }) => commit)) : storeConfirmed(engine, some)
-      for (const [index, { position, state, commit }] of some.entries()) started[position] = resultOf(outcomes[index], state, commit)
+      for (const [index, { position, state, commit }] of some.entries()) {
+        started[position] = resultOf(outcomes[index], state, commit)
+        if (outcomes[index]?._tag === "Stored" && !joined) leaveFormer(engine, commit)
+      }
       yield* Metric.update(flushes, 1)
       yield* Metric.update(commitsStored, outcomes.filter(({ _tag }) => _tag === "Stored").length)
     }
@@ -145,6 +148,12 @@ const resultOf = (outcome: CommitOutcome | undefined, state: Tagged, { machine, 
   }
   if (outcome._tag === "Stored") return Result.succeed(state)
   return Result.fail(outcome._tag === "PersistenceFailed" ? outcome : new InstanceExists({ machine, id }))
+}
+
+/** Another process had removed an instance of this id: it must not be found in memory any more. */
+const leaveFormer = ({ table }: EngineParts, commit: Commit) => {
+  const live = table.find(commit)
+  if (live !== undefined && live.record.startedAt !== commit.at) live.leaveRemoved()
 }
 
 const workInTransaction = ({ name }: RegisteredMachine, id: string): PersistenceFailed =>

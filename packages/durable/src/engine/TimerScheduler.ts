@@ -6,6 +6,7 @@ import type { GroupCommit } from "../runtime/GroupCommit.ts"
 import type { Claimed } from "../runtime/TimerSweep.ts"
 import type { InstanceKey, TimerRecord } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
+import type { InstanceLife } from "../store/Journal.ts"
 import type { ClaimRequest, TimersService } from "../store/Timers.ts"
 import type { InstanceTable } from "./InstanceTable.ts"
 import { record, timersFired, timersStale } from "./Telemetry.ts"
@@ -56,16 +57,16 @@ export class TimerScheduler {
   }
 
   /** Its state was left before it fired. */
-  stale(key: InstanceKey, timer: TimerRecord) {
+  stale(key: InstanceLife, timer: TimerRecord) {
     record(timersStale, 1, this.#environment)
     this.#complete(key, timer)
   }
 
-  refused(key: InstanceKey, timer: TimerRecord) {
+  refused(key: InstanceLife, timer: TimerRecord) {
     this.#complete(key, timer)
   }
 
-  #complete(key: InstanceKey, timer: TimerRecord) {
+  #complete(key: InstanceLife, timer: TimerRecord) {
     this.#environment.run(
       Effect.catch(this.#store.complete({ ...key, ...timer }), (error) =>
         Effect.logWarning(`timer ${timer.name} of ${key.machine} ${key.id} could not be removed; the sweeper does it`, error.message),

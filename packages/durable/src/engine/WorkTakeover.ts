@@ -195,7 +195,7 @@ export class WorkTakeover {
 
   /** A commit of this node may be unconfirmed: until that is resolved the instance does not move to what it has read. */
   #runLater(live: LiveInstance, node: string): Effect.Effect<void, PersistenceFailed> {
-    const isOver = () => this.#node.placement?.node() !== node || this.#engine.table.isClosed || this.#engine.table.find(live.key) !== live
+    const isOver = () => this.#node.placement?.node() !== node || this.#engine.table.isClosed
     return Effect.andThen(
       Effect.sleep(behindMillis),
       Effect.suspend(() => (isOver() ? Effect.void : this.#runInMemory(live, node))),
@@ -207,12 +207,15 @@ export class WorkTakeover {
    * work, and runs it: the row says which node is the owner, of what this node has read.
    */
   #runInMemory(live: LiveInstance, node: string): Effect.Effect<void, PersistenceFailed> {
-    const { follower, journal } = this.#engine
+    const { follower, journal, table } = this.#engine
     return Effect.gen({ self: this }, function* () {
       yield* follower.catchUp(live)
+      // It has left memory: it was removed, and its id may have another instance, whose row names this node.
+      if (table.find(live.key) !== live) return yield* Effect.asVoid(table.openAll(live.machine, [live.key]))
       const stored = yield* journal.open(live.key)
       if (Option.isNone(stored) || stored.value.record.owner !== node) return
-      if (stored.value.record.sequence > live.record.sequence) return yield* this.#runLater(live, node)
+      const { sequence, startedAt } = stored.value.record
+      if (sequence > live.record.sequence || startedAt !== live.record.startedAt) return yield* this.#runLater(live, node)
       live.own(node)
     }).pipe(
       Effect.catchTag(["EventReplayError", "InstanceNotFound"], (error) =>

@@ -49,6 +49,7 @@ export const instanceCommit = (
     machine: key.machine,
     id: key.id,
     expected: stored.sequence,
+    startedAt: stored.startedAt,
     sequence,
     at,
     summary: {

@@ -1,5 +1,5 @@
 /** The parts of the engine that a live instance uses. */
-import type { EventReplayError, PersistenceFailed, Taken } from "@detent/machine"
+import type { EventReplayError, PersistenceFailed, SendError, Taken } from "@detent/machine"
 import type { Host, Tagged } from "@detent/machine/internal"
 import type * as Effect from "effect/Effect"
 import type * as Schedule from "effect/Schedule"
@@ -9,7 +9,8 @@ import type { PlacementService } from "../engine/Placement.ts"
 import type { Tracing } from "../engine/Telemetry.ts"
 import type { GroupCommit } from "../runtime/GroupCommit.ts"
 import type { InstanceKey, TimerRecord } from "../store/Commit.ts"
-import type { InstanceRecord, JournalService, OpenedInstance } from "../store/Journal.ts"
+import type { InstanceLife, InstanceRecord, JournalService, OpenedInstance } from "../store/Journal.ts"
+import type { Envelope } from "./Envelope.ts"
 import type { Recovered } from "./Replay.ts"
 
 /** An instance as the journal has it now. */
@@ -80,8 +81,8 @@ export interface InstanceContext {
     readonly arm: (instance: InstanceEntry, timers: ReadonlyMap<string, TimerRecord>) => void
     /** The event of a timer is stored. */
     readonly stored: (name: string, timer: TimerRecord) => void
-    readonly stale: (key: InstanceKey, timer: TimerRecord) => void
-    readonly refused: (key: InstanceKey, timer: TimerRecord) => void
+    readonly stale: (key: InstanceLife, timer: TimerRecord) => void
+    readonly refused: (key: InstanceLife, timer: TimerRecord) => void
   }
   /** Removes events that a snapshot covers; those up to `after` are gone already. */
   readonly prune: (key: InstanceKey, through: number, after: number, pruned: () => void) => void
@@ -91,6 +92,8 @@ export interface InstanceContext {
   readonly gone: (instance: InstanceEntry) => void
   /** It left memory because of the store and has work or events of its own left: it is opened again when the store answers. */
   readonly bringBack: (key: InstanceKey) => void
+  /** Delivers events to the instance that has the id now; where there is none, their senders get the error. */
+  readonly sendOn: (key: InstanceKey, envelopes: ReadonlyArray<Envelope>, error: SendError) => void
   /** Work of the instance has started or ended here: while it runs, commits of other nodes must be noticed. */
   readonly working: (instance: InstanceEntry, isWorking: boolean) => void
   /** This node changed an instance whose work runs on another node. */

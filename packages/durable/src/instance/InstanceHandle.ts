@@ -240,7 +240,8 @@ export class InstanceHandle {
     return Effect.flatMap(this.#current("saveSnapshot"), (live) => {
       // A snapshot would hide that the machine still owes itself an event.
       if (live.owesEvents || this.#engine.table.isClosed) return Effect.succeed(false)
-      return this.#engine.journal.saveSnapshot(this, live.snapshotRecord())
+      const { machine, id } = this
+      return this.#engine.journal.saveSnapshot({ machine, id, startedAt: live.record.startedAt }, live.snapshotRecord())
     })
   }
 

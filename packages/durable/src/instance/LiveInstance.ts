@@ -545,19 +545,29 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       this.#mode = "committing"
       return
     }
-    const { journal } = this.context
-    const isCurrent = this.#lock !== undefined || journal.local?.sequence(this.key) === this.record.sequence
-    if (isCurrent) return this.#answerQuery(envelope, decision)
+    if (this.#lock !== undefined || this.#isLocallyCurrent) return this.#answerQuery(envelope, decision)
     // Another node may have changed the state.
-    this.#await("deciding", Effect.result(journal.open(this.key)), (read) => {
+    this.#await("deciding", Effect.result(this.context.journal.open(this.key)), (read) => {
       if (read === undefined) return envelope.complete(stopped(this.record, this.record.ending))
       if (read._tag === "Failure") return this.#giveUp(envelope, read.failure)
       const { sequence: expected } = this.record
-      const actual = Option.getOrUndefined(read.success)?.record.sequence ?? -1
+      const actual = this.#sequenceIn(read.success)
       if (actual === expected || this.record.ending !== undefined) return this.#answerQuery(envelope, decision)
       this.#inboxOf().putFirst([envelope])
       this.#resync([], new SequenceConflict({ ...this.key, expected, actual }))
     })
+  }
+
+  /** Whether the store is in this process and has what memory has. */
+  get #isLocallyCurrent(): boolean {
+    const { sequence, startedAt } = this.record
+    return this.context.journal.local?.sequence(this.key, startedAt) === sequence
+  }
+
+  /** How far the store has it; -1 where it was removed, also where another of the same id was started since. */
+  #sequenceIn(opened: Option.Option<OpenedInstance>): number {
+    const stored = Option.getOrUndefined(opened)?.record
+    return stored?.startedAt === this.record.startedAt ? stored.sequence : -1
   }
 
   /** The id may be that of an event that was journaled: then its first outcome is the answer. */
@@ -583,10 +593,9 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   /** Without a lock another node may have changed the state: the journal is asked before an event is refused. */
   #confirmRefusal(envelope: Envelope, error: SendError) {
-    const { local } = this.context.journal
-    if (local?.sequence(this.key) === this.record.sequence) return this.#answer(envelope, error)
+    if (this.#isLocallyCurrent) return this.#answer(envelope, error)
     this.#await("deciding", Effect.result(this.context.journal.open(this.key)), (read) => {
-      const actual = read?._tag === "Success" ? (Option.getOrUndefined(read.success)?.record.sequence ?? -1) : this.record.sequence
+      const actual = read?._tag === "Success" ? this.#sequenceIn(read.success) : this.record.sequence
       if (actual === this.record.sequence || this.record.ending !== undefined) return this.#answer(envelope, error)
       this.#inboxOf().putFirst([envelope])
       this.#resync([], error)
@@ -662,13 +671,14 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   /** A refusal ends the timer. Any other failure leaves it in the store, and the sweeper tries again. */
   #timerRefused(timer: TimerRecord, error: SendError) {
     if (error._tag === "MachineStopped") return
-    if (!this.hasTimer(timer)) return this.context.timers.stale(this.key, timer)
+    const life = { ...this.key, startedAt: this.record.startedAt }
+    if (!this.hasTimer(timer)) return this.context.timers.stale(life, timer)
     if (error._tag !== "TransitionRefused" && error._tag !== "InvalidTransition") return report(this.record, error)
     const without = (timers: ReadonlyMap<string, TimerRecord>) =>
       new Map([...timers].filter(([, one]) => one.entry !== timer.entry || one.name !== timer.name))
     this.#timers = without(this.#timers)
     this.#ahead = { ...this.#ahead, timers: without(this.#ahead.timers) }
-    this.context.timers.refused(this.key, timer)
+    this.context.timers.refused(life, timer)
   }
 
   // Events it sends itself
@@ -1123,7 +1133,9 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       Effect.flatMap(restore(lock(this.key).acquire), (held) =>
         Effect.onExit(
           Effect.flatMap(restore(retrying(this.context, this.context.loader.reload(this.machine, this.key))), (reloaded) =>
-            reloaded === undefined ? Effect.fail(stopped(record, undefined)) : Effect.succeed({ held, reloaded }),
+            reloaded?.opened.record.startedAt === record.startedAt
+              ? Effect.succeed({ held, reloaded })
+              : Effect.fail(removed(this.key, record.sequence)),
           ),
           (exit) => (exit._tag === "Success" ? Effect.void : held.release),
         ),
@@ -1132,6 +1144,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#await("resyncing", Effect.result(acquired), (result) => {
       if (result?._tag !== "Success") {
         const error = result?._tag === "Failure" ? result.failure : stopped(record, record.ending)
+        if (isRemoved(error)) return this.#forget([], error)
         for (const envelope of [...(this.#inbox?.takeWaiting() ?? none)].reverse()) this.#giveUp(envelope, error)
         return
       }
@@ -1163,13 +1176,26 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#commits.settle(() => undefined)
     count(instancesGivenUp, 1, this.record.environment)
     // A sender may ask for the state at once: it must not find the instance here any more.
+    if (isRemoved(error)) return this.#sendOn(waiting, error)
     for (const envelope of waiting) envelope.complete(error)
-    if (continues && !isRemoved(error)) this.context.bringBack(this.key)
+    if (continues) this.context.bringBack(this.key)
+  }
+
+  /** The id may have been used again: events of senders are for the instance that has it now. */
+  #sendOn(waiting: ReadonlyArray<Envelope>, error: SendError) {
+    const isForNext = ({ internal }: Envelope) => !internal && this.context.onConflict === "reload"
+    for (const envelope of waiting) if (!isForNext(envelope)) envelope.complete(error)
+    const sent = waiting.filter(isForNext)
+    if (sent.length > 0) this.context.sendOn(this.key, sent, error)
   }
 
   /** The store no longer has it. False where it is busy: then it finds out by itself. */
   leaveRemoved(): boolean {
     if (this.record.ending !== undefined || this.#isAhead || this.#mode !== "idle") return false
+    if (this.#unconfirmed?.mayArrive === true) {
+      this.refresh()
+      return false
+    }
     this.#forget([], removed(this.key, this.record.sequence))
     return true
   }

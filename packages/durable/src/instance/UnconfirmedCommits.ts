@@ -134,19 +134,26 @@ export class UnconfirmedCommits {
     return Effect.match(this.#journaled, {
       onFailure: (failure): Fate => ({ _tag: "Unknown", error: failure }),
       onSuccess: ({ reloaded, arrived, unknown }): Fate => {
-        // A commit that may have been stored before the instance was removed keeps its error.
-        if (reloaded === undefined) return { _tag: "Unknown", error: this.mayArrive ? error : removed(this.#key, this.#record.sequence) }
+        if (reloaded === undefined) return { _tag: "Unknown", error: this.#errorOfRemoved(error) }
         if (arrived === undefined) return { _tag: "NotStored", reloaded, given: withUnknown(this.#key, unknown, given), pauseMillis: 0 }
         return arrived === latest ? { _tag: "Stored", reloaded } : { _tag: "StoredLate", flight: arrived, reloaded, given }
       },
     })
   }
 
-  /** The instance as it is stored, and which of the commits it has. They began at the sequence number that memory has. */
+  /** A commit that may have been stored before the instance was removed has an error that says so: its events are not sent on. */
+  #errorOfRemoved(error: SendError): SendError {
+    if (!this.mayArrive) return removed(this.#key, this.#record.sequence)
+    return isRemoved(error) ? notFoundOut(this.#key, "the instance was removed meanwhile") : error
+  }
+
+  /** The instance as it is stored, unless it was removed, and which of the commits it has. They began at the sequence number that memory has. */
   get #journaled(): Effect.Effect<Journaled, SendError> {
     return Effect.gen({ self: this }, function* () {
       const flights = this.#flights
-      const reloaded = yield* retrying(this.#context, this.#context.loader.reload(this.#machine, this.#key))
+      const read = yield* retrying(this.#context, this.#context.loader.reload(this.#machine, this.#key))
+      // Another instance of the same id: this one was removed.
+      const reloaded = read?.opened.record.startedAt === this.#record.startedAt ? read : undefined
       if (flights.length === 0 || reloaded === undefined) return { reloaded, arrived: undefined, unknown: none }
       const longest = Math.max(...flights.map((flight) => flight.length))
       const events = yield* retrying(this.#context, this.#context.journal.events(this.#key, this.#record.sequence, longest))
@@ -181,11 +188,18 @@ const giveUp = (fate: Extract<Fate, { _tag: "NotStored" }>, all: ReadonlyArray<P
   pauseMillis: all.some(({ envelope }) => envelope.internal) ? Math.min(25 * 2 ** times, longestPauseMillis) : 0,
 })
 
+const notFoundOut = ({ machine, id }: InstanceKey, reason: string): PersistenceFailed =>
+  new PersistenceFailed({
+    machine,
+    id,
+    operation: "commit",
+    cause: new Error(`whether it was stored cannot be found out: ${reason}`),
+  })
+
 /** Decided again, an event that may be stored could be stored twice, unless its id or its timer shows that it is. */
-const withUnknown = ({ machine, id }: InstanceKey, unknown: ReadonlyArray<Flight>, given: GivenUp): GivenUp => {
+const withUnknown = (key: InstanceKey, unknown: ReadonlyArray<Flight>, given: GivenUp): GivenUp => {
   if (unknown.length === 0) return given
-  const cause = new Error("whether it was stored cannot be found out: the journal was pruned meanwhile")
-  const error = new PersistenceFailed({ machine, id, operation: "commit", cause })
+  const error = notFoundOut(key, "the journal was pruned meanwhile")
   const envelopes = unknown.flat().map(({ envelope }) => envelope)
   const unprotected = envelopes.filter(({ dedupeId, timer }) => dedupeId === undefined && timer === undefined)
   return new Map([...given, ...unprotected.map((envelope) => [envelope, error] as const)])

@@ -15,7 +15,7 @@ import {
   placementOf,
 } from "../store/Journal.ts"
 import type { MemoryCommand, MemoryState, StoredInstance } from "./MemoryState.ts"
-import { commandName, compareText, findInstance } from "./MemoryState.ts"
+import { commandName, compareText, findInstance, isOfLife } from "./MemoryState.ts"
 import { memoryCommit, memoryFork } from "./memoryCommit.ts"
 
 /** As large as the store on SQLite takes. */
@@ -33,7 +33,10 @@ export const memoryJournal = (state: MemoryState): JournalService => ({
     }),
   open: (key) => Effect.sync(() => Option.map(Option.fromNullishOr(findInstance(state, key)), opened)),
   local: {
-    sequence: (key) => findInstance(state, key)?.record.sequence,
+    sequence: (key, startedAt) => {
+      const record = findInstance(state, key)?.record
+      return record?.startedAt === startedAt ? record?.sequence : undefined
+    },
     watch: (written) => {
       state.watchers.add(written)
       return () => state.watchers.delete(written)
@@ -58,17 +61,16 @@ export const memoryJournal = (state: MemoryState): JournalService => ({
   events: (key, after, limit) =>
     Effect.sync(() => {
       const found = findInstance(state, key)
-      if (found === undefined || (key.startedAt !== undefined && key.startedAt !== found.record.startedAt)) return []
+      if (found === undefined || !isOfLife(found, key)) return []
       return found.events.filter((event) => event.sequence > after).slice(0, limit)
     }),
   tails: (keys) =>
     Effect.sync(() =>
       keys.flatMap((key) => {
         const instance = findInstance(state, key)
-        const after = instance?.snapshot?.sequence ?? 0
-        return (instance?.events ?? [])
-          .filter((event) => event.sequence > after)
-          .map((event) => ({ ...event, machine: key.machine, id: key.id }))
+        if (instance === undefined || !isOfLife(instance, key)) return []
+        const after = instance.snapshot?.sequence ?? 0
+        return instance.events.filter((event) => event.sequence > after).map((event) => ({ ...event, machine: key.machine, id: key.id }))
       }),
     ),
   findDuplicate: (key, dedupeId) =>
@@ -77,6 +79,7 @@ export const memoryJournal = (state: MemoryState): JournalService => ({
     Effect.sync(() => {
       const instance = findInstance(state, key)
       if (instance === undefined || snapshot.sequence > instance.record.sequence) return false
+      if (!isOfLife(instance, key)) return false
       if (instance.snapshot !== undefined && instance.snapshot.sequence > snapshot.sequence) return false
       instance.snapshot = snapshot
       return true
@@ -128,7 +131,7 @@ export const memoryJournal = (state: MemoryState): JournalService => ({
     Effect.map(Clock.currentTimeMillis, (now) => {
       const instance = findInstance(state, seen)
       if (instance?.record.status !== seen.status || instance.record.sequence !== seen.sequence) return false
-      if (seen.startedAt !== undefined && seen.startedAt !== instance.record.startedAt) return false
+      if (!isOfLife(instance, seen)) return false
       const placed = placementOf({ ...instance.record, status, reason })
       instance.record = { ...instance.record, ...placed, status, updatedAt: Math.floor(now) }
       return true

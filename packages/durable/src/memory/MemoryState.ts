@@ -71,6 +71,10 @@ export const emptyState = (): MemoryState => ({
 
 export const findInstance = (state: MemoryState, key: InstanceKey): StoredInstance | undefined => state.instances.get(instanceName(key))
 
+/** Whether it is the instance that was started then, where the key says so. */
+export const isOfLife = (instance: StoredInstance | undefined, { startedAt }: { readonly startedAt?: number | undefined }): boolean =>
+  startedAt === undefined || instance?.record.startedAt === startedAt
+
 /** Keys are unique within their queue. */
 export const commandName = ({ queue, key }: { readonly queue: string; readonly key: string }): string => `${queue}\u0000${key}`
 

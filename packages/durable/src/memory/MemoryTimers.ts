@@ -3,9 +3,10 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { InstanceKey, TimerRecord } from "../store/Commit.ts"
+import type { InstanceLife } from "../store/Journal.ts"
 import type { ClaimedTimer, DeadTimer, MachineVersions, TimersService } from "../store/Timers.ts"
 import type { MemoryState, StoredTimer } from "./MemoryState.ts"
-import { compareText, findInstance } from "./MemoryState.ts"
+import { compareText, findInstance, isOfLife } from "./MemoryState.ts"
 
 /** `position` is that of the instance among all, oldest first. */
 type Located = InstanceKey & { readonly version: number; readonly position: number; readonly timer: StoredTimer }
@@ -91,9 +92,10 @@ const replace = (state: MemoryState, key: InstanceKey, timer: StoredTimer): void
 }
 
 /** Changes the timer of this entry; returns whether anything changed. */
-const change = (state: MemoryState, key: InstanceKey & TimerRecord, changed: (found: StoredTimer) => StoredTimer | undefined) =>
+const change = (state: MemoryState, key: InstanceLife & TimerRecord, changed: (found: StoredTimer) => StoredTimer | undefined) =>
   Effect.sync(() => {
-    const timers = findInstance(state, key)?.timers
+    const instance = findInstance(state, key)
+    const timers = isOfLife(instance, key) ? instance?.timers : undefined
     const found = timers?.get(key.name)
     if (timers === undefined || found === undefined || found.entry !== key.entry) return false
     const next = changed(found)

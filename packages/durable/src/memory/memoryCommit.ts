@@ -4,7 +4,7 @@ import { instanceName } from "../store/CommitCheck.ts"
 import { type InstanceRecord, placementOf } from "../store/Journal.ts"
 import { addRequested } from "./MemoryCommand.ts"
 import type { MemoryState, StoredInstance } from "./MemoryState.ts"
-import { findInstance } from "./MemoryState.ts"
+import { findInstance, isOfLife } from "./MemoryState.ts"
 
 export const memoryCommit = (state: MemoryState, commit: Commit): CommitOutcome => {
   const stored = findInstance(state, commit)
@@ -51,7 +51,7 @@ const refusalOf = (state: MemoryState, stored: StoredInstance | undefined, commi
     const sequence = dedupeId === undefined ? undefined : stored?.dedupe.get(dedupeId)
     if (dedupeId !== undefined && sequence !== undefined) return { _tag: "Duplicate", dedupeId, sequence }
   }
-  const actual = stored?.record.sequence ?? -1
+  const actual = stored === undefined || !isOfLife(stored, commit) ? -1 : stored.record.sequence
   return actual === commit.expected ? undefined : { _tag: "Conflict", actual }
 }
 

@@ -118,13 +118,19 @@ const questionOf = ([position, commit]: Positioned): ReadonlyArray<unknown> => [
   commit.id,
   dedupeIdsOf(commit),
   commit.fence?.lease,
+  commit.startedAt,
 ]
 
-/** Why commits were not stored. Rows: position, machine, id, dedupe ids, lease. The first dedupe id that is taken, in the order of the events. */
+/**
+ * Why commits were not stored. Rows: position, machine, id, dedupe ids, lease, start. The first dedupe id that is taken, in the order
+ * of the events.
+ */
 const explainRefusals = (schema: string): string => `
-  select c.n, coalesce(i.sequence, -1) as actual, coalesce(l.token, 0) as newest, d.dedupe_id, d.sequence as duplicate
+  select c.n, case when i.started_at = coalesce(c.started_at, i.started_at) then i.sequence else -1 end as actual,
+    coalesce(l.token, 0) as newest, d.dedupe_id, d.sequence as duplicate
   from (
-    select (c ->> 0)::integer as n, c ->> 1 as machine, c ->> 2 as id, c -> 3 as dedupe, c ->> 4 as lease
+    select (c ->> 0)::integer as n, c ->> 1 as machine, c ->> 2 as id, c -> 3 as dedupe, c ->> 4 as lease,
+      (c ->> 5)::bigint as started_at
     from jsonb_array_elements($1::jsonb) c
   ) c
   left join ${schema}.instances i on i.machine = c.machine and i.id = c.id

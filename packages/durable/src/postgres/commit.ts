@@ -7,6 +7,8 @@
  *
  * - A concurrent change of an instance holds its row. Once the row is free, `sequence = expected` is checked again. No event is
  *   added without the sequence growing, so the check of dedupe ids, as of the start of the statement, holds as well.
+ * - `started_at` tells an instance from one that was removed: its id may have been used again since, and the new instance may stand
+ *   at the expected sequence. A commit that does not say when its instance was started is for any.
  * - Where a state with work stays one, a commit that names no owner keeps the owner that is in the row.
  * - A fence is checked once per statement, and its lease is locked FOR KEY SHARE until the commit. See SqlLeases.ts for why.
  * - Parts of one statement see the tables as they were before it and run in no defined order. So no two of them touch the same
@@ -57,9 +59,9 @@ export const makeShapes = (schema: string): ((ordered: ReadonlyArray<Positioned>
 
 const fastShapes = (schema: string, isFenced: boolean) => ({
   plain: plainShape(schema, isFenced ? underFence(schema, 2) : ""),
-  onePlain: onePlainShape(schema, isFenced ? underFence(schema, 14) : ""),
+  onePlain: onePlainShape(schema, isFenced ? underFence(schema, 15) : ""),
   timed: timedShape(schema, isFenced ? underFence(schema, 2) : ""),
-  alike: alikeShape(schema, isFenced ? underFence(schema, 16) : ""),
+  alike: alikeShape(schema, isFenced ? underFence(schema, 17) : ""),
 })
 
 /**
@@ -80,6 +82,9 @@ const sharedFence = (ordered: ReadonlyArray<Positioned>): Fence | "several" | un
 /** Refers to no row of the statement, so that PostgreSQL evaluates it once, before anything else is locked. */
 const underFence = (schema: string, first: number): string => `
       and exists (select from ${schema}.leases l where l.name = $${first}::text and l.token = $${first + 1}::bigint for key share)`
+
+/** Whether the instance `i` is the one that a commit is for. */
+const isThatLife = (startedAt: string): string => `i.started_at = coalesce(${startedAt}, i.started_at)`
 
 const ownerOr = (reason: string, resident: string, status: string): string =>
   `case when ${reason} is null and ${resident} and ${status} = 'running' and i.resident and i.status = 'running' then i.reason else ${reason} end`
@@ -111,13 +116,14 @@ const plainShape = (schema: string, fence: string): string => `
   with input as materialized (
     select (c ->> 0)::integer as n, c ->> 1 as machine, c ->> 2 as id, (c ->> 3)::bigint as expected, (c ->> 4)::bigint as sequence,
       (c ->> 5)::bigint as at, c ->> 6 as tag, c ->> 7 as status, c ->> 8 as reason, (c ->> 9)::integer as version,
-      (c ->> 10)::boolean as resident, c ->> 11 as event_tag, c ->> 12 as event_body
+      (c ->> 10)::boolean as resident, c ->> 11 as event_tag, c ->> 12 as event_body, (c ->> 13)::bigint as started_at
     from jsonb_array_elements($1::jsonb) c
   ), updated as (
     update ${schema}.instances i
     set ${instanceColumns}
     from input c
-    where c.n % 1 = 0 and i.machine = c.machine and i.id = c.id and i.sequence = c.expected ${fence}
+    where c.n % 1 = 0 and i.machine = c.machine and i.id = c.id and i.sequence = c.expected
+      and ${isThatLife("c.started_at")} ${fence}
     returning i.instance, c.n, c.sequence, c.at, c.event_tag, c.event_body
   ), new_events as (
     insert into ${schema}.events (instance, sequence, at, tag, body)
@@ -132,7 +138,7 @@ const onePlainShape = (schema: string, fence: string): string => `
     update ${schema}.instances i
     set sequence = $5::bigint, updated_at = $6::bigint, tag = $7::text, status = $8::text, version = $10::integer,
       resident = $11::boolean, reason = ${ownerOr("$9::text", "$11::boolean", "$8::text")}
-    where machine = $2::text and id = $3::text and sequence = $4::bigint ${fence}
+    where machine = $2::text and id = $3::text and sequence = $4::bigint and ${isThatLife("$14::bigint")} ${fence}
     returning instance
   ), moved as (
     insert into ${schema}.moves (instances) select array[instance] from updated
@@ -142,9 +148,10 @@ const onePlainShape = (schema: string, fence: string): string => `
   returning 1 as stored, $1::text as positions`
 
 const plainValues = ([position, commit]: Positioned): ReadonlyArray<unknown> => {
-  const { machine, id, expected, sequence, at, summary, events } = commit
+  const { machine, id, expected, startedAt = null, sequence, at, summary, events } = commit
   const { tag, status, reason = null, version, resident } = summary
-  return [position, machine, id, expected, sequence, at, tag, status, reason, version, resident, events[0]?.tag, events[0]?.body]
+  const [event] = events
+  return [position, machine, id, expected, sequence, at, tag, status, reason, version, resident, event?.tag, event?.body, startedAt]
 }
 
 // ---- timed: a timer fires, or a state with a timer is entered or left
@@ -160,14 +167,15 @@ const timedShape = (schema: string, fence: string): string => `
   with input as materialized (
     select (c ->> 0)::integer as n, c ->> 1 as machine, c ->> 2 as id, (c ->> 3)::integer as expected, (c ->> 4)::integer as sequence,
       (c ->> 5)::bigint as at, c ->> 6 as tag, c ->> 7 as status, c ->> 8 as reason, (c ->> 9)::integer as version,
-      (c ->> 10)::boolean as resident, c ->> 11 as event_tag, c ->> 12 as event_body, c ->> 13 as ended, c ->> 14 as timer,
-      (c ->> 15)::integer as entry, (c ->> 16)::bigint as due
+      (c ->> 10)::boolean as resident, c ->> 11 as event_tag, c ->> 12 as event_body, (c ->> 13)::bigint as started_at,
+      c ->> 14 as ended, c ->> 15 as timer, (c ->> 16)::integer as entry, (c ->> 17)::bigint as due
     from jsonb_array_elements($1::jsonb) c
   ), updated as (
     update ${schema}.instances i
     set ${instanceColumns}
     from input c
-    where c.n % 1 = 0 and i.machine = c.machine and i.id = c.id and i.sequence = c.expected ${fence}
+    where c.n % 1 = 0 and i.machine = c.machine and i.id = c.id and i.sequence = c.expected
+      and ${isThatLife("c.started_at")} ${fence}
     returning i.instance, c.n, c.machine, c.sequence, c.at, c.event_tag, c.event_body, c.ended, c.timer, c.entry, c.due
   ), new_events as (
     insert into ${schema}.events (instance, sequence, at, tag, body)
@@ -225,29 +233,31 @@ const isLike = (one: Commit, other: Commit): boolean =>
  */
 const alikeShape = (schema: string, fence: string): string => `
   with input as materialized (
-    select n, $6::text as machine, id, sequence, at, due, $14::text as ended
-    from unnest($1::integer[], $2::text[], $3::integer[], $4::bigint[], $5::bigint[]) as c (n, id, sequence, at, due)
+    select n, $7::text as machine, id, sequence, at, due, started_at, $15::text as ended
+    from unnest($1::integer[], $2::text[], $3::integer[], $4::bigint[], $5::bigint[], $6::bigint[])
+      as c (n, id, sequence, at, due, started_at)
   ), updated as (
     update ${schema}.instances i
-    set sequence = c.sequence, updated_at = c.at, tag = $7::text, status = $8::text, version = $10::integer, resident = $11::boolean,
-      reason = ${ownerOr("$9::text", "$11::boolean", "$8::text")}
+    set sequence = c.sequence, updated_at = c.at, tag = $8::text, status = $9::text, version = $11::integer, resident = $12::boolean,
+      reason = ${ownerOr("$10::text", "$12::boolean", "$9::text")}
     from input c
-    where c.n % 1 = 0 and i.machine = c.machine and i.id = c.id and i.sequence = c.sequence - 1 ${fence}
+    where c.n % 1 = 0 and i.machine = c.machine and i.id = c.id and i.sequence = c.sequence - 1
+      and ${isThatLife("c.started_at")} ${fence}
     returning i.instance, c.n, c.sequence, c.at, c.due, c.ended
   ), new_events as (
     insert into ${schema}.events (instance, sequence, at, tag, body)
-    select instance, sequence, at, $12::text, $13::text from updated
+    select instance, sequence, at, $13::text, $14::text from updated
   ), ended_timers as (
     delete from ${schema}.timers t using updated u where u.n % 1 = 0 and t.instance = u.instance and t.name = u.ended
   ), new_timers as (
     insert into ${schema}.timers (instance, machine, name, entry, due)
-    select instance, $6::text, $15::text, sequence, due from updated where due is not null
+    select instance, $7::text, $16::text, sequence, due from updated where due is not null
     ${timerConflict}
   )
   ${movedFrom(schema, "updated")}
   select count(*)::integer as stored, string_agg(n::text, ',') as positions from updated`
 
-/** Columns of position, id, sequence, time and deadline of the new timer; then what all commits share. */
+/** Columns of position, id, sequence, time, deadline of the new timer and start; then what all commits share. */
 const alikeValues = (ordered: ReadonlyArray<Positioned>): ReadonlyArray<unknown> => {
   const [, { machine, summary, events, clearTimers, setTimers }] = ordered[0] as Positioned
   const { tag, status, reason = null, version, resident } = summary
@@ -261,6 +271,7 @@ const alikeValues = (ordered: ReadonlyArray<Positioned>): ReadonlyArray<unknown>
     arrayOf(ordered.map(([, { sequence }]) => sequence)),
     arrayOf(ordered.map(([, { at }]) => at)),
     arrayOf(ordered.map(([, commit]) => (commit.setTimers[0] === undefined ? "null" : Math.ceil(commit.setTimers[0].due)))),
+    arrayOf(ordered.map(([, { startedAt = "null" }]) => startedAt)),
     machine,
     tag,
     status,
@@ -292,13 +303,15 @@ const fullShape = (schema: string): string => `
       (c ->> 12)::integer as event_sequence, (c ->> 13)::bigint as event_at, c ->> 14 as event_tag, c ->> 15 as event_body,
       c ->> 16 as event_dedupe, nullif(c -> 17, 'null') as more_events, nullif(c -> 18, 'null') as dedupe,
       nullif(c -> 19, 'null') as snapshot, nullif(c -> 20, 'null') as timers, nullif(c -> 21, 'null') as cleared,
-      nullif(c -> 22, 'null') as kept, nullif(c -> 23, 'null') as commands, c ->> 24 as lease, (c ->> 25)::bigint as token
+      nullif(c -> 22, 'null') as kept, nullif(c -> 23, 'null') as commands, c ->> 24 as lease, (c ->> 25)::bigint as token,
+      (c ->> 26)::bigint as started_at
     from jsonb_array_elements($1::jsonb) c
   ), updated as (
     update ${schema}.instances i
     set ${instanceColumns}
     from input c
     where c.n % 1 = 0 and c.expected >= 0 and i.machine = c.machine and i.id = c.id and i.sequence = c.expected
+      and ${isThatLife("c.started_at")}
       and (c.lease is null or exists (select from ${schema}.leases l where l.name = c.lease and l.token = c.token for key share))
       and (c.dedupe is null or not exists (
         select from ${schema}.events e
@@ -394,6 +407,7 @@ const fullValues = ([position, commit]: Positioned): ReadonlyArray<unknown> => {
     ),
     fence?.lease,
     fence?.token,
+    commit.startedAt,
   ]
 }
 

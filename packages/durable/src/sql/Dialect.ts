@@ -32,6 +32,8 @@ export interface Dialect {
   readonly now: Effect.Effect<Fragment>
   /** JSON `[[machine, id], ...]` as rows `(machine, id)`. */
   readonly keys: (json: string) => Fragment
+  /** JSON `[[machine, id, startedAt], ...]` as rows `(machine, id, started_at)`. */
+  readonly lives: (json: string) => Fragment
   /** JSON `[[number, claim], ...]` as rows `(number, claim)`. */
   readonly claims: (json: string) => Fragment
   /** Events, to be found by their sequence numbers. */

@@ -6,7 +6,15 @@ import type { Fragment } from "effect/unstable/sql/Statement"
 import { raisedPrefix } from "../instance/SelfSentEvents.ts"
 import type { EventRecord, InstanceKey, InstanceStatus, Json, SnapshotRecord } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
-import type { InstanceCursor, InstanceFilter, InstanceStanding, JournalService, KeyFilter, OpenedInstance } from "../store/Journal.ts"
+import type {
+  InstanceCursor,
+  InstanceFilter,
+  InstanceLife,
+  InstanceStanding,
+  JournalService,
+  KeyFilter,
+  OpenedInstance,
+} from "../store/Journal.ts"
 import { anyMachine, failingTyped, isUnreadable, persisting, type RowProblem, subjectOf } from "../store/StoreFailure.ts"
 import type { Dialect } from "./Dialect.ts"
 import type { EventReading } from "./EventReading.ts"
@@ -205,10 +213,15 @@ const duplicateRow = (dialect: Dialect, key: InstanceKey, dedupeId: string) => {
 }
 
 /** A snapshot ahead of the journal would be of a state that was never committed. */
-const upsertSnapshot = ({ sql, instances, snapshots }: Dialect, { machine, id }: InstanceKey, snapshot: SnapshotRecord) => sql<Row>`
+const upsertSnapshot = (
+  { sql, instances, snapshots }: Dialect,
+  { machine, id, startedAt }: InstanceLife,
+  snapshot: SnapshotRecord,
+) => sql<Row>`
   insert into ${snapshots} as old (instance, sequence, at, version, body)
   select instance, ${snapshot.sequence}, ${snapshot.at}, ${snapshot.version}, ${snapshot.body}
   from ${instances} where machine = ${machine} and id = ${id} and sequence >= ${snapshot.sequence}
+  ${startedAt === undefined ? sql.literal("") : sql`and started_at = ${startedAt}`}
   on conflict (instance) do update
   set sequence = excluded.sequence, at = excluded.at, version = excluded.version, body = excluded.body
   where excluded.sequence >= old.sequence

@@ -2,15 +2,17 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Fragment } from "effect/unstable/sql/Statement"
-import type { InstanceKey, TimerRecord } from "../store/Commit.ts"
+import type { TimerRecord } from "../store/Commit.ts"
+import type { InstanceLife } from "../store/Journal.ts"
 import { anyMachine, persisting } from "../store/StoreFailure.ts"
 import type { ClaimRequest, MachineVersions, TimersService } from "../store/Timers.ts"
 import type { Dialect } from "./Dialect.ts"
+import { surrogateOfLife } from "./keys.ts"
 import { claimedTimerOf, deadTimerOf } from "./Records.ts"
 import type { Row } from "./Row.ts"
 import { textOf, wholeOf } from "./Row.ts"
 
-type Timer = InstanceKey & TimerRecord
+type Timer = InstanceLife & TimerRecord
 
 export const sqlTimers = (dialect: Dialect): TimersService => ({
   claim: (request) =>
@@ -169,8 +171,8 @@ const overdueMachines = (dialect: Dialect, overdueMillis: number, now: Fragment)
     )`
 }
 
-const thatTimer = ({ sql, instances }: Dialect, { machine, id, name, entry }: Timer): Fragment => sql`
-  instance = (select instance from ${instances} where machine = ${machine} and id = ${id}) and name = ${name} and entry = ${entry}`
+const thatTimer = (dialect: Dialect, timer: Timer): Fragment =>
+  dialect.sql`instance = ${surrogateOfLife(dialect, timer)} and name = ${timer.name} and entry = ${timer.entry}`
 
 const deleteTimer = (dialect: Dialect, timer: Timer) => {
   const { sql, timers } = dialect

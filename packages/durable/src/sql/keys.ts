@@ -17,3 +17,7 @@ export const surrogateOfLife = (dialect: Dialect, { machine, id, startedAt }: In
 
 /** As `keys` of a dialect takes them. */
 export const keysOf = (keys: ReadonlyArray<InstanceKey>): string => JSON.stringify(keys.map(({ machine, id }) => [machine, id]))
+
+/** As `lives` of a dialect takes them. */
+export const livesOf = (keys: ReadonlyArray<InstanceLife>): string =>
+  JSON.stringify(keys.map(({ machine, id, startedAt }) => [machine, id, startedAt]))

@@ -8,7 +8,7 @@ import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { Fragment } from "effect/unstable/sql/Statement"
 import type { Dialect } from "../sql/Dialect.ts"
 import type { EventReading } from "../sql/EventReading.ts"
-import { keysOf, surrogateOfLife } from "../sql/keys.ts"
+import { livesOf, surrogateOfLife } from "../sql/keys.ts"
 import type { Row } from "../sql/Row.ts"
 
 export const within =
@@ -19,7 +19,7 @@ export const within =
     )`
 
 export const readEvents = (dialect: Dialect): EventReading => {
-  const { sql, instances, snapshots, keys } = dialect
+  const { sql, instances, snapshots, lives } = dialect
   return {
     events: (key, after, limit) => sql<Row>`
       select e.sequence, e.at, e.tag, e.body, e.dedupe_id
@@ -29,8 +29,8 @@ export const readEvents = (dialect: Dialect): EventReading => {
       order by b.block, e.sequence limit cast(${limit} as integer)`,
     tails: (requested) => sql<Row>`
       select i.machine, i.id, e.sequence, e.at, e.tag, e.body, e.dedupe_id
-      from ${keys(keysOf(requested))} k
-      cross join ${instances} i on i.machine = k.machine and i.id = k.id
+      from ${lives(livesOf(requested))} k
+      cross join ${instances} i on i.machine = k.machine and i.id = k.id and i.started_at = coalesce(k.started_at, i.started_at)
       left join ${snapshots} s on s.instance = i.instance
       cross join detent_blocks b on b.instance = i.instance and b.block >= (coalesce(s.sequence, 0) + 1) >> 5
       cross join detent_events e indexed by detent_events_sequence

@@ -9,11 +9,14 @@ const set = "sequence = ?, updated_at = ?, tag = ?, status = ?, reason = ?, vers
 const setKeepingOwner =
   "sequence = ?, updated_at = ?, tag = ?, status = ?, reason = case when resident and status = 'running' then reason else ? end, version = ?, resident = ?"
 
-const named = "where machine = ? and id = ? and sequence = ? returning instance"
+/** A commit that does not say when its instance was started is for any. */
+const expected = "machine = ? and id = ? and sequence = ? and started_at = coalesce(?, started_at)"
 
-const numbered = "where instance = ? and machine = ? and id = ? and sequence = ?"
+const named = `where ${expected} returning instance`
 
-/** Sequence, at, tag, status, reason, version, resident, machine, id, expected. */
+const numbered = `where instance = ? and ${expected}`
+
+/** Sequence, at, tag, status, reason, version, resident, machine, id, expected, started at. */
 export const updateInstance = `update detent_instances set ${set} ${named}`
 
 export const updateInstanceKeepingOwner = `update detent_instances set ${setKeepingOwner} ${named}`
@@ -73,7 +76,8 @@ export const selectDuplicate = `
   cross join detent_events e on e.instance = i.instance and e.dedupe_id = d.value
   order by d.key limit 1`
 
-export const selectSequence = `select sequence from detent_instances where machine = ? and id = ?`
+/** Machine, id, started at. */
+export const selectSequence = `select sequence from detent_instances where machine = ? and id = ? and started_at = coalesce(?, started_at)`
 
 /** What a fork takes over from its source, up to a sequence number. */
 export const selectForkSource = `

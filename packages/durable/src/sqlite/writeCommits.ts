@@ -92,19 +92,19 @@ const writeInstance = (run: Run, keys: RowKeys | undefined, commit: Commit): Eff
   const known = commit.expected < 0 ? undefined : keys?.get(commit)
   if (known === undefined) return writeNamed(run, keys, commit)
   const statement = keepsOwner(commit) ? statements.updateRowKeepingOwner : statements.updateRow
-  const parameters = [...valuesOf(commit), known, commit.machine, commit.id, commit.expected]
+  const parameters = [...valuesOf(commit), known, commit.machine, commit.id, commit.expected, commit.startedAt ?? null]
   return Effect.flatMap(run.changes(statement, parameters), (changes) =>
     changes === 1 ? Effect.succeed(known) : writeNamed(run, keys, commit),
   )
 }
 
 const writeNamed = (run: Run, keys: RowKeys | undefined, commit: Commit): Effect.Effect<number | undefined, SqlError> => {
-  const { expected, machine, id, at, origin } = commit
+  const { expected, startedAt, machine, id, at, origin } = commit
   const update = keepsOwner(commit) ? statements.updateInstanceKeepingOwner : statements.updateInstance
   const written =
     expected < 0
       ? run(statements.insertInstance, [...valuesOf(commit), machine, id, at, origin ?? null])
-      : run(update, [...valuesOf(commit), machine, id, expected])
+      : run(update, [...valuesOf(commit), machine, id, expected, startedAt ?? null])
   return Effect.map(written, ([row]) => {
     if (row === undefined) return undefined
     const instance = wholeOf(row, "instance")
@@ -182,5 +182,7 @@ const findDuplicate = (run: Run, commit: Commit): Effect.Effect<CommitOutcome | 
 const conflictOf = (run: Run, commit: Commit): Effect.Effect<CommitOutcome, SqlError> =>
   Effect.map(findSequence(run, commit), (actual) => ({ _tag: "Conflict", actual }))
 
-const findSequence = (run: Run, { machine, id }: InstanceKey): Effect.Effect<number, SqlError> =>
-  Effect.map(run(statements.selectSequence, [machine, id]), ([row]) => (row === undefined ? -1 : wholeOf(row, "sequence")))
+const findSequence = (run: Run, { machine, id, startedAt }: Commit): Effect.Effect<number, SqlError> =>
+  Effect.map(run(statements.selectSequence, [machine, id, startedAt ?? null]), ([row]) =>
+    row === undefined ? -1 : wholeOf(row, "sequence"),
+  )

@@ -87,6 +87,11 @@ export interface Fence {
 export interface Commit extends InstanceKey {
   /** The sequence the instance stood at; -1 for one that does not exist yet. */
   readonly expected: number
+  /**
+   * When the instance was started, where it exists: a store refuses the commit if it was removed since, also where another one of
+   * the same id stands at the expected sequence. Undefined: the commit is for any instance of that id.
+   */
+  readonly startedAt?: number | undefined
   /** The sequence it will stand at. */
   readonly sequence: number
   readonly at: number
@@ -105,7 +110,7 @@ export interface Commit extends InstanceKey {
 /** The outcome of one commit. Where several reasons hold, `Fenced` comes before `Duplicate`, and that before `Conflict`. */
 export type CommitOutcome =
   | { readonly _tag: "Stored" }
-  /** Another commit was stored since: `actual` is the true sequence (-1: there is no such instance). */
+  /** Another commit was stored since: `actual` is the true sequence (-1: there is no such instance, or one that was started later). */
   | { readonly _tag: "Conflict"; readonly actual: number }
   /** One of the dedupe ids is already journaled, at `sequence`. */
   | { readonly _tag: "Duplicate"; readonly dedupeId: string; readonly sequence: number }

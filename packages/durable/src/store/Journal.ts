@@ -97,7 +97,8 @@ export interface InstancePage {
 
 /** A store in the memory of this process: it can be looked at without asking, and tells of what is stored. */
 export interface LocalJournal {
-  readonly sequence: (key: InstanceKey) => number | undefined
+  /** Of the instance that was started then; undefined where there is none. */
+  readonly sequence: (key: InstanceKey, startedAt: number) => number | undefined
   /** Calls back for every instance that was written to, at once; returns how to stop that. */
   readonly watch: (written: (key: InstanceKey) => void) => () => void
 }
@@ -134,12 +135,15 @@ export interface JournalService {
   readonly openAll: (keys: ReadonlyArray<InstanceKey>) => Effect.Effect<ReadonlyArray<OpenedInstance>, PersistenceFailed>
   /** Events after a sequence number, ascending, at most `limit`. None where another life was started since. */
   readonly events: (key: InstanceLife, after: number, limit: number) => Effect.Effect<ReadonlyArray<EventRecord>, PersistenceFailed>
-  /** What recovery needs of several instances at once: the events after each one's snapshot, ascending, those of one together. */
-  readonly tails: (keys: ReadonlyArray<InstanceKey>) => Effect.Effect<ReadonlyArray<InstanceKey & EventRecord>, PersistenceFailed>
+  /**
+   * What recovery needs of several instances at once: the events after each one's snapshot, ascending, those of one together. None
+   * of an instance whose id has another life since.
+   */
+  readonly tails: (keys: ReadonlyArray<InstanceLife>) => Effect.Effect<ReadonlyArray<InstanceKey & EventRecord>, PersistenceFailed>
   /** The journaled event that was sent under an id. */
   readonly findDuplicate: (key: InstanceKey, dedupeId: string) => Effect.Effect<Option.Option<EventRecord>, PersistenceFailed>
-  /** Saves a snapshot. An older one never replaces a newer one: then false. */
-  readonly saveSnapshot: (key: InstanceKey, snapshot: SnapshotRecord) => Effect.Effect<boolean, PersistenceFailed>
+  /** Saves a snapshot. An older one never replaces a newer one, nor is one saved with another life: then false. */
+  readonly saveSnapshot: (key: InstanceLife, snapshot: SnapshotRecord) => Effect.Effect<boolean, PersistenceFailed>
   /**
    * Removes events that a snapshot covers, after one sequence number and through another. Numbering continues. Events
    * that were sent under an id stay, because that id may come again. Returns how many were removed.

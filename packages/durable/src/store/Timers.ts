@@ -7,6 +7,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { Fence, InstanceKey, TimerRecord } from "./Commit.ts"
+import type { InstanceLife } from "./Journal.ts"
 
 /** A timer that a node has claimed to fire. */
 export interface ClaimedTimer extends InstanceKey, TimerRecord {
@@ -48,8 +49,8 @@ export interface TimersService {
   readonly nextDue: (machines: ReadonlyArray<string>, versions?: MachineVersions) => Effect.Effect<Option.Option<number>, PersistenceFailed>
   /** Machines other than these that have timers which have been due for this long. */
   readonly unserved: (machines: ReadonlyArray<string>, overdueMillis: number) => Effect.Effect<ReadonlyArray<string>, PersistenceFailed>
-  /** Removes a timer if it is still the one of this entry. False where a newer timer of the same name has replaced it. */
-  readonly complete: (timer: InstanceKey & TimerRecord) => Effect.Effect<boolean, PersistenceFailed>
+  /** Removes a timer if it is still the one of this entry. False where a newer timer of the same name, or another life, has replaced it. */
+  readonly complete: (timer: InstanceLife & TimerRecord) => Effect.Effect<boolean, PersistenceFailed>
   /** Gives back a claim. False where it is not the owner's. */
   readonly release: (timer: InstanceKey & TimerRecord, owner: string) => Effect.Effect<boolean, PersistenceFailed>
   /** Gives up a timer: it is listed as dead and no longer claimed. */

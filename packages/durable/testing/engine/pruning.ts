@@ -4,9 +4,10 @@ import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { EngineService } from "../../src/Engine.ts"
+import { fastLock } from "../../src/engine/InstanceLock.ts"
 import type { Instance } from "../../src/Instance.ts"
 import { E, Job, S } from "./Machines.ts"
-import type { Kit, Opened, Rig } from "./Rig.ts"
+import type { Kit, Opened, OpenOptions, Rig } from "./Rig.ts"
 import { outage, type StoreProbe } from "./StoreProbe.ts"
 
 const key = { machine: "job", id: "j" }
@@ -132,6 +133,64 @@ export const pruning = ({ describe, test }: Kit) =>
         wasPurged()
         expect(entries.map(({ state }) => state)).toEqual([S.Busy({ n: 110 }), S.Busy({ n: 130 })])
         expect(yield* seen.state).toEqual(S.Busy({ n: 130 }))
+      }))
+
+    /** Node `two` has the first life in memory. Node `one` ends and removes it, and starts another that stands at the same sequence. */
+    const startedAgain = ({ open, eventually, pass }: Rig, options: OpenOptions = {}, again = true) =>
+      Effect.gen(function* () {
+        const [one, two] = [yield* open(options), yield* open(options)]
+        const first = yield* one.engine.start(Job, "j", S.Paused({ n: 0 }))
+        const former = yield* two.engine.ensure(Job, "j")
+        expect(yield* former.state).toEqual(S.Paused({ n: 0 }))
+        yield* first.send(E.Quit())
+        yield* eventually(one.engine.purge(Job, { endedBefore: 0 }), (count) => count === 1)
+        yield* pass("1 second")
+        if (again) yield* one.engine.start(Job, "j", S.Busy({ n: 100 }))
+        return { two, former }
+      })
+
+    const senders: Readonly<Record<string, (job: JobInstance) => Effect.Effect<unknown, unknown>>> = {
+      "an event that only the first life takes is refused": (job) =>
+        Effect.map(Effect.flip(job.send(E.Resume())), (error) => expect(error).toMatchObject({ _tag: "InvalidTransition", state: "Busy" })),
+      "an event with an id that only the first life takes is refused": (job) =>
+        Effect.map(Effect.flip(job.send(E.Resume(), { id: "webhook-1" })), (error) =>
+          expect(error).toMatchObject({ _tag: "InvalidTransition", state: "Busy" }),
+        ),
+      "an event that only the second life takes is stored in it": (job) =>
+        Effect.map(Effect.andThen(job.send(E.Again()), job.snapshot), (snapshot) =>
+          expect(snapshot).toMatchObject({ state: S.Busy({ n: 100 }), sequence: 1 }),
+        ),
+      "a question is answered by the second life": (job) => Effect.map(job.ask(E.Count()), (count) => expect(count).toBe(100)),
+      "the state is that of the second life": (job) => Effect.map(job.state, (state) => expect(state).toEqual(S.Busy({ n: 100 }))),
+      "a snapshot is saved of the second life": (job) =>
+        Effect.map(Effect.andThen(job.saveSnapshot, job.state), (state) => expect(state).toEqual(S.Busy({ n: 100 }))),
+    }
+    for (const [what, send] of Object.entries(senders)) {
+      test(`149 a node has an instance in memory that another one removed and started again: ${what}`, (rig) =>
+        Effect.gen(function* () {
+          const { former } = yield* startedAgain(rig)
+          yield* send(former)
+          expect(yield* rig.record(key)).toMatchObject({ status: "running", tag: "Busy" })
+          yield* former.send(E.Add({ by: 1 }))
+          expect(yield* former.state).toEqual(S.Busy({ n: 101 }))
+        }))
+    }
+
+    test("149 with locks, too, what a node had in memory does not reach the instance that was started again", (rig) =>
+      Effect.gen(function* () {
+        const lock = { ...fastLock, nodeId: "one" }
+        const { former } = yield* startedAgain(rig, { lock })
+        expect(yield* Effect.flip(former.send(E.Resume()))).toMatchObject({ _tag: "InvalidTransition", state: "Busy" })
+        yield* former.send(E.Add({ by: 1 }))
+        expect(yield* former.state).toEqual(S.Busy({ n: 101 }))
+      }))
+
+    test("149 startAll takes the place of an instance that another node removed, and that is still in memory here", (rig) =>
+      Effect.gen(function* () {
+        const { two, former } = yield* startedAgain(rig, {}, false)
+        yield* two.engine.startAll(Job, [{ id: "j", input: S.Busy({ n: 100 }) }])
+        expect(yield* two.engine.live).toBe(0)
+        expect(yield* Effect.flip(former.send(E.Resume()))).toMatchObject({ _tag: "InvalidTransition", state: "Busy" })
       }))
 
     test("79 an id is answered after its event was pruned: nothing happens twice, and the answer is the first one", ({ open, events }) =>
