@@ -33,7 +33,7 @@ import { type StartEntry, type Started, startAll } from "./engine/StartMany.ts"
 import { failureOf, startSweeper, sweep } from "./engine/TimerSweeper.ts"
 import { notInTransaction } from "./engine/TransactionGuard.ts"
 import { warnOfUnregistered } from "./engine/UnregisteredMachineWarning.ts"
-import type { RepairRefused, SequenceNotReached } from "./errors.ts"
+import { noInstance, type RepairRefused, type SequenceNotReached } from "./errors.ts"
 import type { Instance, ReadError } from "./Instance.ts"
 import { InstanceHandle } from "./instance/InstanceHandle.ts"
 import type { Upcasters } from "./instance/Upcasters.ts"
@@ -233,7 +233,7 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
   ): Effect.Effect<A, E | PersistenceFailed, R> =>
     Effect.withFiber((fiber): Effect.Effect<A, E | PersistenceFailed, R> => {
       if (!transactions.isInside(fiber)) return registering(machine, undefined, use)
-      return Effect.fail(notInTransaction({ machine: machine.name, ...(id === undefined ? {} : { id }) }, operation))
+      return Effect.fail(notInTransaction({ machine: machine.name, ...(typeof id === "string" ? { id } : {}) }, operation))
     })
 
   const start = <R>(machine: { readonly name: string }, id: string, input: unknown): Effect.Effect<never, StartError, R> =>
@@ -276,7 +276,9 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
       outside("ensure", machine, id, (registered) => Effect.as(ensure(registered, id, input[0]), handle(registered, id))),
     get: (machine, id) =>
       registering(machine, undefined, (registered) =>
-        Effect.map(journal.open({ machine: registered.name, id }), (opened) => Option.map(opened, () => handle(registered, id))),
+        noInstance({ machine: registered.name, id }) !== undefined
+          ? Effect.succeedNone
+          : Effect.map(journal.open({ machine: registered.name, id }), (opened) => Option.map(opened, () => handle(registered, id))),
       ),
     list: (machine, options = {}) => {
       const { state, limit = 100, after, ...filter } = options

@@ -1,5 +1,6 @@
 /** Why the engine could not do what was asked, with what the store knows about it. */
-import { InstanceExists, SequenceNotReached } from "@detent/machine"
+import { InstanceExists, InstanceNotFound, SequenceNotReached } from "@detent/machine"
+import { describe } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { InstanceKey } from "./store/Commit.ts"
@@ -16,6 +17,10 @@ export const instanceExists = (journal: JournalService, { machine, id }: Instanc
       onSome: ({ record }) => new InstanceExists({ machine, id, state: record.tag, status: record.status }),
     }),
   })
+
+/** The error of an id that is no string: no instance has it. Undefined for any other id. */
+export const noInstance = ({ machine, id }: { readonly machine: string; readonly id: unknown }): InstanceNotFound | undefined =>
+  typeof id === "string" ? undefined : new InstanceNotFound({ machine, id: describe(id) })
 
 /** Checks that a journal has a sequence number. */
 export const reached = ({ machine, id, sequence: last }: InstanceRecord, sequence: number): Effect.Effect<void, SequenceNotReached> =>

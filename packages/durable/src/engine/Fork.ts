@@ -1,17 +1,17 @@
 /** A new instance from the past of another: to try again differently, or to reproduce a fault. */
-import { type ActorExists, InvalidState, type MachineStopped } from "@detent/machine"
+import type { ActorExists, InvalidState, MachineStopped } from "@detent/machine"
 import { type Node, timersOnEnter } from "@detent/machine/internal"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { InstanceNotFound, instanceExists, reached, type SequenceNotReached } from "../errors.ts"
+import { InstanceNotFound, instanceExists, noInstance, reached, type SequenceNotReached } from "../errors.ts"
 import { recover } from "../instance/Replay.ts"
 import { encodeSnapshot } from "../instance/SnapshotBody.ts"
 import type { Commit } from "../store/Commit.ts"
 import type { EngineParts } from "./EngineParts.ts"
 import type { OpenError } from "./InstanceTable.ts"
 import type { RegisteredMachine } from "./MachineRegistry.ts"
-import { isId, noId } from "./NewInstance.ts"
+import { invalidId } from "./NewInstance.ts"
 import { retryOnChange } from "./retryOnChange.ts"
 
 /** The new instance's timers start anew: the deadlines of the old one are long over, or belong to it. */
@@ -23,8 +23,12 @@ export const forkInstance = (
   newId: string,
 ): Effect.Effect<void, ActorExists | InvalidState | MachineStopped | OpenError | SequenceNotReached> =>
   Effect.gen(function* () {
+    const invalid = invalidId(registered.name, newId)
+    if (invalid !== undefined) return yield* Effect.fail(invalid)
     if (engine.table.isClosed) return yield* Effect.fail(engine.table.stoppedError({ machine: registered.name, id: newId }))
     const from = { machine: registered.name, id }
+    const missing = noInstance(from)
+    if (missing !== undefined) return yield* Effect.fail(missing)
     const found = yield* engine.journal.open(from)
     if (Option.isNone(found)) return yield* Effect.fail(new InstanceNotFound(from))
     const { opened, recovered } = yield* retryOnChange(engine.journal, found.value, (opened) =>
@@ -33,8 +37,6 @@ export const forkInstance = (
         Effect.map(recover(registered, engine.journal, opened, through), (recovered) => ({ opened, recovered })),
       ),
     )
-    const { _tag: state } = recovered.state
-    if (!isId(newId)) return yield* Effect.fail(new InvalidState({ machine: registered.name, state, problem: noId }))
     const at = Math.floor(yield* Clock.currentTimeMillis)
     const node = registered.compiled.nodes.get(recovered.state._tag) as Node
     const running = recovered.stopped === undefined && !node.final

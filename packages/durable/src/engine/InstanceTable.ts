@@ -13,7 +13,7 @@ import { type Environment, firstState, identified, type Tagged } from "@detent/m
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import { InstanceExists, InstanceNotFound, instanceExists } from "../errors.ts"
+import { InstanceExists, InstanceNotFound, instanceExists, noInstance } from "../errors.ts"
 import type { InstanceContext, InstanceEntry, Reloaded } from "../instance/InstanceContext.ts"
 import { LiveInstance } from "../instance/LiveInstance.ts"
 import type { Commit, InstanceKey } from "../store/Commit.ts"
@@ -21,7 +21,7 @@ import { instanceName } from "../store/CommitCheck.ts"
 import { type InstanceRecord, type OpenedInstance, placementOf } from "../store/Journal.ts"
 import type { InstanceLoader } from "./InstanceLoader.ts"
 import type { MachineRegistry, RegisteredMachine } from "./MachineRegistry.ts"
-import { newInstanceCommit, storeNew } from "./NewInstance.ts"
+import { invalidId, newInstanceCommit, storeNew } from "./NewInstance.ts"
 import { prefetchEvents } from "./prefetchEvents.ts"
 import { askedBy, type EventTrace, instanceAttributes, instancesLive, isTraced, record, traced } from "./Telemetry.ts"
 
@@ -54,7 +54,8 @@ export class InstanceTable {
   }
 
   find(key: InstanceKey): LiveInstance | undefined {
-    return this.#live.get(instanceName(key))
+    // The name of an id that is no string would be that of another instance.
+    return typeof key.id === "string" ? this.#live.get(instanceName(key)) : undefined
   }
 
   findNamed(name: string): LiveInstance | undefined {
@@ -115,6 +116,8 @@ export class InstanceTable {
 
   #start(machine: RegisteredMachine, id: string, input: unknown, trace: EventTrace | undefined): Effect.Effect<LiveInstance, StartError> {
     return Effect.suspend((): Effect.Effect<LiveInstance, StartError> => {
+      const invalid = invalidId(machine.name, id)
+      if (invalid !== undefined) return Effect.fail(invalid)
       const key = { machine: machine.name, id }
       const name = instanceName(key)
       if (this.isClosed) return Effect.fail(this.stoppedError(key))
@@ -173,6 +176,8 @@ export class InstanceTable {
   /** The instance of a key, from memory or from the journal. Callers that ask at the same time share one reading. */
   open(key: InstanceKey): Effect.Effect<LiveInstance, OpenError> {
     return Effect.suspend(() => {
+      const missing = noInstance(key)
+      if (missing !== undefined) return Effect.fail(missing)
       const name = instanceName(key)
       const live = this.#live.get(name)
       if (live !== undefined) return Effect.succeed(live)

@@ -1,6 +1,6 @@
 /** The first commit of an instance. */
 import { type Beginning, InvalidState, type PersistenceFailed } from "@detent/machine"
-import type { Node, Tagged } from "@detent/machine/internal"
+import { idProblem, type Node, type Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { InstanceContext } from "../instance/InstanceContext.ts"
@@ -11,7 +11,7 @@ import type { Commit, CommitOutcome } from "../store/Commit.ts"
 import type { OpenedInstance } from "../store/Journal.ts"
 import type { RegisteredMachine } from "./MachineRegistry.ts"
 
-/** Returns an error where the id or the state cannot be stored. */
+/** Returns an error where the state cannot be stored. */
 export const newInstanceCommit = (
   context: Pick<InstanceContext, "placement" | "limits">,
   registered: RegisteredMachine,
@@ -21,7 +21,6 @@ export const newInstanceCommit = (
 ): Commit | InvalidState => {
   const { name: machine } = registered
   const { _tag: state } = beginning.state
-  if (!isId(id)) return new InvalidState({ machine, state, problem: noId })
   try {
     const commit = commitOf(context, registered, id, beginning, at)
     const size = commit.origin?.length ?? 0
@@ -38,9 +37,11 @@ export const newInstanceCommit = (
   }
 }
 
-export const isId = (id: unknown): boolean => typeof id === "string" && id !== ""
-
-export const noId = "its id is empty; give it one"
+/** The error of an id that no instance can have; undefined where one can. */
+export const invalidId = (machine: string, id: unknown): InvalidState | undefined => {
+  const problem = id === "" ? "its id is empty; give it one" : idProblem(id)
+  return problem === undefined ? undefined : new InvalidState({ machine, state: "(start)", problem })
+}
 
 const commitOf = (
   { placement }: Pick<InstanceContext, "placement">,

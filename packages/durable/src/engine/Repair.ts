@@ -6,7 +6,7 @@ import { EventReplayError, InvalidEvent, NewerVersion } from "@detent/machine"
 import { eventProblem, replay, type Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { InstanceNotFound, RepairRefused } from "../errors.ts"
+import { InstanceNotFound, noInstance, RepairRefused } from "../errors.ts"
 import { readEvent, recover } from "../instance/Replay.ts"
 import type { EventRecord, InstanceKey } from "../store/Commit.ts"
 import type { JournalService, OpenedInstance } from "../store/Journal.ts"
@@ -25,6 +25,8 @@ export const repairInstance = (
 ): Effect.Effect<void, RepairError> =>
   Effect.gen(function* () {
     const key = { machine: registered.name, id }
+    const missing = noInstance(key)
+    if (missing !== undefined) return yield* Effect.fail(missing)
     if (engine.table.isClosed) return yield* Effect.fail(engine.table.notWritten(key, "repair"))
     const refuse = (problem: string) => Effect.fail(new RepairRefused({ ...key, sequence, problem }))
     const invalid = eventProblem(registered.compiled, event)

@@ -17,7 +17,7 @@ import { instanceName } from "../store/CommitCheck.ts"
 import type { EngineParts } from "./EngineParts.ts"
 import type { StartError } from "./InstanceTable.ts"
 import type { RegisteredMachine } from "./MachineRegistry.ts"
-import { isOurs, newInstanceCommit } from "./NewInstance.ts"
+import { invalidId, isOurs, newInstanceCommit } from "./NewInstance.ts"
 import { commitsStored, flushes } from "./Telemetry.ts"
 
 /** An instance to be started. */
@@ -48,6 +48,11 @@ export const startAll = (
     const resting: Array<Resting> = []
     const busy: Array<Position> = []
     for (const [position, { id, input }] of given.entries()) {
+      const invalid = invalidId(registered.name, id)
+      if (invalid !== undefined) {
+        started[position] = Result.fail(invalid)
+        continue
+      }
       if (engine.table.isClosed) {
         started[position] = Result.fail(engine.table.stoppedError({ machine: registered.name, id }))
         continue

@@ -4,11 +4,14 @@ import {
   actionFailed,
   asDecision,
   asVoid,
+  describe,
+  idProblem,
   isHandling,
   notAQuestion,
   outcome,
   type Result,
   type Tagged,
+  tagOf,
   waitsForItself,
 } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
@@ -21,7 +24,7 @@ import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
 import { retryOnChange } from "../engine/retryOnChange.ts"
 import { type EventTrace, instanceAttributes, isTraced, traced } from "../engine/Telemetry.ts"
 import { notInTransaction } from "../engine/TransactionGuard.ts"
-import { InstanceNotFound, reached, type SequenceNotReached } from "../errors.ts"
+import { InstanceNotFound, noInstance, reached, type SequenceNotReached } from "../errors.ts"
 import type { HistoryEntry, HistoryOptions, InstanceSnapshot, ReadError, SendOptions } from "../Instance.ts"
 import type { OpenedInstance } from "../store/Journal.ts"
 import { Envelope } from "./Envelope.ts"
@@ -65,14 +68,29 @@ export class InstanceHandle {
     options: SendOptions | undefined,
     read: (result: Result) => Exit.Exit<A, SendError | InstanceNotFound>,
   ): Effect.Effect<A, SendError | InstanceNotFound> {
-    return Effect.withFiber((fiber) => {
+    return Effect.withFiber((fiber): Effect.Effect<A, SendError | InstanceNotFound> => {
+      const sent = this.#copy(event, options?.id)
+      if (sent instanceof Error) return Effect.fail(sent)
       if (this.#engine.transactions.isInside(fiber)) return Effect.fail(notInTransaction(this, "send"))
       const live = this.#engine.table.find(this)
-      if (live !== undefined && isHandling(fiber, live.record)) return Effect.fail(waitsForItself(live.record, event))
-      if (!isTraced(fiber)) return this.#deliver(live, event, options, undefined, read)
-      const attributes = { ...instanceAttributes(this), "detent.event": String(event?._tag) }
-      return traced("detent.send", attributes, (trace) => this.#deliver(this.#engine.table.find(this), event, options, trace, read))
+      if (live !== undefined && isHandling(fiber, live.record)) return Effect.fail(waitsForItself(live.record, sent))
+      if (!isTraced(fiber)) return this.#deliver(live, sent, options, undefined, read)
+      const attributes = { ...instanceAttributes(this), "detent.event": String(sent?._tag) }
+      return traced("detent.send", attributes, (trace) => this.#deliver(this.#engine.table.find(this), sent, options, trace, read))
     })
+  }
+
+  /** The event as it was when it was sent: the caller may change it as soon as this returns. Or why it cannot be sent. */
+  #copy(event: Tagged, dedupeId: unknown): Tagged | InvalidEvent | InstanceNotFound {
+    const missing = noInstance(this)
+    if (missing !== undefined) return missing
+    const problem = dedupeId === undefined ? undefined : dedupeIdProblem(dedupeId)
+    if (problem !== undefined) return this.#invalid(event, problem)
+    try {
+      return this.#registered.codec.copyEvent(event)
+    } catch (cause) {
+      return this.#invalid(event, cause instanceof RangeError ? tooDeep : `it cannot be read: ${describe(cause)}`)
+    }
   }
 
   #deliver<A>(
@@ -84,9 +102,7 @@ export class InstanceHandle {
   ): Effect.Effect<A, SendError | InstanceNotFound> {
     const { table } = this.#engine
     if (table.isClosed) return Effect.fail(table.stoppedError(this))
-    if (options?.id?.startsWith(reservedPrefix) === true) return Effect.fail(this.#reserved(event))
-    // The caller may change what it sent as soon as this returns.
-    const envelope = new Envelope(this.#registered.codec.copyEvent(event), { dedupeId: options?.id })
+    const envelope = new Envelope(event, { dedupeId: options?.id })
     envelope.trace = trace
     if (inMemory !== undefined) return outcome(inMemory.deliver(envelope), read)
     return Effect.flatMap(this.#live, (live) => {
@@ -98,10 +114,13 @@ export class InstanceHandle {
 
   ask(event: Tagged, options?: SendOptions): Effect.Effect<unknown, SendError | InstanceNotFound> {
     return Effect.gen({ self: this }, function* () {
+      const missing = noInstance(this)
+      if (missing !== undefined) return yield* Effect.fail(missing)
       if (yield* this.#isInTransaction) return yield* Effect.fail(notInTransaction(this, "ask"))
       const { compiled } = this.#registered
-      const reply = compiled.declarations.event.$variants.get(event?._tag)?.reply
-      if (reply === undefined && compiled.events.has(event?._tag)) {
+      const tag = tagOf(event) ?? ""
+      const reply = compiled.declarations.event.$variants.get(tag)?.reply
+      if (reply === undefined && compiled.events.has(tag)) {
         return yield* Effect.fail(notAQuestion((yield* this.#live).record, event))
       }
       const { answer } = yield* this.call(event, options)
@@ -165,6 +184,8 @@ export class InstanceHandle {
   }
 
   get #reloaded(): Effect.Effect<InstanceSnapshot<Tagged>, ReadError> {
+    const missing = noInstance(this)
+    if (missing !== undefined) return Effect.fail(missing)
     return Effect.flatMap(this.#engine.loader.reload(this.#registered, this), (reloaded) =>
       reloaded === undefined
         ? Effect.fail(new InstanceNotFound({ machine: this.machine, id: this.id }))
@@ -188,6 +209,8 @@ export class InstanceHandle {
   }
 
   get #opened(): Effect.Effect<OpenedInstance, InstanceNotFound | PersistenceFailed> {
+    const missing = noInstance(this)
+    if (missing !== undefined) return Effect.fail(missing)
     return Effect.flatMap(this.#engine.journal.open(this), (opened) =>
       Option.isSome(opened) ? Effect.succeed(opened.value) : Effect.fail(new InstanceNotFound({ machine: this.machine, id: this.id })),
     )
@@ -253,11 +276,16 @@ export class InstanceHandle {
     })
   }
 
-  #reserved(event: Tagged): InvalidEvent {
-    const problem = `ids that start with ${reservedPrefix} are the engine's own`
-    return new InvalidEvent({ machine: this.machine, id: this.id, event: String(event?._tag), problem })
+  #invalid(event: unknown, problem: string): InvalidEvent {
+    return new InvalidEvent({ machine: this.machine, id: this.id, event: tagOf(event) ?? "a value without _tag", problem })
   }
 }
+
+/** Why an event cannot be sent under this id; undefined where it can. */
+const dedupeIdProblem = (id: unknown): string | undefined =>
+  idProblem(id) ?? (String(id).startsWith(reservedPrefix) ? `ids that start with ${reservedPrefix} are the engine's own` : undefined)
+
+const tooDeep = "it holds itself, or is nested too deeply; send plain data"
 
 const voidOf = (result: Result): Exit.Exit<void, SendError | InstanceNotFound> => notFound(result) ?? asVoid(result)
 

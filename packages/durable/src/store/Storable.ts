@@ -6,8 +6,8 @@ import * as Schema from "effect/Schema"
 export class Unstorable extends Error {
   override readonly name = "Unstorable"
 
-  constructor(field: string, value: unknown) {
-    super(`its field ${field} holds ${nameOf(value)}, which JSON would lose; keep plain data in it, or give it a schema that encodes it`)
+  constructor(field: string, lost: string) {
+    super(`its field ${field} holds ${lost}, which JSON would lose; keep plain data in it, or give it a schema that encodes it`)
   }
 }
 
@@ -15,7 +15,7 @@ export class Unstorable extends Error {
 export const checkStorable = (encoded: object) => {
   for (const [field, content] of Object.entries(encoded)) {
     const lost = lostIn(content)
-    if (lost !== undefined) throw new Unstorable(field, lost.value)
+    if (lost !== undefined) throw new Unstorable(field, lost)
   }
 }
 
@@ -26,21 +26,25 @@ export const unstorableField = (variant: UntypedVariant, state: Tagged): Unstora
     const encode = Schema.encodeUnknownResult(
       Schema.toCodecJson(Schema.Struct({ [field]: schema }) as unknown as Schema.Codec<object, unknown>),
     )
-    if (encode({ [field]: content })._tag === "Failure") return new Unstorable(field, (lostIn(content) ?? { value: content }).value)
+    if (encode({ [field]: content })._tag === "Failure") return new Unstorable(field, lostIn(content) ?? nameOf(content))
   }
   return undefined
 }
 
-const lostIn = (content: unknown): { readonly value: unknown } | undefined => {
+/** The first thing in a value that JSON would lose, in words. `around` are the values that it is in. */
+const lostIn = (content: unknown, around = new Set<unknown>()): string | undefined => {
   if (content === null || content === undefined) return undefined
-  if (typeof content === "function" || typeof content === "symbol" || typeof content === "bigint") return { value: content }
+  if (typeof content === "function" || typeof content === "symbol" || typeof content === "bigint") return nameOf(content)
   if (typeof content !== "object") return undefined
+  if (around.has(content)) return "a value that holds itself"
   const prototype = Object.getPrototypeOf(content)
-  if (!Array.isArray(content) && prototype !== Object.prototype && prototype !== null) return { value: content }
+  if (!Array.isArray(content) && prototype !== Object.prototype && prototype !== null) return nameOf(content)
+  around.add(content)
   for (const part of Object.values(content)) {
-    const lost = lostIn(part)
+    const lost = lostIn(part, around)
     if (lost !== undefined) return lost
   }
+  around.delete(content)
   return undefined
 }
 

@@ -1,12 +1,14 @@
 /** What an engine does not take, and how it says so. */
-import { Event, Machine, Slot, State } from "@detent/machine"
+import { Event, Machine, Slot, State, stay } from "@detent/machine"
 import { expect } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Logger from "effect/Logger"
+import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import type { Instance } from "../../src/Instance.ts"
 import { E, Job, S } from "./Machines.ts"
 import type { Kit } from "./Rig.ts"
 import { outage, StoreProbe } from "./StoreProbe.ts"
@@ -60,6 +62,84 @@ export const refusing = ({ describe, test }: Kit) =>
         const [bulk] = yield* engine.startAll(Job, [{ id: "", input: S.Idle({ n: 0 }) }])
         expect(bulk).toMatchObject({ failure: { _tag: "InvalidState", problem } })
         expect([...(yield* engine.count(Job))]).toEqual([["Idle", 1]])
+      }))
+
+    test("45 an id that is no string is refused, and is no instance's", ({ open }) =>
+      Effect.gen(function* () {
+        const { engine } = yield* open()
+        yield* engine.start(Job, "7", S.Busy({ n: 0 }))
+        const id = 7 as unknown as string
+        const problem = "its id is of type number; give it a string"
+        const started = yield* engine.startAll(Job, [{ id, input: S.Idle({ n: 0 }) }])
+        expect(started).toMatchObject([{ failure: { _tag: "InvalidState", machine: "job", problem } }])
+        for (const start of [engine.start(Job, id), engine.spawn(id, Job), engine.ensure(Job, id), engine.fork(Job, "7", 0, id)]) {
+          expect(yield* Effect.flip(start as Effect.Effect<unknown, Error>)).toMatchObject({
+            _tag: "InvalidState",
+            machine: "job",
+            problem,
+          })
+        }
+        expect(Option.isNone(yield* engine.get(Job, id))).toBe(true)
+        expect(Option.isNone(yield* engine.restore(id, Job))).toBe(true)
+        const job = Option.getOrThrow(engine.find({ machine: "job", id })) as unknown as Instance<typeof S.Type, typeof E.Type>
+        const uses: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
+          job.send(E.Add({ by: 1 })),
+          job.ask(E.Count()),
+          job.state,
+          job.snapshot,
+          job.stateAt(0),
+          job.historyPage(),
+          job.waitFor(() => true),
+          job.saveSnapshot,
+          engine.fork(Job, id, 0, "8"),
+          engine.repair(Job, id, 1, E.Add({ by: 1 })),
+        ]
+        for (const use of uses) expect(yield* Effect.flip(use)).toMatchObject({ _tag: "InstanceNotFound", machine: "job", id: "7" })
+        yield* engine.release(Job, [id])
+        const known = Option.getOrThrow(yield* engine.get(Job, "7"))
+        expect(yield* Effect.flip(known.send(E.Add({ by: 1 }), { id }))).toMatchObject({ _tag: "InvalidEvent", problem })
+        expect(yield* known.snapshot).toMatchObject({ state: S.Busy({ n: 0 }), sequence: 0 })
+      }))
+
+    test("143 an event that cannot be read, or that holds itself, is refused as it is sent; the instance continues", ({ open, events }) =>
+      Effect.gen(function* () {
+        const Any = State({ Open: { held: Schema.Any } })
+        const Put = Event({ Put: { held: Schema.Any }, Say: { text: Schema.String } })
+        const Box = Machine.make({ name: "box", state: Any, event: Put, initial: Any.Open({ held: null }) })
+          .on(Any.Open, Put.Put, Any.Open)
+          .on(Any.Open, Put.Say, stay)
+        const { engine } = yield* open()
+        const box = yield* engine.start(Box, "b")
+        const cyclic: { self?: unknown } = {}
+        cyclic.self = [cyclic]
+        const unreadable = Object.defineProperty({ _tag: "Say" }, "text", {
+          enumerable: true,
+          get: () => {
+            throw new Error("the getter threw")
+          },
+        }) as unknown as typeof Put.Type
+        const untagged = Object.defineProperty({}, "_tag", {
+          get: () => {
+            throw new Error("the getter threw")
+          },
+        }) as unknown as typeof Put.Type
+        for (const [event, problem] of [
+          [Put.Put({ held: cyclic }), "it holds itself, or is nested too deeply; send plain data"],
+          [unreadable, "it cannot be read: the getter threw"],
+          [untagged, "it cannot be read: the getter threw"],
+        ] as const) {
+          for (const send of [box.send(event), box.send(event, { id: "e-1" }), box.call(event)]) {
+            expect(yield* Effect.flip(send)).toMatchObject({ _tag: "InvalidEvent", machine: "box", id: "b", problem })
+          }
+        }
+        expect(yield* Effect.flip(box.ask(untagged as never))).toMatchObject({ _tag: "InvalidEvent", event: "a value without _tag" })
+        expect(yield* Effect.flip(engine.start(Box, "c", Any.Open({ held: cyclic })))).toMatchObject({
+          _tag: "InvalidState",
+          problem:
+            "its field held holds a value that holds itself, which JSON would lose; keep plain data in it, or give it a schema that encodes it",
+        })
+        yield* box.send(Put.Put({ held: { twice: [1, [1]] } }))
+        expect(yield* events({ machine: "box", id: "b" })).toHaveLength(1)
       }))
 
     test("45 a state with what JSON would lose is refused at the start, with machine, state and field", ({ open }) =>
