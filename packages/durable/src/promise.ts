@@ -8,7 +8,7 @@
  * ```
  */
 export type { PurgeOptions } from "./engine/Retention.ts"
-export { type AsyncEngine, EngineClosed, type EngineServices, type OpenEngineOptions, openEngine } from "./promise/AsyncEngine.ts"
+export { type AsyncEngine, type EngineServices, type OpenEngineOptions, openEngine } from "./promise/AsyncEngine.ts"
 export type { AsyncInstance } from "./promise/AsyncInstance.ts"
 export {
   type AsyncWorkflow,
@@ -22,6 +22,7 @@ export {
 } from "./promise/AsyncWorkflow.ts"
 export type { AsyncWorkflows, KnownWorkflow } from "./promise/AsyncWorkflows.ts"
 export { type DatabaseAddress, DatabaseRefused } from "./promise/Database.ts"
+export { EngineClosed, ExecutionCancelled } from "./promise/errors.ts"
 export * as HandlerResult from "./promise/HandlerResult.ts"
 export type { PlainOf } from "./promise/PlainResult.ts"
 export type { AbortOptions } from "./promise/promised.ts"

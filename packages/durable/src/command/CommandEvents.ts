@@ -89,19 +89,26 @@ export const failureText = (verdict: Verdict): string | undefined => {
 const failureVerdict = (failure: string): Verdict =>
   failure.startsWith(handledMark) ? { _tag: "Handled", problem: failure.slice(handledMark.length) } : { _tag: "Failed", problem: failure }
 
-/** The instance as the handler of a command sees it. The events it sends have ids too, numbered within the command. */
-export const selfOfCommand = (engine: EngineParts, key: InstanceKey, command: ClaimedCommand) => {
+/**
+ * The instance as the handler of a command sees it. The events it sends have ids too, numbered within the command; `undecided` has
+ * those that the instance has not decided yet.
+ */
+export const selfOfCommand = (engine: EngineParts, key: InstanceKey, command: ClaimedCommand, undecided: Set<string>) => {
   let sent = 0
-  const next = () => `${eventIdOf(command)}/${sent++}`
+  const sendNext = (event: Tagged) =>
+    Effect.suspend(() => {
+      const id = `${eventIdOf(command)}/${sent++}`
+      undecided.add(id)
+      return Effect.ensuring(
+        send(engine, key, event, id),
+        Effect.sync(() => undecided.delete(id)),
+      )
+    })
   return {
     id: key.id,
-    send: (event: Tagged) => Effect.suspend(() => send(engine, key, event, next())),
+    send: sendNext,
     tell: (event: Tagged) =>
-      Effect.suspend(() =>
-        Effect.catch(send(engine, key, event, next()), (error) =>
-          Effect.logWarning(`an event that a command sent was not taken: ${error.message}`),
-        ),
-      ),
+      Effect.catch(sendNext(event), (error) => Effect.logWarning(`an event that a command sent was not taken: ${error.message}`)),
     spawn: () =>
       Effect.die(
         new DefinitionError({

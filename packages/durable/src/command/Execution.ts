@@ -19,7 +19,7 @@ export interface Execution {
   /** Starts a fiber with the services that the handler needs. */
   readonly run: <A>(effect: Effect.Effect<A, never, unknown>) => Fiber.Fiber<A, never>
   readonly execute: Effect.Effect<Verdict, never, unknown>
-  /** Whether its handler has ended, and the instance has postponed the event that follows. */
+  /** Whether the instance has postponed the event that follows from it, or one that its handler has sent and waits for. */
   readonly isPostponed?: () => boolean
   /** The verdict on an execution that the worker has ended: it took too long, or its process was killed. */
   readonly conclude: (failure: Failure) => Effect.Effect<Verdict, never, unknown>

@@ -125,7 +125,7 @@ export class HeldCommands {
     return held
   }
 
-  /** Whether each remaining command was executed, and waits for an instance that has postponed its event. */
+  /** Whether each remaining command waits for an instance that has postponed its event. */
   get areAllPostponed(): boolean {
     for (const { queue } of this.#queues.values()) {
       if (queue.held > queue.running.size) return false

@@ -36,6 +36,8 @@ interface SlotCommand {
   readonly registered: RegisteredMachine
   readonly handler: Handler
   readonly parameters: object
+  /** The ids of events that the handler has sent to its instance and that are not decided yet. */
+  readonly undecided: Set<string>
 }
 
 export class SlotExecution {
@@ -75,17 +77,21 @@ export class SlotExecution {
     const handler = declarations.handlers?.[slot]
     if (handler === undefined || declarations.effectSlots[slot] === undefined) return undefined
     const { timeout, retry = this.#config.retry } = declarations.commands?.[slot] ?? {}
+    const undecided = new Set<string>()
     const common = {
       timeoutMillis: timeout === undefined ? this.#config.timeoutMillis : millisOf(timeout),
       maxAttempts: RetryPolicy.maxAttempts(retry),
       run: <A>(effect: Effect.Effect<A, never, unknown>) => registered.environment.run(effect),
-      isPostponed: () => this.#engine.table.find(instance)?.isPostponed(eventIdOf(command)) === true,
+      isPostponed: () => {
+        const live = this.#engine.table.find(instance)
+        return live !== undefined && [eventIdOf(command), ...undecided].some((id) => live.isPostponed(id))
+      },
     }
     const judge = (parameters: object) => (outcome: CommandOutcome) =>
-      this.#judge({ command, key: instance, registered, handler, parameters }, retry, outcome)
+      this.#judge({ command, key: instance, registered, handler, parameters, undecided }, retry, outcome)
     try {
       const parameters = this.#decode(registered, slot, command.parameters)
-      const execution = { command, key: instance, registered, handler, parameters }
+      const execution = { command, key: instance, registered, handler, parameters, undecided }
       const execute = traced(registered.environment.context, command, this.#execute(execution, judge(parameters)))
       const conclude = judge(parameters)
       if (attempts === 1 || !hasFollowUp(declarations.commands?.[slot])) return { ...common, execute, conclude }
@@ -109,7 +115,7 @@ export class SlotExecution {
   }
 
   #execute(
-    { command, key, registered, handler, parameters }: SlotCommand,
+    { command, key, registered, handler, parameters, undecided }: SlotCommand,
     judge: (outcome: CommandOutcome) => Effect.Effect<Verdict>,
   ): Effect.Effect<Verdict, never, unknown> {
     const { slot } = command
@@ -125,15 +131,15 @@ export class SlotExecution {
           return judge(outcome)
         })
       })
-    return Effect.flatMap(Effect.exit(this.#context(command, key, registered, handler)), (exit) =>
+    return Effect.flatMap(Effect.exit(this.#context(command, key, registered, handler, undecided)), (exit) =>
       exit._tag === "Success" ? call(exit.value) : judge(outcomeOf(exit, undefined)),
     )
   }
 
   /** The state is read from the journal where the instance has moved on, so only handlers that take a context get it. */
-  #context(command: ClaimedCommand, key: InstanceKey, registered: RegisteredMachine, handler: Handler) {
+  #context(command: ClaimedCommand, key: InstanceKey, registered: RegisteredMachine, handler: Handler, undecided: Set<string>) {
     const { id } = key
-    const context = { id, key: command.key, self: selfOfCommand(this.#engine, key, command) }
+    const context = { id, key: command.key, self: selfOfCommand(this.#engine, key, command, undecided) }
     if (handler.length < 2) return Effect.succeed(context)
     return Effect.map(this.#stateAsRequested(command, key, registered), (state) => ({ ...context, state }))
   }

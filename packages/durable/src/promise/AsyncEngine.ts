@@ -10,7 +10,6 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import type { WorkflowOptions } from "../DurableWorkflow.ts"
 import { Engine, type InputArguments, type ListOptions } from "../Engine.ts"
@@ -22,6 +21,7 @@ import type { InstancePage } from "../store/Journal.ts"
 import { type AsyncInstance, asyncInstance } from "./AsyncInstance.ts"
 import { type AsyncWorkflows, asyncWorkflows, type KnownWorkflow } from "./AsyncWorkflows.ts"
 import { type DatabaseAddress, type Stores, storeAt } from "./Database.ts"
+import { EngineClosed } from "./errors.ts"
 import { type AbortOptions, type RunPromise, runPromiseIn } from "./promised.ts"
 
 type Definition<S, E, I, R> = Machine.Definition<S, E, I, R>
@@ -37,15 +37,8 @@ export interface OpenEngineOptions<R = never> extends EngineOptions {
   readonly upcasters?: { readonly [machine: string]: Upcasters }
   /** How long the journal of an execution of a workflow that has ended is kept. Its result stays in any case. Default: for ever. */
   readonly workflowRetention?: Duration.Input
-  /** Services for handlers that are written with Effect. */
+  /** Services for handlers that are written with Effect. They close after the engine has stopped: its last handler has them. */
   readonly layer?: Layer.Layer<R, unknown, Engine | Stores>
-}
-
-/** The engine was called after it was closed. Everything is in its database: an engine that is opened on it continues. */
-export class EngineClosed extends Schema.TaggedError<EngineClosed>()("EngineClosed", {}) {
-  override get message() {
-    return "the engine is closed; open another with openEngine"
-  }
 }
 
 /** What Effects that {@link AsyncEngine.runEffect} runs may use. */
@@ -90,8 +83,8 @@ export interface AsyncEngine<in out R = never> extends AsyncDisposable {
   /** Runs an Effect of the packages, such as `DeadLetters.list({})`, with the services of this engine. */
   runEffect<A, E>(effect: Effect.Effect<A, E, EngineServices | R>, options?: AbortOptions): Promise<A>
   /**
-   * Stores what was accepted, hands running work back and closes the database. Later calls are rejected: `start` and events with
-   * `MachineStopped`, others with {@link EngineClosed}.
+   * Stores what was accepted, hands running work back, closes the services of `layer` and then the database. Later calls are
+   * rejected: `start` and events with `MachineStopped`, others, and calls that wait for a workflow, with {@link EngineClosed}.
    */
   close(): Promise<void>
 }
@@ -106,14 +99,18 @@ export interface AsyncEngine<in out R = never> extends AsyncDisposable {
 export const openEngine = async <R = never>(options: OpenEngineOptions<R>): Promise<AsyncEngine<R>> => {
   const { database, machines = [], workflows = [], upcasters = {}, workflowRetention: _, layer, ...engineOptions } = options
   const scope = Scope.makeUnsafe()
-  const services = Engine.layer(engineOptions).pipe(Layer.provideMerge(storeAt(database)))
   const opening = Effect.gen(function* () {
-    const context = yield* Layer.buildWithScope(services, scope)
-    const own = layer === undefined ? Context.empty() : yield* Effect.provide(Layer.buildWithScope(layer, scope), context)
+    const stores = yield* Layer.buildWithScope(storeAt(database), scope)
+    // They close in the reverse order: the engine, the services that its last handler uses, the store.
+    const scopeOfServices = yield* Scope.fork(scope)
+    const scopeOfEngine = yield* Scope.fork(scope)
+    const built = yield* Effect.provide(Layer.buildWithScope(Engine.layer(engineOptions), scopeOfEngine), stores)
+    const context = Context.merge(stores, built)
+    const own = layer === undefined ? Context.empty() : yield* Effect.provide(Layer.buildWithScope(layer, scopeOfServices), context)
     const all = Context.merge(context, own) as Context.Context<EngineServices | R>
     const engine = Context.get(context, Engine)
     yield* Effect.forEach(machines, (machine) => Effect.provide(engine.register(machine, registration(upcasters[machine.name])), all))
-    const executing = yield* Effect.provide(Scope.provide(asyncWorkflows(workflows, workflowOptions(options)), scope), all)
+    const executing = yield* Effect.provide(Scope.provide(asyncWorkflows(workflows, workflowOptions(options)), scopeOfEngine), all)
     return { all, engine, workflows: executing }
   })
   const opened = await Effect.runPromiseExit(opening)
@@ -153,7 +150,7 @@ const asyncEngine = <R>(
     return closing
   }
   // While the engine closes, handlers that end may still read.
-  const read: typeof run = (effect, options) => (isClosed ? Promise.reject(new EngineClosed()) : run(effect, options))
+  const read: typeof run = (effect, options) => (isClosed ? Promise.reject(new EngineClosed({})) : run(effect, options))
   const wrapped = <S, E>(instance: Instance<S, E>) => asyncInstance(instance, run, read)
   const instance = <S, E, I>(machine: Definition<S, E, I, R>, id: string): AsyncInstance<S, E> => {
     const known = engine.find({ machine: machine.name, id })

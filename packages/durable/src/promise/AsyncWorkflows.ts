@@ -1,5 +1,6 @@
 /** Executions of async workflows on one engine. The workflow engine starts only where there are workflows: it holds a lease. */
 import { schemaProblem } from "@detent/machine/internal"
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -13,14 +14,19 @@ import * as DurableWorkflow from "../DurableWorkflow.ts"
 import type { Journal } from "../store/Journal.ts"
 import type { Leases } from "../store/Leases.ts"
 import type { Timers } from "../store/Timers.ts"
+import { WorkflowEngineClosed } from "../workflow/WorkflowError.ts"
 import type { AsyncWorkflow, EventSchemas } from "./AsyncWorkflow.ts"
+import { EngineClosed, ExecutionCancelled } from "./errors.ts"
 import { type AbortOptions, runPromiseIn } from "./promised.ts"
 
 /** Any workflow, whatever its input and result. */
 export type KnownWorkflow = AsyncWorkflow<never, unknown, EventSchemas>
 
 export interface AsyncWorkflows {
-  /** Starts an execution, unless the id is known, and resolves with its result. Rejected with its failure. */
+  /**
+   * Starts an execution, unless the id is known, and resolves with its result. Rejected with its failure, with `ExecutionCancelled`
+   * where it is cancelled, and with `EngineClosed` where the engine is closed before: the execution continues in the next engine.
+   */
   run<I, A, V extends EventSchemas>(workflow: AsyncWorkflow<I, A, V>, id: string, input: NoInfer<I>, options?: AbortOptions): Promise<A>
   /** Starts an execution, unless the id is known. It is stored when the Promise resolves. */
   start<I, A, V extends EventSchemas>(workflow: AsyncWorkflow<I, A, V>, id: string, input: NoInfer<I>): Promise<void>
@@ -46,16 +52,32 @@ export const asyncWorkflows = (
     if (workflows.length === 0) return noWorkflows
     const context = yield* Layer.buildWithScope(DurableWorkflow.layer(options), yield* Scope.Scope)
     for (const workflow of workflows) yield* Effect.provide(workflow.register, context)
-    return executionsOf(yield* Effect.provide(WorkflowEngine, context), new Set(workflows.map(({ definition }) => definition)))
+    let isClosed = false
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        isClosed = true
+      }),
+    )
+    const engine = yield* Effect.provide(WorkflowEngine, context)
+    return executionsOf(engine, new Set(workflows.map(({ definition }) => definition)), () => isClosed)
   })
 
-const executionsOf = (engine: WorkflowEngine["Service"], registered: ReadonlySet<Definition>): AsyncWorkflows => {
+const executionsOf = (engine: WorkflowEngine["Service"], registered: ReadonlySet<Definition>, isClosed: () => boolean): AsyncWorkflows => {
   const run = runPromiseIn(Context.empty())
+  /** A call that the end of the engine interrupts, or a result that is an interruption, is rejected with an error that says so. */
+  const calling = <A, E>({ name: workflow }: NamedWorkflow, id: string, call: Effect.Effect<A, E>, options?: AbortOptions): Promise<A> =>
+    run(
+      Effect.catchCause(call, (cause): Effect.Effect<never, E | EngineClosed | ExecutionCancelled> => {
+        if (Cause.squash(cause) instanceof WorkflowEngineClosed) return Effect.fail(new EngineClosed({}))
+        if (!Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause)
+        return Effect.fail(isClosed() ? new EngineClosed({ execution: { workflow, id } }) : new ExecutionCancelled({ workflow, id }))
+      }),
+      options,
+    )
   const known = (workflow: NamedWorkflow): Definition => {
     if (!registered.has(workflow.definition)) throw notKnown(workflow.name)
     return workflow.definition
   }
-  /** Fails where the input does not fit. */
   /** A refusal by a schema names the fields, in one line. */
   const fitting = async <A>(what: string, schema: Schema.Constraint, checked: Effect.Effect<A, Schema.SchemaError>): Promise<A> => {
     const result = await run(Effect.result(checked))
@@ -70,16 +92,18 @@ const executionsOf = (engine: WorkflowEngine["Service"], registered: ReadonlySet
   return {
     run: async (workflow, id, input, options) => {
       const definition = known(workflow)
-      return workflow.resultOf(await run(ofEngine(engine.execute(definition, await request(workflow, id, input))), options))
+      const execution = engine.execute(definition, await request(workflow, id, input))
+      return workflow.resultOf(await calling(workflow, id, ofEngine(execution), options))
     },
     start: async (workflow, id, input) => {
       const definition = known(workflow)
-      await run(ofEngine(engine.execute(definition, { ...(await request(workflow, id, input)), discard: true })))
+      const execution = engine.execute(definition, { ...(await request(workflow, id, input)), discard: true })
+      await calling(workflow, id, ofEngine(execution))
     },
     result: async (workflow, id) => {
-      const polled = await run(ofEngine(engine.poll(known(workflow), id)))
+      const polled = await calling(workflow, id, ofEngine(engine.poll(known(workflow), id)))
       if (Option.isNone(polled) || polled.value._tag === "Suspended") return undefined
-      return { value: workflow.resultOf(await run(polled.value.exit)) }
+      return { value: workflow.resultOf(await calling(workflow, id, polled.value.exit)) }
     },
     sendEvent: async (workflow, executionId, event, value) => {
       const { name: workflowName, eventNamed } = workflow
@@ -88,9 +112,10 @@ const executionsOf = (engine: WorkflowEngine["Service"], registered: ReadonlySet
       if (deferred === undefined) throw new TypeError(`workflow ${workflowName} declares no event ${event}`)
       const encoding = Schema.encodeUnknownEffect(Schema.toCodecJson(deferred.successSchema))(value)
       await fitting(`event ${event} of workflow ${workflowName}`, deferred.successSchema, encoding)
-      await run(engine.deferredDone(deferred, { workflowName, executionId, deferredName: deferred.name, exit: Exit.succeed(value) }))
+      const sent = engine.deferredDone(deferred, { workflowName, executionId, deferredName: deferred.name, exit: Exit.succeed(value) })
+      await calling(workflow, executionId, sent)
     },
-    cancel: async (workflow, id) => run(engine.interruptUnsafe(known(workflow), id)),
+    cancel: async (workflow, id) => calling(workflow, id, engine.interruptUnsafe(known(workflow), id)),
   }
 }
 

@@ -1,8 +1,11 @@
 /** Machines through the Promise API, on every store. */
 import { Event, InvalidTransition, Machine, MachineStopped, RetryPolicy, reply, Slot, State, stay } from "@detent/machine"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { describe, expect, it } from "vitest"
-import { DeadLetters, InstanceExists, InstanceNotFound } from "../../src/index.ts"
+import { DeadLetters, Engine, InstanceExists, InstanceNotFound } from "../../src/index.ts"
 import { EngineClosed, HandlerResult, openEngine } from "../../src/promise.ts"
 import { freshAddress, kinds } from "./Databases.ts"
 
@@ -37,6 +40,15 @@ const Order = Machine.make({ name: "order", state: S, event: E, effects, initial
       onFailure: (error) => E.Failed({ problem: error._tag === "Declined" ? `declined: ${error.code}` : error.problem }),
     },
   })
+
+/** A service that notes what it is used for, and when it is closed. */
+class Mail extends Context.Service<Mail, { readonly send: (text: string) => void }>()("test/Mail") {}
+
+const mailInto = (sent: Array<string>) =>
+  Layer.effect(
+    Mail,
+    Effect.acquireRelease(Effect.succeed({ send: (text: string) => void sent.push(text) }), () => Effect.sync(() => sent.push("closed"))),
+  )
 
 const Plain = Order.build({ charge: async ({ total }) => `receipt of ${total}` })
 
@@ -163,6 +175,67 @@ describe.each(kinds)("on %s", (kind) => {
     expect(await engine.runEffect(DeadLetters.list())).toMatchObject({ commands: [] })
     await Promise.all([engine.close(), engine.close()])
     await expect(order.send(E.Pay())).rejects.toBeInstanceOf(MachineStopped)
+  })
+
+  it("commands and work of an engine that closes have the services of its layer to their end", async () => {
+    const begun = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    const mailing = Order.spawn(S.Charging, () =>
+      Effect.flatMap(Mail, (mail) => Effect.onInterrupt(Effect.never, () => Effect.sync(() => mail.send("work ended")))),
+    ).build({
+      charge: ({ total }) =>
+        Effect.gen(function* () {
+          const mail = yield* Mail
+          begun.resolve()
+          yield* Effect.promise(() => gate.promise)
+          mail.send(`charged ${total}`)
+          return "a receipt"
+        }),
+    })
+    const sent: Array<string> = []
+    const engine = await openEngine({ database: await freshAddress(kind), machines: [mailing], layer: mailInto(sent) })
+    const order = await engine.start(mailing, "order-1", { total: 42 })
+    await order.send(E.Pay())
+    await begun.promise
+    const closed = engine.close()
+    gate.resolve()
+    await closed
+    expect(sent).toEqual(["charged 42", "work ended", "closed"])
+  })
+
+  it("handlers that wait for an event which their instance has postponed do not keep the engine open", async () => {
+    const S = State({ Idle: {}, Held: {}, Free: {} })
+    const E = Event({ Hold: {}, Free: {}, FromWork: {}, FromCommand: {} })
+    const postponed: Array<string> = []
+    const Waiting = Machine.make({ name: "waiting", state: S, event: E, effects: Slot.Effects({ ask: {} }), initial: S.Idle() })
+      .on(S.Idle, E.Hold, S.Held, ({ effects }) => {
+        effects.ask()
+        return S.Held()
+      })
+      .postpone(S.Held, [E.FromWork, E.FromCommand])
+      .on(S.Held, E.Free, S.Free)
+      .on(S.Free, [E.FromWork, E.FromCommand], stay)
+      .spawn(S.Held, async ({ run, self }) => {
+        await run(self.send(E.FromWork()))
+      })
+      .build({
+        ask: async (_, { run, self }) => {
+          await run(self.send(E.FromCommand()))
+        },
+      })
+    const patient = { drainTimeout: "1 hour", worker: { drainTimeout: "1 hour" } } as const
+    const engine = await openEngine({ database: await freshAddress(kind), machines: [Waiting], ...patient })
+    await engine.runEffect(
+      Effect.map(Engine, (inner) =>
+        inner.inspectUnsafe((inspection) => {
+          if (inspection._tag === "Postponed") postponed.push(inspection.event)
+        }),
+      ),
+    )
+    const instance = await engine.start(Waiting, "w-1")
+    await instance.send(E.Hold())
+    await expect.poll(() => postponed.toSorted()).toEqual(["FromCommand", "FromWork"])
+    await engine.close()
   })
 
   it("a call after close() says that the engine is closed, and does not wait", async () => {

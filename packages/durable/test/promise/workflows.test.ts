@@ -3,7 +3,7 @@ import { RetryPolicy } from "@detent/machine"
 import * as Schema from "effect/Schema"
 import { describe, expect, it } from "vitest"
 import { DurableWorkflow } from "../../src/index.ts"
-import { type DatabaseAddress, openEngine, workflow } from "../../src/promise.ts"
+import { type DatabaseAddress, EngineClosed, ExecutionCancelled, openEngine, workflow } from "../../src/promise.ts"
 import { freshAddress, kinds } from "./Databases.ts"
 
 class Declined extends Schema.TaggedError<Declined>()("Declined", { code: Schema.String }) {}
@@ -163,8 +163,27 @@ describe.each(kinds)("on %s", (kind) => {
     const ended = engine.workflows.run(Long, "l-1", { order: "o", amount: 1 }).catch((error: unknown) => error)
     await until(async () => started || undefined)
     await engine.workflows.cancel(Long, "l-1")
-    expect(await ended).toBeInstanceOf(Error)
+    expect(await ended).toEqual(new ExecutionCancelled({ workflow: "long", id: "l-1" }))
     expect(aborted).toBe(1)
+    await expect(engine.workflows.result(Long, "l-1")).rejects.toThrow(/^execution l-1 of workflow long was cancelled; start another/)
+  })
+
+  it("a run that the engine leaves unfinished when it closes is rejected with where to continue, and so is a later call", async () => {
+    const Wait = workflow({ name: "wait", input, events: { go: Schema.String } }, async (_, durable) => durable.waitForEvent("go"))
+    const engine = await open(await freshAddress(kind), [Wait])
+    const waiting = engine.workflows.run(Wait, "w-1", { order: "o", amount: 1 }).catch((error: unknown) => error)
+    await until(async () => {
+      const { instances } = await engine.runEffect(DurableWorkflow.list(Wait.definition))
+      return instances.some(({ tag }) => tag === "Suspended") || undefined
+    })
+    await engine.close()
+    const error = await waiting
+    expect(error).toEqual(new EngineClosed({ execution: { workflow: "wait", id: "w-1" } }))
+    expect((error as EngineClosed).message).toBe(
+      "the engine was closed before execution w-1 of workflow wait ended; the execution is stored: open another engine with openEngine, and workflows.run with the same id waits for its result",
+    )
+    await expect(engine.workflows.run(Wait, "w-2", { order: "o", amount: 1 })).rejects.toEqual(new EngineClosed({}))
+    await expect(engine.workflows.sendEvent(Wait, "w-1", "go", "on")).rejects.toBeInstanceOf(EngineClosed)
   })
 
   it("mistakes are named: a name used twice, a result that JSON would lose, an event that is not declared or does not fit", async () => {

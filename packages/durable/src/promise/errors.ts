@@ -1,0 +1,26 @@
+/** Errors of the engine for async code. All others are those of the Effect API. */
+import * as Schema from "effect/Schema"
+
+const execution = { workflow: Schema.String, id: Schema.String }
+
+/**
+ * The engine was closed, before the call or while the call waited. Everything is in its database: an engine that is opened on it
+ * continues.
+ */
+export class EngineClosed extends Schema.TaggedError<EngineClosed>()("EngineClosed", {
+  /** The execution that the call waited for. */
+  execution: Schema.optionalKey(Schema.Struct(execution)),
+}) {
+  override get message() {
+    if (this.execution === undefined) return "the engine is closed; open another with openEngine"
+    const { workflow, id } = this.execution
+    return `the engine was closed before execution ${id} of workflow ${workflow} ended; the execution is stored: open another engine with openEngine, and workflows.run with the same id waits for its result`
+  }
+}
+
+/** The execution was cancelled, and has no result. */
+export class ExecutionCancelled extends Schema.TaggedError<ExecutionCancelled>()("ExecutionCancelled", execution) {
+  override get message() {
+    return `execution ${this.id} of workflow ${this.workflow} was cancelled; start another under a new id`
+  }
+}
