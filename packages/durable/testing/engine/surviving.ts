@@ -10,7 +10,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Call, E, Job, S, T, V } from "./Machines.ts"
 import type { Kit } from "./Rig.ts"
-import { outage } from "./StoreProbe.ts"
+import { type Outcomes, outage, StoreProbe } from "./StoreProbe.ts"
 
 const Explosive = Schema.String.check(
   Schema.makeFilter((text: string) => {
@@ -281,6 +281,38 @@ export const surviving = ({ describe, test }: Kit) => {
         expect(journaled.filter(({ tag }) => tag === "Put").map(({ body }) => JSON.parse(body).e.n)).toEqual([2, 3, 4])
       }))
 
+    for (const [what, end] of [
+      ["a conflict", (commit: Outcomes) => commit],
+      ["a failure of the store", () => Effect.fail(outage())],
+    ] as const) {
+      test(`24 events keep the order in which they came after ${what}, though some were postponed in a state that was not stored`, (rig) =>
+        Effect.gen(function* () {
+          const S1 = State({ Open: {}, Locked: {}, Free: {} })
+          const E1 = Event({ Lock: {}, Free: {}, Put: {}, Note: {} })
+          const Line = Machine.make({ name: "line", state: S1, event: E1, initial: S1.Open() })
+            .on(S1.Open, E1.Lock, S1.Locked)
+            .on(S1.Open, E1.Free, S1.Free)
+            .postpone(S1.Locked, E1.Put)
+            .on(S1.Locked, E1.Note, stay)
+            .on(S1.Free, [E1.Lock, E1.Put, E1.Note], stay)
+          const one = yield* rig.open()
+          const two = yield* rig.open()
+          const line = yield* one.engine.start(Line, "l")
+          let attempts = 0
+          one.probe.onCommit = (_, commit) => {
+            if (attempts++ > 0) return commit
+            const freed = Effect.flatMap(two.engine.ensure(Line, "l"), (other) => other.send(E1.Free()))
+            return Effect.andThen(Effect.orDie(freed), end(commit))
+          }
+          const sends = yield* Effect.forEach([E1.Lock(), E1.Put(), E1.Note()], (event) =>
+            Effect.forkChild(line.send(event), { startImmediately: true }),
+          )
+          yield* Effect.forEach(sends, rig.passFor)
+          expect(attempts).toBeGreaterThan(1)
+          expect((yield* rig.events({ machine: "line", id: "l" })).map(({ tag }) => tag)).toEqual(["Free", "Lock", "Put", "Note"])
+        }))
+    }
+
     test("23 two timers of one instance that fall due while it is out of memory both fire, and it is not held", ({
       open,
       pass,
@@ -356,6 +388,28 @@ export const surviving = ({ describe, test }: Kit) => {
         yield* two.engine.restoreAll(Twice)
         yield* passUntil("1 second", record({ machine: "call", id: "c" }), ({ tag }) => tag === "Late")
         expect((yield* events({ machine: "call", id: "c" })).map(({ tag }) => tag)).toEqual(["(note)", "(back)"])
+      }))
+  })
+
+  describe("timers of one instance", () => {
+    test("25 a sweep that has claimed only the last of them fires the earlier ones first, in the order of their deadlines", (rig) =>
+      Effect.gen(function* () {
+        const Thrice = Call.timeout(T.Waiting, "2 minutes", stay, () => stay, { name: "a" })
+          .timeout(T.Waiting, "1 minute", stay, () => stay, { name: "b" })
+          .timeout(T.Waiting, "3 minutes", T.Late, { name: "c" })
+        const [starting, sweeping] = [new StoreProbe(), new StoreProbe()]
+        starting.onClaim = <A>() => Effect.succeed([] as A)
+        const first = yield* rig.open({ probe: starting })
+        yield* first.engine.start(Thrice, "c")
+        yield* first.crash
+        // The clock of this process is behind the store's: by it none is due.
+        const claimed = { machine: "call", id: "c", name: "c", entry: 0, due: 180_000, attempts: 1 }
+        sweeping.onClaim = <A>() => Effect.succeed([claimed] as A)
+        const { engine } = yield* rig.open({ probe: sweeping })
+        yield* engine.register(Thrice)
+        yield* engine.sweep
+        const journaled = yield* rig.eventually(rig.events({ machine: "call", id: "c" }), (events) => events.length === 3)
+        expect(journaled.map(({ tag }) => tag)).toEqual(["(b)", "(a)", "(c)"])
       }))
   })
 
