@@ -107,10 +107,12 @@ describe("PostgreSQL server", () => {
         Effect.gen(function* () {
           yield* sql`select from detent.instances where id = ${key.id} for update`
           const fiber = outside(Effect.flip(journal.commit([commit(key, 0)])))
-          yield* Effect.sleep("100 millis")
-          yield* sql`
-            select pg_terminate_backend(pid) from pg_stat_activity
-            where datname = current_database() and wait_event_type = 'Lock'`
+          for (let cut = 0; cut === 0; yield* Effect.sleep("5 millis")) {
+            const ended = yield* sql`
+              select pg_terminate_backend(pid)::text from pg_stat_activity
+              where datname = current_database() and wait_event_type = 'Lock'`
+            cut = ended.length
+          }
           return yield* Fiber.join(fiber)
         }),
       )

@@ -291,7 +291,7 @@ describe("the life of a state", () => {
       yield* actor.send(E.Go())
       expect(sent).toEqual([])
       yield* Deferred.succeed(gate, undefined)
-      yield* Effect.yieldNow
+      while (sent.length < 2) yield* Effect.yieldNow
       expect(sent).toEqual(["mail B: from A", "mail End: the end"])
     }),
   )

@@ -25,6 +25,11 @@ interface Watched {
   readonly announcements: () => number
 }
 
+/** How many connections wait for a lock. */
+const waitingForLocks = Effect.flatMap(SqlClient, (sql) =>
+  Effect.map(sql`select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`, ({ length }) => length),
+)
+
 /** A worker that has polled once, found nothing, and does not poll again. */
 const withWorker = <E>(body: (watched: Watched) => Effect.Effect<void, E, Commands | SqlClient | Scope.Scope>) =>
   Effect.gen(function* () {
@@ -96,16 +101,26 @@ describe("a command enqueued where a worker waits", () => {
     withWorker(({ executed, url }) =>
       Effect.gen(function* () {
         const elsewhere = yield* Layer.build(PostgresStore.layer({ url, maxConnections: 3 }))
+        const [isHeld, mayEnd] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
         const holding = Effect.flatMap(SqlClient, (sql) =>
-          sql.withTransaction(Effect.andThen(queue.enqueue({ name: "held" }, { key: "held" }), Effect.sleep("3 seconds"))),
+          sql.withTransaction(
+            Effect.gen(function* () {
+              yield* queue.enqueue({ name: "held" }, { key: "held" })
+              yield* Deferred.succeed(isHeld, undefined)
+              yield* Deferred.await(mayEnd)
+            }),
+          ),
         )
-        const held = yield* Effect.forkChild(Effect.provideContext(holding, elsewhere), { startImmediately: true })
-        yield* Effect.sleep(300)
-        const waiting = yield* Effect.forkChild(queue.enqueue({ name: "held" }, { key: "held" }), { startImmediately: true })
-        yield* Effect.sleep(300)
+        const held = yield* Effect.forkChild(Effect.provideContext(holding, elsewhere))
+        yield* Deferred.await(isHeld)
+        const waiting = yield* Effect.forkChild(queue.enqueue({ name: "held" }, { key: "held" }))
+        yield* Effect.provideContext(
+          eventually(waitingForLocks, (count) => count === 1),
+          elsewhere,
+        )
         yield* Effect.provideContext(queue.enqueue({ name: "other" }, { key: "other" }), elsewhere)
         assert.deepStrictEqual(yield* executed(1), ["other"])
-        assert.isUndefined(held.pollUnsafe(), "the lock was gone by then")
+        yield* Deferred.succeed(mayEnd, undefined)
         yield* Fiber.join(held)
         assert.isFalse((yield* Fiber.join(waiting)).isNew)
         assert.deepStrictEqual(yield* executed(2), ["other", "held"])

@@ -37,7 +37,7 @@ describe("an engine that only observes", () => {
         }),
       )
       const counter = yield* working.start(machine, "one")
-      yield* Effect.yieldNow
+      while (worked === 0) yield* Effect.yieldNow
       assert.strictEqual(worked, 1)
       yield* observing.register(machine)
       const seen = Option.getOrThrow(observing.find({ machine: "counter", id: "one" }))

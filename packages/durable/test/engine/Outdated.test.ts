@@ -38,9 +38,11 @@ it.effect("84 a store in memory reports at once what another engine wrote", () =
     const here = yield* (yield* open).start(machine, "x")
     const there = yield* (yield* open).ensure(machine, "x")
     const counted = yield* Effect.forkChild(there.waitFor((state) => state._tag === "Busy" && state.count === 2))
-    const changes = yield* Effect.forkChild(Stream.runCollect(Stream.take(there.changes, 4)))
+    const seen: Array<string> = []
+    const noted = Stream.tap(there.changes, ({ _tag }) => Effect.sync(() => seen.push(_tag)))
+    const changes = yield* Effect.forkChild(Stream.runCollect(Stream.take(noted, 4)))
     const own = yield* Effect.forkChild(here.waitFor((state) => state._tag === "Busy"))
-    yield* Effect.yieldNow
+    while (seen.length === 0) yield* Effect.yieldNow
     yield* here.send(E.Start())
     expect(yield* there.state).toEqual(S.Busy({ count: 0 }))
     yield* here.send(E.Add())

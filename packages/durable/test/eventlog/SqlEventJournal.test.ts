@@ -202,7 +202,7 @@ onEachDatabase("event journal", (database) => {
       const reader = yield* Effect.forkChild(
         Effect.result(Stream.runForEach(feed.stream(), ({ entry }) => Effect.sync(() => read.push(entry.event)))),
       )
-      yield* Effect.sleep("100 millis")
+      while (read.length < 3) yield* Effect.sleep("5 millis")
       yield* damage(database, sql)
       yield* write(journal, "Event4")
       const failure = yield* Fiber.join(reader)
@@ -353,8 +353,12 @@ onEachDatabase("event journal", (database) => {
       const program = yield* (yield* programsOn(database))()
       const journal = Context.get(program, EventJournal)
       for (const event of numbered(3)) yield* write(journal, event)
-      const reader = yield* Effect.forkChild(Stream.runHead(Context.get(program, EventFeed).stream({ after: 2 }).pipe(Stream.drop(1))))
-      yield* Effect.sleep("50 millis")
+      const read: Array<string> = []
+      const feed = Stream.tap(Context.get(program, EventFeed).stream({ after: 2 }), ({ entry }) =>
+        Effect.sync(() => read.push(entry.event)),
+      )
+      const reader = yield* Effect.forkChild(Stream.runHead(Stream.drop(feed, 1)))
+      while (read.length === 0) yield* Effect.sleep("5 millis")
       yield* journal.destroy
       yield* write(journal, "New")
       const seen = yield* Fiber.join(reader)

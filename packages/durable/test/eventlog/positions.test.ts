@@ -38,6 +38,7 @@ describe("positions on PostgreSQL", () => {
           yield* write(writer, "Slow")
           // Another writer, outside of the transaction.
           const later = Effect.runFork(write(writer, "Later"))
+          while (seen.length === 0) yield* Effect.sleep("5 millis")
           yield* Effect.sleep("300 millis")
           assert.deepStrictEqual(seen, ["1 First"])
           assert.isUndefined(later.pollUnsafe())
@@ -45,7 +46,7 @@ describe("positions on PostgreSQL", () => {
         }),
       )
       yield* Fiber.join(later)
-      yield* Effect.sleep("200 millis")
+      while (seen.length < 3) yield* Effect.sleep("5 millis")
       assert.deepStrictEqual(seen, ["1 First", "2 Slow", "3 Later"])
     }),
   )

@@ -28,7 +28,7 @@ const doubling = (options: Options = {}) => {
     },
     ...options,
   })
-  const settle = Effect.sleep(5)
+  const settle = Effect.forEach(Array.from({ length: 20 }), () => Effect.yieldNow, { discard: true })
   return {
     batcher,
     batches,
@@ -144,7 +144,7 @@ describe("Batcher", () => {
       })
       batcher.add(2, (exit) => exits.push(exit))
       batcher.add(3, (exit) => exits.push(exit))
-      yield* Effect.sleep(5)
+      while (exits.length < 2) yield* Effect.yieldNow
       assert.deepStrictEqual(exits, [Exit.succeed(2), Exit.die(new Error("its batch has no exit for it"))])
     }),
   )

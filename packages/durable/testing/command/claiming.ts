@@ -102,7 +102,7 @@ export const claiming: Topic = (it) => {
       const queue = yield* freshName
       const commands = yield* Commands
       yield* enqueue(command(queue, "a"))
-      yield* claim(queue, { worker: "dead", millis: 600 })
+      yield* claim(queue, { worker: "dead", millis: 2_000 })
       assert.deepStrictEqual(yield* claimNames(queue), [])
       const again = yield* eventually(claim(queue, { worker: "alive" }), (found) => found.length > 0)
       assert.deepStrictEqual(

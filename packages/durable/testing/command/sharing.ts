@@ -25,9 +25,9 @@ export const sharing: Topic = (it) => {
           Effect.sync(() => {
             runs++
           }),
-          Effect.sleep(900),
+          Effect.sleep(2500),
         )
-      const options = { claimDuration: "300 millis" } as const
+      const options = { claimDuration: "1 second" } as const
       yield* startWorker(queue, slow, options)
       yield* startWorker(queue, slow, options)
       yield* queue.enqueue({ name: "slow" }, { key: name })
@@ -68,15 +68,15 @@ export const sharing: Topic = (it) => {
           begun.push(job)
           return Deferred.await(go)
         },
-        { concurrency: 2, batchLimit: 10 },
+        { concurrency: 2, batchLimit: 10, drainTimeout: "20 seconds" },
       )
       yield* queue.enqueueAll(numbered(6))
       yield* eventually(
         Effect.sync(() => begun.length),
         (length) => length === 2,
       )
-      const stopping = yield* Effect.forkChild(stop)
-      yield* Effect.sleep(30)
+      const stopping = yield* Effect.forkChild(stop, { startImmediately: true })
+      yield* eventually(countsOf(name), ({ pending }) => pending === 4)
       yield* Deferred.succeed(go, undefined)
       yield* Fiber.join(stopping)
       assert.deepStrictEqual(yield* countsOf(name), { completed: 2, pending: 4 })

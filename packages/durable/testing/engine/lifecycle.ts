@@ -24,7 +24,7 @@ const key = { machine: "recorded", id: "r" }
 
 export const lifecycle = ({ describe, test }: Kit) =>
   describe("the life of a state", () => {
-    test("39, 40, 47 and 150 goes: decide, commit, interrupt the old work, new state, exit, enter, spawn", ({ open }) =>
+    test("39, 40, 47 and 150 goes: decide, commit, interrupt the old work, new state, exit, enter, spawn", ({ open, eventually }) =>
       Effect.gen(function* () {
         const log: Array<string> = []
         const { engine } = yield* open({ probe: logging(log) })
@@ -41,7 +41,10 @@ export const lifecycle = ({ describe, test }: Kit) =>
         engine.inspectUnsafe((one: Inspection) => {
           if (one._tag === "Decided") log.push(`decided ${one.decision.event._tag}`)
         })
-        yield* Effect.yieldNow
+        yield* eventually(
+          Effect.sync(() => log),
+          (lines) => lines.includes("state A"),
+        )
         log.length = 0
         yield* instance.send(E.Go())
         const order = ["decide", "commit", "interrupt A", "decided Go", "exit A to B on Go", "enter B from A", "spawn B"]

@@ -59,8 +59,8 @@ export const owning = ({ describe, test, leaseTest }: Kit) => {
       ({ open, pass, passUntil }) =>
         Effect.gen(function* () {
           const { started, machine } = workers()
-          const one = yield* open({ lease: "1 second" })
-          const two = yield* open({ lease: "1 second" })
+          const one = yield* open({ lease: "3 seconds" })
+          const two = yield* open({ lease: "3 seconds" })
           yield* two.engine.register(machine("two"))
           yield* one.engine.start(machine("one"), "j", S.Busy({ n: 0 }))
           yield* one.crash
