@@ -16,14 +16,17 @@ export const stepped = (state: AnyState, to: string, entity: object): AnyState =
 /** Marks a state that was reached from itself to be entered again: the machine would otherwise stay in it. */
 export const marked = (from: AnyState, to: AnyState): AnyState => (from._tag === to._tag ? { ...to, entering: true } : to)
 
-/** The processors of a transition are to be run. */
+/** The processors of a transition are to be run: where the entity is, or in the target of the transition. */
 export const started = (
   state: AnyState,
-  transition: PlannedTransition,
-  input: Omit<Pending<object>, "transition" | "run" | "updates">,
+  { name, to, inTarget }: PlannedTransition,
+  input: Omit<Pending<object>, "transition" | "run" | "updates" | "arrived">,
 ): AnyState => {
   const run = (state.runs ?? 0) + 1
-  return { ...state, runs: run, pending: { transition: transition.name, run, ...input } }
+  if (!inTarget) return { ...state, runs: run, pending: { transition: name, run, ...input } }
+  const { entity, error, chain } = state
+  const kept = { ...(error === undefined ? {} : { error }), ...(chain === undefined ? {} : { chain }) }
+  return { _tag: to, entity, ...kept, runs: run, pending: { transition: name, run, arrived: true, ...input } }
 }
 
 /** The state without some of its bookkeeping. */

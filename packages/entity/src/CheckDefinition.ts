@@ -51,12 +51,14 @@ class Check {
   transitions(known: KnownNames) {
     const { states, transitions } = this.#definition
     const taken = new Map<string, number>()
+    const arriving = new Map<string, number>()
     const wild = transitions.filter((one) => one.from === anyState).length
     if (states.length * wild > expansionLimit)
       this.#add(["transitions"], `${wild} transitions from any of ${states.length} states are too many; name their states`)
     for (const [index, transition] of transitions.entries()) {
       if (this.problems.length >= problemLimit) return
       this.#transition(transition, ["transitions", index], known)
+      if (transition.processIn === "target") this.#inTarget(transition, index, arriving)
       for (const source of sourcesOf(transition)) {
         const key = JSON.stringify([source, transition.name])
         const first = taken.get(key)
@@ -128,6 +130,20 @@ class Check {
       if (Object.hasOwn(known.criteria, criterion) && Object.hasOwn(known.processors, criterion))
         this.#add([...path, "criteria", index], `${quote(criterion)} is both a criterion and a processor; rename one of them`)
     }
+  }
+
+  /** `arriving` are the transitions of this kind before it, by target and name. */
+  #inTarget({ name, to, criteriaAfter }: TransitionDefinition, index: number, arriving: Map<string, number>) {
+    const path: Path = ["transitions", index, "processIn"]
+    const what = `transition ${quote(name)}`
+    if (this.#ends.has(to)) this.#add(path, `${what} leads to ${quote(to)}, which is an end, where nothing runs; leave "processIn" out`)
+    if (criteriaAfter === true)
+      this.#add(path, `${what} has "criteriaAfter", but is in its target before its processors are done; leave one of both out`)
+    const key = JSON.stringify([to, name])
+    const first = arriving.get(key)
+    if (first !== undefined)
+      this.#add(path, `${what} leads to ${quote(to)} already in transitions[${first}]; list all sources in "from" of one of them`)
+    arriving.set(key, index)
   }
 
   #source(path: Path, what: string, source: string) {

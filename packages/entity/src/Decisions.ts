@@ -9,7 +9,7 @@ import type { EntityError } from "./EntityError.ts"
 import type { FailedEvent, ProcessedEvent, TransitionInput } from "./EntityEvent.ts"
 import type { AnyState, Pending } from "./EntityState.ts"
 import { type Ask, type EntityCheck, firstUnmet, type Judge, makeJudge, type Verdict } from "./Judge.ts"
-import type { Plan, PlannedTransition, StatePlan } from "./Plan.ts"
+import { type Plan, type PlannedTransition, pendingTransition, type StatePlan } from "./Plan.ts"
 
 /** The input of a decision. */
 export interface Context<E = unknown> {
@@ -59,7 +59,7 @@ export class Decisions {
         return entered(state, transition.to, verdict.entity)
       case "Work": {
         const input = { ...(patch === undefined ? {} : { patch }), ...(argument === undefined ? {} : { argument }) }
-        return { ...started(without(state, "error", "chain"), transition, input), entering: true }
+        return marked(state, started(without(state, "error", "chain"), transition, input))
       }
     }
   }
@@ -114,12 +114,13 @@ export class Decisions {
     const { pending } = state
     if (pending?.run !== event.run) return overRun(event.run)
     const here = this.#plan.states.get(state._tag)
-    const transition = here?.byName.get(pending.transition)
+    const transition = pendingTransition(here, pending)
     if (here === undefined || transition === undefined) return removed(state, pending, at)
     const entity = { ...event.entity, ...pending.updates }
     const criterion = transition.criteriaAfter ? firstUnmet(transition, entity, asking(context)) : undefined
     if (criterion !== undefined) return unmet(state, pending, here, transition, criterion, at)
-    const reached = here.automatic.includes(transition) ? stepped(state, transition.to, entity) : entered(state, transition.to, entity)
+    const isAutomatic = pending.arrived === true ? !transition.manual && pending.error === undefined : here.automatic.includes(transition)
+    const reached = isAutomatic ? stepped(state, transition.to, entity) : entered(state, transition.to, entity)
     return marked(state, pending.error === undefined ? reached : { ...reached, error: pending.error })
   }
 
@@ -128,10 +129,11 @@ export class Decisions {
     const { state, event, at } = context
     const { pending } = state
     if (pending?.run !== event.run) return overRun(event.run)
-    const transition = this.#plan.states.get(state._tag)?.byName.get(pending.transition)
+    const transition = pendingTransition(this.#plan.states.get(state._tag), pending)
     if (transition === undefined) return removed(state, pending, at)
-    const { processor, message, attempts, last } = event
-    const error: EntityError = { transition: transition.name, ...(processor === "" ? {} : { processor }), message, attempts, at }
+    const { processor, message, cause, attempts, last } = event
+    const known = { ...(processor === "" ? {} : { processor }), ...(cause === undefined ? {} : { cause }) }
+    const error: EntityError = { transition: transition.name, ...known, message, attempts, at }
     if (!last) return { ...state, error }
     const rested = without(state, "pending")
     if (pending.error === undefined) return this.#giveUp(context, rested, transition, error, pending.updates !== undefined)
@@ -147,7 +149,8 @@ export class Decisions {
   #giveUp(context: Context, state: AnyState, transition: PlannedTransition, error: EntityError, changed = false): AnyState {
     const here = this.#plan.states.get(state._tag)
     const failure = here?.failure
-    const isOver = !changed && here?.automatic.includes(transition) === true
+    const wasTaken = here?.automatic.includes(transition) === true || here?.arriving.get(transition.name) === transition
+    const isOver = !changed && wasTaken
     const rested = { ...state, error, ...(isOver ? { tried: allTried } : {}) }
     if (failure === undefined || failure === transition) return rested
     const verdict = this.#judge(failure, state.entity, asking(context), { at: context.at, argument: undefined, error })
@@ -158,7 +161,7 @@ export class Decisions {
       case "Taken":
         return { ...entered(state, failure.to, verdict.entity), error }
       case "Work":
-        return { ...started(rested, failure, { error }), entering: true }
+        return marked(state, started(rested, failure, { error }))
     }
   }
 }

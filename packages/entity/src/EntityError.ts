@@ -8,6 +8,8 @@ export const EntityError = Schema.Struct({
   /** The criterion that did not hold for what the processors had made. */
   criterion: Schema.optionalKey(Schema.String),
   message: Schema.String,
+  /** The failure and its causes, one in a line, the outermost first: where the message alone does not say what was wrong. */
+  cause: Schema.optionalKey(Schema.String),
   /** How often the processor has been tried. */
   attempts: Schema.Int,
   /** When it was recorded, in milliseconds since 1970. */
@@ -21,6 +23,35 @@ const longest = 2000
 export const failureMessage = (failure: unknown): string => {
   const text = textOf(failure)
   return text.length <= longest ? text : `${text.slice(0, longest).toWellFormed()}…`
+}
+
+const causeLimit = 10
+
+/**
+ * A failure with its causes, each as `Name: message` in a line. Undefined where it has none: then the message says all. Stack
+ * traces are left out, because errors are shown to the users of an API.
+ */
+export const failureCause = (failure: unknown): string | undefined => {
+  const lines: Array<string> = []
+  for (let one = failure; one !== undefined && one !== null && lines.length < causeLimit; one = causeOf(one)) lines.push(lineOf(one))
+  return lines.length < 2 ? undefined : failureMessage(lines.join("\n"))
+}
+
+const causeOf = (failure: unknown): unknown => propertyOf(failure, "cause")
+
+const lineOf = (failure: unknown): string => {
+  const text = textOf(failure).replaceAll("\n", " ")
+  const label = propertyOf(failure, "_tag") ?? propertyOf(failure, "name")
+  return typeof label === "string" && label !== text ? `${label}: ${text}` : text
+}
+
+const propertyOf = (failure: unknown, name: string): unknown => {
+  try {
+    return typeof failure === "object" && failure !== null ? Reflect.get(failure, name) : undefined
+  } catch {
+    // A getter of the failure threw: what it hides cannot be shown.
+    return undefined
+  }
 }
 
 const textOf = (failure: unknown): string => {

@@ -44,6 +44,8 @@ export interface FailedEvent {
   /** Empty where no processor failed, but a step after them. */
   readonly processor: string
   readonly message: string
+  /** The failure and its causes. */
+  readonly cause?: string
   readonly attempts: number
   /** It is not tried again. */
   readonly last: boolean
@@ -62,6 +64,7 @@ export const failedFields: Schema.Struct.Fields = {
   run: Schema.Int,
   processor: Schema.String,
   message: Schema.String,
+  cause: Schema.optionalKey(Schema.String),
   attempts: Schema.Int,
   last: Schema.Boolean,
 }

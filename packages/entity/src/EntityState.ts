@@ -13,6 +13,8 @@ export interface Pending<out Entity> {
   readonly transition: string
   /** The number of this run of processors, unique in the instance. */
   readonly run: number
+  /** The entity is in the target of the transition already. */
+  readonly arrived?: true
   /** The input of a manual transition. */
   readonly argument?: Schema.Json
   readonly patch?: Partial<Entity>
@@ -66,6 +68,7 @@ export const workingFields = (entity: EntityStruct): Schema.Struct.Fields => ({
     Schema.Struct({
       transition: Schema.String,
       run: Schema.Int,
+      arrived: Schema.optionalKey(Schema.Literal(true)),
       argument: Schema.optionalKey(Schema.Json),
       patch: Schema.optionalKey(patchOf(entity)),
       updates: Schema.optionalKey(patchOf(entity)),

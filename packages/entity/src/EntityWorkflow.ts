@@ -75,6 +75,8 @@ export interface TransitionOptions<State extends string, ProcessorName extends s
   readonly processors?: ReadonlyArray<ProcessorName | { readonly name: ProcessorName; readonly retry: RetryPolicy }>
   readonly criteria?: ReadonlyArray<CriterionName>
   readonly criteriaAfter?: boolean
+  /** The state the entity is in while processors with effects run. Default: `source`. */
+  readonly processIn?: "source" | "target"
   readonly description?: string
 }
 

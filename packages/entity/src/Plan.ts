@@ -26,6 +26,8 @@ export interface PlannedTransition {
   readonly steps: ReadonlyArray<Step>
   /** One of its processors has effects: they run after a commit of their own. */
   readonly effectful: boolean
+  /** The entity is in the target while they run. */
+  readonly inTarget: boolean
 }
 
 /** What can happen in a state. */
@@ -39,6 +41,8 @@ export interface StatePlan {
   readonly works: boolean
   /** All of the above by name. */
   readonly byName: ReadonlyMap<string, PlannedTransition>
+  /** Transitions that lead here and whose processors run here. */
+  readonly arriving: ReadonlyMap<string, PlannedTransition>
 }
 
 export interface Plan {
@@ -53,28 +57,40 @@ export interface Plan {
 /** Plans a definition that was checked. */
 export const plan = (definition: WorkflowDefinition, registry: UntypedRegistry): Plan => {
   const ends = endsOf(definition)
-  const transitions = definition.transitions.map(({ name, to, manual = false, criteria = [], criteriaAfter = false, processors = [] }) => {
+  const transitions = definition.transitions.map((transition) => {
+    const { name, to, manual = false, criteria = [], criteriaAfter = false, processors = [], processIn } = transition
     const steps = processors.map((reference): Step => {
       const processor = registry.processors[processorName(reference)] as Processor<object>
       const registered = processor._tag === "Effect" ? processor.retry : { attempts: 1 }
       return { name: processorName(reference), processor, retry: typeof reference === "string" ? registered : reference.retry }
     })
-    return { name, to, manual, criteria, criteriaAfter, steps, effectful: steps.some((step) => step.processor._tag === "Effect") }
+    const effectful = steps.some((step) => step.processor._tag === "Effect")
+    return { name, to, manual, criteria, criteriaAfter, steps, effectful, inTarget: effectful && processIn === "target" }
   })
   const leaving = transitionsByState(definition, transitions)
+  const arriving = Map.groupBy(
+    transitions.filter((one) => one.inTarget),
+    (one) => one.to,
+  )
   const states = definition.states.filter((state) => !ends.has(state))
   return {
     definition,
     registry,
     ends,
     transitions,
-    states: new Map(states.map((state) => [state, statePlan(state, leaving(state), definition.failure)])),
+    states: new Map(states.map((state) => [state, statePlan(state, leaving(state), arriving.get(state) ?? [], definition.failure)])),
   }
 }
 
-const statePlan = (state: string, leaving: ReadonlyArray<PlannedTransition>, failureName: string | undefined): StatePlan => {
+const statePlan = (
+  state: string,
+  leaving: ReadonlyArray<PlannedTransition>,
+  arriving: ReadonlyArray<PlannedTransition>,
+  failureName: string | undefined,
+): StatePlan => {
   const failure = leaving.find((one) => one.name === failureName)
-  const works = leaving.some((one) => one.effectful)
+  // A transition that an older definition began here may still be pending, so both count.
+  const works = arriving.length > 0 || leaving.some((one) => one.effectful)
   const byName = new Map(leaving.map((one) => [one.name, one]))
   return {
     state,
@@ -83,8 +99,15 @@ const statePlan = (state: string, leaving: ReadonlyArray<PlannedTransition>, fai
     failure,
     works,
     byName,
+    arriving: new Map(arriving.map((one) => [one.name, one])),
   }
 }
+
+/** The transition whose processors are at work in a state. Undefined where the workflow no longer has it. */
+export const pendingTransition = (
+  here: StatePlan | undefined,
+  { transition, arrived }: { readonly transition: string; readonly arrived?: true },
+): PlannedTransition | undefined => (arrived === true ? here?.arriving : here?.byName)?.get(transition)
 
 /** Transitions of a state, in the order of the definition. One that names the state comes before one from any state. */
 const transitionsByState = ({ transitions, failure }: WorkflowDefinition, planned: ReadonlyArray<PlannedTransition>) => {

@@ -7,11 +7,11 @@ import type { Self } from "@detent/machine"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import { failureMessage } from "./EntityError.ts"
+import { failureCause, failureMessage } from "./EntityError.ts"
 import { type FailedEvent, failedTag, type ProcessedEvent, processedTag } from "./EntityEvent.ts"
 import type { AnyState, Pending } from "./EntityState.ts"
 import { type EntityCheck, misfit } from "./Judge.ts"
-import type { Plan, PlannedTransition, Step } from "./Plan.ts"
+import { type Plan, type PlannedTransition, pendingTransition, type Step } from "./Plan.ts"
 import type { EffectContext } from "./Processor.ts"
 import { delayAfter } from "./Retry.ts"
 
@@ -42,7 +42,7 @@ export const work =
   (context: WorkContext): Effect.Effect<void, unknown, unknown> => {
     const { pending, _tag } = context.state
     if (pending === undefined) return Effect.void
-    const transition = plan.states.get(_tag)?.byName.get(pending.transition)
+    const transition = pendingTransition(plan.states.get(_tag), pending)
     // The workflow has changed since: the machine records that and continues with the new definition.
     if (transition === undefined) return report(context, { _tag: processedTag, run: pending.run, entity: context.state.entity })
     return runAll({ plan, check, context, pending, transition })
@@ -69,9 +69,19 @@ const runStep = (run: Run, position: number, step: Step, draft: object): Effect.
       const exit = yield* Effect.exit(runOnce(run, position, step, draft, attempt))
       const problem = exit._tag === "Success" ? check(exit.value) : undefined
       if (exit._tag === "Success" && problem === undefined) return exit.value
-      const message = exit._tag === "Failure" ? failureMessage(Cause.squash(exit.cause)) : misfit(String(problem))
+      const failure = exit._tag === "Failure" ? Cause.squash(exit.cause) : undefined
+      const message = exit._tag === "Failure" ? failureMessage(failure) : misfit(String(problem))
+      const cause = failureCause(failure)
       const last = attempt >= limit
-      yield* report(context, { _tag: failedTag, run: pending.run, processor: step.name, message, attempts: attempt, last })
+      yield* report(context, {
+        _tag: failedTag,
+        run: pending.run,
+        processor: step.name,
+        message,
+        ...(cause === undefined ? {} : { cause }),
+        attempts: attempt,
+        last,
+      })
       if (last) return undefined
       yield* Effect.sleep(delayAfter(step.retry, attempt))
     }

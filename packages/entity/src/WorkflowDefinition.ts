@@ -79,6 +79,12 @@ export const TransitionDefinition = Schema.Struct({
       description: "Judge what the processors made of the entity, not the entity before them.",
     }),
   ),
+  processIn: Schema.optionalKey(
+    Schema.Literals(["source", "target"]).annotate({
+      description:
+        "The state the entity is in while processors with effects run: the one it leaves (the default), or the one the transition leads to.",
+    }),
+  ),
   description: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(1000))),
 }).annotate({ identifier: "Transition", description: "How an entity gets from one state to another." })
 export type TransitionDefinition = typeof TransitionDefinition.Type
