@@ -9,7 +9,7 @@ import { writeItemFile } from "@detent/uploads/generate"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/** Everything in one SQLite file. A process that is killed and started again goes on where it was. */
+/** Everything is in one SQLite file. A process that is killed and started again resumes where it was. */
 export const uploadsIn = (folder: string) =>
   Uploads.layer().pipe(Layer.provide(Engine.layer()), Layer.provide(SqliteStore.layer({ filename: join(folder, "uploads.db") })))
 

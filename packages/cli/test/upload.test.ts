@@ -59,6 +59,27 @@ describe("an upload from the command line", { timeout: 120_000 }, () => {
     assert.strictEqual(untouched.err, "it began as stored; no events since\n")
   })
 
+  it("is followed to its end, its items have a history, and what was cancelled says why", async () => {
+    const { out } = await detent("upload", "run", "mixed.jsonl", "--force", "--json")
+    const id = String(statuses(out).at(-1)?.batchId)
+    const watched = await detent("upload", "watch", id)
+    assert.strictEqual(watched.code, 5, watched.err)
+    assert.match(watched.out, /^state +partially_completed$/m)
+    const failed = JSON.parse((await detent("upload", "show", id, "--items", "failed", "--limit", "1", "--json")).out).listed[0]
+    const history = await detent("upload", "history", id, String(failed.index))
+    assert.match(history.out, /^TRY +STATE +AT +PROBLEM\n +1 +ingested .*\n +1 +failed .*it has no hnId and no id\n$/)
+    const refused = await detent("upload", "correct", id, String(failed.index), "--with", '{"type":"story"}')
+    assert.strictEqual(refused.code, 4)
+    assert.include(refused.err, "would fail again (missing_id): it has no hnId and no id")
+    const cancelled = await detent("upload", "cancel", id, "--reason", "the wrong file", "--yes")
+    assert.match(cancelled.out, /^cancelled +it was cancelled: the wrong file$/m)
+    const kinds = await detent("upload", "kinds")
+    assert.match(kinds.out, /^KIND +DEFAULT +FIELDS\nHackerNews +yes +type, by\n$/)
+    const found = await detent("upload", "search", "--kind", "HackerNews", "--where", "type=story", "--limit", "1", "--json")
+    assert.deepInclude(JSON.parse(found.out).item, { type: "story" })
+    assert.strictEqual((await detent("upload", "search", "--where", "nothing", "--json")).code, 2)
+  })
+
   it("that is not there, or no file of items, is told apart", async () => {
     const [nobody, nothing, missing, folder, cursor] = await Promise.all([
       detent("upload", "show", "batch-none"),

@@ -1,7 +1,6 @@
 /** Where a batch stands: its state, its items by what became of them, how fast it goes and when it will be done. */
 import type { EntityError, EntityState } from "@detent/entity"
-import * as Duration from "effect/Duration"
-import { maxRetries, retryWindow } from "./batch/criteria.ts"
+import { criteria } from "./batch/criteria.ts"
 import type { UploadBatch } from "./batch/UploadBatch.ts"
 import type { BatchRow } from "./store/Rows.ts"
 
@@ -16,6 +15,8 @@ export interface ItemCounts {
 
 export interface BatchStatus {
   readonly batchId: string
+  /** The name of its upload definition. */
+  readonly kind: string
   readonly state: string
   /** The transition whose processors are at work. */
   readonly step: string | undefined
@@ -26,33 +27,41 @@ export interface BatchStatus {
   readonly itemsPerSecond: number | undefined
   /** In milliseconds since 1970, while items are being extracted. */
   readonly estimatedCompletionAt: number | undefined
-  /** Whether `retryBatch` would be accepted. */
+  /** Whether a retry would be accepted now: `retryFailed` of a partially completed batch, `retryBatch` of a failed one. */
   readonly canRetry: boolean
   /** Why the last transition that was tried came to nothing: which processor failed, or which criterion did not hold. */
   readonly problem: EntityError | undefined
   readonly batch: UploadBatch
 }
 
-/** Whatever a batch does by itself is the work of processors: without any, it waits for somebody. */
+/** Everything a batch does by itself is the work of processors: without any, it waits for a request. */
 export const isResting = ({ pending }: EntityState<string, UploadBatch>): boolean => pending === undefined
 
 export const statusOf = (state: EntityState<string, UploadBatch>, row: BatchRow, now: number): BatchStatus => {
   const { entity: batch } = state
-  const { totalItemsInFile: total, retryCount, lastRetryAt = 0 } = batch
+  const { totalItemsInFile: total } = batch
   const rate = isExtracting(state) ? rateOf(row) : undefined
   const waiting = Math.max(0, total - row.stored - row.failed)
   return {
     batchId: batch.batchId,
+    kind: row.kind,
     state: state._tag,
     step: state.pending?.transition,
     isResting: isResting(state),
     items: { total, waiting, stored: row.stored, failed: row.failed },
     itemsPerSecond: rate === undefined ? batch.resultSummary?.itemsPerSecond : Math.round(rate * 1000),
     estimatedCompletionAt: rate === undefined ? undefined : Math.round(now + waiting / rate),
-    canRetry: state._tag === "failed" && retryCount < maxRetries && now - lastRetryAt < Duration.toMillis(retryWindow),
+    canRetry: canRetry(state, now),
     problem: state.error,
     batch,
   }
+}
+
+/** Asks what the transitions ask. While processors are at work, a retry would be refused or would end them. */
+const canRetry = (state: EntityState<string, UploadBatch>, at: number): boolean => {
+  if (!isResting(state)) return false
+  if (state._tag === "partially_completed") return true
+  return state._tag === "failed" && criteria.UploadBatchRetryableCriterion(state.entity, { at })
 }
 
 const isExtracting = ({ pending }: EntityState<string, UploadBatch>): boolean => pending?.transition === "start_extraction"

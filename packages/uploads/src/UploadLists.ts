@@ -10,6 +10,8 @@ import type { UploadStore } from "./store/UploadStore.ts"
 
 export interface BatchListing {
   readonly batchId: string
+  /** The name of its upload definition. */
+  readonly kind: string
   readonly fileName: string
   readonly md5: string
   readonly createdAt: number
@@ -26,7 +28,7 @@ export interface BatchPage {
 export interface EntryQuery {
   /** `processing`: those that are being tried again. */
   readonly state?: EntryState
-  /** At most 1000; 100 unless told. */
+  /** At most 1000. Default: 100. */
   readonly limit?: number
   /** `next` of the page before. */
   readonly after?: number
@@ -41,6 +43,8 @@ export interface Entry {
   readonly offset: number
   readonly state: EntryState
   readonly hnId: number | undefined
+  /** Its id as text, of any kind, where it has one. */
+  readonly id: string | undefined
   readonly problem: ItemProblem | undefined
   readonly attempts: number
   /** The instance that holds its history. */
@@ -60,8 +64,9 @@ export const batchPage = (
 ): Effect.Effect<BatchPage, PersistenceFailed> => {
   const most = limited(limit)
   return Effect.map(listBatches(store, most + 1, after), (rows) => ({
-    batches: rows.slice(0, most).map(({ batch_id: batchId, file_name: fileName, md5, created_at: createdAt, stored, failed }) => ({
+    batches: rows.slice(0, most).map(({ batch_id: batchId, kind, file_name: fileName, md5, created_at: createdAt, stored, failed }) => ({
       batchId,
+      kind,
       fileName,
       md5,
       createdAt,
@@ -84,12 +89,13 @@ export const entryPage = (
   }))
 }
 
-const entryOf = (row: EntryRow, batchId: string): Entry => ({
+export const entryOf = (row: EntryRow, batchId: string): Entry => ({
   index: row.item_index,
   line: row.line,
   offset: row.byte_offset,
   state: row.state,
   hnId: row.hn_id ?? undefined,
+  id: row.item_id ?? (row.hn_id === null ? undefined : String(row.hn_id)),
   problem: row.reason === null ? undefined : { reason: row.reason, message: row.message ?? "" },
   attempts: row.attempts,
   instanceId: itemInstanceId(batchId, row.item_index),

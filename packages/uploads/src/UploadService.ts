@@ -11,17 +11,34 @@ import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import * as Stream from "effect/Stream"
 import { type BatchStatus, isResting, statusOf } from "./BatchStatus.ts"
-import { AlreadyUploaded, BatchExists, BatchNotFound, BatchNotRetryable, ItemNotFailed } from "./batch/BatchProblem.ts"
+import {
+  AlreadyUploaded,
+  BatchExists,
+  BatchNotFound,
+  BatchNotRetryable,
+  FieldNotIndexed,
+  ItemNotFailed,
+  ItemNotFound,
+  ItemStillInvalid,
+  type UploadUnknown,
+} from "./batch/BatchProblem.ts"
 import { newBatch, type UploadBatch } from "./batch/UploadBatch.ts"
-import { inspect, md5Of } from "./file/FileInspection.ts"
-import type { FileProblem } from "./file/FileProblem.ts"
+import { checkContentType, type HashedFile, inspect, md5Of } from "./file/FileInspection.ts"
+import { FileDamaged, type FileProblem } from "./file/FileProblem.ts"
+import { type ItemStep, stepsOf } from "./ItemHistory.ts"
+import { itemInstanceId } from "./item/HNItemEntity.ts"
+import type { JsonObject } from "./item/ItemKind.ts"
+import { duplicateProblem, type ItemProblem } from "./item/ItemProblem.ts"
+import { readText } from "./item/ReadItem.ts"
 import { receive } from "./Receive.ts"
-import type { Uploading } from "./stages/Uploading.ts"
+import { type Kind, kindNamed, type Uploading } from "./stages/Uploading.ts"
 import { claimBatch, findBatch, findByHash } from "./store/Batches.ts"
-import { replaceContent } from "./store/Entries.ts"
+import { findEntry, findStored, replaceContent } from "./store/Entries.ts"
 import { findItem, type ItemPage, type ItemQuery, type StoredItem, searchItems } from "./store/Items.ts"
+import type { KindPage, KindQuery, StoredKindItem } from "./store/ItemTable.ts"
 import type { BatchRow } from "./store/Rows.ts"
-import { type BatchPage, batchPage, type EntryPage, type EntryQuery, entryPage } from "./UploadLists.ts"
+import type { AnyUpload, UploadDefinition } from "./UploadDefinition.ts"
+import { type BatchPage, batchPage, type Entry, type EntryPage, type EntryQuery, entryOf, entryPage } from "./UploadLists.ts"
 
 type BatchWorkflow = EntityWorkflow.EntityWorkflow<UploadBatch, string, string, never>
 type BatchState = EntityState<string, UploadBatch>
@@ -36,11 +53,55 @@ export interface StartOptions {
   readonly contentType?: string
   /** Accepts a file whose content was uploaded before. */
   readonly force?: boolean
+  /** The kind of its items: an upload definition, or its name. Default: the first that the service was given. */
+  readonly kind?: string | AnyUpload
+  /** The MD5 that the file must have, in hex: a file that was damaged on its way is refused. */
+  readonly md5?: string
 }
 
-export type StartError = FileProblem | AlreadyUploaded | BatchExists | InvalidState | ReadError | SendError
+export type StartError = FileProblem | UploadUnknown | AlreadyUploaded | BatchExists | InvalidState | ReadError | SendError
+
+export type CorrectError = BatchNotFound | ItemNotFailed | ItemStillInvalid | UploadUnknown | PersistenceFailed
+
+/** An item of a file with the states it has been in. */
+export interface ItemHistory {
+  readonly entry: Entry
+  readonly steps: ReadonlyArray<ItemStep>
+}
+
+/** An upload that the service was given. */
+export interface KnownUpload {
+  readonly name: string
+  /** What `where` of a search compares. */
+  readonly fields: ReadonlyArray<string>
+  /** Whether files are taken as this kind where none is named. */
+  readonly isDefault: boolean
+}
+
+/** Uploads of one kind, with the type of its items. */
+export interface KindUploads<Item, Field extends string> {
+  /** Uploads a file of this machine as this kind. */
+  start(file: string, options?: Omit<StartOptions, "kind">): Effect.Effect<BatchStatus, StartError>
+  /** Stores the bytes as a file and uploads it as this kind. */
+  receive<E, R>(
+    bytes: Stream.Stream<Uint8Array, E, R>,
+    options: Omit<StartOptions, "kind"> & { readonly fileName: string },
+  ): Effect.Effect<BatchStatus, StartError | E, R>
+  /** Replaces the content of a failed item. An item that would fail again is refused with the reason. */
+  correct(batchId: string, index: number, item: Item): Effect.Effect<void, CorrectError>
+  /** A stored item. */
+  item(id: string | number): Effect.Effect<Option.Option<StoredKindItem<Item>>, UploadUnknown | PersistenceFailed>
+  /** Stored items by words, fields and time. */
+  search(query: KindQuery<Field>): Effect.Effect<KindPage<Item>, UploadUnknown | FieldNotIndexed | PersistenceFailed>
+}
 
 export interface UploadsService {
+  /** The uploads that the service was given, and Hacker News. */
+  readonly kinds: ReadonlyArray<KnownUpload>
+  /** Uploads of one kind, typed by its definition. */
+  of<Item, Field extends string>(upload: UploadDefinition<Item, Field>): KindUploads<Item, Field>
+  /** Uploads of the kind of a name, with items as JSON: for programs that work with any kind. */
+  named(kind: string): Effect.Effect<KindUploads<JsonObject, string>, UploadUnknown>
   /** Uploads a file of this machine. Returns when the batch is stored; the batch then runs by itself. */
   start(file: string, options?: StartOptions): Effect.Effect<BatchStatus, StartError>
   /** Stores the bytes as a file and uploads it. */
@@ -57,51 +118,122 @@ export interface UploadsService {
   batches(options?: { readonly limit?: number; readonly after?: number }): Effect.Effect<BatchPage, PersistenceFailed>
   /** The items of a batch with their results, in the order of the file. */
   items(batchId: string, query?: EntryQuery): Effect.Effect<EntryPage, BatchNotFound | PersistenceFailed>
-  /** Replaces the content of a failed item. The next retry uses it. */
-  correct(batchId: string, index: number, item: object): Effect.Effect<void, BatchNotFound | ItemNotFailed | PersistenceFailed>
+  /** An item of a batch with its history: ingested, validated, stored or failed, with times, of every try. */
+  history(batchId: string, index: number): Effect.Effect<ItemHistory, BatchNotFound | ItemNotFound | UploadUnknown | ReadError>
+  /** Replaces the content of a failed item, as JSON. The next retry uses it. An item that would fail again is refused with the reason. */
+  correct(batchId: string, index: number, item: object): Effect.Effect<void, CorrectError>
   /** Retries the failed items of a partially completed batch, and only these. */
   retryFailed(batchId: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError>
   /** Retries a failed batch from the stage that failed. Refused after three failures or 24 hours. */
   retryBatch(batchId: string): Effect.Effect<BatchStatus, BatchNotFound | BatchNotRetryable | ReadError | SendError>
   /** Stops the batch's work and marks it as failed. Stored items stay. */
   markFailed(batchId: string, reason?: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError>
-  /** `markFailed` with the reason that the user cancelled it. */
-  cancel(batchId: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError>
-  /** A stored item. */
+  /** `markFailed` with the reason that the user cancelled it; `reason` says why. */
+  cancel(batchId: string, reason?: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError>
+  /** A stored item of Hacker News. `of(upload).item` finds items of any kind. */
   item(hnId: number): Effect.Effect<Option.Option<StoredItem>, PersistenceFailed>
-  /** Stored items by type, author, time and words. */
+  /** Stored items of Hacker News by type, author, time and words. `of(upload).search` finds items of any kind. */
   search(query: ItemQuery): Effect.Effect<ItemPage, PersistenceFailed>
 }
 
-interface KnownFile extends StartOptions {
+interface KnownFile extends Omit<StartOptions, "kind"> {
+  readonly kind: Kind
   readonly batchId: string
   readonly path: string
   readonly fileName: string
-  readonly md5: string
+  readonly hashed: HashedFile
+}
+
+export interface UploadServiceOptions {
+  readonly workflow: BatchWorkflow
+  /** Where received files are stored. */
+  readonly folder: string
+  /** The kind of files for which none is named. */
+  readonly defaultKind: string
 }
 
 export class UploadService implements UploadsService {
   readonly #uploading: Uploading
   readonly #workflow: BatchWorkflow
   readonly #folder: string
+  readonly #defaultKind: string
+  readonly kinds: ReadonlyArray<KnownUpload>
 
-  constructor(uploading: Uploading, workflow: BatchWorkflow, folder: string) {
+  constructor(uploading: Uploading, { workflow, folder, defaultKind }: UploadServiceOptions) {
     this.#uploading = uploading
     this.#workflow = workflow
     this.#folder = folder
+    this.#defaultKind = defaultKind
+    this.kinds = [...uploading.kinds.values()].map(({ name, fields }) => ({ name, fields, isDefault: name === defaultKind }))
   }
 
-  // Beginning
+  of<Item, Field extends string>(upload: UploadDefinition<Item, Field>): KindUploads<Item, Field> {
+    const { encode } = upload.kind
+    const kind = kindNamed(this.#uploading, upload.name)
+    // The items of a table are of the type that its definition decodes.
+    return this.#uploadsOf(
+      upload.name,
+      kind,
+      (item) => item as Item,
+      (item) => encode(item as object),
+    )
+  }
+
+  named(name: string): Effect.Effect<KindUploads<JsonObject, string>, UploadUnknown> {
+    return Effect.map(kindNamed(this.#uploading, name), (kind) =>
+      this.#uploadsOf(
+        name,
+        Effect.succeed(kind),
+        (item) => kind.encode(item),
+        (item) => item,
+      ),
+    )
+  }
+
+  #uploadsOf<Item, Field extends string>(
+    name: string,
+    kind: Effect.Effect<Kind, UploadUnknown>,
+    shown: (item: object) => Item,
+    given: (item: Item) => object,
+  ): KindUploads<Item, Field> {
+    const show = (stored: StoredKindItem<object>): StoredKindItem<Item> => ({ ...stored, item: shown(stored.item) })
+    return {
+      start: (file, options) => this.start(file, { ...options, kind: name }),
+      receive: (bytes, options) => this.receive(bytes, { ...options, kind: name }),
+      correct: (batchId, index, item) => this.correct(batchId, index, given(item)),
+      item: (id) =>
+        Effect.map(
+          Effect.flatMap(kind, ({ table }) => table.find(String(id))),
+          Option.map(show),
+        ),
+      search: (query) =>
+        Effect.gen(function* () {
+          const { table, fields } = yield* kind
+          yield* checkFields(name, fields, query.where ?? {})
+          const { items, next } = yield* table.search(query)
+          return { items: items.map(show), next }
+        }),
+    }
+  }
+
+  #kind(kind: StartOptions["kind"]): Effect.Effect<Kind, UploadUnknown> {
+    return kindNamed(this.#uploading, typeof kind === "object" ? kind.name : (kind ?? this.#defaultKind))
+  }
+
+  // Starting
 
   start(file: string, options: StartOptions = {}): Effect.Effect<BatchStatus, StartError> {
     return Effect.gen({ self: this }, function* () {
       const path = resolve(file)
       const fileName = options.fileName ?? basename(path)
-      const { limits } = this.#uploading
-      yield* inspect(path, fileName, limits, options.contentType)
-      const md5 = yield* md5Of(path, fileName, limits)
+      const { limits, readOnce } = this.#uploading
+      const kind = yield* this.#kind(options.kind)
+      const before = yield* inspect(path, fileName, limits, options.contentType)
+      const { md5, chunks } = yield* md5Of(path, fileName, limits, readOnce.limit)
       const batchId = options.batchId ?? (yield* freshId)
-      return yield* this.#begin(yield* this.#claim({ ...options, batchId, path, fileName, md5 }))
+      const batch = yield* this.#claim({ ...options, kind, batchId, path, fileName, hashed: { md5, chunks } })
+      const isSame = before.fileSize === batch.fileSize && before.modifiedAt === batch.fileModifiedAt
+      return yield* this.#begin(batch, isSame ? { md5, chunks } : undefined)
     })
   }
 
@@ -111,22 +243,28 @@ export class UploadService implements UploadsService {
   ): Effect.Effect<BatchStatus, StartError | E, R> {
     return Effect.gen({ self: this }, function* () {
       const batchId = options.batchId ?? (yield* freshId)
-      const { limits } = this.#uploading
+      const { limits, readOnce } = this.#uploading
+      const kind = yield* this.#kind(options.kind)
+      // Before the bytes are read: a file of another type is refused at once.
+      yield* checkContentType(options.fileName, options.contentType)
       if (yield* this.#isBegun(batchId)) return yield* Effect.fail(new BatchExists({ batchId }))
       // The name is unique: another request may send a batch of the same id at the same time.
       const target = resolve(join(this.#folder, `${fileNameOf(batchId)}-${yield* freshNumber}`))
-      const { path, md5 } = yield* receive(bytes, target, options.fileName, limits.maxFileBytes)
+      const { path, ...hashed } = yield* receive(bytes, target, options.fileName, limits.maxFileBytes, readOnce.limit)
       const remove = Effect.promise(() => rm(path, { force: true }))
       // A file that became no batch is removed. After the claim an error does not prove that the batch has not begun, so the file stays.
-      const batch = yield* Effect.onError(this.#claim({ ...options, batchId, path, md5 }), () => remove)
-      const status = yield* this.#begin(batch)
+      const batch = yield* Effect.onError(this.#claim({ ...options, kind, batchId, path, hashed }), () => remove)
+      const status = yield* this.#begin(batch, hashed)
       if (status.batch.filePath !== path) yield* remove
       return status
     })
   }
 
-  #begin(batch: UploadBatch): Effect.Effect<BatchStatus, StartError> {
-    const { engine } = this.#uploading
+  #begin(batch: UploadBatch, hashed: HashedFile | undefined): Effect.Effect<BatchStatus, StartError> {
+    const { engine, readOnce } = this.#uploading
+    const { fileSize, fileModifiedAt } = batch
+    if (hashed?.chunks !== undefined && fileSize !== undefined && fileModifiedAt !== undefined)
+      readOnce.keepBytes(batch.batchId, { md5: hashed.md5, chunks: hashed.chunks, fileSize, modifiedAt: fileModifiedAt })
     return Effect.andThen(
       engine.ensure(this.#workflow.machine, batch.batchId, batch),
       Effect.catchTag(this.status(batch.batchId), "BatchNotFound", (error) => Effect.die(error)),
@@ -135,12 +273,15 @@ export class UploadService implements UploadsService {
 
   /** Enters the batch in the table and returns its first state. */
   #claim(file: KnownFile): Effect.Effect<UploadBatch, StartError> {
-    const { fileName, path, md5 } = file
+    const { kind, fileName, path, hashed, md5: expected } = file
+    const { md5 } = hashed
     return Effect.gen({ self: this }, function* () {
+      if (expected !== undefined && expected.toLowerCase() !== md5)
+        return yield* Effect.fail(new FileDamaged({ file: fileName, md5, expected }))
       const { fileSize, modifiedAt, contentType, packed } = yield* inspect(path, fileName, this.#uploading.limits, file.contentType)
       const batchId = yield* this.#claimId(file)
       return {
-        ...newBatch({ batchId, fileName, filePath: path }),
+        ...newBatch({ batchId, kind: kind.name, fileName, filePath: path }),
         fileSize,
         fileModifiedAt: modifiedAt,
         fileMd5Hash: md5,
@@ -151,17 +292,17 @@ export class UploadService implements UploadsService {
   }
 
   /** The id of a new batch, or of one that a process entered and died before it began. */
-  #claimId({ batchId, fileName, md5, force = false }: KnownFile): Effect.Effect<string, StartError> {
+  #claimId({ kind: { name: kind }, batchId, fileName, hashed: { md5 }, force = false }: KnownFile): Effect.Effect<string, StartError> {
     return Effect.gen({ self: this }, function* () {
       const { store, engine } = this.#uploading
-      const claim = { batchId, fileName, md5, at: Math.floor(yield* Clock.currentTimeMillis) }
+      const claim = { batchId, kind, fileName, md5, at: Math.floor(yield* Clock.currentTimeMillis) }
       if (yield* claimBatch(store, { ...claim, original: true })) return batchId
       const named = yield* findBatch(store, batchId)
       if (named !== undefined) {
-        const isFree = named.md5 === md5 && !(yield* this.#isBegun(batchId))
+        const isFree = named.md5 === md5 && named.kind === kind && !(yield* this.#isBegun(batchId))
         return isFree ? batchId : yield* Effect.fail(new BatchExists({ batchId }))
       }
-      const earlier = yield* findByHash(store, md5)
+      const earlier = yield* findByHash(store, kind, md5)
       if (earlier === undefined || force) {
         const isFree = yield* claimBatch(store, { ...claim, original: false })
         return isFree ? batchId : yield* Effect.fail(new BatchExists({ batchId }))
@@ -177,7 +318,7 @@ export class UploadService implements UploadsService {
     return Effect.map(this.#uploading.engine.get(this.#workflow.machine, batchId), Option.isSome)
   }
 
-  // Looking
+  // Reading
 
   status(batchId: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError> {
     return Effect.gen({ self: this }, function* () {
@@ -217,6 +358,21 @@ export class UploadService implements UploadsService {
     return Effect.flatMap(this.#row(batchId), (row) => entryPage(this.#uploading.store, row, query))
   }
 
+  history(batchId: string, index: number): Effect.Effect<ItemHistory, BatchNotFound | ItemNotFound | UploadUnknown | ReadError> {
+    return Effect.gen({ self: this }, function* () {
+      const { engine, store } = this.#uploading
+      const row = yield* this.#row(batchId)
+      const entry = yield* findEntry(store, row.batch, index)
+      if (entry === undefined) return yield* Effect.fail(new ItemNotFound({ batchId, index }))
+      const { workflow } = yield* kindNamed(this.#uploading, row.kind)
+      const found = yield* engine.get(workflow.machine, itemInstanceId(batchId, index))
+      if (Option.isNone(found)) return yield* Effect.fail(new ItemNotFound({ batchId, index }))
+      const first = yield* Effect.catchTag(found.value.stateAt(0), "SequenceNotReached", (error) => Effect.die(error))
+      const steps = stepsOf(first, yield* found.value.historyPage({ limit: historyLimit }))
+      return { entry: entryOf(entry, batchId), steps }
+    })
+  }
+
   item(hnId: number) {
     return findItem(this.#uploading.store, hnId)
   }
@@ -225,14 +381,35 @@ export class UploadService implements UploadsService {
     return searchItems(this.#uploading.store, query)
   }
 
-  // Asking for something
+  // Requests
 
-  correct(batchId: string, index: number, item: object): Effect.Effect<void, BatchNotFound | ItemNotFailed | PersistenceFailed> {
+  correct(batchId: string, index: number, item: object): Effect.Effect<void, CorrectError> {
     return Effect.gen({ self: this }, function* () {
-      const { batch } = yield* this.#row(batchId)
+      const { store } = this.#uploading
+      const row = yield* this.#row(batchId)
+      const kind = yield* kindNamed(this.#uploading, row.kind)
+      const entry = yield* findEntry(store, row.batch, index)
+      if (entry?.state !== "failed") return yield* Effect.fail(new ItemNotFailed({ batchId, index }))
       const content = JSON.stringify(item).replaceAll("\u0000", "\ufffd")
-      const replaced = yield* replaceContent(this.#uploading.store, batch, index, content)
+      const problem = yield* this.#problemOf(kind, row, index, content)
+      if (problem !== undefined)
+        return yield* Effect.fail(new ItemStillInvalid({ batchId, index, reason: problem.reason, problem: problem.message }))
+      const replaced = yield* replaceContent(store, row.batch, index, content)
       if (!replaced) return yield* Effect.fail(new ItemNotFailed({ batchId, index }))
+    })
+  }
+
+  /** Why an item with this content would fail now. */
+  #problemOf(kind: Kind, { batch }: BatchRow, index: number, content: string): Effect.Effect<ItemProblem | undefined, PersistenceFailed> {
+    const { store, limits } = this.#uploading
+    if (Buffer.byteLength(content) > limits.maxItemBytes)
+      return Effect.succeed({ reason: "too_large", message: `it has more than ${limits.maxItemBytes} bytes` })
+    const read = readText(content, kind)
+    if (read._tag === "Bad") return Effect.succeed(read.problem)
+    const id = kind.idOf(read.item)
+    return Effect.map(findStored(store, batch, [id]), (stored) => {
+      const first = stored.get(id)
+      return first === undefined || first === index ? undefined : duplicateProblem(first, id)
     })
   }
 
@@ -249,16 +426,21 @@ export class UploadService implements UploadsService {
   }
 
   markFailed(batchId: string, reason = "it was marked as failed") {
+    return this.#markFailed(batchId, { reason })
+  }
+
+  cancel(batchId: string, reason?: string) {
+    const message = reason === undefined || reason === "" ? "it was cancelled" : `it was cancelled: ${reason}`
+    return this.#markFailed(batchId, { reason: message, cancelled: true })
+  }
+
+  #markFailed(batchId: string, argument: { readonly reason: string; readonly cancelled?: true }) {
     return Effect.gen({ self: this }, function* () {
       const { instance } = yield* this.#find(batchId)
-      yield* instance.send(this.#workflow.trigger("mark_failed", { argument: { reason } }))
+      yield* instance.send(this.#workflow.trigger("mark_failed", { argument }))
       yield* instance.waitFor((state) => state._tag === "failed" && isResting(state))
       return yield* this.status(batchId)
     }).pipe(notFound(batchId))
-  }
-
-  cancel(batchId: string) {
-    return this.markFailed(batchId, "it was cancelled")
   }
 
   #ask(batchId: string, transition: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError> {
@@ -293,6 +475,14 @@ const notFound =
     Effect.mapError(effect, (error) =>
       (error as { readonly _tag?: string })._tag === "InstanceNotFound" ? new BatchNotFound({ batchId }) : (error as never),
     )
+
+const checkFields = (upload: string, known: ReadonlyArray<string>, where: object): Effect.Effect<void, FieldNotIndexed> => {
+  const field = Object.keys(where).find((one) => !known.includes(one))
+  return field === undefined ? Effect.void : Effect.fail(new FieldNotIndexed({ upload, field, known }))
+}
+
+/** More tries than an item ever has. */
+const historyLimit = 1000
 
 /** What people watch; the time until completion is a guess that changes with every look. */
 const visible = ({ state, step, items, problem }: BatchStatus) => [state, step, items, problem]

@@ -1,11 +1,11 @@
 /**
- * Uploads of files of Hacker News items: each file is a batch, each item an instance, all of it kept through crashes.
+ * Uploads of files of items of any kind: each file is a batch, each item an instance, all of it kept through crashes.
  *
  * ```ts
- * const uploads = yield* Uploads
- * const { batchId } = yield* uploads.start("items.json")
+ * const products = (yield* Uploads).of(Products)
+ * const { batchId } = yield* products.start("products.json")
  * const status = yield* uploads.finished(batchId)
- * const page = yield* uploads.search({ text: "rust -crypto", type: "story" })
+ * const page = yield* products.search({ text: "lathe -used", where: { brand: "Acme" } })
  * ```
  */
 import { readFileSync } from "node:fs"
@@ -22,17 +22,30 @@ import type { SqlError } from "effect/unstable/sql/SqlError"
 import type { Notice } from "./batch/BatchWork.ts"
 import { loadBatchWorkflow } from "./batch/UploadBatchWorkflow.ts"
 import { defaultLimits, type UploadLimits } from "./file/UploadLimits.ts"
+import { HackerNews } from "./item/HackerNews.ts"
 import { loadItemWorkflow } from "./item/HNItemWorkflow.ts"
+import type { ItemKind } from "./item/ItemKind.ts"
 import type { ItemCheck } from "./item/ReadItem.ts"
 import { makeBatchWork } from "./stages/makeBatchWork.ts"
-import type { Uploading } from "./stages/Uploading.ts"
+import { ReadOnce } from "./stages/ReadOnce.ts"
+import type { Kind, Uploading } from "./stages/Uploading.ts"
+import { itemTable } from "./store/ItemTable.ts"
 import { UploadStore } from "./store/UploadStore.ts"
+import type { AnyUpload } from "./UploadDefinition.ts"
 import { UploadService, type UploadsService } from "./UploadService.ts"
 
 export interface UploadsOptions extends Partial<UploadLimits> {
-  /** Checks every item that passed the built-in checks; returns the reason to refuse it. */
+  /**
+   * What can be uploaded, the default kind first. Hacker News is known in any case, because batches of it may be stored.
+   * Default: Hacker News alone.
+   */
+  readonly uploads?: ReadonlyArray<AnyUpload>
+  /** Checks every item of Hacker News that passed the built-in checks; returns the reason to refuse it. Replaces that of its definition. */
   readonly check?: ItemCheck
-  /** Called when a batch is completed, partially completed or failed: at least once, always with the same `key`. */
+  /**
+   * Called when a batch is completed, partially completed or failed: at least once, always with the same `key`. A definition may
+   * have its own instead.
+   */
   readonly notify?: (notice: Notice) => Effect.Effect<void, unknown>
   /** Folder of received files. Default: `uploads` in the current folder. */
   readonly folder?: string
@@ -40,27 +53,50 @@ export interface UploadsOptions extends Partial<UploadLimits> {
   readonly schema?: string
   /** How long a failing database is retried before the batch fails. Default: one minute. */
   readonly storeTimeout?: Duration.Input
+  /**
+   * How many bytes of files are kept in memory between hash, validation and extraction, so that a file is read and parsed once.
+   * A larger file is read again behind them. Default: 32 MB.
+   */
+  readonly keptBytes?: number
 }
+
+const defaultKeptBytes = 32_000_000
 
 const make = (options: UploadsOptions) =>
   Effect.gen(function* () {
     const engine = yield* Engine
     const store = yield* UploadStore.open(options.schema ?? "detent")
-    const itemWorkflow = yield* loadItemWorkflow(readDefinition("hn-item.json"))
+    const kinds = new Map<string, Kind>()
+    for (const kind of kindsOf(options)) {
+      const workflow = yield* loadItemWorkflow(readDefinition("hn-item.json"), kind.machine)
+      yield* engine.register(workflow.machine)
+      kinds.set(kind.name, { ...kind, workflow, table: itemTable(store, kind) })
+    }
     const uploading: Uploading = {
       engine,
       store,
-      itemWorkflow,
+      kinds,
       limits: limitsOf(options),
-      check: options.check,
       notify: options.notify,
       storeTimeout: Duration.fromInputUnsafe(options.storeTimeout ?? "1 minute"),
+      readOnce: new ReadOnce(options.keptBytes ?? defaultKeptBytes),
     }
-    const batchWorkflow = yield* loadBatchWorkflow(readDefinition("upload-batch.json"), makeBatchWork(uploading))
-    yield* engine.register(itemWorkflow.machine)
-    yield* engine.register(batchWorkflow.machine)
-    return new UploadService(uploading, batchWorkflow, options.folder ?? "uploads")
+    const workflow = yield* loadBatchWorkflow(readDefinition("upload-batch.json"), makeBatchWork(uploading))
+    yield* engine.register(workflow.machine)
+    const defaultKind = options.uploads?.[0]?.name ?? HackerNews.name
+    return new UploadService(uploading, { workflow, folder: options.folder ?? "uploads", defaultKind })
   })
+
+/** By name, the later one wins where two have the same. */
+const kindsOf = ({ uploads = [], check }: UploadsOptions): Iterable<ItemKind> => {
+  const given = uploads.map(({ kind }) => kind)
+  const kinds = new Map(
+    [...given, ...(given.some(({ name }) => name === HackerNews.name) ? [] : [HackerNews.kind])].map((kind) => [kind.name, kind]),
+  )
+  const hackerNews = kinds.get(HackerNews.name)
+  if (hackerNews !== undefined && check !== undefined) kinds.set(HackerNews.name, { ...hackerNews, check: check as ItemKind["check"] })
+  return kinds.values()
+}
 
 /** The workflows are files of this package, for people to read and change. */
 export const readDefinition = (name: "upload-batch.json" | "hn-item.json"): string =>

@@ -1,12 +1,24 @@
-/** Bulk upload of Hacker News items: one durable instance per item. */
+/** Bulk upload of items of any kind: one durable instance per item. */
 export type { BatchStatus, ItemCounts } from "./BatchStatus.ts"
-export { AlreadyUploaded, BatchExists, BatchNotFound, BatchNotRetryable, ItemNotFailed, NothingStored } from "./batch/BatchProblem.ts"
+export {
+  AlreadyUploaded,
+  BatchExists,
+  BatchNotFound,
+  BatchNotRetryable,
+  FieldNotIndexed,
+  ItemNotFailed,
+  ItemNotFound,
+  ItemStillInvalid,
+  NothingStored,
+  UploadUnknown,
+} from "./batch/BatchProblem.ts"
 export type { BatchWork, Counts, Notice } from "./batch/BatchWork.ts"
 export { criteria, maxRetries, retryWindow } from "./batch/criteria.ts"
 export { type ErrorGroup, type ErrorSummary, type FailureReport, newBatch, type ResultSummary, UploadBatch } from "./batch/UploadBatch.ts"
 export { loadBatchWorkflow } from "./batch/UploadBatchWorkflow.ts"
 export {
   FileChanged,
+  FileDamaged,
   FileInvalid,
   type FileProblem,
   FileTooLarge,
@@ -17,13 +29,26 @@ export {
 export { ItemSplitter, type SplitterOptions } from "./file/ItemSplitter.ts"
 export { behind, type Layout, type Position, type RawItem } from "./file/RawItem.ts"
 export { defaultLimits, type UploadLimits } from "./file/UploadLimits.ts"
+export type { ItemStep } from "./ItemHistory.ts"
+export { HackerNews } from "./item/HackerNews.ts"
 export { HNItem, ItemType } from "./item/HNItem.ts"
 export { HNItemEntity } from "./item/HNItemEntity.ts"
 export { loadItemWorkflow } from "./item/HNItemWorkflow.ts"
+export type { Integrity, JsonObject } from "./item/ItemKind.ts"
 export { ItemProblem, ProblemReason } from "./item/ItemProblem.ts"
-export { type ItemCheck, type ReadItem, readItem } from "./item/ReadItem.ts"
+export { type BadItem, type Identity, type ItemCheck, type ReadItem, readItem } from "./item/ReadItem.ts"
 export type { ItemCursor, ItemPage, ItemQuery, StoredItem } from "./store/Items.ts"
+export type { FieldValue, KindPage, KindQuery, StoredKindItem } from "./store/ItemTable.ts"
 export type { EntryState } from "./store/Rows.ts"
+export {
+  type AnyUpload,
+  defineUpload,
+  type ItemIndex,
+  type ItemSchema,
+  type UploadDefinition,
+  type UploadOptions,
+  type UploadSettings,
+} from "./UploadDefinition.ts"
 export type { BatchListing, BatchPage, Entry, EntryPage, EntryQuery } from "./UploadLists.ts"
-export type { StartError, StartOptions, UploadsService } from "./UploadService.ts"
+export type { CorrectError, ItemHistory, KindUploads, KnownUpload, StartError, StartOptions, UploadsService } from "./UploadService.ts"
 export { readDefinition, Uploads, type UploadsOptions } from "./Uploads.ts"

@@ -11,6 +11,7 @@ const batch = (fields: Partial<UploadBatch> = {}): UploadBatch => ({
 const row = {
   batch: 1,
   batch_id: "b",
+  kind: "HackerNews",
   file_name: "f.json",
   md5: "",
   created_at: 0,
@@ -28,9 +29,9 @@ const pending = (transition: string) => ({ transition, run: 1 })
 
 describe("the status of a batch", () => {
   it("tells the rate since extraction began or went on, and when it will be done", () => {
-    const status = statusOf({ _tag: "validated", entity: batch(), pending: pending("start_extraction") }, row, 12_500)
+    const status = statusOf({ _tag: "extracting", entity: batch(), pending: pending("start_extraction") }, row, 12_500)
     expect(status).toMatchObject({
-      state: "validated",
+      state: "extracting",
       step: "start_extraction",
       isResting: false,
       items: { total: 1000, waiting: 600, stored: 390, failed: 10 },
@@ -42,7 +43,7 @@ describe("the status of a batch", () => {
 
   it("knows no rate before anything is stored, nor when nothing is extracted", () => {
     const fresh = { ...row, next_index: 200 }
-    const extracting = { _tag: "validated", entity: batch(), pending: pending("start_extraction") } as const
+    const extracting = { _tag: "extracting", entity: batch(), pending: pending("start_extraction") } as const
     expect(statusOf(extracting, fresh, 12_500)).toMatchObject({ itemsPerSecond: undefined, estimatedCompletionAt: undefined })
     expect(statusOf({ _tag: "processing", entity: batch() }, row, 12_500)).toMatchObject({ estimatedCompletionAt: undefined })
   })
@@ -53,5 +54,17 @@ describe("the status of a batch", () => {
     expect(isResting({ _tag: "partially_completed", entity, pending: pending("retry_failed_items") })).toBe(false)
     expect(isResting({ _tag: "uploaded", entity, pending: pending("validate_file") })).toBe(false)
     expect(isResting({ _tag: "processing", entity })).toBe(true)
+  })
+
+  it("can be retried where the transition would be taken now", () => {
+    const canRetry = (state: string, fields: Partial<UploadBatch> = {}, now = 1000) =>
+      statusOf({ _tag: state, entity: batch({ retryCount: 1, lastRetryAt: 0, ...fields }) }, row, now).canRetry
+    expect(["completed", "uploaded", "extracting", "processing"].map((state) => canRetry(state))).toEqual([false, false, false, false])
+    expect(canRetry("partially_completed")).toBe(true)
+    expect([1, 2, 3].map((retryCount) => canRetry("failed", { retryCount }))).toEqual([true, true, false])
+    expect(canRetry("failed", {}, 24 * 3_600_000)).toBe(false)
+    expect(canRetry("failed", { fileName: "" })).toBe(false)
+    const working = { _tag: "failed", entity: batch({ retryCount: 1, lastRetryAt: 0 }), pending: pending("mark_failed") } as const
+    expect(statusOf(working, row, 1000).canRetry).toBe(false)
   })
 })

@@ -117,9 +117,15 @@ const registry: Readonly<Record<string, Entry>> = {
   // Uploads
   AlreadyUploaded: conflict,
   ItemNotFailed: conflict,
+  ItemNotFound: notFound,
+  StoredItemNotFound: notFound,
+  ItemStillInvalid: refused,
+  UploadUnknown: { ...notFound, next: { http: "GET /api/v1/upload-kinds lists those there are", cli: "see `detent upload kinds`" } },
+  FieldNotIndexed: usage,
   FileNotFound: notFound,
   FileInvalid: refused,
   FileChanged: refused,
+  FileDamaged: refused,
   FileUnreadable: refused,
   FileTooLarge: tooLarge,
   // Requests

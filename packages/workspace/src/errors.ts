@@ -144,3 +144,13 @@ export class UploadComplete extends Schema.TaggedError<UploadComplete>()("Upload
     return `upload ${this.batchId} is complete: all ${this.stored} items are stored; nothing is left to retry`
   }
 }
+
+/** No item of a kind has this id. */
+export class StoredItemNotFound extends Schema.TaggedError<StoredItemNotFound>()("StoredItemNotFound", {
+  kind: Schema.String,
+  id: Schema.String,
+}) {
+  override get message() {
+    return `no stored item of ${this.kind} has the id ${this.id}; search to find it`
+  }
+}

@@ -1,4 +1,4 @@
-/** `detent upload`: files of Hacker News items. */
+/** `detent upload`: files of items. */
 import { openAsBlob, statSync } from "node:fs"
 import { basename } from "node:path"
 import { type EntryState, Uploads } from "@detent/uploads"
@@ -15,16 +15,18 @@ import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import { followElsewhere, followHere } from "../upload/UploadFollowing.ts"
 import { stateLooks, uploadText } from "../upload/UploadView.ts"
-import { acting, observing, type Place, placeText, working } from "../workspace/Opening.ts"
+import { acting, observed, observing, type Place, placeText, working } from "../workspace/Opening.ts"
 import { neededServer, type RunningServer, runningServer } from "../workspace/Server.ts"
 
 export const run: Handler<"upload run"> = (input) =>
   Effect.gen(function* () {
     yield* isFile(input.file)
     const server = input.detach ? yield* neededServer(input) : yield* runningServer(input)
-    if (server !== undefined) return yield* given(input, yield* sent(server, input.file, input.force))
+    if (server !== undefined) return yield* given(input, yield* sent(server, input))
     return yield* Effect.gen(function* () {
-      const { batchId } = yield* Effect.flatMap(Uploads, (uploads) => uploads.start(input.file, { force: input.force }))
+      const { batchId } = yield* Effect.flatMap(Uploads, (uploads) =>
+        uploads.start(input.file, { force: input.force, ...optional({ kind: input.kind }) }),
+      )
       return yield* workedOn(input, batchId)
     }).pipe(Effect.provide(working(input)))
   })
@@ -39,7 +41,13 @@ const isFile = (file: string): Effect.Effect<void, NothingFound> =>
 
 const Accepted = Schema.Struct({ batchId: Schema.String })
 
-const sent = (server: RunningServer, file: string, force: boolean) =>
+interface Sent {
+  readonly file: string
+  readonly force: boolean
+  readonly kind?: string | undefined
+}
+
+const sent = (server: RunningServer, { file, force, kind }: Sent) =>
   Effect.gen(function* () {
     const blob = yield* Effect.tryPromise({
       try: () => openAsBlob(file),
@@ -47,11 +55,12 @@ const sent = (server: RunningServer, file: string, force: boolean) =>
     })
     const form = new FormData()
     form.append("file", blob, basename(file))
-    const answer = yield* server.post(`/api/v1/uploads${force ? "?force=true" : ""}`, { form })
+    const query = new URLSearchParams({ ...(force ? { force: "true" } : {}), ...optional({ kind }) }).toString()
+    const answer = yield* server.post(`/api/v1/uploads${query === "" ? "" : `?${query}`}`, { form })
     return (yield* Schema.decodeUnknownEffect(Accepted)(answer)).batchId
   })
 
-/** A server has it now; who wants to wait looks on. */
+/** A server works on it now; unless the command detaches, it follows. */
 const given = (input: Place & { readonly detach: boolean }, id: string) =>
   input.detach
     ? Effect.gen(function* () {
@@ -61,7 +70,7 @@ const given = (input: Place & { readonly detach: boolean }, id: string) =>
       }).pipe(Effect.provide(observing(input)))
     : Effect.onInterrupt(Effect.provide(followElsewhere(id, input), observing(input)), () =>
         Effect.flatMap(Output, ({ note }) =>
-          note(`No longer watching; the server goes on. Look: detent upload show ${id}${placeText(input)}`),
+          note(`No longer watching; the server continues. Look: detent upload show ${id}${placeText(input)}`),
         ),
       )
 
@@ -119,7 +128,7 @@ export const show: Handler<"upload show"> = (input) =>
         { title: "ITEM", of: ({ index }) => index },
         { title: "LINE", of: ({ line }) => line },
         { title: "STATE", of: ({ state }) => state },
-        { title: "HN ID", of: ({ hnId }) => String(hnId ?? "") },
+        { title: "ID", of: ({ id }) => id ?? "" },
         { title: "TRIES", of: ({ attempts }) => attempts },
         { title: "PROBLEM", of: ({ problem }) => problem?.message ?? "" },
       ],
@@ -127,6 +136,48 @@ export const show: Handler<"upload show"> = (input) =>
     )
     if (items.next !== undefined) yield* output.note(`more with --after ${items.next}`)
   }).pipe(Effect.provide(observing(input)))
+
+/** Only looks: another process works on the upload. */
+export const watch: Handler<"upload watch"> = (input) =>
+  Effect.andThen(findUpload(input.upload), followElsewhere(input.upload, input)).pipe(
+    Effect.onInterrupt(() =>
+      Effect.flatMap(Output, ({ note }) => note(`No longer watching. Look again: detent upload watch ${input.upload}${placeText(input)}`)),
+    ),
+    Effect.provide(observing(input)),
+  )
+
+export const history: Handler<"upload history"> = (input) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const index = yield* itemNumber(input.item)
+    const { history, ...item } = yield* operations.history(input.upload, index)
+    if (output.isJson) return yield* output.value({ ...item, history }, () => "")
+    yield* output.rows(
+      history,
+      [
+        { title: "TRY", of: ({ attempt }) => attempt },
+        { title: "STATE", of: ({ state }) => state },
+        { title: "AT", of: ({ at }) => momentText(at) },
+        { title: "PROBLEM", of: ({ problem }) => problem?.message ?? "" },
+      ],
+      "",
+    )
+  }).pipe(Effect.provide(observing(input)))
+
+export const kinds: Handler<"upload kinds"> = (input) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const { kinds } = yield* operations.kinds
+    yield* output.rows(
+      kinds,
+      [
+        { title: "KIND", of: ({ name }) => name },
+        { title: "DEFAULT", of: ({ isDefault }) => (isDefault ? "yes" : "") },
+        { title: "FIELDS", of: ({ fields }) => fields.join(", ") },
+      ],
+      "",
+    )
+  }).pipe(Effect.provide(observed(input)))
 
 /** A killed process leaves no note that it no longer works. Without a server the user may have to resume the upload. */
 const toldHowToGoOn = (place: Place, uploads: ReadonlyArray<{ readonly batchId: string; readonly isResting: boolean }>) =>
@@ -170,6 +221,14 @@ const numberOf = (text: string | undefined): Effect.Effect<{ readonly after?: nu
     : Effect.fail(new WrongUsage({ problem: `--after ${text} is no cursor`, nextStep: "copy it from the end of the page before" }))
 }
 
+/** The place of an item in its file. */
+const itemNumber = (text: string): Effect.Effect<number, WrongUsage> =>
+  /^\d{1,15}$/.test(text)
+    ? Effect.succeed(Number(text))
+    : Effect.fail(
+        new WrongUsage({ problem: `${text} is no number of an item`, nextStep: "see `detent upload show UPLOAD --items failed`" }),
+      )
+
 const findUpload = (id: string) =>
   Effect.flatMap(Uploads, (uploads) =>
     Effect.catchTag(uploads.status(id), "BatchNotFound", () =>
@@ -191,12 +250,14 @@ export const cancel: Handler<"upload cancel"> = (input) =>
       yield* findUpload(input.upload)
       yield* agreed(`Stop ${input.upload}? Stored items stay.`)
       yield* server === undefined
-        ? operations.cancel(input.upload)
-        : server.post(`/api/v1/uploads/${encodeURIComponent(input.upload)}/cancel`)
+        ? operations.cancel(input.upload, input.reason)
+        : server.post(`/api/v1/uploads/${encodeURIComponent(input.upload)}/cancel${reasonQuery(input.reason)}`)
       const status = yield* findUpload(input.upload)
       yield* output.value(operations.statusOf(status), () => uploadText(status, output.style))
     }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
   })
+
+const reasonQuery = (reason: string | undefined): string => (reason === undefined ? "" : `?${new URLSearchParams({ reason })}`)
 
 /** The content of an item is read from the database when it is tried again, so no server has to be asked. */
 export const correct: Handler<"upload correct"> = (input) =>
@@ -205,13 +266,43 @@ export const correct: Handler<"upload correct"> = (input) =>
     if (input.with === undefined)
       return yield* new WrongUsage({ problem: "the item is missing", nextStep: `give it whole, like --with '{"id":8863,"type":"story"}'` })
     const item = yield* fieldsOf(input.with)
-    const { after: index } = yield* numberOf(input.item)
-    yield* operations.correct(input.upload, index ?? 0, item)
+    const index = yield* itemNumber(input.item)
+    yield* operations.correct(input.upload, index, item)
     yield* output.value({ batchId: input.upload, item: index }, () => `item ${index} of ${input.upload} has other content\n`)
     yield* output.note(output.noteStyle.dim(`Try it: detent upload retry ${input.upload}${placeText(input)}`))
   }).pipe(Effect.provide(observing(input)))
 
 export const search: Handler<"upload search"> = (input) =>
+  Effect.provide(input.kind === undefined && input.where === undefined ? searchHackerNews(input) : searchKind(input), observing(input))
+
+type Search = Parameters<typeof search>[0]
+
+/** Items of any kind, by words and fields. */
+const searchKind = (input: Search) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const { text, upload: batchId, after, limit, kind = "HackerNews" } = input
+    const where = { ...optional({ type: input.type, by: input.by }), ...(yield* fieldsAsked(input.where)) }
+    const page = yield* operations.searchKind(kind, { ...optional({ text, batchId, after }), where, limit })
+    yield* output.rows(
+      page.items,
+      [
+        { title: "ID", of: ({ id }) => id },
+        { title: "ITEM", of: ({ item }) => JSON.stringify(item) },
+      ],
+      "no stored item fits",
+    )
+    if (page.next !== undefined) yield* output.note(`more with --after ${page.next}`)
+  })
+
+const fieldsAsked = (text: string | undefined): Effect.Effect<Readonly<Record<string, string>>, WrongUsage> => {
+  const pairs = (text === undefined ? [] : text.split(",")).map((pair) => /^([^=]+)=(.*)$/s.exec(pair))
+  return pairs.includes(null)
+    ? Effect.fail(new WrongUsage({ problem: `--where ${text} is no field with a value`, nextStep: "write it as FIELD=VALUE" }))
+    : Effect.succeed(Object.fromEntries(pairs.map((pair) => [pair?.[1] ?? "", pair?.[2] ?? ""])))
+}
+
+const searchHackerNews = (input: Search) =>
   Effect.gen(function* () {
     const output = yield* Output
     const { text, type, by, upload: batchId, limit } = input
@@ -228,7 +319,7 @@ export const search: Handler<"upload search"> = (input) =>
       "no stored item fits",
     )
     if (page.next !== undefined) yield* output.note(`more with --after ${page.next.time}-${page.next.hnId}`)
-  }).pipe(Effect.provide(observing(input)))
+  })
 
 /** Where a page of items ended. */
 const placeOf = (text: string | undefined): Effect.Effect<{ readonly time: number; readonly hnId: number } | undefined, WrongUsage> => {

@@ -142,18 +142,28 @@ export const batchCommands = /** @satisfies {ReadonlyArray<import("./Command.ts"
     },
     {
       name: "upload run",
-      summary: "upload a file of Hacker News items (JSON, JSON lines, also gzip)",
+      summary: "upload a file of items (JSON, JSON lines, also gzip)",
       detail:
-        "Items that are broken are set aside with their reason; the others are stored. Stopped or killed, it goes on with `detent upload retry`.",
+        "Items that are broken are set aside with their reason; the others are stored. Stopped or killed, it resumes with `detent upload retry`.\n" +
+        "Items are those of Hacker News, or of an upload that detent.config.ts defines: `detent upload kinds` lists them.",
       arguments: [{ name: "file", summary: "the file", complete: "file" }],
       options: [
+        { name: "kind", kind: "text", value: "NAME", summary: "what its items are; default: the first upload of the configuration" },
         { name: "force", kind: "flag", summary: "also when the same file was uploaded before" },
         { name: "detach", kind: "flag", summary: "start it and leave the work to a running server or worker" },
       ],
       examples: [
         { line: "detent upload run items.json", says: "ends with 5 when some items were refused" },
         { line: "detent upload run items.jsonl.gz --force --json", says: "again, with progress as lines of JSON" },
+        { line: "detent upload run products.json --kind Products", says: "items of an upload of your own" },
       ],
+    },
+    {
+      name: "upload kinds",
+      summary: "what can be uploaded here, and which fields a search compares",
+      arguments: [],
+      options: [],
+      examples: [{ line: "detent upload kinds --json", says: "Hacker News, and the uploads of detent.config.ts" }],
     },
     {
       name: "upload list",
@@ -179,6 +189,21 @@ export const batchCommands = /** @satisfies {ReadonlyArray<import("./Command.ts"
       examples: [{ line: "detent upload show batch-09ab41cc02 --items failed", says: "what is wrong with which line" }],
     },
     {
+      name: "upload watch",
+      summary: "follow an upload until it rests; does no work itself",
+      detail: "For an upload that a server, a worker or another terminal works on. Ctrl-C ends the watching, not the upload.",
+      arguments: [upload],
+      options: [],
+      examples: [{ line: "detent upload watch batch-09ab41cc02 --json", says: "a line of JSON for each change" }],
+    },
+    {
+      name: "upload history",
+      summary: "one item of an upload: when it was ingested, validated, stored or refused",
+      arguments: [upload, { name: "item", summary: "its number, as `detent upload show --items failed` shows it" }],
+      options: [],
+      examples: [{ line: "detent upload history batch-09ab41cc02 17", says: "every try, with times and reasons" }],
+    },
+    {
       name: "upload retry",
       summary: "try refused items, or a failed upload, again; go on with a stopped one",
       arguments: [upload],
@@ -189,12 +214,12 @@ export const batchCommands = /** @satisfies {ReadonlyArray<import("./Command.ts"
       name: "upload cancel",
       summary: "stop the work of an upload; stored items stay",
       arguments: [upload],
-      options: [],
+      options: [{ name: "reason", kind: "text", value: "TEXT", summary: "why; `detent upload show` shows it" }],
       examples: [{ line: "detent upload cancel batch-3f9c2a71b0d4e5f6", says: "asks first; --yes agrees" }],
     },
     {
       name: "upload correct",
-      summary: "give a refused item other content, for the next retry",
+      summary: "give a refused item other content, for the next retry; one that would be refused again is not taken",
       arguments: [upload, { name: "item", summary: "its number, as `detent upload show --items failed` shows it" }],
       options: [{ name: "with", kind: "text", value: "JSON", summary: "the item, whole" }],
       examples: [
@@ -206,7 +231,7 @@ export const batchCommands = /** @satisfies {ReadonlyArray<import("./Command.ts"
     },
     {
       name: "upload search",
-      summary: "stored items by words, type, author and time",
+      summary: "stored items by words and fields",
       arguments: [{ name: "text", summary: "words that the item has", optional: true }],
       options: [
         {
@@ -217,10 +242,15 @@ export const batchCommands = /** @satisfies {ReadonlyArray<import("./Command.ts"
           summary: "only of this type",
         },
         { name: "by", kind: "text", value: "AUTHOR", summary: "only by this author" },
+        { name: "kind", kind: "text", value: "NAME", summary: "what the items are; default: HackerNews" },
+        { name: "where", kind: "text", value: "FIELD=VALUE", summary: "only with this value; several are separated by commas" },
         { name: "upload", kind: "text", value: "ID", summary: "only of this upload" },
         ...paging,
       ],
-      examples: [{ line: "detent upload search database --type story --limit 5", says: "the newest first" }],
+      examples: [
+        { line: "detent upload search database --type story --limit 5", says: "the newest first" },
+        { line: "detent upload search lathe --kind Products --where brand=Acme", says: "items of an upload of your own" },
+      ],
     },
   ])
 )

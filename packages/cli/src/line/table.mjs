@@ -8,7 +8,7 @@ export const commands = /** @type {const} */ ([...runningCommands, ...batchComma
 
 export const nouns = /** @satisfies {ReadonlyArray<import("./Command.ts").Noun>} */ ([
   { name: "batch", summary: "documents to a validated knowledge graph" },
-  { name: "upload", summary: "files of Hacker News items" },
+  { name: "upload", summary: "files of items: Hacker News, and those of your configuration" },
   { name: "machine", summary: "definitions: list, show, draw, check" },
   { name: "instance", summary: "durable runs of machines: look, send events, repair" },
   { name: "command", summary: "requested effects and dead letters" },

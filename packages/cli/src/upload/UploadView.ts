@@ -7,7 +7,7 @@ import type { Style } from "../output/Style.ts"
 import { pairsText } from "../output/Table.ts"
 import { type Place, placeText } from "../workspace/Opening.ts"
 
-/** What a transition is doing, in a word: its state is the one before, until it is done. */
+/** What the processors of a transition are doing, in a word. */
 const doing: Readonly<Record<string, string>> = {
   auto_upload: "uploading",
   validate_file: "validating",
@@ -28,11 +28,14 @@ export const uploadText = (status: BatchStatus, style: Style): string => {
   return pairsText(
     [
       ["upload", view.batchId],
+      ["kind", view.kind === "HackerNews" ? undefined : view.kind],
       ["file", view.fileName],
       ["state", view.state, (text) => stateLooks(text, view.state, style)],
       ["items", `${view.items.stored} stored, ${view.items.failed} refused, ${view.items.waiting} waiting, ${view.items.total} in all`],
       ["rate", view.itemsPerSecond === undefined || isRetried(status) ? undefined : `${view.itemsPerSecond} items/s`],
-      ["problem", view.problem],
+      [view.failure?.cancelled === true ? "cancelled" : "problem", view.problem],
+      ["cause", view.failure?.cause],
+      ["notification", view.notificationError],
       ...view.errors.map(
         ({ reason, count, example }) => ["refused", `${count} ${reason}${example === undefined ? "" : `, such as ${example}`}`] as const,
       ),
@@ -56,7 +59,7 @@ export const uploadExitCode = ({ state }: BatchStatus): number => {
   return state === "partially_completed" ? ExitCode.inPart : ExitCode.failed
 }
 
-export const uploadNextStep = ({ state, batchId, batch }: BatchStatus, place: Place): string | undefined => {
+export const uploadNextStep = ({ state, batchId, batch, canRetry }: BatchStatus, place: Place): string | undefined => {
   const here = placeText(place)
   if (state === "partially_completed") {
     const see = `See what was refused: detent upload show ${batchId} --items failed${here}`
@@ -65,5 +68,7 @@ export const uploadNextStep = ({ state, batchId, batch }: BatchStatus, place: Pl
     const canHelp = batch.errorSummary?.groups.some(({ reason }) => reason === "rejected") === true
     return canHelp ? `${see}; ${retry}` : `${see}; correct an item with: detent upload correct ${batchId} ITEM --with JSON${here}; ${retry}`
   }
-  return state === "failed" ? `Correct the cause, then: detent upload retry ${batchId}${here}` : undefined
+  if (state !== "failed") return undefined
+  if (!canRetry) return `It cannot be retried any more; upload its file again with: detent upload run FILE --force${here}`
+  return `${batch.failure?.cancelled === true ? "Resume it with" : "Correct the cause, then"}: detent upload retry ${batchId}${here}`
 }

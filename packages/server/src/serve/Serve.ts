@@ -21,6 +21,7 @@ import * as Scope from "effect/Scope"
 import * as HttpRouter from "effect/unstable/http/HttpRouter"
 import { BatchFeed } from "../batches/BatchFeed.ts"
 import { InstanceFeed } from "../instances/InstanceFeed.ts"
+import { UploadFeed } from "../uploads/UploadFeed.ts"
 import { routes, withProblems } from "./Application.ts"
 import { type ProblemResponse, refuse, refuseSocket } from "./ProblemResponse.ts"
 import { pathOf, RequestGuard } from "./RequestGuard.ts"
@@ -59,7 +60,14 @@ export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFail
 export const serve = (options: ServeOptions = {}) =>
   Layer.effect(Server, start(options)).pipe(
     Layer.provide(
-      Layer.mergeAll(BatchFeed.layer, InstanceFeed.layer, Stopping.layer, RequestRoles.layer, NodeHttpServer.layerHttpServices),
+      Layer.mergeAll(
+        BatchFeed.layer,
+        InstanceFeed.layer,
+        UploadFeed.layer,
+        Stopping.layer,
+        RequestRoles.layer,
+        NodeHttpServer.layerHttpServices,
+      ),
     ),
   )
 
@@ -121,7 +129,7 @@ const start = (options: ServeOptions) =>
       for (const client of sockets.clients) if (client.bufferedAmount > unreadBytes) client.terminate()
     })
     yield* forkLoop("the limits of requests", Effect.delay(enforceLimits, "1 second"))
-    const feeds = Effect.andThen((yield* BatchFeed).end, (yield* InstanceFeed).end)
+    const feeds = Effect.all([(yield* BatchFeed).end, (yield* InstanceFeed).end, (yield* UploadFeed).end], { discard: true })
     yield* Effect.acquireRelease(listening(server, host, port), () =>
       Effect.gen(function* () {
         stopping.begin()

@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import { BatchFeed } from "../batches/BatchFeed.ts"
 import { InstanceFeed } from "../instances/InstanceFeed.ts"
+import { UploadFeed } from "../uploads/UploadFeed.ts"
 
 const commandsWaiting = Metric.gauge("detent_commands", {
   description: "commands that are pending, processing or failed for good, by queue and status",
@@ -21,6 +22,7 @@ export class Gauges extends Context.Service<Gauges, { readonly refresh: Effect.E
       const commands = yield* Commands
       const batches = yield* BatchFeed
       const instances = yield* InstanceFeed
+      const uploads = yield* UploadFeed
       const health = yield* LoopHealth
       const reported = new Map<string, { readonly queue: string; readonly status: string }>()
 
@@ -35,7 +37,7 @@ export class Gauges extends Context.Service<Gauges, { readonly refresh: Effect.E
 
       const refresh = Effect.gen(function* () {
         yield* Effect.catch(depths, (error) => Effect.logWarning("the depths of queues cannot be read", error.message))
-        yield* Metric.update(liveReaders, (yield* batches.readers) + (yield* instances.readers))
+        yield* Metric.update(liveReaders, (yield* batches.readers) + (yield* instances.readers) + (yield* uploads.readers))
         yield* Metric.update(loopsDown, health.outages().length)
         yield* Metric.update(residentBytes, process.memoryUsage.rss())
       })

@@ -1,4 +1,4 @@
-/** Bulk uploads of Hacker News items: send a file, watch it, correct and retry what failed, search what was stored. */
+/** Bulk uploads of items of any kind: send a file, watch it, correct and retry failed items, search stored ones. */
 import { HNItem, ItemType } from "@detent/uploads"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
@@ -6,12 +6,26 @@ import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
 import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
 import * as OpenApi from "effect/unstable/httpapi/OpenApi"
 import { withFileParts } from "../api/Answers.ts"
-import { IdempotencyHeaders } from "../api/Headers.ts"
-import { Count, Limit, Millis, pageOf, paging } from "../api/Paging.ts"
+import { IdempotencyHeaders, LiveHeaders } from "../api/Headers.ts"
+import { Count, Limit, Millis, Opaque, pageOf, paging } from "../api/Paging.ts"
 import { problems } from "../api/Problem.ts"
+
+export const UploadFailure = Schema.Struct({
+  message: Schema.String,
+  at: Millis,
+  /** A person cancelled the upload; the message has the reason. */
+  cancelled: Schema.Boolean,
+  /** The error and its causes, one in a line. */
+  cause: Schema.optionalKey(Schema.String),
+  transition: Schema.optionalKey(Schema.String),
+  processor: Schema.optionalKey(Schema.String),
+  attempts: Schema.optionalKey(Schema.Int),
+})
 
 export const UploadStatus = Schema.Struct({
   batchId: Schema.String,
+  /** What its items are: the name of an upload definition. */
+  kind: Schema.String,
   state: Schema.String,
   /** The transition whose processors are at work. */
   step: Schema.optionalKey(Schema.String),
@@ -24,12 +38,16 @@ export const UploadStatus = Schema.Struct({
   estimatedCompletionAt: Schema.optionalKey(Schema.Finite),
   canRetry: Schema.Boolean,
   problem: Schema.optionalKey(Schema.String),
+  failure: Schema.optionalKey(UploadFailure),
+  /** Why the notification of the outcome failed. */
+  notificationError: Schema.optionalKey(Schema.String),
   errors: Schema.Array(Schema.Struct({ reason: Schema.String, count: Schema.Int, example: Schema.optionalKey(Schema.String) })),
 }).annotate({ identifier: "UploadStatus" })
 export type UploadStatus = typeof UploadStatus.Type
 
 export const UploadListing = Schema.Struct({
   batchId: Schema.String,
+  kind: Schema.String,
   fileName: Schema.String,
   md5: Schema.String,
   createdAt: Millis,
@@ -44,15 +62,50 @@ export const UploadItem = Schema.Struct({
   line: Schema.Int,
   state: ItemState,
   hnId: Schema.optionalKey(Schema.Int),
+  /** Its id as text, of any kind. */
+  id: Schema.optionalKey(Schema.String),
   problem: Schema.optionalKey(Schema.Struct({ reason: Schema.String, message: Schema.String })),
   attempts: Schema.Int,
   /** The instance that holds its history. */
   instanceId: Schema.String,
 })
 
+export const UploadItemHistory = Schema.Struct({
+  ...UploadItem.fields,
+  /** The states it has been in, in order. */
+  history: Schema.Array(
+    Schema.Struct({
+      state: Schema.Literals(["ingested", "validated", "stored", "failed"]),
+      at: Schema.Finite,
+      attempt: Schema.Int,
+      problem: Schema.optionalKey(Schema.Struct({ reason: Schema.String, message: Schema.String })),
+    }),
+  ),
+})
+
+export const UploadKind = Schema.Struct({
+  name: Schema.String,
+  /** What `where` of a search compares. */
+  fields: Schema.Array(Schema.String),
+  /** Files are taken as this kind where none is named. */
+  isDefault: Schema.Boolean,
+})
+
+export const StoredKindItem = Schema.Struct({
+  id: Schema.String,
+  item: Schema.Record(Schema.String, Schema.Json),
+  batchId: Schema.String,
+  index: Schema.Int,
+})
+
+/** Fields and their values, as a JSON object. */
+const Where = Schema.fromJsonString(Schema.Record(Schema.String, Schema.Union([Schema.String, Schema.Finite, Schema.Boolean])))
+
 export const FoundItem = Schema.Struct({ item: HNItem, batchId: Schema.String, index: Schema.Int })
 
 const UploadForm = Schema.Struct({ file: Schema.String.annotate({ description: "JSON, or lines of JSON; plain or gzip" }) })
+
+const kindParams = { kind: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(100)) }
 
 const params = { batchId: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200)) }
 const error = problems
@@ -61,14 +114,22 @@ export class UploadApi extends HttpApiGroup.make("uploads")
   .add(
     HttpApiEndpoint.post("send", "/api/v1/uploads", {
       headers: IdempotencyHeaders,
-      query: { force: Schema.optionalKey(Schema.Literals(["true", "false"])) },
+      query: {
+        force: Schema.optionalKey(Schema.Literals(["true", "false"])),
+        kind: Schema.optionalKey(kindParams.kind),
+        md5: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{32}$/, { expected: "an MD5 in hex" }))),
+      },
       // The size of the file is limited where it is kept.
       payload: UploadForm.pipe(HttpApiSchema.asMultipartStream({ maxParts: 10, maxTotalSize: "1 TB", fieldMimeTypes: [] })),
       success: UploadStatus.pipe(HttpApiSchema.status(202)),
       error,
     })
       .annotate(OpenApi.Summary, "Upload a file")
-      .annotate(OpenApi.Description, "Keeps the file of a multipart form, without holding it in memory, and starts its batch.")
+      .annotate(
+        OpenApi.Description,
+        "Stores the file of a multipart form, without holding it in memory, and starts its upload. `kind` names what its items are. " +
+          "With `md5`, a file that was damaged on its way is refused.",
+      )
       .annotate(OpenApi.Transform, withFileParts("file")),
     HttpApiEndpoint.get("list", "/api/v1/uploads", {
       query: paging(Count),
@@ -79,12 +140,31 @@ export class UploadApi extends HttpApiGroup.make("uploads")
       OpenApi.Summary,
       "Show an upload",
     ),
+    HttpApiEndpoint.get("events", "/api/v1/uploads/:batchId/events", {
+      params,
+      headers: LiveHeaders,
+      success: [HttpApiSchema.StreamUint8Array({ contentType: "text/event-stream" }), HttpApiSchema.NoContent],
+      error,
+    })
+      .annotate(OpenApi.Summary, "Follow an upload")
+      .annotate(
+        OpenApi.Description,
+        "Server-sent events: the status of the upload, then again at every change. The stream ends when the upload rests. A client " +
+          "that reconnects after that with Last-Event-ID gets 204, which tells an EventSource to stop.",
+      ),
     HttpApiEndpoint.get("items", "/api/v1/uploads/:batchId/items", {
       params,
       query: { state: Schema.optionalKey(ItemState), ...paging(Count) },
       success: pageOf({ items: Schema.Array(UploadItem) }, Schema.Int),
       error,
     }).annotate(OpenApi.Summary, "List the items of an upload"),
+    HttpApiEndpoint.get("history", "/api/v1/uploads/:batchId/items/:index", {
+      params: { ...params, index: Count },
+      success: UploadItemHistory,
+      error,
+    })
+      .annotate(OpenApi.Summary, "Show an item of an upload with its history")
+      .annotate(OpenApi.Description, "The states of the item with their times: ingested, validated, stored or failed, of every try."),
     HttpApiEndpoint.put("correct", "/api/v1/uploads/:batchId/items/:index", {
       params: { ...params, index: Count },
       payload: Schema.Record(Schema.String, Schema.Json),
@@ -92,17 +172,48 @@ export class UploadApi extends HttpApiGroup.make("uploads")
       error,
     })
       .annotate(OpenApi.Summary, "Correct a failed item")
-      .annotate(OpenApi.Description, "Gives a failed item other content, for the next retry."),
+      .annotate(
+        OpenApi.Description,
+        "Gives a failed item other content, for the next retry. An item that would fail again is refused with the reason.",
+      ),
     HttpApiEndpoint.post("retry", "/api/v1/uploads/:batchId/retry", { params, success: UploadStatus, error })
       .annotate(OpenApi.Summary, "Retry the failed items of an upload")
       .annotate(
         OpenApi.Description,
         "Tries the failed items of a partially completed batch again, or a failed batch from where it got to.",
       ),
-    HttpApiEndpoint.post("cancel", "/api/v1/uploads/:batchId/cancel", { params, success: UploadStatus, error }).annotate(
-      OpenApi.Summary,
-      "Cancel an upload",
-    ),
+    HttpApiEndpoint.post("cancel", "/api/v1/uploads/:batchId/cancel", {
+      params,
+      query: { reason: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(500))) },
+      success: UploadStatus,
+      error,
+    })
+      .annotate(OpenApi.Summary, "Cancel an upload")
+      .annotate(OpenApi.Description, "Stops the work of an upload; stored items stay. The reason is shown with its status."),
+    HttpApiEndpoint.get("kinds", "/api/v1/upload-kinds", {
+      success: Schema.Struct({ kinds: Schema.Array(UploadKind) }),
+      error,
+    }).annotate(OpenApi.Summary, "List what can be uploaded"),
+    HttpApiEndpoint.get("searchKind", "/api/v1/upload-kinds/:kind/items", {
+      params: kindParams,
+      query: {
+        text: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(500))),
+        where: Schema.optionalKey(Where),
+        from: Schema.optionalKey(Schema.FiniteFromString),
+        until: Schema.optionalKey(Schema.FiniteFromString),
+        batchId: Schema.optionalKey(Schema.String),
+        ...paging(Opaque),
+      },
+      success: pageOf({ items: Schema.Array(StoredKindItem) }, Opaque),
+      error,
+    })
+      .annotate(OpenApi.Summary, "Search stored items of a kind")
+      .annotate(OpenApi.Description, 'By words, by fields (`where={"brand":"Acme"}`) and by time.'),
+    HttpApiEndpoint.get("itemOfKind", "/api/v1/upload-kinds/:kind/items/:id", {
+      params: { ...kindParams, id: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(500)) },
+      success: StoredKindItem,
+      error,
+    }).annotate(OpenApi.Summary, "Show a stored item of a kind"),
     HttpApiEndpoint.get("search", "/api/v1/items", {
       query: {
         text: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(500))),
@@ -119,4 +230,4 @@ export class UploadApi extends HttpApiGroup.make("uploads")
       error,
     }).annotate(OpenApi.Summary, "Search stored items"),
   )
-  .annotate(OpenApi.Description, "Bulk uploads of Hacker News items") {}
+  .annotate(OpenApi.Description, "Bulk uploads of items of any kind") {}

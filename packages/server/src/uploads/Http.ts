@@ -4,11 +4,15 @@ import * as uploads from "@detent/workspace/operations/uploads"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
 import * as Multipart from "effect/unstable/http/Multipart"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { Api } from "../api/Api.ts"
 import { pageSize } from "../api/Paging.ts"
+import { frameOf } from "../serve/live/Channel.ts"
+import { endingResponse, liveResponse } from "../serve/live/liveResponse.ts"
 import { makeChanging, makeOperating } from "../serve/Operating.ts"
+import { UploadFeed } from "./UploadFeed.ts"
 
 export const uploadHandlers = HttpApiBuilder.group(
   Api,
@@ -16,15 +20,18 @@ export const uploadHandlers = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const operating = yield* makeOperating
     const changing = yield* makeChanging
+    const feed = yield* UploadFeed
     return handlers
-      .handle("send", ({ payload, headers, query: { force } }) =>
+      .handle("send", ({ payload, headers, query: { force, kind, md5 } }) =>
         operating(
           Effect.gen(function* () {
             const key = headers["idempotency-key"]
-            // The file is read as it comes, so it is taken the moment it begins.
+            // The file is read as it arrives, so it is taken when its part begins.
             const received = yield* payload.pipe(
               Stream.filter(Multipart.isFile),
-              Stream.mapEffect(({ name: fileName, content }) => uploads.receive({ fileName, content }, { key, force: force === "true" })),
+              Stream.mapEffect(({ name: fileName, contentType, content }) =>
+                uploads.receive({ fileName, contentType, content }, { key, force: force === "true", kind, md5 }),
+              ),
               Stream.runHead,
             )
             if (Option.isNone(received)) return yield* new FileMissing()
@@ -34,7 +41,18 @@ export const uploadHandlers = HttpApiBuilder.group(
       )
       .handle("list", ({ query: { limit = pageSize, after } }) => operating(uploads.list({ limit, after })))
       .handle("get", ({ params }) => operating(uploads.status(params.batchId)))
+      .handleRaw("events", ({ params: { batchId }, headers }) =>
+        operating(
+          Effect.map(uploads.status(batchId), (status) => {
+            if (!status.isResting) return liveResponse(feed.reader(batchId, status))
+            // A client that comes back has got this status already.
+            if (headers["last-event-id"] !== undefined) return HttpServerResponse.empty({ status: 204 })
+            return endingResponse(frameOf(0, "status", status))
+          }),
+        ),
+      )
       .handle("items", ({ params, query }) => operating(uploads.items(params.batchId, query)))
+      .handle("history", ({ params: { batchId, index } }) => operating(uploads.history(batchId, index)))
       .handle("correct", (input) => {
         const {
           params: { batchId, index },
@@ -47,9 +65,14 @@ export const uploadHandlers = HttpApiBuilder.group(
         return changing(input, uploads.retry(params.batchId))
       })
       .handle("cancel", (input) => {
-        const { params } = input
-        return changing(input, uploads.cancel(params.batchId))
+        const { params, query } = input
+        return changing(input, uploads.cancel(params.batchId, query.reason))
       })
+      .handle("kinds", () => operating(uploads.kinds))
+      .handle("searchKind", ({ params, query: { limit = pageSize, ...query } }) =>
+        operating(uploads.searchKind(params.kind, { ...query, limit })),
+      )
+      .handle("itemOfKind", ({ params: { kind, id } }) => operating(uploads.itemOfKind(kind, id)))
       .handle("search", ({ query: { afterTime, afterId, ...query } }) =>
         operating(uploads.search({ ...query, ...(afterId === undefined ? {} : { after: { time: afterTime ?? 0, hnId: afterId } }) })),
       )

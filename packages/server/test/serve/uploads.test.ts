@@ -1,9 +1,11 @@
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
+import { defineUpload } from "@detent/uploads"
 import { writeItemFile } from "@detent/uploads/generate"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
 import { request, served, temporaryFolder } from "../support/served.ts"
 
 const items = (count: number, bad: Record<string, number> = {}) =>
@@ -121,6 +123,110 @@ describe("uploads over HTTP", () => {
       const kept = yield* Effect.promise(() => readdir(join(data, "uploads")))
       assert.strictEqual(kept.length, 1)
       assert.isTrue(kept[0]?.startsWith(JSON.parse(good.text).batchId))
+    }),
+  )
+
+  it.live("refuse a file by the content type of its part, and take one by it", () =>
+    Effect.gen(function* () {
+      const { url } = yield* served()
+      const bytes = yield* items(3)
+      const typed = (type: string) => {
+        const body = new FormData()
+        body.append("file", new Blob([bytes], { type }), "items.json")
+        return body
+      }
+      const refused = yield* send(url, typed("text/csv"))
+      assert.deepStrictEqual([refused.status, JSON.parse(refused.text).type], [415, "urn:detent:problem:UnsupportedContentType"])
+      assert.include(JSON.parse(refused.text).detail, "items.json is text/csv; upload JSON")
+      assert.strictEqual((yield* send(url, typed("application/octet-stream"))).status, 202)
+    }),
+  )
+
+  it.live("refuse a file that was damaged on its way", () =>
+    Effect.gen(function* () {
+      const { url } = yield* served()
+      const answer = yield* request(`${url}/api/v1/uploads?md5=${"0".repeat(32)}`, { method: "POST", body: form(yield* items(3)) })
+      assert.deepStrictEqual([answer.status, JSON.parse(answer.text).type], [422, "urn:detent:problem:FileDamaged"])
+    }),
+  )
+
+  it.live("are streamed live until they rest, and a client that comes back is told to stop", () =>
+    Effect.gen(function* () {
+      const { url } = yield* served()
+      const { batchId } = JSON.parse((yield* send(url, form(yield* items(6000)))).text)
+      const stream = yield* request(`${url}/api/v1/uploads/${batchId}/events`)
+      assert.deepStrictEqual([stream.status, stream.type], [200, "text/event-stream"])
+      const statuses = [...stream.text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data ?? ""))
+      assert.deepInclude(statuses.at(-1), { batchId, state: "completed", isResting: true })
+      assert.isTrue(statuses.slice(0, -1).every(({ isResting }) => isResting === false))
+      const again = yield* request(`${url}/api/v1/uploads/${batchId}/events`, { headers: { "last-event-id": "1" } })
+      assert.strictEqual(again.status, 204)
+      const later = yield* request(`${url}/api/v1/uploads/${batchId}/events`)
+      assert.include(later.text, "event: status")
+    }),
+  )
+
+  it.live("tell the history of an item, refuse a correction that does not help, and show why one was cancelled", () =>
+    Effect.gen(function* () {
+      const { client, url } = yield* served()
+      const { batchId } = JSON.parse((yield* send(url, form(JSON.stringify([{ id: 1, type: "story" }, { id: 2 }])))).text)
+      yield* Effect.repeat(client.uploads.get({ params: { batchId } }), {
+        until: ({ isResting, state }) => isResting && state !== "uploaded",
+        schedule: Schedule.spaced("20 millis"),
+      })
+      const item = yield* client.uploads.history({ params: { batchId, index: 0 } })
+      assert.deepStrictEqual(
+        item.history.map(({ state }) => state),
+        ["ingested", "validated", "stored"],
+      )
+      const refused = yield* Effect.flip(client.uploads.correct({ params: { batchId, index: 1 }, payload: { id: 2 } }))
+      assert.include(refused.message, "would fail again (missing_type): it has no type")
+      const cancelled = yield* client.uploads.cancel({ params: { batchId }, query: { reason: "wrong file" } })
+      assert.deepInclude(cancelled, { state: "failed", canRetry: true, problem: "it was cancelled: wrong file" })
+      assert.strictEqual(cancelled.failure?.cancelled, true)
+    }),
+  )
+
+  it.live("take items of a kind of your own, and find them by words and fields", () =>
+    Effect.gen(function* () {
+      const Products = defineUpload({
+        name: "Products",
+        schema: Schema.Struct({ sku: Schema.String, title: Schema.String, brand: Schema.String }),
+        id: "sku",
+        index: { text: ["title"], fields: ["brand"] },
+      })
+      const { client, url } = yield* served({ uploads: { uploads: [Products] } })
+      const { kinds } = yield* client.uploads.kinds()
+      assert.deepStrictEqual(
+        kinds.map(({ name }) => name),
+        ["Products", "HackerNews"],
+      )
+      const body = form(JSON.stringify(["a", "b"].map((sku) => ({ sku, title: `Lathe ${sku}`, brand: "Acme" }))))
+      const answer = yield* request(`${url}/api/v1/uploads?kind=Products`, { method: "POST", body })
+      const { batchId } = JSON.parse(answer.text)
+      yield* Effect.repeat(client.uploads.get({ params: { batchId } }), {
+        until: ({ isResting, state }) => isResting && state !== "uploaded",
+        schedule: Schedule.spaced("20 millis"),
+      })
+      const params = { kind: "Products" }
+      const found = yield* client.uploads.searchKind({ params, query: { text: "lathe", where: { brand: "Acme" }, limit: 1 } })
+      assert.deepStrictEqual(
+        found.items.map(({ id }) => id),
+        ["b"],
+      )
+      const rest = yield* client.uploads.searchKind({
+        params,
+        query: { text: "lathe", limit: 1, ...(found.next === undefined ? {} : { after: found.next }) },
+      })
+      assert.deepStrictEqual(
+        rest.items.map(({ item }) => item["sku"]),
+        ["a"],
+      )
+      assert.deepInclude(yield* client.uploads.itemOfKind({ params: { kind: "Products", id: "a" } }), { id: "a", batchId, index: 0 })
+      const missing = yield* Effect.flip(client.uploads.itemOfKind({ params: { kind: "Products", id: "z" } }))
+      assert.include(missing.message, "no stored item of Products has the id z")
+      const unknown = yield* request(`${url}/api/v1/uploads?kind=Nothing`, { method: "POST", body: form("[]") })
+      assert.deepStrictEqual([unknown.status, JSON.parse(unknown.text).type], [404, "urn:detent:problem:UploadUnknown"])
     }),
   )
 })

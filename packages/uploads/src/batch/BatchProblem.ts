@@ -1,6 +1,7 @@
-/** Why a batch could not go on, or a request about one could not be met. */
+/** Why a batch could not continue, or a request about one could not be met. */
 import * as DateTime from "effect/DateTime"
 import * as Schema from "effect/Schema"
+import { ProblemReason } from "../item/ItemProblem.ts"
 import { ErrorSummary } from "./UploadBatch.ts"
 
 /** Every item of a batch failed. */
@@ -39,7 +40,7 @@ export class AlreadyUploaded extends Schema.TaggedError<AlreadyUploaded>()("Alre
   }
 }
 
-/** A batch id that somebody chose is taken. */
+/** The batch id is taken. */
 export class BatchExists extends Schema.TaggedError<BatchExists>()("BatchExists", { batchId: Schema.String }) {
   override get message() {
     return `there is a batch ${this.batchId} already; choose another id`
@@ -62,5 +63,46 @@ export class BatchNotRetryable extends Schema.TaggedError<BatchNotRetryable>()("
 export class ItemNotFailed extends Schema.TaggedError<ItemNotFailed>()("ItemNotFailed", { batchId: Schema.String, index: Schema.Int }) {
   override get message() {
     return `item ${this.index} of batch ${this.batchId} is not there, has not failed, or is being tried again; list the failed items to see which have`
+  }
+}
+
+/** A batch has no item at this place. */
+export class ItemNotFound extends Schema.TaggedError<ItemNotFound>()("ItemNotFound", { batchId: Schema.String, index: Schema.Int }) {
+  override get message() {
+    return `batch ${this.batchId} has no item ${this.index} yet; list its items to see which it has`
+  }
+}
+
+/** A corrected item would fail again. */
+export class ItemStillInvalid extends Schema.TaggedError<ItemStillInvalid>()("ItemStillInvalid", {
+  batchId: Schema.String,
+  index: Schema.Int,
+  reason: ProblemReason,
+  problem: Schema.String,
+}) {
+  override get message() {
+    return `item ${this.index} of batch ${this.batchId} would fail again (${this.reason}): ${this.problem}; correct that as well`
+  }
+}
+
+/** No upload is defined under this name. */
+export class UploadUnknown extends Schema.TaggedError<UploadUnknown>()("UploadUnknown", {
+  upload: Schema.String,
+  known: Schema.Array(Schema.String),
+}) {
+  override get message() {
+    return `no upload ${this.upload} is defined; defined are ${this.known.join(", ")}; add it to the uploads of your configuration`
+  }
+}
+
+/** A search names a field that its upload does not index. */
+export class FieldNotIndexed extends Schema.TaggedError<FieldNotIndexed>()("FieldNotIndexed", {
+  upload: Schema.String,
+  field: Schema.String,
+  known: Schema.Array(Schema.String),
+}) {
+  override get message() {
+    const known = this.known.length === 0 ? "it indexes none" : `it indexes ${this.known.join(", ")}`
+    return `the upload ${this.upload} has no indexed field ${this.field}: ${known}; add it to index.fields of its definition`
   }
 }

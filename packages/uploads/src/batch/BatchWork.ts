@@ -1,4 +1,4 @@
-/** What the processors of a batch have done for them: reading its file, storing its items, counting and telling. */
+/** The work that the processors of a batch request: reading its file, storing its items, counting and notifying. */
 import type * as Effect from "effect/Effect"
 import type { ErrorSummary, UploadBatch } from "./UploadBatch.ts"
 
@@ -11,7 +11,7 @@ export interface Notice {
   readonly batchId: string
   readonly outcome: "completed" | "partially_completed" | "failed"
   readonly batch: UploadBatch
-  /** The same for the same outcome, also when it is told again after a crash. */
+  /** The same for the same outcome, also when the notification is repeated after a crash. */
   readonly key: string
 }
 
@@ -45,6 +45,6 @@ export interface BatchWork {
   readonly retryFailed: (batch: UploadBatch, key: string) => Effect.Effect<Counts, Error>
   readonly count: (batch: UploadBatch) => Effect.Effect<Counts, Error>
   readonly summarizeErrors: (batch: UploadBatch) => Effect.Effect<ErrorSummary, Error>
-  /** Tells whoever wants to know; returns why it could not. */
+  /** Notifies of the outcome; returns why it could not. */
   readonly notify: (notice: Notice) => Effect.Effect<string | undefined>
 }

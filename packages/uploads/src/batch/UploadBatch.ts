@@ -8,7 +8,13 @@ export const ErrorGroup = Schema.Struct({
   count: Schema.Int,
   /** The first of them, by their place in the file. */
   examples: Schema.Array(
-    Schema.Struct({ index: Schema.Int, line: Schema.Int, hnId: Schema.optionalKey(Schema.Int), message: Schema.String }),
+    Schema.Struct({
+      index: Schema.Int,
+      line: Schema.Int,
+      hnId: Schema.optionalKey(Schema.Int),
+      id: Schema.optionalKey(Schema.String),
+      message: Schema.String,
+    }),
   ),
 })
 export type ErrorGroup = typeof ErrorGroup.Type
@@ -31,7 +37,11 @@ export type ResultSummary = typeof ResultSummary.Type
 /** Why a batch failed. */
 export const FailureReport = Schema.Struct({
   message: Schema.String,
-  /** The transition and the processor that failed; absent where somebody marked the batch. */
+  /** The error and its causes, one in a line, the outermost first. Absent where a person marked the batch. */
+  cause: Schema.optionalKey(Schema.String),
+  /** A person cancelled the batch. */
+  cancelled: Schema.optionalKey(Schema.Literal(true)),
+  /** The transition and the processor that failed; absent where a person marked the batch. */
   transition: Schema.optionalKey(Schema.String),
   processor: Schema.optionalKey(Schema.String),
   attempts: Schema.optionalKey(Schema.Int),
@@ -44,6 +54,8 @@ export type FailureReport = typeof FailureReport.Type
 
 export const UploadBatch = Schema.Struct({
   batchId: Schema.String,
+  /** The name of its upload definition. Absent: Hacker News. */
+  kind: Schema.optionalKey(Schema.String),
   fileName: Schema.String,
   filePath: Schema.String,
   fileSize: Schema.optionalKey(Schema.Finite),
@@ -69,13 +81,18 @@ export const UploadBatch = Schema.Struct({
   failure: Schema.optionalKey(FailureReport),
   resultSummary: Schema.optionalKey(ResultSummary),
   errorSummary: Schema.optionalKey(ErrorSummary),
-  /** Why nobody could be told of the outcome. */
+  /** Why the notification of the outcome failed. */
   notificationError: Schema.optionalKey(Schema.String),
 })
 export type UploadBatch = typeof UploadBatch.Type
 
 /** A batch as it begins. */
-export const newBatch = (file: { readonly batchId: string; readonly fileName: string; readonly filePath: string }): UploadBatch => ({
+export const newBatch = (file: {
+  readonly batchId: string
+  readonly kind?: string
+  readonly fileName: string
+  readonly filePath: string
+}): UploadBatch => ({
   ...file,
   totalItemsInFile: 0,
   invalidItemsInFile: 0,

@@ -1,5 +1,5 @@
 /** The work on a batch during its transitions, under the names that upload-batch.json uses. */
-import { Processor } from "@detent/entity"
+import { type EntityError, Processor } from "@detent/entity"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -49,7 +49,7 @@ export const processors = (work: BatchWork) => ({
     Effect.gen(function* () {
       const done = concluded(without(batch, "errorSummary"), yield* Clock.currentTimeMillis)
       yield* Effect.logInfo(`batch ${batch.batchId} is complete: ${batch.itemsProcessed} items`)
-      return yield* told(work, { batchId: batch.batchId, outcome: "completed", batch: done, key })
+      return yield* notified(work, { batchId: batch.batchId, outcome: "completed", batch: done, key })
     }),
   ),
 
@@ -59,7 +59,7 @@ export const processors = (work: BatchWork) => ({
       const done = { ...concluded(batch, yield* Clock.currentTimeMillis), errorSummary }
       const reasons = errorSummary.groups.map(({ reason, count }) => `${count} ${reason}`).join(", ")
       yield* Effect.logWarning(`batch ${batch.batchId} is partially complete: ${batch.itemsErrored} items failed (${reasons})`)
-      return yield* told(work, { batchId: batch.batchId, outcome: "partially_completed", batch: done, key })
+      return yield* notified(work, { batchId: batch.batchId, outcome: "partially_completed", batch: done, key })
     }),
   ),
 
@@ -71,7 +71,7 @@ export const processors = (work: BatchWork) => ({
       // Marking what has failed already says why anew; it is no further try.
       const failed =
         batch.failure === undefined ? { ...batch, failure, retryCount: batch.retryCount + 1, lastRetryAt: now } : { ...batch, failure }
-      return yield* told(work, { batchId: batch.batchId, outcome: "failed", batch: failed, key })
+      return yield* notified(work, { batchId: batch.batchId, outcome: "failed", batch: failed, key })
     }),
   ),
 
@@ -119,18 +119,18 @@ const concluded = (batch: UploadBatch, now: number): UploadBatch => {
   }
 }
 
-/** That somebody could not be told is recorded; the outcome stands. */
-const told = (work: BatchWork, notice: Notice): Effect.Effect<UploadBatch> =>
+/** A notification that failed is recorded; the outcome stands. */
+const notified = (work: BatchWork, notice: Notice): Effect.Effect<UploadBatch> =>
   Effect.map(work.notify(notice), (problem) =>
     problem === undefined ? without(notice.batch, "notificationError") : { ...notice.batch, notificationError: problem },
   )
 
-const isReason = Schema.is(Schema.Struct({ reason: Schema.String }))
+const isReason = Schema.is(Schema.Struct({ reason: Schema.String, cancelled: Schema.optionalKey(Schema.Literal(true)) }))
 
 const failureReport = (
   work: BatchWork,
   batch: UploadBatch,
-  error: { readonly transition: string; readonly processor?: string; readonly message: string; readonly attempts: number } | undefined,
+  error: EntityError | undefined,
   argument: unknown,
   at: number,
 ): Effect.Effect<FailureReport> =>
@@ -138,9 +138,13 @@ const failureReport = (
     // The report must not fail because counting does.
     Effect.catch(work.count(batch), () => Effect.succeed({ stored: batch.itemsProcessed, failed: batch.itemsErrored })),
     (counts) => {
-      if (error === undefined) return { message: isReason(argument) ? argument.reason : "it was marked as failed", at, ...counts }
-      const { message, transition, processor, attempts } = error
-      return { message, transition, ...(processor === undefined ? {} : { processor }), attempts, at, ...counts }
+      if (error === undefined) {
+        const { reason, cancelled } = isReason(argument) ? argument : { reason: "it was marked as failed" }
+        return { message: reason, ...(cancelled === undefined ? {} : { cancelled }), at, ...counts }
+      }
+      const { message, cause, transition, processor, attempts } = error
+      const known = { ...(cause === undefined ? {} : { cause }), ...(processor === undefined ? {} : { processor }) }
+      return { message, ...known, transition, attempts, at, ...counts }
     },
   )
 

@@ -1,6 +1,6 @@
 /**
- * The bytes of a file as they are asked for, unpacked where it is gzip, with its MD5 on the way. Nothing is read that
- * nobody waits for: whoever stores slowly reads slowly.
+ * The bytes of a file as they are asked for, unpacked where it is gzip, with its MD5 on the way. Nothing is read ahead of the
+ * caller: one that stores slowly reads slowly.
  */
 import { createHash, type Hash } from "node:crypto"
 import { type FileHandle, open } from "node:fs/promises"
@@ -22,6 +22,8 @@ export interface BytesOptions {
   readonly limits: UploadLimits
   /** The text before this is passed over. A gzip file has to be unpacked from its start for that. */
   readonly offset?: number
+  /** The bytes of the file, if they are known: then it is not read. */
+  readonly content?: ReadonlyArray<Uint8Array>
 }
 
 /** What tells a file that was written to from one that was not. */
@@ -47,7 +49,8 @@ export class FileBytes {
   constructor(options: BytesOptions) {
     this.#options = options
     const { packed, offset = 0 } = options
-    this.#hash = offset === 0 ? createHash("md5") : undefined
+    // Known bytes come with their hash.
+    this.#hash = offset === 0 && options.content === undefined ? createHash("md5") : undefined
     this.#chunks = packed ? this.#unpacked(offset) : this.#raw(offset)
   }
 
@@ -89,15 +92,25 @@ export class FileBytes {
 
   async *#raw(offset: number): AsyncGenerator<Buffer, undefined> {
     const { name, limits } = this.#options
-    const file = await this.#open()
-    const chunks = file.createReadStream({ start: offset, highWaterMark: chunkBytes, autoClose: false })
-    for await (const chunk of chunks as AsyncIterable<Buffer>) {
+    for await (const chunk of this.#source(offset)) {
       this.readBytes += chunk.length
       if (this.readBytes + offset > limits.maxFileBytes)
         throw new FileTooLarge({ file: name, what: "file", bytes: this.readBytes + offset, limit: limits.maxFileBytes })
       this.#hash?.update(chunk)
       yield chunk
     }
+    return undefined
+  }
+
+  #source(offset: number): AsyncIterable<Buffer> {
+    const { content } = this.#options
+    return content === undefined ? this.#read(offset) : fromMemory(content)
+  }
+
+  async *#read(offset: number): AsyncGenerator<Buffer, undefined> {
+    const file = await this.#open()
+    const chunks = file.createReadStream({ start: offset, highWaterMark: chunkBytes, autoClose: false })
+    yield* chunks as AsyncIterable<Buffer>
     return undefined
   }
 
@@ -137,4 +150,9 @@ export class FileBytes {
     const problem = code === "ENOENT" ? "there is no such file" : (message ?? String(cause))
     return new FileUnreadable({ file, problem, while: "reading" })
   }
+}
+
+async function* fromMemory(content: ReadonlyArray<Uint8Array>): AsyncGenerator<Buffer, undefined> {
+  for (const chunk of content) yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+  return undefined
 }

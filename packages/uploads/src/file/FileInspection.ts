@@ -19,9 +19,7 @@ export const inspect = (
   contentType?: string,
 ): Effect.Effect<FileInspection, FileProblem> =>
   Effect.gen(function* () {
-    if (contentType !== undefined && !isAccepted(contentType)) {
-      return yield* Effect.fail(new UnsupportedContentType({ file: name, contentType }))
-    }
+    yield* checkContentType(name, contentType)
     const stamp = stampOf(yield* reading(name, () => stat(path)))
     if (stamp.fileSize > limits.maxFileBytes) {
       return yield* Effect.fail(new FileTooLarge({ file: name, bytes: stamp.fileSize, limit: limits.maxFileBytes, what: "file" }))
@@ -39,23 +37,55 @@ export const inspect = (
     return { ...stamp, packed, contentType: isJson(contentType) ? contentType : found }
   })
 
-/** The MD5 of a file. */
-export const md5Of = (path: string, name: string, limits: UploadLimits): Effect.Effect<string, FileProblem> =>
+/** Refuses a file that is declared to be neither JSON nor gzip. */
+export const checkContentType = (file: string, contentType: string | undefined): Effect.Effect<void, UnsupportedContentType> =>
+  contentType === undefined || isAccepted(contentType) ? Effect.void : Effect.fail(new UnsupportedContentType({ file, contentType }))
+
+export interface HashedFile {
+  readonly md5: string
+  /** The bytes that were hashed, where they are no more than `keep`. */
+  readonly chunks: ReadonlyArray<Uint8Array> | undefined
+}
+
+/** The MD5 of a file, and its bytes if they are to be kept. */
+export const md5Of = (path: string, name: string, limits: UploadLimits, keep = 0): Effect.Effect<HashedFile, FileProblem> =>
   Effect.scoped(
     Effect.gen(function* () {
       const bytes = yield* Effect.acquireRelease(
         Effect.sync(() => new FileBytes({ path, name, packed: false, limits })),
         (one) => Effect.promise(() => one.close()),
       )
+      const kept = new Collected(keep)
       yield* Effect.tryPromise({
         try: async (signal) => {
-          while (!signal.aborted && (await bytes.next()) !== undefined);
+          for (let chunk = await bytes.next(); !signal.aborted && chunk !== undefined; chunk = await bytes.next()) kept.add(chunk)
         },
         catch: (cause) => cause as FileProblem,
       })
-      return bytes.md5()
+      return { md5: bytes.md5(), chunks: kept.chunks }
     }),
   )
+
+/** Bytes that are collected until they are more than a limit; then none are kept. */
+export class Collected {
+  readonly #limit: number
+  #chunks: Array<Uint8Array> | undefined = []
+  #size = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  get chunks(): ReadonlyArray<Uint8Array> | undefined {
+    return this.#chunks
+  }
+
+  add(chunk: Uint8Array) {
+    this.#size += chunk.length
+    if (this.#size > this.#limit) this.#chunks = undefined
+    else this.#chunks?.push(chunk)
+  }
+}
 
 const isJson = (contentType: string | undefined): contentType is string => contentType?.toLowerCase().includes("json") === true
 

@@ -69,6 +69,17 @@ export class FileChanged extends Schema.TaggedError<FileChanged>()("FileChanged"
   }
 }
 
+/** The bytes that arrived are not those that the sender hashed. */
+export class FileDamaged extends Schema.TaggedError<FileDamaged>()("FileDamaged", {
+  file: Schema.String,
+  md5: Schema.String,
+  expected: Schema.String,
+}) {
+  override get message() {
+    return `${this.file} has the MD5 ${this.md5}, ${this.expected} was expected; send it again`
+  }
+}
+
 /** What was said to be uploaded is no JSON. */
 export class UnsupportedContentType extends Schema.TaggedError<UnsupportedContentType>()("UnsupportedContentType", {
   file: Schema.String,
@@ -79,4 +90,4 @@ export class UnsupportedContentType extends Schema.TaggedError<UnsupportedConten
   }
 }
 
-export type FileProblem = FileInvalid | FileTooLarge | FileUnreadable | FileChanged | UnsupportedContentType
+export type FileProblem = FileInvalid | FileTooLarge | FileUnreadable | FileChanged | FileDamaged | UnsupportedContentType

@@ -14,6 +14,8 @@ export interface ItemFileOptions {
   readonly packed: boolean
   readonly limits: UploadLimits
   readonly from?: { readonly layout: Layout; readonly position: Position }
+  /** The bytes of the file, if they are known. */
+  readonly content?: ReadonlyArray<Uint8Array>
 }
 
 /** However few items it is: so much is held in memory at a time, and one item more. */
@@ -27,17 +29,17 @@ export interface ItemFile {
   readonly layout: () => Layout | undefined
   /** How the file that is being read looks now. It is the same file when another has taken its name, or it has none any more. */
   readonly stamp: Effect.Effect<FileStamp, FileProblem>
-  /** The MD5 of the file, once it has been read from its start to its end. */
+  /** The MD5 of the file, once it has been read from its start to its end; empty where its bytes were known. */
   readonly md5: () => string
 }
 
 /** Opens a file; it is closed with the scope. */
-export const openItems = ({ path, name, packed, limits, from }: ItemFileOptions): Effect.Effect<ItemFile, never, Scope.Scope> =>
+export const openItems = ({ path, name, packed, limits, from, content }: ItemFileOptions): Effect.Effect<ItemFile, never, Scope.Scope> =>
   Effect.gen(function* () {
     const resumed = from !== undefined && from.position.index > 0 ? from : undefined
     const offset = resumed?.position.offset ?? 0
     const bytes = yield* Effect.acquireRelease(
-      Effect.sync(() => new FileBytes({ path, name, packed, limits, offset })),
+      Effect.sync(() => new FileBytes({ path, name, packed, limits, offset, ...(content === undefined ? {} : { content }) })),
       (open) => Effect.promise(() => open.close()),
     )
     const splitter = new ItemSplitter({

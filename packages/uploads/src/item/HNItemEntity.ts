@@ -1,8 +1,9 @@
 /**
- * What the instance of an item knows of it. The content of a stored item is a row in the table of items, written in the
- * same transaction; here it would be there twice.
+ * What the instance of an item knows of it, of any kind. The content of a stored item is a row in the table of items, written in
+ * the same transaction; here it would be there twice.
  */
 import * as Schema from "effect/Schema"
+import type { ItemKind } from "./ItemKind.ts"
 import { ItemProblem } from "./ItemProblem.ts"
 import type { ReadItem } from "./ReadItem.ts"
 
@@ -13,12 +14,18 @@ export const HNItemEntity = Schema.Struct({
   sourceType: Schema.Literal("BULK_UPLOAD"),
   hnId: Schema.optionalKey(Schema.Int),
   type: Schema.optionalKey(Schema.String),
+  /** Its id, where it is no item of Hacker News. */
+  itemId: Schema.optionalKey(Schema.String),
   /** What reading it found wrong. */
   problem: Schema.optionalKey(ItemProblem),
   /** The item of the same batch that has its id, and came first. */
   duplicateOf: Schema.optionalKey(Schema.Int),
   /** How often it was tried. */
   attempts: Schema.Int,
+  /** When it was read from its file, or given again, in milliseconds since 1970. */
+  ingestedAt: Schema.optionalKey(Schema.Finite),
+  /** When it was checked and found to be good. */
+  validatedAt: Schema.optionalKey(Schema.Finite),
   storedAt: Schema.optionalKey(Schema.Finite),
   failedAt: Schema.optionalKey(Schema.Finite),
 })
@@ -28,18 +35,32 @@ export type HNItemEntity = typeof HNItemEntity.Type
 export const Reading = Schema.Struct({
   hnId: Schema.optionalKey(Schema.Int),
   type: Schema.optionalKey(Schema.String),
+  itemId: Schema.optionalKey(Schema.String),
   problem: Schema.optionalKey(ItemProblem),
   duplicateOf: Schema.optionalKey(Schema.Int),
+  ingestedAt: Schema.optionalKey(Schema.Finite),
+  validatedAt: Schema.optionalKey(Schema.Finite),
 })
 export type Reading = typeof Reading.Type
 
-export const readingOf = (read: ReadItem, duplicateOf: number | undefined): Reading => {
-  if (read._tag === "Good") {
-    const { hnId, type } = read.item
-    return duplicateOf === undefined ? { hnId, type } : { hnId, type, duplicateOf }
+/** When an item was read, and when it was checked. */
+export interface ReadTimes {
+  readonly ingestedAt: number
+  readonly validatedAt: number
+}
+
+export const readingOf = (
+  kind: Pick<ItemKind, "identify">,
+  read: ReadItem<object>,
+  duplicateOf: number | undefined,
+  { ingestedAt, validatedAt }: ReadTimes,
+): Reading => {
+  if (read._tag === "Bad") {
+    const { _tag, ...known } = read
+    return { ...known, ingestedAt }
   }
-  const { _tag, ...known } = read
-  return known
+  const known = { ...kind.identify(read.item), ingestedAt, validatedAt }
+  return duplicateOf === undefined ? known : { ...known, duplicateOf }
 }
 
 /** The id of an item's instance: ids of a batch sort like its items. */

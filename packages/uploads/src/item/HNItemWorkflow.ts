@@ -1,6 +1,6 @@
 /**
  * The workflow of one item, hn-item.json: ingested, validated, stored or failed. All of its processors are pure, so an item
- * comes to its end in the decision that begins it, and is stored with its insert.
+ * comes to its end in the decision that begins it, and is stored with its insert. Every kind has this workflow, under its own name.
  */
 import { EntityWorkflow, Processor, Registry } from "@detent/entity"
 import * as Schema from "effect/Schema"
@@ -9,30 +9,36 @@ import { duplicateProblem, type ItemProblem } from "./ItemProblem.ts"
 
 const decodeReading = Schema.decodeUnknownSync(Reading)
 
-export const itemRegistry = Registry.make(HNItemEntity, {
-  processors: {
-    HNItemStoreProcessor: Processor.pure((item, { at }) => ({ ...item, storedAt: at })),
-    HNItemFailureProcessor: Processor.pure((item, { at }) => ({ ...item, problem: problemOf(item), failedAt: at })),
-    /** Begins anew with the item as it has been read again. */
-    HNItemRetryProcessor: Processor.pure(({ batchId, itemIndex, sourceType, attempts }, { argument }) => ({
-      batchId,
-      itemIndex,
-      sourceType,
-      attempts: attempts + 1,
-      ...decodeReading(argument),
-    })),
-  },
-  criteria: {
-    HNItemValidCriterion: (item) => item.problem === undefined && item.hnId !== undefined && item.type !== undefined,
-    HNItemUniqueCriterion: (item) => item.duplicateOf === undefined,
-  },
-})
+/** Items of Hacker News, whose workflow is a file of this package. */
+const hackerNews = "HNItem"
 
-const problemOf = ({ problem, duplicateOf, hnId }: HNItemEntity): ItemProblem => {
+const registryOf = (machine: string) =>
+  Registry.make(HNItemEntity, {
+    processors: {
+      [`${machine}StoreProcessor`]: Processor.pure((item: HNItemEntity, { at }) => ({ ...item, storedAt: at })),
+      [`${machine}FailureProcessor`]: Processor.pure((item: HNItemEntity, { at }) => ({ ...item, problem: problemOf(item), failedAt: at })),
+      /** Begins anew with the item as it has been read again. */
+      [`${machine}RetryProcessor`]: Processor.pure(({ batchId, itemIndex, sourceType, attempts }: HNItemEntity, { argument }) => ({
+        batchId,
+        itemIndex,
+        sourceType,
+        attempts: attempts + 1,
+        ...decodeReading(argument),
+      })),
+    },
+    criteria: {
+      [`${machine}ValidCriterion`]: ({ problem, hnId, type, itemId }: HNItemEntity) =>
+        problem === undefined && (itemId !== undefined || (hnId !== undefined && type !== undefined)),
+      [`${machine}UniqueCriterion`]: (item: HNItemEntity) => item.duplicateOf === undefined,
+    },
+  })
+
+const problemOf = ({ problem, duplicateOf, hnId, itemId }: HNItemEntity): ItemProblem => {
   if (problem !== undefined) return problem
-  if (duplicateOf !== undefined) return duplicateProblem(duplicateOf, hnId)
+  if (duplicateOf !== undefined) return duplicateProblem(duplicateOf, itemId ?? hnId)
   return { reason: "invalid_field", message: "it has no id or no type" }
 }
 
 /** The workflow of items, from the text of its file. */
-export const loadItemWorkflow = (text: string) => EntityWorkflow.fromJson(text, itemRegistry, { file: "hn-item.json" })
+export const loadItemWorkflow = (text: string, machine: string = hackerNews) =>
+  EntityWorkflow.fromJson(text.replaceAll(hackerNews, machine), registryOf(machine), { file: "hn-item.json" })

@@ -1,4 +1,4 @@
-/** Why one item was not stored. The reason is for counting and grouping, the message for whoever corrects it. */
+/** Why one item was not stored. The reason is for counting and grouping, the message for the person who corrects it. */
 import * as Schema from "effect/Schema"
 
 export const ProblemReason = Schema.Literals([
@@ -27,7 +27,7 @@ export const ItemProblem = Schema.Struct({ reason: ProblemReason, message: Schem
 export type ItemProblem = typeof ItemProblem.Type
 
 /** Another item of the batch has the id. */
-export const duplicateProblem = (first: number, hnId: number | undefined): ItemProblem => ({
+export const duplicateProblem = (first: number, id: string | number | undefined): ItemProblem => ({
   reason: "duplicate",
-  message: `item ${first} of the batch has the same id ${hnId}`,
+  message: `item ${first} of the batch has the same id ${id}`,
 })

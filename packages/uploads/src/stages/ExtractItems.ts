@@ -3,54 +3,70 @@ import type { PersistenceFailed } from "@detent/machine"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
+import type { UploadUnknown } from "../batch/BatchProblem.ts"
 import type { UploadBatch } from "../batch/UploadBatch.ts"
 import type { FileStamp } from "../file/FileBytes.ts"
-import { inspect } from "../file/FileInspection.ts"
+import { inspect, md5Of } from "../file/FileInspection.ts"
 import { FileChanged, type FileProblem } from "../file/FileProblem.ts"
 import { openItems } from "../file/ItemFile.ts"
 import { beginRun, findBatch } from "../store/Batches.ts"
 import type { BatchRow } from "../store/Rows.ts"
+import type { KeptPages } from "./ReadOnce.ts"
+import { type Item, type Page, pageSize, readRaw } from "./ReadPage.ts"
 import { storeItems } from "./StoreItems.ts"
-import type { Uploading } from "./Uploading.ts"
+import { type Kind, kindOfBatch, type Uploading } from "./Uploading.ts"
 
-/**
- * So many items in one transaction. It hardly matters for speed: one costs 48 to 58 µs of CPU, whether they come by 500 or by
+/*
+ * A page is one transaction. Its size hardly matters for speed: one item costs 48 to 58 µs of CPU, whether they come by 500 or by
  * 10,000. It does for others who want to write: they wait for a tenth of a second, not for half a second.
  */
-const itemsPerTransaction = 2000
 
-export const extractItems = (uploading: Uploading, batch: UploadBatch): Effect.Effect<void, FileProblem | PersistenceFailed> =>
+type ExtractError = FileProblem | PersistenceFailed | UploadUnknown
+
+export const extractItems = (uploading: Uploading, batch: UploadBatch): Effect.Effect<void, ExtractError> =>
   Effect.gen(function* () {
-    const { store } = uploading
+    const { store, readOnce } = uploading
+    const kind = yield* kindOfBatch(uploading, batch)
+    const kept = readOnce.takePages(batch.batchId)
     for (;;) {
       const row = yield* findBatch(store, batch.batchId)
       if (row === undefined || row.next_index >= batch.totalItemsInFile) return
-      yield* checkUnchanged(batch, yield* inspect(batch.filePath, batch.fileName, uploading.limits))
+      yield* checkFile(uploading, kind, batch)
       yield* beginRun(store, row.batch, Math.floor(yield* Clock.currentTimeMillis))
-      // Where somebody else has moved the batch on, its place is read anew.
-      if (yield* extractFrom(uploading, batch, row)) return
+      const isKept = row.next_index === 0 && kept?.md5 === batch.fileMd5Hash
+      // Where another process has moved the batch on, its place is read again.
+      if (yield* extractFrom(uploading, kind, batch, row, isKept ? kept : undefined)) return
     }
   })
 
 /** True when the end of the file was reached. */
-const extractFrom = (uploading: Uploading, batch: UploadBatch, row: BatchRow): Effect.Effect<boolean, FileProblem | PersistenceFailed> =>
+const extractFrom = (
+  uploading: Uploading,
+  kind: Kind,
+  batch: UploadBatch,
+  row: BatchRow,
+  kept: KeptPages | undefined,
+): Effect.Effect<boolean, ExtractError> =>
   Effect.scoped(
     Effect.gen(function* () {
       const { filePath: path, fileName: name, contentEncoding, layout = "array", totalItemsInFile } = batch
-      const items = yield* openItems({
-        path,
-        name,
-        packed: contentEncoding === "gzip",
-        limits: uploading.limits,
-        from: { layout, position: { index: row.next_index, offset: row.next_offset, line: row.next_line } },
-      })
-      let reached = row.next_index
-      for (;;) {
-        const page = yield* items.take(itemsPerTransaction)
+      const { limits } = uploading
+      const position = kept?.end ?? { index: row.next_index, offset: row.next_offset, line: row.next_line }
+      const items = yield* openItems({ path, name, packed: contentEncoding === "gzip", limits, from: { layout, position } })
+      /** What was read before this moment came from the file that was validated. */
+      const store = (page: Page) =>
+        Effect.andThen(
+          Effect.flatMap(items.stamp, (stamp) => checkUnchanged(kind, batch, stamp)),
+          insisting(uploading, storeItems(uploading, kind, row, page)),
+        )
+      for (const page of kept?.pages ?? []) if (!(yield* store(page))) return false
+      let reached = position.index
+      while (reached < totalItemsInFile) {
+        const page = yield* items.take(pageSize)
         if (page.length === 0) break
-        // What was read before this moment came from the file that was validated.
-        yield* checkUnchanged(batch, yield* items.stamp)
-        if (!(yield* insisting(uploading, storeItems(uploading, row, page)))) return false
+        const ingestedAt = yield* Clock.currentTimeMillis
+        const read = page.map((raw): Item => ({ raw, read: readRaw(raw, limits.maxItemBytes, kind) }))
+        if (!(yield* store({ items: read, ingestedAt, validatedAt: yield* Clock.currentTimeMillis }))) return false
         reached += page.length
       }
       if (reached === totalItemsInFile) return true
@@ -59,11 +75,28 @@ const extractFrom = (uploading: Uploading, batch: UploadBatch, row: BatchRow): E
     }),
   )
 
+/** Before extraction begins or resumes. */
+const checkFile = ({ limits }: Uploading, kind: Kind, batch: UploadBatch): Effect.Effect<void, FileProblem> =>
+  Effect.gen(function* () {
+    const { filePath, fileName, fileMd5Hash } = batch
+    yield* checkUnchanged(kind, batch, yield* inspect(filePath, fileName, limits))
+    if (kind.integrity !== "hash") return
+    const { md5 } = yield* md5Of(filePath, fileName, limits)
+    if (md5 !== fileMd5Hash) {
+      const problem = `its MD5 is ${md5}, it was ${fileMd5Hash} when it was validated`
+      return yield* Effect.fail(new FileChanged({ file: fileName, problem }))
+    }
+  })
+
 /** A file that was written to since its validation may hold anything. */
-const checkUnchanged = ({ fileName, fileSize, fileModifiedAt }: UploadBatch, found: FileStamp): Effect.Effect<void, FileChanged> =>
-  found.fileSize === fileSize && found.modifiedAt === fileModifiedAt
-    ? Effect.void
-    : Effect.fail(new FileChanged({ file: fileName, problem: "it was written to since it was validated" }))
+const checkUnchanged = (
+  { integrity }: Pick<Kind, "integrity">,
+  { fileName, fileSize, fileModifiedAt }: UploadBatch,
+  found: FileStamp,
+): Effect.Effect<void, FileChanged> => {
+  const isSame = found.fileSize === fileSize && (integrity === "size" || found.modifiedAt === fileModifiedAt)
+  return isSame ? Effect.void : Effect.fail(new FileChanged({ file: fileName, problem: "it was written to since it was validated" }))
+}
 
 /** A database that is away for a moment must not fail a batch of a million items. */
 export const insisting = <A>(

@@ -3,17 +3,18 @@
  * under an id of this piece of work, so a run that was cut off finds the same outcome; what came of it is entered once.
  */
 import { PersistenceFailed } from "@detent/machine"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { HNItem } from "../item/HNItem.ts"
 import { itemInstanceId, readingOf } from "../item/HNItemEntity.ts"
+import type { ItemId } from "../item/ItemKind.ts"
 import { duplicateProblem, type ItemProblem } from "../item/ItemProblem.ts"
-import { type ReadItem, readItem } from "../item/ReadItem.ts"
+import { type ReadItem, readText } from "../item/ReadItem.ts"
 import { addCounts } from "../store/Batches.ts"
 import { beginRetry, findStored, type Retried, updateEntries } from "../store/Entries.ts"
 import type { BatchRow, FailedRow } from "../store/Rows.ts"
 import { insisting } from "./ExtractItems.ts"
-import type { Uploading } from "./Uploading.ts"
+import type { Kind, Uploading } from "./Uploading.ts"
 
 /** So many at a time. */
 const pageSize = 100
@@ -21,9 +22,11 @@ const pageSize = 100
 interface Tried {
   readonly row: FailedRow
   /** Its content, whatever a check of your own says of it now. */
-  readonly content: ReadItem
-  readonly read: ReadItem
+  readonly content: ReadItem<object>
+  readonly read: ReadItem<object>
   readonly duplicateOf: number | undefined
+  /** When it was read and checked. */
+  readonly at: number
 }
 
 interface Outcome {
@@ -32,73 +35,79 @@ interface Outcome {
   readonly attempts: number
 }
 
-export const retryItems = (uploading: Uploading, batch: BatchRow, key: string): Effect.Effect<void, PersistenceFailed> =>
+export const retryItems = (uploading: Uploading, kind: Kind, batch: BatchRow, key: string): Effect.Effect<void, PersistenceFailed> =>
   Effect.gen(function* () {
     let after = -1
     for (;;) {
       const page = yield* insisting(uploading, beginRetry(uploading.store, batch.batch, after, pageSize))
       if (page.length === 0) return
-      yield* retryPage(uploading, batch, page, key)
+      yield* retryPage(uploading, kind, batch, page, key)
       after = page.at(-1)?.item_index ?? after
     }
   })
 
 const retryPage = (
   uploading: Uploading,
+  kind: Kind,
   batch: BatchRow,
   page: ReadonlyArray<FailedRow>,
   key: string,
 ): Effect.Effect<void, PersistenceFailed> =>
   Effect.gen(function* () {
-    const { store, check } = uploading
-    const contents = page.map((row) => readAgain(row, undefined))
-    const known = new Map(yield* insisting(uploading, findStored(store, batch.batch, idsOf(contents))))
+    const { store } = uploading
+    const at = Math.floor(yield* Clock.currentTimeMillis)
+    const unchecked = { ...kind, check: undefined }
+    const contents = page.map((row) => readAgain(row, unchecked))
+    const known = new Map(yield* insisting(uploading, findStored(store, batch.batch, idsOf(kind, contents))))
     const tried = page.map((row, position): Tried => {
-      const content = contents[position] as ReadItem
-      const read = check === undefined ? content : readAgain(row, check)
-      const hnId = read._tag === "Good" ? read.item.hnId : undefined
-      const duplicateOf = hnId === undefined ? undefined : known.get(hnId)
-      if (hnId !== undefined && duplicateOf === undefined) known.set(hnId, row.item_index)
-      return { row, content, read, duplicateOf }
+      const content = contents[position] as ReadItem<object>
+      const read = kind.check === undefined ? content : readAgain(row, kind)
+      const id = read._tag === "Good" ? kind.idOf(read.item) : undefined
+      const duplicateOf = id === undefined ? undefined : known.get(id)
+      if (id !== undefined && duplicateOf === undefined) known.set(id, row.item_index)
+      return { row, content, read, duplicateOf, at }
     })
-    const outcomes = yield* Effect.forEach(tried, (one) => insisting(uploading, tryAgain(uploading, batch, one, key)), {
+    const outcomes = yield* Effect.forEach(tried, (one) => insisting(uploading, tryAgain(uploading, kind, batch, one, key)), {
       concurrency: pageSize,
     })
-    yield* insisting(uploading, enter(uploading, batch, tried, outcomes))
+    yield* insisting(uploading, enter(uploading, kind, batch, tried, outcomes))
     // Half a million of them would stay in memory for as long as any instance does, 3 kB each.
     const ids = page.map((row) => itemInstanceId(batch.batch_id, row.item_index))
-    yield* uploading.engine.release(uploading.itemWorkflow.machine, ids)
+    yield* uploading.engine.release(kind.workflow.machine, ids)
   })
 
 /** An item whose content was not kept stays what it was until it is corrected. */
-const readAgain = ({ content, reason, message }: FailedRow, check: Uploading["check"]): ReadItem =>
+const readAgain = ({ content, reason, message }: FailedRow, kind: Pick<Kind, "read" | "identify" | "check">): ReadItem<object> =>
   content === null
     ? { _tag: "Bad", problem: { reason: reason ?? "not_json", message: message ?? "its content was not kept" } }
-    : readItem(content, check)
+    : readText(content, kind)
 
 /** Has the instance of the item decide anew. */
 const tryAgain = (
-  { engine, itemWorkflow }: Uploading,
+  { engine }: Uploading,
+  kind: Kind,
   { batch_id: batchId }: BatchRow,
-  { row, read, duplicateOf }: Tried,
+  { row, read, duplicateOf, at }: Tried,
   key: string,
 ): Effect.Effect<Outcome, PersistenceFailed> =>
   Effect.gen(function* () {
     const id = itemInstanceId(batchId, row.item_index)
-    const found = yield* engine.get(itemWorkflow.machine, id)
-    if (Option.isNone(found)) return yield* Effect.fail(lost(id, "it is not there"))
+    const { machine, trigger } = kind.workflow
+    const found = yield* engine.get(machine, id)
+    if (Option.isNone(found)) return yield* Effect.fail(lost(kind, id, "it is not there"))
     const instance = found.value
-    const retry = itemWorkflow.trigger("retry_item", { argument: readingOf(read, duplicateOf) })
+    const retry = trigger("retry_item", { argument: readingOf(kind, read, duplicateOf, { ingestedAt: at, validatedAt: at }) })
     const decided = Effect.map(instance.call(retry, { id: key }), (taken) => taken.state)
     // A run that was cut off may have got further than the entries tell: then the instance says what holds.
     const state = yield* Effect.catchTags(decided, { InvalidTransition: () => instance.state, MachineStopped: () => instance.state })
     const { problem, attempts } = state.entity
     return { problem: state._tag === "stored" ? undefined : (problem ?? stuck(state._tag)), attempts }
-  }).pipe(Effect.mapError((error) => (error instanceof PersistenceFailed ? error : lost(row.item_index, error.message))))
+  }).pipe(Effect.mapError((error) => (error instanceof PersistenceFailed ? error : lost(kind, row.item_index, error.message))))
 
 /** Enters what came of them, each once: what another run has entered is not counted again. */
 const enter = (
   { store }: Uploading,
+  kind: Kind,
   { batch }: BatchRow,
   tried: ReadonlyArray<Tried>,
   outcomes: ReadonlyArray<Outcome>,
@@ -108,11 +117,20 @@ const enter = (
     Effect.gen(function* () {
       // Takes the lock on the batch: what is found stored below stays all there is.
       yield* addCounts(store, batch, { stored: 0, failed: 0 })
-      const taken = new Map(yield* findStored(store, batch, idsOf(tried.map(({ content }) => content))))
-      const settled = tried.map((one, position) => settle(one, outcomes[position], taken))
+      const taken = new Map(
+        yield* findStored(
+          store,
+          batch,
+          idsOf(
+            kind,
+            tried.map(({ content }) => content),
+          ),
+        ),
+      )
+      const settled = tried.map((one, position) => settle(kind, one, outcomes[position], taken))
       const entered = yield* updateEntries(store, batch, settled)
       const stored = settled.flatMap(({ index, item }) => (item !== undefined && entered.has(index) ? [{ batch, index, item }] : []))
-      yield* store.run("writeItems", store.dialect.writeItems(stored))
+      yield* kind.table.write(stored)
       yield* addCounts(store, batch, { stored: stored.length, failed: -stored.length })
     }),
   )
@@ -122,30 +140,33 @@ const enter = (
  * otherwise by now, unless another item of the batch has been stored under its id since.
  */
 const settle = (
+  kind: Kind,
   { row, content, read }: Tried,
   outcome: Outcome | undefined,
-  taken: Map<number, number>,
-): Retried & { readonly item: HNItem | undefined } => {
+  taken: Map<ItemId, number>,
+): Retried & { readonly item: object | undefined } => {
   const { item_index: index } = row
   const { problem, attempts = row.attempts + 1 } = outcome ?? {}
-  const known = { index, hnId: read._tag === "Good" ? read.item.hnId : read.hnId, attempts, item: undefined }
+  const id = read._tag === "Good" ? kind.idOf(read.item) : (read.itemId ?? read.hnId)
+  const known = { index, id, attempts, item: undefined }
   if (outcome === undefined || problem !== undefined) return { ...known, problem: problem ?? stuck("processing") }
   if (content._tag === "Bad") return { ...known, problem: content.problem }
   const { item } = content
-  const first = taken.get(item.hnId)
-  if (first !== undefined && first !== index) return { ...known, problem: duplicateProblem(first, item.hnId) }
-  taken.set(item.hnId, index)
-  return { ...known, hnId: item.hnId, problem: undefined, item }
+  const itemId = kind.idOf(item)
+  const first = taken.get(itemId)
+  if (first !== undefined && first !== index) return { ...known, problem: duplicateProblem(first, itemId) }
+  taken.set(itemId, index)
+  return { ...known, id: itemId, problem: undefined, item }
 }
 
-const idsOf = (contents: ReadonlyArray<ReadItem>): ReadonlyArray<number> =>
-  contents.flatMap((one) => (one._tag === "Good" ? [one.item.hnId] : []))
+const idsOf = (kind: Kind, contents: ReadonlyArray<ReadItem<object>>): ReadonlyArray<ItemId> =>
+  contents.flatMap((one) => (one._tag === "Good" ? [kind.idOf(one.item)] : []))
 
 const stuck = (state: string): ItemProblem => ({ reason: "invalid_field", message: `it is ${state}` })
 
-const lost = (item: string | number, problem: string): PersistenceFailed =>
+const lost = ({ machine }: Kind, item: string | number, problem: string): PersistenceFailed =>
   new PersistenceFailed({
-    machine: "HNItem",
+    machine,
     id: String(item),
     operation: "retry",
     cause: new Error(`it could not be tried again: ${problem}`),

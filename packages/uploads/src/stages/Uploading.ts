@@ -1,20 +1,43 @@
 /** What the work on batches stands on. */
 import type { EngineService } from "@detent/durable"
 import type * as Duration from "effect/Duration"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
+import { UploadUnknown } from "../batch/BatchProblem.ts"
 import type { Notice } from "../batch/BatchWork.ts"
+import type { UploadBatch } from "../batch/UploadBatch.ts"
 import type { UploadLimits } from "../file/UploadLimits.ts"
 import type { loadItemWorkflow } from "../item/HNItemWorkflow.ts"
-import type { ItemCheck } from "../item/ReadItem.ts"
+import type { ItemKind } from "../item/ItemKind.ts"
+import type { ItemTable } from "../store/ItemTable.ts"
 import type { UploadStore } from "../store/UploadStore.ts"
+import type { ReadOnce } from "./ReadOnce.ts"
+
+/** A kind with the machine and the table of its items. */
+export interface Kind extends ItemKind {
+  readonly workflow: Effect.Success<ReturnType<typeof loadItemWorkflow>>
+  readonly table: ItemTable
+}
 
 export interface Uploading {
   readonly engine: EngineService
   readonly store: UploadStore
-  readonly itemWorkflow: Effect.Success<ReturnType<typeof loadItemWorkflow>>
+  /** By name. */
+  readonly kinds: ReadonlyMap<string, Kind>
   readonly limits: UploadLimits
-  readonly check: ItemCheck | undefined
   readonly notify: ((notice: Notice) => Effect.Effect<void, unknown>) | undefined
   /** For how long a database that fails is asked again. */
   readonly storeTimeout: Duration.Duration
+  readonly readOnce: ReadOnce
 }
+
+/** The kind of batches that were uploaded before there were others. */
+export const firstKind = "HackerNews"
+
+/** The kind of a name. It is missing where the configuration no longer has it. */
+export const kindNamed = ({ kinds }: Pick<Uploading, "kinds">, name: string): Effect.Effect<Kind, UploadUnknown> => {
+  const kind = kinds.get(name)
+  return kind === undefined ? Effect.fail(new UploadUnknown({ upload: name, known: [...kinds.keys()] })) : Effect.succeed(kind)
+}
+
+export const kindOfBatch = (uploading: Pick<Uploading, "kinds">, { kind = firstKind }: UploadBatch): Effect.Effect<Kind, UploadUnknown> =>
+  kindNamed(uploading, kind)

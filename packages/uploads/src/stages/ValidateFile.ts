@@ -1,43 +1,48 @@
 /** Reads a file from its start to its end: whether it can be processed, how many items it has, and what is wrong with them. */
 import type { PersistenceFailed } from "@detent/machine"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { ErrorGroup, ErrorSummary, UploadBatch } from "../batch/UploadBatch.ts"
 import { inspect } from "../file/FileInspection.ts"
 import { FileChanged, FileInvalid, type FileProblem } from "../file/FileProblem.ts"
 import { openItems } from "../file/ItemFile.ts"
-import type { RawItem } from "../file/RawItem.ts"
+import { behind, type Position, type RawItem } from "../file/RawItem.ts"
 import type { ItemProblem } from "../item/ItemProblem.ts"
-import { type ItemCheck, type ReadItem, readItem } from "../item/ReadItem.ts"
+import type { BadItem } from "../item/ReadItem.ts"
 import { findBatch, setHash } from "../store/Batches.ts"
-import type { Uploading } from "./Uploading.ts"
-
-/** How many items are looked at before others get a turn. */
-const pageSize = 2000
+import type { ReadOnce } from "./ReadOnce.ts"
+import { type Item, type Page, pageSize, readRaw } from "./ReadPage.ts"
+import { kindOfBatch, type Uploading } from "./Uploading.ts"
 
 export const validateFile = (uploading: Uploading, batch: UploadBatch) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const { filePath: path, fileName: name } = batch
-      const { limits, check } = uploading
+      const { filePath: path, fileName: name, batchId } = batch
+      const { limits, readOnce } = uploading
+      const kind = yield* kindOfBatch(uploading, batch)
       const inspection = yield* inspect(path, name, limits, batch.contentType)
-      const items = yield* openItems({ path, name, packed: inspection.packed, limits })
+      const { fileSize, modifiedAt: fileModifiedAt, contentType, packed } = inspection
+      const kept = readOnce.takeBytes(batchId)
+      const isSame = kept?.fileSize === fileSize && kept.modifiedAt === fileModifiedAt
+      const items = yield* openItems({ path, name, packed, limits, ...(isSame ? { content: kept.chunks } : {}) })
       const errors = new ErrorCount()
+      const keeping = new Keeping(readOnce)
       let count = 0
       for (;;) {
         const page = yield* items.take(pageSize)
         if (page.length === 0) break
+        const ingestedAt = yield* Clock.currentTimeMillis
         count += page.length
-        for (const raw of page) {
-          const read = readRaw(raw, limits.maxItemBytes, check)
-          if (read._tag === "Bad") errors.add(raw, read)
-        }
+        const read = page.map((raw): Item => ({ raw, read: readRaw(raw, limits.maxItemBytes, kind) }))
+        for (const { raw, read: one } of read) if (one._tag === "Bad") errors.add(raw, one)
+        keeping.add({ items: read, ingestedAt, validatedAt: yield* Clock.currentTimeMillis })
         yield* Effect.yieldNow
       }
       const layout = items.layout()
       if (count === 0 || layout === undefined) return yield* Effect.fail(new FileInvalid({ file: name, problem: "it holds no items" }))
-      const md5 = items.md5()
+      const md5 = isSame ? kept.md5 : items.md5()
       yield* acceptHash(uploading, batch, md5)
-      const { fileSize, modifiedAt: fileModifiedAt, contentType, packed } = inspection
+      keeping.keep(batchId, md5)
       return {
         fileSize,
         fileModifiedAt,
@@ -51,16 +56,6 @@ export const validateFile = (uploading: Uploading, batch: UploadBatch) =>
       }
     }),
   )
-
-/** An item as it is in the file, read; what is known without reading it comes first. */
-export const readRaw = ({ text, problem }: RawItem, maxItemBytes: number, check: ItemCheck | undefined): ReadItem => {
-  if (text !== undefined) return readItem(text, check)
-  const told: ItemProblem =
-    problem === "too_large"
-      ? { reason: "too_large", message: `it has more than ${maxItemBytes} bytes` }
-      : { reason: "not_text", message: "it is no UTF-8 text" }
-  return { _tag: "Bad", problem: told }
-}
 
 /** A file may be corrected as long as none of its items has been taken. */
 const acceptHash = (
@@ -77,6 +72,35 @@ const acceptHash = (
     return yield* Effect.fail(new FileChanged({ file: fileName, problem }))
   })
 
+/** The first pages of a file, as many as may be kept for extraction. */
+class Keeping {
+  readonly #readOnce: ReadOnce
+  readonly #pages: Array<Page> = []
+  #bytes = 0
+  #end: Position | undefined
+  #full = false
+
+  constructor(readOnce: ReadOnce) {
+    this.#readOnce = readOnce
+  }
+
+  add(page: Page) {
+    const first = page.items[0]?.raw
+    const last = page.items.at(-1)?.raw
+    if (this.#full || first === undefined || last === undefined) return
+    const bytes = last.endOffset - first.offset
+    this.#full = this.#bytes + bytes > this.#readOnce.limit
+    if (this.#full) return
+    this.#pages.push(page)
+    this.#bytes += bytes
+    this.#end = behind(last)
+  }
+
+  keep(batchId: string, md5: string) {
+    if (this.#end !== undefined) this.#readOnce.keepPages(batchId, { md5, pages: this.#pages, end: this.#end, bytes: this.#bytes })
+  }
+}
+
 const exampleLimit = 5
 
 /** Problems by reason, with the first few of each. */
@@ -84,12 +108,14 @@ class ErrorCount {
   readonly #groups = new Map<ItemProblem["reason"], { count: number; readonly examples: Array<ErrorGroup["examples"][number]> }>()
   total = 0
 
-  add({ index, line }: RawItem, { problem: { reason, message }, hnId }: Extract<ReadItem, { readonly _tag: "Bad" }>) {
+  add({ index, line }: RawItem, { problem: { reason, message }, hnId, itemId }: BadItem) {
     this.total++
     const group = this.#groups.get(reason) ?? { count: 0, examples: [] }
     this.#groups.set(reason, group)
     group.count++
-    if (group.examples.length < exampleLimit) group.examples.push({ index, line, ...(hnId === undefined ? {} : { hnId }), message })
+    if (group.examples.length >= exampleLimit) return
+    const known = { ...(hnId === undefined ? {} : { hnId }), ...(itemId === undefined ? {} : { id: itemId }) }
+    group.examples.push({ index, line, ...known, message })
   }
 
   summary(): ErrorSummary {

@@ -3,7 +3,7 @@ import type { PersistenceFailed } from "@detent/machine"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
-import { BatchNotFound } from "../batch/BatchProblem.ts"
+import { BatchNotFound, type UploadUnknown } from "../batch/BatchProblem.ts"
 import type { BatchWork, Notice } from "../batch/BatchWork.ts"
 import type { UploadBatch } from "../batch/UploadBatch.ts"
 import { inspect, md5Of } from "../file/FileInspection.ts"
@@ -12,34 +12,37 @@ import { countEntries, summarizeErrors } from "../store/Entries.ts"
 import type { BatchRow } from "../store/Rows.ts"
 import { extractItems, insisting } from "./ExtractItems.ts"
 import { retryItems } from "./RetryItems.ts"
-import type { Uploading } from "./Uploading.ts"
+import { firstKind, kindOfBatch, type Uploading } from "./Uploading.ts"
 import { validateFile } from "./ValidateFile.ts"
 
 export const makeBatchWork = (uploading: Uploading): BatchWork => {
   const { store, limits } = uploading
-  const withRow = <A>(
+  const withRow = <A, E = never>(
     { batchId }: UploadBatch,
-    use: (row: BatchRow) => Effect.Effect<A, PersistenceFailed>,
-  ): Effect.Effect<A, PersistenceFailed | BatchNotFound> =>
+    use: (row: BatchRow) => Effect.Effect<A, PersistenceFailed | E>,
+  ): Effect.Effect<A, PersistenceFailed | BatchNotFound | E> =>
     Effect.flatMap(
       insisting(uploading, findBatch(store, batchId)),
-      (row): Effect.Effect<A, PersistenceFailed | BatchNotFound> =>
+      (row): Effect.Effect<A, PersistenceFailed | BatchNotFound | E> =>
         row === undefined ? Effect.fail(new BatchNotFound({ batchId })) : use(row),
     )
   const count = (batch: UploadBatch) => withRow(batch, (row) => insisting(uploading, countEntries(store, row.batch)))
-  const retryFailed = (batch: UploadBatch, key: string) => withRow(batch, (row) => retryItems(uploading, row, key))
+  const retryFailed = (batch: UploadBatch, key: string) =>
+    withRow<void, UploadUnknown>(batch, (row) =>
+      Effect.flatMap(kindOfBatch(uploading, batch), (kind) => retryItems(uploading, kind, row, key)),
+    )
   return {
     inspect: (batch) =>
       Effect.gen(function* () {
         const { filePath, fileName } = batch
         const { fileSize, modifiedAt, contentType, packed } = yield* inspect(filePath, fileName, limits, batch.contentType)
-        const fileMd5Hash = yield* md5Of(filePath, fileName, limits)
+        const { md5: fileMd5Hash } = yield* md5Of(filePath, fileName, limits)
         return { fileSize, fileModifiedAt: modifiedAt, fileMd5Hash, contentType, contentEncoding: packed ? "gzip" : "identity" }
       }),
     validate: (batch) => validateFile(uploading, batch),
     extract: (batch, key) =>
       Effect.gen(function* () {
-        // Those that failed in an earlier try of the batch get another chance, too.
+        // Items that failed in an earlier try of the batch are tried again, too.
         if (batch.retryCount > 0) yield* retryFailed(batch, key)
         yield* extractItems(uploading, batch)
         return yield* count(batch)
@@ -53,8 +56,9 @@ export const makeBatchWork = (uploading: Uploading): BatchWork => {
 
 const notifyTimeout = "30 seconds"
 
-/** Whoever is told must not hold up the batch. */
-const notifying = ({ notify }: Uploading, notice: Notice): Effect.Effect<string | undefined> => {
+/** A notification that fails or takes long must not hold up the batch. The kind's own comes before the one for all kinds. */
+const notifying = (uploading: Uploading, notice: Notice): Effect.Effect<string | undefined> => {
+  const notify = uploading.kinds.get(notice.batch.kind ?? firstKind)?.notify ?? uploading.notify
   if (notify === undefined) return Effect.succeed(undefined)
   const attempt = Effect.timeout(
     Effect.suspend(() => notify(notice)),
@@ -66,7 +70,7 @@ const notifying = ({ notify }: Uploading, notice: Notice): Effect.Effect<string 
       if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
       const problem = Cause.squash(cause)
       const message = problem instanceof Error ? problem.message : String(problem)
-      return Effect.as(Effect.logWarning(`nobody could be told of batch ${notice.batchId}: ${message}`), message)
+      return Effect.as(Effect.logWarning(`the notification of batch ${notice.batchId} failed: ${message}`), message)
     },
   })
 }

@@ -9,6 +9,8 @@ type Found = Effect.Effect<BatchRow | undefined, PersistenceFailed>
 
 export interface Claim {
   readonly batchId: string
+  /** The name of its upload definition. */
+  readonly kind: string
   readonly fileName: string
   readonly md5: string
   /** Whether it is the batch that its file is known by. */
@@ -19,12 +21,12 @@ export interface Claim {
 /** Enters a new batch; false where its id or, for an original, its file is there already. */
 export const claimBatch = (
   store: UploadStore,
-  { batchId, fileName, md5, original, at }: Claim,
+  { batchId, kind, fileName, md5, original, at }: Claim,
 ): Effect.Effect<boolean, PersistenceFailed> => {
   const { sql, batches, flag } = store.dialect
   const inserted = sql`
-    insert into ${batches} (batch_id, file_name, md5, original, created_at, updated_at)
-    values (${batchId}, ${fileName}, ${md5}, ${flag(original)}, ${at}, ${at})
+    insert into ${batches} (batch_id, kind, file_name, md5, original, created_at, updated_at)
+    values (${batchId}, ${kind}, ${fileName}, ${md5}, ${flag(original)}, ${at}, ${at})
     on conflict do nothing
     returning *`
   return Effect.map(store.rows("claimBatch", BatchRow, inserted), (rows) => rows.length > 0)
@@ -35,10 +37,11 @@ export const findBatch = (store: UploadStore, batchId: string): Found => {
   return Effect.map(store.rows("findBatch", BatchRow, sql`select * from ${batches} where batch_id = ${batchId}`), ([row]) => row)
 }
 
-/** The batch a file is known by. */
-export const findByHash = (store: UploadStore, md5: string): Found => {
+/** The batch that a file is known by in its kind. */
+export const findByHash = (store: UploadStore, kind: string, md5: string): Found => {
   const { sql, batches } = store.dialect
-  return Effect.map(store.rows("findByHash", BatchRow, sql`select * from ${batches} where md5 = ${md5} and original`), ([row]) => row)
+  const found = sql`select * from ${batches} where kind = ${kind} and md5 = ${md5} and original`
+  return Effect.map(store.rows("findByHash", BatchRow, found), ([row]) => row)
 }
 
 /** The newest first; `after` is the number of the last one of the page before. */
@@ -59,7 +62,10 @@ export const setHash = (store: UploadStore, batch: number, md5: string): Effect.
     "setHash",
     sql`
       update ${batches} set md5 = ${md5},
-        original = case when exists (select 1 from ${batches} where md5 = ${md5} and original and batch <> ${batch}) then ${flag(false)} else original end
+        original = case when exists (
+          select 1 from ${batches} as other
+          where other.kind = ${batches}.kind and other.md5 = ${md5} and other.original and other.batch <> ${batch}
+        ) then ${flag(false)} else original end
       where batch = ${batch}`,
   )
 }

@@ -7,10 +7,10 @@ import type { HNItem } from "../item/HNItem.ts"
 import type { SearchTerm } from "./SearchText.ts"
 
 /** An item to be written, and where it came from. */
-export interface ItemOfBatch {
+export interface ItemOfBatch<Item = HNItem> {
   readonly batch: number
   readonly index: number
-  readonly item: HNItem
+  readonly item: Item
 }
 
 export interface Dialect {
@@ -19,8 +19,12 @@ export interface Dialect {
   readonly batches: Fragment
   readonly entries: Fragment
   readonly items: Fragment
+  /** Items of every kind but Hacker News. */
+  readonly kindItems: Fragment
   /** A JSON array as rows `(value)`. */
   readonly rows: (json: string) => Fragment
+  /** A text of such rows. */
+  readonly textOf: (column: string) => Fragment
   /** Writes items; those that are there already are replaced. */
   readonly writeItems: (items: ReadonlyArray<ItemOfBatch>) => Effect.Effect<void, SqlError>
   /** Whether the item `i` has all of the terms. */
@@ -28,6 +32,24 @@ export interface Dialect {
   /** Whether the item `i` is by an author. */
   readonly isBy: (author: string) => Fragment
   readonly flag: (value: boolean) => Fragment
+  /** Writes items of a kind; those that are there already are replaced. */
+  readonly writeKindItems: (items: ReadonlyArray<KindItemValues>) => Effect.Effect<void, SqlError>
+  /** Whether the item `i` of a kind has all of the terms and all of the tokens. */
+  readonly kindMatches: (terms: ReadonlyArray<SearchTerm>, tokens: ReadonlyArray<string>) => Fragment
+}
+
+/** An item of a kind that is not Hacker News, as it is stored. */
+export interface KindItemValues {
+  readonly kind: string
+  readonly id: string
+  readonly time: number
+  readonly content: string
+  readonly batch: number
+  readonly index: number
+  /** The text whose words are found. */
+  readonly text: string
+  /** One for each value of a field that searches compare: letters and digits. */
+  readonly tokens: ReadonlyArray<string>
 }
 
 /** The columns of the table of items, in the order of {@link itemValues}. */

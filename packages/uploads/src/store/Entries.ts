@@ -2,6 +2,7 @@
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import type { ErrorSummary } from "../batch/UploadBatch.ts"
+import type { ItemId } from "../item/ItemKind.ts"
 import type { ItemProblem } from "../item/ItemProblem.ts"
 import { CountRow, DuplicateRow, EntryRow, ExampleRow, FailedRow, IndexRow, ReasonRow } from "./Rows.ts"
 import type { UploadStore } from "./UploadStore.ts"
@@ -9,7 +10,7 @@ import type { UploadStore } from "./UploadStore.ts"
 /** An item of a file, to be entered. */
 export interface NewEntry {
   readonly index: number
-  readonly hnId: number | undefined
+  readonly id: ItemId | undefined
   readonly line: number
   readonly offset: number
   /** Why it was not stored. */
@@ -25,33 +26,46 @@ export const insertEntries = (
 ): Effect.Effect<void, PersistenceFailed> => {
   const { sql, entries: table, rows } = store.dialect
   const json = JSON.stringify(
-    entries.map(({ index, hnId, line, offset, problem, content }) =>
-      problem === undefined
-        ? [index, "stored", hnId, line, offset]
-        : [index, "failed", hnId, line, offset, problem.reason, problem.message, content?.replaceAll("\u0000", "\ufffd")],
-    ),
+    entries.map(({ index, id, line, offset, problem, content }) => {
+      const [hnId, itemId] = columnsOf(id)
+      return problem === undefined
+        ? [index, "stored", hnId, line, offset, itemId]
+        : [index, "failed", hnId, line, offset, itemId, problem.reason, problem.message, content?.replaceAll("\u0000", "\ufffd")]
+    }),
   )
   return store.run(
     "insertEntries",
     sql`
-      insert into ${table} (batch, item_index, state, hn_id, line, byte_offset, attempts, reason, message, content)
+      insert into ${table} (batch, item_index, state, hn_id, line, byte_offset, attempts, item_id, reason, message, content)
       select ${batch}, cast(value ->> 0 as bigint), value ->> 1, cast(value ->> 2 as bigint), cast(value ->> 3 as bigint),
-        cast(value ->> 4 as bigint), 1, value ->> 5, value ->> 6, value ->> 7
+        cast(value ->> 4 as bigint), 1, value ->> 5, value ->> 6, value ->> 7, value ->> 8
       from ${rows(json)}`,
   )
 }
+
+/** Ids of Hacker News are numbers and have a column of their own. */
+const columnsOf = (id: ItemId | undefined): readonly [hnId: number | null, itemId: string | null] =>
+  typeof id === "number" ? [id, null] : [null, id ?? null]
 
 /** Which of these ids the batch has stored already, and as which of its items. */
 export const findStored = (
   store: UploadStore,
   batch: number,
-  hnIds: ReadonlyArray<number>,
-): Effect.Effect<ReadonlyMap<number, number>, PersistenceFailed> => {
-  const { sql, entries, rows } = store.dialect
-  const found = sql`
-    select hn_id, item_index from ${entries}
-    where batch = ${batch} and state = 'stored' and hn_id in (select cast(value as bigint) from ${rows(JSON.stringify(hnIds))})`
-  return Effect.map(store.rows("findStored", DuplicateRow, found), (all) => new Map(all.map((row) => [row.hn_id, row.item_index])))
+  ids: ReadonlyArray<ItemId>,
+): Effect.Effect<ReadonlyMap<ItemId, number>, PersistenceFailed> => {
+  const { sql, entries, rows, textOf } = store.dialect
+  if (ids.length === 0) return Effect.succeed(new Map())
+  const given = rows(JSON.stringify(ids))
+  // The ids of a batch are all of one kind.
+  const isGiven =
+    typeof ids[0] === "number"
+      ? sql`hn_id in (select cast(value as bigint) from ${given})`
+      : sql`item_id in (select ${textOf("value")} from ${given})`
+  const found = sql`select hn_id, item_id, item_index from ${entries} where batch = ${batch} and state = 'stored' and ${isGiven}`
+  return Effect.map(
+    store.rows("findStored", DuplicateRow, found),
+    (all) => new Map(all.map(({ hn_id, item_id, item_index }) => [item_id ?? hn_id ?? "", item_index])),
+  )
 }
 
 /**
@@ -71,7 +85,7 @@ export const beginRetry = (
       select item_index from ${entries} where batch = ${batch} and state <> 'stored' and item_index > ${after}
       order by item_index limit ${limit}
     )
-    returning item_index, state, hn_id, line, byte_offset, attempts, reason, message, content`
+    returning item_index, state, hn_id, item_id, line, byte_offset, attempts, reason, message, content`
   return Effect.map(store.rows("beginRetry", FailedRow, marked), (rows) =>
     rows.toSorted((left, right) => left.item_index - right.item_index),
   )
@@ -80,7 +94,7 @@ export const beginRetry = (
 /** What became of a failed item that was tried again. */
 export interface Retried {
   readonly index: number
-  readonly hnId: number | undefined
+  readonly id: ItemId | undefined
   readonly problem: ItemProblem | undefined
   /** How often it has been tried. */
   readonly attempts: number
@@ -94,24 +108,25 @@ export const updateEntries = (
 ): Effect.Effect<ReadonlySet<number>, PersistenceFailed> => {
   const { sql, entries, rows } = store.dialect
   const json = JSON.stringify(
-    retried.map(({ index, hnId, problem, attempts }) => [
+    retried.map(({ index, id, problem, attempts }) => [
       index,
       problem === undefined ? "stored" : "failed",
-      hnId,
+      columnsOf(id)[0],
       problem?.reason,
       problem?.message,
       attempts,
+      columnsOf(id)[1],
     ]),
   )
   // The list of indices makes SQLite look up each entry: without it, 100 of 30,000 failed ones took 1,064 ms, not 0.5.
   const updated = sql`
     with retried as materialized (
       select cast(value ->> 0 as bigint) as place, value ->> 1 as state, cast(value ->> 2 as bigint) as hn_id, value ->> 3 as reason,
-        value ->> 4 as message, cast(value ->> 5 as integer) as attempts
+        value ->> 4 as message, cast(value ->> 5 as integer) as attempts, value ->> 6 as item_id
       from ${rows(json)}
     )
     update ${entries} as e
-    set state = r.state, hn_id = r.hn_id, reason = r.reason, message = r.message, attempts = r.attempts,
+    set state = r.state, hn_id = r.hn_id, item_id = r.item_id, reason = r.reason, message = r.message, attempts = r.attempts,
       content = case when r.state = 'stored' then null else e.content end
     from retried as r
     where e.batch = ${batch} and e.item_index in (select place from retried) and e.item_index = r.place and e.state <> 'stored'
@@ -136,9 +151,18 @@ export const listEntries = (
     "listEntries",
     EntryRow,
     sql`
-      select item_index, state, hn_id, line, byte_offset, attempts, reason, message from ${entries}
+      select item_index, state, hn_id, item_id, line, byte_offset, attempts, reason, message from ${entries}
       where ${sql.and(conditions)} order by item_index limit ${limit}`,
   )
+}
+
+/** One item of a batch. */
+export const findEntry = (store: UploadStore, batch: number, index: number): Effect.Effect<EntryRow | undefined, PersistenceFailed> => {
+  const { sql, entries } = store.dialect
+  const found = sql`
+    select item_index, state, hn_id, item_id, line, byte_offset, attempts, reason, message from ${entries}
+    where batch = ${batch} and item_index = ${index}`
+  return Effect.map(store.rows("findEntry", EntryRow, found), ([row]) => row)
 }
 
 /** Gives a failed item other content; false where it is none, also while it is tried again with the content it has. */
@@ -186,8 +210,8 @@ export const summarizeErrors = (store: UploadStore, batch: number): Effect.Effec
       "summarizeErrors",
       ExampleRow,
       sql`
-        select reason, item_index, line, hn_id, message from (
-          select reason, item_index, line, hn_id, message, row_number() over (partition by reason order by item_index) as place
+        select reason, item_index, line, hn_id, item_id, message from (
+          select reason, item_index, line, hn_id, item_id, message, row_number() over (partition by reason order by item_index) as place
           from ${entries} where batch = ${batch} and state <> 'stored'
         ) as numbered
         where place <= ${exampleLimit} order by reason, item_index`,
@@ -199,7 +223,13 @@ export const summarizeErrors = (store: UploadStore, batch: number): Effect.Effec
         count,
         examples: examples
           .filter((example) => example.reason === reason)
-          .map(({ item_index: index, line, hn_id, message }) => ({ index, line, ...(hn_id === null ? {} : { hnId: hn_id }), message })),
+          .map(({ item_index: index, line, hn_id, item_id, message }) => ({
+            index,
+            line,
+            ...(hn_id === null ? {} : { hnId: hn_id }),
+            ...(item_id === null ? {} : { id: item_id }),
+            message,
+          })),
       })),
     }
   })

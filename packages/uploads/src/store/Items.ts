@@ -1,4 +1,4 @@
-/** The table of items, asked for items: by id, by type, author and time, and by words. */
+/** The table of the items of Hacker News: found by id, by type, author and time, and by words. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -27,7 +27,7 @@ export interface ItemQuery {
   readonly until?: number
   /** Those that a batch wrote last. */
   readonly batchId?: string
-  /** At most 1000; 50 unless told. */
+  /** At most 1000. Default: 50. */
   readonly limit?: number
   /** `next` of the page before. */
   readonly after?: ItemCursor

@@ -19,6 +19,8 @@ const Ids = Schema.fromJsonString(Schema.Array(Schema.Int))
 export const BatchRow = Schema.Struct({
   batch: Whole,
   batch_id: Schema.String,
+  /** The name of its upload definition. */
+  kind: Schema.String,
   file_name: Schema.String,
   md5: Schema.String,
   created_at: Whole,
@@ -40,6 +42,7 @@ export const EntryRow = Schema.Struct({
   item_index: Whole,
   state: EntryState,
   hn_id: Schema.NullOr(Whole),
+  item_id: Schema.NullOr(Schema.String),
   line: Whole,
   byte_offset: Whole,
   attempts: Whole,
@@ -60,10 +63,11 @@ export const ExampleRow = Schema.Struct({
   item_index: Whole,
   line: Whole,
   hn_id: Schema.NullOr(Whole),
+  item_id: Schema.NullOr(Schema.String),
   message: Schema.String,
 })
 
-export const DuplicateRow = Schema.Struct({ hn_id: Whole, item_index: Whole })
+export const DuplicateRow = Schema.Struct({ hn_id: Schema.NullOr(Whole), item_id: Schema.NullOr(Schema.String), item_index: Whole })
 
 export const IndexRow = Schema.Struct({ item_index: Whole })
 
@@ -87,3 +91,14 @@ export const ItemRow = Schema.Struct({
   batch_id: Schema.String,
 })
 export type ItemRow = typeof ItemRow.Type
+
+/** An item of any kind but Hacker News. */
+export const KindItemRow = Schema.Struct({
+  item: Whole,
+  id: Schema.String,
+  time: Schema.Finite,
+  content: Schema.fromJsonString(Schema.Unknown),
+  item_index: Whole,
+  batch_id: Schema.String,
+})
+export type KindItemRow = typeof KindItemRow.Type

@@ -49,9 +49,12 @@ export class UploadStore {
     statement: Statement<unknown & object>,
   ): Effect.Effect<ReadonlyArray<S["Type"]>, PersistenceFailed> {
     const decode = Schema.decodeUnknownSync(Schema.Array(schema) as unknown as Schema.Codec<ReadonlyArray<S["Type"]>, unknown>)
-    return Effect.flatMap(persisting(operation, statement), (rows) =>
-      Effect.try({ try: () => decode(rows), catch: (cause) => failed(operation, cause) }),
-    )
+    return Effect.flatMap(persisting(operation, statement), (rows) => this.decoding(operation, () => decode(rows)))
+  }
+
+  /** Reads what a statement returned; a row that cannot be read is a failure of the store. */
+  decoding<A>(operation: string, decode: () => A): Effect.Effect<A, PersistenceFailed> {
+    return Effect.try({ try: decode, catch: (cause) => failed(operation, cause) })
   }
 
   /** A statement whose rows nobody wants. */

@@ -29,6 +29,8 @@ const dying = (death: Death | undefined): UploadsOptions => {
   if (death._tag === "Telling") return { notify: () => Effect.sync(die) }
   let checked = 0
   return {
+    // Without kept items, every item is checked while the file is validated, and again while it is extracted.
+    keptBytes: 0,
     check: () => {
       if (++checked === death.items) die()
       return undefined

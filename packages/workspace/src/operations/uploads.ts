@@ -1,16 +1,27 @@
 /** What a user can do with uploads: send a file, look, correct, retry, cancel, and search what was stored. */
 import { createHash } from "node:crypto"
-import { BatchExists, type BatchStatus, type Entry, type EntryQuery, type ItemQuery, Uploads } from "@detent/uploads"
+import {
+  BatchExists,
+  type BatchStatus,
+  type Entry,
+  type EntryQuery,
+  type FailureReport,
+  type ItemQuery,
+  type KindQuery,
+  type StartOptions,
+  Uploads,
+} from "@detent/uploads"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
-import { RequestKeyTaken, UploadComplete } from "../errors.ts"
+import { RequestKeyTaken, StoredItemNotFound, UploadComplete } from "../errors.ts"
 import { optional, paged } from "../optional.ts"
 
 /** Where an upload stands, in the words of the API and of the command line. */
 export const statusOf = ({
   batchId,
+  kind,
   state,
   step,
   isResting,
@@ -22,6 +33,7 @@ export const statusOf = ({
   batch,
 }: BatchStatus) => ({
   batchId,
+  kind,
   state,
   ...optional({ step }),
   isResting,
@@ -31,6 +43,8 @@ export const statusOf = ({
   ...optional({ itemsPerSecond, estimatedCompletionAt }),
   canRetry,
   ...optional({ problem: batch.failure?.message ?? problem?.message }),
+  ...(batch.failure === undefined ? {} : { failure: failureOf(batch.failure) }),
+  ...optional({ notificationError: batch.notificationError }),
   errors: (batch.errorSummary?.groups ?? []).map(({ reason, count, examples: [first] }) => ({
     reason,
     count,
@@ -40,11 +54,19 @@ export const statusOf = ({
 
 export type UploadStatus = ReturnType<typeof statusOf>
 
-const itemOf = ({ index, line, state, hnId, problem, attempts, instanceId }: Entry) => ({
+/** Why an upload failed, or that a person cancelled it. */
+const failureOf = ({ message, cause, cancelled, transition, processor, attempts, at }: FailureReport) => ({
+  message,
+  at,
+  cancelled: cancelled === true,
+  ...optional({ cause, transition, processor, attempts }),
+})
+
+const itemOf = ({ index, line, state, hnId, id, problem, attempts, instanceId }: Entry) => ({
   index,
   line,
   state,
-  ...optional({ hnId, problem }),
+  ...optional({ hnId, id, problem }),
   attempts,
   instanceId,
 })
@@ -58,8 +80,13 @@ export const status = (id: string) =>
 /** The same key is the same upload, whichever process is asked. */
 const uploadOfKey = (key: string): string => `batch-${createHash("sha256").update(key).digest("hex").slice(0, 16)}`
 
+/** The status now and at every change, until the upload rests. Work of other processes is seen, too. */
+export const watch = (id: string) => Stream.map(Stream.unwrap(Effect.map(Uploads, (uploads) => uploads.watch(id))), statusOf)
+
 export interface ReceivedFile<E, R> {
   readonly fileName: string
+  /** As the sender declared it. */
+  readonly contentType?: string | undefined
   readonly content: Stream.Stream<Uint8Array, E, R>
 }
 
@@ -68,13 +95,18 @@ export interface ReceiveOptions {
   readonly key?: string | undefined
   /** Uploads a file that was uploaded before once more. */
   readonly force: boolean
+  /** The name of an upload definition. Default: the first of the configuration. */
+  readonly kind?: string | undefined
+  /** The MD5 that the file must have, in hex. */
+  readonly md5?: string | undefined
 }
 
 /** Stores the bytes as a file and starts its upload. */
-export const receive = <E, R>({ fileName, content }: ReceivedFile<E, R>, { key, force }: ReceiveOptions) =>
+export const receive = <E, R>({ fileName, contentType, content }: ReceivedFile<E, R>, { key, force, kind, md5 }: ReceiveOptions) =>
   Effect.gen(function* () {
     const uploads = yield* Uploads
-    if (key === undefined) return statusOf(yield* uploads.receive(content, { fileName, force }))
+    const options: StartOptions & { readonly fileName: string } = { fileName, force, ...optional({ contentType, kind, md5 }) }
+    if (key === undefined) return statusOf(yield* uploads.receive(content, options))
     const batchId = uploadOfKey(key)
     const digest = createHash("md5")
     let bytes = 0
@@ -95,7 +127,7 @@ export const receive = <E, R>({ fileName, content }: ReceivedFile<E, R>, { key, 
       return statusOf(yield* sameFile(earlier.value))
     }
     // Another request with this key may be quicker: then its upload is there.
-    const received = yield* Effect.result(uploads.receive(counted, { fileName, batchId, force }))
+    const received = yield* Effect.result(uploads.receive(counted, { ...options, batchId }))
     if (Result.isSuccess(received)) return statusOf(received.success)
     const other = received.failure instanceof BatchExists && bytes > 0 ? yield* known : Option.none<BatchStatus>()
     return Option.isSome(other) ? statusOf(yield* sameFile(other.value)) : yield* Effect.fail(received.failure)
@@ -113,7 +145,17 @@ export const items = (id: string, query: EntryQuery) =>
     return paged({ items: page.items.map(itemOf) }, page.next)
   })
 
-/** Gives a failed item other content, for the next retry. */
+/** One item of an upload, with the states it has been in. */
+export const history = (id: string, index: number) =>
+  Effect.gen(function* () {
+    const { entry, steps } = yield* (yield* Uploads).history(id, index)
+    return {
+      ...itemOf(entry),
+      history: steps.map(({ state, at, attempt, problem }) => ({ state, at, attempt, ...optional({ problem }) })),
+    }
+  })
+
+/** Gives a failed item other content, for the next retry. An item that would fail again is refused. */
 export const correct = (id: string, index: number, item: object) => Effect.flatMap(Uploads, (uploads) => uploads.correct(id, index, item))
 
 /** Tries the failed items of a partially completed upload again, or a failed one from where it got to. */
@@ -127,13 +169,34 @@ export const retry = (id: string) =>
   })
 
 /** Stops the work of an upload. Stored items stay. */
-export const cancel = (id: string) =>
+export const cancel = (id: string, reason?: string) =>
   Effect.map(
-    Effect.flatMap(Uploads, (uploads) => uploads.cancel(id)),
+    Effect.flatMap(Uploads, (uploads) => uploads.cancel(id, reason)),
     statusOf,
   )
 
-/** Stored items by type, author, time and words. */
+/** What can be uploaded here. */
+export const kinds = Effect.map(Uploads, (uploads) => ({ kinds: uploads.kinds }))
+
+/** Stored items of a kind by words, fields and time, as JSON. */
+export const searchKind = (kind: string, query: KindQuery<string>) =>
+  Effect.gen(function* () {
+    const named = yield* (yield* Uploads).named(kind)
+    const page = yield* named.search(query)
+    return paged({ items: page.items }, page.next)
+  })
+
+/** One stored item of a kind, as JSON. */
+export const itemOfKind = (kind: string, id: string) =>
+  Effect.gen(function* () {
+    const named = yield* (yield* Uploads).named(kind)
+    return yield* Effect.flatMap(
+      named.item(id),
+      Option.match({ onNone: () => Effect.fail(new StoredItemNotFound({ kind, id })), onSome: (item) => Effect.succeed(item) }),
+    )
+  })
+
+/** Stored items of Hacker News by type, author, time and words. */
 export const search = (query: ItemQuery) =>
   Effect.gen(function* () {
     const page = yield* (yield* Uploads).search(query)

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import { searchText } from "../../item/PlainText.ts"
-import { type Dialect, type ItemOfBatch, itemColumns, itemValues, replacedColumns } from "../Dialect.ts"
+import { type Dialect, type ItemOfBatch, itemColumns, itemValues, type KindItemValues, replacedColumns } from "../Dialect.ts"
 import { type SearchTerm, wordsOf } from "../SearchText.ts"
 
 export const postgresDialect = (sql: SqlClient, schema: string): Dialect => {
@@ -13,12 +13,41 @@ export const postgresDialect = (sql: SqlClient, schema: string): Dialect => {
     batches: sql.literal(`${schema}.upload_batches`),
     entries: sql.literal(`${schema}.upload_entries`),
     items: sql.literal(`${schema}.items`),
+    kindItems: sql.literal(`${schema}.upload_items`),
     rows: (json) => sql`jsonb_array_elements(${json}::jsonb) as one (value)`,
+    textOf: (column) => sql.literal(`${column} #>> '{}'`),
     writeItems: (items) => writeItems(sql, insert, items),
     matches: (terms) => sql`i.search @@ ${queryOf(terms)}::text::tsquery`,
     isBy: (author) => sql`i.author = ${author}`,
     flag: (value) => sql`${value}`,
+    writeKindItems: (items) => writeKindItems(sql, schema, items),
+    kindMatches: (terms, tokens) => {
+      const all = [...(terms.length === 0 ? [] : [queryOf(terms)]), ...tokens.map((token) => `'=${token}'`)].join(" & ")
+      return sql`i.search @@ ${all}::text::tsquery`
+    },
   }
+}
+
+const writeKindItems = (sql: SqlClient, schema: string, items: ReadonlyArray<KindItemValues>): Effect.Effect<void, SqlError> => {
+  if (items.length === 0) return Effect.void
+  // In the order of their ids, so that two batches that write the same items do not wait for each other.
+  const ordered = items.toSorted((left, right) => (left.id < right.id ? -1 : 1))
+  const rows = ordered.map(({ kind, id, time, content, batch, index, text, tokens }) => {
+    // No word begins with =, so a token is never taken for one.
+    const search = [vectorOf(text), ...tokens.map((token) => `'=${token}'`)].join(" ")
+    return [kind, id, time, content, batch, index, search]
+  })
+  return Effect.asVoid(
+    sql.unsafe(
+      `insert into ${schema}.upload_items (kind, id, time, content, batch, item_index, search)
+      select value ->> 0, value ->> 1, (value ->> 2)::double precision, value ->> 3, (value ->> 4)::integer, (value ->> 5)::bigint,
+        (value ->> 6)::tsvector
+      from jsonb_array_elements($1::jsonb) as one (value)
+      on conflict (kind, id) do update set time = excluded.time, content = excluded.content, batch = excluded.batch,
+        item_index = excluded.item_index, search = excluded.search`,
+      [JSON.stringify(rows)],
+    ),
+  )
 }
 
 const writeItems = (sql: SqlClient, insert: string, items: ReadonlyArray<ItemOfBatch>): Effect.Effect<void, SqlError> => {

@@ -64,4 +64,29 @@ const statements = (schema: string): ReadonlyArray<string> => [
   `create index items_search on ${schema}.items using gin (search)`,
 ]
 
-export const postgresSteps = (schema: string): OwnTables.Steps => ({ "0001_uploads": statements(schema) })
+/** Uploads of other kinds than Hacker News. */
+const kinds = (schema: string): ReadonlyArray<string> => [
+  `alter table ${schema}.upload_batches add column kind text not null default 'HackerNews'`,
+  // The same file may be uploaded once as each kind.
+  `drop index ${schema}.upload_batches_md5`,
+  `create unique index upload_batches_file on ${schema}.upload_batches (kind, md5) where original`,
+  // The id of an item that is not of Hacker News.
+  `alter table ${schema}.upload_entries add column item_id text`,
+  `create unique index upload_entries_id on ${schema}.upload_entries (batch, item_id) where state = 'stored' and item_id is not null`,
+  // Items of all other kinds, as JSON. The vector has their words, and a token for each value of a field that searches compare.
+  `create table ${schema}.upload_items (
+    item bigint generated always as identity primary key,
+    kind text not null,
+    id text not null,
+    time double precision not null,
+    content text not null,
+    batch integer not null,
+    item_index bigint not null,
+    search tsvector not null,
+    unique (kind, id)
+  )`,
+  `create index upload_items_time on ${schema}.upload_items (kind, time, item)`,
+  `create index upload_items_search on ${schema}.upload_items using gin (search)`,
+]
+
+export const postgresSteps = (schema: string): OwnTables.Steps => ({ "0001_uploads": statements(schema), "0002_kinds": kinds(schema) })

@@ -66,4 +66,31 @@ const statements = [
   )`,
 ]
 
-export const sqliteSteps: OwnTables.Steps = { "0001_uploads": statements }
+/** Uploads of other kinds than Hacker News. */
+const kinds = [
+  `alter table detent_upload_batches add column kind text not null default 'HackerNews'`,
+  // The same file may be uploaded once as each kind.
+  `drop index detent_upload_batches_md5`,
+  `create unique index detent_upload_batches_file on detent_upload_batches (kind, md5) where original`,
+  // The id of an item that is not of Hacker News.
+  `alter table detent_upload_entries add column item_id text`,
+  `create unique index detent_upload_entries_id on detent_upload_entries (batch, item_id) where state = 'stored' and item_id is not null`,
+  // Items of all other kinds, as JSON.
+  `create table detent_upload_items (
+    item integer primary key,
+    kind text not null,
+    id text not null,
+    time real not null,
+    content text not null,
+    batch integer not null,
+    item_index integer not null
+  )`,
+  `create unique index detent_upload_items_id on detent_upload_items (kind, id)`,
+  `create index detent_upload_items_time on detent_upload_items (kind, time)`,
+  // The words, and a token for each value of a field that searches compare.
+  `create virtual table detent_upload_items_search using fts5 (
+    words, fields, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
+  )`,
+]
+
+export const sqliteSteps: OwnTables.Steps = { "0001_uploads": statements, "0002_kinds": kinds }

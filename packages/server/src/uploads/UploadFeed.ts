@@ -1,0 +1,54 @@
+/** Live streams of uploads: the status of one, whenever it changes. An upload is watched once for all its readers. */
+import { Uploads } from "@detent/uploads"
+import { statusOf } from "@detent/workspace/operations/uploads"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as FiberMap from "effect/FiberMap"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import { type Channel, frameOf } from "../serve/live/Channel.ts"
+import { makeChannels } from "../serve/live/Channels.ts"
+import type { LiveReader } from "../serve/live/LiveReader.ts"
+
+export interface UploadFeedService {
+  /** The status now, then each new one. When the upload rests, the stream ends. */
+  readonly reader: (batchId: string, status: unknown) => LiveReader
+  readonly readers: Effect.Effect<number>
+  readonly end: Effect.Effect<void>
+}
+
+export class UploadFeed extends Context.Service<UploadFeed, UploadFeedService>()("@detent/server/UploadFeed") {
+  static readonly layer = Layer.effect(
+    UploadFeed,
+    Effect.gen(function* () {
+      const uploads = yield* Uploads
+      const channels = yield* makeChannels
+      const run = yield* FiberMap.makeRuntime<never, string>()
+
+      /** Adds each status to the channel while it has readers, and closes it when the upload rests. */
+      const follow = (batchId: string, channel: Channel) => {
+        const isOpen = () => channels.get(batchId) === channel
+        return Stream.runForEach(Stream.takeWhile(uploads.watch(batchId), isOpen), (status) =>
+          Effect.sync(() => channel.add([frameOf(channel.last + 1, "status", statusOf(status))])),
+        ).pipe(
+          Effect.catch((error) => Effect.logWarning(`the upload ${batchId} cannot be followed: ${error.message}`)),
+          // A reader whose stream ends reconnects, and then gets the status as it is. A newer channel stays open.
+          Effect.ensuring(Effect.sync(() => isOpen() && channels.close(batchId))),
+        )
+      }
+
+      return {
+        reader: (batchId, status) => {
+          const isNew = channels.get(batchId) === undefined
+          // A status replaces the one before it: a reader that is behind loads nothing, and gets the next.
+          const channel: Channel = channels.open(batchId, 0, async () => ({ frames: [], through: channel.last }))
+          const reader = channels.reader(batchId, channel, channel.last, frameOf(channel.last, "status", status))
+          if (isNew) run(batchId, follow(batchId, channel))
+          return reader
+        },
+        readers: Effect.sync(() => channels.readerCount),
+        end: Effect.sync(() => channels.end()),
+      }
+    }),
+  )
+}

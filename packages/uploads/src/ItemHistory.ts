@@ -1,0 +1,38 @@
+/** The states of one item with their times: from its file to where it is now, through all its retries. */
+import type { HistoryEntry } from "@detent/durable"
+import type { EntityState } from "@detent/entity"
+import type { HNItemEntity } from "./item/HNItemEntity.ts"
+import type { ItemProblem } from "./item/ItemProblem.ts"
+
+/** A state that the item was in. */
+export interface ItemStep {
+  readonly state: "ingested" | "validated" | "stored" | "failed"
+  /** In milliseconds since 1970. */
+  readonly at: number
+  /** Which try it belongs to, counted from 1. */
+  readonly attempt: number
+  /** Why it failed. */
+  readonly problem: ItemProblem | undefined
+}
+
+type ItemState = EntityState<string, HNItemEntity>
+
+/** The steps of an item that began with a state, then took these events. */
+export const stepsOf = (
+  first: ItemState,
+  events: ReadonlyArray<Pick<HistoryEntry<ItemState, unknown>, "at" | "state">>,
+): ReadonlyArray<ItemStep> => [...stepsOfTry(first.entity), ...events.flatMap(({ state, at }) => stepsOfTry(state.entity, at))]
+
+/** A try comes to its end in one decision, so the entity after it has the times of all its steps. */
+const stepsOfTry = (entity: HNItemEntity, decidedAt = 0): ReadonlyArray<ItemStep> => {
+  const { attempts: attempt, problem, duplicateOf, storedAt, failedAt } = entity
+  const end = storedAt ?? failedAt ?? decidedAt
+  // Items that were stored before these times were recorded have the time of their end.
+  const { ingestedAt = end, validatedAt = end } = entity
+  const wasValid = storedAt !== undefined || duplicateOf !== undefined
+  return [
+    { state: "ingested", at: ingestedAt, attempt, problem: undefined },
+    ...(wasValid ? [{ state: "validated" as const, at: validatedAt, attempt, problem: undefined }] : []),
+    { state: storedAt === undefined ? "failed" : "stored", at: end, attempt, problem },
+  ]
+}

@@ -1,0 +1,189 @@
+/**
+ * What can be uploaded: a name, the schema of its items, their id, and what they are found by. Every kind of item has the same
+ * states, correction, retry and search.
+ *
+ * ```ts
+ * export const Products = defineUpload({
+ *   name: "Products",
+ *   schema: Schema.Struct({ sku: Schema.String, title: Schema.String, brand: Schema.String, price: Schema.Finite }),
+ *   id: "sku",
+ *   index: { text: ["title"], fields: ["brand"] },
+ * })
+ * ```
+ */
+import { schemaProblem } from "@detent/machine/internal"
+import type * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import type { Notice } from "./batch/BatchWork.ts"
+import type { Integrity, ItemKind } from "./item/ItemKind.ts"
+import type { ItemProblem, ProblemReason } from "./item/ItemProblem.ts"
+import { bad, isStorable, kindOf } from "./item/ReadItem.ts"
+
+/** The schema of items: an object that needs no services to be read. */
+export type ItemSchema = Schema.Codec<object, unknown>
+
+/** A field whose values are of a type, or absent. */
+type FieldsOf<Item, Value> = { [K in keyof Item & string]: Exclude<Item[K], undefined> extends Value ? K : never }[keyof Item & string]
+
+/** A field of an item, or a function of it. */
+type Picked<Item, Value> = FieldsOf<Item, Value> | ((item: Item) => Value | undefined)
+
+type Comparable = string | number | boolean
+
+/** What stored items are found by. */
+export interface ItemIndex<Item, Field extends string> {
+  /** The text whose words are found: fields, joined by spaces, or a function. */
+  readonly text?: ReadonlyArray<FieldsOf<Item, string>> | ((item: Item) => string)
+  /** Fields that `where` of a search compares. Each element of a list counts. */
+  readonly fields?: ReadonlyArray<Field>
+  /** The number that searches are ordered by, the largest first, and that `from` and `until` compare. Default: the order of storing. */
+  readonly time?: Picked<Item, number>
+}
+
+/** Settings that any upload can have. */
+export interface UploadSettings<Item> {
+  /** Checks every item that fits the schema; returns the reason to refuse it. */
+  readonly check?: (item: Item) => string | undefined
+  /** Called when a batch of this kind is completed, partially completed or failed: at least once, always with the same `key`. */
+  readonly notify?: (notice: Notice) => Effect.Effect<void, unknown>
+  /**
+   * How extraction makes sure that the file is still the one that was validated: its size and time of writing (`time`, the
+   * default); its size alone (`size`), for file systems without reliable times; or its MD5 as well (`hash`), which reads it once more.
+   */
+  readonly integrity?: Integrity
+}
+
+export interface UploadOptions<S extends ItemSchema, Field extends string> extends UploadSettings<S["Type"]> {
+  /** Names the kind in the API, on the command line and in the database: letters, digits, - and _. */
+  readonly name: string
+  readonly schema: S
+  /** The id of an item, unique in its kind: the same id in a later upload replaces the item. */
+  readonly id: Picked<S["Type"], string | number>
+  readonly index?: ItemIndex<S["Type"], Field>
+}
+
+/** An upload whose items are of any type. */
+export interface AnyUpload {
+  readonly name: string
+  /** Field names that `where` of a search accepts. */
+  readonly fields: ReadonlyArray<string>
+  /** What uploads work with. Made by {@link defineUpload}. */
+  readonly kind: ItemKind
+}
+
+/**
+ * @template Item the type of its items
+ * @template Field the fields that a search compares
+ */
+export interface UploadDefinition<in out Item, out Field extends string> extends AnyUpload {
+  readonly fields: ReadonlyArray<Field>
+  readonly schema: Schema.Codec<Item, unknown>
+  /** The same upload with other settings. */
+  with(settings: UploadSettings<Item>): UploadDefinition<Item, Field>
+}
+
+const namePattern = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
+
+/** Hacker News has the first as its name, and the second would have the name of its machine. */
+const taken = ["HackerNews", "HN"]
+
+/** Throws where the name cannot be one. */
+export const defineUpload = <
+  const S extends ItemSchema,
+  const Field extends FieldsOf<S["Type"], Comparable | ReadonlyArray<Comparable>> = never,
+>(
+  options: UploadOptions<S, Field>,
+): UploadDefinition<S["Type"], Field> => {
+  const { name, schema, index } = options
+  if (!namePattern.test(name))
+    throw new TypeError(`${JSON.stringify(name)} cannot name an upload; use up to 64 letters, digits, - and _, with a letter first`)
+  if (taken.includes(name)) throw new TypeError(`${name} is the upload of Hacker News, which is shipped; choose another name`)
+  return definitionOf(itemKind(options), schema, index?.fields ?? [])
+}
+
+/** How items are read, kept and found, by the options of their upload. */
+export const itemKind = <S extends ItemSchema, Field extends string>(options: UploadOptions<S, Field>): ItemKind => {
+  const { name, schema, index = {} } = options
+  const id = picked(options.id)
+  return {
+    name,
+    machine: `${name}Item`,
+    storage: "upload_items",
+    idOf: (item) => String(id(item)),
+    identify: (item) => ({ itemId: String(id(item)) }),
+    read: reader(schema, id),
+    encode: Schema.encodeUnknownSync(Schema.toCodecJson(schema)) as ItemKind["encode"],
+    decode: Schema.decodeUnknownSync(Schema.toCodecJson(schema)),
+    text: textOf(index.text as TextOf | undefined),
+    fields: index.fields ?? [],
+    time: index.time === undefined ? () => 0 : numberOf(picked(index.time)),
+    ...settingsOf(options),
+  }
+}
+
+/** A definition of a kind. */
+export const definitionOf = <Item, Field extends string>(
+  kind: ItemKind,
+  schema: Schema.Codec<Item, unknown>,
+  fields: ReadonlyArray<Field>,
+): UploadDefinition<Item, Field> => ({
+  name: kind.name,
+  fields,
+  schema,
+  kind,
+  with: (settings) => definitionOf({ ...kind, ...settingsOf(settings) }, schema, fields),
+})
+
+type Untyped = (item: object) => unknown
+type TextOf = ReadonlyArray<string> | ((item: object) => string)
+
+/** The types are erased here: items of a kind come from its own reader. */
+const settingsOf = <Item>({ check, notify, integrity }: UploadSettings<Item>): Pick<ItemKind, "check" | "notify" | "integrity"> => ({
+  check: check as ItemKind["check"],
+  notify,
+  integrity: integrity ?? "time",
+})
+
+const picked = (field: string | ((item: never) => unknown)): Untyped =>
+  typeof field === "string" ? (item) => (item as Readonly<Record<string, unknown>>)[field] : (field as Untyped)
+
+const numberOf =
+  (pick: Untyped) =>
+  (item: object): number => {
+    const value = pick(item)
+    return typeof value === "number" && Number.isFinite(value) ? value : 0
+  }
+
+const textOf = (text: TextOf | undefined): ((item: object) => string) => {
+  if (text === undefined) return () => ""
+  if (typeof text === "function") return text
+  const picks = text.map(picked)
+  return (item) => picks.map((pick) => pick(item) ?? "").join(" ")
+}
+
+/** An id longer than this is no id, and would not fit into an index of PostgreSQL. */
+const longestId = 500
+
+const reader = (schema: ItemSchema, id: Untyped): ItemKind["read"] => {
+  const decode = Schema.decodeUnknownResult(Schema.toCodecJson(schema))
+  return (value) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value))
+      return bad("not_an_object", `it is ${kindOf(value)}, not an object`)
+    const decoded = decode(value)
+    if (Result.isFailure(decoded)) return bad("invalid_field", schemaProblem(schema, decoded.failure))
+    const item = decoded.success
+    const found = idProblem(id(item))
+    return found === undefined ? { _tag: "Good", item } : bad(found.reason, found.message)
+  }
+}
+
+const idProblem = (id: unknown): ItemProblem | undefined => {
+  const refused = (reason: ProblemReason, message: string): ItemProblem => ({ reason, message })
+  if (id === undefined || id === null || id === "") return refused("missing_id", "it has no id")
+  if (typeof id !== "string" && !(typeof id === "number" && Number.isFinite(id)))
+    return refused("invalid_id", `its id is ${kindOf(id)}, not a text or a number`)
+  const text = String(id)
+  if (text.length > longestId) return refused("invalid_id", `its id has ${text.length} characters, ${longestId} are allowed`)
+  return isStorable(text) ? undefined : refused("not_text", "its id has a character that cannot be stored")
+}

@@ -1,0 +1,184 @@
+/** The stored items of a kind, whichever table they are in. */
+import { hash } from "node:crypto"
+import type { PersistenceFailed } from "@detent/machine"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Fragment } from "effect/unstable/sql/Statement"
+import { ItemType } from "../item/HNItem.ts"
+import type { ItemKind } from "../item/ItemKind.ts"
+import type { ItemOfBatch, KindItemValues } from "./Dialect.ts"
+import { findItem, type ItemQuery, type StoredItem, searchItems } from "./Items.ts"
+import { KindItemRow } from "./Rows.ts"
+import { parseSearch } from "./SearchText.ts"
+import type { UploadStore } from "./UploadStore.ts"
+
+/** An item of a kind, and where it came from. */
+export interface StoredKindItem<out Item> {
+  readonly id: string
+  readonly item: Item
+  readonly batchId: string
+  /** Its place among the items of its file, counted from 0. */
+  readonly index: number
+}
+
+/** A value that `where` compares a field with. */
+export type FieldValue = string | number | boolean
+
+/** Which items of a kind to find. All that is given must hold. */
+export interface KindQuery<Field extends string> {
+  /** Words that must all occur in the text; "phrases", begin* and -not are understood. */
+  readonly text?: string
+  /** Fields and the values they must have; of a list, one of its elements. */
+  readonly where?: { readonly [K in Field]?: FieldValue }
+  /** The smallest `time`, inclusive. */
+  readonly from?: number
+  /** The largest `time`, exclusive. */
+  readonly until?: number
+  /** Only items that this batch wrote last. */
+  readonly batchId?: string
+  /** At most 1000. Default: 50. */
+  readonly limit?: number
+  /** `next` of the page before. */
+  readonly after?: string
+}
+
+/** The items with the largest `time` first; where words or fields are asked for, those that were stored last. */
+export interface KindPage<out Item> {
+  readonly items: ReadonlyArray<StoredKindItem<Item>>
+  /** Pass it as `after` for the next page. */
+  readonly next: string | undefined
+}
+
+export interface ItemTable {
+  /** Writes items; those that are there already are replaced. */
+  readonly write: (items: ReadonlyArray<ItemOfBatch<object>>) => Effect.Effect<void, PersistenceFailed>
+  readonly find: (id: string) => Effect.Effect<Option.Option<StoredKindItem<object>>, PersistenceFailed>
+  readonly search: (query: KindQuery<string>) => Effect.Effect<KindPage<object>, PersistenceFailed>
+}
+
+export const itemTable = (store: UploadStore, kind: ItemKind): ItemTable =>
+  kind.storage === "items" ? hackerNewsTable(store) : kindTable(store, kind)
+
+const emptyPage: KindPage<never> = { items: [], next: undefined }
+
+// Hacker News
+
+const hackerNewsTable = (store: UploadStore): ItemTable => ({
+  // The reader of Hacker News made them.
+  write: (items) => store.run("writeItems", store.dialect.writeItems(items as Parameters<typeof store.dialect.writeItems>[0])),
+  find: (id) => (/^\d{1,15}$/.test(id) ? Effect.map(findItem(store, Number(id)), Option.map(storedOf)) : Effect.succeed(Option.none())),
+  search: ({ where = {}, after, ...query }) => {
+    const { type, by } = where
+    if (type !== undefined && !isItemType(type)) return Effect.succeed(emptyPage)
+    const place = after === undefined ? undefined : cursorOf(after)
+    const asked: ItemQuery = {
+      ...query,
+      ...(type === undefined ? {} : { type }),
+      ...(by === undefined ? {} : { by: String(by) }),
+      ...(place === undefined ? {} : { after: { time: place.time, hnId: place.key } }),
+    }
+    return Effect.map(searchItems(store, asked), ({ items, next }) => ({
+      items: items.map(storedOf),
+      next: next === undefined ? undefined : cursorText(next.time, next.hnId),
+    }))
+  },
+})
+
+const isItemType = (type: FieldValue): type is ItemType => (ItemType.literals as ReadonlyArray<FieldValue>).includes(type)
+
+const storedOf = ({ item, batchId, index }: StoredItem): StoredKindItem<object> => ({ id: String(item.hnId), item, batchId, index })
+
+// Every other kind
+
+const kindTable = (store: UploadStore, kind: ItemKind): ItemTable => {
+  const { dialect } = store
+  const { sql } = dialect
+  const select = (condition: Fragment, order: Fragment) =>
+    store.rows(
+      "searchKind",
+      KindItemRow,
+      sql`
+        select i.item, i.id, i.time, i.content, i.item_index, b.batch_id
+        from ${dialect.kindItems} i join ${dialect.batches} b on b.batch = i.batch
+        where i.kind = ${kind.name} and ${condition} ${order}`,
+    )
+  /** The schema may have changed since an item was stored. */
+  const decoded = (rows: ReadonlyArray<KindItemRow>) =>
+    store.decoding("searchKind", () =>
+      rows.map(
+        ({ id, content, batch_id: batchId, item_index: index }): StoredKindItem<object> => ({
+          id,
+          item: kind.decode(content),
+          batchId,
+          index,
+        }),
+      ),
+    )
+  return {
+    write: (items) => store.run("writeItems", dialect.writeKindItems(items.map((one) => valuesOf(kind, one)))),
+    find: (id) => Effect.map(Effect.flatMap(select(sql`i.id = ${id}`, sql``), decoded), ([item]) => Option.fromNullishOr(item)),
+    search: (query) => {
+      const limit = Math.max(1, Math.min(query.limit ?? 50, 1000))
+      const byMatch = query.text !== undefined || Object.keys(query.where ?? {}).length > 0
+      const order = byMatch ? sql`order by i.item desc` : sql`order by i.time desc, i.item desc`
+      return Effect.flatMap(select(conditionOf(store, query, byMatch), sql`${order} limit ${limit + 1}`), (rows) => {
+        const page = rows.slice(0, limit)
+        const last = page.at(-1)
+        const next = rows.length > limit && last !== undefined ? cursorText(last.time, last.item) : undefined
+        return Effect.map(decoded(page), (items) => ({ items, next }))
+      })
+    },
+  }
+}
+
+const conditionOf = ({ dialect }: UploadStore, query: KindQuery<string>, byMatch: boolean): Fragment => {
+  const { sql, kindMatches, batches } = dialect
+  const { text, where = {}, from, until, batchId, after } = query
+  const conditions: Array<Fragment> = []
+  if (byMatch) {
+    const terms = text === undefined ? [] : parseSearch(text)
+    const tokens = Object.entries(where).flatMap(([field, value]) => (value === undefined ? [] : [tokenOf(field, value)]))
+    // A text without a word is found nowhere.
+    if (text !== undefined && terms.length === 0) return sql`1 = 0`
+    if (terms.length + tokens.length > 0) conditions.push(kindMatches(terms, tokens))
+  }
+  if (from !== undefined) conditions.push(sql`i.time >= ${from}`)
+  if (until !== undefined) conditions.push(sql`i.time < ${until}`)
+  if (batchId !== undefined) conditions.push(sql`i.batch = (select batch from ${batches} where batch_id = ${batchId})`)
+  if (after !== undefined) {
+    const { time, key } = cursorOf(after)
+    conditions.push(byMatch ? sql`i.item < ${key}` : sql`(i.time, i.item) < (${time}, ${key})`)
+  }
+  return conditions.length === 0 ? sql`1 = 1` : sql.and(conditions)
+}
+
+const valuesOf = (kind: ItemKind, { batch, index, item }: ItemOfBatch<object>): KindItemValues => ({
+  kind: kind.name,
+  id: String(kind.idOf(item)),
+  time: kind.time(item),
+  content: JSON.stringify(kind.encode(item)),
+  batch,
+  index,
+  text: kind.text(item),
+  tokens: kind.fields.flatMap((field) =>
+    valuesIn((item as Readonly<Record<string, unknown>>)[field]).map((value) => tokenOf(field, value)),
+  ),
+})
+
+const valuesIn = (value: unknown): ReadonlyArray<FieldValue> => {
+  if (Array.isArray(value)) return value.flatMap(valuesIn)
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? [value] : []
+}
+
+/** A value of a field as one word that stands for no other: both databases index it like any word. */
+const tokenOf = (field: string, value: FieldValue): string => `f${hash("md5", JSON.stringify([field, String(value)]), "hex")}`
+
+// Cursors
+
+const cursorText = (time: number, key: number): string => `${time}_${key}`
+
+/** Nothing follows a text that is no cursor. */
+const cursorOf = (text: string): { readonly time: number; readonly key: number } => {
+  const [time = Number.NaN, key = Number.NaN] = text.split("_").map(Number)
+  return Number.isFinite(time) && Number.isSafeInteger(key) ? { time, key } : { time: 0, key: 0 }
+}
