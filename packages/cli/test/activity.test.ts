@@ -57,6 +57,56 @@ describe("detent activity", { timeout: 240_000 }, () => {
     assert.strictEqual(await graph("jobs"), await graph("whole"))
   })
 
+  it("moves a batch that waits for activities to its end, with the batch's configuration", async () => {
+    await mkdir(join(cwd, "one"))
+    await cp(join(corpus, "documents/ada-sol.txt"), join(cwd, "one/ada-sol.txt"))
+    const setting = ["--ontology", join(corpus, "ontology.ttl"), "--examples", join(corpus, "examples.jsonl"), "--namespace", "one"]
+    const place = ["--data", "waiting"]
+    const started = await detent("batch", "run", "one", ...setting, ...place, "--dispatch", "activities", "--json")
+    assert.strictEqual(started.code, 0, started.err)
+    const { batchId, state } = JSON.parse(started.out)
+    assert.strictEqual(state, "Extracting")
+    const stateNow = async () => JSON.parse((await detent("batch", "show", batchId, ...place, "--json")).out)
+    const manifest = Schema.decodeSync(ManifestJson)(await readFile(join(cwd, "waiting/batches", batchId, "manifest.json"), "utf8"))
+    const { documentId = "", sourceUri = "" } = manifest.documents[0] ?? {}
+    const { ontologyUri } = manifest
+    const call = (name: string, input: object) => detent("activity", name, ...place, "--input", JSON.stringify({ batchId, ...input }))
+    const done = async <A>(name: string, schema: Schema.Codec<A, unknown>, input: object): Promise<A> => {
+      const { code, out, err } = await call(name, input)
+      assert.strictEqual(code, 0, err)
+      return decoded(schema, out)[0] as A
+    }
+
+    const early = await call("resolution", { documentGraphUris: [] })
+    assert.strictEqual(early.code, 4)
+    assert.include(early.err, "is Extracting with 1 documents to extract; run the activity extraction first")
+    const stranger = await call("extraction", { documentId: "doc-000000000000", sourceUri, ontologyUri })
+    assert.strictEqual(stranger.code, 2)
+    assert.include(stranger.err, "has no document doc-000000000000")
+    const elsewhere = await call("extraction", { documentId, sourceUri: ontologyUri, ontologyUri })
+    assert.strictEqual(elsewhere.code, 2)
+    assert.strictEqual((await stateNow()).state, "Extracting")
+
+    const { graphUri } = await done("extraction", ExtractionOutput, { documentId, sourceUri, ontologyUri })
+    const extracted = await stateNow()
+    assert.strictEqual(extracted.state, "Resolving")
+    assert.deepInclude(extracted.documents, { total: 1, completed: 1, failed: 0 })
+    assert.isAbove(extracted.relations, 0)
+    const { resolvedUri } = await done("resolution", ResolutionOutput, { documentGraphUris: [graphUri] })
+    const { validatedUri } = await done("validation", ValidationOutput, { resolvedUri })
+    assert.strictEqual((await call("ingestion", { validatedUri, targetNamespace: "other" })).code, 2)
+    await done("ingestion", IngestionOutput, { validatedUri, targetNamespace: "one" })
+    const end = await stateNow()
+    assert.deepInclude(end, { state: "Completed", isTerminal: true })
+    assert.isAbove(end.outcome.triplesIngested, 0)
+
+    // The same document in a batch that one process works on gives the same graph.
+    assert.strictEqual((await detent("batch", "run", "one", ...setting, "--data", "alone")).code, 0)
+    const graph = async (data: string) =>
+      (await readFile(join(cwd, data, "canonical/one/entities.ttl"), "utf8")).replace(/detent:run "[^"]+"/g, "")
+    assert.strictEqual(await graph("waiting"), await graph("alone"))
+  })
+
   it("refuses an input that does not fit, an activity it does not know, and a batch that is not there", async () => {
     const [wrong, unknown, none, absent] = await Promise.all([
       detent("activity", "ingestion", "--input", '{"batchId":"seven"}'),

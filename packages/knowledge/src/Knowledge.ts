@@ -21,6 +21,7 @@ import { Batches } from "./batch/Batches.ts"
 import * as CanonicalGraph from "./graph/CanonicalGraph.ts"
 import { GraphFacts } from "./graph/GraphFacts.ts"
 import { GraphQuery } from "./graph/GraphQuery.ts"
+import type { KnowledgeSettings } from "./KnowledgeSettings.ts"
 import { Extractions } from "./runs/Extractions.ts"
 import * as ExtractionWorkflow from "./runs/ExtractionWorkflow.ts"
 import { Extractors } from "./runs/Extractors.ts"
@@ -45,8 +46,10 @@ export interface KnowledgeOptions {
   readonly workflow?: DurableWorkflow.WorkflowOptions
   /** How long a database that is away is asked again before a batch stops, to be resumed later; 30 seconds unless told. */
   readonly patience?: Duration.Input
-  /** Which extractor runs use; the built-in one unless told. */
+  /** Which extractor runs use. Default: the one that a batch or `settings` names. */
   readonly extractors?: Layer.Layer<Extractors, never, Storage>
+  /** Default: the built-in extractor. */
+  readonly settings?: KnowledgeSettings
   /** Where blobs are; in the folder, as files, unless told. */
   readonly storage?: Layer.Layer<Storage, StorageFailed>
 }
@@ -102,7 +105,7 @@ const kept = (options: KnowledgeOptions) => {
     BatchEventLog.layer,
     ArtifactStore.layer(folder),
     CanonicalGraph.layer(folder),
-    options.extractors ?? Extractors.layerBuiltIn,
+    options.extractors ?? Extractors.layerWith(options.settings ?? {}),
   ).pipe(
     Layer.provideMerge(
       options.storage ?? FileStorage.layer({ root: options.folder, readable: options.readable ?? [], allowedSince: options.allowedSince }),

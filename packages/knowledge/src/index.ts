@@ -1,13 +1,14 @@
 /** Documents to a validated knowledge graph. */
 
-export { BatchConfig, defaultBatchConfig, FailurePolicy } from "./batch/BatchConfig.ts"
+export { BatchConfig, Dispatch, defaultBatchConfig, FailurePolicy } from "./batch/BatchConfig.ts"
 export { BatchEvent } from "./batch/BatchEvent.ts"
 export { BatchEventLog, type BatchEventLogService, type DocumentStanding } from "./batch/BatchEventLog.ts"
-export { Batches, type BatchesService, BatchNotFound } from "./batch/Batches.ts"
+export { Batches, type BatchesService, BatchNotFound, type SelectionChange } from "./batch/Batches.ts"
 export { BatchMachine } from "./batch/BatchMachine.ts"
 export { errorOf, isTerminal, progressPercent, stageDisplayName } from "./batch/BatchProgress.ts"
-export type { BatchFault, BatchState, BatchStats, Stage } from "./batch/BatchState.ts"
+export type { BatchFault, BatchState, BatchStats, BatchUsage, Stage } from "./batch/BatchState.ts"
 export { Document, DocumentJson, DocumentProblem, DocumentStatus } from "./batch/Document.ts"
+export type { BatchEstimate } from "./batch/Estimate.ts"
 export { Manifest, ManifestDocument, ManifestFile, ManifestFileJson, ManifestJson } from "./batch/Manifest.ts"
 export { type ManifestError, makeManifest, manifestOfFolder, readManifestFile } from "./batch/ManifestMaking.ts"
 export { ManifestRefused } from "./batch/StageFiles.ts"
@@ -25,21 +26,27 @@ export { namesOfGraph } from "./extract/builtin/GraphNames.ts"
 export * as PooledBuiltIn from "./extract/builtin/PooledBuiltIn.ts"
 export { type TrainingOptions, trainBuiltIn } from "./extract/builtin/Training.ts"
 export { ExtractionFailed } from "./extract/ExtractionFailed.ts"
-export { type Chunk, Extractor, type ExtractorService, type Usage } from "./extract/Extractor.ts"
-export type { Fact, FactObject, Mention, Span } from "./extract/Fact.ts"
-export type { AnthropicClientOptions } from "./extract/model/AnthropicClient.ts"
+export { type Chunk, Extractor, type ExtractorService, type KnownEntity, type Usage } from "./extract/Extractor.ts"
+export { type Fact, type FactObject, type Mention, type Span, type SplitFacts, splitByConfidence } from "./extract/Fact.ts"
+export { type AnthropicClientOptions, anthropicLayer, makeAnthropicExtractor } from "./extract/model/AnthropicClient.ts"
 export { type Budget, BudgetExhausted, type BudgetLimits, makeBudget, PriceUnknown, unlimited } from "./extract/model/Budget.ts"
-export { type Answered, type CallGuard, type GuardOptions, makeCallGuard } from "./extract/model/CallGuard.ts"
+export {
+  type Answered,
+  type CallGuard,
+  type GuardOptions,
+  type ModelGate,
+  makeCallGuard,
+  makeModelGate,
+} from "./extract/model/CallGuard.ts"
 export { type BreakerOptions, type CircuitBreaker, CircuitOpen, makeCircuitBreaker, type Verdict } from "./extract/model/CircuitBreaker.ts"
+export { languageModelClient } from "./extract/model/LanguageModelClient.ts"
 export type { ModelClient, ModelRequest } from "./extract/model/ModelClient.ts"
 export { type ModelExtractor, type ModelExtractorOptions, makeModelExtractor } from "./extract/model/ModelExtractor.ts"
-export { anthropicLayer, makeAnthropicExtractor, makeOpenAiExtractor, openAiLayer } from "./extract/model/ModelLayers.ts"
-export type { OpenAiClientOptions } from "./extract/model/OpenAiClient.ts"
+export { makeOpenAiExtractor, type OpenAiClientOptions, openAiLayer } from "./extract/model/OpenAiClient.ts"
 export { costOf, defaultPrices, ModelPrice, PriceTable, PriceTableJson, priceOf } from "./extract/model/Prices.ts"
 export { CallTooLarge, makeRateLimiter, type Permit, type RateLimiter, type RateLimits } from "./extract/model/RateLimiter.ts"
 export type { Rejection, RejectionReason } from "./extract/model/Rejection.ts"
 export { defaultRetryPolicy, type RetryPolicy } from "./extract/model/Retry.ts"
-export { type SplitFacts, splitByConfidence } from "./extract/model/ReviewList.ts"
 export { addUsage, estimateTokens, noUsage } from "./extract/model/UsageCount.ts"
 export * as CanonicalGraph from "./graph/CanonicalGraph.ts"
 export { contentTypes, ExportFormat, exportGraph } from "./graph/GraphExport.ts"
@@ -57,6 +64,17 @@ export {
 } from "./graph/GraphFacts.ts"
 export { GraphQuery, type GraphQueryService, QueryRefused, type QueryResult, QueryTimedOut, QueryTooLarge } from "./graph/GraphQuery.ts"
 export * as Knowledge from "./Knowledge.ts"
+export {
+  BaseUrl,
+  BudgetSetting,
+  BudgetText,
+  budgetOf,
+  ExtractorChoice,
+  ExtractorName,
+  ExtractorSelection,
+  KnowledgeSettings,
+  ModelLimits,
+} from "./KnowledgeSettings.ts"
 export type { ClassExpression, Label, Ontology, OntologyClass, OntologyNote, OntologyProperty, Restriction } from "./ontology/Ontology.ts"
 export { OntologyEmpty, type OntologyError, type OntologyFormat, OntologySyntaxError } from "./ontology/OntologyError.ts"
 export { type Labelled, OntologyIndex } from "./ontology/OntologyIndex.ts"
@@ -84,7 +102,7 @@ export { RunCheckpoint, RunCheckpointJson } from "./runs/Checkpoint.ts"
 export { EntityRef, EntityRegistry, EntityRegistryJson, emptyRegistry, register } from "./runs/EntityRegistry.ts"
 export { type ExtractionRequest, Extractions, type ExtractionsService, RunNotFound } from "./runs/Extractions.ts"
 export { ExtractionWorkflow, RunResult } from "./runs/ExtractionWorkflow.ts"
-export { ExamplesRefused, Extractors } from "./runs/Extractors.ts"
+export { type EquipmentError, ExamplesRefused, ExtractorRefused, Extractors } from "./runs/Extractors.ts"
 export {
   changeStatus,
   defaultPipelineConfig,

@@ -103,6 +103,8 @@ const registry: Readonly<Record<string, Entry>> = {
   ManifestRefused: usage,
   AddressRefused: usage,
   ActivityInputRefused: usage,
+  ActivityRefused: conflict,
+  ExtractorRefused: usage,
   QueryRefused: usage,
   QueryTooLarge: refused,
   QueryTimedOut: timedOut,

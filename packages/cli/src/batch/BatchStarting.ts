@@ -1,5 +1,5 @@
 /** Starts a batch from a manifest or a folder: through the server that works in the workspace, or here where none does. */
-import { type BatchConfig, BatchId, type ManifestRefused } from "@detent/knowledge"
+import { BaseUrl, type BatchConfig, BatchId, BudgetText, ExtractorName, type ManifestRefused } from "@detent/knowledge"
 import * as batches from "@detent/workspace/operations/batches"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -7,13 +7,51 @@ import { WrongUsage } from "../Failure.ts"
 import type { RunningServer } from "../workspace/Server.ts"
 import { problemOfOption, type SourceInput, sourceOf } from "./BatchSource.ts"
 
+/** The options that choose an extractor. */
+export interface ModelInput {
+  readonly extractor?: string | undefined
+  readonly "base-url"?: string | undefined
+  readonly budget?: string | undefined
+}
+
+export const selectionOf = (input: ModelInput) =>
+  Effect.all({
+    ...(input.extractor === undefined
+      ? {}
+      : { extractor: checked("extractor", ExtractorName, input.extractor, "name built-in, openai:MODEL or anthropic:MODEL") }),
+    ...(input["base-url"] === undefined
+      ? {}
+      : { baseUrl: checked("base-url", BaseUrl, input["base-url"], "give an address like http://localhost:11434/v1") }),
+    ...(input.budget === undefined
+      ? {}
+      : { budget: checked("budget", BudgetText, input.budget, "give an amount with its unit, like 5usd or 200000tokens") }),
+  })
+
+const checked = <A>(option: string, schema: Schema.Codec<A, unknown>, text: string, nextStep: string): Effect.Effect<A, WrongUsage> =>
+  Effect.mapError(
+    Schema.decodeUnknownEffect(schema)(text),
+    // A base URL may have a password in it, so it is not repeated.
+    () =>
+      new WrongUsage({
+        problem: option === "base-url" ? "--base-url is no address that can be used" : `--${option} ${text} cannot be used`,
+        nextStep,
+      }),
+  )
+
+/** A server sends its key only to the addresses that it was started with. */
+export const noBaseUrl = (input: ModelInput): Effect.Effect<void, WrongUsage> =>
+  input["base-url"] === undefined
+    ? Effect.void
+    : Effect.fail(
+        new WrongUsage({
+          problem: "a server works here, and it takes no --base-url",
+          nextStep: "set OPENAI_BASE_URL or knowledge.baseUrl where the server starts, or stop it",
+        }),
+      )
+
 const Accepted = Schema.Struct({ batchId: BatchId })
 
-export const startBatch = (
-  server: RunningServer | undefined,
-  input: SourceInput,
-  config: Partial<Pick<BatchConfig, "failurePolicy" | "concurrency" | "validation">>,
-) =>
+export const startBatch = (server: RunningServer | undefined, input: SourceInput, config: Partial<BatchConfig>) =>
   Effect.gen(function* () {
     const { folder, manifest } = yield* sourceOf(input)
     if (server === undefined) return (yield* batches.start({ folder, manifest, config })).batchId

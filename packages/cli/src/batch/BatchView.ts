@@ -1,5 +1,5 @@
 /** The status of a batch as the commands show it. Field names are those of the HTTP API. */
-import type { BatchState } from "@detent/knowledge"
+import type { BatchEstimate, BatchState, BatchUsage } from "@detent/knowledge"
 import { statusOf } from "@detent/workspace/operations/batches"
 import { ExitCode } from "../line/ExitCode.mjs"
 import { durationText, momentText } from "../output/Moment.ts"
@@ -17,9 +17,38 @@ export const batchView = (state: BatchState) => ({
 export type BatchView = ReturnType<typeof batchView>
 
 export const batchStep = (state: BatchState): Step => {
-  const { stage, percent, documents, relations } = batchView(state)
-  return { stage, percent, text: `${documents.completed + documents.failed}/${documents.total} documents, ${relations} facts` }
+  const { stage, percent, documents, relations, usage } = batchView(state)
+  const spent = usage === undefined ? "" : `, ${usageText(usage)}`
+  return { stage, percent, text: `${documents.completed + documents.failed}/${documents.total} documents, ${relations} facts${spent}` }
 }
+
+/** `14,200 tokens, 0.0312 USD`. */
+const usageText = ({ inputTokens, outputTokens, cost, currency }: BatchUsage): string =>
+  `${(inputTokens + outputTokens).toLocaleString("en")} tokens, ${cost === undefined ? "price not known" : `${amountText(cost)} ${currency ?? ""}`.trimEnd()}`
+
+/** Small amounts keep the digits that tell them apart. */
+const amountText = (amount: number): string => (amount >= 1 ? amount.toFixed(2) : String(Number(amount.toPrecision(3))))
+
+export const estimateText = (estimate: BatchEstimate, style: Style): string =>
+  pairsText(
+    [
+      ["extractor", estimate.extractor],
+      [
+        "documents",
+        estimate.unreadable === 0 ? estimate.documents : `${estimate.documents}, of which ${estimate.unreadable} cannot be read`,
+      ],
+      ["chunks", estimate.chunks],
+      ["calls", estimate.calls],
+      ["tokens", `about ${estimate.inputTokens.toLocaleString("en")} in, ${estimate.outputTokens.toLocaleString("en")} out`],
+      [
+        "cost",
+        estimate.cost === undefined
+          ? "price not known; add it to knowledge.prices"
+          : `about ${amountText(estimate.cost)} ${estimate.currency ?? ""}`.trimEnd(),
+      ],
+    ],
+    style,
+  )
 
 export const batchText = (state: BatchState, style: Style): string => {
   const view = batchView(state)
@@ -31,6 +60,9 @@ export const batchText = (state: BatchState, style: Style): string => {
       ["progress", `${view.percent}%`],
       ["documents", `${documents.completed} done, ${documents.failed} failed, ${documents.total} in all`],
       ["graph", view.namespace],
+      ["extractor", view.extractor === "built-in" ? undefined : view.extractor],
+      ["spent", view.usage === undefined ? undefined : `${usageText(view.usage)}, in ${view.usage.calls} calls`],
+      ["budget", view.budget],
       ["facts", "stats" in state ? `${state.stats.relationsExtracted} about ${state.stats.clustersResolved} entities` : view.relations],
       ["violations", "stats" in state ? state.stats.violations : undefined],
       ["quarantined", "stats" in state ? `${state.stats.quarantined} statements` : undefined],
@@ -59,6 +91,8 @@ export const batchExitCode = ({ _tag }: BatchState): number => {
 export const batchNextStep = (state: BatchState, place: Place): string | undefined => {
   const { _tag, batchId } = state
   const here = placeText(place)
+  if (_tag === "Failed" && state.error.code === "BudgetExhausted")
+    return `Raise the budget and continue: detent batch resume ${batchId} --budget AMOUNT${here}`
   if (state._tag === "Completed" && state.stats.quarantined > 0)
     return `See what validation held back: detent batch show ${batchId} --quarantine${here}`
   if (_tag === "Completed") return `Ask it: detent graph query "SELECT * { ?s ?p ?o } LIMIT 5"${here}`

@@ -1,7 +1,7 @@
 /** `detent batch`: documents to a validated knowledge graph. */
 import {
   BatchEventLog,
-  type Batches,
+  Batches,
   BatchId,
   type DocumentStanding,
   documentOfIri,
@@ -12,11 +12,13 @@ import {
 } from "@detent/knowledge"
 import * as operations from "@detent/workspace/operations/batches"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 import { followElsewhere, followHere } from "../batch/BatchFollowing.ts"
-import { foldersOf } from "../batch/BatchSource.ts"
-import { startBatch } from "../batch/BatchStarting.ts"
-import { batchText, batchView, stateLooks } from "../batch/BatchView.ts"
+import { foldersOf, sourceOf } from "../batch/BatchSource.ts"
+import { type ModelInput, noBaseUrl, selectionOf, startBatch } from "../batch/BatchStarting.ts"
+import { batchText, batchView, estimateText, stateLooks } from "../batch/BatchView.ts"
 import { WrongUsage } from "../Failure.ts"
 import type { Handler } from "../Handler.ts"
 import { agreed } from "../output/Asking.ts"
@@ -24,29 +26,62 @@ import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import type { Column } from "../output/Table.ts"
 import { cursorFrom, cursorText } from "../workspace/Cursor.ts"
-import { acting, observing, type Place, placeText, working } from "../workspace/Opening.ts"
+import { acting, estimating, observing, type Place, placeText, working } from "../workspace/Opening.ts"
 import { neededServer, runningServer } from "../workspace/Server.ts"
 import { allowSource } from "../workspace/Sources.ts"
 
 export const run: Handler<"batch run"> = (input) =>
   Effect.gen(function* () {
     const folders = yield* foldersOf(input)
+    const selection = yield* selectionOf(input)
+    if (input.estimate) return yield* Effect.provide(estimated(input, selection), estimating(input, folders))
     const server = input.detach ? yield* neededServer(input) : yield* runningServer(input)
     for (const folder of folders) yield* allowSource(input.data, folder)
-    const config = { failurePolicy: input["on-failure"], concurrency: input.concurrency, validation: input.validation }
+    const dispatch = input.dispatch === "process" ? {} : { dispatch: input.dispatch }
+    const config = {
+      failurePolicy: input["on-failure"],
+      concurrency: input.concurrency,
+      validation: input.validation,
+      ...dispatch,
+      ...selection,
+    }
     if (server !== undefined) {
+      yield* noBaseUrl(input)
       const batchId = yield* Effect.provide(startBatch(server, input, config), observing(input))
       return yield* given(input, batchId)
     }
     return yield* Effect.gen(function* () {
       const batchId = yield* startBatch(undefined, input, config)
-      return yield* workedOn(input, batchId)
+      return yield* input.dispatch === "activities" ? awaitingActivities(batchId) : workedOn(input, batchId)
     }).pipe(Effect.provide(working(input, folders)))
   })
 
-/** A server has it now; who wants to wait looks on. */
-const given = (input: Place & { readonly detach: boolean }, id: BatchId) =>
-  (input.detach ? shown(input, id) : watched(input, id)).pipe(Effect.provide(observing(input)))
+const estimated = (input: Parameters<typeof sourceOf>[0], config: Effect.Success<ReturnType<typeof selectionOf>>) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const { folder, manifest } = yield* sourceOf(input)
+    const estimate = yield* operations.estimate({ folder, manifest, config })
+    yield* output.value(estimate, () => estimateText(estimate, output.style))
+  })
+
+/** Nothing works on it until the first activity, so there is nothing to follow. */
+const awaitingActivities = (id: BatchId) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const batches = yield* Batches
+    const begun = yield* Stream.runHead(Stream.filter(batches.watch(id), ({ _tag }) => _tag !== "Pending"))
+    const state = Option.isSome(begun) ? begun.value : yield* operations.state(id)
+    yield* output.value(batchView(state), () => batchText(state, output.style))
+    yield* output.note(
+      output.noteStyle.dim(
+        "It waits for `detent activity extraction` of each document in its manifest.json, then resolution, validation and ingestion",
+      ),
+    )
+  })
+
+/** A server has it now. Without --detach the command follows it. */
+const given = (input: Place & { readonly detach: boolean; readonly dispatch?: string }, id: BatchId) =>
+  (input.detach || input.dispatch === "activities" ? shown(input, id) : watched(input, id)).pipe(Effect.provide(observing(input)))
 
 const shown = (input: Place, id: BatchId): Effect.Effect<void, unknown, Batches | Output> =>
   Effect.gen(function* () {
@@ -201,17 +236,21 @@ export const retry: Handler<"batch retry"> = (input) => setGoing(input, "retry")
 export const resume: Handler<"batch resume"> = (input) => setGoing(input, "resume")
 
 /** By the server, if one runs; otherwise here. */
-const setGoing = (input: Place & { readonly batch: string; readonly detach: boolean }, operation: "retry" | "resume") =>
+const setGoing = (input: Place & ModelInput & { readonly batch: string; readonly detach: boolean }, operation: "retry" | "resume") =>
   Effect.gen(function* () {
     const id = yield* idOf(input.batch)
+    const { budget, baseUrl } = yield* selectionOf(input)
+    const changes = { ...(budget === undefined ? {} : { budget }), ...(baseUrl === undefined ? {} : { baseUrl }) }
     const server = input.detach ? yield* neededServer(input) : yield* runningServer(input)
     if (server !== undefined) {
+      yield* noBaseUrl(input)
       const isResting = yield* Effect.provide(needsAsking(id, operation), observing(input))
-      if (isResting) yield* server.post(`/api/v1/batch/${id}/${operation}`)
+      if (isResting && budget !== undefined) yield* server.post(`/api/v1/batch/${id}/budget`, { json: { budget } })
+      else if (isResting) yield* server.post(`/api/v1/batch/${id}/${operation}`)
       return yield* given(input, id)
     }
     return yield* Effect.gen(function* () {
-      if (yield* needsAsking(id, operation)) yield* operation === "retry" ? operations.retry(id) : operations.resume(id)
+      if (yield* needsAsking(id, operation)) yield* operation === "retry" ? operations.retry(id, changes) : operations.resume(id, changes)
       return yield* workedOn(input, id)
     }).pipe(Effect.provide(working(input)))
   })

@@ -4,6 +4,15 @@ import { paging } from "./shared.mjs"
 const batch = /** @type {const} */ ({ name: "batch", summary: "the batch's id, as `detent batch list` shows it" })
 const upload = /** @type {const} */ ({ name: "upload", summary: "the upload's id, as `detent upload list` shows it" })
 
+/** Of a batch that starts again. */
+const again = /** @satisfies {ReadonlyArray<import("./Command.ts").Option>} */ (
+  /** @type {const} */ ([
+    { name: "budget", kind: "text", value: "AMOUNT", summary: "a larger budget for models, like 10usd" },
+    { name: "base-url", kind: "text", value: "URL", summary: "another address of its model" },
+    { name: "detach", kind: "flag", summary: "leave the work to a running server or worker" },
+  ])
+)
+
 export const batchCommands = /** @satisfies {ReadonlyArray<import("./Command.ts").Command>} */ (
   /** @type {const} */ ([
     {
@@ -11,7 +20,8 @@ export const batchCommands = /** @satisfies {ReadonlyArray<import("./Command.ts"
       summary: "turn documents into a validated knowledge graph",
       detail:
         "Takes a manifest.json, a folder that has one, or a folder of documents together with --ontology and --namespace.\n" +
-        "Stop it with Ctrl-C or kill it: what was done is stored, and `detent batch resume` goes on from there.",
+        "Stop it with Ctrl-C or kill it: what was done is stored, and `detent batch resume` continues from there.\n" +
+        "Models need a key in OPENAI_API_KEY or ANTHROPIC_API_KEY. It is sent to the provider and nowhere else.",
       arguments: [{ name: "source", summary: "a manifest.json, or a folder", complete: "file" }],
       options: [
         {
@@ -31,6 +41,20 @@ export const batchCommands = /** @satisfies {ReadonlyArray<import("./Command.ts"
         },
         { name: "examples", kind: "text", value: "FILE", summary: "sentences with their facts, to learn from", complete: "file" },
         {
+          name: "extractor",
+          kind: "text",
+          value: "NAME",
+          summary: "built-in, openai:MODEL or anthropic:MODEL. Default: the manifest's, then knowledge.extractor, then built-in",
+        },
+        {
+          name: "base-url",
+          kind: "text",
+          value: "URL",
+          summary: "a server that speaks the provider's protocol. Default: OPENAI_BASE_URL for OpenAI, then the provider's own",
+        },
+        { name: "budget", kind: "text", value: "AMOUNT", summary: "stop before models cost more, like 5usd or 200000tokens" },
+        { name: "estimate", kind: "flag", summary: "print chunks, tokens and cost, and stop: no model is asked" },
+        {
           name: "on-failure",
           kind: "text",
           value: "POLICY",
@@ -47,6 +71,14 @@ export const batchCommands = /** @satisfies {ReadonlyArray<import("./Command.ts"
           summary: "what becomes of statements that the shapes refuse",
         },
         { name: "concurrency", kind: "integer", value: "N", default: 64, minimum: 1, summary: "documents worked on at once" },
+        {
+          name: "dispatch",
+          kind: "text",
+          value: "WHO",
+          choices: ["process", "activities"],
+          default: "process",
+          summary: "who does the work: a process of detent, or `detent activity` calls of a job runner",
+        },
         { name: "detach", kind: "flag", summary: "start it and leave the work to a running server or worker" },
       ],
       examples: [
@@ -56,6 +88,11 @@ export const batchCommands = /** @satisfies {ReadonlyArray<import("./Command.ts"
           says: "any folder of txt, md, html, json, csv or pdf",
         },
         { line: "detent batch run corpus --json | tail -1", says: "progress as lines of JSON; the last one is the end" },
+        { line: "detent batch run corpus --extractor openai:gpt-5-mini --estimate", says: "what a model would cost" },
+        {
+          line: "detent batch run corpus --extractor openai:llama3 --base-url http://localhost:11434/v1",
+          says: "a model on your own machine",
+        },
       ],
     },
     {
@@ -122,15 +159,18 @@ export const batchCommands = /** @satisfies {ReadonlyArray<import("./Command.ts"
       name: "batch retry",
       summary: "start a failed batch again, and work on it here",
       arguments: [batch],
-      options: [{ name: "detach", kind: "flag", summary: "leave the work to a running server or worker" }],
+      options: again,
       examples: [{ line: "detent batch retry batch-3f9c2a71b0d4", says: "documents that are done are not read again" }],
     },
     {
       name: "batch resume",
       summary: "go on with a batch that was stopped, killed, cancelled or has failed",
       arguments: [batch],
-      options: [{ name: "detach", kind: "flag", summary: "leave the work to a running server or worker" }],
-      examples: [{ line: "detent batch resume batch-3f9c2a71b0d4", says: "after Ctrl-C, kill -9 or a power cut" }],
+      options: again,
+      examples: [
+        { line: "detent batch resume batch-3f9c2a71b0d4", says: "after Ctrl-C, kill -9 or a power cut" },
+        { line: "detent batch resume batch-3f9c2a71b0d4 --budget 10usd", says: "after it stopped at a smaller budget" },
+      ],
     },
     {
       name: "batch withdraw",

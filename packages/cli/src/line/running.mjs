@@ -41,7 +41,9 @@ export const runningCommands = /** @satisfies {ReadonlyArray<import("./Command.t
     {
       name: "activity",
       summary: "run one activity and end: what a job runner or Cloud Tasks starts",
-      detail: "The name is also taken from ACTIVITY_NAME and the input from ACTIVITY_INPUT. The result is JSON on stdout.",
+      detail:
+        "The name is also taken from ACTIVITY_NAME and the input from ACTIVITY_INPUT. The result is JSON on stdout.\n" +
+        "It uses the configuration of its batch and reports to it: activities move a batch of `batch run --dispatch activities` to its end.",
       arguments: [{ name: "name", summary: "which one", choices: ["extraction", "resolution", "validation", "ingestion"], optional: true }],
       options: [{ name: "input", kind: "text", value: "JSON", summary: "what it works on" }],
       examples: [

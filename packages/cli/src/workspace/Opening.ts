@@ -35,6 +35,9 @@ export const observing = (place: Place): Opened =>
 export const observed = (place: Place): Opened =>
   Layer.unwrap(Effect.as(hasFile("--database", place.database), opened(place, { role: "observe" })))
 
+/** To read documents that no batch has been started from yet. */
+export const estimating = (place: Place, readable: ReadonlyArray<string>): Opened => opened(place, { role: "observe", readable })
+
 /** Opens the workspace to act on an instance. Another process executes the commands that it requests. */
 export const acting = (place: Place): Opened => opened(place, { role: "work", knowledge: { engine: { resume: false, worker: false } } })
 

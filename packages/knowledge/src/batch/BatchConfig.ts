@@ -1,15 +1,23 @@
 /** How a batch behaves. Everything has a default. */
 import * as Schema from "effect/Schema"
+import { ExtractorSelection } from "../KnowledgeSettings.ts"
 import { defaultPipelineConfig, PipelineConfig } from "../runs/Run.ts"
 import { Count } from "../storage/Quantity.ts"
 import { ValidationPolicy } from "../validate/Violation.ts"
 
 /**
- * What becomes of a batch when documents fail: it goes on with the others, ends at the first, or tries those that failed once
+ * What becomes of a batch when documents fail: it continues with the others, ends at the first, or tries those that failed once
  * more at the end.
  */
 export const FailurePolicy = Schema.Literals(["continue", "failFast", "retryFailed"])
 export type FailurePolicy = typeof FailurePolicy.Type
+
+/**
+ * Who does the work of a batch: the process that holds it, or activities, which a job runner starts one by one and which report to
+ * the batch.
+ */
+export const Dispatch = Schema.Literals(["process", "activities"])
+export type Dispatch = typeof Dispatch.Type
 
 export const BatchConfig = Schema.Struct({
   failurePolicy: FailurePolicy,
@@ -20,8 +28,18 @@ export const BatchConfig = Schema.Struct({
   resolveEntities: Schema.Boolean,
   validation: ValidationPolicy,
   pipeline: PipelineConfig,
+  /** Default: `process`. */
+  dispatch: Schema.optionalKey(Dispatch),
+  ...ExtractorSelection.fields,
 })
 export type BatchConfig = typeof BatchConfig.Type
+
+/** Which extractor a batch stores. */
+export const selectionOf = ({ extractor, baseUrl, budget }: Partial<BatchConfig>): ExtractorSelection => ({
+  ...(extractor === undefined ? {} : { extractor }),
+  ...(baseUrl === undefined ? {} : { baseUrl }),
+  ...(budget === undefined ? {} : { budget }),
+})
 
 export const defaultBatchConfig: BatchConfig = {
   failurePolicy: "continue",

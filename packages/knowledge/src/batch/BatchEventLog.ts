@@ -104,6 +104,8 @@ export interface BatchEventLogService {
   readonly page: (after: number) => Effect.Effect<{ readonly events: ReadonlyArray<LogEvents>; readonly through: number }, LogError>
   /** What was told last of some documents of a batch. */
   readonly standings: (batch: BatchId, documents: ReadonlyArray<DocumentId>) => Effect.Effect<ReadonlyMap<string, DocumentStanding>>
+  /** How many documents of a batch are in each status. */
+  readonly counts: (batch: BatchId) => Effect.Effect<Readonly<Record<DocumentStanding["status"], number>>>
   /** What became of the documents of a batch, at most `limit` after one. */
   readonly documents: (
     batch: BatchId,
@@ -119,6 +121,10 @@ export class BatchEventLog extends Context.Service<BatchEventLog, BatchEventLogS
     Layer.provide(SqlEventLog.layer(BatchLogSchema, handlers, { journal: "batches", keepLatest: ["StageProgress"], replay: documents })),
   )
 }
+
+const decodeCounts = Schema.decodeUnknownSync(
+  Schema.Array(Schema.Struct({ status: DocumentStanding.fields.status, documents: Schema.NumberFromString })),
+)
 
 const decodeRows = Schema.decodeUnknownSync(Schema.Array(DocumentStanding))
 
@@ -150,6 +156,18 @@ const make = Effect.gen(function* () {
           ),
         ),
         (pages) => new Map(decodeRows(pages.flat()).map((one) => [one.documentId, one])),
+      ),
+    counts: (batch) =>
+      Effect.map(
+        Effect.orDie(
+          sql`select status, cast(count(*) as text) as documents from batch_documents where batch_id = ${batch} group by status`,
+        ),
+        (rows) => ({
+          processing: 0,
+          completed: 0,
+          failed: 0,
+          ...Object.fromEntries(decodeCounts(rows).map(({ status, documents }) => [status, documents])),
+        }),
       ),
     documents: (batch, { status, after = "", limit = 100 } = {}) =>
       Effect.map(

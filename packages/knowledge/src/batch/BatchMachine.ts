@@ -6,15 +6,25 @@
 import { Event, Machine, refuse, type SendError, Slot } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { ExtractorSelection } from "../KnowledgeSettings.ts"
 import { ContentHash } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
 import { StorageUri } from "../storage/Uri.ts"
 import { BatchEvent } from "./BatchEvent.ts"
-import { BatchFault, type BatchState, type BatchStats, S, Stage, StageGraph } from "./BatchState.ts"
+import { BatchFault, type BatchState, type BatchStats, BatchUsage, S, Stage, StageGraph } from "./BatchState.ts"
 
 export { S } from "./BatchState.ts"
 
-const counts = { documentsCompleted: Count, documentsFailed: Count, entityCount: Count, relationCount: Count }
+const counts = {
+  documentsCompleted: Count,
+  documentsFailed: Count,
+  entityCount: Count,
+  relationCount: Count,
+  usage: Schema.optionalKey(BatchUsage),
+}
+
+/** A larger budget or another address, for the attempt that begins. */
+const changes = { selection: Schema.optionalKey(ExtractorSelection) }
 
 export const E = Event({
   StartExtraction: {},
@@ -29,9 +39,9 @@ export const E = Event({
   IngestionComplete: { canonicalVersion: ContentHash, canonicalGraphUri: StorageUri },
   Cancel: {},
   /** Starts a batch again that failed, or some of whose documents did, as often as its configuration allows. */
-  Retry: {},
-  /** Goes on with a cancelled batch, or with documents that failed and whose cause somebody has removed. */
-  Resume: {},
+  Retry: changes,
+  /** Starts a cancelled or failed batch again, as often as the user likes. */
+  Resume: changes,
   /** Of the stage that cannot be finished: a batch that has left it, through another process, does not fail. */
   Fail: { stage: Stage, attempt: Count, error: BatchFault },
 })
@@ -66,14 +76,15 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
       documentsFailed: event.documentsFailed,
       entityCount: Math.max(state.entityCount, event.entityCount),
       relationCount: Math.max(state.relationCount, event.relationCount),
+      ...(event.usage === undefined ? {} : { usage: event.usage }),
     }),
   )
   .on(S.Extracting, E.DocumentsRetried, S.Extracting, ({ state, event }) =>
     S.Extracting.derive(state, { failuresSince: event.failuresSince, round: state.round + 1 }),
   )
   .on(S.Extracting, E.ExtractionComplete, [S.Resolving, S.Failed], ({ state, event, at }) => {
-    const { documentsCompleted, documentsFailed, entityCount, relationCount } = event
-    const counted = { documentsCompleted, documentsFailed, entityCount, relationCount }
+    const { documentsCompleted, documentsFailed, entityCount, relationCount, usage } = event
+    const counted = { documentsCompleted, documentsFailed, entityCount, relationCount, ...(usage === undefined ? {} : { usage }) }
     if (documentsCompleted > 0) return S.Resolving.derive(state, counted)
     const message = "every document failed; see the documents for why, then retry"
     return S.Failed.derive(state, { ...counted, failedInStage: "extracting", failedAt: at, error: { code: "AllDocumentsFailed", message } })
@@ -112,13 +123,13 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
       : refuse(`stage ${event.stage} of attempt ${event.attempt} is over; the batch is ${stageOf(state)} in attempt ${state.attempt}`),
   )
   // What a partially completed batch has added stays until the new attempt adds its own in its place.
-  .on([S.Failed, S.PartiallyCompleted], E.Retry, S.Pending, ({ state }) =>
+  .on([S.Failed, S.PartiallyCompleted], E.Retry, S.Pending, ({ state, event }) =>
     state.retryCount < state.config.maxRetries
-      ? S.Pending.derive(state, { retryCount: state.retryCount + 1, attempt: state.attempt + 1 })
+      ? S.Pending.derive(state, { retryCount: state.retryCount + 1, attempt: state.attempt + 1, config: changed(state, event) })
       : refuse(`retried ${state.retryCount} times, as often as allowed; resume it, or raise maxRetries in a new batch`),
   )
-  .on([S.Failed, S.PartiallyCompleted, S.Cancelled], E.Resume, S.Pending, ({ state }) =>
-    S.Pending.derive(state, { attempt: state.attempt + 1 }),
+  .on([S.Failed, S.PartiallyCompleted, S.Cancelled], E.Resume, S.Pending, ({ state, event }) =>
+    S.Pending.derive(state, { attempt: state.attempt + 1, config: changed(state, event) }),
   )
 
   // A batch that was started goes on by itself. That it was is told before anything is told of its documents.
@@ -175,6 +186,11 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
   )
   .commands({ emitBatchEvent: { ordered: true } })
   .final(S.Completed)
+
+const changed = ({ config }: Pick<BatchState, "config">, { selection }: { readonly selection?: ExtractorSelection }) => ({
+  ...config,
+  ...selection,
+})
 
 const nothing = { documentsCompleted: 0, documentsFailed: 0, entityCount: 0, relationCount: 0 }
 

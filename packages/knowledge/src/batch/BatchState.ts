@@ -24,7 +24,24 @@ const request = {
   createdAt: Schema.Int,
 }
 
-const extracted = { documentsCompleted: Count, documentsFailed: Count, entityCount: Count, relationCount: Count }
+/** What models have cost so far. Absent for a batch that asks none. */
+export const BatchUsage = Schema.Struct({
+  calls: Count,
+  inputTokens: Count,
+  outputTokens: Count,
+  /** Absent where the price of the model is not known. */
+  cost: Schema.optionalKey(Schema.Finite),
+  currency: Schema.optionalKey(Schema.String),
+})
+export type BatchUsage = typeof BatchUsage.Type
+
+const extracted = {
+  documentsCompleted: Count,
+  documentsFailed: Count,
+  entityCount: Count,
+  relationCount: Count,
+  usage: Schema.optionalKey(BatchUsage),
+}
 
 /** A file of sorted triples that a stage wrote. */
 export const StageGraph = Schema.Struct({ uri: StorageUri, hash: ContentHash, triples: Count })

@@ -7,7 +7,7 @@ import type { BatchId } from "../storage/Identity.ts"
 import type { StorageFolder } from "../storage/Uri.ts"
 import { BatchEventLog } from "./BatchEventLog.ts"
 import { BatchMachine, E, type S, stageOf, type Tell } from "./BatchMachine.ts"
-import type { BatchFault } from "./BatchState.ts"
+import type { BatchFault, BatchState } from "./BatchState.ts"
 import { endRuns, extractDocuments } from "./ExtractionStage.ts"
 import { ingestGraph, resolveEntities, validateGraph, withdrawGraph } from "./GraphStages.ts"
 import { isPassedBy } from "./PassedBy.ts"
@@ -17,10 +17,12 @@ export type TellBatch = (batch: BatchId, event: typeof E.Type, id?: string) => E
 
 /** Files of batches go below the folder. */
 export const batchMachine = (folder: StorageFolder, tellBatch: TellBatch) => {
-  const stage = <Stated extends Parameters<typeof stageOf>[0] & { readonly batchId: BatchId; readonly attempt: number }, Failure, R>(
+  const stage = <Stated extends Parameters<typeof stageOf>[0] & Pick<BatchState, "batchId" | "attempt" | "config">, Failure, R>(
     state: Stated,
     work: (state: Stated, tell: Tell) => Effect.Effect<void, Failure, R>,
   ): Effect.Effect<void, SendError, R> => {
+    // Activities do the work, and report it.
+    if (state.config.dispatch === "activities") return Effect.void
     const tell: Tell = (event, id) => tellBatch(state.batchId, event, id)
     return Effect.catchCause(
       work(state, tell),

@@ -18,8 +18,9 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { CanonicalGraph, GraphVersion } from "../graph/CanonicalGraph.ts"
+import type { ExtractorSelection } from "../KnowledgeSettings.ts"
 import type { Extractions } from "../runs/Extractions.ts"
-import type { Extractors } from "../runs/Extractors.ts"
+import { type EquipmentError, type ExtractorRefused, Extractors } from "../runs/Extractors.ts"
 import type { RunStore } from "../runs/RunStore.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
 import { type BatchId, newBatchId } from "../storage/Identity.ts"
@@ -27,12 +28,13 @@ import { pathsOfBatch } from "../storage/Paths.ts"
 import { Storage } from "../storage/Storage.ts"
 import type { StorageError } from "../storage/StorageError.ts"
 import { blobIn, type StorageFolder } from "../storage/Uri.ts"
-import { type BatchConfig, defaultBatchConfig } from "./BatchConfig.ts"
+import { type BatchConfig, defaultBatchConfig, selectionOf } from "./BatchConfig.ts"
 import type { BatchEventLog } from "./BatchEventLog.ts"
 import { E, S } from "./BatchMachine.ts"
 import { isTerminal } from "./BatchProgress.ts"
 import type { BatchState } from "./BatchState.ts"
 import { batchMachine, endWork } from "./BatchWork.ts"
+import { type BatchEstimate, estimateBatch } from "./Estimate.ts"
 import { withdrawGraph } from "./GraphStages.ts"
 import { type ManifestFile, ManifestJson } from "./Manifest.ts"
 import { type ManifestError, makeManifest } from "./ManifestMaking.ts"
@@ -45,6 +47,9 @@ export class BatchNotFound extends Schema.TaggedError<BatchNotFound>()("BatchNot
 
 type Event = typeof E.Type
 
+/** What a new attempt may change: a larger budget, another address of the same model. */
+export type SelectionChange = Pick<ExtractorSelection, "budget" | "baseUrl">
+
 /** What can keep work from being ended, or what was added from being taken back. It can be tried again. */
 export type UndoError = Effect.Error<ReturnType<typeof endWork>>
 
@@ -54,7 +59,13 @@ export interface BatchesService {
     folder: StorageFolder,
     manifest: ManifestFile,
     options?: { readonly batchId?: BatchId; readonly config?: Partial<BatchConfig> },
-  ) => Effect.Effect<BatchId, ManifestError | StorageError | InvalidState | SendError | ReadError>
+  ) => Effect.Effect<BatchId, ManifestError | ExtractorRefused | StorageError | InvalidState | SendError | ReadError>
+  /** What a batch would take: chunks, calls, tokens and cost. Reads the documents, asks no model and stores nothing. */
+  readonly estimate: (
+    folder: StorageFolder,
+    manifest: ManifestFile,
+    options?: { readonly config?: Partial<BatchConfig> },
+  ) => Effect.Effect<BatchEstimate, ManifestError | ExtractorRefused | EquipmentError>
   readonly state: (id: BatchId) => Effect.Effect<BatchState, BatchNotFound | ReadError>
   /** The state as it is, then every new one, until the batch ends. */
   readonly watch: (id: BatchId) => Stream.Stream<BatchState, BatchNotFound | ReadError>
@@ -63,9 +74,11 @@ export interface BatchesService {
   /** Ends the work that is under way. What was extracted is kept, and can be gone on with. */
   readonly cancel: (id: BatchId) => Effect.Effect<void, BatchNotFound | ReadError | SendError | UndoError>
   /** Starts a batch again that failed or is partially completed: documents that failed are tried again, the others are kept. */
-  readonly retry: (id: BatchId) => Effect.Effect<void, BatchNotFound | ReadError | SendError>
-  /** The same, as often as one likes, and of a cancelled batch too. */
-  readonly resume: (id: BatchId) => Effect.Effect<void, BatchNotFound | ReadError | SendError>
+  readonly retry: (id: BatchId, changes?: SelectionChange) => Effect.Effect<void, BatchNotFound | ReadError | SendError>
+  /** The same without a limit of attempts, and of a cancelled batch too. */
+  readonly resume: (id: BatchId, changes?: SelectionChange) => Effect.Effect<void, BatchNotFound | ReadError | SendError>
+  /** Sends what an activity has done to the batch. The batch takes the same id once. */
+  readonly report: (id: BatchId, event: Event, eventId?: string) => Effect.Effect<void, BatchNotFound | ReadError | SendError>
   /** Takes what the batch added out of the canonical graph again. None when there is nothing of it. */
   readonly withdraw: (id: BatchId) => Effect.Effect<Option.Option<GraphVersion>, BatchNotFound | ReadError | UndoError>
   readonly list: (options?: ListOptions<BatchState["_tag"]>) => Effect.Effect<InstancePage, PersistenceFailed>
@@ -76,11 +89,14 @@ export class Batches extends Context.Service<Batches, BatchesService>()("@detent
   static readonly layer = (folder: StorageFolder) => Layer.effect(Batches, make(folder))
 }
 
+const manifestExtractor = ({ extractor }: ManifestFile) => (extractor === undefined ? {} : { manifest: extractor })
+
 const make = (folder: StorageFolder) =>
   Effect.gen(function* () {
     const engine = yield* Engine
     const services = yield* Effect.context<Storage | ArtifactStore | RunStore | Extractors | Extractions | CanonicalGraph | BatchEventLog>()
     const storage = yield* Storage
+    const extractors = yield* Extractors
     const machine = batchMachine(folder, (batch, event, id) => tell(batch, event, id))
 
     const find = (id: BatchId): Effect.Effect<Instance<BatchState, Event>, BatchNotFound | PersistenceFailed> =>
@@ -108,7 +124,11 @@ const make = (folder: StorageFolder) =>
       start: (beside, file, options = {}) =>
         Effect.gen(function* () {
           const batchId = options.batchId ?? (yield* newBatchId)
+          const wanted = { ...defaultBatchConfig, ...options.config }
           const manifest = yield* Effect.provide(makeManifest(batchId, beside, file), services)
+          const selection = yield* extractors.choose({ ...selectionOf(wanted), ...manifestExtractor(file) })
+          // Activities have keys of their own.
+          if (wanted.dispatch !== "activities") yield* extractors.check(selection)
           const manifestUri = blobIn(folder, pathsOfBatch(batchId).manifest)
           yield* storage.set(manifestUri, yield* Effect.orDie(Schema.encodeEffect(ManifestJson)(manifest)))
           const pending = S.Pending({
@@ -116,7 +136,7 @@ const make = (folder: StorageFolder) =>
             manifestUri,
             ontologyVersion: manifest.ontologyVersion,
             targetNamespace: manifest.targetNamespace,
-            config: { ...defaultBatchConfig, ...options.config },
+            config: { ...wanted, ...selection },
             documentsTotal: manifest.documents.length,
             retryCount: 0,
             attempt: 0,
@@ -134,8 +154,11 @@ const make = (folder: StorageFolder) =>
           // The batch does so by itself; here it is waited for.
           if (state._tag === "Cancelled") yield* Effect.provide(endWork(folder, state), services)
         }),
-      retry: (id) => send(id, E.Retry()),
-      resume: (id) => send(id, E.Resume()),
+      estimate: (beside, file, { config = {} } = {}) => Effect.provide(estimateBatch(beside, file, config), services),
+      retry: (id, changes) => send(id, E.Retry(changes === undefined ? {} : { selection: changes })),
+      resume: (id, changes) => send(id, E.Resume(changes === undefined ? {} : { selection: changes })),
+      report: (id, event, eventId) =>
+        Effect.flatMap(find(id), (batch) => Effect.asVoid(batch.send(event, eventId === undefined ? {} : { id: eventId }))),
       withdraw: (id) =>
         Effect.gen(function* () {
           const state = yield* Effect.flatMap(find(id), (batch) => batch.state)

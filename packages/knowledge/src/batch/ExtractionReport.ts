@@ -9,6 +9,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
 import { isSqlError } from "effect/unstable/sql/SqlError"
+import type { Usage } from "../extract/Extractor.ts"
 import type { RunResult } from "../runs/ExtractionWorkflow.ts"
 import { defaultPatience, patienceOf } from "../runs/StorePatience.ts"
 import type { DocumentId } from "../storage/Identity.ts"
@@ -16,6 +17,7 @@ import { BatchEvent } from "./BatchEvent.ts"
 import { BatchEventLog, type DocumentStanding } from "./BatchEventLog.ts"
 import { E, type S, type Tell } from "./BatchMachine.ts"
 import { progressPercent } from "./BatchProgress.ts"
+import type { BatchUsage } from "./BatchState.ts"
 
 type Extracting = typeof S.Extracting.Type
 
@@ -40,12 +42,16 @@ export const roundOf = ({ attempt, round }: Pick<Extracting, "attempt" | "round"
 
 export type ExtractionReport = Effect.Success<ReturnType<typeof startReport>>
 
-export const startReport = (state: Extracting, tell: Tell) =>
+/** What models have cost the batch. None where it asks none. */
+type Spent = Effect.Effect<(Usage & { readonly currency?: string }) | undefined>
+
+export const startReport = (state: Extracting, tell: Tell, spending: Spent = Effect.succeed(undefined)) =>
   Effect.gen(function* () {
     const log = yield* BatchEventLog
     const { batchId, documentsTotal: totalDocuments } = state
     const failures = new Set<DocumentId>()
     const counted = { documentsCompleted: 0, documentsFailed: 0, entityCount: 0, relationCount: 0 }
+    let usage: BatchUsage | undefined
     const waiting = new Set<DocumentEvent>()
     let [changes, told, progressAt] = [0, 0, yield* Clock.currentTimeMillis]
 
@@ -73,12 +79,22 @@ export const startReport = (state: Extracting, tell: Tell) =>
       yield* log.emit(facts.StageProgress.make({ batchId, at, completedDocuments, totalDocuments, progress }))
     })
 
+    const summary = () => ({ ...counted, ...(usage === undefined ? {} : { usage }) })
+
     const one = yield* Semaphore.make(1)
+    /** A document may take long: what its calls cost counts before it is done. */
+    const count = Effect.map(spending, (spent) => {
+      if (spent === undefined || JSON.stringify(usageOf(spent)) === JSON.stringify(usage)) return
+      usage = usageOf(spent)
+      changes++
+    })
+
     const flush = Effect.gen(function* () {
+      yield* count
       if (told === changes) return
       const upTo = changes
       yield* tellWorld([...waiting])
-      yield* tell(E.DocumentsCounted({ ...counted }))
+      yield* tell(E.DocumentsCounted(summary()))
       yield* tellProgress
       told = upTo
     }).pipe(
@@ -89,7 +105,7 @@ export const startReport = (state: Extracting, tell: Tell) =>
     )
 
     return {
-      counted: () => ({ ...counted }),
+      counted: summary,
       started: (documentId: DocumentId, round: number) =>
         Effect.map(Clock.currentTimeMillis, (at) => note(facts.DocumentStarted.make({ batchId, at, documentId, round }))),
       completed: (documentId: DocumentId, { entities: entityCount, facts: relationCount }: RunResult) =>
@@ -125,6 +141,15 @@ export const startReport = (state: Extracting, tell: Tell) =>
       ),
     }
   })
+
+/** As the batch stores it. */
+export const usageOf = ({ calls, inputTokens, outputTokens, cost, currency }: Usage & { readonly currency?: string }): BatchUsage => ({
+  calls,
+  inputTokens: Math.round(inputTokens),
+  outputTokens: Math.round(outputTokens),
+  ...(cost === undefined ? {} : { cost: Number(cost.toFixed(9)) }),
+  ...(cost === undefined || currency === undefined ? {} : { currency }),
+})
 
 /** The same rule as that of the log's projection, so that nothing is told that would change nothing. */
 const isNews = (event: DocumentEvent, standing: DocumentStanding | undefined): boolean => {

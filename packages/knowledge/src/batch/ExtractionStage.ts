@@ -4,10 +4,12 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { Extractions, endedWithBatch } from "../runs/Extractions.ts"
+import { Extractors } from "../runs/Extractors.ts"
 import { isStoreAway, RunFailed } from "../runs/RunFailed.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { runIdOf } from "../storage/Identity.ts"
 import { Storage } from "../storage/Storage.ts"
+import { selectionOf } from "./BatchConfig.ts"
 import { E, type S, type Tell } from "./BatchMachine.ts"
 import { BatchStopped } from "./BatchStopped.ts"
 import { type ExtractionReport, roundOf, startReport } from "./ExtractionReport.ts"
@@ -20,7 +22,8 @@ type Extracting = typeof S.Extracting.Type
 export const extractDocuments = (state: Extracting, tell: Tell) =>
   Effect.gen(function* () {
     const manifest = yield* loadManifest(yield* Storage, state.manifestUri)
-    const report = yield* startReport(state, tell)
+    const extractors = yield* Extractors
+    const report = yield* startReport(state, tell, extractors.spent(state.batchId))
     const extract = (round: Pick<Extracting, "failuresSince" | "round">, documents: ReadonlyArray<ManifestDocument>) =>
       extractAll({ ...state, ...round }, manifest, documents, report)
     const rounds = Effect.gen(function* () {
@@ -81,9 +84,13 @@ const extractAll = (state: Extracting, manifest: Manifest, documents: ReadonlyAr
 
     const failure = (document: ManifestDocument, failed: RunFailed) =>
       Effect.gen(function* () {
-        const { code, detail } = failed
-        // Nothing is wrong with the document: whatever the policy, it is gone on with when the batch is.
+        const { code, detail, stops } = failed
+        // Nothing is wrong with the document: whatever the policy, it resumes with the batch.
         if (isStoreAway(failed)) return yield* new BatchStopped({ code, problem: detail })
+        if (stops !== undefined) {
+          yield* report.end
+          return yield* new BatchStopped({ code: stops, problem: detail })
+        }
         failures.push(document)
         yield* report.failed(document.documentId, roundOf(state), detail)
         if (state.config.failurePolicy !== "failFast") return
@@ -120,6 +127,7 @@ const requestOf = (state: Extracting, manifest: Manifest, document: ManifestDocu
   ontologyUri: manifest.ontologyUri,
   ...(manifest.examplesUri === undefined ? {} : { examplesUri: manifest.examplesUri }),
   config: state.config.pipeline,
+  selection: selectionOf(state.config),
   // A document's run is the same however often the batch is started again: what failed is resumed, what is done stays.
   part: { batchId: state.batchId, attempt: 0 },
 })

@@ -42,12 +42,7 @@ const entityBase = (namespace: string) => `urn:detent:graph:${namespace}/`
 const equipped = (state: { readonly manifestUri: Parameters<typeof loadManifest>[1] }) =>
   Effect.gen(function* () {
     const manifest = yield* loadManifest(yield* Storage, state.manifestUri)
-    const { ontology } = yield* Effect.flatMap(Extractors, (extractors) =>
-      extractors.equip({
-        ontologyUri: manifest.ontologyUri,
-        ...(manifest.examplesUri === undefined ? {} : { examplesUri: manifest.examplesUri }),
-      }),
-    )
+    const ontology = yield* Effect.flatMap(Extractors, (extractors) => extractors.ontology(manifest.ontologyUri))
     return { manifest, ontology }
   })
 

@@ -3,6 +3,7 @@
  * `Manifest`, in which every document has its id and every reference is an address.
  */
 import * as Schema from "effect/Schema"
+import { ExtractorName } from "../KnowledgeSettings.ts"
 import { BatchId, DocumentId, Namespace, OntologyVersion } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
 import { BlobReference, StorageUri } from "../storage/Uri.ts"
@@ -22,6 +23,8 @@ export const Manifest = Schema.Struct({
   shaclUri: Schema.optionalKey(StorageUri),
   /** Sentences with the facts they state, from which the built-in extractor learns. */
   examplesUri: Schema.optionalKey(StorageUri),
+  /** Default: the one of the batch's configuration. */
+  extractor: Schema.optionalKey(ExtractorName),
   targetNamespace: Namespace,
   documents: Schema.Array(ManifestDocument),
   createdAt: Schema.DateTimeUtc,
@@ -36,6 +39,8 @@ export const ManifestFile = Schema.Struct({
   ontology: BlobReference,
   shapes: Schema.optionalKey(BlobReference),
   examples: Schema.optionalKey(BlobReference),
+  /** `built-in`, `openai:MODEL` or `anthropic:MODEL`. */
+  extractor: Schema.optionalKey(ExtractorName),
   documents: Schema.NonEmptyArray(
     Schema.Struct({
       source: BlobReference,

@@ -35,10 +35,10 @@ export const makeManifest = (
     const at = (reference: BlobReference) => resolveReference(folder, reference)
     const ontologyUri = at(file.ontology)
     const examplesUri = file.examples === undefined ? undefined : at(file.examples)
-    const equipping = extractors.equip({ ontologyUri })
+    const loading = extractors.ontology(ontologyUri)
     const shaclUri = file.shapes === undefined ? undefined : at(file.shapes)
     const beside = yield* Effect.all([
-      problemOf(equipping),
+      problemOf(loading),
       problemOf(examplesUri === undefined ? Effect.void : checkExamples(examplesUri)),
       problemOf(shaclUri === undefined ? Effect.void : checkShapes(shaclUri)),
     ])
@@ -54,13 +54,14 @@ export const makeManifest = (
         problem: `${problems.slice(0, problemsAtMost).join("; ")}${more}; correct it and start again`,
       })
     }
-    const { ontology } = yield* Effect.orDie(equipping)
+    const ontology = yield* Effect.orDie(loading)
     return {
       batchId,
       ontologyUri,
       ontologyVersion: ontologyVersionOf(file.targetNamespace, ontologyNameOf(ontologyUri), ContentHash.make(ontology.hash.slice(0, 16))),
       ...(shaclUri === undefined ? {} : { shaclUri }),
       ...(examplesUri === undefined ? {} : { examplesUri }),
+      ...(file.extractor === undefined ? {} : { extractor: file.extractor }),
       targetNamespace: file.targetNamespace,
       documents,
       createdAt: yield* DateTime.now,

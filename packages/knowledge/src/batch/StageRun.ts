@@ -1,6 +1,11 @@
-/** A stage of a batch by itself: the same work, on files that are named, with nobody to tell but the caller. */
+/**
+ * A stage of a batch by itself: the same work as in the batch's own process, with the batch's configuration. Where the batch is in
+ * the database, it decides whether the stage is due, and gets the result.
+ */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { BatchId } from "../storage/Identity.ts"
 import { pathsOfBatch } from "../storage/Paths.ts"
@@ -8,21 +13,67 @@ import { Storage, startHash } from "../storage/Storage.ts"
 import type { StorageError } from "../storage/StorageError.ts"
 import { blobIn, type StorageFolder, type StorageUri } from "../storage/Uri.ts"
 import { defaultBatchConfig } from "./BatchConfig.ts"
-import type { E, Tell } from "./BatchMachine.ts"
-import type { StageGraph } from "./BatchState.ts"
+import { Batches } from "./Batches.ts"
+import { E, type S, type Tell } from "./BatchMachine.ts"
+import type { BatchState, StageGraph } from "./BatchState.ts"
+import { BatchStopped } from "./BatchStopped.ts"
+import { isPassedBy } from "./PassedBy.ts"
 import { loadManifest } from "./StageFiles.ts"
 
-/** What every state of the batch has, from its manifest. */
-export const stageRequest = (folder: StorageFolder, batchId: BatchId) =>
+/** The batch does not wait for this activity. */
+export class ActivityRefused extends Schema.TaggedError<ActivityRefused>()("ActivityRefused", {
+  batchId: Schema.String,
+  problem: Schema.String,
+  nextStep: Schema.String,
+}) {
+  override get message() {
+    return `${this.batchId} ${this.problem}; ${this.nextStep}`
+  }
+}
+
+type Stage = "Extracting" | "Resolving" | "Validating" | "Ingesting"
+
+const stages: ReadonlyArray<BatchState["_tag"]> = ["Pending", "Extracting", "Resolving", "Validating", "Ingesting"]
+
+const activityOf = { Extracting: "extraction", Resolving: "resolution", Validating: "validation", Ingesting: "ingestion" } as const
+
+/** How long an activity waits for a batch that was started and is not yet at its first stage. */
+const patience = "10 seconds"
+
+/** The batch in the database. None where there is only its manifest. */
+const batchAt = (id: BatchId) =>
+  Effect.gen(function* () {
+    const batches = yield* Batches
+    const begun = Stream.filter(batches.watch(id), ({ _tag }) => _tag !== "Pending")
+    return yield* Effect.timeoutOption(Stream.runHead(begun), patience).pipe(
+      Effect.map(Option.flatten),
+      Effect.catchTag("BatchNotFound", () => Effect.succeedNone),
+    )
+  })
+
+export interface StageRequest {
+  readonly manifest: Effect.Success<ReturnType<typeof loadManifest>>
+  /** What every state of the batch has. */
+  readonly request: Omit<typeof S.Resolving.Type, "_tag">
+  /** The batch, where it is in the database. */
+  readonly batch: BatchState | undefined
+  /** Sends what the stage has done to the batch. Nothing is sent to a batch that has left the stage. */
+  readonly report: Tell
+}
+
+/** What a stage works with. Fails where the batch does not wait for it yet, or not any more until it is resumed. */
+export const stageRequest = (folder: StorageFolder, batchId: BatchId, stage: Stage) =>
   Effect.gen(function* () {
     const manifestUri = blobIn(folder, pathsOfBatch(batchId).manifest)
     const manifest = yield* loadManifest(yield* Storage, manifestUri)
-    const request = {
+    const batch = Option.getOrUndefined(yield* batchAt(batchId))
+    if (batch !== undefined) yield* isDue(batch, stage)
+    const defaults = {
       batchId,
       manifestUri,
       ontologyVersion: manifest.ontologyVersion,
       targetNamespace: manifest.targetNamespace,
-      config: defaultBatchConfig,
+      config: { ...defaultBatchConfig, ...(manifest.extractor === undefined ? {} : { extractor: manifest.extractor }) },
       documentsTotal: manifest.documents.length,
       retryCount: 0,
       attempt: 0,
@@ -32,28 +83,68 @@ export const stageRequest = (folder: StorageFolder, batchId: BatchId) =>
       entityCount: 0,
       relationCount: 0,
     }
-    return { manifest, request }
+    const { _tag, ...known } = { _tag: "", ...batch }
+    const batches = yield* Batches
+    const report: Tell = (event, id) =>
+      batch?._tag !== stage
+        ? Effect.void
+        : batches.report(batchId, event, id).pipe(
+            // Another process has ended the stage.
+            Effect.catchIf(isPassedBy, () => Effect.void),
+            Effect.catchTag(["BatchNotFound", "InstanceNotFound"], Effect.die),
+          )
+    return { manifest, request: { ...defaults, ...known }, batch, report } satisfies StageRequest
   })
+
+/** A stage that is over can be run again: it finds what it did before, or does the same. */
+const isDue = (batch: BatchState, stage: Stage) => {
+  const { batchId, _tag } = batch
+  if (_tag === "Failed" || _tag === "Cancelled")
+    return Effect.fail(new ActivityRefused({ batchId, problem: `is ${_tag}`, nextStep: `resume it first: detent batch resume ${batchId}` }))
+  const at = stages.indexOf(_tag)
+  if (at === -1 || at >= stages.indexOf(stage)) return Effect.void
+  const left = _tag === "Extracting" ? ` with ${batch.documentsTotal - batch.documentsCompleted} documents to extract` : ""
+  const first = _tag === "Pending" ? "start a process that works on it" : `run the activity ${activityOf[_tag as Stage]} first`
+  return Effect.fail(new ActivityRefused({ batchId, problem: `is ${_tag}${left}`, nextStep: first }))
+}
 
 type Event = typeof E.Type
 
-/** Runs a stage and gives what it would have told its batch. */
-export const heard = <Tag extends Event["_tag"], Failure, R>(
+/** Runs a stage, reports what it has done, and gives that event. A stage that stopped for good fails the batch. */
+export const reported = <Tag extends Event["_tag"], Failure, R>(
+  { request, report }: StageRequest,
   tag: Tag,
   stage: (tell: Tell) => Effect.Effect<void, Failure, R>,
-): Effect.Effect<{ readonly event: Extract<Event, { readonly _tag: Tag }>; readonly durationMs: number }, Failure, R> =>
+) =>
   Effect.gen(function* () {
     const startedAt = yield* Clock.currentTimeMillis
-    let told: Event | undefined
-    yield* stage((event) =>
+    let told: { readonly event: Event; readonly id: string | undefined } | undefined
+    const work = stage((event, id) =>
       Effect.sync(() => {
-        told = event
+        told = { event, id }
       }),
     )
+    yield* Effect.tapError(work, (error) =>
+      error instanceof BatchStopped
+        ? report(
+            E.Fail({ stage: stageNames[tag] ?? "pending", attempt: request.attempt, error: { code: error.code, message: error.problem } }),
+            `${request.attempt}/${tag}/failed`,
+          )
+        : Effect.void,
+    )
     const durationMs = Math.round((yield* Clock.currentTimeMillis) - startedAt)
-    if (told?._tag !== tag) return yield* Effect.die(new Error(`the stage ended with ${told?._tag ?? "nothing"}, not with ${tag}`))
-    return { event: told as Extract<Event, { readonly _tag: Tag }>, durationMs }
+    const done: typeof told = told
+    if (done?.event._tag !== tag)
+      return yield* Effect.die(new Error(`the stage ended with ${done?.event._tag ?? "nothing"}, not with ${tag}`))
+    yield* report(done.event, done.id)
+    return { event: done.event as Extract<Event, { readonly _tag: Tag }>, durationMs }
   })
+
+const stageNames: Readonly<Partial<Record<Event["_tag"], "resolving" | "validating" | "ingesting">>> = {
+  ResolutionComplete: "resolving",
+  ValidationComplete: "validating",
+  IngestionComplete: "ingesting",
+}
 
 /** Lines of a file of which only the address is known. */
 export const linesAt = (uri: StorageUri): Stream.Stream<string, StorageError, Storage> =>
@@ -67,7 +158,7 @@ export const linesAt = (uri: StorageUri): Stream.Stream<string, StorageError, St
     ),
   )
 
-/** What a stage wants to know of the file it reads. */
+/** What a stage needs to know of the file it reads. */
 export const graphAt = (uri: StorageUri): Effect.Effect<StageGraph, StorageError, Storage> =>
   Effect.gen(function* () {
     const storage = yield* Storage

@@ -7,6 +7,8 @@ export class ExtractionFailed extends Schema.TaggedError<ExtractionFailed>()("Ex
   retryable: Schema.Boolean,
   /** What the service asked to wait before the next call. */
   retryAfterMillis: Schema.optionalKey(Schema.Number),
+  /** Set where every other document would fail the same way: the batch stops with this code, and can be resumed. */
+  stops: Schema.optionalKey(Schema.Literals(["BudgetExhausted", "PriceUnknown", "ModelRefused", "ModelUnavailable"])),
   detail: Schema.String,
   cause: Schema.optionalKey(Schema.Defect()),
 }) {

@@ -24,12 +24,22 @@ export interface Usage {
   readonly cost: number | undefined
 }
 
+/** An entity that earlier chunks of the same document named. */
+export interface KnownEntity {
+  readonly label: string
+  /** The IRIs of its classes. */
+  readonly types: ReadonlyArray<string>
+}
+
 export interface ExtractorService {
   /** What provenance names: `built-in`, `anthropic/claude-…`, `openai/…`. */
   readonly name: string
+  /** Whether answers cost money. A run stores each of these when it arrives, and gives later chunks the entities that are known. */
+  readonly isPaid?: boolean
   readonly entities: (
     chunk: Chunk,
     ontology: OntologyIndex,
+    known?: ReadonlyArray<KnownEntity>,
   ) => Effect.Effect<{ readonly mentions: ReadonlyArray<Mention>; readonly usage: Usage }, ExtractionFailed>
   readonly facts: (
     chunk: Chunk,

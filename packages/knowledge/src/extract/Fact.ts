@@ -18,6 +18,8 @@ export interface Mention {
   readonly span: Span
   /** From 0 to 1. */
   readonly confidence: number
+  /** Set where the words are another name of an entity: the name under which earlier chunks of the document know it. */
+  readonly name?: string
 }
 
 /** What a fact's object is: another mention, or a value with its datatype. */
@@ -43,3 +45,19 @@ export interface Fact {
   readonly span: Span
   readonly confidence: number
 }
+
+export interface SplitFacts {
+  readonly accepted: ReadonlyArray<Fact>
+  readonly review: ReadonlyArray<Fact>
+}
+
+/** Facts for the graph, and those for the review list. A fact is as sure as the least sure of itself, its subject and its object. */
+export const splitByConfidence = (facts: ReadonlyArray<Fact>, threshold: number): SplitFacts => {
+  const accepted: Array<Fact> = []
+  const review: Array<Fact> = []
+  for (const fact of facts) (sureness(fact) >= threshold ? accepted : review).push(fact)
+  return { accepted, review }
+}
+
+const sureness = ({ subject, object, confidence }: Fact): number =>
+  Math.min(confidence, subject.confidence, object._tag === "Entity" ? object.mention.confidence : 1)

@@ -33,7 +33,7 @@ export const documentOfIri = (iri: string): string => (iri.startsWith(documentPr
 
 /** Within a document, the same words of the same class are the same entity. What is one across documents is resolved later. */
 export const entityIri = (document: DocumentId, mention: Mention): string =>
-  `urn:detent:entity:${document}:${digest(mention.type, mention.text.normalize("NFC").replace(/\s+/gu, " ").trim())}`
+  `urn:detent:entity:${document}:${digest(mention.type, (mention.name ?? mention.text).normalize("NFC").replace(/\s+/gu, " ").trim())}`
 
 export const factTriples = (facts: ReadonlyArray<Fact>, source: FactSource): ReadonlyArray<Triple> =>
   facts.flatMap((fact) => {

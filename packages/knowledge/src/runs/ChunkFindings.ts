@@ -5,9 +5,8 @@
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { ExtractionFailed } from "../extract/ExtractionFailed.ts"
-import type { Chunk, ExtractorService, Usage } from "../extract/Extractor.ts"
-import type { Fact, Mention } from "../extract/Fact.ts"
-import { splitByConfidence } from "../extract/model/ReviewList.ts"
+import type { Chunk, ExtractorService, KnownEntity, Usage } from "../extract/Extractor.ts"
+import { type Fact, type Mention, splitByConfidence } from "../extract/Fact.ts"
 import { addUsage, noUsage } from "../extract/model/UsageCount.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { entityIri, type FactSource, factTriples, mentionTriples } from "../rdf/FactGraph.ts"
@@ -15,6 +14,8 @@ import type { SortFailed } from "../rdf/LineSort.ts"
 import { writeNTriples } from "../rdf/RdfWriting.ts"
 import type { InvalidTerm } from "../rdf/Term.ts"
 import { type EntityRef, type EntityRegistry, emptyRegistry, register } from "./EntityRegistry.ts"
+import type { ModelAnswers } from "./ModelAnswers.ts"
+import type { RunStoreFailed } from "./RunStoreFailed.ts"
 
 export interface FindingInput {
   readonly chunks: ReadonlyArray<Chunk>
@@ -26,6 +27,10 @@ export interface FindingInput {
   readonly concurrency: number
   /** Facts less sure than this go to the review list. */
   readonly reviewBelow: number
+  /** Entities that earlier chunks of the document named. */
+  readonly known?: ReadonlyArray<KnownEntity>
+  /** Of an extractor that is paid. */
+  readonly answers?: ModelAnswers
 }
 
 export interface ChunkFindings {
@@ -38,7 +43,9 @@ export interface ChunkFindings {
   readonly usage: Usage
 }
 
-export const findInChunks = (input: FindingInput): Effect.Effect<ChunkFindings, ExtractionFailed | InvalidTerm | SortFailed> =>
+export type FindingError = ExtractionFailed | InvalidTerm | SortFailed | RunStoreFailed
+
+export const findInChunks = (input: FindingInput): Effect.Effect<ChunkFindings, FindingError> =>
   Effect.gen(function* () {
     const found = yield* Effect.forEach(input.chunks, (chunk) => readChunk(input, chunk), { concurrency: input.concurrency })
     const { accepted, review } = splitByConfidence(distinctFacts(found.flatMap((one) => one.facts)), input.reviewBelow)
@@ -62,11 +69,14 @@ interface Found {
   readonly usage: Usage
 }
 
-const readChunk = ({ extractor, ontology }: FindingInput, chunk: Chunk): Effect.Effect<Found, ExtractionFailed> =>
+const readChunk = (input: FindingInput, chunk: Chunk): Effect.Effect<Found, ExtractionFailed | RunStoreFailed> =>
   Effect.gen(function* () {
-    const entities = yield* extractor.entities(chunk, ontology)
-    const { facts, usage } = yield* extractor.facts(chunk, entities.mentions, ontology)
-    return { chunk, mentions: entities.mentions, facts, usage: addUsage(entities.usage, usage) }
+    const { extractor, ontology, known = [], answers } = input
+    const finding = extractor.entities(chunk, ontology, known)
+    const { mentions, usage } = yield* answers === undefined ? finding : answers.entities(chunk, [ontology.hash, known], finding)
+    const stating = extractor.facts(chunk, mentions, ontology)
+    const stated = yield* answers === undefined ? stating : answers.facts(chunk, [ontology.hash, mentions], stating)
+    return { chunk, mentions, facts: stated.facts, usage: addUsage(usage, stated.usage) }
   })
 
 /** Chunks overlap: what stands in the overlap is found twice, and counts once. */
@@ -91,7 +101,7 @@ const registryOf = ({ source }: FindingInput, found: ReadonlyArray<Found>): Enti
     mentions.map(
       (mention): EntityRef => ({
         iri: entityIri(source.documentId, mention),
-        label: mention.text,
+        label: mention.name ?? mention.text,
         types: [mention.type],
         foundInChunk: chunk.index,
         confidence: mention.confidence,

@@ -4,16 +4,18 @@
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import type { Chunk } from "../extract/Extractor.ts"
+import type { Chunk, KnownEntity } from "../extract/Extractor.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
 import { contentHashOf } from "../storage/Identity.ts"
 import type { StorageError } from "../storage/StorageError.ts"
-import { findInChunks } from "./ChunkFindings.ts"
+import { type FindingError, findInChunks } from "./ChunkFindings.ts"
+import type { EntityRegistry } from "./EntityRegistry.ts"
 import type { Equipment } from "./Extractors.ts"
+import { loadAnswers } from "./ModelAnswers.ts"
 import type { ExtractionRun } from "./Run.ts"
 import { prepareArtifact } from "./RunArtifacts.ts"
 import { entitiesKey, graphKey, reviewKey, type StepResult } from "./RunRows.ts"
-import type { RunStep } from "./RunStore.ts"
+import type { RunStep, RunStore } from "./RunStore.ts"
 
 export interface StepInput extends Equipment {
   readonly run: ExtractionRun
@@ -21,27 +23,32 @@ export interface StepInput extends Equipment {
   readonly chunks: ReadonlyArray<Chunk>
   /** Of the chunks: see `textHashOf`. */
   readonly textHash: string
+  /** Entities that earlier chunks of the document named. */
+  readonly known?: ReadonlyArray<KnownEntity>
 }
 
 /** A finished batch of chunks, to be stored. */
 export interface FinishedStep {
   readonly result: StepResult
   readonly step: RunStep
+  /** The entities of these chunks. */
+  readonly registry: EntityRegistry
 }
 
-export type StepError = Effect.Error<ReturnType<typeof findInChunks>> | StorageError
+export type StepError = FindingError | StorageError
 
 /** Tells whether a later reading of the document gave the same chunks. */
 export const textHashOf = (chunks: ReadonlyArray<Chunk>): string =>
   contentHashOf(JSON.stringify(chunks.map(({ offset, text }) => [offset, text])))
 
 /** Its large artifacts are in their files when this returns; the rest is the caller's to store. */
-export const extractStep = (input: StepInput): Effect.Effect<FinishedStep, StepError, ArtifactStore> =>
+export const extractStep = (input: StepInput): Effect.Effect<FinishedStep, StepError, ArtifactStore | RunStore> =>
   Effect.gen(function* () {
-    const { run, batchIndex, chunks, extractor, ontology } = input
+    const { run, batchIndex, chunks, extractor, ontology, known = [] } = input
     const { concurrency, reviewBelow } = run.config
     const source = { documentId: run.documentId, runId: run.runId, extractor: extractor.name }
-    const found = yield* findInChunks({ chunks, extractor, ontology, source, concurrency, reviewBelow })
+    const answers = extractor.isPaid === true ? { answers: yield* loadAnswers(run.runId, extractor.name, chunks) } : {}
+    const found = yield* findInChunks({ chunks, extractor, ontology, source, concurrency, reviewBelow, known, ...answers })
     const { registry, review, usage } = found
     const at = yield* Clock.currentTimeMillis
     const graph = yield* prepareArtifact(run.runId, graphKey(batchIndex), found.graph, at)
@@ -69,6 +76,7 @@ export const extractStep = (input: StepInput): Effect.Effect<FinishedStep, StepE
         created_at: at,
       },
       graph: { path: graph.path, hash: graph.hash, chunks: chunks.length },
+      ...(extractor.isPaid === true ? { answered: { first: chunks[0]?.index ?? 0, last: chunks.at(-1)?.index ?? 0 } } : {}),
     }
-    return { result, step }
+    return { result, step, registry }
   })

@@ -16,16 +16,19 @@ import { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
 import { chunkStream } from "../document/Chunking.ts"
 import { streamDocument } from "../document/DocumentReader.ts"
 import type { Chunk } from "../extract/Extractor.ts"
+import { ExtractorSelection } from "../KnowledgeSettings.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
 import { RunId } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
 import { Storage } from "../storage/Storage.ts"
 import { StorageUri } from "../storage/Uri.ts"
+import { type EntityRef, type EntityRegistry, EntityRegistryJson, emptyRegistry, register } from "./EntityRegistry.ts"
 import { Extractors } from "./Extractors.ts"
 import { extractStep, type StepInput, textHashOf } from "./ExtractStep.ts"
 import type { ExtractionRun, RunStatus } from "./Run.ts"
+import { loadArtifact } from "./RunArtifacts.ts"
 import { DocumentChanged, RunFailed, runFailed } from "./RunFailed.ts"
-import { foundCounts, type StepResult } from "./RunRows.ts"
+import { entitiesKey, foundCounts, type StepResult } from "./RunRows.ts"
 import { type RunStanding, RunStore } from "./RunStore.ts"
 
 /** What a whole run found. */
@@ -40,6 +43,7 @@ export const ExtractionWorkflow = Workflow.make("extraction", {
     ontologyUri: StorageUri,
     examplesUri: Schema.optionalKey(StorageUri),
     contentType: Schema.optionalKey(Schema.String),
+    selection: Schema.optionalKey(ExtractorSelection),
   },
   success: RunResult,
   error: RunFailed,
@@ -88,22 +92,36 @@ interface Progress {
   readonly total: RunResult
   /** Whether the run's end is stored, with its last batch. */
   readonly isEnded: boolean
+  /** The entities of the batches so far. Kept for extractors that use them. */
+  readonly known: EntityRegistry
 }
 
 const extraction = (payload: Payload, { run, lastBatch }: RunStanding) =>
   Effect.gen(function* () {
-    const equipment = yield* Effect.flatMap(Extractors, (extractors) => extractors.equip(payload))
+    const runs = yield* RunStore
+    const account = Option.getOrElse(run.batchId, () => run.runId)
+    const extractors = yield* Extractors
+    const equipment = yield* extractors.equip(payload, {
+      id: account,
+      spent: Effect.map(runs.totals(account), ({ usage }) => usage),
+    })
+    const remembers = equipment.extractor.isPaid === true
     const { total, isEnded } = yield* chunksOf(run, payload).pipe(
       Stream.grouped(run.config.batchSize),
       Stream.runFoldEffect(
-        (): Progress => ({ total: nothingYet(run.runId), isEnded: false }),
-        ({ total }, chunks) =>
+        (): Progress => ({ total: nothingYet(run.runId), isEnded: false, known: emptyRegistry }),
+        ({ total, known }, chunks) =>
           Effect.gen(function* () {
-            const input = { ...equipment, run, batchIndex: total.batches, chunks, textHash: textHashOf(chunks) }
+            const input = { ...equipment, run, batchIndex: total.batches, chunks, textHash: textHashOf(chunks), known: inOrder(known) }
             const stored = yield* storedStep(input, lastBatch)
-            if (Option.isNone(stored)) return yield* newStep(input, total)
+            const added = (entities: ReadonlyArray<EntityRef>) => (remembers ? remembered(known, entities) : known)
+            if (Option.isNone(stored)) {
+              const { registry, ...step } = yield* newStep(input, total)
+              return { ...step, known: added(registry.entities) }
+            }
             if (stored.value.textHash !== input.textHash) return yield* changed(input)
-            return { total: withStep(total, stored.value), isEnded: false }
+            const entities = remembers ? yield* storedEntities(run.runId, total.batches) : []
+            return { total: withStep(total, stored.value), isEnded: false, known: added(entities) }
           }),
       ),
     )
@@ -112,6 +130,31 @@ const extraction = (payload: Payload, { run, lastBatch }: RunStanding) =>
     if (!isEnded) yield* endRun(run, "succeeded")
     return total
   })
+
+/** What is not in it is named anew by a later chunk; resolution finds that both are one. */
+const mostKnown = 2000
+
+/** The latest stay. Restored after a restart, it is the same, so that the same questions are asked. */
+const remembered = (known: EntityRegistry, entities: ReadonlyArray<EntityRef>): EntityRegistry => {
+  const all = register(known, entities)
+  if (all.entities.length <= mostKnown) return all
+  const latest = all.entities.toSorted((one, other) => other.foundInChunk - one.foundInChunk).slice(0, mostKnown)
+  return register(emptyRegistry, latest)
+}
+
+/** The earliest first. */
+const inOrder = ({ entities }: EntityRegistry): ReadonlyArray<EntityRef> =>
+  entities.toSorted((one, other) => one.foundInChunk - other.foundInChunk)
+
+/** A snapshot that is lost costs no more than the entities it named: later chunks name them anew. */
+const storedEntities = (runId: RunId, batchIndex: number) =>
+  loadArtifact(runId, entitiesKey(batchIndex)).pipe(
+    Effect.flatMap((text) => Effect.orDie(Schema.decodeEffect(EntityRegistryJson)(text))),
+    Effect.map(({ entities }) => entities),
+    Effect.catchTag(["ArtifactMissing", "ArtifactDamaged", "BlobNotFound"], (lost) =>
+      Effect.as(Effect.logWarning(`run ${runId}: the entities of batch ${batchIndex} cannot be restored: ${lost.message}`), []),
+    ),
+  )
 
 /** A run that had nothing stored when it began has nothing of its first batch: most documents have but one. */
 const storedStep = ({ run, batchIndex }: StepInput, lastBatch: Option.Option<number>) =>
@@ -129,7 +172,7 @@ const newStep = (input: StepInput, before: RunResult) =>
   Effect.gen(function* () {
     const { run, chunks } = input
     const runs = yield* RunStore
-    const { result, step } = yield* extractStep(input)
+    const { result, step, registry } = yield* extractStep(input)
     const total = withStep(before, result)
     const isLast = chunks.length < run.config.batchSize && run.status === "running"
     if (isLast) {
@@ -137,7 +180,7 @@ const newStep = (input: StepInput, before: RunResult) =>
       // A run that somebody cancelled, ended or resumed meanwhile is left as it is.
       yield* Effect.catchTag(runs.saveEnd(step, run, change), "RunStatusConflict", () => Effect.void)
     } else yield* runs.saveStep(step)
-    return { total, isEnded: isLast } satisfies Progress
+    return { total, isEnded: isLast, registry }
   })
 
 const changed = ({ run, batchIndex }: Pick<StepInput, "run" | "batchIndex">) => new DocumentChanged({ uri: run.inputUri, batchIndex })

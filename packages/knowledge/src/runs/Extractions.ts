@@ -121,17 +121,18 @@ const make = Effect.gen(function* () {
     Effect.gen(function* () {
       const part = request.part ?? { batchId: yield* newBatchId, attempt: 0 }
       const runId = runIdOf({ ...part, documentId: documentIdOf(request.sourceUri) })
-      const { ontology } = yield* Effect.mapError(extractors.equip(request), runFailed(runId))
+      const ontology = yield* Effect.mapError(extractors.ontology(request.ontologyUri), runFailed(runId))
       const run = yield* newRun(request, runId, part, contentHashOf(ontology.hash))
       return yield* Effect.mapError(runs.create(run), runFailed(runId))
     })
 
-  const payloadOf = (run: ExtractionRun, { ontologyUri, examplesUri, contentType }: ExtractionRequest) => ({
+  const payloadOf = (run: ExtractionRun, { ontologyUri, examplesUri, contentType, selection }: ExtractionRequest) => ({
     runId: run.runId,
     resumption: ExtractionWorkflow.resumptionOf(run),
     ontologyUri,
     ...(examplesUri === undefined ? {} : { examplesUri }),
     ...(contentType === undefined ? {} : { contentType }),
+    ...(selection === undefined ? {} : { selection }),
   })
 
   const get = (id: RunId) =>

@@ -1,6 +1,6 @@
 /**
- * Which extractor a run uses, and with which ontology. Both are made once for many runs: an ontology takes long to fold, and
- * the built-in extractor learns from the examples of its batch.
+ * Which extractor a run uses, and with which ontology. Both are made once for many runs: an ontology takes long to fold, and the
+ * built-in extractor learns from the examples of its batch. Models are in `ModelExtractors.ts`.
  */
 import * as Cache from "effect/Cache"
 import * as Context from "effect/Context"
@@ -8,10 +8,14 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
 import * as BuiltIn from "../extract/builtin/BuiltIn.ts"
 import { Example } from "../extract/builtin/Example.ts"
 import * as PooledBuiltIn from "../extract/builtin/PooledBuiltIn.ts"
-import { Extractor, type ExtractorService } from "../extract/Extractor.ts"
+import { type Chunk, Extractor, type ExtractorService, type Usage } from "../extract/Extractor.ts"
+import { estimateChunk } from "../extract/model/ModelExtractor.ts"
+import { noUsage } from "../extract/model/UsageCount.ts"
+import type { ExtractorName, ExtractorSelection, KnowledgeSettings } from "../KnowledgeSettings.ts"
 import type { OntologyError } from "../ontology/OntologyError.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { loadOntology } from "../ontology/OntologyLoading.ts"
@@ -19,12 +23,18 @@ import { getText, Storage } from "../storage/Storage.ts"
 import type { StorageError } from "../storage/StorageError.ts"
 import type { StorageUri } from "../storage/Uri.ts"
 import { WorkerPool } from "../threads/WorkerPool.ts"
+import { type Account, ExtractorRefused, isModel, type ModelExtractors, makeModelExtractors, type Wanted } from "./ModelExtractors.ts"
+import type { RunStoreFailed } from "./RunStoreFailed.ts"
 
-/** What a run is told about the extraction. */
+export { type Account, ExtractorRefused, type Wanted } from "./ModelExtractors.ts"
+
+/** What a run needs to know about its extraction. */
 export interface ExtractionSetting {
   readonly ontologyUri: StorageUri
   /** One example a line; only the built-in extractor learns from them. */
   readonly examplesUri?: StorageUri
+  /** Default: the extractor of this process. */
+  readonly selection?: ExtractorSelection
 }
 
 /** A line of an examples file cannot be read. */
@@ -44,45 +54,81 @@ export interface Equipment {
   readonly extractor: ExtractorService
 }
 
-export type EquipmentError = StorageError | OntologyError | ExamplesRefused
+export type EquipmentError = StorageError | OntologyError | ExamplesRefused | ExtractorRefused | RunStoreFailed
+
+/** What an extraction is expected to take. */
+export interface Estimator {
+  readonly extractor: string
+  readonly currency: string
+  readonly estimate: (chunk: Chunk, ontology: OntologyIndex) => Usage
+}
 
 export interface ExtractorsService {
-  readonly equip: (setting: ExtractionSetting) => Effect.Effect<Equipment, EquipmentError>
+  /** A model counts what it costs in the account of the run's batch. */
+  readonly equip: (setting: ExtractionSetting, account?: Account) => Effect.Effect<Equipment, EquipmentError>
+  readonly ontology: (uri: StorageUri) => Effect.Effect<OntologyIndex, EquipmentError>
+  /** The extractor for a new batch, in the form that the batch stores: what is wanted, the configuration's, or the built-in one. */
+  readonly choose: (wanted: Wanted) => Effect.Effect<ExtractorSelection, ExtractorRefused>
+  /** Fails where a batch with this extractor could not make a single call. */
+  readonly check: (selection: ExtractorSelection) => Effect.Effect<void, ExtractorRefused>
+  readonly estimator: (selection: ExtractorSelection) => Estimator
+  /** What an account has spent on models, as far as this process knows. */
+  readonly spent: (account: string) => Effect.Effect<(Usage & { readonly currency: string }) | undefined>
 }
 
 export class Extractors extends Context.Service<Extractors, ExtractorsService>()("@detent/knowledge/Extractors") {
   /** The built-in extractor, taught with the examples of each setting, on threads of its own: as many as there are processors. */
-  static readonly layerBuiltIn: Layer.Layer<Extractors, never, Storage> = Layer.suspend(() =>
-    Layer.provide(Extractors.layerPooled, WorkerPool.layer()),
-  )
+  static readonly layerBuiltIn: Layer.Layer<Extractors, never, Storage> = Layer.suspend(() => Extractors.layerWith({}))
 
-  /** The same on threads that are there already. */
+  /** The extractor that a batch or the settings name. Default: the built-in one. */
+  static readonly layerWith = (settings: KnowledgeSettings): Layer.Layer<Extractors, never, Storage> =>
+    Layer.effect(
+      Extractors,
+      Effect.flatMap(WorkerPool, (pool) =>
+        makeExtractors(
+          taught((examples) => PooledBuiltIn.make(pool, { examples })),
+          settings,
+        ),
+      ),
+    ).pipe(Layer.provide(WorkerPool.layer()))
+
+  /** The same as `layerBuiltIn` on threads that are there already. */
   static readonly layerPooled: Layer.Layer<Extractors, never, Storage | WorkerPool> = Layer.effect(
     Extractors,
-    Effect.flatMap(WorkerPool, (pool) => makeExtractors(taught((examples) => PooledBuiltIn.make(pool, { examples })))),
+    Effect.flatMap(WorkerPool, (pool) =>
+      makeExtractors(
+        taught((examples) => PooledBuiltIn.make(pool, { examples })),
+        {},
+      ),
+    ),
   )
 
   /** The same in the thread that asks, which does nothing else meanwhile: for a document or two. */
   static readonly layerUnpooled: Layer.Layer<Extractors, never, Storage> = Layer.effect(
     Extractors,
-    Effect.suspend(() => makeExtractors(taught((examples) => BuiltIn.make({ examples })))),
+    Effect.suspend(() =>
+      makeExtractors(
+        taught((examples) => BuiltIn.make({ examples })),
+        {},
+      ),
+    ),
   )
 
-  /** The extractor in reach, whatever the setting. */
+  /** The extractor in the context, for every batch. A batch that names another is refused. */
   static readonly layer: Layer.Layer<Extractors, never, Storage | Extractor> = Layer.effect(
     Extractors,
-    Effect.flatMap(Extractor, (extractor) => makeExtractors(() => Effect.succeed(extractor))),
+    Effect.flatMap(Extractor, (extractor) => makeFixed(extractor)),
   )
 }
 
 type ExtractorFor = (
   storage: typeof Storage.Service,
-  setting: ExtractionSetting,
+  examplesUri: StorageUri | undefined,
 ) => Effect.Effect<ExtractorService, StorageError | ExamplesRefused>
 
 const taught =
   (make: (examples: ReadonlyArray<Example>) => ExtractorService): ExtractorFor =>
-  (storage, { examplesUri }) =>
+  (storage, examplesUri) =>
     examplesUri === undefined
       ? Effect.sync(() => make([]))
       : Effect.map(
@@ -90,26 +136,77 @@ const taught =
           make,
         )
 
-const makeExtractors = (extractorFor: ExtractorFor): Effect.Effect<ExtractorsService, never, Storage> =>
+/** Few batches run at once; what is forgotten is made again. */
+const capacity = 8
+
+/** By their addresses. A failure may be over when the same is asked for again, so it is not kept. */
+const cached = <Key extends string | undefined, A, E>(lookup: (key: Key) => Effect.Effect<A, E>) =>
+  Effect.map(
+    Cache.make({ capacity, lookup }),
+    (made) => (key: Key) => Effect.tapError(Cache.get(made, key), () => Cache.invalidate(made, key)),
+  )
+
+const ontologies = Effect.flatMap(Storage, (storage) =>
+  cached((uri: StorageUri) => Effect.flatMap(getText(storage, uri), (text) => loadOntology({ name: uri, text }))),
+)
+
+const makeExtractors = (
+  builtInFor: ExtractorFor,
+  settings: KnowledgeSettings,
+): Effect.Effect<ExtractorsService, never, Storage | Scope.Scope> =>
   Effect.gen(function* () {
     const storage = yield* Storage
-    const made = yield* Cache.make({
-      // Few batches run at once; what is forgotten is made again.
-      capacity: 8,
-      lookup: (key: string) => {
-        const setting = JSON.parse(key) as ExtractionSetting
-        return Effect.all({
-          ontology: Effect.flatMap(getText(storage, setting.ontologyUri), (text) => loadOntology({ name: setting.ontologyUri, text })),
-          extractor: extractorFor(storage, setting),
-        })
-      },
-    })
+    const ontology = yield* ontologies
+    const builtIn = yield* cached((examplesUri: StorageUri | undefined) => builtInFor(storage, examplesUri))
+    const models = yield* makeModelExtractors(settings)
     return {
-      equip: ({ ontologyUri, examplesUri }) =>
-        Cache.get(made, JSON.stringify({ ontologyUri, examplesUri })).pipe(
-          // A failure may be over when it is asked for again.
-          Effect.tapError(() => Cache.invalidate(made, JSON.stringify({ ontologyUri, examplesUri }))),
-        ),
+      ontology,
+      choose: models.choose,
+      check: models.check,
+      equip: ({ ontologyUri, examplesUri, selection = {} }, account) =>
+        Effect.all({
+          ontology: ontology(ontologyUri),
+          extractor: Effect.gen(function* () {
+            const chosen = selection.extractor === undefined ? yield* models.choose(selection) : selection
+            return isModel(chosen.extractor) ? yield* models.extractor(chosen, account ?? unkept) : yield* builtIn(examplesUri)
+          }),
+        }),
+      estimator: ({ extractor = "built-in" }) => estimatorOf(extractor, models),
+      spent: (account) =>
+        Effect.map(models.spent(account), (usage) => (usage === undefined ? undefined : { ...usage, currency: models.currency })),
+    }
+  })
+
+/** Of a run that belongs to no batch and has nothing stored. */
+const unkept: Account = { id: "", spent: Effect.succeed(noUsage) }
+
+const estimatorOf = (extractor: ExtractorName, { currency, price }: Pick<ModelExtractors, "currency" | "price">): Estimator => ({
+  extractor,
+  currency,
+  estimate: (chunk, ontology) => (isModel(extractor) ? estimateChunk(chunk, ontology, price(extractor)) : noUsage),
+})
+
+/** One extractor that the program gives, for all batches. */
+const makeFixed = (extractor: ExtractorService): Effect.Effect<ExtractorsService, never, Storage> =>
+  Effect.gen(function* () {
+    const ontology = yield* ontologies
+    const only = (wanted: Wanted) =>
+      wanted.extractor === undefined && wanted.manifest === undefined
+        ? Effect.succeed({})
+        : Effect.fail(
+            new ExtractorRefused({
+              extractor: wanted.extractor ?? wanted.manifest ?? "",
+              problem: `this program uses ${extractor.name} for every batch`,
+              nextStep: "name no extractor",
+            }),
+          )
+    return {
+      ontology,
+      choose: only,
+      check: () => Effect.void,
+      equip: ({ ontologyUri }) => Effect.map(ontology(ontologyUri), (folded) => ({ ontology: folded, extractor })),
+      estimator: () => ({ extractor: extractor.name, currency: "", estimate: () => noUsage }),
+      spent: () => Effect.succeed(undefined),
     }
   })
 

@@ -10,6 +10,8 @@ export class RunFailed extends Schema.TaggedError<RunFailed>()("RunFailed", {
   detail: Schema.String,
   /** Whether the same run may succeed when it is resumed, without anything being changed first. */
   retryable: Schema.Boolean,
+  /** Set where every other document would fail the same way: the batch stops with this code. */
+  stops: Schema.optionalKey(Schema.String),
 }) {
   override get message() {
     return `run ${this.runId} failed (${this.code}): ${this.detail}`
@@ -17,10 +19,17 @@ export class RunFailed extends Schema.TaggedError<RunFailed>()("RunFailed", {
 }
 
 /** Any tagged error as the failure of a run. */
-export const runFailed = (runId: RunId) => (error: { readonly _tag: string; readonly retryable?: boolean }) =>
+export const runFailed = (runId: RunId) => (error: { readonly _tag: string; readonly retryable?: boolean; readonly stops?: string }) =>
   error instanceof RunFailed
     ? error
-    : new RunFailed({ runId, code: error._tag, detail: describe(error), retryable: error.retryable ?? false })
+    : new RunFailed({
+        runId,
+        code: error._tag,
+        detail: describe(error),
+        retryable: error.retryable ?? false,
+        ...(error._tag === "ExtractorRefused" ? { stops: "ExtractorRefused" } : {}),
+        ...(error.stops === undefined ? {} : { stops: error.stops }),
+      })
 
 /** Whether the database was away, and nothing of the document is to blame. */
 export const isStoreAway = ({ code, retryable }: RunFailed): boolean => code === "RunStoreFailed" && retryable

@@ -2,6 +2,7 @@
 import * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import type { Usage } from "../extract/Extractor.ts"
 import { ArtifactKey, BatchId, ContentHash, DocumentId, RunId } from "../storage/Identity.ts"
 import { ArtifactPath } from "../storage/Paths.ts"
 import { Count } from "../storage/Quantity.ts"
@@ -127,6 +128,50 @@ export type ArtifactRow = typeof ArtifactRow.Encoded
 export type StoredArtifact = typeof ArtifactRow.Type
 
 export const artifactOf: (row: object) => StoredArtifact = rowReader("run_artifacts", ArtifactRow)
+
+/** An answer of a model, with what it cost. */
+const AnswerRow = Schema.Struct({
+  run_id: RunId,
+  chunk_index: Count,
+  step: Schema.Literals(["entities", "facts"]),
+  /** Of what was asked: an answer to another question is not taken. */
+  input_hash: Schema.String,
+  content: Schema.String,
+  calls: Count,
+  input_tokens: Count,
+  output_tokens: Count,
+  /** Null where the price is not known. */
+  cost: Schema.NullOr(Schema.Finite),
+  created_at: Schema.Int,
+})
+export type AnswerRow = typeof AnswerRow.Encoded
+export type StoredAnswer = typeof AnswerRow.Type
+
+export const answerOf: (row: object) => StoredAnswer = rowReader("model_answers", AnswerRow)
+
+const TotalsRow = Schema.Struct({
+  entities: Count,
+  facts: Count,
+  calls: Count,
+  input_tokens: Count,
+  output_tokens: Count,
+  cost: Schema.Finite,
+  unpriced: Count,
+})
+
+/** What the runs of a batch have stored. */
+export interface RunTotals {
+  readonly entities: number
+  readonly facts: number
+  readonly usage: Usage
+}
+
+const readTotals = rowReader("run_checkpoints", TotalsRow)
+
+export const totalsOf = (row: object): RunTotals => {
+  const { entities, facts, calls, input_tokens: inputTokens, output_tokens: outputTokens, cost, unpriced } = readTotals(row)
+  return { entities, facts, usage: { calls, inputTokens, outputTokens, cost: unpriced > 0 ? undefined : cost } }
+}
 
 const GraphPlaceRow = Schema.Struct({
   document_id: DocumentId,

@@ -18,16 +18,21 @@ import { gathered } from "./Gathered.ts"
 import { changeStatus, type ExtractionRun, RunStatusConflict, type RunStatusRefused, type StatusChange } from "./Run.ts"
 import { reopenRun } from "./RunReopening.ts"
 import {
+  type AnswerRow,
   type ArtifactRow,
+  answerOf,
   artifactOf,
   checkpointOf,
   graphKey,
   graphPlaceOf,
   lastBatchOf,
+  type RunTotals,
   rowOfRun,
   runOf,
+  type StoredAnswer,
   type StoredArtifact,
   type StoredCheckpoint,
+  totalsOf,
 } from "./RunRows.ts"
 import { type RunStoreFailed, runStoreFailed } from "./RunStoreFailed.ts"
 import { migrateRuns } from "./RunTables.ts"
@@ -92,6 +97,12 @@ export interface RunStoreService {
   readonly checkpoint: (run: RunId, batchIndex: number) => Effect.Effect<Option.Option<StoredCheckpoint>, RunStoreFailed>
   readonly lastCheckpoint: (run: RunId) => Effect.Effect<Option.Option<StoredCheckpoint>, RunStoreFailed>
   readonly artifact: (run: RunId, key: string) => Effect.Effect<Option.Option<StoredArtifact>, RunStoreFailed>
+  /** Stores an answer of a model until the checkpoint of its chunk covers it. */
+  readonly saveAnswer: (answer: AnswerRow) => Effect.Effect<void, RunStoreFailed>
+  /** The stored answers for some chunks of a run, first and last. */
+  readonly answers: (run: RunId, first: number, last: number) => Effect.Effect<ReadonlyArray<StoredAnswer>, RunStoreFailed>
+  /** What is stored of a batch, or of a run that belongs to none: facts, and what models were paid. */
+  readonly totals: (of: BatchId | RunId) => Effect.Effect<RunTotals, RunStoreFailed>
 }
 
 export class RunStore extends Context.Service<RunStore, RunStoreService>()("@detent/knowledge/RunStore") {
@@ -236,6 +247,40 @@ const make = (patience: Duration.Input) =>
           reading,
           Effect.map(([row]) => Option.map(Option.fromUndefinedOr(row), artifactOf)),
         ),
+      saveAnswer: (answer) =>
+        patiently(
+          failing("write")(
+            Effect.asVoid(sql`insert into model_answers ${sql.insert({ ...answer })} on conflict (run_id, chunk_index, step) do update
+              set input_hash = excluded.input_hash, content = excluded.content, calls = excluded.calls,
+                input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens, cost = excluded.cost`),
+          ),
+        ),
+      answers: (run, first, last) =>
+        sql`select * from model_answers where run_id = ${run} and chunk_index between ${first} and ${last}`.pipe(
+          reading,
+          Effect.map((rows) => rows.map(answerOf)),
+        ),
+      totals: (of) => {
+        const field = (name: string) =>
+          sql.onDialectOrElse({
+            pg: () => sql.literal(`(c.result_json::json->>'${name}')::double precision`),
+            orElse: () => sql.literal(`json_extract(c.result_json, '$.${name}')`),
+          })
+        const runs = sql`(select run_id from extraction_runs where ${of.startsWith("batch-") ? sql`batch_id = ${of}` : sql`run_id = ${of}`})`
+        const sum = (name: string) => sql.literal(`cast(coalesce(sum(${name}), 0) as double precision) as ${name}`)
+        return sql`select ${sum("entities")}, ${sum("facts")}, ${sum("calls")}, ${sum("input_tokens")}, ${sum("output_tokens")},
+            ${sum("cost")}, cast(coalesce(sum(case when cost is null and calls > 0 then 1 else 0 end), 0) as double precision) as unpriced
+          from (
+            select ${field("entities")} as entities, ${field("facts")} as facts, ${field("calls")} as calls,
+              ${field("inputTokens")} as input_tokens, ${field("outputTokens")} as output_tokens, ${field("cost")} as cost
+            from run_checkpoints c where c.run_id in ${runs}
+            union all
+            select 0, 0, a.calls, a.input_tokens, a.output_tokens, a.cost from model_answers a where a.run_id in ${runs}
+          ) stored`.pipe(
+          reading,
+          Effect.map(([row]) => totalsOf(row ?? {})),
+        )
+      },
     } satisfies RunStoreService
   })
 

@@ -63,6 +63,24 @@ const packed = Effect.gen(function* () {
   })
 })
 
+/** Answers of models that no checkpoint covers yet. The checkpoint of their chunks removes them. */
+const answers = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  yield* sql`create table model_answers (
+    run_id text not null,
+    chunk_index integer not null,
+    step text not null,
+    input_hash text not null,
+    content text not null,
+    calls integer not null,
+    input_tokens bigint not null,
+    output_tokens bigint not null,
+    cost double precision,
+    created_at bigint not null,
+    primary key (run_id, chunk_index, step)
+  )`
+})
+
 const table = "knowledge_migrations"
 
 /** Two processes may start at once: the migrator locks its table, which has to be there first. */
@@ -81,7 +99,10 @@ export const migrateRuns: Effect.Effect<void, Migrator.MigrationError | SqlError
     orElse: () => sql`delete from knowledge_migrations where migration_id < 0`,
   })
   yield* sql.withTransaction(
-    Effect.andThen(lock, Migrator.make({})({ loader: Migrator.fromRecord({ "0001_runs": initial, "0002_packed": packed }), table })),
+    Effect.andThen(
+      lock,
+      Migrator.make({})({ loader: Migrator.fromRecord({ "0001_runs": initial, "0002_packed": packed, "0003_answers": answers }), table }),
+    ),
   )
 }).pipe(
   Effect.catchDefect((defect) =>

@@ -11,6 +11,8 @@ export interface RunStep {
   readonly artifacts: ReadonlyArray<ArtifactRow>
   readonly checkpoint: CheckpointRow
   readonly graph: { readonly path: string; readonly hash: string; readonly chunks: number }
+  /** The chunks whose stored answers of a model the checkpoint covers, first and last. */
+  readonly answered?: { readonly first: number; readonly last: number }
 }
 
 /** A run as it is to be, if nobody has changed it since it was at a version. */
@@ -68,6 +70,13 @@ export const runWrites = (sql: SqlClient) => {
           })),
         )} on conflict (run_id, batch_index) do nothing`
 
+  const removeAnswers = (steps: ReadonlyArray<RunStep>) =>
+    Effect.forEach(
+      steps.flatMap(({ checkpoint, answered }) => (answered === undefined ? [] : [{ run: checkpoint.run_id, ...answered }])),
+      ({ run, first, last }) => sql`delete from model_answers where run_id = ${run} and chunk_index between ${first} and ${last}`,
+      { discard: true },
+    )
+
   const updateStatus = ({ run, expected }: NewStatus) => {
     const row = rowOfRun(run)
     return Effect.map(
@@ -96,6 +105,7 @@ export const runWrites = (sql: SqlClient) => {
       ]
       yield* upsertArtifacts([...byKey(artifacts, (row) => `${row.run_id}\n${row.artifact_key}`).values()])
       yield* insertGraphs(stored)
+      yield* removeAnswers(stored)
       return yield* Effect.forEach(writes, (one) => {
         if (one._tag === "Status" || one._tag === "End") return Effect.map(updateStatus(one.status), Exit.succeed)
         return Effect.succeed(Exit.succeed(one._tag !== "Create" || created.has(one.run)))

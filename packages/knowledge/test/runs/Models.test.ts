@@ -3,9 +3,9 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { makeBudget } from "../../src/extract/model/Budget.ts"
 import type { ModelExtractorOptions } from "../../src/extract/model/ModelExtractor.ts"
-import { makeOpenAiExtractor } from "../../src/extract/model/ModelLayers.ts"
+import { makeOpenAiExtractor } from "../../src/extract/model/OpenAiClient.ts"
 import { Extractions } from "../../src/runs/Extractions.ts"
-import { type Heard, key, type ProviderServer, startProvider, type Turn } from "../extract/model/ProviderServer.ts"
+import { type Heard, key, type ProviderServer, questionIn, startProvider, type Turn } from "../../testing/ProviderServer.ts"
 import { folderWith, partOf, port, requestIn } from "./Sea.ts"
 
 /** One sentence fills a chunk, so that each chunk names ships of its own. */
@@ -128,6 +128,27 @@ describe("a run that asks a model", () => {
         port({ root, extractor: yield* extractorOn(again) }),
       )
       expect(result.facts).toBe(chunkCount)
+    }),
+  )
+
+  it.live("tells later chunks which entities earlier ones named, also after a restart", () =>
+    Effect.gen(function* () {
+      const root = yield* folderWith({ "log.txt": text })
+      const first = yield* startProvider("chat", [...answers(0).slice(0, 4), { status: 401, error: "no" }])
+      const failure = yield* Effect.provide(
+        Effect.flip(Effect.flatMap(Extractions, (extractions) => extractions.run(requestFor(root)))),
+        port({ root, extractor: yield* extractorOn(first) }),
+      )
+      const known = (heard: Heard | undefined) =>
+        [...(heard === undefined ? "" : questionIn(heard).prompt).matchAll(/^\d+: "(Ship\d+)"/gm)].map(([, name]) => name).sort()
+      expect(known(first.heard[0])).toEqual([])
+      expect(known(first.heard[2])).toEqual(["Ship01", "Ship02"])
+      const second = yield* startProvider("chat", answers(2))
+      yield* Effect.provide(
+        Effect.flatMap(Extractions, (extractions) => extractions.resume(failure.runId, requestFor(root))),
+        port({ root, extractor: yield* extractorOn(second) }),
+      )
+      expect(known(second.heard[0])).toEqual(["Ship01", "Ship02", "Ship11", "Ship12"])
     }),
   )
 })

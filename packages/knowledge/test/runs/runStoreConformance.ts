@@ -107,6 +107,60 @@ export const runStoreConformance = (database: string, layer: Layer.Layer<RunStor
         }),
       )
 
+      it.effect("keep answers of a model until the checkpoint of their chunks, and count what they cost once", () =>
+        Effect.gen(function* () {
+          const runs = yield* RunStore
+          // A batch of its own, since all its runs count together.
+          const run = yield* runs.create(new ExtractionRun({ ...runOf("paid"), batchId: Option.some(partOf(8).batchId) }))
+          const { batchId } = partOf(8)
+          const answer = (chunk: number, step: "entities" | "facts", cost: number | null) => ({
+            run_id: run.runId,
+            chunk_index: chunk,
+            step,
+            input_hash: "asked",
+            content: `{"about":${chunk}}`,
+            calls: 1,
+            input_tokens: 3_000_000_000,
+            output_tokens: 20,
+            cost,
+            created_at: at.epochMilliseconds,
+          })
+          yield* runs.saveAnswer(answer(0, "entities", 0.25))
+          yield* runs.saveAnswer(answer(0, "entities", 0.5))
+          yield* runs.saveAnswer(answer(0, "facts", 0.25))
+          yield* runs.saveAnswer(answer(1, "entities", 0.25))
+          const contents = (yield* runs.answers(run.runId, 0, 0)).map(({ step, content, cost }) => [step, content, cost]).sort()
+          expect(contents).toEqual([
+            ["entities", '{"about":0}', 0.5],
+            ["facts", '{"about":0}', 0.25],
+          ])
+          const usage = { calls: 3, inputTokens: 9_000_000_000, outputTokens: 60, cost: 1 }
+          expect(yield* runs.totals(batchId)).toEqual({ entities: 0, facts: 0, usage })
+          const step = yield* stepOf(run, 0, "paid for")
+          const result = {
+            ...JSON.parse(step.checkpoint.result_json),
+            entities: 4,
+            facts: 2,
+            calls: 2,
+            inputTokens: 6e9,
+            outputTokens: 40,
+            cost: 0.75,
+          }
+          yield* runs.saveStep({
+            ...step,
+            checkpoint: { ...step.checkpoint, result_json: JSON.stringify(result) },
+            answered: { first: 0, last: 0 },
+          })
+          expect(yield* runs.answers(run.runId, 0, 0)).toEqual([])
+          expect(yield* runs.answers(run.runId, 0, 1)).toHaveLength(1)
+          expect(yield* runs.totals(batchId)).toEqual({ entities: 4, facts: 2, usage })
+          expect(yield* runs.totals(run.runId)).toEqual({ entities: 4, facts: 2, usage })
+          // A price that is not known makes the sum unknown.
+          yield* runs.saveAnswer(answer(2, "entities", null))
+          expect((yield* runs.totals(batchId)).usage.cost).toBeUndefined()
+        }),
+      )
+
       it.effect("end with their last batch, unless somebody has changed them meanwhile", () =>
         Effect.gen(function* () {
           const runs = yield* RunStore

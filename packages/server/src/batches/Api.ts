@@ -1,5 +1,5 @@
 /** Batches of documents: start, look, cancel, retry, resume, follow, and read what they left. */
-import { BatchConfig, BatchId, DocumentId, ManifestFile, StorageFolder } from "@detent/knowledge"
+import { BatchConfig, BatchId, BudgetText, DocumentId, ManifestFile, StorageFolder } from "@detent/knowledge"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
@@ -10,10 +10,10 @@ import { IdempotencyHeaders, LiveHeaders } from "../api/Headers.ts"
 import { InstanceCursor, Millis, pageOf, paging } from "../api/Paging.ts"
 import { problems } from "../api/Problem.ts"
 import { InstanceStatus } from "../instances/Api.ts"
-import { BatchStateTag, BatchStatus } from "./BatchStatus.ts"
+import { BatchEstimate, BatchStateTag, BatchStatus } from "./BatchStatus.ts"
 
 export { statusOf } from "@detent/workspace/operations/batches"
-export { BatchOutcome, BatchStateTag, BatchStatus } from "./BatchStatus.ts"
+export { BatchEstimate, BatchOutcome, BatchStateTag, BatchStatus, ModelUsage } from "./BatchStatus.ts"
 
 export const BatchListing = Schema.Struct({
   batchId: Schema.String,
@@ -35,6 +35,10 @@ export const StartBatch = Schema.Struct({
       maxRetries: Schema.optionalKey(BatchConfig.fields.maxRetries),
       resolveEntities: Schema.optionalKey(Schema.Boolean),
       validation: Schema.optionalKey(BatchConfig.fields.validation),
+      dispatch: BatchConfig.fields.dispatch,
+      // No base URL: the server sends its key only to addresses of its own configuration.
+      extractor: BatchConfig.fields.extractor,
+      budget: BatchConfig.fields.budget,
     }),
   ),
 }).annotate({ identifier: "StartBatch" })
@@ -85,6 +89,12 @@ export class BatchApi extends HttpApiGroup.make("batches")
         OpenApi.Description,
         "Checks the manifest, stores it and starts the batch. With an Idempotency-Key, the same key again is the same batch.",
       ),
+    HttpApiEndpoint.post("estimate", "/api/v1/batch/estimate", { payload: StartBatch, success: BatchEstimate, error })
+      .annotate(OpenApi.Summary, "Estimate a batch")
+      .annotate(
+        OpenApi.Description,
+        "Reads the documents and answers what the batch would take: chunks, calls, tokens and cost. No model is asked, and nothing is stored.",
+      ),
     HttpApiEndpoint.get("list", "/api/v1/batch", {
       query: {
         state: Schema.optionalKey(BatchStateTag),
@@ -107,6 +117,14 @@ export class BatchApi extends HttpApiGroup.make("batches")
       OpenApi.Summary,
       "Resume a cancelled batch",
     ),
+    HttpApiEndpoint.post("raiseBudget", "/api/v1/batch/:batchId/budget", {
+      params,
+      payload: Schema.Struct({ budget: BudgetText }),
+      success: BatchStatus,
+      error,
+    })
+      .annotate(OpenApi.Summary, "Resume a batch with a larger budget")
+      .annotate(OpenApi.Description, "Resumes a batch that stopped at its budget, with a larger one: `5usd` or `200000tokens`."),
     HttpApiEndpoint.post("withdraw", "/api/v1/batch/:batchId/withdraw", { params, success: Withdrawn, error })
       .annotate(OpenApi.Summary, "Withdraw a batch from its graph")
       .annotate(OpenApi.Description, "Takes the facts of the batch out of its graph. The batch and its artifacts stay."),

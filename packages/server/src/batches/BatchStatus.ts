@@ -28,6 +28,24 @@ export const BatchOutcome = Schema.Struct({
   totalDurationMs: Schema.Int,
 })
 
+/** What models have cost. `cost` is absent where the price of the model is not known. */
+export const ModelUsage = Schema.Struct({
+  calls: Schema.Int,
+  inputTokens: Schema.Int,
+  outputTokens: Schema.Int,
+  cost: Schema.optionalKey(Schema.Finite),
+  currency: Schema.optionalKey(Schema.String),
+})
+
+export const BatchEstimate = Schema.Struct({
+  extractor: Schema.String,
+  documents: Schema.Int,
+  /** Documents that cannot be read would fail. */
+  unreadable: Schema.Int,
+  chunks: Schema.Int,
+  ...ModelUsage.fields,
+}).annotate({ identifier: "BatchEstimate" })
+
 export const BatchStatus = Schema.Struct({
   batchId: BatchId,
   state: BatchStateTag,
@@ -39,6 +57,9 @@ export const BatchStatus = Schema.Struct({
   namespace: Schema.String,
   ontologyVersion: Schema.String,
   documents: Schema.Struct({ total: Schema.Int, completed: Schema.Int, failed: Schema.Int }),
+  extractor: Schema.String,
+  budget: Schema.optionalKey(Schema.String),
+  usage: Schema.optionalKey(ModelUsage),
   entities: Schema.Int,
   relations: Schema.Int,
   retryCount: Schema.Int,

@@ -24,6 +24,7 @@ export const batchHandlers = HttpApiBuilder.group(
       .handle("start", ({ request, payload, headers }) =>
         Effect.andThen(startKeys(request), operating(batches.start(payload, headers["idempotency-key"]))),
       )
+      .handle("estimate", ({ request, payload }) => Effect.andThen(startKeys(request), operating(batches.estimate(payload))))
       .handle("list", ({ query }) => operating(batches.list(query)))
       .handle("get", ({ params }) => operating(batches.status(params.batchId)))
       .handle("cancel", (input) => {
@@ -37,6 +38,10 @@ export const batchHandlers = HttpApiBuilder.group(
       .handle("resume", (input) => {
         const { params } = input
         return changing(input, batches.resume(params.batchId))
+      })
+      .handle("raiseBudget", (input) => {
+        const { params, payload } = input
+        return changing(input, batches.resume(params.batchId, payload))
       })
       .handle("withdraw", (input) => {
         const { params } = input

@@ -13,8 +13,8 @@ it.live.each([
   [
     "a setting of a manifest",
     "/api/v1/batch",
-    { folder: corpusFolder, manifest: { ...smallManifest, extractor: "openai" } },
-    "manifest.extractor is not known; known are targetNamespace, ontology, shapes, examples, documents",
+    { folder: corpusFolder, manifest: { ...smallManifest, language: "de" } },
+    "manifest.language is not known; known are targetNamespace, ontology, shapes, examples, extractor, documents",
   ],
   ["a field of a start", "/api/v1/instances/tally", { id: "two", inputs: {} }, "inputs is not known; did you mean input?"],
   ["a filter of a retry", "/api/v1/commands/retry", { slott: "sendBill" }, "slott is not known; did you mean slot?"],

@@ -15,6 +15,7 @@ import {
   type ManifestFile,
   progressPercent,
   RelativePath,
+  type SelectionChange,
   Storage,
   StorageFolder,
   stageDisplayName,
@@ -28,6 +29,16 @@ import { ArtifactNotFound } from "../errors.ts"
 import { optional, paged } from "../optional.ts"
 import { RequestKeys } from "../RequestKeys.ts"
 import { Workspace } from "../Workspace.ts"
+
+/** `5usd`, `200000tokens`, or both where the configuration sets both. */
+const budgetText = (budget: BatchConfig["budget"]): string | undefined => {
+  if (budget === undefined || typeof budget === "string") return budget
+  const parts = [
+    ...(budget.cost === undefined ? [] : [String(budget.cost)]),
+    ...(budget.tokens === undefined ? [] : [`${budget.tokens}tokens`]),
+  ]
+  return parts.length === 0 ? undefined : parts.join(" ")
+}
 
 /** Where a batch stands, in the words of the API and of the command line. */
 export const statusOf = (state: BatchState) => ({
@@ -43,6 +54,8 @@ export const statusOf = (state: BatchState) => ({
     completed: "documentsCompleted" in state ? state.documentsCompleted : 0,
     failed: "documentsFailed" in state ? state.documentsFailed : 0,
   },
+  extractor: state.config.extractor ?? "built-in",
+  ...optional({ budget: budgetText(state.config.budget), usage: "usage" in state ? state.usage : undefined }),
   entities: "entityCount" in state ? state.entityCount : 0,
   relations: "relationCount" in state ? state.relationCount : 0,
   retryCount: state.retryCount,
@@ -88,6 +101,13 @@ const begin = ({ folder, manifest, config = {} }: StartBatch, batchId: BatchId |
     return yield* status(id)
   })
 
+/** What a batch would take: chunks, calls, tokens and cost. No model is asked, and nothing is stored. */
+export const estimate = ({ folder, manifest, config = {} }: StartBatch) =>
+  Effect.gen(function* () {
+    const batches = yield* Batches
+    return yield* batches.estimate(folder ?? (yield* workspaceFolder), manifest, { config })
+  })
+
 const listingOf = ({ id, tag, status: standing, reason, startedAt, updatedAt }: InstanceRecord) => ({
   batchId: id,
   state: tag,
@@ -109,15 +129,16 @@ export const cancel = (id: BatchId) =>
     status(id),
   )
 
-export const retry = (id: BatchId) =>
+/** `changes` are a larger budget or another address of the model. */
+export const retry = (id: BatchId, changes?: SelectionChange) =>
   Effect.andThen(
-    Effect.flatMap(Batches, (batches) => batches.retry(id)),
+    Effect.flatMap(Batches, (batches) => batches.retry(id, changes)),
     status(id),
   )
 
-export const resume = (id: BatchId) =>
+export const resume = (id: BatchId, changes?: SelectionChange) =>
   Effect.andThen(
-    Effect.flatMap(Batches, (batches) => batches.resume(id)),
+    Effect.flatMap(Batches, (batches) => batches.resume(id, changes)),
     status(id),
   )
 

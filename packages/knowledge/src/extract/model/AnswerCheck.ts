@@ -4,7 +4,7 @@
  */
 
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
-import type { Chunk } from "../Extractor.ts"
+import type { Chunk, KnownEntity } from "../Extractor.ts"
 import type { Fact, FactObject, Mention, Span } from "../Fact.ts"
 import type { SaidEntity, SaidFact } from "./AnswerReading.ts"
 import type { Vocabulary } from "./ChunkVocabulary.ts"
@@ -20,7 +20,12 @@ export interface Checked<A> {
 /** A model that does not say how sure it is counts as undecided. */
 const unsaid = 0.5
 
-export const checkEntities = (said: ReadonlyArray<SaidEntity>, chunk: Chunk, classes: Vocabulary): Checked<Mention> => {
+export const checkEntities = (
+  said: ReadonlyArray<SaidEntity>,
+  chunk: Chunk,
+  classes: Vocabulary,
+  known: ReadonlyArray<KnownEntity> = [],
+): Checked<Mention> => {
   const finder = new QuoteFinder(chunk.text)
   const types = new Map(classes.map(({ key, iri }) => [key, iri]))
   const taken: Array<Mention> = []
@@ -41,9 +46,22 @@ export const checkEntities = (said: ReadonlyArray<SaidEntity>, chunk: Chunk, cla
       continue
     }
     used.set(entity.quote, turn + 1)
-    taken.push({ type, text: textAt(chunk, span), span: inDocument(chunk, span), confidence: confidenceOf(entity) })
+    const name = nameOf(entity, type, known)
+    taken.push({
+      type,
+      text: textAt(chunk, span),
+      span: inDocument(chunk, span),
+      confidence: confidenceOf(entity),
+      ...(name === undefined ? {} : { name }),
+    })
   }
   return { taken, rejected }
+}
+
+/** One of another class is another entity, whatever the model says. */
+const nameOf = (entity: SaidEntity, type: string, known: ReadonlyArray<KnownEntity>): string | undefined => {
+  const same = entity.known === undefined || entity.known === null ? undefined : known[entity.known - 1]
+  return same?.types.includes(type) ? same.label : undefined
 }
 
 export const checkFacts = (

@@ -1,6 +1,6 @@
 /**
  * Reads what a model answered. Not every server keeps a model to the schema it was given, so the answer as a whole has to be
- * JSON of the right outline, and whatever in it does not fit is left out on its own.
+ * JSON of the right outline, and each item that does not fit is left out alone.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -12,6 +12,8 @@ const optional = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.
 export const SaidEntity = Schema.Struct({
   quote: Schema.String,
   class: Schema.String,
+  /** The number of the entity among those that are known, counted from 1. */
+  known: optional(Schema.Int),
   confidence: optional(Schema.Finite),
 })
 export type SaidEntity = typeof SaidEntity.Type

@@ -1,82 +1,76 @@
-/** Anthropic's Messages API through the official client, whose own retries are off: ours decide. */
+/** Anthropic's Messages API by HTTP, and the extractor on it. */
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type { ExtractionFailed } from "../ExtractionFailed.ts"
-import { cutOff, notAnAnswer, refused } from "./AnswerFault.ts"
+import { Extractor } from "../Extractor.ts"
 import type { Answered } from "./CallGuard.ts"
-import { callProvider } from "./HttpFault.ts"
-import type { ModelClient, ModelRequest } from "./ModelClient.ts"
+import { cutOff, declined, type ModelClient, type ModelRequest, notAnAnswer } from "./ModelClient.ts"
+import { type ModelExtractor, type ModelExtractorOptions, makeModelExtractor } from "./ModelExtractor.ts"
+import { makePost } from "./ModelHttp.ts"
 import { estimateTokens } from "./UsageCount.ts"
 
 export interface AnthropicClientOptions {
-  readonly apiKey: Redacted.Redacted<string>
+  /** Not needed by a gateway that asks for none. */
+  readonly apiKey?: Redacted.Redacted<string>
   readonly model: string
-  /** For a gateway that speaks the same language. */
+  /** Of a gateway that speaks the same protocol. Default: https://api.anthropic.com. */
   readonly baseUrl?: string
   /** How much a model that thinks before it answers should think; models that do not know of this refuse it. */
   readonly effort?: "low" | "medium" | "high"
 }
 
+const ownUrl = "https://api.anthropic.com"
+
+const optional = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
 /** What is needed of an answer; gateways leave out much of the rest. */
 const Reply = Schema.Struct({
   content: Schema.Array(Schema.Struct({ type: Schema.String, text: Schema.optionalKey(Schema.String) })),
-  stop_reason: Schema.optionalKey(Schema.NullOr(Schema.String)),
-  usage: Schema.optionalKey(
-    Schema.NullOr(
-      Schema.Struct({
-        input_tokens: Schema.optionalKey(Schema.NullOr(Schema.Finite)),
-        output_tokens: Schema.optionalKey(Schema.NullOr(Schema.Finite)),
-        cache_creation_input_tokens: Schema.optionalKey(Schema.NullOr(Schema.Finite)),
-        cache_read_input_tokens: Schema.optionalKey(Schema.NullOr(Schema.Finite)),
-      }),
-    ),
+  stop_reason: optional(Schema.String),
+  usage: optional(
+    Schema.Struct({
+      input_tokens: optional(Schema.Finite),
+      output_tokens: optional(Schema.Finite),
+      cache_creation_input_tokens: optional(Schema.Finite),
+      cache_read_input_tokens: optional(Schema.Finite),
+    }),
   ),
 })
 type Reply = typeof Reply.Type
 
 export const makeAnthropicClient = (options: AnthropicClientOptions): Effect.Effect<ModelClient> =>
   Effect.gen(function* () {
-    // Loaded when it is needed: it takes longer than the rest of the package.
-    const { default: Anthropic } = yield* Effect.promise(() => import("@anthropic-ai/sdk"))
-    const client = new Anthropic({
-      apiKey: Redacted.value(options.apiKey),
-      baseURL: options.baseUrl ?? "https://api.anthropic.com",
-      maxRetries: 0,
-      // The caller's time-out comes first; this one only has to be longer.
-      timeout: 3_600_000,
-      logLevel: "off",
+    const { apiKey, model, effort } = options
+    const extractor = `anthropic/${model}`
+    const base = (options.baseUrl ?? ownUrl).replace(/\/+$/, "")
+    const url = base.endsWith("/v1") ? `${base}/messages` : `${base}/v1/messages`
+    const post = yield* makePost({
+      extractor,
+      url,
+      headers: { "anthropic-version": "2023-06-01", ...(apiKey === undefined ? {} : { "x-api-key": Redacted.value(apiKey) }) },
+      apiKey,
+      keyName: "ANTHROPIC_API_KEY",
     })
-    const extractor = `anthropic/${options.model}`
-
-    const ask = (request: ModelRequest) =>
-      callProvider(
-        { extractor, apiKey: options.apiKey },
-        (signal): Promise<unknown> =>
-          client.messages.create(
-            {
-              model: options.model,
-              max_tokens: request.maxOutputTokens,
-              system: request.system,
-              messages: [{ role: "user", content: request.prompt }],
-              output_config: {
-                format: { type: "json_schema", schema: request.schema },
-                ...(options.effort === undefined ? {} : { effort: options.effort }),
-              },
-            },
-            { signal },
-          ),
-      )
-
     return {
       name: extractor,
-      model: options.model,
+      model,
       complete: (request) =>
-        Effect.map(ask(request), (raw) => {
-          const reply = Schema.decodeUnknownResult(Reply)(raw)
-          return Result.isSuccess(reply) ? answerOf(extractor, request, reply.success) : notAnAnswer(extractor, request, raw)
-        }),
+        Effect.map(
+          post({
+            model,
+            max_tokens: request.maxOutputTokens,
+            system: request.system,
+            messages: [{ role: "user", content: request.prompt }],
+            output_config: { format: { type: "json_schema", schema: request.schema }, ...(effort === undefined ? {} : { effort }) },
+          }),
+          (raw) => {
+            const reply = Schema.decodeUnknownResult(Reply)(raw)
+            return Result.isSuccess(reply) ? answerOf(extractor, request, reply.success) : notAnAnswer(extractor, url, request, raw)
+          },
+        ),
     }
   })
 
@@ -91,7 +85,13 @@ const answerOf = (extractor: string, request: ModelRequest, { content, stop_reas
 }
 
 const judged = (extractor: string, stop: string | undefined, text: string): Result.Result<string, ExtractionFailed> => {
-  if (stop === "refusal") return Result.fail(refused(extractor, text))
-  if (stop === "max_tokens" || stop === "model_context_window_exceeded") return Result.fail(cutOff(extractor))
+  if (stop === "refusal") return declined(extractor, text)
+  if (stop === "max_tokens" || stop === "model_context_window_exceeded") return cutOff(extractor)
   return Result.succeed(text)
 }
+
+export const makeAnthropicExtractor = (options: AnthropicClientOptions & ModelExtractorOptions): Effect.Effect<ModelExtractor> =>
+  Effect.flatMap(makeAnthropicClient(options), (client) => makeModelExtractor(client, options))
+
+export const anthropicLayer = (options: AnthropicClientOptions & ModelExtractorOptions): Layer.Layer<Extractor> =>
+  Layer.effect(Extractor, makeAnthropicExtractor(options))

@@ -1,7 +1,7 @@
 /**
- * Stops before too much is spent. Every call sets aside what it may cost at most before it is made, and says afterwards what it
- * did cost. When the next call no longer fits, calls under way are waited for, since they mostly cost less than they set aside;
- * if it still does not fit, nothing is started any more.
+ * Stops before too much is spent. Every call sets aside what it may cost at most before it is made, and reports afterwards what it
+ * did cost. When the next call no longer fits, the budget waits for the calls in flight, since they mostly cost less than they set
+ * aside. If it still does not fit, no call is made any more.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -15,6 +15,8 @@ export interface BudgetLimits {
   readonly cost?: number
   /** Input and output together. */
   readonly tokens?: number
+  /** Of `cost`, for messages. */
+  readonly currency?: string
 }
 
 /** The next call does not fit. What was found so far is kept. */
@@ -24,10 +26,11 @@ export class BudgetExhausted extends Schema.TaggedError<BudgetExhausted>()("Budg
   spent: Schema.Finite,
   /** What the next call might have needed. */
   needed: Schema.Finite,
+  currency: Schema.optionalKey(Schema.String),
 }) {
   override get message() {
-    const unit = this.of === "tokens" ? " tokens" : ""
-    return `the budget of ${this.limit}${unit} is used up: ${this.spent} spent, ${this.needed} needed for the next call; raise the budget and resume`
+    const unit = this.of === "tokens" ? " tokens" : this.currency === undefined ? "" : ` ${this.currency}`
+    return `the budget of ${this.limit}${unit} is used up: ${rounded(this.spent)} spent, ${rounded(this.needed)} needed for the next call; raise the budget and resume`
   }
 }
 
@@ -37,6 +40,9 @@ export class PriceUnknown extends Schema.TaggedError<PriceUnknown>()("PriceUnkno
     return "the model's price is not known, so a budget of money cannot be kept; add it to the price table, or set a budget of tokens"
   }
 }
+
+/** A sum of prices has more digits than it is worth. */
+const rounded = (amount: number): number => Number(amount.toFixed(6))
 
 export interface Budget {
   /** Makes the call if what it may take at most still fits, waiting for others to end where that may help. */
@@ -55,9 +61,10 @@ type Outcome =
   | { readonly _tag: "Wait"; readonly turn: Deferred.Deferred<void> }
   | { readonly _tag: "Refused"; readonly error: BudgetExhausted | PriceUnknown }
 
-export const makeBudget = (limits: BudgetLimits): Effect.Effect<Budget> =>
+/** `before` is what earlier processes spent of it. */
+export const makeBudget = (limits: BudgetLimits, before: Usage = noUsage): Effect.Effect<Budget> =>
   Effect.sync(() => {
-    let spent = noUsage
+    let spent = before
     let exhausted: BudgetExhausted | undefined
     const reserved = new Set<Usage>()
     const waiting: Array<Deferred.Deferred<void>> = []
@@ -68,7 +75,13 @@ export const makeBudget = (limits: BudgetLimits): Effect.Effect<Budget> =>
         return new BudgetExhausted({ of: "tokens", limit: limits.tokens, spent: tokensOf(spent), needed })
       }
       if (limits.cost !== undefined && (before.cost ?? 0) + (most.cost ?? 0) > limits.cost) {
-        return new BudgetExhausted({ of: "cost", limit: limits.cost, spent: spent.cost ?? 0, needed: most.cost ?? 0 })
+        return new BudgetExhausted({
+          of: "cost",
+          limit: limits.cost,
+          spent: spent.cost ?? 0,
+          needed: most.cost ?? 0,
+          ...(limits.currency === undefined ? {} : { currency: limits.currency }),
+        })
       }
       return undefined
     }
@@ -116,7 +129,7 @@ export const makeBudget = (limits: BudgetLimits): Effect.Effect<Budget> =>
     }
   })
 
-/** For those who set no limit: everything is still counted. */
+/** Without a limit. Everything is still counted. */
 export const unlimited: Effect.Effect<Budget> = makeBudget({})
 
 const tokensOf = ({ inputTokens, outputTokens }: Usage): number => inputTokens + outputTokens

@@ -1,6 +1,6 @@
 /**
- * Everything that stands around a call to a model: the budget, the limiter that makes it wait its turn, the breaker, a time-out,
- * and trying again. Of these only the call itself knows the provider.
+ * Everything around a call to a model: the budget, the limiter that makes it wait its turn, the breaker, a time-out and the retry.
+ * Only the call itself knows the provider.
  */
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
@@ -23,10 +23,21 @@ export interface GuardOptions {
   readonly price: ModelPrice | undefined
   readonly budget: Budget
   readonly limits: RateLimits
+  /** Shared by all that call the same model. Default: a gate of its own, with `limits`. */
+  readonly gate?: ModelGate
   /** How long one attempt may take. */
   readonly timeout?: Duration.Input
   readonly retry?: RetryPolicy
 }
+
+/** What all callers of one model share in this process, whichever batch they work for. */
+export interface ModelGate {
+  readonly limiter: RateLimiter
+  readonly breaker: CircuitBreaker
+}
+
+export const makeModelGate = (limits: RateLimits): Effect.Effect<ModelGate> =>
+  Effect.all({ limiter: makeRateLimiter(limits), breaker: makeCircuitBreaker() })
 
 /** What a call came back with: tokens are billed also for an answer that cannot be used. */
 export interface Answered<A> {
@@ -48,8 +59,7 @@ const defaultTimeout = "2 minutes"
 
 export const makeCallGuard = (options: GuardOptions): Effect.Effect<CallGuard> =>
   Effect.gen(function* () {
-    const limiter = yield* makeRateLimiter(options.limits)
-    const breaker = yield* makeCircuitBreaker()
+    const { limiter, breaker } = options.gate ?? (yield* makeModelGate(options.limits))
     const failed = (fields: Omit<ConstructorParameters<typeof ExtractionFailed>[0], "extractor">) =>
       new ExtractionFailed({ extractor: options.extractor, ...fields })
 
@@ -74,7 +84,7 @@ export const makeCallGuard = (options: GuardOptions): Effect.Effect<CallGuard> =
       }).pipe(
         Effect.catchTags({
           CircuitOpen: ({ retryAfterMillis, message }) =>
-            Effect.fail(failed({ reason: "Unavailable", retryable: true, retryAfterMillis, detail: message })),
+            Effect.fail(failed({ reason: "Unavailable", retryable: true, stops: "ModelUnavailable", retryAfterMillis, detail: message })),
           CallTooLarge: ({ message }) => Effect.fail(failed({ reason: "TooLong", retryable: false, detail: message })),
         }),
       )
@@ -92,7 +102,7 @@ export const makeCallGuard = (options: GuardOptions): Effect.Effect<CallGuard> =
           }
           const paid = options.budget.spend(usageOf(options.price, most), attempt(most, call), used).pipe(
             Effect.catchTag(["BudgetExhausted", "PriceUnknown"], (cause) =>
-              Effect.fail(failed({ reason: "NotAllowed", retryable: false, detail: cause.message, cause })),
+              Effect.fail(failed({ reason: "NotAllowed", retryable: false, stops: cause._tag, detail: cause.message, cause })),
             ),
             Effect.flatMap(({ answer }) => Effect.fromResult(answer)),
           )
@@ -101,7 +111,7 @@ export const makeCallGuard = (options: GuardOptions): Effect.Effect<CallGuard> =
     }
   })
 
-/** What was asked of one call is asked of all of them. */
+/** What the provider asks of one call holds for all of them. */
 const pauseFor = (limiter: RateLimiter, error: ExtractionFailed): Effect.Effect<void> =>
   error.retryAfterMillis === undefined ? Effect.void : limiter.pause(error.retryAfterMillis)
 

@@ -71,7 +71,7 @@ const sharedWords = (text: ReadonlySet<string>, names: ReadonlyArray<string>): n
     }),
   )
 
-const wordsOf = (text: string): ReadonlySet<string> => new Set(text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [])
+export const wordsOf = (text: string): ReadonlySet<string> => new Set(text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [])
 
 const entriesOf = (iris: ReadonlyArray<string>, ontology: OntologyIndex): Vocabulary => {
   const taken = new Set<string>()

@@ -6,7 +6,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
-import { monotonicMillis } from "./MonotonicClock.ts"
+import { monotonicMillis } from "./RateLimiter.ts"
 
 export interface BreakerOptions {
   readonly failures?: number
@@ -44,7 +44,7 @@ type State =
   | { readonly _tag: "Open"; readonly until: number }
   | { readonly _tag: "Probing"; started: number; succeeded: number }
 
-/** While probes are on their way nobody knows how long they will take. */
+/** How long the probes take is not known while they are under way. */
 const probeWait = 1000
 
 export const makeCircuitBreaker = (options: BreakerOptions = {}): Effect.Effect<CircuitBreaker> =>

@@ -4,15 +4,15 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
 import type { ExtractionFailed } from "../ExtractionFailed.ts"
-import type { Chunk, ExtractorService, Usage } from "../Extractor.ts"
+import type { Chunk, ExtractorService, KnownEntity, Usage } from "../Extractor.ts"
 import type { Fact, Mention } from "../Fact.ts"
 import { checkEntities, checkFacts } from "./AnswerCheck.ts"
 import { readEntities, readFacts, type Said } from "./AnswerReading.ts"
 import { type Budget, unlimited } from "./Budget.ts"
-import { type Answered, type CallGuard, makeCallGuard } from "./CallGuard.ts"
-import { classesFor, propertiesFor } from "./ChunkVocabulary.ts"
+import { type Answered, type CallGuard, type ModelGate, makeCallGuard } from "./CallGuard.ts"
+import { classesFor, propertiesFor, wordsOf } from "./ChunkVocabulary.ts"
 import type { ModelClient, ModelRequest } from "./ModelClient.ts"
-import { defaultPrices, type PriceTable, priceOf } from "./Prices.ts"
+import { defaultPrices, type ModelPrice, type PriceTable, priceOf } from "./Prices.ts"
 import { entityQuestion, factQuestion } from "./Prompt.ts"
 import type { RateLimits } from "./RateLimiter.ts"
 import { countRejections, type Rejection } from "./Rejection.ts"
@@ -21,6 +21,8 @@ import { addUsage, estimateTokens, noUsage, usageOf } from "./UsageCount.ts"
 
 export interface ModelExtractorOptions {
   readonly limits?: RateLimits
+  /** Shared by all extractors on the same model. Default: one of its own, with `limits`. */
+  readonly gate?: ModelGate
   readonly prices?: PriceTable
   /** Shared among all extractors of a batch. */
   readonly budget?: Budget
@@ -41,6 +43,7 @@ export interface ModelExtractor extends ExtractorService {
   readonly entities: (
     chunk: Chunk,
     ontology: OntologyIndex,
+    known?: ReadonlyArray<KnownEntity>,
   ) => Effect.Effect<
     { readonly mentions: ReadonlyArray<Mention>; readonly usage: Usage; readonly rejected: ReadonlyArray<Rejection> },
     ExtractionFailed
@@ -66,6 +69,7 @@ export const makeModelExtractor = (client: ModelClient, options: ModelExtractorO
       price,
       budget: options.budget ?? (yield* unlimited),
       limits: options.limits ?? defaultLimits,
+      ...(options.gate === undefined ? {} : { gate: options.gate }),
       ...(options.timeout === undefined ? {} : { timeout: options.timeout }),
       ...(options.retry === undefined ? {} : { retry: options.retry }),
     })
@@ -76,12 +80,14 @@ export const makeModelExtractor = (client: ModelClient, options: ModelExtractorO
 
     return {
       name: client.name,
-      entities: (chunk, ontology) =>
+      isPaid: true,
+      entities: (chunk, ontology, known = []) =>
         Effect.gen(function* () {
           const classes = classesFor(chunk, ontology)
           if (chunk.text.trim() === "" || classes.length === 0) return { mentions: [], usage: noUsage, rejected: [] }
-          const { answer, usage } = yield* ask(entityQuestion(chunk, classes), readEntities)
-          const checked = checkEntities(answer.items, chunk, classes)
+          const near = nearestKnown(chunk, known)
+          const { answer, usage } = yield* ask(entityQuestion(chunk, classes, ontology, near), readEntities)
+          const checked = checkEntities(answer.items, chunk, classes, near)
           const rejected = [...answer.rejected, ...checked.rejected]
           yield* countRejections(client.name, rejected)
           return { mentions: checked.taken, usage, rejected }
@@ -96,14 +102,29 @@ export const makeModelExtractor = (client: ModelClient, options: ModelExtractorO
           yield* countRejections(client.name, rejected)
           return { facts: checked.taken, usage, rejected }
         }),
-      estimate: (chunk, ontology) => {
-        if (chunk.text.trim() === "") return noUsage
-        const entities = entityQuestion(chunk, classesFor(chunk, ontology))
-        const facts = factQuestion(chunk, [], propertiesFor(chunk, oneOfEach(ontology), ontology), ontology)
-        return addUsage(usageOf(price, expected(chunk, entities)), usageOf(price, expected(chunk, facts)))
-      },
+      estimate: (chunk, ontology) => estimateChunk(chunk, ontology, price),
     }
   })
+
+/** About what both steps take for a chunk. No model is needed for it. */
+export const estimateChunk = (chunk: Chunk, ontology: OntologyIndex, price: ModelPrice | undefined): Usage => {
+  if (chunk.text.trim() === "") return noUsage
+  const entities = entityQuestion(chunk, classesFor(chunk, ontology), ontology)
+  const facts = factQuestion(chunk, [], propertiesFor(chunk, oneOfEach(ontology), ontology), ontology)
+  return addUsage(usageOf(price, expected(chunk, entities)), usageOf(price, expected(chunk, facts)))
+}
+
+/** Of the known entities, the ones a prompt names: a model overlooks what stands in too long a list. */
+const mostKnown = 40
+
+/** Those that share a word with the chunk come first, then the latest. */
+const nearestKnown = (chunk: Chunk, known: ReadonlyArray<KnownEntity>): ReadonlyArray<KnownEntity> => {
+  if (known.length <= mostKnown) return known
+  const words = wordsOf(chunk.text)
+  const shares = new Set(known.filter(({ label }) => [...wordsOf(label)].some((word) => words.has(word))))
+  const others = known.filter((one) => !shares.has(one))
+  return [...shares, ...others.reverse()].slice(0, mostKnown)
+}
 
 const asked = <A>(
   guard: CallGuard,
@@ -131,6 +152,6 @@ const expected = (chunk: Chunk, question: Omit<ModelRequest, "maxOutputTokens">)
   outputTokens: Math.ceil(estimateTokens(chunk.text) / 3),
 })
 
-/** As if the chunk spoke of everything: before the first step nobody knows. */
+/** As if the chunk spoke of everything, since its entities are not known before the first step. */
 const oneOfEach = (ontology: OntologyIndex): ReadonlyArray<Mention> =>
   [...ontology.classes.keys()].map((type) => ({ type, text: "", span: { start: 0, end: 0 }, confidence: 1 }))

@@ -1,12 +1,12 @@
 /**
- * Keeps calls to a model within what its provider allows, before they are made: so many requests and so many tokens in any
- * minute, so many at once. Calls wait in the order they came. One limiter stands for one model of one provider in this process;
- * processes that share an account share its limits out among themselves.
+ * Keeps calls to a model within what its provider allows, before they are made: requests and tokens in any minute, and calls at
+ * once. Calls wait in the order they came. One limiter stands for one model of one provider in this process; processes that share
+ * an account share its limits out among themselves.
  */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Semaphore from "effect/Semaphore"
-import { monotonicMillis } from "./MonotonicClock.ts"
 
 export interface RateLimits {
   readonly requestsPerMinute?: number
@@ -35,9 +35,12 @@ export interface Permit {
 export interface RateLimiter {
   /** Makes the call when its turn has come. `tokens` is what it is expected to take. */
   readonly withPermit: <A, E, R>(tokens: number, call: (permit: Permit) => Effect.Effect<A, E, R>) => Effect.Effect<A, E | CallTooLarge, R>
-  /** Nobody calls for this long: what a provider asks for with `retry-after`. */
+  /** No call is made for this long: what a provider asks for with `retry-after`. */
   readonly pause: (millis: number) => Effect.Effect<void>
 }
+
+/** Milliseconds that only grow. The time of day may be set back. */
+export const monotonicMillis: Effect.Effect<number> = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos) / 1e6)
 
 const minute = 60_000
 
@@ -56,7 +59,7 @@ export const makeRateLimiter = (limits: RateLimits): Effect.Effect<RateLimiter> 
     let starts: Array<Start> = []
     let pausedUntil = Number.NEGATIVE_INFINITY
 
-    /** When the next call of so many tokens may start. */
+    /** When the next call with this number of tokens may start. */
     const earliest = (tokens: number, now: number): number => {
       starts = starts.filter(({ at }) => at > now - minute)
       const blocking = starts.length < requests ? undefined : starts[starts.length - requests]

@@ -24,7 +24,8 @@ const tell = (told: Told) => process.send?.(told)
 const noting = (calls: string) =>
   Layer.effect(
     Extractors,
-    Effect.map(Extractors, ({ equip }) => ({
+    Effect.map(Extractors, ({ equip, ...others }) => ({
+      ...others,
       equip: (setting) =>
         Effect.map(equip(setting), ({ ontology, extractor }) => ({
           ontology,

@@ -35,7 +35,9 @@ describe("the vocabulary of a chunk", () => {
       assert.include(of("Der Leuchtturm steht."), "Lighthouse")
       assert.include(of("A kind 217 thing."), "C217")
       assert.deepStrictEqual(of("A kind 217 thing."), of("A kind 217 thing."))
-      const schema = JSON.stringify(entityQuestion({ index: 0, text: "x", offset: 0 }, classesFor(Harbour.chunk, ontology)).schema)
+      const schema = JSON.stringify(
+        entityQuestion({ index: 0, text: "x", offset: 0 }, classesFor(Harbour.chunk, ontology), ontology).schema,
+      )
       assert.isBelow(schema.length, 3000)
     }),
   )

@@ -3,11 +3,13 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Metric from "effect/Metric"
 import * as Redacted from "effect/Redacted"
+import * as Tracer from "effect/Tracer"
+import { makeAnthropicExtractor } from "../../../src/extract/model/AnthropicClient.ts"
 import { makeBudget } from "../../../src/extract/model/Budget.ts"
 import type { ModelExtractorOptions } from "../../../src/extract/model/ModelExtractor.ts"
-import { makeAnthropicExtractor, makeOpenAiExtractor } from "../../../src/extract/model/ModelLayers.ts"
+import { makeOpenAiExtractor } from "../../../src/extract/model/OpenAiClient.ts"
+import { type Api, key, type ProviderServer, questionIn, schemaIn, startProvider, type Turn } from "../../../testing/ProviderServer.ts"
 import * as Harbour from "./harbour.ts"
-import { type Api, key, type ProviderServer, schemaIn, startProvider, type Turn } from "./ProviderServer.ts"
 
 const apiKey = Redacted.make(key)
 /** Real time passes here, so waits are short. */
@@ -150,11 +152,77 @@ for (const api of ["anthropic", "chat", "responses"] as const) {
         const cut = api === "anthropic" ? "max_tokens" : api === "chat" ? "length" : "max_output_tokens"
         assert.include(yield* failure({ says: { entities: [] }, stop: cut }), { reason: "TooLong", retryable: false })
         assert.include(yield* failure({ refuses: "I cannot help with that." }), { reason: "Refused", retryable: false })
-        assert.include((yield* failure({ status: 401, error: "bad key" })).message, "check the API key")
+        const keyName = api === "anthropic" ? "ANTHROPIC_API_KEY" : "OPENAI_API_KEY"
+        const unauthorized = yield* failure({ status: 401, error: "bad key" })
+        assert.include(unauthorized, { reason: "NotAllowed", stops: "ModelRefused" })
+        assert.match(
+          unauthorized.message,
+          /(gpt-4o-mini|claude-sonnet-5-5).*http:\/\/127\.0\.0\.1:\d+\/v1\/\S+: 401 bad key; check the API key in/,
+        )
+        assert.include(unauthorized.message, keyName)
         assert.include((yield* failure({ status: 404, error: "no such model" })).message, "check the name of the model and the base URL")
         assert.include(yield* failure({ status: 400, error: "prompt is too long: 250000 tokens" }), { reason: "TooLong" })
         assert.include(yield* failure({ status: 413, error: "too large" }), { reason: "TooLong" })
         assert.include(yield* failure({ status: 400, error: "bad request" }), { reason: "NotAllowed", retryable: false })
+      }).pipe(Effect.scoped),
+    )
+
+    it.live("is not followed to another address, which would get the key", () =>
+      Effect.gen(function* () {
+        const elsewhere = yield* startProvider(api, [good])
+        const { extractor, ontology } = yield* setUp(api, [{ redirects: elsewhere.url }])
+        const error = yield* Effect.flip(extractor.entities(Harbour.chunk, ontology))
+        assert.include(error, { reason: "NotAllowed", retryable: false, stops: "ModelRefused" })
+        assert.include(error.message, "the address redirects")
+        assert.strictEqual(elsewhere.heard.length, 0)
+      }).pipe(Effect.scoped),
+    )
+
+    it.live("that does not answer at its address says which address, and why", () =>
+      Effect.gen(function* () {
+        const server = yield* Effect.scoped(startProvider(api, []))
+        const extractor = yield* extractorFor(api, server)
+        const error = yield* Effect.flip(extractor.entities(Harbour.chunk, yield* Harbour.ontology))
+        assert.include(error, { reason: "Unavailable", retryable: true, stops: "ModelUnavailable" })
+        assert.include(error.message, server.url)
+        assert.include(error.message, "ECONNREFUSED")
+      }),
+    )
+
+    it.live("leaves no span, and its key in no log", () =>
+      Effect.gen(function* () {
+        const spans: Array<string> = []
+        const { extractor, ontology, server } = yield* setUp(api, [{ status: 500, error: `you sent ${key}` }, good])
+        const tracer = Tracer.make({
+          span: (options) => {
+            spans.push(options.name)
+            return new Tracer.NativeSpan(options)
+          },
+        })
+        yield* Effect.provideService(extractor.entities(Harbour.chunk, ontology), Tracer.Tracer, tracer)
+        assert.strictEqual(server.heard.length, 2)
+        assert.deepStrictEqual(spans, [])
+      }).pipe(Effect.scoped),
+    )
+
+    it.live("is told which entities the document has named, and may say that a name is another one of theirs", () =>
+      Effect.gen(function* () {
+        const said = [
+          { quote: "Ada Sol", class: "Person", known: 1, confidence: 0.9 },
+          { quote: "Halcyon", class: "Ship", known: 1, confidence: 0.9 },
+        ]
+        const { extractor, ontology, server } = yield* setUp(api, [{ says: { entities: said } }])
+        const known = [{ label: "Captain Ada Sol", types: [`${Harbour.namespace}Person`] }]
+        const { mentions } = yield* extractor.entities(Harbour.chunk, ontology, known)
+        assert.include(questionIn(server.heard[0]!).prompt, '1: "Captain Ada Sol" (')
+        // One of another class is another entity.
+        assert.deepStrictEqual(
+          mentions.map(({ text, name }) => [text, name]),
+          [
+            ["Ada Sol", "Captain Ada Sol"],
+            ["Halcyon", undefined],
+          ],
+        )
       }).pipe(Effect.scoped),
     )
 

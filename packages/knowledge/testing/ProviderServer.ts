@@ -11,6 +11,9 @@ export type Api = "anthropic" | "chat" | "responses"
 
 /** What the server does with one request. */
 export type Turn =
+  /** Later. */
+  | { readonly afterMillis: number; readonly turn: Turn }
+  | { readonly redirects: string }
   /** The model says this. */
   | { readonly says: unknown; readonly stop?: string; readonly omit?: ReadonlyArray<string> }
   | { readonly refuses: string }
@@ -37,7 +40,17 @@ export interface ProviderServer {
 
 export const key = "sk-test-0123456789-secret"
 
-export const startProvider = (api: Api, script: ReadonlyArray<Turn>): Effect.Effect<ProviderServer, never, Scope.Scope> =>
+/** In turn, or by what is asked. */
+export type Script = ReadonlyArray<Turn> | ((heard: Heard, index: number) => Turn)
+
+const turnOf = (script: Script, heard: ReadonlyArray<Heard>): Turn => {
+  const index = heard.length - 1
+  const last = heard[index]
+  const turn = typeof script === "function" ? last && script(last, index) : script[index]
+  return turn ?? { status: 500, error: "the script is over" }
+}
+
+export const startProvider = (api: Api, script: Script): Effect.Effect<ProviderServer, never, Scope.Scope> =>
   Effect.gen(function* () {
     const heard: Array<Heard> = []
     let abandoned = 0
@@ -45,7 +58,7 @@ export const startProvider = (api: Api, script: ReadonlyArray<Turn>): Effect.Eff
       response.on("close", () => {
         if (!response.writableFinished) abandoned++
       })
-      void answer(api, request, response, heard, () => script[heard.length - 1] ?? { status: 500, error: "the script is over" })
+      void answer(api, request, response, heard, () => turnOf(script, heard))
     })
     yield* Effect.acquireRelease(
       Effect.promise(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))),
@@ -63,15 +76,21 @@ const close = (server: Server): Promise<void> =>
 
 const paths: Readonly<Record<Api, string>> = { anthropic: "/v1/messages", chat: "/v1/chat/completions", responses: "/v1/responses" }
 
-const answer = async (api: Api, request: IncomingMessage, response: ServerResponse, heard: Array<Heard>, turnOf: () => Turn) => {
+const answer = async (api: Api, request: IncomingMessage, response: ServerResponse, heard: Array<Heard>, next: () => Turn) => {
   let text = ""
   for await (const piece of request) text += piece
   const body = JSON.parse(text) as Record<string, unknown>
   heard.push({ path: request.url ?? "", headers: request.headers, body })
   const problem = problemWith(api, request, body)
   if (problem !== undefined) return send(response, problem.status, errorBody(api, problem.status, problem.error))
-  const turn = turnOf()
+  let turn = next()
+  while (typeof turn === "object" && "afterMillis" in turn) {
+    const { afterMillis, turn: later } = turn
+    await new Promise((resolve) => setTimeout(resolve, afterMillis))
+    turn = later
+  }
   if (turn === "hang") return
+  if (typeof turn === "object" && "redirects" in turn) return send(response, 307, {}, { location: turn.redirects })
   if (turn === "reset") return void request.socket.destroy()
   if ("status" in turn) return send(response, turn.status, errorBody(api, turn.status, turn.error ?? "error", turn.code), turn.headers)
   if ("body" in turn) return void response.writeHead(200, { "content-type": "application/json" }).end(turn.body)
@@ -92,7 +111,11 @@ const send = (response: ServerResponse, status: number, body: unknown, headers: 
 const problemWith = (api: Api, request: IncomingMessage, body: Record<string, unknown>) => {
   if (request.method !== "POST" || request.url !== paths[api]) return { status: 404, error: `no such path: ${request.url}` }
   const authorized = request.headers.authorization === `Bearer ${key}` || request.headers["x-api-key"] === key
-  if (!authorized) return { status: 401, error: `Incorrect API key provided: ${request.headers.authorization?.replace("Bearer ", "")}` }
+  if (!authorized)
+    return {
+      status: 401,
+      error: `Incorrect API key provided: ${request.headers.authorization?.replace("Bearer ", "") ?? request.headers["x-api-key"]}`,
+    }
   if (api === "anthropic" && request.headers["anthropic-version"] === undefined) return { status: 400, error: "anthropic-version: missing" }
   if (typeof body["model"] !== "string") return { status: 400, error: "model: required" }
   const limit = body[api === "anthropic" ? "max_tokens" : api === "chat" ? "max_tokens" : "max_output_tokens"]
@@ -193,5 +216,36 @@ const wholeReply = (api: Api, body: Record<string, unknown>, turn: Says, text: s
       },
     ],
     usage: { input_tokens: 100, output_tokens: 20, total_tokens: 120 },
+  }
+}
+
+/** The text that a question is about, and what it asks for. */
+export const questionIn = ({ body }: Heard) => {
+  const prompt = String(at(body, "messages", "1", "content") ?? at(body, "messages", "0", "content") ?? at(body, "input"))
+  const text = /<(text-[0-9a-f]{16})>\n([\s\S]*)\n<\/\1>/.exec(prompt)?.[2] ?? ""
+  return { prompt, text, asks: /^Entities:\n/.test(prompt) ? ("facts" as const) : ("entities" as const) }
+}
+
+/** A model that reads ships' logs: it finds ships, and which one passed which. */
+export const shipModel = (heard: Heard): Turn => {
+  const { prompt, text, asks } = questionIn(heard)
+  if (asks === "entities")
+    return {
+      says: { entities: [...text.matchAll(/Ship\p{L}+/gu)].map(([quote]) => ({ quote, class: "Ship", known: null, confidence: 0.9 })) },
+    }
+  const ships = [...prompt.matchAll(/^(\d+): "(Ship\p{L}+)"/gmu)].map(([, number, name]) => ({ number: Number(number), name }))
+  const numberOf = (name: string | undefined) => ships.find((ship) => ship.name === name)?.number
+  return {
+    says: {
+      facts: [...text.matchAll(/(Ship\p{L}+) passed (Ship\p{L}+)/gu)].map(([quote, subject, object]) => ({
+        subject: numberOf(subject),
+        property: "passed",
+        object: numberOf(object),
+        value: null,
+        normalized: null,
+        quote,
+        confidence: 0.9,
+      })),
+    },
   }
 }

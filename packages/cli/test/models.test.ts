@@ -1,0 +1,144 @@
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { type Heard, key, questionIn, type Script, shipModel, startProvider, type Turn } from "@detent/knowledge/testing/ProviderServer"
+import { BatchApi } from "@detent/server/api"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { decoded, detent as run, start, temporaryFolder } from "./support/Detent.ts"
+
+const ontology = `
+@prefix : <https://example.org/sea#> . @prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:Ship a owl:Class ; rdfs:label "ship" .
+:passed a owl:ObjectProperty ; rdfs:label "passed" ; rdfs:domain :Ship ; rdfs:range :Ship .
+`
+const ships = ["Adagio", "Bellona", "Cormoran", "Dunlin", "Eider"]
+const files = Object.fromEntries(ships.map((name) => [`${name}.txt`, `Ship${name} passed Ship${name}bis off the coast.`]))
+const allCalls = 2 * Object.keys(files).length
+
+/** A folder of logs, and a server that answers about them. */
+const project = (script: Script, api: "anthropic" | "chat" = "chat") =>
+  Effect.gen(function* () {
+    const server = yield* startProvider(api, script)
+    const cwd = yield* Effect.promise(async () => {
+      const folder = await temporaryFolder()
+      await mkdir(join(folder, "logs"))
+      await writeFile(join(folder, "sea.ttl"), ontology)
+      for (const [name, text] of Object.entries(files)) await writeFile(join(folder, "logs", name), text)
+      return folder
+    })
+    const env =
+      api === "anthropic"
+        ? { ANTHROPIC_API_KEY: key, OPENAI_API_KEY: "", OPENAI_BASE_URL: "" }
+        : { OPENAI_API_KEY: key, OPENAI_BASE_URL: server.url, ANTHROPIC_API_KEY: "" }
+    const extractor =
+      api === "anthropic" ? ["--extractor", "anthropic:claude-haiku-4-5", "--base-url", server.url] : ["--extractor", "openai:gpt-4o-mini"]
+    const line = ["batch", "run", "logs", "--ontology", "sea.ttl", "--namespace", "sea", "--concurrency", "1", ...extractor]
+    const detent = (...args: ReadonlyArray<string>) => Effect.promise(() => run(args, { cwd, env }))
+    return { server, cwd, env, line, detent }
+  })
+
+const statuses = (out: string) => decoded(BatchApi.BatchStatus, out)
+
+const question = (heard: Heard) => `${questionIn(heard).asks} ${questionIn(heard).text}`
+
+describe("a model from the command line", { timeout: 240_000 }, () => {
+  it.live.each(["anthropic", "chat"] as const)("%s: makes the graph, and progress and status show tokens and cost", (api) =>
+    Effect.gen(function* () {
+      const { server, cwd, line, detent } = yield* project(shipModel, api)
+      const { code, out, err } = yield* detent(...line)
+      assert.strictEqual(code, 0, err)
+      assert.strictEqual(server.heard.length, allCalls)
+      assert.match(out, /^extractor +(openai:gpt-4o-mini|anthropic:claude-haiku-4-5)$/m)
+      assert.match(out, /^spent +1,200 tokens, 0\.00\d+ USD, in 10 calls$/m)
+      assert.match(err, /\d+ facts, [\d,]+ tokens, 0\.0+\d+ USD/)
+      const id = /^batch +(\S+)/.exec(out)?.[1] ?? ""
+      const [status] = statuses((yield* detent("batch", "show", id, "--json")).out)
+      assert.deepInclude(status?.usage, { calls: allCalls, inputTokens: 1000, outputTokens: 200, currency: "USD" })
+      // The key is in nothing that was printed or stored.
+      assert.notInclude(out + err, key)
+      const left = yield* Effect.promise(() => readdir(join(cwd, ".detent"), { recursive: true, withFileTypes: true }))
+      for (const file of left.filter((one) => one.isFile()))
+        assert.notInclude(yield* Effect.promise(() => readFile(join(file.parentPath, file.name), "latin1")), key, file.name)
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("that is killed with -9 in mid-batch resumes, and pays for no answer twice", () =>
+    Effect.gen(function* () {
+      const answered = 5
+      let isBack = false
+      const script = (heard: Heard, index: number): Turn => (index < answered || isBack ? shipModel(heard) : "hang")
+      const { server, cwd, env, line, detent } = yield* project(script)
+      const killed = start(line, { cwd, env })
+      while (server.heard.length <= answered) yield* Effect.sleep("20 millis")
+      // The call in flight was not answered; the answers before it are stored.
+      yield* Effect.promise(() => killed.stop("SIGKILL"))
+      const paid = server.heard.slice(0, answered).map(question)
+      isBack = true
+      const again = /detent (batch resume \S+)/.exec(killed.err)?.[1] ?? ""
+      const resumed = yield* detent(...again.split(" "), "--json")
+      assert.strictEqual(resumed.code, 0, resumed.err)
+      const asked = server.heard.slice(answered + 1).map(question)
+      assert.deepStrictEqual(
+        asked.filter((one) => paid.includes(one)),
+        [],
+      )
+      assert.strictEqual(new Set([...paid, ...asked]).size, allCalls)
+      assert.deepInclude(statuses(resumed.out).at(-1)?.usage, { calls: allCalls, inputTokens: 100 * allCalls })
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("prints what it would take with --estimate, and stops", () =>
+    Effect.gen(function* () {
+      const { server, line, detent } = yield* project(shipModel)
+      const { code, out, err } = yield* detent(...line, "--estimate")
+      assert.strictEqual(code, 0, err)
+      assert.match(
+        out,
+        /^extractor +openai:gpt-4o-mini\ndocuments +5\nchunks +5\ncalls +10\ntokens +about [\d,]+ in, [\d,]+ out\ncost +about 0\.\d+ USD\n$/,
+      )
+      assert.deepInclude(JSON.parse((yield* detent(...line, "--estimate", "--json")).out), { chunks: 5, calls: 10 })
+      assert.strictEqual(server.heard.length, 0)
+      assert.strictEqual((yield* detent("batch", "list")).out, "")
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("stops at its budget with the next step, and continues with a larger one", () =>
+    Effect.gen(function* () {
+      const { server, line, detent } = yield* project(shipModel)
+      const stopped = yield* detent(...line, "--budget", "9300tokens")
+      assert.strictEqual(stopped.code, 1)
+      assert.match(stopped.out, /^failed +while extracting: .*the budget of 9300 tokens is used up/m)
+      const id = /^batch +(\S+)/.exec(stopped.out)?.[1] ?? ""
+      assert.include(stopped.err, `detent batch resume ${id} --budget AMOUNT`)
+      const resumed = yield* detent("batch", "resume", id, "--budget", "1usd")
+      assert.strictEqual(resumed.code, 0, resumed.err)
+      assert.match(resumed.out, /^budget +1usd$/m)
+      assert.strictEqual(server.heard.length, allCalls)
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("is refused with a next step where it cannot be used", () =>
+    Effect.gen(function* () {
+      const { line, cwd, detent } = yield* project(shipModel)
+      const [name, amount, address, secret] = yield* Effect.all(
+        [
+          detent("batch", "run", "logs", "--extractor", "gpt"),
+          detent(...line, "--budget", "5"),
+          detent(...line, "--base-url", "ftp://nowhere"),
+          detent(...line, "--base-url", "http://user:pa55word@127.0.0.1/v1"),
+        ],
+        { concurrency: 2 },
+      )
+      for (const { code } of [name, amount, address, secret]) assert.strictEqual(code, 2)
+      assert.include(name.err, "name built-in, openai:MODEL or anthropic:MODEL")
+      assert.include(amount.err, "like 5usd or 200000tokens")
+      assert.include(address.err, "--base-url")
+      assert.notInclude(secret.err, "pa55word")
+      const keyless = yield* Effect.promise(() =>
+        run([...line.slice(0, -2), "--extractor", "anthropic:claude-opus-5"], { cwd, env: { ANTHROPIC_API_KEY: "" } }),
+      )
+      assert.strictEqual(keyless.code, 2)
+      assert.include(keyless.err, "anthropic:claude-opus-5: it needs a key; set ANTHROPIC_API_KEY")
+    }).pipe(Effect.scoped),
+  )
+})

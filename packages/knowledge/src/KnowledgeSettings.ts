@@ -1,0 +1,106 @@
+/**
+ * How documents become facts: the `knowledge` section of `detent.config.ts`, the options of `detent batch run` and the fields of a
+ * batch's configuration. Every setting has a default. Keys of providers are no settings: they come from the environment.
+ *
+ * ```ts
+ * export default defineConfig({
+ *   knowledge: { extractor: "openai:gpt-5-mini", budget: "5usd", limits: { requestsPerMinute: 500 } },
+ * })
+ * ```
+ */
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import type { LanguageModel } from "effect/unstable/ai/LanguageModel"
+import type { BudgetLimits } from "./extract/model/Budget.ts"
+import { PriceTable } from "./extract/model/Prices.ts"
+
+/**
+ * An extractor by name: the one of this package, a model of a provider, or the language model that the configuration gives as a
+ * layer. The form in which a batch stores its extractor.
+ */
+export const ExtractorName = Schema.Union([
+  Schema.Literals(["built-in", "language-model"]),
+  Schema.TemplateLiteral(["openai:", Schema.NonEmptyString]),
+  Schema.TemplateLiteral(["anthropic:", Schema.NonEmptyString]),
+])
+export type ExtractorName = typeof ExtractorName.Type
+
+const isLanguageModelLayer = (value: unknown): value is Layer.Layer<LanguageModel, unknown> => Layer.isLayer(value)
+
+/** An extractor by name, or any language model of Effect as a layer. */
+export const ExtractorChoice = Schema.Union([ExtractorName, Schema.declare(isLanguageModelLayer, { expected: "a layer of LanguageModel" })])
+export type ExtractorChoice = typeof ExtractorChoice.Type
+
+/** Of a server that speaks the protocol of the model's provider. It never holds a key or a password. */
+export const BaseUrl = Schema.String.check(
+  Schema.makeFilter(
+    (text) => {
+      if (!URL.canParse(text)) return false
+      const { protocol, username, password, search } = new URL(text)
+      return (protocol === "http:" || protocol === "https:") && username === "" && password === "" && search === ""
+    },
+    { expected: "an address like https://gateway.example/v1, without user, password and query" },
+  ),
+)
+
+const budgetPattern = /^(\d{1,12}(?:\.\d{1,6})?) ?([a-z]{3}|tokens)$/i
+
+/** `5usd` or `200000tokens`. */
+export const BudgetText = Schema.String.check(
+  Schema.makeFilter((text) => budgetPattern.test(text), { expected: "an amount with its unit, like 5usd or 200000tokens" }),
+)
+
+const Amount = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))
+const Positive = Schema.Int.check(Schema.isGreaterThan(0))
+
+/** `cost` is in the currency of the price table. */
+export const BudgetSetting = Schema.Union([
+  BudgetText,
+  Schema.Struct({ cost: Schema.optionalKey(Amount), tokens: Schema.optionalKey(Amount) }),
+])
+export type BudgetSetting = typeof BudgetSetting.Type
+
+/** A budget as it is kept. The currency is known where the text names it. */
+export const budgetOf = (setting: BudgetSetting): BudgetLimits & { readonly currency?: string } => {
+  if (typeof setting !== "string") return setting
+  const [, amount, unit] = budgetPattern.exec(setting) ?? []
+  if (unit === undefined) return {}
+  return unit.toLowerCase() === "tokens" ? { tokens: Number(amount) } : { cost: Number(amount), currency: unit.toUpperCase() }
+}
+
+/** Which extractor a batch uses, as it is stored with the batch. What it leaves out is that of the process which works on it. */
+export const ExtractorSelection = Schema.Struct({
+  extractor: Schema.optionalKey(ExtractorName),
+  baseUrl: Schema.optionalKey(BaseUrl),
+  budget: Schema.optionalKey(BudgetSetting),
+})
+export type ExtractorSelection = typeof ExtractorSelection.Type
+
+/** Of calls to a model, for each model of each address. */
+export const ModelLimits = Schema.Struct({
+  requestsPerMinute: Schema.optionalKey(Positive),
+  tokensPerMinute: Schema.optionalKey(Positive),
+  /** Calls at once. */
+  concurrency: Schema.optionalKey(Positive),
+  /** How long one call may take, in milliseconds. Default: two minutes. */
+  timeoutMillis: Schema.optionalKey(Positive),
+  /** How often a call is made at most. Default: 5. */
+  attempts: Schema.optionalKey(Positive),
+  /** Tokens of one answer. Default: 8192. */
+  maxOutputTokens: Schema.optionalKey(Positive),
+})
+export type ModelLimits = typeof ModelLimits.Type
+
+export const KnowledgeSettings = Schema.Struct({
+  /** Default: `built-in`, which works offline and costs nothing. */
+  extractor: Schema.optionalKey(ExtractorChoice),
+  /** Default: OPENAI_BASE_URL for OpenAI, then the provider's own address. */
+  baseUrl: Schema.optionalKey(BaseUrl),
+  /** A batch stops before it spends more on a model. Default: no limit. */
+  budget: Schema.optionalKey(BudgetSetting),
+  /** Prices of models, for costs and budgets. They come before those of the table that this version ships. */
+  prices: Schema.optionalKey(PriceTable),
+  /** Default: 50 requests a minute, 5 at once. */
+  limits: Schema.optionalKey(ModelLimits),
+})
+export type KnowledgeSettings = typeof KnowledgeSettings.Type

@@ -1,0 +1,77 @@
+/** What a batch would take, before it starts: its documents are read and cut into chunks, and no model is asked. */
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Stream from "effect/Stream"
+import { chunkStream } from "../document/Chunking.ts"
+import { streamDocument } from "../document/DocumentReader.ts"
+import type { Usage } from "../extract/Extractor.ts"
+import { addUsage, noUsage } from "../extract/model/UsageCount.ts"
+import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
+import { type EquipmentError, type Estimator, type ExtractorRefused, Extractors } from "../runs/Extractors.ts"
+import { newBatchId } from "../storage/Identity.ts"
+import { Storage } from "../storage/Storage.ts"
+import type { StorageFolder } from "../storage/Uri.ts"
+import { type BatchConfig, defaultBatchConfig, selectionOf } from "./BatchConfig.ts"
+import type { BatchUsage } from "./BatchState.ts"
+import { usageOf } from "./ExtractionReport.ts"
+import type { ManifestDocument, ManifestFile } from "./Manifest.ts"
+import { type ManifestError, makeManifest } from "./ManifestMaking.ts"
+
+export interface BatchEstimate extends BatchUsage {
+  readonly extractor: string
+  readonly documents: number
+  /** Documents that cannot be read would fail. */
+  readonly unreadable: number
+  readonly chunks: number
+}
+
+/** Documents that are read at once. */
+const concurrency = 4
+
+export const estimateBatch = (
+  folder: StorageFolder,
+  file: ManifestFile,
+  config: Partial<BatchConfig>,
+): Effect.Effect<BatchEstimate, ManifestError | ExtractorRefused | EquipmentError, Storage | Extractors> =>
+  Effect.gen(function* () {
+    const extractors = yield* Extractors
+    const { pipeline, ...wanted } = { ...defaultBatchConfig, ...config }
+    const manifest = yield* makeManifest(yield* newBatchId, folder, file)
+    const selection = yield* extractors.choose({
+      ...selectionOf(wanted),
+      ...(file.extractor === undefined ? {} : { manifest: file.extractor }),
+    })
+    const estimator = extractors.estimator(selection)
+    const ontology = yield* extractors.ontology(manifest.ontologyUri)
+    const found = yield* Effect.forEach(
+      manifest.documents,
+      (document) => Effect.exit(estimateDocument(document, pipeline, ontology, estimator)),
+      { concurrency },
+    )
+    const read = found.filter(Exit.isSuccess).map(({ value }) => value)
+    const usage = read.reduce((sum, one) => addUsage(sum, one.usage), noUsage)
+    return {
+      extractor: estimator.extractor,
+      documents: manifest.documents.length,
+      unreadable: found.length - read.length,
+      chunks: read.reduce((sum, one) => sum + one.chunks, 0),
+      ...usageOf({ ...usage, currency: estimator.currency }),
+    }
+  })
+
+const estimateDocument = (
+  { sourceUri, contentType }: ManifestDocument,
+  { windowSize, overlap }: BatchConfig["pipeline"],
+  ontology: OntologyIndex,
+  { estimate }: Estimator,
+) =>
+  Effect.gen(function* () {
+    const storage = yield* Storage
+    return yield* streamDocument({ name: sourceUri, contentType }, storage.getStream(sourceUri)).pipe(
+      chunkStream({ size: windowSize, overlap }),
+      Stream.runFold(
+        (): { readonly chunks: number; readonly usage: Usage } => ({ chunks: 0, usage: noUsage }),
+        (sum, chunk) => ({ chunks: sum.chunks + 1, usage: addUsage(sum.usage, estimate(chunk, ontology)) }),
+      ),
+    )
+  })
