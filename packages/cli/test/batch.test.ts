@@ -97,6 +97,37 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
     assert.match(shown.out, /broken\.pdf +failed +\S+/)
   })
 
+  it("that contradicts an earlier one shows what validation held back, with the reason and the document", async () => {
+    for (const [folder, year] of [
+      ["before", 1902],
+      ["after", 1911],
+    ] as const) {
+      await mkdir(join(cwd, folder))
+      await writeFile(join(cwd, folder, "works.txt"), `Halcyon Works is a company based in Thessam. Halcyon Works was founded in ${year}.`)
+    }
+    const setting = ["--ontology", "ontology.ttl", "--examples", "examples.jsonl", "--namespace", "works", "--data", "works-home"]
+    assert.strictEqual((await detent("batch", "run", "before", ...setting)).code, 0)
+    const refused = await detent("batch", "run", "after", ...setting, "--validation", "fail")
+    assert.strictEqual(refused.code, 1)
+    assert.match(refused.out, /foundingYear: More than 1 values \(.*Halcyon Works was founded in 19/)
+    const held = await detent("batch", "run", "after", ...setting)
+    assert.strictEqual(held.code, 0, held.err)
+    assert.match(held.out, /^quarantined +1 statements$/m)
+    const show = /detent (batch show \S+ --quarantine --data works-home)/.exec(held.err)?.[1] ?? ""
+    const shown = await detent(...show.split(" "))
+    assert.match(shown.out, /Halcyon-Works\S* +\S+foundingYear +1911 +More than 1 values +\S+after\/works\.txt/)
+    const [listed] = JSON.parse((await detent(...show.split(" "), "--json")).out).quarantined
+    assert.deepInclude(listed, { value: "1911", message: "More than 1 values" })
+    const { out } = await detent(
+      "graph",
+      "query",
+      "SELECT ?year { ?x <https://example.org/coast#foundingYear> ?year }",
+      "--data",
+      "works-home",
+    )
+    assert.strictEqual(out, "year\n1902\n")
+  })
+
   it("in which all fails has failed; with the cause removed it is retried", async () => {
     await mkdir(join(cwd, "bad"))
     await writeFile(join(cwd, "bad/page.pdf"), "this is no PDF")

@@ -93,7 +93,7 @@ const differing = <E>(
   Effect.gen(function* () {
     const touched = yield* touchedBy(Stream.concat(added, replaced))
     const keepsAll = !shapes.local || touched.hierarchy
-    const scan = new ChangeScan(touched, keepsAll, ontology)
+    const scan = new ChangeScan(touched, keepsAll, shapes.ofLiterals, ontology)
     const marked = mergedStreams([
       existing,
       Stream.map(added, (line) => line + ownMark),
@@ -156,14 +156,16 @@ class ChangeScan {
   readonly ownHierarchy: Array<string> = []
   readonly #touched: Touched
   readonly #keepsAll: boolean
+  readonly #ofLiterals: boolean
   #subject = ""
   #node: Array<ScannedLine> = []
   #line = ""
   /** By how many marks: stated by others, stated by the batch, replaced. */
   #stated: [boolean, boolean, boolean] = [false, false, false]
 
-  constructor(touched: Touched, keepsAll: boolean, ontology: OntologyIndex) {
+  constructor(touched: Touched, keepsAll: boolean, ofLiterals: boolean, ontology: OntologyIndex) {
     this.#touched = touched
+    this.#ofLiterals = ofLiterals
     this.#keepsAll = keepsAll
     this.classes = new ClassMembership(ontology)
   }
@@ -223,7 +225,7 @@ class ChangeScan {
     for (const { before, after, object } of this.#node) {
       if (before === after) continue
       isChanged = true
-      if (!object.startsWith('"')) this.changed.add(detached(object))
+      if (this.#ofLiterals || !object.startsWith('"')) this.changed.add(detached(object))
     }
     if (isChanged) {
       const subject = detached(this.#subject)

@@ -17,6 +17,8 @@ export interface Shapes {
   readonly local: boolean
   /** How many statements away from a focus node the shapes look at most; infinite where a path has no end. */
   readonly hops: number
+  /** Whether a literal may be a focus node. */
+  readonly ofLiterals: boolean
   /** Whether a shape refers to itself. SHACL leaves open what that means. */
   readonly recursive: boolean
 }
@@ -55,7 +57,11 @@ export const shapesOf = (triples: ReadonlyArray<Triple>, source: string): Effect
   for (const root of roots) reach.addTarget(root)
   const [fault] = reach.faults
   if (fault !== undefined) return refuse(fault)
-  return Effect.succeed({ triples, graph, local: reach.local, hops: reach.hops, recursive: reach.recursive })
+  const ofLiterals = triples.some(
+    ({ predicate, object }) =>
+      predicate.value === `${sh}targetObjectsOf` || (predicate.value === `${sh}targetNode` && object.termType === "Literal"),
+  )
+  return Effect.succeed({ triples, graph, local: reach.local, hops: reach.hops, ofLiterals, recursive: reach.recursive })
 }
 
 const owlImports = "http://www.w3.org/2002/07/owl#imports"

@@ -142,14 +142,17 @@ const inMemory = <E>(
 ): Effect.Effect<GraphCheck<E>["findings"], E | SortFailed> =>
   Effect.map(Stream.runCollect(affected.nodes), (nodes) => {
     const bySubject = new Map(nodes.map((node) => [node.subject, node]))
-    const pointing = subjectsByObject(nodes)
+    const pointing = subjectsByObject(nodes, shapes.ofLiterals)
     const pointingTo = (node: string) => pointing.get(node) ?? []
     const whole: Surroundings = { nodeOf: (node) => bySubject.get(node), pointingTo }
     const within = affected.changed === undefined ? undefined : nearby(affected.changed, whole, shapes.hops)
+    // What the shapes may look at from there.
+    const sight = within === undefined ? undefined : nearby(within, whole, shapes.hops)
+    const seen = sight === undefined ? nodes : nodes.filter(({ subject }) => sight.has(subject))
     return (isHeld) =>
       Stream.flattenIterable(
         Stream.suspend(() => {
-          const left = nodes.flatMap((node) => withoutHeld(node, isHeld) ?? [])
+          const left = seen.flatMap((node) => withoutHeld(node, isHeld) ?? [])
           const leftBySubject = new Map(left.map((node) => [node.subject, node]))
           const around: Surroundings = { nodeOf: (node) => leftBySubject.get(node), pointingTo }
           return Stream.fromEffect(found(shapes, library, left, (focus) => within?.has(focus) ?? true, around))
@@ -157,14 +160,14 @@ const inMemory = <E>(
       )
   })
 
-const subjectsByObject = (nodes: ReadonlyArray<NodeOfLines>): ReadonlyMap<string, ReadonlyArray<string>> => {
+const subjectsByObject = (nodes: ReadonlyArray<NodeOfLines>, ofLiterals: boolean): ReadonlyMap<string, ReadonlyArray<string>> => {
   const pointing = new Map<string, Array<string>>()
   for (const { subject, values } of nodes) {
     for (const [predicate, objects] of values) {
       // Through a class everything would be near to everything.
       if (predicate === typePredicate) continue
       for (const object of objects) {
-        if (object.startsWith('"')) continue
+        if (!ofLiterals && object.startsWith('"')) continue
         const subjects = pointing.get(object)
         if (subjects === undefined) pointing.set(object, [subject])
         else subjects.push(subject)
@@ -187,7 +190,7 @@ const nearby = (start: ReadonlySet<string>, around: Surroundings, hops: number):
 
 export const neighbours = (node: string, around: Surroundings): ReadonlyArray<string> => {
   const objects = [...(around.nodeOf(node)?.values ?? [])].flatMap(([predicate, values]) => (predicate === typePredicate ? [] : values))
-  return [...objects.filter((object) => !object.startsWith('"')), ...around.pointingTo(node)]
+  return [...objects, ...around.pointingTo(node)]
 }
 
 const withoutHeld = (node: MarkedNode, isHeld: IsHeld): MarkedNode | undefined => {
