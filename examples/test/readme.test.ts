@@ -13,6 +13,7 @@ it.each([
   "packages/entity/README.md",
   "packages/knowledge/README.md",
   "packages/uploads/README.md",
+  "packages/workspace/README.md",
   "packages/server/README.md",
 ])("the snippets of %s are the files they name", (readme) => {
   const snippets = [...read(readme).matchAll(/<!-- (\S+\.ts) -->\n```ts\n([\s\S]*?)\n```/g)]

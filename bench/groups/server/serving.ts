@@ -26,7 +26,8 @@ const program = Effect.gen(function* () {
   console.log(JSON.stringify({ port }))
   return yield* Effect.never
 })
-const workspace = Workspace.open({ data, role: role === "work" ? "work" : "observe", config: defineConfig({ machines: [Order] }) })
+const config = defineConfig({ machines: [Order], knowledge: {}, uploads: ["hacker-news"] })
+const workspace = Workspace.open({ data, role: role === "work" ? "work" : "observe", config })
 // Its parent's end is its end; before that it tells how much memory it had at most.
 process.stdin.on("end", () =>
   process.stdout.write(`${JSON.stringify({ peakRssMb: process.resourceUsage().maxRSS / 1024 })}\n`, () => process.exit()),

@@ -22,4 +22,4 @@ const program = Effect.gen(function* () {
   return yield* Effect.never
 })
 process.stdin.on("end", () => process.exit()).resume()
-await Effect.runPromise(Effect.provide(program, Workspace.open({ data, role: "work", readable: [documents] })))
+await Effect.runPromise(Effect.provide(program, Workspace.open({ data, role: "work", readable: [documents], knowledge: {} })))

@@ -5,6 +5,7 @@ const batch = () => import("./commands/batch.ts")
 const upload = () => import("./commands/upload.ts")
 const machine = () => import("./commands/machine.ts")
 const instance = () => import("./commands/instance.ts")
+const execution = () => import("./commands/execution.ts")
 const command = () => import("./commands/command.ts")
 const queue = () => import("./commands/queue.ts")
 const timer = () => import("./commands/timer.ts")
@@ -49,6 +50,10 @@ export const handlers: Omit<Handlers, "completions"> = {
   "instance repair": async () => (await instance()).repair,
   "instance fork": async () => (await instance()).fork,
   "instance purge": async () => (await instance()).purge,
+  "execution list": async () => (await execution()).list,
+  "execution show": async () => (await execution()).show,
+  "execution resume": async () => (await execution()).resume,
+  "execution interrupt": async () => (await execution()).interrupt,
   "command list": async () => (await command()).list,
   "command retry": async () => (await command()).retry,
   "command skip": async () => (await command()).skip,

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { assert, beforeAll, describe, it } from "vitest"
 import { bin, detent, Running, startInTerminal, temporaryFolder } from "./support/Detent.ts"
+import { lampConfig, project } from "./support/Project.ts"
 
 let folder = ""
 
@@ -91,19 +92,22 @@ describe("the detent command", { timeout: 60_000 }, () => {
   })
 
   it("takes the database from the environment", async () => {
-    const { code, out } = await detent(["machine", "list", "--json"], {
-      cwd: folder,
-      env: { DETENT_DATABASE_URL: `sqlite:${join(folder, "elsewhere.db")}` },
-    })
+    const cwd = join(folder, "lamps")
+    await project(cwd, lampConfig())
+    const env = { DETENT_DATABASE_URL: `sqlite:${join(folder, "elsewhere.db")}` }
+    assert.strictEqual((await detent(["worker", "--until-idle"], { cwd, env })).code, 0)
+    const { code, out } = await detent(["machine", "list", "--json"], { cwd, env })
     assert.strictEqual(code, 0)
-    assert.include(out, '"UploadBatch"')
+    assert.include(out, '"lamp"')
     assert.isAbove(readFileSync(join(folder, "elsewhere.db")).length, 0)
   })
 
   it("is bold in a terminal, unless NO_COLOR or --no-color says otherwise", async () => {
     assert.include((await startInTerminal(["--help"]).ended).out, "\x1b[1mRun\x1b[0m")
     assert.notInclude((await startInTerminal(["--help"], { env: { NO_COLOR: "1" } }).ended).out, "\x1b[1m")
-    assert.include((await startInTerminal(["machine", "list"], { cwd: folder }).ended).out, "\x1b[1m")
-    assert.notInclude((await startInTerminal(["machine", "list", "--no-color"], { cwd: folder }).ended).out, "\x1b[1m")
+    const cwd = join(folder, "bold")
+    await project(cwd, lampConfig())
+    assert.include((await startInTerminal(["machine", "list"], { cwd }).ended).out, "\x1b[1m")
+    assert.notInclude((await startInTerminal(["machine", "list", "--no-color"], { cwd }).ended).out, "\x1b[1m")
   })
 })

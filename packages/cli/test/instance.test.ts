@@ -4,7 +4,7 @@ import { CommandApi, InstanceApi, MachineApi } from "@detent/server/api"
 import * as Schema from "effect/Schema"
 import { assert, beforeAll, describe, it } from "vitest"
 import { decoded, detent as run, startInTerminal, temporaryFolder } from "./support/Detent.ts"
-import { lampConfig, project } from "./support/Project.ts"
+import { bothSystems, lampConfig, project } from "./support/Project.ts"
 
 let cwd = ""
 /** Of a command that failed. */
@@ -13,7 +13,7 @@ const detent = (...args: ReadonlyArray<string>) => run(args, { cwd })
 
 beforeAll(async () => {
   cwd = join(await temporaryFolder(), "lamps")
-  await project(cwd, lampConfig())
+  await project(cwd, lampConfig("Schema.Int", bothSystems))
 })
 
 const Standing = Schema.Struct({

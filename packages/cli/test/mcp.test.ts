@@ -9,7 +9,7 @@ let cwd = ""
 
 beforeAll(async () => {
   cwd = join(await temporaryFolder(), "agent")
-  await project(cwd, lampConfig())
+  await project(cwd, lampConfig("Schema.Int", ", knowledge: {}"))
   await cp(corpus, join(cwd, "corpus"), { recursive: true })
   await detent(["instance", "start", "lamp", "hall", "--with", '{"pin":"4711"}'], { cwd })
 }, 120_000)
@@ -61,11 +61,15 @@ describe("detent mcp", { timeout: 120_000 }, () => {
     const tools: ReadonlyArray<{ readonly name: string; readonly annotations: { readonly readOnlyHint: boolean } }> = listed.tools
     const names = tools.map(({ name }) => name).sort()
     assert.deepStrictEqual(names, [
+      "interrupt_execution",
+      "list_executions",
       "list_instances",
       "list_machines",
       "query_graph",
+      "read_execution",
       "read_history",
       "read_instance",
+      "resume_execution",
       "send_event",
       "start_batch",
       "watch_batch",
@@ -75,7 +79,7 @@ describe("detent mcp", { timeout: 120_000 }, () => {
         .filter(({ annotations }) => !annotations.readOnlyHint)
         .map(({ name }) => name)
         .sort(),
-      ["send_event", "start_batch"],
+      ["interrupt_execution", "resume_execution", "send_event", "start_batch"],
     )
 
     const { result: machines } = await client.call("list_machines", {})
@@ -110,7 +114,7 @@ describe("detent mcp", { timeout: 120_000 }, () => {
     client.running.type("null\n")
     await client.running.until('"code":-32600')
     const { result } = await client.request("tools/list", {})
-    assert.strictEqual(result.tools.length, 8)
+    assert.strictEqual(result.tools.length, 12)
     assert.strictEqual((await client.close()).code, 0)
   })
 

@@ -1,14 +1,14 @@
 import { join } from "node:path"
 import { assert, beforeAll, describe, it } from "vitest"
 import { detent as run, temporaryFolder } from "./support/Detent.ts"
-import { lampConfig, project } from "./support/Project.ts"
+import { bothSystems, lampConfig, project } from "./support/Project.ts"
 
 let cwd = ""
 const detent = (...args: ReadonlyArray<string>) => run(args, { cwd })
 
 beforeAll(async () => {
   cwd = join(await temporaryFolder(), "lamps")
-  await project(cwd, lampConfig())
+  await project(cwd, lampConfig("Schema.Int", bothSystems))
 })
 
 describe("what the API can do, the command line can", { timeout: 120_000 }, () => {

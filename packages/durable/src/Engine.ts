@@ -10,6 +10,7 @@
 import type { Inspection, InvalidEvent, InvalidState, Machine, PersistenceFailed, SendError } from "@detent/machine"
 import { compiledOf, Environment, type Tagged } from "@detent/machine/internal"
 import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -53,6 +54,8 @@ export type InputArguments<S, I> = [I] extends [void] ? [state?: NoInfer<S>] : [
 export interface RegisterOptions {
   /** How to read what older versions wrote. */
   readonly upcasters?: Upcasters
+  /** How long instances are kept after their end. Replaces the retention that the machine declares. */
+  readonly retention?: Duration.Input
 }
 
 /** Which instances to list. */
@@ -268,7 +271,11 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
       : Effect.andThen(releaseHeld(engine, registered), engine.takeover.takeOver(registered))
 
   return {
-    register: (machine, options) => registering(machine, options?.upcasters, resume),
+    register: (machine, options) =>
+      registering(machine, options?.upcasters, (registered) => {
+        if (options?.retention !== undefined) registry.keepEnded(registered.name, options.retention)
+        return resume(registered)
+      }),
     start: (machine, id, ...input) => start(machine, id, input[0]),
     startAll: (machine, entries) => registering(machine, undefined, (registered) => startAll(engine, registered, entries) as never),
     spawn: (id, machine, ...input) => start(machine, id, input[0]),

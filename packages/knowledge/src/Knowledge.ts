@@ -69,6 +69,26 @@ export const layer = (options: KnowledgeOptions) => {
   ) satisfies Layer.Layer<Batches | GraphQuery | GraphFacts, unknown, Journal | Timers | Leases | SqlClient>
 }
 
+/** Options of a pipeline on engines that its caller opens. */
+export type OnEngineOptions = Omit<KnowledgeOptions, "nodeId" | "engine" | "workflow">
+
+/**
+ * The pipeline on the engines in the context. Those must close before this layer does: until then batches and runs use its services.
+ */
+export const layerOnEngine = (options: OnEngineOptions) =>
+  Batches.layer(folderOf(options.folder)).pipe(
+    Layer.provideMerge(Layer.mergeAll(ExtractionWorkflow.layer, asking)),
+    Layer.provideMerge(Extractions.layer),
+    Layer.provideMerge(kept(options)),
+  ) satisfies Layer.Layer<Batches | GraphQuery | GraphFacts, unknown, Engine | WorkflowEngine.WorkflowEngine | SqlClient>
+
+/** The same on an engine that observes: no run is taken up. */
+export const layerOnObservingEngine = (options: OnEngineOptions) =>
+  Batches.layer(folderOf(options.folder)).pipe(
+    Layer.provideMerge(Layer.mergeAll(asking, Extractions.layer)),
+    Layer.provideMerge(kept(options)),
+  ) satisfies Layer.Layer<Batches | GraphQuery | GraphFacts, unknown, Engine | WorkflowEngine.WorkflowEngine | SqlClient>
+
 const nodeOf = ({ nodeId, engine, workflow }: KnowledgeOptions): LeasePlacementOptions => {
   const name = nodeId ?? engine?.nodeId ?? workflow?.nodeId
   const lease = engine?.lease ?? workflow?.lease
@@ -88,17 +108,15 @@ const embeddedStore = (folder: string) =>
 
 /** To look, beside a process that works: no batch goes on here, no run is taken up, and whatever is sent is refused. */
 export const layerObserving = (options: KnowledgeOptions) =>
-  Batches.layer(folderOf(options.folder)).pipe(
+  layerOnObservingEngine(options).pipe(
     Layer.provideMerge(Engine.layer({ ...options.engine, observe: true })),
-    Layer.provideMerge(Layer.mergeAll(asking, Extractions.layer)),
     // No workflow is known to this one, so it runs none.
     Layer.provideMerge(WorkflowEngine.layerMemory),
-    Layer.provideMerge(kept(options)),
   ) satisfies Layer.Layer<Batches | GraphQuery | GraphFacts, unknown, Journal | Timers | Leases | SqlClient>
 
 const asking = Layer.provideMerge(GraphFacts.layer, GraphQuery.layer)
 
-const kept = (options: KnowledgeOptions) => {
+const kept = (options: OnEngineOptions) => {
   const folder = folderOf(options.folder)
   return Layer.mergeAll(
     options.patience === undefined ? RunStore.layer : RunStore.layerWith({ patience: options.patience }),

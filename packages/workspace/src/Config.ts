@@ -1,5 +1,6 @@
 /**
- * What a program of your own adds to a workspace: `detent.config.ts` in the working folder.
+ * What a project adds to a workspace: `detent.config.ts` in the working folder. Types check every setting where it is written, and
+ * `readConfig` decodes all of them again.
  *
  * ```ts
  * import { defineConfig } from "@detent/workspace/Config"
@@ -11,39 +12,26 @@
 import { existsSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { pathToFileURL } from "node:url"
-import type { Upcasters } from "@detent/durable"
-import { nearest } from "@detent/entity"
-import type { Machine } from "@detent/machine"
 import * as Effect from "effect/Effect"
-import type * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { SqlClient } from "effect/unstable/sql/SqlClient"
+import { checkConfig } from "./config/ConfigCheck.ts"
+import type { Config, ConfigOf } from "./config/Settings.ts"
 
-/** A machine that needs the services `R` for its work. */
-export type AnyMachine<R> = Machine.Definition<unknown, unknown, never, R>
-
-interface Settings<R> {
-  /** Machines to register: their instances resume and their timers fire. */
-  readonly machines: ReadonlyArray<AnyMachine<R>>
-  /** How to read what older versions of a machine wrote, by the machine's name. */
-  readonly upcasters?: Readonly<Record<string, Upcasters>>
-}
-
-/** What the work of the machines needs. The database of the workspace can be used. */
-export type ConfigLayer<R> = Layer.Layer<R, unknown, SqlClient>
-
-/** Services without a layer do not type-check. */
-export type ConfigOf<R> = [R] extends [never]
-  ? Settings<R> & { readonly layers?: ConfigLayer<R> }
-  : Settings<R> & { readonly layers: ConfigLayer<R> }
-
-/** A configuration as it was read from a file. */
-export interface Config extends Settings<unknown> {
-  readonly layers?: ConfigLayer<unknown>
-}
+export type {
+  AnyMachine,
+  Config,
+  ConfigLayer,
+  ConfigOf,
+  ConfiguredWorkflow,
+  HttpLimits,
+  ProvidedServices,
+  UploadType,
+  WorkspaceLimits,
+} from "./config/Settings.ts"
 
 /** Checks the configuration by its types and erases them for `Workspace.open`. */
-export const defineConfig = <R = never>(config: ConfigOf<R>): Config => config as Config
+export const defineConfig = <R = never, W = never>(config: ConfigOf<R, W>): Config => ({ machines: [], ...config }) as Config
 
 /** The file of a configuration is there, but nothing can be done with it. */
 export class ConfigRefused extends Schema.TaggedError<ConfigRefused>()("ConfigRefused", {
@@ -58,12 +46,19 @@ export class ConfigRefused extends Schema.TaggedError<ConfigRefused>()("ConfigRe
 
 const fileNames = ["detent.config.ts", "detent.config.js", "detent.config.mjs"]
 
-/** The configuration in a folder; one without machines where there is no file. */
-export const readConfig = (folder: string): Effect.Effect<Config, ConfigRefused> =>
+/** The configuration in a folder, if there is one. */
+export const findConfig = (folder: string): Effect.Effect<Option.Option<Config>, ConfigRefused> =>
   Effect.suspend(() => {
     const file = fileNames.map((name) => resolve(join(folder, name))).find(existsSync)
-    return file === undefined ? Effect.succeed({ machines: [] }) : loadConfig(file)
+    return file === undefined ? Effect.succeedNone : Effect.asSome(loadConfig(file))
   })
+
+/** The configuration in a folder; one without machines where there is no file. */
+export const readConfig = (folder: string): Effect.Effect<Config, ConfigRefused> =>
+  Effect.map(
+    findConfig(folder),
+    Option.getOrElse((): Config => ({ machines: [] })),
+  )
 
 /** The configuration in a file. */
 export const loadConfig = (file: string): Effect.Effect<Config, ConfigRefused> =>
@@ -77,37 +72,9 @@ export const loadConfig = (file: string): Effect.Effect<Config, ConfigRefused> =
           nextStep: `run \`node ${file}\` to see where it fails`,
         }),
     })
-    const problem = problemOf(module.default)
-    if (problem !== undefined) return yield* new ConfigRefused({ file, ...problem })
-    return module.default as Config
+    return yield* decodeConfig(file, module.default)
   })
 
-/** All settings of a configuration. */
-const settings = ["machines", "upcasters", "layers"]
-
-type Problem = Pick<ConfigRefused, "problem" | "nextStep">
-
-const problemOf = (config: unknown): Problem | undefined => {
-  const example = "export default defineConfig({ machines: [...] })"
-  if (typeof config !== "object" || config === null)
-    return { problem: "its default export is no configuration", nextStep: `write ${example}` }
-  const unknown = Object.keys(config).find((name) => !settings.includes(name))
-  if (unknown !== undefined) {
-    const near = nearest(unknown, settings)
-    return {
-      problem: `it has no setting ${unknown}`,
-      nextStep: near === undefined ? `known are ${settings.join(", ")}` : `did you mean ${near}?`,
-    }
-  }
-  const { machines } = config as { readonly machines?: unknown }
-  if (!Array.isArray(machines)) return { problem: "it has no list of machines", nextStep: `write ${example}` }
-  const wrong = machines.findIndex((machine) => !isMachine(machine))
-  if (wrong !== -1) return { problem: `machines[${wrong}] is no machine`, nextStep: "make it with Machine.make({ ... })" }
-  const names = machines.map(({ name }: AnyMachine<unknown>) => name)
-  const twice = names.find((name, index) => names.indexOf(name) !== index)
-  if (twice !== undefined) return { problem: `two machines have the name ${twice}`, nextStep: "give each a name of its own" }
-  return undefined
-}
-
-const isMachine = (value: unknown): boolean =>
-  typeof value === "object" && value !== null && "blueprint" in value && "name" in value && typeof value.name === "string"
+/** Decodes a configuration, whichever language it was written in. `file` is what an error names. */
+export const decodeConfig = (file: string, value: unknown): Effect.Effect<Config, ConfigRefused> =>
+  Effect.mapError(checkConfig(value), (problem) => new ConfigRefused({ file, ...problem }))

@@ -49,6 +49,13 @@ const registry: Readonly<Record<string, Entry>> = {
     ...notFound,
     next: { http: "add it to machines there, and restart the server", cli: "add it to machines there" },
   },
+  SystemOff: notFound,
+  WorkflowNotFound: notFound,
+  ExecutionNotFound: {
+    ...notFound,
+    next: { http: "GET /api/v1/executions lists those there are", cli: "see `detent execution list`" },
+  },
+  ExecutionEnded: conflict,
   NotAMachine: { ...usage, status: 404, title: "Not found" },
   InstanceUnknown: { ...notFound, next: { http: "GET /api/v1/instances lists those there are", cli: "see `detent instance list`" } },
   InstanceAmbiguous: usage,

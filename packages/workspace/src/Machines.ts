@@ -1,16 +1,16 @@
-/** All machines of a workspace: those of the built-in systems and those of the configuration. */
+/** All machines of a workspace: those of the configuration, and those of the systems that are on. */
 import { DurableWorkflow, Engine, type KnownMachine } from "@detent/durable"
-import { ExtractionWorkflow } from "@detent/knowledge"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import type * as Workflow from "effect/unstable/workflow/Workflow"
 import { type MachineJson, makeMachineJsons } from "./machine/MachineJson.ts"
 
 /** An Effect workflow has executions like instances, but no states and events to be drawn or sent. */
 export type MachineEntry =
   | { readonly _tag: "Machine"; readonly name: string; readonly machine: KnownMachine }
-  | { readonly _tag: "EffectWorkflow"; readonly name: string }
+  | { readonly _tag: "EffectWorkflow"; readonly name: string; readonly workflow: Workflow.Any }
 
 export interface MachinesService {
   /** By name. */
@@ -21,21 +21,30 @@ export interface MachinesService {
 }
 
 export class Machines extends Context.Service<Machines, MachinesService>()("@detent/workspace/Machines") {
-  static readonly layer: Layer.Layer<Machines, never, Engine> = Layer.effect(
-    Machines,
-    Effect.map(Engine, (engine) => ({
-      list: Effect.map(engine.machines, (machines) =>
-        [...machines.map(entryOf), ...effectWorkflows.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
-      ),
-      find: (name) =>
-        Effect.sync(() => Option.orElse(Option.map(engine.machine(name), entryOf), () => Option.fromNullishOr(effectWorkflows.get(name)))),
-      json: makeMachineJsons(),
-    })),
-  )
+  /** The machines that the engine knows, and these workflows. */
+  static readonly layer = (workflows: ReadonlyArray<Workflow.Any>): Layer.Layer<Machines, never, Engine> =>
+    Layer.effect(
+      Machines,
+      Effect.map(Engine, (engine) => {
+        const effectWorkflows = new Map(workflows.map((workflow) => [DurableWorkflow.machineOf(workflow._tag), workflowEntry(workflow)]))
+        return {
+          list: Effect.map(engine.machines, (machines) =>
+            [...machines.map(entryOf), ...effectWorkflows.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
+          ),
+          find: (name) =>
+            Effect.sync(() =>
+              Option.orElse(Option.map(engine.machine(name), entryOf), () => Option.fromNullishOr(effectWorkflows.get(name))),
+            ),
+          json: makeMachineJsons(),
+        }
+      }),
+    )
 }
 
 const entryOf = (machine: KnownMachine): MachineEntry => ({ _tag: "Machine", name: machine.name, machine })
 
-const extraction: MachineEntry = { _tag: "EffectWorkflow", name: DurableWorkflow.machineOf(ExtractionWorkflow._tag) }
-
-const effectWorkflows: ReadonlyMap<string, MachineEntry> = new Map([[extraction.name, extraction]])
+const workflowEntry = (workflow: Workflow.Any): MachineEntry => ({
+  _tag: "EffectWorkflow",
+  name: DurableWorkflow.machineOf(workflow._tag),
+  workflow,
+})

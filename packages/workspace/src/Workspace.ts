@@ -3,28 +3,47 @@
  * The command line and the server open it the same way.
  *
  * ```ts
- * const program = Effect.flatMap(Batches, (batches) => batches.list())
- * Effect.provide(program, Workspace.open({ data: ".detent", role: "observe" }))
+ * const program = Effect.flatMap(Engine, (engine) => engine.list(Order))
+ * Effect.provide(program, Workspace.open({ data: ".detent", role: "observe", config: defineConfig({ machines: [Order] }) }))
  * ```
  */
 import { join, resolve } from "node:path"
-import { Engine } from "@detent/durable"
-import { Knowledge } from "@detent/knowledge"
-import { Uploads, type UploadsOptions } from "@detent/uploads"
+import {
+  Commands,
+  DurableWorkflow,
+  Engine,
+  type EngineOptions,
+  Journal,
+  type LeasePlacementOptions,
+  Leases,
+  LoopHealth,
+  Placement,
+  Timers,
+} from "@detent/durable"
+import type { Knowledge } from "@detent/knowledge"
+import type { Uploads, UploadsOptions } from "@detent/uploads"
 import * as EffectConfig from "effect/Config"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { Config } from "./Config.ts"
-import { type Database, databaseOf, storesIn } from "./Database.ts"
+import * as Scope from "effect/Scope"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+import type * as Workflow from "effect/unstable/workflow/Workflow"
+import * as WorkflowEngine from "effect/unstable/workflow/WorkflowEngine"
+import { type Config, type ConfiguredWorkflow, decodeConfig, type ProvidedServices } from "./Config.ts"
+import { type Database, databaseOf, type Stores, storesIn } from "./Database.ts"
+import type { SystemName } from "./errors.ts"
 import { makeFolder } from "./Folder.ts"
 import { Machines } from "./Machines.ts"
 import { takeNodeName } from "./NodeName.ts"
+import { optional } from "./optional.ts"
 import { RequestKeys } from "./RequestKeys.ts"
+import { isStored, type KnowledgeServices, Systems } from "./Systems.ts"
 
 export { DatabaseRefused, type Stores } from "./Database.ts"
+export { type KnowledgeServices, Systems } from "./Systems.ts"
 
 /** `observe` reads only, also while another process works; `work` resumes everything that is unfinished. */
 export type Role = "observe" | "work"
@@ -35,17 +54,25 @@ export interface WorkspaceOptions {
   /** `sqlite:PATH` or `postgres://…`. Default: DETENT_DATABASE_URL, then `detent.db` in the folder. */
   readonly database?: string | undefined
   readonly role: Role
-  /** Machines of the user, from `readConfig`. */
+  /**
+   * Machines, workflows and settings of the user, from `defineConfig` or `readConfig`. Without one, a system is on where the
+   * database has anything of it.
+   */
   readonly config?: Config | undefined
+  readonly engine?: EngineOptions
+  /** How executions of Effect workflows are kept. */
+  readonly workflow?: DurableWorkflow.WorkflowOptions
   /** Further folders whose documents may be read. */
   readonly readable?: ReadonlyArray<string>
   /** Folders that were allowed since the workspace was opened. Asked when a document is in none of the others. */
   readonly allowedSince?: (() => ReadonlyArray<string>) | undefined
-  readonly uploads?: Omit<UploadsOptions, "folder">
+  /** Turns knowledge on, whatever the configuration says. */
   readonly knowledge?: Omit<Knowledge.KnowledgeOptions, "folder" | "readable" | "allowedSince" | "nodeId">
+  /** Turns uploads on, whatever the configuration says. */
+  readonly uploads?: Omit<UploadsOptions, "folder">
 }
 
-/** The facts about the opened home. */
+/** The facts about the opened workspace. */
 export interface WorkspaceService {
   /** An absolute path. */
   readonly data: string
@@ -65,80 +92,179 @@ export class WorkspaceRefused extends Schema.TaggedError<WorkspaceRefused>()("Wo
   }
 }
 
-export class Workspace extends Context.Service<Workspace, WorkspaceService>()("@detent/workspace/Workspace") {
-  static readonly open = (options: WorkspaceOptions) =>
-    Layer.unwrap(
-      Effect.gen(function* () {
-        const data = resolve(options.data ?? ".detent")
-        const database = yield* Effect.fromResult(databaseOf(options.database ?? (yield* databaseInEnvironment), data))
-        yield* Effect.try({
-          try: () => makeFolder(data),
-          catch: (cause) =>
-            new WorkspaceRefused({ problem: `the folder ${data} cannot be made`, nextStep: "choose another with --data", cause }),
-        })
-        const here = Layer.succeed(Workspace, { data, database: database._tag, role: options.role, config: options.config })
-        const inhabited = options.role === "observe" ? observing(options, data) : working(options, data)
-        return Layer.mergeAll(here, withConfig(options.config), RequestKeys.layer).pipe(
-          Layer.provideMerge(Machines.layer),
-          Layer.provideMerge(inhabited),
-          Layer.provideMerge(storesIn(database)),
-        )
-      }),
-    )
-}
+/** What every workspace provides. */
+export type WorkspaceServices = Workspace | Machines | RequestKeys | ProvidedServices
 
-/** Everything a workspace provides. */
-export type WorkspaceServices = Layer.Success<ReturnType<typeof Workspace.open>>
+/** The services of the systems that the options turn on. Those that a configuration turns on are in `Systems`. */
+type SystemServices<O> =
+  | (O extends { readonly knowledge: object } ? KnowledgeServices : never)
+  | (O extends { readonly uploads: object } ? Uploads : never)
 
 /** Why a workspace could not be opened. */
-export type WorkspaceError = Layer.Error<ReturnType<typeof Workspace.open>>
+export type WorkspaceError = Layer.Error<ReturnType<typeof opened>>
+
+export class Workspace extends Context.Service<Workspace, WorkspaceService>()("@detent/workspace/Workspace") {
+  static readonly open = <const O extends WorkspaceOptions>(
+    options: O,
+  ): Layer.Layer<WorkspaceServices | SystemServices<O>, WorkspaceError> =>
+    // The systems that are on are in the context; which these are is known here from the type of the options only.
+    opened(options) as Layer.Layer<WorkspaceServices | SystemServices<O>, WorkspaceError>
+}
+
+const opened = (options: WorkspaceOptions) =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const data = resolve(options.data ?? ".detent")
+      const database = yield* Effect.fromResult(databaseOf(options.database ?? (yield* databaseInEnvironment), data))
+      const config = options.config === undefined ? undefined : yield* decodeConfig("the configuration", options.config)
+      yield* Effect.try({
+        try: () => makeFolder(data),
+        catch: (cause) =>
+          new WorkspaceRefused({ problem: `the folder ${data} cannot be made`, nextStep: "choose another with --data", cause }),
+      })
+      const facts = Layer.succeed(Workspace, { data, database: database._tag, role: options.role, config })
+      return Layer.mergeAll(facts, RequestKeys.layer, Layer.effectContext(inhabited({ ...options, data, config }))).pipe(
+        Layer.provideMerge(storesIn(database)),
+      )
+    }),
+  )
 
 /** The same variable for every command and the server. */
 const databaseInEnvironment = Effect.orDie(EffectConfig.String("DETENT_DATABASE_URL").pipe(EffectConfig.withDefault("")))
 
-const systemsOf = (options: WorkspaceOptions, data: string): Knowledge.KnowledgeOptions => ({
-  ...options.knowledge,
-  folder: data,
-  readable: options.readable ?? [],
-  allowedSince: options.allowedSince,
-})
+type Opening = WorkspaceOptions & { readonly data: string }
 
-const uploadsIn = (options: WorkspaceOptions, data: string) => Uploads.layer({ ...options.uploads, folder: join(data, "uploads") })
+/**
+ * The engines with all that runs on them. Machines and workflows use services that are built after the engines, since those may use
+ * the engines. Both engines close first all the same: until they have, work that runs here needs the services.
+ */
+const inhabited = (options: Opening) =>
+  Effect.gen(function* () {
+    const scope = yield* Effect.scope
+    const nodeId = options.role === "work" ? yield* takeNodeName(options.data) : undefined
+    const stores: Context.Context<Stores> = Context.pick(
+      Journal,
+      Timers,
+      Leases,
+      Commands,
+      LoopHealth,
+      SqlClient,
+    )(yield* Effect.context<Stores>())
+    const memoMap = yield* Layer.makeMemoMap
+    // Of two scopes the one that was forked last closes first.
+    const services = yield* Scope.fork(scope)
+    const enginesScope = yield* Scope.fork(scope)
+    // A layer that two of these builds have in common is built once.
+    const buildIn = <A, E, R>(lifetime: Scope.Scope, layer: Layer.Layer<A, E, R>, context: Context.Context<R>) =>
+      Effect.map(
+        Effect.provideContext(Layer.buildWithMemoMap(layer, memoMap, lifetime), context),
+        (built): Context.Context<A> => Context.omit(Layer.CurrentMemoMap)(built) as Context.Context<A>,
+      )
+    const build = <A, E, R>(layer: Layer.Layer<A, E, R>, context: Context.Context<R>) => buildIn(services, layer, context)
+    const engines = Context.merge(stores, yield* buildIn(enginesScope, enginesOf(options, nodeId), stores))
 
-const observing = (options: WorkspaceOptions, data: string) =>
-  uploadsIn(options, data).pipe(Layer.provideMerge(Knowledge.layerObserving(systemsOf(options, data))))
+    const knowledge = (yield* isOn("knowledge", options)) ? yield* build(yield* knowledgeIn(options), engines) : undefined
+    const uploads = (yield* isOn("uploads", options)) ? yield* build(yield* uploadsIn(options), engines) : undefined
+    const provided = Context.add(engines, Systems, {
+      knowledge: Option.fromNullishOr(knowledge),
+      uploads: Option.fromNullishOr(uploads),
+    })
 
-const working = (options: WorkspaceOptions, data: string) =>
-  Layer.unwrap(
-    Effect.map(takeNodeName(data), (nodeId) =>
-      uploadsIn(options, data).pipe(Layer.provideMerge(Knowledge.layer({ ...systemsOf(options, data), nodeId }))),
-    ),
-  )
-
-/** The machines of the configuration, registered with the services they need. */
-const withConfig = (config: Config | undefined): Layer.Layer<never, WorkspaceRefused, Engine | SqlClient> => {
-  if (config === undefined) return Layer.empty
-  const services = (config.layers ?? Layer.empty) as Layer.Layer<unknown, unknown, SqlClient>
-  return Layer.effectDiscard(
-    Effect.gen(function* () {
-      const engine = yield* Engine
-      for (const machine of config.machines) {
-        const upcasters = config.upcasters?.[machine.name]
-        yield* engine.register(machine, upcasters === undefined ? {} : { upcasters })
-      }
-    }),
-  ).pipe(
-    Layer.provide(services),
-    Layer.catch((cause) =>
-      Layer.effectDiscard(
-        Effect.fail(
-          new WorkspaceRefused({
-            problem: "the machines of the configuration could not be started",
-            nextStep: "correct its layers",
-            cause,
-          }),
+    const { config } = options
+    if (config !== undefined) {
+      const own = yield* refusing("the layers of the configuration could not be built", build(config.layers ?? Layer.empty, provided))
+      const all = Context.merge(provided, own)
+      yield* Effect.provideContext(registerMachines(config), all)
+      const workflows = runsWorkflows(options) ? (config.workflows ?? []) : []
+      yield* Effect.forEach(workflows, (workflow) =>
+        refusing(
+          `workflow ${definitionOf(workflow)._tag} of the configuration could not be started`,
+          build(layerOfWorkflow(workflow), all),
         ),
-      ),
-    ),
+      )
+    }
+    const known = [
+      ...(knowledge === undefined ? [] : [(yield* loadKnowledge).ExtractionWorkflow]),
+      ...(config?.workflows ?? []).map(definitionOf),
+    ]
+    const machines = yield* build(Machines.layer(known), provided)
+    return Context.mergeAll(provided, machines, knowledge ?? Context.empty(), uploads ?? Context.empty())
+  })
+
+const enginesOf = (options: Opening, nodeId: string | undefined) =>
+  nodeId === undefined ? observingEngines(options) : workingEngines(options, nodeId)
+
+/** No workflow is known to its workflow engine, so it runs none. */
+const observingEngines = (options: Opening): Layer.Layer<Engine | WorkflowEngine.WorkflowEngine, never, Stores> =>
+  Layer.mergeAll(Engine.layer({ ...engineOptions(options), observe: true }), WorkflowEngine.layerMemory)
+
+const workingEngines = (options: Opening, nodeId: string): Layer.Layer<Engine | WorkflowEngine.WorkflowEngine, never, Stores> => {
+  const engine = engineOptions(options)
+  const workflow = { ...options.knowledge?.workflow, ...options.workflow }
+  const lease = engine.lease ?? workflow.lease
+  const node: LeasePlacementOptions = { nodeId: engine.nodeId ?? workflow.nodeId ?? nodeId, ...optional({ lease }) }
+  // What is built last ends first: instances stop before the executions that they wait for.
+  return Engine.layer({ ...node, ...engine }).pipe(
+    Layer.provideMerge(DurableWorkflow.layer({ ...node, ...workflow })),
+    // One process is one node with one lease, for its instances and for its executions.
+    Layer.provide(Layer.effect(Placement, Placement.inContextOrMake(node))),
   )
 }
+
+/** The limits of the configuration, and what the caller says besides. */
+const engineOptions = ({ config, knowledge, engine }: Opening): EngineOptions => {
+  const { eventSize, stateSize, mailbox, commands } = config?.limits ?? {}
+  const given = { ...knowledge?.engine, ...engine }
+  return {
+    ...given,
+    limits: { ...optional({ eventSize, stateSize, mailbox }), ...given.limits },
+    worker: given.worker === false ? false : { ...optional({ concurrency: commands }), ...given.worker },
+  }
+}
+
+/** Without a configuration, what the database has decides: batches that were started by a command are known to the next server. */
+const isOn = (system: SystemName, options: Opening) => {
+  if (options[system] !== undefined) return Effect.succeed(true)
+  return options.config === undefined ? isStored(system) : Effect.succeed(options.config[system] !== undefined)
+}
+
+const loadKnowledge = Effect.promise(() => import("@detent/knowledge"))
+
+const knowledgeIn = ({ data, role, readable = [], allowedSince, knowledge = {}, config }: Opening) =>
+  Effect.map(loadKnowledge, ({ Knowledge }) => {
+    const { engine: _, workflow: __, ...given } = knowledge
+    const options = { ...optional({ settings: config?.knowledge }), ...given, folder: data, readable, allowedSince }
+    return role === "observe" ? Knowledge.layerOnObservingEngine(options) : Knowledge.layerOnEngine(options)
+  })
+
+const uploadsIn = ({ data, uploads, config }: Opening) =>
+  Effect.map(
+    Effect.promise(() => import("@detent/uploads")),
+    ({ Uploads, HackerNews }) => {
+      const named = config?.uploads?.map((one) => (one === "hacker-news" ? HackerNews : one))
+      return Uploads.layer({ ...optional({ uploads: named }), ...uploads, folder: join(data, "uploads") })
+    },
+  )
+
+/** Registers the machines with their upcasters, and the retention of all machines. */
+const registerMachines = ({ machines, upcasters = {}, retention = {} }: Config) =>
+  Effect.gen(function* () {
+    const engine = yield* Engine
+    for (const machine of machines) yield* engine.register(machine, optional({ upcasters: upcasters[machine.name] }))
+    for (const [name, kept] of Object.entries(retention)) {
+      // The configuration was checked: every machine it names is registered.
+      yield* engine.register(Option.getOrThrow(engine.machine(name)), { retention: kept })
+    }
+  })
+
+/** A process that resumes no instances resumes no executions either. */
+const runsWorkflows = (options: Opening): boolean => options.role === "work" && engineOptions(options).resume !== false
+
+const definitionOf = (one: ConfiguredWorkflow<unknown>): Workflow.Any => ("workflow" in one ? one.workflow : one.definition)
+
+/** `defineConfig` has checked by the types that the layers of the configuration have what the workflow needs besides. */
+const layerOfWorkflow = (one: ConfiguredWorkflow<unknown>): Layer.Layer<never, unknown, ProvidedServices> =>
+  "workflow" in one ? (one.layer as Layer.Layer<never, unknown, ProvidedServices>) : Layer.effectDiscard(one.register)
+
+const refusing = <A, R>(problem: string, effect: Effect.Effect<A, unknown, R>): Effect.Effect<A, WorkspaceRefused, R> =>
+  Effect.mapError(effect, (cause) => new WorkspaceRefused({ problem, nextStep: "correct detent.config.ts", cause }))

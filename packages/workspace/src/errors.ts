@@ -154,3 +154,46 @@ export class StoredItemNotFound extends Schema.TaggedError<StoredItemNotFound>()
     return `no stored item of ${this.kind} has the id ${this.id}; search to find it`
   }
 }
+
+export type SystemName = "knowledge" | "uploads"
+
+/** What turns each system on. */
+const settingOf: Readonly<Record<SystemName, string>> = { knowledge: "knowledge: {}", uploads: 'uploads: ["hacker-news"]' }
+
+/** A batch, a graph or an upload was asked for in a workspace that has no such thing. */
+export class SystemOff extends Schema.TaggedError<SystemOff>()("SystemOff", { system: Schema.Literals(["knowledge", "uploads"]) }) {
+  override get message() {
+    return `${this.system} ${this.system === "uploads" ? "are" : "is"} off; add \`${settingOf[this.system]}\` to detent.config.ts`
+  }
+}
+
+/** No workflow of this name is known, and none has executions. */
+export class WorkflowNotFound extends Schema.TaggedError<WorkflowNotFound>()("WorkflowNotFound", {
+  workflow: Schema.String,
+  known: Schema.Array(Schema.String),
+}) {
+  override get message() {
+    const { workflow, known } = this
+    return `there is no workflow ${workflow}; ${known.length === 0 ? "add it to workflows in detent.config.ts" : `known are ${known.join(", ")}`}`
+  }
+}
+
+export class ExecutionNotFound extends Schema.TaggedError<ExecutionNotFound>()("ExecutionNotFound", {
+  workflow: Schema.String,
+  id: Schema.String,
+}) {
+  override get message() {
+    return `there is no execution ${this.id} of workflow ${this.workflow}`
+  }
+}
+
+/** It cannot be resumed or interrupted any more. */
+export class ExecutionEnded extends Schema.TaggedError<ExecutionEnded>()("ExecutionEnded", {
+  workflow: Schema.String,
+  id: Schema.String,
+  phase: Schema.String,
+}) {
+  override get message() {
+    return `execution ${this.id} of workflow ${this.workflow} has ended: it is ${this.phase}`
+  }
+}

@@ -6,11 +6,20 @@ export {
   type ConfigLayer,
   type ConfigOf,
   ConfigRefused,
+  type ConfiguredWorkflow,
+  decodeConfig,
   defineConfig,
+  findConfig,
+  type HttpLimits,
   loadConfig,
+  type ProvidedServices,
   readConfig,
+  type UploadType,
+  type WorkspaceLimits,
 } from "./Config.ts"
+export { SystemOff } from "./errors.ts"
 export { type MachineEntry, Machines, type MachinesService } from "./Machines.ts"
+export { type KnowledgeServices, Systems, type SystemsService } from "./Systems.ts"
 export {
   DatabaseRefused,
   type Role,

@@ -5,14 +5,11 @@ import { join } from "node:path"
 import { Engine } from "@detent/durable"
 import { Event, Machine, State } from "@detent/machine"
 import { Uploads } from "@detent/uploads"
-import { defineConfig, Machines, type Role, readConfig, Workspace, WorkspaceRefused } from "@detent/workspace"
+import { defineConfig, Machines, type Role, Workspace, WorkspaceRefused } from "@detent/workspace"
 import { assert, describe, it } from "@effect/vitest"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
 import { takeNodeName } from "../src/NodeName.ts"
 
 const S = State({ Open: { count: Schema.Int }, Closed: {} })
@@ -46,7 +43,9 @@ describe("a workspace", () => {
         yield* Engine
         yield* Uploads
         return (yield* (yield* Machines).list).map(({ name }) => name)
-      }).pipe(Effect.provide(workspace(data, "work")))
+      }).pipe(
+        Effect.provide(Workspace.open({ data, role: "work", config: defineConfig({ machines: [Tally] }), knowledge: {}, uploads: {} })),
+      )
       assert.deepStrictEqual(names, ["HNItem", "UploadBatch", "batch", "tally", "workflow/extraction"])
       assert.isTrue(existsSync(join(data, "detent.db")))
     }),
@@ -127,74 +126,6 @@ describe("the name of a working process", () => {
       const first = yield* Effect.scoped(take)
       assert.strictEqual(new Set(first).size, 3)
       assert.deepStrictEqual(yield* Effect.scoped(take), first)
-    }),
-  )
-})
-
-describe("a configuration", () => {
-  class Bell extends Context.Service<Bell, { readonly ring: Effect.Effect<void> }>()("test/Bell") {}
-
-  const Alarm = Machine.make({ name: "alarm", state: S, event: E, initial: S.Open({ count: 0 }) }).spawn(S.Open, () =>
-    Effect.andThen(
-      Effect.flatMap(Bell, (bell) => bell.ring),
-      Effect.never,
-    ),
-  )
-
-  it.live("gives the work of its machines the services it has layers for", () =>
-    Effect.gen(function* () {
-      let rings = 0
-      const layers = Layer.effect(
-        Bell,
-        Effect.map(SqlClient, (sql) => ({
-          ring: Effect.orDie(Effect.tap(sql`select 1`, () => Effect.sync(() => rings++))).pipe(Effect.asVoid),
-        })),
-      )
-      const config = defineConfig({ machines: [Alarm], layers })
-      const open = Workspace.open({ data: yield* folder, role: "work", config })
-      yield* Effect.gen(function* () {
-        yield* (yield* Engine).start((yield* Engine).machine("alarm").pipe(Option.getOrThrow), "one")
-        while (rings === 0) yield* Effect.sleep("10 millis")
-      }).pipe(Effect.provide(open))
-      assert.strictEqual(rings, 1)
-    }),
-  )
-
-  it.live("whose layers cannot be built keeps the workspace from opening, and says so", () =>
-    Effect.gen(function* () {
-      const layers = Layer.effect(Bell, Effect.fail("the bell is out of order"))
-      const open = Workspace.open({ data: yield* folder, role: "work", config: defineConfig({ machines: [Alarm], layers }) })
-      const error = yield* Effect.flip(Effect.provide(Effect.void, open))
-      assert.include(String(error), "the bell is out of order")
-    }),
-  )
-})
-
-describe("detent.config", () => {
-  const config = (text: string) =>
-    Effect.gen(function* () {
-      const path = yield* folder
-      yield* Effect.promise(() => writeFile(join(path, "detent.config.mjs"), text))
-      return yield* readConfig(path)
-    })
-
-  it.live("is not needed", () =>
-    Effect.gen(function* () {
-      assert.deepStrictEqual(yield* readConfig(yield* folder), { machines: [] })
-    }),
-  )
-
-  it.live.each([
-    ["export const machines = []", "default export is no configuration"],
-    ["export default {}", "no list of machines"],
-    ["export default { machines: [{}] }", "machines[0] is no machine"],
-    ["export default { machines: [], upcaster: {} }", "it has no setting upcaster; did you mean upcasters?"],
-    ["export default {{", "cannot be loaded"],
-  ] as const)("that is %s is refused with what to do", ([text, problem]) =>
-    Effect.gen(function* () {
-      const error = yield* Effect.flip(config(text))
-      assert.include(error.message, problem)
-      assert.include(error.message, "detent.config.mjs")
     }),
   )
 })

@@ -30,7 +30,7 @@ it.live("a workspace with a cancelled batch has nothing to do", () =>
     }).pipe(Effect.provide(starting))
     yield* Effect.repeat(isIdle, { until: (idle) => idle, schedule: Schedule.spaced("50 millis") }).pipe(
       Effect.timeout("20 seconds"),
-      Effect.provide(Workspace.open({ data, role: "work", readable: [corpus] })),
+      Effect.provide(Workspace.open({ data, role: "work", readable: [corpus], knowledge: {} })),
     )
   }),
 )

@@ -8,7 +8,7 @@ import * as Schema from "effect/Schema"
 import { WrongUsage } from "../Failure.ts"
 import type { Handler } from "../Handler.ts"
 import { Output } from "../output/Output.ts"
-import { working } from "../workspace/Opening.ts"
+import { knowledge } from "../workspace/Opening.ts"
 
 export const activity: Handler<"activity"> = (input) =>
   Effect.gen(function* () {
@@ -20,7 +20,7 @@ export const activity: Handler<"activity"> = (input) =>
       const folder = StorageFolder.make(`${pathToFileURL(data).href}/`)
       const result = yield* runActivity(folder, name, given)
       yield* output.write(`${JSON.stringify(result)}\n`)
-    }).pipe(Effect.provide(working(input)))
+    }).pipe(Effect.provide(knowledge.working(input)))
   })
 
 const nameOf = (text: string | undefined): Effect.Effect<ActivityName, WrongUsage> =>

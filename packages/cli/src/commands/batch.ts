@@ -26,16 +26,18 @@ import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import type { Column } from "../output/Table.ts"
 import { cursorFrom, cursorText } from "../workspace/Cursor.ts"
-import { acting, estimating, observing, type Place, placeText, working } from "../workspace/Opening.ts"
-import { neededServer, runningServer } from "../workspace/Server.ts"
+import { knowledge, type Place, placeText } from "../workspace/Opening.ts"
+import { neededServer, runningServerWith } from "../workspace/Server.ts"
 import { allowSource } from "../workspace/Sources.ts"
+
+const { acting, estimating, observing, working } = knowledge
 
 export const run: Handler<"batch run"> = (input) =>
   Effect.gen(function* () {
     const folders = yield* foldersOf(input)
     const selection = yield* selectionOf(input)
     if (input.estimate) return yield* Effect.provide(estimated(input, selection), estimating(input, folders))
-    const server = input.detach ? yield* neededServer(input) : yield* runningServer(input)
+    const server = input.detach ? yield* neededServer(input, "knowledge") : yield* runningServerWith(input, "knowledge")
     for (const folder of folders) yield* allowSource(input.data, folder)
     const dispatch = input.dispatch === "process" ? {} : { dispatch: input.dispatch }
     const config = {
@@ -199,7 +201,7 @@ export const cancel: Handler<"batch cancel"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
     const id = yield* idOf(input.batch)
-    const server = yield* runningServer(input)
+    const server = yield* runningServerWith(input, "knowledge")
     return yield* Effect.gen(function* () {
       yield* operations.state(id)
       yield* agreed(`Cancel ${id}? What it has extracted is kept.`)
@@ -216,7 +218,7 @@ export const withdraw: Handler<"batch withdraw"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
     const id = yield* idOf(input.batch)
-    const server = yield* runningServer(input)
+    const server = yield* runningServerWith(input, "knowledge")
     return yield* Effect.gen(function* () {
       const { targetNamespace } = yield* operations.state(id)
       yield* agreed(`Take the facts of ${id} out of the graph ${targetNamespace}?`)
@@ -241,7 +243,7 @@ const setGoing = (input: Place & ModelInput & { readonly batch: string; readonly
     const id = yield* idOf(input.batch)
     const { budget, baseUrl } = yield* selectionOf(input)
     const changes = { ...(budget === undefined ? {} : { budget }), ...(baseUrl === undefined ? {} : { baseUrl }) }
-    const server = input.detach ? yield* neededServer(input) : yield* runningServer(input)
+    const server = input.detach ? yield* neededServer(input, "knowledge") : yield* runningServerWith(input, "knowledge")
     if (server !== undefined) {
       yield* noBaseUrl(input)
       const isResting = yield* Effect.provide(needsAsking(id, operation), observing(input))

@@ -10,7 +10,9 @@ import type { Handler } from "../Handler.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import { writePieces } from "../output/Writing.ts"
-import { observing } from "../workspace/Opening.ts"
+import { knowledge } from "../workspace/Opening.ts"
+
+const { observing } = knowledge
 
 export const query: Handler<"graph query"> = (input) =>
   Effect.gen(function* () {

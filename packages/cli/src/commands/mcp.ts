@@ -1,42 +1,65 @@
 /** `detent mcp`: a Model Context Protocol server on stdin and stdout. It ends when its client closes them. */
 import { createRequire } from "node:module"
+import { Systems } from "@detent/workspace/Systems"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as McpProtocol from "effect/unstable/ai/McpProtocol"
 import * as McpServer from "effect/unstable/ai/McpServer"
 import type { Handler } from "../Handler.ts"
 import { messageStdio } from "../mcp/MessageLines.ts"
-import { type Session, toolHandlers } from "../mcp/ToolHandlers.ts"
+import type { Session } from "../mcp/Session.ts"
+import { toolHandlers } from "../mcp/ToolHandlers.ts"
 import { tools } from "../mcp/Tools.ts"
-import { isThere, type Opened, observed, type Place, working } from "../workspace/Opening.ts"
-import { type RunningServer, runningServer } from "../workspace/Server.ts"
+import { forAgents, isThere, type Opened, type Place } from "../workspace/Opening.ts"
+import { runningServer } from "../workspace/Server.ts"
 
-const instructionsFor = (role: Session["role"]): string =>
-  "Durable state machines (instances with a journal of events), batches that turn documents into a knowledge graph, and the graph. " +
-  "Look with list_machines, list_instances, read_instance, read_history, query_graph and watch_batch; " +
-  (role === "operate"
-    ? "act with send_event and start_batch."
-    : "send_event and start_batch are refused, since this session has the role read.")
+const instructionsFor = (role: Session["role"], hasKnowledge: boolean): string => {
+  const about = "Durable state machines (instances with a journal of events) and Effect workflows (executions made of activities)"
+  const looks = ["list_machines", "list_instances", "read_instance", "read_history", "list_executions", "read_execution"]
+  const acts = ["send_event", "resume_execution", "interrupt_execution"]
+  const looking = hasKnowledge ? [...looks, "query_graph", "watch_batch"] : looks
+  const acting = hasKnowledge ? [...acts, "start_batch"] : acts
+  const graph = hasKnowledge ? ", batches that turn documents into a knowledge graph, and the graph" : ""
+  const allowed =
+    role === "operate" ? `act with ${acting.join(", ")}` : `${acting.join(", ")} are refused, since this session has the role read`
+  return `${about}${graph}. Look with ${looking.join(", ")}; ${allowed}.`
+}
 
 export const mcp: Handler<"mcp"> = (input) =>
   Effect.gen(function* () {
     yield* isThere(input)
     const server = yield* runningServer(input)
     const session: Session = { role: input.role, server }
-    const registered = McpServer.toolkit(tools).pipe(Layer.provide(toolHandlers(session)))
-    const served = registered.pipe(Layer.provide(protocolFor(input.role)), Layer.provide(homeOf(input, session)))
-    yield* Effect.raceFirst(Layer.launch(served), inputEnded)
+    yield* Effect.raceFirst(Layer.launch(served(session).pipe(Layer.provide(workspaceOf(input, session)))), inputEnded)
   })
 
-/** Who may act works here on what it starts, unless a server does. */
-const homeOf = (place: Place, { role, server }: { readonly role: Session["role"]; readonly server: RunningServer | undefined }): Opened =>
-  role === "operate" && server === undefined ? working(place) : observed(place)
+/** The tools of knowledge are there, and loaded, only where knowledge is on. */
+const served = (session: Session) =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const { knowledge } = yield* Systems
+      const protocol = protocolFor(session.role, Option.isSome(knowledge))
+      const core = McpServer.toolkit(tools).pipe(Layer.provide(toolHandlers(session)))
+      if (Option.isNone(knowledge)) return Layer.provide(core, protocol)
+      const { knowledgeTools, knowledgeToolHandlers } = yield* Effect.promise(() => import("../mcp/KnowledgeTools.ts"))
+      const more = McpServer.toolkit(knowledgeTools).pipe(
+        Layer.provide(knowledgeToolHandlers(session)),
+        Layer.provide(Layer.succeedContext(knowledge.value)),
+      )
+      return Layer.provide(Layer.mergeAll(core, more), protocol)
+    }),
+  )
 
-const protocolFor = (role: Session["role"]) =>
+/** A session that may act works here on what it starts, except where a server works. */
+const workspaceOf = (place: Place, { role, server }: Session): Opened =>
+  role === "operate" && server === undefined ? forAgents.working(place) : forAgents.observed(place)
+
+const protocolFor = (role: Session["role"], hasKnowledge: boolean) =>
   McpServer.layerStdio({
     name: "detent",
     version: String(createRequire(import.meta.url)("../../package.json").version),
-    instructions: instructionsFor(role),
+    instructions: instructionsFor(role, hasKnowledge),
     protocols: [McpProtocol.v2025_11_25, McpProtocol.v2025_06_18, McpProtocol.v2025_03_26, McpProtocol.v2024_11_05],
   }).pipe(Layer.provide(messageStdio))
 

@@ -1,6 +1,7 @@
 /** `detent dev` and `detent serve`: everything of a workspace under one port. */
 
 import { ListenFailed, Server, serve as served } from "@detent/server/serve"
+import { Machines } from "@detent/workspace/Machines"
 import type { Role } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -9,21 +10,24 @@ import { NotAllowed, WrongUsage } from "../Failure.ts"
 import type { Handler } from "../Handler.ts"
 import type { Input } from "../line/Input.ts"
 import { Output } from "../output/Output.ts"
-import { demoFolder, loadDemo } from "../serving/Demo.ts"
-import { type Opened, observed, type Place, workingOnAll } from "../workspace/Opening.ts"
+import { type Opened, observed, type Place, workingOnAll, workingOnDemo } from "../workspace/Opening.ts"
 import { announced, runningServer } from "../workspace/Server.ts"
 
-export const dev: Handler<"dev"> = (input) =>
-  input.demo
-    ? serving(input, "work", workingOnAll(input, [demoFolder]), loadDemo)
-    : serving(input, "work", workingOnAll(input), Effect.void)
+export const dev: Handler<"dev"> = (input) => (input.demo ? devWithDemo(input) : serving(input, "work", workingOnAll(input), Effect.void))
+
+/** The demo turns knowledge and uploads on. Its code is loaded here, so that no other command waits for theirs. */
+const devWithDemo = (input: Input<"dev">) =>
+  Effect.gen(function* () {
+    const { demoFolder, loadDemo } = yield* Effect.promise(() => import("../serving/Demo.ts"))
+    return yield* serving(input, "work", workingOnDemo(input, [demoFolder]), loadDemo)
+  })
 
 export const serve: Handler<"serve"> = (input) =>
   input.observe ? serving(input, "observe", observed(input), Effect.void) : serving(input, "work", workingOnAll(input), Effect.void)
 
 type Listening = Pick<Input<"serve">, "host" | "port" | "token">
 
-const serving = <E, R>(input: Listening & Place, role: Role, home: Opened, first: Effect.Effect<void, E, R>) =>
+const serving = <S, E, R>(input: Listening & Place, role: Role, home: Opened<S>, first: Effect.Effect<void, E, R>) =>
   Effect.gen(function* () {
     if (input.port > 65_535)
       return yield* new WrongUsage({
@@ -46,6 +50,8 @@ const serving = <E, R>(input: Listening & Place, role: Role, home: Opened, first
           `open it to see what runs, API reference at /docs; stop with Ctrl-C: what is unfinished goes on at the next start`,
         ),
       )
+      const known = yield* Effect.flatMap(Machines, (machines) => machines.list)
+      if (known.length === 0) yield* output.note(nothingKnown)
       yield* first
       return yield* Effect.never
     }).pipe(
@@ -54,6 +60,9 @@ const serving = <E, R>(input: Listening & Place, role: Role, home: Opened, first
       Effect.mapError((error) => (isNoAddress(error) ? noAddress(input.host) : error)),
     )
   })
+
+const nothingKnown =
+  "no machines are known here: name yours in detent.config.ts (`detent init` writes one), or see something with `detent dev --demo`"
 
 const isNoAddress = (error: unknown): boolean =>
   error instanceof ListenFailed && error.cause instanceof Error && "code" in error.cause && error.cause.code === "EADDRNOTAVAIL"

@@ -15,13 +15,15 @@ import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import { followElsewhere, followHere } from "../upload/UploadFollowing.ts"
 import { stateLooks, uploadText } from "../upload/UploadView.ts"
-import { acting, observed, observing, type Place, placeText, working } from "../workspace/Opening.ts"
-import { neededServer, type RunningServer, runningServer } from "../workspace/Server.ts"
+import { uploads as opening, type Place, placeText } from "../workspace/Opening.ts"
+import { neededServer, type RunningServer, runningServerWith } from "../workspace/Server.ts"
+
+const { acting, observed, observing, working } = opening
 
 export const run: Handler<"upload run"> = (input) =>
   Effect.gen(function* () {
     yield* isFile(input.file)
-    const server = input.detach ? yield* neededServer(input) : yield* runningServer(input)
+    const server = input.detach ? yield* neededServer(input, "uploads") : yield* runningServerWith(input, "uploads")
     if (server !== undefined) return yield* given(input, yield* sent(server, input))
     return yield* Effect.gen(function* () {
       const { batchId } = yield* Effect.flatMap(Uploads, (uploads) =>
@@ -183,7 +185,7 @@ export const kinds: Handler<"upload kinds"> = (input) =>
 const toldHowToGoOn = (place: Place, uploads: ReadonlyArray<{ readonly batchId: string; readonly isResting: boolean }>) =>
   Effect.gen(function* () {
     const [first, ...others] = uploads.filter(({ isResting }) => !isResting)
-    if (first === undefined || (yield* runningServer(place)) !== undefined) return
+    if (first === undefined || (yield* runningServerWith(place, "uploads")) !== undefined) return
     const { note, noteStyle } = yield* Output
     const which = others.length === 0 ? `${first.batchId} has` : `${others.length + 1} uploads have`
     const retry = `detent upload retry ${others.length === 0 ? first.batchId : "UPLOAD"}${placeText(place)}`
@@ -198,7 +200,7 @@ const itemsOf = (input: Parameters<typeof show>[0], state: EntryState) =>
 
 export const retry: Handler<"upload retry"> = (input) =>
   Effect.gen(function* () {
-    const server = input.detach ? yield* neededServer(input) : yield* runningServer(input)
+    const server = input.detach ? yield* neededServer(input, "uploads") : yield* runningServerWith(input, "uploads")
     if (server !== undefined) {
       const { state } = yield* Effect.provide(findUnfinished(input.upload), observing(input))
       if (needsAsking(state)) yield* server.post(`/api/v1/uploads/${encodeURIComponent(input.upload)}/retry`)
@@ -245,7 +247,7 @@ const findUnfinished = (id: string) =>
 export const cancel: Handler<"upload cancel"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
-    const server = yield* runningServer(input)
+    const server = yield* runningServerWith(input, "uploads")
     return yield* Effect.gen(function* () {
       yield* findUpload(input.upload)
       yield* agreed(`Stop ${input.upload}? Stored items stay.`)

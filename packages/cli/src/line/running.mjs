@@ -85,7 +85,7 @@ export const runningCommands = /** @satisfies {ReadonlyArray<import("./Command.t
       serves: true,
       summary: "a Model Context Protocol server on stdin and stdout, for agents",
       detail:
-        "Tools: list_machines, list_instances, read_instance, read_history, query_graph, watch_batch; with --role operate also send_event and start_batch.",
+        "Tools: list_machines, list_instances, read_instance, read_history, list_executions, read_execution; with --role operate also send_event, resume_execution, interrupt_execution. Where knowledge is on: query_graph, watch_batch and, with --role operate, start_batch.",
       arguments: [],
       options: [
         {

@@ -1,4 +1,5 @@
 /** What an agent can ask for, described for agents. Those that change something are refused unless the role is `operate`. */
+import { phases } from "@detent/workspace/operations/executions"
 import * as Schema from "effect/Schema"
 import * as Tool from "effect/unstable/ai/Tool"
 import * as Toolkit from "effect/unstable/ai/Toolkit"
@@ -10,12 +11,12 @@ export class ToolRefused extends Schema.TaggedError<ToolRefused>()("ToolRefused"
   }
 }
 
-const optional = <S extends Schema.Top>(schema: S, description: string) => Schema.optionalKey(schema.annotate({ description }))
+export const optional = <S extends Schema.Top>(schema: S, description: string) => Schema.optionalKey(schema.annotate({ description }))
 const instance = Schema.String.annotate({ description: "MACHINE/ID, or the id alone where only one machine has it" })
 const limit = optional(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1000 })), "at most this many; default: 50")
-const failure = ToolRefused
+export const failure = ToolRefused
 
-const looking = { failure }
+export const looking = { failure }
 
 export const ListMachines = Tool.make("list_machines", {
   ...looking,
@@ -65,26 +66,30 @@ export const ReadHistory = Tool.make("read_history", {
   .annotate(Tool.Readonly, true)
   .annotate(Tool.Destructive, false)
 
-export const QueryGraph = Tool.make("query_graph", {
+const execution = {
+  workflow: Schema.String.annotate({ description: "the workflow's name" }),
+  id: Schema.String.annotate({ description: "the execution's id" }),
+}
+
+export const ListExecutions = Tool.make("list_executions", {
   ...looking,
-  description: "A SPARQL query over the knowledge graph; the answer is SPARQL JSON, or N-Triples for CONSTRUCT. Use LIMIT.",
+  description: "Executions of Effect workflows, oldest change first. Pass `next` as `after` for the following page.",
   parameters: Schema.Struct({
-    sparql: Schema.String,
-    namespace: optional(Schema.String, "which graph; not needed where there is only one"),
+    workflow: optional(Schema.String, "only of this workflow"),
+    phase: optional(Schema.Literals(phases), "only in this phase; suspended and held ones can be resumed"),
+    limit,
+    after: optional(Schema.String, "`next` of the page before"),
   }),
-  success: Schema.Struct({ contentType: Schema.String, body: Schema.String }),
+  success: Schema.Struct({ executions: Schema.Array(Schema.Json), next: Schema.optionalKey(Schema.String) }),
 })
   .annotate(Tool.Readonly, true)
   .annotate(Tool.Destructive, false)
 
-export const WatchBatch = Tool.make("watch_batch", {
+export const ReadExecution = Tool.make("read_execution", {
   ...looking,
-  description: "Waits until a batch of documents ends, at most this many seconds, and returns its status.",
-  parameters: Schema.Struct({
-    batch: Schema.String.annotate({ description: "the batch's id, such as batch-3f9c2a71b0d4" }),
-    seconds: optional(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 600 })), "default: 30"),
-  }),
-  success: Schema.Struct({ batch: Schema.Json }),
+  description: "Where an execution of an Effect workflow stands, the clocks it waits for, and its latest events.",
+  parameters: Schema.Struct(execution),
+  success: Schema.Struct({ execution: Schema.Json, events: Schema.Array(Schema.Json) }),
 })
   .annotate(Tool.Readonly, true)
   .annotate(Tool.Destructive, false)
@@ -106,19 +111,32 @@ export const SendEvent = Tool.make("send_event", {
   .annotate(Tool.Readonly, false)
   .annotate(Tool.Destructive, true)
 
-export const StartBatch = Tool.make("start_batch", {
+export const ResumeExecution = Tool.make("resume_execution", {
   failure,
-  description: "Starts a batch that turns documents into facts of the graph; follow it with watch_batch. Needs the role operate.",
-  parameters: Schema.Struct({
-    source: Schema.String.annotate({
-      description: "path of a manifest.json, of a folder that has one, or of a folder of documents; below the working folder",
-    }),
-    ontology: optional(Schema.String, "path of the ontology; for a folder without manifest"),
-    namespace: optional(Schema.String, "the graph to add to; for a folder without manifest"),
-  }),
-  success: Schema.Struct({ batch: Schema.Json }),
+  description: "Runs an execution again that is suspended or held. Needs the role operate.",
+  parameters: Schema.Struct(execution),
+  success: Schema.Struct({ execution: Schema.Json }),
 })
   .annotate(Tool.Readonly, false)
   .annotate(Tool.Destructive, false)
 
-export const tools = Toolkit.make(ListMachines, ListInstances, ReadInstance, ReadHistory, QueryGraph, WatchBatch, SendEvent, StartBatch)
+export const InterruptExecution = Tool.make("interrupt_execution", {
+  failure,
+  description: "Interrupts an execution: no further activity starts, and its compensations run. Needs the role operate.",
+  parameters: Schema.Struct(execution),
+  success: Schema.Struct({ execution: Schema.Json }),
+})
+  .annotate(Tool.Readonly, false)
+  .annotate(Tool.Destructive, true)
+
+export const tools = Toolkit.make(
+  ListMachines,
+  ListInstances,
+  ReadInstance,
+  ReadHistory,
+  ListExecutions,
+  ReadExecution,
+  SendEvent,
+  ResumeExecution,
+  InterruptExecution,
+)

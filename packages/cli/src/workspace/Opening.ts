@@ -1,11 +1,14 @@
 /**
- * A workspace as a command needs it: to look, to act on one thing, to work on one thing, or to work on everything. The machines of
- * `detent.config.ts` in the working folder are known in each.
+ * A workspace as a command needs it: to look, to act on one thing, to work on one thing, or to work on everything. Everything in
+ * `detent.config.ts` of the working folder is known in each.
  */
 import { existsSync } from "node:fs"
 import { resolve } from "node:path"
-import { readConfig } from "@detent/workspace/Config"
+import type { Uploads } from "@detent/uploads"
+import { findConfig } from "@detent/workspace/Config"
 import { databaseOf as readAddress } from "@detent/workspace/Database"
+import type { SystemName, SystemOff } from "@detent/workspace/errors"
+import { type KnowledgeServices, Systems } from "@detent/workspace/Systems"
 import { Workspace, type WorkspaceOptions, type WorkspaceServices } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -23,38 +26,78 @@ export const placeText = ({ data, database }: Place): string =>
   `${data === ".detent" ? "" : ` --data ${data}`}${database === undefined ? "" : " --database …"}`
 
 /** Everything a workspace has, or why it could not be opened. */
-export type Opened = Layer.Layer<WorkspaceServices, unknown>
+export type Opened<S = never> = Layer.Layer<WorkspaceServices | S, unknown>
 
 export const databaseOf = ({ database }: Place): string | undefined => database ?? process.env["DETENT_DATABASE_URL"]
 
+type Opening = Omit<WorkspaceOptions, "data" | "database" | "config">
+
 /** To look, also while others work. Where nothing is, nothing is made. */
-export const observing = (place: Place): Opened =>
-  Layer.unwrap(Effect.as(Effect.andThen(isThere(place), hasFile(databaseSetting(place), databaseOf(place))), observed(place)))
+export const observing = (place: Place): Opened => observingWith(place, [])
 
 /** To look at what is known rather than at what is stored. */
-export const observed = (place: Place): Opened =>
-  Layer.unwrap(Effect.as(hasFile("--database", place.database), opened(place, { role: "observe" })))
-
-/** To read documents that no batch has been started from yet. */
-export const estimating = (place: Place, readable: ReadonlyArray<string>): Opened => opened(place, { role: "observe", readable })
+export const observed = (place: Place): Opened => observedWith(place, [])
 
 /** Opens the workspace to act on an instance. Another process executes the commands that it requests. */
-export const acting = (place: Place): Opened => opened(place, { role: "work", knowledge: { engine: { resume: false, worker: false } } })
-
-/** Opens the workspace to work on one batch or upload. Other unfinished work is left to other processes. */
-export const working = (place: Place, readable: ReadonlyArray<string> = []): Opened =>
-  opened(place, { role: "work", readable, knowledge: { engine: { resume: false } } })
+export const acting = (place: Place): Opened => opened(place, actingOptions)
 
 /** To work on everything that is unfinished, and on what comes. */
-export const workingOnAll = (place: Place, readable: ReadonlyArray<string> = []): Opened => opened(place, { role: "work", readable })
+export const workingOnAll = (place: Place): Opened => opened(place, { role: "work" })
 
-const opened = (place: Place, options: Omit<WorkspaceOptions, "data" | "database" | "config">): Opened =>
+/** The same with both systems on, whatever the configuration says. */
+export const workingOnDemo = (place: Place, readable: ReadonlyArray<string>): Opened<KnowledgeServices | Uploads> =>
+  Layer.provideMerge(
+    Layer.mergeAll(Systems.knowledge, Systems.uploads),
+    opened(place, { role: "work", readable, knowledge: {}, uploads: {} }),
+  )
+
+const actingOptions: Opening = { role: "work", engine: { resume: false, worker: false } }
+
+/**
+ * The same for commands that name a system. Where no configuration is, the command turns the system on; where one is, the
+ * configuration decides, and a system that is off is refused.
+ */
+const naming = <S>(system: SystemName, services: Layer.Layer<S, SystemOff, Systems>) => {
+  const withServices = (workspace: Opened): Opened<S> => Layer.provideMerge(services, workspace)
+  return {
+    observing: (place: Place): Opened<S> => withServices(observingWith(place, [system])),
+    observed: (place: Place): Opened<S> => withServices(observedWith(place, [system])),
+    /** To read documents that no batch has been started from yet. */
+    estimating: (place: Place, readable: ReadonlyArray<string>): Opened<S> =>
+      withServices(opened(place, { role: "observe", readable }, [system])),
+    acting: (place: Place): Opened<S> => withServices(opened(place, actingOptions, [system])),
+    /** Opens the workspace to work on one batch or upload. Other unfinished work is left to other processes. */
+    working: (place: Place, readable: ReadonlyArray<string> = []): Opened<S> =>
+      withServices(opened(place, { role: "work", readable, engine: { resume: false } }, [system])),
+  }
+}
+
+export const knowledge = naming("knowledge", Systems.knowledge)
+
+export const uploads = naming("uploads", Systems.uploads)
+
+/** For agents, who may start batches: knowledge is on where no configuration says otherwise. */
+export const forAgents = {
+  observed: (place: Place): Opened => observedWith(place, ["knowledge"]),
+  working: (place: Place): Opened => opened(place, { role: "work", engine: { resume: false } }, ["knowledge"]),
+}
+
+const observingWith = (place: Place, named: ReadonlyArray<SystemName>): Opened =>
+  Layer.unwrap(Effect.as(isThere(place), observedWith(place, named)))
+
+const observedWith = (place: Place, named: ReadonlyArray<SystemName>): Opened =>
+  Layer.unwrap(Effect.as(hasFile(databaseSetting(place), databaseOf(place)), opened(place, { role: "observe" }, named)))
+
+/** `named` are the systems that are on where no configuration is. */
+const opened = (place: Place, options: Opening, named: ReadonlyArray<SystemName> = []): Opened =>
   Layer.unwrap(
     Effect.gen(function* () {
       yield* madeFolder(place.data)
-      const config = yield* readConfig(".")
+      const config = Option.getOrUndefined(yield* findConfig("."))
       const sources = yield* knownSources(place.data)
+      const systems = config === undefined ? Object.fromEntries(named.map((system) => [system, {}])) : {}
       return Workspace.open({
+        ...systems,
         ...options,
         data: place.data,
         database: databaseOf(place),

@@ -5,6 +5,7 @@
 import { createHash, randomBytes } from "node:crypto"
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
+import { type SystemName, SystemOff } from "@detent/workspace/errors"
 import { isProof } from "@detent/workspace/WorkspaceProof"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -38,27 +39,34 @@ export type Refusal = NotAllowed | NothingFound | WrongUsage | ServerFailed
 
 export interface RunningServer {
   readonly url: string
+  /** The systems that are on there. */
+  readonly systems: ReadonlyArray<string>
   /** Sends a request that changes something, and gives the answer as it came. */
   readonly post: (path: string, body?: PostBody, headers?: Readonly<Record<string, string>>) => Effect.Effect<unknown, Refusal>
 }
 
 export type PostBody = { readonly json: unknown } | { readonly form: FormData }
 
-/** The server that answers in this home and on this database; undefined where none does. */
+/** The server that answers in this workspace and on this database; undefined where none does. */
 export const runningServer = (place: Place): Effect.Effect<RunningServer | undefined> =>
   Effect.gen(function* () {
     const url = yield* Effect.sync(() => announcedUrl(place))
     if (url === undefined) return undefined
-    return (yield* isServerOf(place, url)) ? { url, post: posting(url) } : undefined
+    const live = yield* liveServer(place, url)
+    return live === undefined ? undefined : { url, systems: live.systems, post: posting(url) }
   })
 
-const isLive = Schema.is(Schema.Struct({ status: Schema.Literal("live"), proof: Schema.String }))
+/** The same if the system is on there. Where it is off, the process of the command does the work itself. */
+export const runningServerWith = (place: Place, system: SystemName): Effect.Effect<RunningServer | undefined> =>
+  Effect.map(runningServer(place), (server) => (server?.systems.includes(system) ? server : undefined))
+
+const isLive = Schema.is(Schema.Struct({ status: Schema.Literal("live"), proof: Schema.String, systems: Schema.Array(Schema.String) }))
 
 /**
- * Whether the server of this workspace answers there. Another process may have taken the port of a server that was killed, so it
+ * What the server of this workspace answers there; undefined where another one does. Another process may have taken the port of a server that was killed, so it
  * has to prove that it works in this data folder before any token is sent to it.
  */
-const isServerOf = (place: Place, url: string): Effect.Effect<boolean> =>
+const liveServer = (place: Place, url: string): Effect.Effect<{ readonly systems: ReadonlyArray<string> } | undefined> =>
   Effect.gen(function* () {
     const challenge = yield* Effect.sync(() => randomBytes(24).toString("base64url"))
     const address = new URL("/health/live", url)
@@ -66,8 +74,8 @@ const isServerOf = (place: Place, url: string): Effect.Effect<boolean> =>
     const answer: unknown = yield* Effect.tryPromise(async () =>
       (await fetch(address, { headers, signal: AbortSignal.timeout(2000), redirect: "error" })).json(),
     )
-    return isLive(answer) && isProof(resolve(place.data), challenge, answer.proof)
-  }).pipe(Effect.orElseSucceed(() => false))
+    return isLive(answer) && isProof(resolve(place.data), challenge, answer.proof) ? answer : undefined
+  }).pipe(Effect.orElseSucceed(() => undefined))
 
 const announcedUrl = (place: Place): string | undefined => {
   try {
@@ -139,11 +147,13 @@ const refusalOf = (url: string, status: number, { detail }: { readonly detail: s
 }
 
 /** What `--detach` needs. */
-export const neededServer = (place: Place): Effect.Effect<RunningServer, NothingFound> =>
-  Effect.flatMap(runningServer(place), (server) =>
-    server === undefined
-      ? Effect.fail(
-          new NothingFound({ what: `server running in ${place.data}`, nextStep: "start one with `detent dev`, or leave --detach out" }),
-        )
-      : Effect.succeed(server),
-  )
+export const neededServer = (place: Place, system: SystemName): Effect.Effect<RunningServer, NothingFound | SystemOff> =>
+  Effect.gen(function* () {
+    const server = yield* runningServer(place)
+    if (server === undefined)
+      return yield* new NothingFound({
+        what: `server running in ${place.data}`,
+        nextStep: "start one with `detent dev`, or leave --detach out",
+      })
+    return server.systems.includes(system) ? server : yield* new SystemOff({ system })
+  })

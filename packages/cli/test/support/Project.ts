@@ -38,8 +38,11 @@ export const runLetters = [
   "letters",
 ]
 
+/** What turns knowledge and uploads on, after the machines of a configuration. */
+export const bothSystems = ', knowledge: {}, uploads: ["hacker-news"]'
+
 /** A lamp whose bill cannot be sent, and whose owner's pin must not be shown. `level` is what it takes to be switched on. */
-export const lampConfig = (level = "Schema.Int") => `
+export const lampConfig = (level = "Schema.Int", settings = "") => `
 import { Event, Machine, RetryPolicy, Slot, State } from "@detent/machine"
 import { defineConfig } from "@detent/workspace/Config"
 import * as Effect from "effect/Effect"
@@ -56,5 +59,5 @@ const Lamp = Machine.make({ name: "lamp", state: S, event: E, effects, initial: 
   .commands({ sendBill: { retry: RetryPolicy.none } })
   .build({ sendBill: () => Effect.fail(new Error("the post office is closed")) })
 
-export default defineConfig({ machines: [Lamp] })
+export default defineConfig({ machines: [Lamp]${settings} })
 `

@@ -1,6 +1,7 @@
 /** The machines an engine knows. */
 import { DefinitionError, type Persistence, type SnapshotPolicy } from "@detent/machine"
 import { type Compiled, compiledOf, type Environment, hasWork, type Node, type Tagged, unbuilt } from "@detent/machine/internal"
+import type * as Duration from "effect/Duration"
 import { Codec } from "../instance/Codec.ts"
 import type { Upcasters } from "../instance/Upcasters.ts"
 import type { CommandRecord } from "../store/Commit.ts"
@@ -25,7 +26,7 @@ export class RegisteredMachine {
   readonly environment: Environment
   readonly snapshots: SnapshotPolicy<string>
   readonly keepJournal: boolean
-  /** How long ended instances stay; undefined: for ever. */
+  /** How long ended instances stay by the definition. */
   readonly retention: Persistence<string>["retention"]
 
   constructor(definition: unknown, compiled: Compiled, upcasters: Upcasters, environment: Environment) {
@@ -76,6 +77,8 @@ export const mayHaveWork = ({ declarations }: Compiled): boolean => declarations
 
 export class MachineRegistry {
   readonly #machines = new Map<string, RegisteredMachine>()
+  /** Retention that was given besides the definition, which may be registered again without it. */
+  readonly #kept = new Map<string, Duration.Input>()
   readonly #isInUse: (name: string) => boolean
   #listener: (() => void) | undefined
 
@@ -111,6 +114,16 @@ export class MachineRegistry {
   /** Calls back when a machine is registered for the first time: its timers may have been due for long. */
   onAdded(listener: () => void) {
     this.#listener = listener
+  }
+
+  /** Keeps ended instances of a machine for this long, whatever its definition says. */
+  keepEnded(name: string, retention: Duration.Input) {
+    this.#kept.set(name, retention)
+  }
+
+  /** How long ended instances of a machine stay; undefined: for ever. */
+  retentionOf({ name, retention }: RegisteredMachine): Duration.Input | undefined {
+    return this.#kept.get(name) ?? retention
   }
 
   get(name: string): RegisteredMachine | undefined {

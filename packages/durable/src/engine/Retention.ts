@@ -62,8 +62,10 @@ export const startRetention = (
   let turns = 0
   const turn = Effect.gen(function* () {
     yield* Effect.sleep(intervalMillis * (0.8 + 0.4 * (yield* Random.next)))
-    for (const { name, retention } of registry.all)
-      if (retention !== undefined) yield* purgeEnded(journal, name, { endedBefore: retention })
+    for (const machine of registry.all) {
+      const retention = registry.retentionOf(machine)
+      if (retention !== undefined) yield* purgeEnded(journal, machine.name, { endedBefore: retention })
+    }
     if (++turns % turnsPerLeasePurge === 0) yield* leases.purge(leaseMillis, batchSize)
   })
   return forkLoop("retention", turn)

@@ -255,6 +255,18 @@ export const keeping = ({ describe, test }: Kit) => {
         expect(yield* engine.purge(Short, { endedBefore: "0 millis" })).toBe(0)
       }))
 
+    test("160 a retention that is given at registration replaces the machine's own", ({ open, pass, passUntil, journal }) =>
+      Effect.gen(function* () {
+        const Short = Job.persist({ retention: "1 minute" })
+        const { engine } = yield* open()
+        yield* engine.register(Short, { retention: "10 minutes" })
+        const ended = yield* engine.start(Short, "ended", S.Busy({ n: 0 }))
+        yield* ended.send(E.Finish())
+        yield* pass("5 minutes")
+        expect(Option.isSome(yield* journal.open({ machine: "job", id: "ended" }))).toBe(true)
+        yield* passUntil("1 minute", journal.open({ machine: "job", id: "ended" }), Option.isNone)
+      }))
+
     test("instances that work, are watched, or keep postponed events stay", ({ open, pass }) =>
       Effect.gen(function* () {
         const { engine } = yield* open({ passivateAfter: "1 minute" })

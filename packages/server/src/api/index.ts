@@ -3,6 +3,7 @@
 export * as BatchApi from "../batches/Api.ts"
 export { BatchRpc } from "../batches/Rpc.ts"
 export * as CommandApi from "../commands/Api.ts"
+export * as ExecutionApi from "../executions/Api.ts"
 export * as InstanceApi from "../instances/Api.ts"
 export * as KnowledgeApi from "../knowledge/Api.ts"
 export * as MachineApi from "../machines/Api.ts"

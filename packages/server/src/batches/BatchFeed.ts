@@ -53,8 +53,6 @@ export interface BatchFeedService {
   readonly reader: (batch: BatchId, after: number, first?: Frame) => LiveReader
   /** Whether the batch has ended and has no events after a position. */
   readonly isOver: (batch: BatchId, after: number) => Effect.Effect<boolean, LogError | EndError>
-  readonly readers: Effect.Effect<number>
-  readonly end: Effect.Effect<void>
 }
 
 export class BatchFeed extends Context.Service<BatchFeed, BatchFeedService>()("@detent/server/BatchFeed") {
@@ -140,8 +138,6 @@ export class BatchFeed extends Context.Service<BatchFeed, BatchFeedService>()("@
         },
         isOver: (batch, after) =>
           Effect.flatMap(endOf(batch), (end) => (Option.isNone(end) ? Effect.succeed(false) : isTold(batch, after))),
-        readers: Effect.sync(() => channels.readerCount),
-        end: Effect.sync(() => channels.end()),
       }
     }),
   )

@@ -1,9 +1,10 @@
 /** Handlers of the batch API. */
 import * as batches from "@detent/workspace/operations/batches"
+import type { KnowledgeServices } from "@detent/workspace/Systems"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
-import { Api } from "../api/Api.ts"
+import { KnowledgePart } from "../api/KnowledgePart.ts"
 import { pageSize } from "../api/Paging.ts"
 import { frameOf } from "../serve/live/Channel.ts"
 import { endingResponse, liveResponse } from "../serve/live/liveResponse.ts"
@@ -13,11 +14,11 @@ import { artifactType, StartBatch } from "./Api.ts"
 import { BatchFeed } from "./BatchFeed.ts"
 
 export const batchHandlers = HttpApiBuilder.group(
-  Api,
+  KnowledgePart,
   "batches",
   Effect.fnUntraced(function* (handlers) {
-    const operating = yield* makeOperating
-    const changing = yield* makeChanging
+    const operating = yield* makeOperating<KnowledgeServices>()
+    const changing = yield* makeChanging<KnowledgeServices>()
     const feed = yield* BatchFeed
     const startKeys = refuseUnknownKeys(StartBatch)
     return handlers

@@ -1,5 +1,6 @@
 /** The procedures on batches, over HTTP at `/rpc` and over WebSocket at `/rpc/socket`. */
 import * as batches from "@detent/workspace/operations/batches"
+import type { KnowledgeServices } from "@detent/workspace/Systems"
 import type { WorkspaceServices } from "@detent/workspace/Workspace"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -23,8 +24,8 @@ import { BatchRpc } from "./Rpc.ts"
 
 const procedures = BatchRpc.toLayer(
   Effect.gen(function* () {
-    const operating = yield* makeOperating
-    const workspace = yield* Effect.context<WorkspaceServices>()
+    const operating = yield* makeOperating<KnowledgeServices>()
+    const workspace = yield* Effect.context<WorkspaceServices | KnowledgeServices>()
     return BatchRpc.of({
       batch_start: ({ idempotencyKey, ...request }) => operating(batches.start(request, idempotencyKey)),
       batch_cancel: ({ batchId }) => operating(batches.cancel(batchId)),

@@ -2,18 +2,18 @@
 import * as commands from "@detent/workspace/operations/commands"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
-import { Api } from "../api/Api.ts"
+import { CoreApi } from "../api/CoreApi.ts"
 import { pageSize } from "../api/Paging.ts"
 import { makeChanging, makeOperating } from "../serve/Operating.ts"
 import { refuseUnknownKeys } from "../serve/StrictBody.ts"
 import { RetryCommands, ReviveTimer, SkipCommand } from "./Api.ts"
 
 export const commandHandlers = HttpApiBuilder.group(
-  Api,
+  CoreApi,
   "commands",
   Effect.fnUntraced(function* (handlers) {
-    const operating = yield* makeOperating
-    const changing = yield* makeChanging
+    const operating = yield* makeOperating()
+    const changing = yield* makeChanging()
     const retryKeys = refuseUnknownKeys(RetryCommands)
     const skipKeys = refuseUnknownKeys(SkipCommand)
     const reviveKeys = refuseUnknownKeys(ReviveTimer)

@@ -3,7 +3,7 @@ import * as instances from "@detent/workspace/operations/instances"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
-import { Api } from "../api/Api.ts"
+import { CoreApi } from "../api/CoreApi.ts"
 import { liveResponse } from "../serve/live/liveResponse.ts"
 import { makeChanging, makeOperating } from "../serve/Operating.ts"
 import { refuseUnknownKeys } from "../serve/StrictBody.ts"
@@ -11,11 +11,11 @@ import { ForkInstance, PurgeInstances, RepairInstance, StartInstance } from "./A
 import { hasEnded, InstanceFeed } from "./InstanceFeed.ts"
 
 export const instanceHandlers = HttpApiBuilder.group(
-  Api,
+  CoreApi,
   "instances",
   Effect.fnUntraced(function* (handlers) {
-    const operating = yield* makeOperating
-    const changing = yield* makeChanging
+    const operating = yield* makeOperating()
+    const changing = yield* makeChanging()
     const startKeys = refuseUnknownKeys(StartInstance)
     const repairKeys = refuseUnknownKeys(RepairInstance)
     const forkKeys = refuseUnknownKeys(ForkInstance)

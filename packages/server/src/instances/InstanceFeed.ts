@@ -27,8 +27,6 @@ const keyOf = (name: string): InstanceKey => {
 export interface InstanceFeedService {
   /** All events of an instance after a sequence number, then each new one. When the instance has ended, so does it. */
   readonly reader: (key: InstanceKey, after: number) => LiveReader
-  readonly readers: Effect.Effect<number>
-  readonly end: Effect.Effect<void>
 }
 
 export class InstanceFeed extends Context.Service<InstanceFeed, InstanceFeedService>()("@detent/server/InstanceFeed") {
@@ -96,8 +94,6 @@ export class InstanceFeed extends Context.Service<InstanceFeed, InstanceFeedServ
 
       return {
         reader: (key, after) => channels.reader(nameOf(key), channels.open(nameOf(key), after, load(key)), after),
-        readers: Effect.sync(() => channels.readerCount),
-        end: Effect.sync(() => channels.end()),
       }
     }),
   )

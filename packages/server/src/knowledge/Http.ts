@@ -11,12 +11,13 @@ import {
 } from "@detent/knowledge"
 import * as graph from "@detent/workspace/operations/graph"
 import { optional, paged } from "@detent/workspace/optional"
+import type { KnowledgeServices } from "@detent/workspace/Systems"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
-import { Api } from "../api/Api.ts"
+import { KnowledgePart } from "../api/KnowledgePart.ts"
 import { makeOperating } from "../serve/Operating.ts"
 
 /** How long a client may keep the one thread that answers queries. */
@@ -39,10 +40,10 @@ const relationOf = ({ subject, property, object, confidence, witnesses }: GraphR
 const provenanceOf = ({ subject: _, object, runId, ...said }: SourcedFact) => ({ ...said, ...objectOf(object), run: runId })
 
 export const knowledgeHandlers = HttpApiBuilder.group(
-  Api,
+  KnowledgePart,
   "knowledge",
   Effect.fnUntraced(function* (handlers) {
-    const operating = yield* makeOperating
+    const operating = yield* makeOperating<KnowledgeServices>()
     const { lines } = yield* CanonicalGraph.CanonicalGraph
     const facts = yield* GraphFacts
 

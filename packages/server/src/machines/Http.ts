@@ -6,14 +6,14 @@ import * as machines from "@detent/workspace/operations/machines"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
-import { Api } from "../api/Api.ts"
+import { CoreApi } from "../api/CoreApi.ts"
 import { makeOperating } from "../serve/Operating.ts"
 
 export const machineHandlers = HttpApiBuilder.group(
-  Api,
+  CoreApi,
   "machines",
   Effect.fnUntraced(function* (handlers) {
-    const operating = yield* makeOperating
+    const operating = yield* makeOperating()
     return handlers
       .handle("list", () => operating(Effect.map(machines.list, (listed) => ({ machines: listed }))))
       .handle("get", ({ params }) =>

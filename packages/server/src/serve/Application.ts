@@ -1,33 +1,37 @@
 /** All routes as one application. Every failure is answered as a problem. */
 
+import { SystemOff } from "@detent/workspace/errors"
 import { problemOfSchema } from "@detent/workspace/SchemaProblem"
+import { Systems } from "@detent/workspace/Systems"
 import * as ByteSize from "effect/ByteSize"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import { MaxBodySize } from "effect/unstable/http/HttpIncomingMessage"
 import * as HttpRouter from "effect/unstable/http/HttpRouter"
 import { HttpServerError } from "effect/unstable/http/HttpServerError"
 import type { HttpServerRequest } from "effect/unstable/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
+import type * as HttpApi from "effect/unstable/httpapi/HttpApi"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
+import type * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
 import * as HttpApiMiddleware from "effect/unstable/httpapi/HttpApiMiddleware"
 import * as HttpApiScalar from "effect/unstable/httpapi/HttpApiScalar"
-import type { OpenAPISpec } from "effect/unstable/httpapi/OpenApi"
+import * as OpenApi from "effect/unstable/httpapi/OpenApi"
 import { isSocketError } from "effect/unstable/socket/Socket"
-import { Api, openApi } from "../api/Api.ts"
+import { CoreApi } from "../api/CoreApi.ts"
+import type { KnowledgePart } from "../api/KnowledgePart.ts"
 import { problemType } from "../api/Problem.ts"
 import { Refusing } from "../api/Refusing.ts"
-import { batchHandlers } from "../batches/Http.ts"
-import { rpcRoutes } from "../batches/RpcHandlers.ts"
+import type { UploadPart } from "../api/UploadPart.ts"
 import { commandHandlers } from "../commands/Http.ts"
+import { executionHandlers } from "../executions/Http.ts"
 import { instanceHandlers } from "../instances/Http.ts"
-import { knowledgeHandlers } from "../knowledge/Http.ts"
 import { machineHandlers } from "../machines/Http.ts"
 import { Gauges } from "../system/Gauges.ts"
 import { systemHandlers } from "../system/Http.ts"
-import { uploadHandlers } from "../uploads/Http.ts"
 import { badRequest } from "./ProblemOf.ts"
 import { type ProblemResponse, problemResponse } from "./ProblemResponse.ts"
 import { startPage } from "./page/StartPage.ts"
@@ -52,43 +56,87 @@ const refusing = HttpApiMiddleware.layerSchemaErrorTransform(Refusing, ({ kind, 
       ),
 )
 
-const groups = Layer.mergeAll(
-  batchHandlers,
-  uploadHandlers,
-  machineHandlers,
-  instanceHandlers,
-  commandHandlers,
-  knowledgeHandlers,
-  systemHandlers,
-)
+const groups = Layer.mergeAll(machineHandlers, instanceHandlers, executionHandlers, commandHandlers, systemHandlers)
 
-const openApiRoute = HttpRouter.use((router) =>
-  Effect.suspend(() => {
-    const document = JSON.stringify(openApi())
-    return router.add("GET", "/openapi.json", Effect.succeed(HttpServerResponse.text(document, { contentType: "application/json" })))
-  }),
-)
+/** The systems that are on, each with its part of the API. Only these are loaded. */
+const loadParts = Effect.gen(function* () {
+  const { knowledge, uploads } = yield* Systems
+  return {
+    knowledge: Option.isNone(knowledge) ? undefined : yield* Effect.promise(() => import("../knowledge/Part.ts")),
+    uploads: Option.isNone(uploads) ? undefined : yield* Effect.promise(() => import("../uploads/Part.ts")),
+  }
+})
 
-export const routes = Layer.mergeAll(
-  HttpApiBuilder.layer(Api).pipe(Layer.provide(groups), Layer.provide(refusing), Layer.provide(Gauges.layer)),
-  HttpApiScalar.layer(Api, { path: "/docs" }),
-  openApiRoute,
-  startPage,
-  rpcRoutes,
-)
+/** All routes of the server, and what is known of their addresses. */
+export const makeRoutes = Effect.map(loadParts, ({ knowledge, uploads }) => {
+  const { document, page } = describeParts(knowledge?.api, uploads?.api)
+  const parts = Layer.mergeAll(
+    HttpApiBuilder.layer(CoreApi).pipe(Layer.provide(groups), Layer.provide(Gauges.layer)),
+    knowledge?.routes ?? Layer.empty,
+    uploads?.routes ?? Layer.empty,
+  )
+  return {
+    routes: Layer.mergeAll(parts.pipe(Layer.provide(refusing)), page, openApiRoute(document), startPage),
+    addresses: {
+      methodsAt: makeAllowedMethods(document, knowledge === undefined ? [] : [["/rpc", ["POST"]]]),
+      systemOff: makeSystemOff({ knowledge: knowledge === undefined, uploads: uploads === undefined }),
+    } satisfies Addresses,
+  }
+})
+
+/** The OpenAPI document of the parts that are there, and the page to read it on. */
+const describeParts = (knowledge: typeof KnowledgePart | undefined, uploads: typeof UploadPart | undefined) => {
+  if (knowledge === undefined) return uploads === undefined ? describeApi(CoreApi) : describeApi(CoreApi.addHttpApi(uploads))
+  const knowing = CoreApi.addHttpApi(knowledge)
+  return uploads === undefined ? describeApi(knowing) : describeApi(knowing.addHttpApi(uploads))
+}
+
+const describeApi = <Groups extends HttpApiGroup.Constraint>(api: HttpApi.HttpApi<"detent", Groups>) => ({
+  document: OpenApi.fromApi(api),
+  page: HttpApiScalar.layer(api, { path: "/docs" }),
+})
+
+const openApiRoute = (document: OpenApi.OpenAPISpec) =>
+  HttpRouter.use((router) => {
+    const answer = HttpServerResponse.text(JSON.stringify(document), { contentType: "application/json" })
+    return router.add("GET", "/openapi.json", Effect.succeed(answer))
+  })
+
+export interface Addresses {
+  /** The methods of an address, for the Allow header of a 405 answer. Empty for an address that has no route. */
+  readonly methodsAt: (path: string) => ReadonlyArray<string>
+  /** Why an address of a system that is off has no route. Undefined for other addresses. */
+  readonly systemOff: (path: string) => ProblemResponse | undefined
+}
+
+/** What the addresses of each system begin with. */
+const addressesOf: Readonly<Record<SystemOff["system"], RegExp>> = {
+  knowledge: /^\/(?:api\/v1\/(?:batch|knowledge)|rpc)(?:\/|$)/,
+  uploads: /^\/api\/v1\/(?:uploads|items)(?:\/|$)/,
+}
+
+const makeSystemOff = (off: Readonly<Record<SystemOff["system"], boolean>>): Addresses["systemOff"] => {
+  const systems = (["knowledge", "uploads"] as const).filter((system) => off[system])
+  return (path) => {
+    const system = systems.find((one) => addressesOf[one].test(path))
+    if (system === undefined) return undefined
+    const { message } = new SystemOff({ system })
+    return { status: 404, name: "SystemOff", tag: "NotFound", title: "Not found", detail: `${message}, and restart the server` }
+  }
+}
 
 /** Routes beside the API. */
-const otherRoutes: ReadonlyArray<readonly [path: string, methods: ReadonlyArray<string>]> = [
+const otherRoutes: ReadonlyArray<RouteMethods> = [
   ["/", ["GET"]],
   ["/docs", ["GET"]],
   ["/openapi.json", ["GET"]],
-  ["/rpc", ["POST"]],
 ]
 
-/** The methods of an address, for the Allow header of a 405 answer. Empty for an address that has no route. */
-const makeAllowedMethods = ({ paths }: OpenAPISpec): ((path: string) => ReadonlyArray<string>) => {
+type RouteMethods = readonly [path: string, methods: ReadonlyArray<string>]
+
+const makeAllowedMethods = ({ paths }: OpenApi.OpenAPISpec, procedures: ReadonlyArray<RouteMethods>): Addresses["methodsAt"] => {
   const described = Object.entries(paths).map(([path, item]) => [path, Object.keys(item).map((method) => method.toUpperCase())] as const)
-  const known = [...otherRoutes, ...described].map(([path, methods]) => ({ parts: path.split("/"), methods }))
+  const known = [...otherRoutes, ...procedures, ...described].map(([path, methods]) => ({ parts: path.split("/"), methods }))
   return (path) => {
     const asked = path.split("/")
     return [...new Set(known.filter(({ parts }) => fits(parts, asked)).flatMap(({ methods }) => methods))].sort()
@@ -105,17 +153,16 @@ type App<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 export const withProblems = <E>(
   app: App<E, HttpServerRequest | Scope.Scope>,
   bodyBytes: number,
-): App<never, HttpServerRequest | Scope.Scope> => {
-  const methodsAt = makeAllowedMethods(openApi())
-  return app.pipe(
+  addresses: Addresses,
+): App<never, HttpServerRequest | Scope.Scope> =>
+  app.pipe(
     Effect.provideService(MaxBodySize, ByteSize.bytes(bodyBytes)),
     Effect.map((response) => (response.status >= 400 && !isProblem(response) ? asProblem(response) : response)),
     Effect.catchCause((cause) => {
       if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
-      return problemOfCause(cause, bodyBytes, methodsAt)
+      return problemOfCause(cause, bodyBytes, addresses)
     }),
   )
-}
 
 const isProblem = ({ headers }: HttpServerResponse.HttpServerResponse): boolean => headers["content-type"] === problemType
 
@@ -125,12 +172,14 @@ const asProblem = ({ status }: HttpServerResponse.HttpServerResponse) =>
 const problemOfCause = (
   cause: Cause.Cause<unknown>,
   bodyBytes: number,
-  methodsAt: (path: string) => ReadonlyArray<string>,
+  { methodsAt, systemOff }: Addresses,
 ): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
   const error = Cause.squash(cause)
   if (error instanceof HttpServerError) {
     if (error.reason._tag === "RouteNotFound") {
       const { method, url } = error.reason.request
+      const off = systemOff(pathOf(url))
+      if (off !== undefined) return Effect.succeed(problemResponse(off))
       const methods = methodsAt(pathOf(url))
       // A path that cannot be decoded matches an address but has no route.
       const isThere = methods.length > 0 && !methods.includes(method)

@@ -7,12 +7,14 @@ import type { HttpServerRequest } from "effect/unstable/http/HttpServerRequest"
 import { IdempotencyKey } from "../api/Headers.ts"
 import { answering, badRequest, type OperationError } from "./ProblemOf.ts"
 
-export const makeOperating = Effect.map(
-  Effect.context<WorkspaceServices>(),
-  (workspace) =>
-    <A, E extends OperationError, R>(operation: Effect.Effect<A, E, R>) =>
-      answering(Effect.provideContext(operation, workspace)),
-)
+/** `S` is what a system provides besides. */
+export const makeOperating = <S = never>() =>
+  Effect.map(
+    Effect.context<WorkspaceServices | S>(),
+    (workspace) =>
+      <A, E extends OperationError, R>(operation: Effect.Effect<A, E, R>) =>
+        answering(Effect.provideContext(operation, workspace)),
+  )
 
 /** The part of a handler's input that an idempotency key belongs to. */
 interface Changing {
@@ -26,8 +28,8 @@ interface Changing {
 const isKey = Schema.is(IdempotencyKey)
 
 /** Runs an operation that changes something: with an Idempotency-Key once for each key. */
-export const makeChanging = Effect.gen(function* () {
-  const operating = yield* makeOperating
+export const makeChanging = Effect.fnUntraced(function* <S = never>() {
+  const operating = yield* makeOperating<S>()
   const keys = yield* RequestKeys
   return <A, E extends OperationError, R>({ request, endpoint, group, params, payload }: Changing, operation: Effect.Effect<A, E, R>) => {
     const key = request.headers["idempotency-key"]

@@ -3,7 +3,7 @@
  * microsecond, and no route can bypass it.
  */
 import type { IncomingMessage } from "node:http"
-import { isOpen } from "../api/Api.ts"
+import { isOpen } from "../api/Security.ts"
 import type { ProblemResponse } from "./ProblemResponse.ts"
 import { isStartPage } from "./page/StartPage.ts"
 import type { RoleTable } from "./RequestRoles.ts"
@@ -27,7 +27,6 @@ const formBytes = 64 * 1024
 
 export const isUpload = ({ method, url = "" }: IncomingMessage): boolean => method === "POST" && pathOf(url) === "/api/v1/uploads"
 
-/** The part of an address that the router looks at. */
 /** The part of an address that the router looks at. */
 export const pathOf = (url: string): string => {
   const end = url.search(/[?;#]/)

@@ -19,10 +19,9 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as HttpRouter from "effect/unstable/http/HttpRouter"
-import { BatchFeed } from "../batches/BatchFeed.ts"
 import { InstanceFeed } from "../instances/InstanceFeed.ts"
-import { UploadFeed } from "../uploads/UploadFeed.ts"
-import { routes, withProblems } from "./Application.ts"
+import { makeRoutes, withProblems } from "./Application.ts"
+import { LiveStreams } from "./live/LiveStreams.ts"
 import { type ProblemResponse, refuse, refuseSocket } from "./ProblemResponse.ts"
 import { pathOf, RequestGuard } from "./RequestGuard.ts"
 import { busy, RequestLimits } from "./RequestLimits.ts"
@@ -59,22 +58,15 @@ export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFail
 /** Serves the workspace in the context until the scope closes. */
 export const serve = (options: ServeOptions = {}) =>
   Layer.effect(Server, start(options)).pipe(
-    Layer.provide(
-      Layer.mergeAll(
-        BatchFeed.layer,
-        InstanceFeed.layer,
-        UploadFeed.layer,
-        Stopping.layer,
-        RequestRoles.layer,
-        NodeHttpServer.layerHttpServices,
-      ),
-    ),
+    Layer.provide(InstanceFeed.layer),
+    Layer.provide(Layer.mergeAll(LiveStreams.layer, Stopping.layer, RequestRoles.layer, NodeHttpServer.layerHttpServices)),
   )
 
 const start = (options: ServeOptions) =>
   Effect.gen(function* () {
     const { host = "127.0.0.1", port = defaultPort, token, readToken } = options
-    const limits: Limits = { ...defaultLimits, ...options.limits }
+    const workspace = yield* Workspace
+    const limits: Limits = { ...defaultLimits, ...workspace.config?.limits?.http, ...options.limits }
     const given = [token, readToken].filter((one) => one !== undefined)
     yield* Effect.fromResult(checkAccess(host, given.map(Redacted.value)))
     const { bodyBytes, uploadBytes } = limits
@@ -83,7 +75,7 @@ const start = (options: ServeOptions) =>
       roles: yield* RequestRoles,
       bodyBytes,
       uploadBytes,
-      observes: (yield* Workspace).role === "observe",
+      observes: workspace.role === "observe",
     })
     const requests = new RequestLimits({
       requests: limits.requests,
@@ -93,8 +85,9 @@ const start = (options: ServeOptions) =>
     })
     // Requests in flight end after the server has stopped listening: a stop waits for them.
     const scope = yield* Scope.fork(yield* Effect.scope)
+    const { routes, addresses } = yield* makeRoutes
     const routing = HttpRouter.toHttpEffect(Layer.provide(routes, RpcLimits.layer(limits)))
-    const app = withProblems(yield* Effect.provideService(routing, HttpRouter.RouterConfig, { maxParamLength }), bodyBytes)
+    const app = withProblems(yield* Effect.provideService(routing, HttpRouter.RouterConfig, { maxParamLength }), bodyBytes, addresses)
     const answer = yield* NodeHttpServer.makeHandler(app, { scope })
     const sockets = new NodeWS.WebSocketServer({ noServer: true, maxPayload: bodyBytes })
     const upgrade = yield* NodeHttpServer.makeUpgradeHandler(Effect.succeed(sockets), app, { scope })
@@ -113,12 +106,14 @@ const start = (options: ServeOptions) =>
       if (refusal !== undefined) {
         refuse(response, refusal)
         if (!request.complete) requests.discard(request, response)
-      } else if (request.url?.startsWith("/rpc/socket")) refuse(response, upgradeNeeded)
+      } else if (request.url?.startsWith("/rpc/socket")) refuse(response, addresses.systemOff("/rpc/socket") ?? upgradeNeeded)
       else answer(request, response)
     })
     server.on("upgrade", (request, socket, head) => {
       const isFull = sockets.clients.size >= limits.streams
-      const refusal = stopping.isStopping ? leaving : (access.refusal(request) ?? (isFull ? busy : wrongUpgrade(request)))
+      const refusal = stopping.isStopping
+        ? leaving
+        : (access.refusal(request) ?? (isFull ? busy : (wrongUpgrade(request) ?? addresses.systemOff("/rpc/socket"))))
       if (refusal !== undefined) return refuseSocket(socket, refusal)
       upgrade(request, socket, head)
     })
@@ -129,13 +124,13 @@ const start = (options: ServeOptions) =>
       for (const client of sockets.clients) if (client.bufferedAmount > unreadBytes) client.terminate()
     })
     yield* forkLoop("the limits of requests", Effect.delay(enforceLimits, "1 second"))
-    const feeds = Effect.all([(yield* BatchFeed).end, (yield* InstanceFeed).end, (yield* UploadFeed).end], { discard: true })
+    const streams = yield* LiveStreams
     yield* Effect.acquireRelease(listening(server, host, port), () =>
       Effect.gen(function* () {
         stopping.begin()
         server.close()
         server.closeIdleConnections()
-        yield* feeds
+        streams.end()
         for (const client of sockets.clients) client.close(1001, "the server is being stopped")
         yield* Effect.timeoutOption(
           Effect.callback<void>((resume) => requests.whenEmpty(() => resume(Effect.void))),

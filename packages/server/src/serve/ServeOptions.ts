@@ -1,5 +1,6 @@
 /** How a server behaves. Everything has a default. */
 import { isIP } from "node:net"
+import type { HttpLimits } from "@detent/workspace/Config"
 import * as Duration from "effect/Duration"
 import type * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
@@ -14,28 +15,12 @@ export interface ServeOptions {
   readonly token?: Redacted.Redacted | undefined
   /** May only look. */
   readonly readToken?: Redacted.Redacted | undefined
+  /** Default: those of the workspace's configuration. */
   readonly limits?: Partial<Limits>
 }
 
-export interface Limits {
-  /** Of a request that is no upload, in bytes. */
-  readonly bodyBytes: number
-  /** Of an uploaded file, in bytes. */
-  readonly uploadBytes: number
-  /** Requests that are answered at the same time. Others get 503 with Retry-After. */
-  readonly requests: number
-  /** Clients that follow a live stream, and as many again over WebSocket. */
-  readonly streams: number
-  readonly connections: number
-  /** How long the headers of a request may take to arrive. */
-  readonly headersTimeout: Duration.Input
-  /** How long a whole request may take to arrive. An upload may take longer while bytes arrive. */
-  readonly requestTimeout: Duration.Input
-  /** How long an answer may take to be made. */
-  readonly answerTimeout: Duration.Input
-  /** How long a stop waits for requests that are being answered. */
-  readonly stopTimeout: Duration.Input
-}
+/** The same as `limits.http` of a configuration. */
+export type Limits = HttpLimits
 
 export const defaultLimits: Limits = {
   bodyBytes: 1_000_000,

@@ -6,16 +6,21 @@ import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
 import * as OpenApi from "effect/unstable/httpapi/OpenApi"
 import { problems } from "../api/Problem.ts"
 
+/** The systems that are on. */
+const SystemNames = Schema.Array(Schema.Literals(["knowledge", "uploads"]))
+
 export const Liveness = Schema.Struct({
   status: Schema.Literal("live"),
   /** The answer to the challenge. */
   proof: Schema.optionalKey(Schema.String),
+  systems: SystemNames,
 }).annotate({ identifier: "Liveness" })
 
 export const Readiness = Schema.Struct({
   status: Schema.Literal("ready"),
   database: Schema.Literals(["Sqlite", "Postgres"]),
   role: Schema.Literals(["observe", "work"]),
+  systems: SystemNames,
   instancesLive: Schema.Int,
 })
 

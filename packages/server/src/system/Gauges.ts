@@ -4,9 +4,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
-import { BatchFeed } from "../batches/BatchFeed.ts"
-import { InstanceFeed } from "../instances/InstanceFeed.ts"
-import { UploadFeed } from "../uploads/UploadFeed.ts"
+import { LiveStreams } from "../serve/live/LiveStreams.ts"
 
 const commandsWaiting = Metric.gauge("detent_commands", {
   description: "commands that are pending, processing or failed for good, by queue and status",
@@ -20,9 +18,7 @@ export class Gauges extends Context.Service<Gauges, { readonly refresh: Effect.E
     Gauges,
     Effect.gen(function* () {
       const commands = yield* Commands
-      const batches = yield* BatchFeed
-      const instances = yield* InstanceFeed
-      const uploads = yield* UploadFeed
+      const streams = yield* LiveStreams
       const health = yield* LoopHealth
       const reported = new Map<string, { readonly queue: string; readonly status: string }>()
 
@@ -37,7 +33,7 @@ export class Gauges extends Context.Service<Gauges, { readonly refresh: Effect.E
 
       const refresh = Effect.gen(function* () {
         yield* Effect.catch(depths, (error) => Effect.logWarning("the depths of queues cannot be read", error.message))
-        yield* Metric.update(liveReaders, (yield* batches.readers) + (yield* instances.readers) + (yield* uploads.readers))
+        yield* Metric.update(liveReaders, streams.readerCount)
         yield* Metric.update(loopsDown, health.outages().length)
         yield* Metric.update(residentBytes, process.memoryUsage.rss())
       })

@@ -1,27 +1,29 @@
 /** Health and metrics. */
 import { optional } from "@detent/workspace/optional"
+import { systemsOn } from "@detent/workspace/Systems"
 import { Workspace } from "@detent/workspace/Workspace"
 import { proofOf } from "@detent/workspace/WorkspaceProof"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import * as PrometheusMetrics from "effect/unstable/observability/PrometheusMetrics"
-import { Api } from "../api/Api.ts"
+import { CoreApi } from "../api/CoreApi.ts"
 import { Gauges } from "./Gauges.ts"
 import { makeReadiness } from "./Readiness.ts"
 
 export const systemHandlers = HttpApiBuilder.group(
-  Api,
+  CoreApi,
   "system",
   Effect.fnUntraced(function* (handlers) {
     const { data } = yield* Workspace
     const gauges = yield* Gauges
     const readiness = yield* makeReadiness
+    const systems = yield* systemsOn
     return handlers
       .handle("live", ({ request }) =>
         Effect.sync(() => {
           const challenge = request.headers["detent-challenge"]
           const proof = challenge === undefined ? undefined : proofOf(data, challenge)
-          return { status: "live" as const, ...optional({ proof }) }
+          return { status: "live" as const, systems, ...optional({ proof }) }
         }),
       )
       .handle("ready", () => readiness.check)

@@ -4,6 +4,7 @@
  */
 import { Engine, Journal, LoopHealth, type LoopOutage } from "@detent/durable"
 import { inOneLine } from "@detent/workspace/SchemaProblem"
+import { systemsOn } from "@detent/workspace/Systems"
 import { Workspace } from "@detent/workspace/Workspace"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -27,6 +28,7 @@ export const makeReadiness = Effect.gen(function* () {
   const health = yield* LoopHealth
   const stopping = yield* Stopping
   const { database, role } = yield* Workspace
+  const systems = yield* systemsOn
 
   const check = Effect.gen(function* () {
     if (stopping.isStopping) return yield* notReady("the server is being stopped; ask another one")
@@ -37,7 +39,7 @@ export const makeReadiness = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const down = health.outages().filter(({ since }) => now - since >= graceMillis)
     if (down.length > 0) return yield* notReady(`${down.map((outage) => describeOutage(outage, now)).join("; ")}; see the server's log`)
-    return { status: "ready" as const, database, role, instancesLive: yield* engine.live }
+    return { status: "ready" as const, database, role, systems, instancesLive: yield* engine.live }
   })
   return { check }
 })

@@ -1,4 +1,5 @@
 /** Handlers of the upload API. */
+import type { Uploads } from "@detent/uploads"
 import { FileMissing } from "@detent/workspace/errors"
 import * as uploads from "@detent/workspace/operations/uploads"
 import * as Effect from "effect/Effect"
@@ -7,19 +8,19 @@ import * as Stream from "effect/Stream"
 import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
 import * as Multipart from "effect/unstable/http/Multipart"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
-import { Api } from "../api/Api.ts"
 import { pageSize } from "../api/Paging.ts"
+import { UploadPart } from "../api/UploadPart.ts"
 import { frameOf } from "../serve/live/Channel.ts"
 import { endingResponse, liveResponse } from "../serve/live/liveResponse.ts"
 import { makeChanging, makeOperating } from "../serve/Operating.ts"
 import { UploadFeed } from "./UploadFeed.ts"
 
 export const uploadHandlers = HttpApiBuilder.group(
-  Api,
+  UploadPart,
   "uploads",
   Effect.fnUntraced(function* (handlers) {
-    const operating = yield* makeOperating
-    const changing = yield* makeChanging
+    const operating = yield* makeOperating<Uploads>()
+    const changing = yield* makeChanging<Uploads>()
     const feed = yield* UploadFeed
     return handlers
       .handle("send", ({ payload, headers, query: { force, kind, md5 } }) =>

@@ -13,8 +13,6 @@ import type { LiveReader } from "../serve/live/LiveReader.ts"
 export interface UploadFeedService {
   /** The status now, then each new one. When the upload rests, the stream ends. */
   readonly reader: (batchId: string, status: unknown) => LiveReader
-  readonly readers: Effect.Effect<number>
-  readonly end: Effect.Effect<void>
 }
 
 export class UploadFeed extends Context.Service<UploadFeed, UploadFeedService>()("@detent/server/UploadFeed") {
@@ -46,8 +44,6 @@ export class UploadFeed extends Context.Service<UploadFeed, UploadFeedService>()
           if (isNew) run(batchId, follow(batchId, channel))
           return reader
         },
-        readers: Effect.sync(() => channels.readerCount),
-        end: Effect.sync(() => channels.end()),
       }
     }),
   )

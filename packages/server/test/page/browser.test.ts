@@ -17,7 +17,7 @@ const textOf = (id: string) => `document.getElementById(${JSON.stringify(id)}).i
 
 /** A server that only looks at what others do in a folder. */
 const observed = (data: string) => {
-  const home = Workspace.open({ data, role: "observe", config: defineConfig({ machines: [Tally] }) })
+  const home = Workspace.open({ data, role: "observe", config: defineConfig({ machines: [Tally] }), knowledge: {}, uploads: {} })
   return Effect.map(Layer.build(Layer.provide(serve({ port: 0 }), home)), (context) => Context.get(context, Server))
 }
 

@@ -127,7 +127,7 @@ describe("health and metrics", () => {
   it.live("tell that it lives, that it is ready, and what it does", () =>
     Effect.gen(function* () {
       const { client, url } = yield* served()
-      assert.deepStrictEqual(yield* client.live(), { status: "live" })
+      assert.deepStrictEqual(yield* client.live(), { status: "live", systems: ["knowledge", "uploads"] })
       const ready = yield* client.ready()
       assert.deepStrictEqual([ready.status, ready.database, ready.role], ["ready", "Sqlite", "work"])
       yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })

@@ -22,7 +22,13 @@ describe("a server that only observes", () => {
         headers: {},
         payload: { folder: corpusFolder, manifest: smallManifest as never },
       })
-      const home = Workspace.open({ data: working.data, role: "observe", config: defineConfig({ machines: [Tally] }) })
+      const home = Workspace.open({
+        data: working.data,
+        role: "observe",
+        config: defineConfig({ machines: [Tally] }),
+        knowledge: {},
+        uploads: {},
+      })
       const { url } = Context.get(yield* Layer.build(Layer.provide(serve({ port: 0 }), home)), Server)
       const client = yield* clients.makeClient({ url })
       const stream = yield* openEvents(`${url}/api/v1/instances/tally/one/events`)

@@ -19,11 +19,12 @@ export interface ServedOptions extends Omit<WorkspaceOptions, "role"> {
   readonly serve?: ServeOptions
 }
 
-/** Where it is served, a client, and whatever the workspace provides. */
+/** Where it is served, a client, and whatever the workspace provides. Knowledge and uploads are on. */
 export const served = ({ serve: options, ...home }: ServedOptions = {}) =>
   Effect.gen(function* () {
     const data = home.data ?? (yield* temporaryFolder)
-    const opened = Workspace.open({ config: defineConfig({ machines: [Tally] }), readable: [corpus], ...home, data, role: "work" })
+    const config = defineConfig({ machines: [Tally] })
+    const opened = Workspace.open({ config, readable: [corpus], knowledge: {}, uploads: {}, ...home, data, role: "work" })
     const context = yield* Layer.build(serve({ port: 0, ...options }).pipe(Layer.provideMerge(opened)))
     const { url } = Context.get(context, Server)
     return { url, data, context, client: yield* clients.makeClient({ url, token: options?.token }) }

@@ -5,6 +5,6 @@ import * as Layer from "effect/Layer"
 import { Tally } from "./Tally.ts"
 
 const [, , data = "", port = "0"] = process.argv
-const workspace = Workspace.open({ data, role: "work", config: defineConfig({ machines: [Tally] }) })
+const workspace = Workspace.open({ data, role: "work", config: defineConfig({ machines: [Tally] }), knowledge: {}, uploads: {} })
 
 runServer(serve({ port: Number(port) }).pipe(Layer.provide(workspace)), ({ url }) => Effect.sync(() => console.log(url)))

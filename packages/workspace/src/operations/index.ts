@@ -1,6 +1,7 @@
 /** Every operation on a workspace, once. HTTP, RPC, the command line and MCP decode, call one of these, and encode. */
 export * as batches from "./batches.ts"
 export * as commands from "./commands.ts"
+export * as executions from "./executions.ts"
 export * as graph from "./graph.ts"
 export * as instances from "./instances.ts"
 export * as machines from "./machines.ts"

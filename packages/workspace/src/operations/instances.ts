@@ -26,6 +26,7 @@ import type { MachineJson, TaggedJson } from "../machine/MachineJson.ts"
 import { optional, paged } from "../optional.ts"
 import { commandView } from "./commands.ts"
 import { findEntry, workflowPrefix } from "./machines.ts"
+import { mergedList } from "./mergedList.ts"
 
 /** No page is longer. */
 const longestPage = 1000
@@ -130,34 +131,14 @@ export const list = ({ status, state, limit = defaultPage, after, ...filter }: I
  */
 const listFailed = ({ machine, state, ...filter }: Omit<InstanceQuery, "status">, limit: number, after: InstanceCursor | undefined) =>
   Effect.gen(function* () {
-    const journal = yield* Journal
     const known = yield* (yield* Engine).machines
     const failures = known
       .filter(({ name }) => machine === undefined || name === machine)
       .flatMap((one) => one.blueprint.states.map(({ tag }) => ({ machine: one.name, tag, outcome: finalOutcome(one, tag) })))
       .filter(({ tag, outcome }) => outcome === "failure" && (state === undefined || tag === state))
-    const pages = yield* Effect.forEach(failures, ({ machine: name, tag }) =>
-      journal.list({ ...optional(filter), machine: name, tag, status: "final" }, limit, cursorIn(name, after)),
-    )
-    const found = pages.flatMap((page) => page.instances).sort(byChange)
-    const instances = found.slice(0, limit)
-    const hasMore = found.length > limit || pages.some(({ next }) => next !== undefined)
-    return { instances, next: hasMore ? instances.at(-1) : undefined }
+    const filters = failures.map(({ machine: name, tag }) => ({ ...optional(filter), machine: name, tag, status: "final" as const }))
+    return yield* mergedList(filters, limit, after)
   })
-
-const byChange = (left: InstanceCursor, right: InstanceCursor): number =>
-  left.updatedAt - right.updatedAt || byName(left.machine, right.machine) || byName(left.id, right.id)
-
-const byName = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)
-
-/** The cursor of a list of all machines, for the list of one: it is ordered by time and id only. */
-const cursorIn = (machine: string, after: InstanceCursor | undefined): InstanceCursor | undefined => {
-  if (after === undefined || after.machine === machine) return after
-  return { updatedAt: after.updatedAt, machine, id: machine < after.machine ? lastId : "" }
-}
-
-/** No id is greater. */
-const lastId = "\u{10FFFF}".repeat(2)
 
 const pageSize = (limit: number) => Math.min(longestPage, Math.max(1, limit))
 

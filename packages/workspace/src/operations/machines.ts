@@ -6,6 +6,7 @@ import { MachineNotFound, MachineUnregistered } from "../errors.ts"
 import { type MachineEntry, Machines } from "../Machines.ts"
 import { optional } from "../optional.ts"
 import { Workspace } from "../Workspace.ts"
+import { phases } from "./executions.ts"
 
 export const findEntry = (name: string) =>
   Effect.flatMap(
@@ -19,9 +20,6 @@ const notRegistered = (machine: string) =>
     (counts) => Effect.fail(counts.size > 0 ? new MachineUnregistered({ machine }) : new MachineNotFound({ machine })),
   )
 
-/** The states of an execution of an Effect workflow. */
-const executionStates = ["Waiting", "Running", "Compensating", "Suspended", "Held", "Completed", "Failed", "Interrupted"]
-
 const listing = (entry: MachineEntry) =>
   Effect.gen(function* () {
     const counts = yield* Effect.flatMap(Journal, (journal) => journal.count(entry.name))
@@ -29,7 +27,7 @@ const listing = (entry: MachineEntry) =>
       return {
         name: entry.name,
         kind: "effect-workflow" as const,
-        states: executionStates,
+        states: phases,
         events: [],
         counts: Object.fromEntries(counts),
       }

@@ -1,8 +1,9 @@
 /** Whether a workspace has work to do. */
 import { Commands, Journal } from "@detent/durable"
-import { BatchMachine } from "@detent/knowledge"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import { type MachineEntry, Machines } from "../Machines.ts"
+import { restingStates, Systems } from "../Systems.ts"
 
 /** No instance has work to do, and no command waits or is being executed. */
 export const isIdle = Effect.gen(function* () {
@@ -19,9 +20,10 @@ const isBusy = (entry: MachineEntry) =>
     const journal = yield* Journal
     const working = { machine: entry.name, resident: true, status: "running" } as const
     const { instances } = yield* journal.list(working, 1)
-    if (instances.length === 0 || entry.name !== BatchMachine.name || entry._tag !== "Machine") return instances.length > 0
-    // A cancelled batch may be resumed, so it runs on; its own work was done when it was cancelled.
-    const tags = entry.machine.blueprint.states.map(({ tag }) => tag).filter((tag) => tag !== "Cancelled")
+    const { knowledge } = yield* Systems
+    const resting = Option.isSome(knowledge) ? restingStates[entry.name] : undefined
+    if (instances.length === 0 || resting === undefined || entry._tag !== "Machine") return instances.length > 0
+    const tags = entry.machine.blueprint.states.map(({ tag }) => tag).filter((tag) => !resting.includes(tag))
     const found = yield* Effect.forEach(tags, (tag) => journal.list({ ...working, tag }, 1))
     return found.some((page) => page.instances.length > 0)
   })

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { Channel, type Frame, type LoadedFrames } from "./Channel.ts"
 import { LiveReader } from "./LiveReader.ts"
+import { LiveStreams } from "./LiveStreams.ts"
 
 /** A client that has read nothing for this many beats, although frames were waiting, is disconnected. */
 const beatsAtMost = 3
@@ -63,8 +64,10 @@ export class Channels {
 }
 
 /** Channels that beat for as long as the scope lasts. */
-export const makeChannels: Effect.Effect<Channels, never, Scope.Scope> = Effect.gen(function* () {
+export const makeChannels: Effect.Effect<Channels, never, LiveStreams | Scope.Scope> = Effect.gen(function* () {
   const channels = new Channels()
+  const streams = yield* LiveStreams
+  streams.add(channels)
   yield* forkLoop(
     "the heartbeat of live streams",
     Effect.delay(
@@ -72,6 +75,11 @@ export const makeChannels: Effect.Effect<Channels, never, Scope.Scope> = Effect.
       "10 seconds",
     ),
   )
-  yield* Effect.addFinalizer(() => Effect.sync(() => channels.end()))
+  yield* Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      channels.end()
+      streams.remove(channels)
+    }),
+  )
   return channels
 })

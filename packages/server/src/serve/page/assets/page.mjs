@@ -44,11 +44,15 @@ async function lookAround() {
     async () => {
       latest = await instances.look(now)
     },
-    () => batches.look(now),
-    () => uploads.look(),
+    tellStanding,
+    async () => {
+      if (!byId("knowledge").hidden) await batches.look(now)
+    },
+    async () => {
+      if (!byId("upload").hidden) await uploads.look()
+    },
     () => failures.look(),
     () => instance.look(),
-    tellStanding,
   ]
   /** @type {Array<unknown>} */
   const problems = []
@@ -69,7 +73,10 @@ async function lookAround() {
 
 async function tellStanding() {
   /** @type {Readiness} */
-  const { role, database } = await ask("health/ready")
+  const { role, database, systems } = await ask("health/ready")
+  // A system that is off has no addresses to ask.
+  byId("knowledge").hidden = !systems.includes("knowledge")
+  byId("upload").hidden = !systems.includes("uploads")
   tell(`${role === "observe" ? "Only looks" : "Working"} · ${database === "Sqlite" ? "SQLite" : "PostgreSQL"}`, "faint")
   byId("reference").textContent = hasToken() ? "openapi.json" : "API reference"
 }

@@ -1,0 +1,18 @@
+/** The part of the API that every server answers: machines, instances, executions, commands, health. */
+import * as HttpApi from "effect/unstable/httpapi/HttpApi"
+import * as OpenApi from "effect/unstable/httpapi/OpenApi"
+import { CommandApi } from "../commands/Api.ts"
+import { ExecutionApi } from "../executions/Api.ts"
+import { InstanceApi } from "../instances/Api.ts"
+import { MachineApi } from "../machines/Api.ts"
+import { SystemApi } from "../system/Api.ts"
+import { Refusing } from "./Refusing.ts"
+import { withSecurity } from "./Security.ts"
+
+export class CoreApi extends HttpApi.make("detent")
+  .add(MachineApi, InstanceApi, ExecutionApi, CommandApi, SystemApi)
+  .middleware(Refusing)
+  .annotate(OpenApi.Title, "Detent")
+  .annotate(OpenApi.Version, "1")
+  .annotate(OpenApi.Description, "Durable state machines and batch workflows. Refusals are problem details that say what to do.")
+  .annotate(OpenApi.Transform, withSecurity) {}

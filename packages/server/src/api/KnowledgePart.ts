@@ -1,0 +1,7 @@
+/** The part of the API that a server with knowledge answers. */
+import * as HttpApi from "effect/unstable/httpapi/HttpApi"
+import { BatchApi } from "../batches/Api.ts"
+import { KnowledgeApi } from "../knowledge/Api.ts"
+import { Refusing } from "./Refusing.ts"
+
+export class KnowledgePart extends HttpApi.make("detent").add(BatchApi, KnowledgeApi).middleware(Refusing) {}

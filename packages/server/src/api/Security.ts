@@ -1,0 +1,37 @@
+/** How the OpenAPI document describes tokens and idempotency keys. */
+import type * as OpenApi from "effect/unstable/httpapi/OpenApi"
+
+/** Describes the token. RequestGuard checks it before any operation. */
+export const withSecurity = (document: Record<string, unknown>): Record<string, unknown> => {
+  const { components, paths } = document as unknown as OpenApi.OpenAPISpec
+  const secured = Object.entries(paths).map(([path, item]) => [
+    path,
+    Object.fromEntries(
+      (Object.entries(item) as ReadonlyArray<[string, OpenApi.OpenAPISpecOperation]>).map(([method, operation]) => [
+        method,
+        { ...withKey(path, method, operation), security: isOpen(path) ? [] : [{ token: [] }] },
+      ]),
+    ),
+  ])
+  return { ...document, components: { ...components, securitySchemes: { token } }, paths: Object.fromEntries(secured) }
+}
+
+/** Describes the Idempotency-Key of an operation that changes something. The handlers read it from the request. */
+const withKey = (path: string, method: string, operation: OpenApi.OpenAPISpecOperation): OpenApi.OpenAPISpecOperation => {
+  const changes = (method === "post" || method === "put") && !path.endsWith("/sparql")
+  if (!changes || operation.parameters.some(({ name }) => name === idempotencyKey.name)) return operation
+  return { ...operation, parameters: [...operation.parameters, idempotencyKey] }
+}
+
+const idempotencyKey: OpenApi.OpenAPISpecOperation["parameters"][number] = {
+  name: "idempotency-key",
+  in: "header",
+  required: false,
+  schema: { type: "string", pattern: "^[\\x21-\\x7e]{1,200}$" },
+  description: "The same request again under its key is answered with the first answer; another request under the key is refused.",
+}
+
+const token = { type: "http", scheme: "bearer", description: "A token of the role read to look, of the role operate for everything." }
+
+/** What anybody may ask: load balancers have no token. */
+export const isOpen = (path: string): boolean => path.startsWith("/health/")

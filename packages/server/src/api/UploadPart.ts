@@ -1,0 +1,6 @@
+/** The part of the API that a server with uploads answers. */
+import * as HttpApi from "effect/unstable/httpapi/HttpApi"
+import { UploadApi } from "../uploads/Api.ts"
+import { Refusing } from "./Refusing.ts"
+
+export class UploadPart extends HttpApi.make("detent").add(UploadApi).middleware(Refusing) {}

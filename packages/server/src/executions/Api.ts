@@ -1,0 +1,68 @@
+/** Executions of Effect workflows: list, read, history, resume, interrupt. */
+import { phases } from "@detent/workspace/operations/executions"
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
+import * as OpenApi from "effect/unstable/httpapi/OpenApi"
+import { Count, InstanceCursor, Millis, pageOf, paging } from "../api/Paging.ts"
+import { problems } from "../api/Problem.ts"
+
+export const Phase = Schema.Literals(phases)
+
+export const ExecutionListing = Schema.Struct({
+  workflow: Schema.String,
+  id: Schema.String,
+  phase: Schema.String,
+  /** It is completed, failed or interrupted. */
+  ended: Schema.Boolean,
+  /** Why it is held. */
+  problem: Schema.optionalKey(Schema.String),
+  /** The node that runs it. */
+  node: Schema.optionalKey(Schema.String),
+  /** How many events its history has. */
+  events: Schema.Int,
+  startedAt: Millis,
+  updatedAt: Millis,
+}).annotate({ identifier: "ExecutionListing" })
+
+export const Execution = Schema.Struct({
+  ...ExecutionListing.fields,
+  /** Durable clocks that it waits for. */
+  clocks: Schema.Array(Schema.Struct({ name: Schema.String, due: Millis })),
+}).annotate({ identifier: "Execution" })
+
+export const ExecutionEvent = Schema.Struct({ sequence: Schema.Int, at: Millis, event: Schema.String }).annotate({
+  identifier: "ExecutionEvent",
+})
+
+const name = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(500))
+const params = { workflow: name, id: name }
+const path = "/api/v1/executions/:workflow/:id"
+const error = problems
+
+export class ExecutionApi extends HttpApiGroup.make("executions")
+  .add(
+    HttpApiEndpoint.get("list", "/api/v1/executions", {
+      query: { workflow: Schema.optionalKey(name), phase: Schema.optionalKey(Phase), ...paging(InstanceCursor) },
+      success: pageOf({ executions: Schema.Array(ExecutionListing) }, InstanceCursor),
+      error,
+    })
+      .annotate(OpenApi.Summary, "List executions of workflows")
+      .annotate(OpenApi.Description, "Executions, oldest change first."),
+    HttpApiEndpoint.get("get", path, { params, success: Execution, error }).annotate(OpenApi.Summary, "Get an execution"),
+    HttpApiEndpoint.get("history", `${path}/history`, {
+      params,
+      query: paging(Count),
+      success: pageOf({ events: Schema.Array(ExecutionEvent) }, Schema.Int),
+      error,
+    })
+      .annotate(OpenApi.Summary, "Read the history of an execution")
+      .annotate(OpenApi.Description, "What happened to it, oldest first, after a sequence number. Results of activities are not shown."),
+    HttpApiEndpoint.post("resume", `${path}/resume`, { params, success: Execution, error })
+      .annotate(OpenApi.Summary, "Resume an execution")
+      .annotate(OpenApi.Description, "Runs an execution again that is suspended or held. One that runs is left as it is."),
+    HttpApiEndpoint.post("interrupt", `${path}/interrupt`, { params, success: Execution, error })
+      .annotate(OpenApi.Summary, "Interrupt an execution")
+      .annotate(OpenApi.Description, "Interrupts an execution: no further activity starts, and the compensations of what is done run."),
+  )
+  .annotate(OpenApi.Description, "Executions of Effect workflows") {}

@@ -1,0 +1,20 @@
+/** What knowledge adds to a server: batches, the graph, live streams of batches, procedures. Imported only where knowledge is on. */
+import { Systems } from "@detent/workspace/Systems"
+import * as Layer from "effect/Layer"
+import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
+import { KnowledgePart } from "../api/KnowledgePart.ts"
+import { BatchFeed } from "../batches/BatchFeed.ts"
+import { batchHandlers } from "../batches/Http.ts"
+import { rpcRoutes } from "../batches/RpcHandlers.ts"
+import { knowledgeHandlers } from "./Http.ts"
+
+export const api = KnowledgePart
+
+export const routes = Layer.mergeAll(
+  HttpApiBuilder.layer(KnowledgePart).pipe(Layer.provide(Layer.mergeAll(batchHandlers, knowledgeHandlers))),
+  rpcRoutes,
+).pipe(
+  Layer.provide(BatchFeed.layer),
+  // This part is loaded only where knowledge is on.
+  Layer.provide(Layer.orDie(Systems.knowledge)),
+)

@@ -1,0 +1,16 @@
+/** What uploads add to a server. Imported only where uploads are on. */
+import { Systems } from "@detent/workspace/Systems"
+import * as Layer from "effect/Layer"
+import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
+import { UploadPart } from "../api/UploadPart.ts"
+import { uploadHandlers } from "./Http.ts"
+import { UploadFeed } from "./UploadFeed.ts"
+
+export const api = UploadPart
+
+export const routes = HttpApiBuilder.layer(UploadPart).pipe(
+  Layer.provide(uploadHandlers),
+  Layer.provide(UploadFeed.layer),
+  // This part is loaded only where uploads are on.
+  Layer.provide(Layer.orDie(Systems.uploads)),
+)

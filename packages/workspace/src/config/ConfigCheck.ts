@@ -1,0 +1,173 @@
+/** Decodes a configuration at run time: a setting that is not known, at any depth, is refused with its path and the nearest known name. */
+import type { Upcasters } from "@detent/durable"
+import { nearest } from "@detent/entity"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { decodeStrictly } from "../SchemaProblem.ts"
+import { machinesOfSystem } from "../Systems.ts"
+import type { AnyMachine, Config, ConfigLayer, ConfiguredWorkflow, UploadType, WorkspaceLimits } from "./Settings.ts"
+
+export interface ConfigProblem {
+  readonly problem: string
+  readonly nextStep: string
+}
+
+const declared = <A>(is: (value: unknown) => boolean, expected: string) => Schema.declare((value): value is A => is(value), { expected })
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null
+
+const isMachine = (value: unknown): boolean => isObject(value) && "blueprint" in value && "name" in value && typeof value.name === "string"
+
+/** A workflow of Effect is a function with properties. */
+const isEffectWorkflow = (value: unknown): boolean =>
+  typeof value === "function" && "_tag" in value && typeof value._tag === "string" && "payloadSchema" in value
+
+const isAsyncWorkflow = (value: unknown): boolean =>
+  isObject(value) && "register" in value && "definition" in value && isEffectWorkflow(value.definition)
+
+const isUpload = (value: unknown): boolean =>
+  value === "hacker-news" || (isObject(value) && "kind" in value && "fields" in value && "name" in value && typeof value.name === "string")
+
+const isDuration = (value: unknown): boolean => {
+  const duration = Duration.fromInput(value as Duration.Input)
+  return Option.isSome(duration) && Duration.isGreaterThan(duration.value, Duration.zero)
+}
+
+const duration = declared<Duration.Input>(isDuration, 'a duration above zero, such as "30 days"')
+
+const upcast = declared<NonNullable<Upcasters[number]["state"]>>((value) => typeof value === "function", "a function of the stored JSON")
+
+const { optionalKey: optional, Struct: struct } = Schema
+
+/** A whole number of something. */
+const count = optional(Schema.Int.check(Schema.isGreaterThan(0)))
+
+const Workflow = Schema.Union([
+  declared<Exclude<ConfiguredWorkflow<unknown>, { readonly layer: unknown }>>(
+    isAsyncWorkflow,
+    "a workflow made with `workflow` of @detent/durable/promise",
+  ),
+  struct({
+    workflow: declared<Extract<ConfiguredWorkflow<unknown>, { readonly layer: unknown }>["workflow"]>(
+      isEffectWorkflow,
+      "a workflow made with Workflow.make",
+    ),
+    layer: declared<Layer.Layer<never, unknown, unknown>>(Layer.isLayer, "the layer that workflow.toLayer makes"),
+  }),
+])
+
+const Http = struct({
+  bodyBytes: count,
+  uploadBytes: count,
+  requests: count,
+  streams: count,
+  connections: count,
+  headersTimeout: optional(duration),
+  requestTimeout: optional(duration),
+  answerTimeout: optional(duration),
+  stopTimeout: optional(duration),
+})
+
+const Limits = struct({ eventSize: count, stateSize: count, mailbox: count, commands: count, http: optional(Http) })
+
+const Settings = struct({
+  machines: optional(Schema.Array(declared<AnyMachine<unknown>>(isMachine, "a machine made with Machine.make({ ... })"))),
+  workflows: optional(Schema.Array(Workflow)),
+  layers: optional(declared<ConfigLayer<unknown>>(Layer.isLayer, "a Layer of Effect")),
+  upcasters: optional(
+    Schema.Record(
+      Schema.String,
+      Schema.Record(Schema.String.check(Schema.isPattern(/^\d+$/)), struct({ state: optional(upcast), event: optional(upcast) })),
+    ),
+  ),
+  // Decoded by its own schema, which is loaded only where there is such a section.
+  knowledge: optional(Schema.Unknown),
+  uploads: optional(Schema.NonEmptyArray(declared<UploadType>(isUpload, '"hacker-news", or an upload made with defineUpload'))),
+  retention: optional(Schema.Record(Schema.String, duration)),
+  limits: optional(Limits),
+})
+
+const decodeKnowledge = Effect.map(
+  Effect.promise(() => import("@detent/knowledge/KnowledgeSettings")),
+  ({ KnowledgeSettings }) => decodeStrictly(struct({ knowledge: KnowledgeSettings })),
+)
+
+/** A setting that its type has and this schema has not, or the other way round, does not compile. */
+const decode: (value: unknown) => Result.Result<DecodedSettings, string> = decodeStrictly(Settings)
+
+type DecodedSettings = Partial<Pick<Config, "machines" | "workflows" | "layers">> & {
+  readonly knowledge?: unknown
+  readonly uploads?: ReadonlyArray<UploadType>
+  readonly limits?: WorkspaceLimits
+  readonly upcasters?: Readonly<Record<string, object>>
+  readonly retention?: Readonly<Record<string, Duration.Input>>
+}
+
+const example = "export default defineConfig({ machines: [...] })"
+
+export const checkConfig = (value: unknown): Effect.Effect<Config, ConfigProblem> =>
+  Effect.gen(function* () {
+    if (!isObject(value)) return yield* Effect.fail({ problem: "its default export is no configuration", nextStep: `write ${example}` })
+    const settings = yield* Effect.mapError(Effect.fromResult(decode(value)), problemOfText)
+    if (Object.keys(value).length === 0) return yield* Effect.fail({ problem: "it sets nothing", nextStep: `write ${example}` })
+    const { knowledge } = settings
+    if (knowledge !== undefined) yield* Effect.mapError(Effect.fromResult((yield* decodeKnowledge)({ knowledge })), problemOfText)
+    const problem = problemOfNames(settings)
+    return problem === undefined ? ({ machines: [], ...value } as Config) : yield* Effect.fail(problem)
+  })
+
+/** A question for the nearest name is the next step. */
+const problemOfText = (text: string): ConfigProblem => {
+  const question = text.lastIndexOf("; did you mean ")
+  if (question !== -1) return { problem: text.slice(0, question), nextStep: text.slice(question + "; ".length) }
+  const isOfMachines = text.startsWith("machines")
+  return {
+    problem: text,
+    nextStep: isOfMachines ? `write ${example}` : "the README of @detent/workspace has every setting with an example",
+  }
+}
+
+/** Names that are used twice, or that stand for nothing. */
+const problemOfNames = ({ machines = [], workflows = [], upcasters = {}, retention = {}, knowledge, uploads }: DecodedSettings) => {
+  const own = machines.map(({ name }) => name)
+  const known = [
+    ...own,
+    ...(knowledge === undefined ? [] : machinesOfSystem.knowledge),
+    ...(uploads === undefined ? [] : machinesOfSystem.uploads),
+    ...(uploads ?? []).flatMap((one) => (one === "hacker-news" ? [] : [one.kind.machine])),
+  ]
+  return (
+    usedTwice("machines", known) ??
+    usedTwice(
+      "uploads",
+      (uploads ?? []).map((one) => (one === "hacker-news" ? one : one.name)),
+    ) ??
+    usedTwice("workflows", [...(knowledge === undefined ? [] : workflowsOfKnowledge), ...workflows.map(nameOfWorkflow)]) ??
+    unknownMachine("upcasters", Object.keys(upcasters), own) ??
+    unknownMachine("retention", Object.keys(retention), known)
+  )
+}
+
+/** Its own name is taken where knowledge is on. */
+const workflowsOfKnowledge = ["extraction"]
+
+const nameOfWorkflow = (one: ConfiguredWorkflow<unknown>): string => ("workflow" in one ? one.workflow._tag : one.name)
+
+const usedTwice = (kind: string, names: ReadonlyArray<string>): ConfigProblem | undefined => {
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  return twice === undefined ? undefined : { problem: `two ${kind} have the name ${twice}`, nextStep: "give each a name of its own" }
+}
+
+const unknownMachine = (setting: string, names: ReadonlyArray<string>, known: ReadonlyArray<string>): ConfigProblem | undefined => {
+  const name = names.find((one) => !known.includes(one))
+  if (name === undefined) return undefined
+  const near = nearest(name, known)
+  return {
+    problem: `${setting}.${name} names no machine of this configuration`,
+    nextStep: near === undefined ? "add the machine to machines, or remove the setting" : `did you mean ${near}?`,
+  }
+}

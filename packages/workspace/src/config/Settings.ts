@@ -1,0 +1,92 @@
+/** The settings of a configuration, as types. */
+import type { Engine, Upcasters } from "@detent/durable"
+import type { KnownWorkflow } from "@detent/durable/promise"
+import type { KnowledgeSettings } from "@detent/knowledge"
+import type { Machine } from "@detent/machine"
+import type { AnyUpload } from "@detent/uploads"
+import type * as Duration from "effect/Duration"
+import type * as Layer from "effect/Layer"
+import type * as Workflow from "effect/unstable/workflow/Workflow"
+import type { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
+import type { Stores } from "../Database.ts"
+import type { Systems } from "../Systems.ts"
+
+/** A machine that needs the services `R` for its work. */
+export type AnyMachine<R> = Machine.Definition<unknown, unknown, never, R>
+
+/** Services that handlers, workflows and layers may use without providing them. */
+export type ProvidedServices = Engine | WorkflowEngine | Stores | Systems
+
+/** An Effect workflow with the layer that `workflow.toLayer(...)` makes, or a workflow written as an async function. */
+export type ConfiguredWorkflow<R> = { readonly workflow: Workflow.Any; readonly layer: Layer.Layer<never, unknown, R> } | KnownWorkflow
+
+/** An item type that can be uploaded: the one that is shipped, or one made with `defineUpload`. */
+export type UploadType = "hacker-news" | AnyUpload
+
+/** Limits of the server. The defaults are in the README of `@detent/server`. */
+export interface HttpLimits {
+  /** Of a request that is no upload, in bytes. */
+  readonly bodyBytes: number
+  /** Of an uploaded file, in bytes. */
+  readonly uploadBytes: number
+  /** Requests that are answered at the same time. Others get 503 with Retry-After. */
+  readonly requests: number
+  /** Clients that follow a live stream, and as many again over WebSocket. */
+  readonly streams: number
+  readonly connections: number
+  /** How long the headers of a request may take to arrive. */
+  readonly headersTimeout: Duration.Input
+  /** How long a whole request may take to arrive. An upload may take longer while bytes arrive. */
+  readonly requestTimeout: Duration.Input
+  /** How long an answer may take to be made. */
+  readonly answerTimeout: Duration.Input
+  /** How long a stop waits for requests that are being answered. */
+  readonly stopTimeout: Duration.Input
+}
+
+export interface WorkspaceLimits {
+  /** Characters of an event as JSON, and of the parameters of a command. Default: 4,000,000. */
+  readonly eventSize?: number
+  /** Characters of a state as JSON. Default: 4,000,000. */
+  readonly stateSize?: number
+  /** Events that wait for one instance. Default: 100,000. */
+  readonly mailbox?: number
+  /** Commands of one queue that this process executes at once. Default: 16. */
+  readonly commands?: number
+  readonly http?: Partial<HttpLimits>
+}
+
+interface PlainSettings {
+  /** How to read what older versions of a machine wrote, by the machine's name. */
+  readonly upcasters?: Readonly<Record<string, Upcasters>>
+  /** Turns batches of documents and the knowledge graph on. `{}` takes every default. */
+  readonly knowledge?: KnowledgeSettings
+  /** Turns uploads of these item types on. */
+  readonly uploads?: ReadonlyArray<UploadType>
+  /** How long instances are kept after their end, by the machine's name. Default: what the machine says, or for ever. */
+  readonly retention?: Readonly<Record<string, Duration.Input>>
+  readonly limits?: WorkspaceLimits
+}
+
+interface Settings<R, W> extends PlainSettings {
+  /** Machines to register: their instances resume and their timers fire. */
+  readonly machines?: ReadonlyArray<AnyMachine<R>>
+  /** Workflows to register: their executions resume. */
+  readonly workflows?: ReadonlyArray<ConfiguredWorkflow<W>>
+}
+
+/** What machines and workflows need besides the services of the workspace, which the layers may use too. */
+export type ConfigLayer<R> = Layer.Layer<R, unknown, ProvidedServices>
+
+/** Services without a layer do not type-check. */
+type Layers<Needed> = [Needed] extends [never] ? { readonly layers?: ConfigLayer<never> } : { readonly layers: ConfigLayer<Needed> }
+
+/** `R` is what the machines need, `W` what the workflows need. */
+export type ConfigOf<R, W = never> = Settings<R, W> & Layers<NoInfer<Exclude<R | W, ProvidedServices>>>
+
+/** A configuration without the types of its services, as `Workspace.open` takes it. */
+export interface Config extends PlainSettings {
+  readonly machines: ReadonlyArray<AnyMachine<unknown>>
+  readonly workflows?: ReadonlyArray<ConfiguredWorkflow<unknown>>
+  readonly layers?: ConfigLayer<unknown>
+}

@@ -1,0 +1,370 @@
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { Engine } from "@detent/durable"
+import { workflow } from "@detent/durable/promise"
+import { Event, Machine, Slot, State } from "@detent/machine"
+import { decodeConfig, defineConfig, Machines, readConfig, Systems, Workspace } from "@detent/workspace"
+import { executions, machines } from "@detent/workspace/operations"
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+import * as Activity from "effect/unstable/workflow/Activity"
+import * as DurableDeferred from "effect/unstable/workflow/DurableDeferred"
+import * as Workflow from "effect/unstable/workflow/Workflow"
+import { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
+import { folder } from "./support/folder.ts"
+
+const S = State({ Open: { count: Schema.Int }, Closed: {} })
+const E = Event({ Add: { by: Schema.Int }, Close: {} })
+const Tally = Machine.make({ name: "tally", state: S, event: E, initial: S.Open({ count: 0 }) })
+  .on(S.Open, E.Add, S.Open, ({ state, event }) => S.Open({ count: state.count + event.by }))
+  .on(S.Open, E.Close, S.Closed)
+  .final(S.Closed)
+
+class Bell extends Context.Service<Bell, { readonly ring: Effect.Effect<void> }>()("test/Bell") {}
+
+const Alarm = Machine.make({ name: "alarm", state: S, event: E, initial: S.Open({ count: 0 }) }).spawn(S.Open, () =>
+  Effect.andThen(
+    Effect.flatMap(Bell, (bell) => bell.ring),
+    Effect.never,
+  ),
+)
+
+const Greet = Workflow.make("greet", { payload: { name: Schema.String }, success: Schema.String, idempotencyKey: ({ name }) => name })
+const greetLayer = Greet.toLayer(({ name }) =>
+  Activity.make({ name: "greet", success: Schema.String, execute: Effect.succeed(`hello ${name}`) }),
+)
+
+describe("detent.config", () => {
+  const config = (text: string) =>
+    Effect.gen(function* () {
+      const path = yield* folder
+      yield* Effect.promise(() => writeFile(join(path, "detent.config.mjs"), text))
+      return yield* readConfig(path)
+    })
+
+  it.live("is not needed", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* readConfig(yield* folder), { machines: [] })
+    }),
+  )
+
+  it.live("needs no machines where it has another setting", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* config("export default { knowledge: {} }"), { machines: [], knowledge: {} })
+    }),
+  )
+
+  it.live.each([
+    ["export const machines = []", "default export is no configuration"],
+    ["export default {}", "it sets nothing; write export default defineConfig({ machines: [...] })"],
+    ["export default { machines: {} }", "machines: Expected array"],
+    ["export default { machines: [{}] }", "machines.0: Expected a machine made with Machine.make({ ... })"],
+    ["export default { machines: [], upcaster: {} }", "upcaster is not known; did you mean upcasters?"],
+    ["export default { knowledge: { extracter: 'built-in' } }", "knowledge.extracter is not known; did you mean extractor?"],
+    ["export default { knowledge: { extractor: 'openai' } }", "knowledge.extractor"],
+    ["export default { knowledge: { baseUrl: 'localhost' } }", "knowledge.baseUrl: Expected an address like https://gateway.example/v1"],
+    ["export default { knowledge: { budget: { costs: 5 } } }", "knowledge.budget.costs is not known; did you mean cost?"],
+    ["export default { uploads: ['hackernews'] }", 'uploads.0: Expected "hacker-news", or an upload made with defineUpload'],
+    ["export default { uploads: [] }", "uploads.0 is missing"],
+    ["export default { limits: { http: { bodyByte: 1 } } }", "limits.http.bodyByte is not known; did you mean bodyBytes?"],
+    ["export default { limits: { http: { stopTimeout: 'soon' } } }", "limits.http.stopTimeout: Expected a duration above zero"],
+    ["export default { limits: { commands: 0 } }", "limits.commands: Expected"],
+    ["export default { workflows: [{ workflow: 1, layer: 2 }] }", "workflows.0"],
+    ["export default { layers: {} }", "layers: Expected a Layer of Effect"],
+    [
+      "export default { retention: { ordr: '1 day' } }",
+      "retention.ordr names no machine of this configuration; add the machine to machines",
+    ],
+    ["export default { cluster: {} }", "cluster is not known; known are machines"],
+    ["export default {{", "cannot be loaded"],
+  ] as const)("that is %s is refused with what to do", ([text, problem]) =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(config(text))
+      assert.include(error.message, problem)
+      assert.include(error.message, "detent.config.mjs")
+    }),
+  )
+
+  it.live("refuses names that are used twice or stand for no machine", () =>
+    Effect.gen(function* () {
+      const problemOf = (value: object) => Effect.map(Effect.flip(decodeConfig("config", value)), ({ message }) => message)
+      assert.include(yield* problemOf({ machines: [Tally, Tally] }), "two machines have the name tally")
+      const twice = { workflow: Greet, layer: greetLayer }
+      assert.include(yield* problemOf({ workflows: [twice, twice] }), "two workflows have the name greet")
+      assert.include(
+        yield* problemOf({ machines: [Tally], retention: { taly: "1 day" } }),
+        "retention.taly names no machine of this configuration; did you mean tally?",
+      )
+      assert.include(yield* problemOf({ machines: [Tally], upcasters: { tally: { one: {} } } }), "upcasters.tally.one")
+      yield* decodeConfig("config", { knowledge: {}, retention: { batch: "30 days" } })
+    }),
+  )
+})
+
+/** Checked by the compiler: each of these lines must not compile without its comment. */
+export const refusedByTypes = () => [
+  // @ts-expect-error: a service that no layer provides.
+  defineConfig({ machines: [Alarm] }),
+  // @ts-expect-error: a setting that does not exist.
+  defineConfig({ machines: [Tally], upcaster: {} }),
+  // @ts-expect-error: a setting of a section that does not exist.
+  defineConfig({ knowledge: { extracter: "built-in" } }),
+  // @ts-expect-error: an extractor without a model.
+  defineConfig({ knowledge: { extractor: "openai" } }),
+  // @ts-expect-error: an item type that does not exist.
+  defineConfig({ uploads: ["hackernews"] }),
+  // @ts-expect-error: a layer that needs a service no workspace provides.
+  defineConfig({ layers: Layer.effectDiscard(Bell) }),
+]
+
+describe("the services of a configuration", () => {
+  it.live("are those of its layers, which use the services of the workspace", () =>
+    Effect.gen(function* () {
+      let rings = 0
+      const layers = Layer.effect(
+        Bell,
+        Effect.map(Effect.all([SqlClient, Engine]), ([sql]) => ({
+          ring: Effect.orDie(Effect.tap(sql`select 1`, () => Effect.sync(() => rings++))).pipe(Effect.asVoid),
+        })),
+      )
+      const open = Workspace.open({ data: yield* folder, role: "work", config: defineConfig({ machines: [Alarm], layers }) })
+      yield* Effect.gen(function* () {
+        yield* (yield* Engine).start((yield* Engine).machine("alarm").pipe(Option.getOrThrow), "one")
+        while (rings === 0) yield* Effect.sleep("10 millis")
+      }).pipe(Effect.provide(open))
+      assert.strictEqual(rings, 1)
+    }),
+  )
+
+  it.live("are those of the workspace without being provided: a handler starts an instance of another machine", () =>
+    Effect.gen(function* () {
+      const P = State({ Idle: {}, Asked: {} })
+      const Q = Event({ Ask: {} })
+      const Parent = Machine.make({ name: "parent", state: P, event: Q, effects: Slot.Effects({ startChild: {} }), initial: P.Idle() })
+        .on(
+          P.Idle,
+          Q.Ask,
+          P.Asked,
+          ({ effects }) => {
+            effects.startChild({})
+            return P.Asked()
+          },
+          { requests: ["startChild"] },
+        )
+        .final(P.Asked)
+        .build({
+          startChild: (_, { id }) =>
+            Effect.orDie(Effect.asVoid(Effect.flatMap(Engine, (engine) => engine.ensure(Tally, `child-of-${id}`)))),
+        })
+      const open = Workspace.open({ data: yield* folder, role: "work", config: defineConfig({ machines: [Parent, Tally] }) })
+      yield* Effect.gen(function* () {
+        const engine = yield* Engine
+        const found = Option.getOrThrow(engine.find({ machine: "tally", id: "child-of-one" }))
+        yield* (yield* engine.start(Parent, "one")).send(Q.Ask())
+        while ((yield* Effect.option(found.state))._tag === "None") yield* Effect.sleep("10 millis")
+        assert.deepStrictEqual<unknown>(yield* found.state, S.Open({ count: 0 }))
+      }).pipe(Effect.provide(open))
+    }),
+  )
+
+  it.live("stay until the engines have stopped: work that ends with the process still has them", () =>
+    Effect.gen(function* () {
+      const events: Array<string> = []
+      const layers = Layer.effect(
+        Bell,
+        Effect.acquireRelease(Effect.succeed({ ring: Effect.sync(() => void events.push("rung")) }), () =>
+          Effect.sync(() => void events.push("bell closed")),
+        ),
+      )
+      const Guard = Machine.make({ name: "guard", state: S, event: E, initial: S.Open({ count: 0 }) }).spawn(S.Open, () =>
+        Effect.onExit(Effect.never, () => Effect.flatMap(Bell, (bell) => bell.ring)),
+      )
+      const open = Workspace.open({ data: yield* folder, role: "work", config: defineConfig({ machines: [Guard], layers }) })
+      yield* Effect.gen(function* () {
+        const engine = yield* Engine
+        yield* engine.start(Option.getOrThrow(engine.machine("guard")), "one")
+        yield* Effect.sleep("50 millis")
+      }).pipe(Effect.provide(open))
+      assert.deepStrictEqual(events, ["rung", "bell closed"])
+    }),
+  )
+
+  it.live("that cannot be built keep the workspace from opening, with the reason", () =>
+    Effect.gen(function* () {
+      const layers = Layer.effect(Bell, Effect.fail("the bell is out of order"))
+      const open = Workspace.open({ data: yield* folder, role: "work", config: defineConfig({ machines: [Alarm], layers }) })
+      const error = yield* Effect.flip(Effect.provide(Effect.void, open))
+      assert.include(String(error), "the bell is out of order")
+      assert.include(String(error), "detent.config.ts")
+    }),
+  )
+})
+
+describe("the workflows of a configuration", () => {
+  const Gate = DurableDeferred.make("gate", { success: Schema.String })
+  const Wait = Workflow.make("wait", { payload: { id: Schema.String }, success: Schema.String, idempotencyKey: ({ id }) => id })
+  const Count = workflow({ name: "count", input: { to: Schema.Int } }, async ({ to }, durable) => durable.step("add", async () => to + 1))
+  const config = defineConfig({
+    machines: [Tally],
+    workflows: [{ workflow: Greet, layer: greetLayer }, { workflow: Wait, layer: Wait.toLayer(() => DurableDeferred.await(Gate)) }, Count],
+  })
+
+  it.live("run, and are listed with their executions", () =>
+    Effect.gen(function* () {
+      const data = yield* folder
+      yield* Effect.gen(function* () {
+        assert.strictEqual(yield* Greet.execute({ name: "Ada" }), "hello Ada")
+        const counting = (yield* WorkflowEngine).execute(Count.definition, { executionId: "two", payload: { to: 1 }, discard: false })
+        yield* counting as Effect.Effect<unknown, unknown>
+        const names = (yield* (yield* Machines).list).map(({ name }) => name)
+        assert.deepStrictEqual(names, ["tally", "workflow/count", "workflow/greet", "workflow/wait"])
+        const { executions: all } = yield* executions.list({ limit: 10 })
+        assert.deepStrictEqual(all.map(({ workflow, phase, ended }) => [workflow, phase, ended]).sort(), [
+          ["count", "Completed", true],
+          ["greet", "Completed", true],
+        ])
+        const [greeted] = (yield* executions.list({ workflow: "greet", limit: 10 })).executions
+        const { events } = yield* executions.history("greet", greeted?.id ?? "")
+        assert.includeMembers(
+          events.map(({ event }) => event),
+          ["Activity/greet", "Completed"],
+        )
+      }).pipe(Effect.provide(Workspace.open({ data, role: "work", config })))
+      // A process that observes runs none of them, and lists them all the same.
+      yield* Effect.gen(function* () {
+        const listed = yield* machines.list
+        assert.deepStrictEqual(
+          listed.map(({ name, counts }) => [name, counts["Completed"] ?? 0]),
+          [
+            ["tally", 0],
+            ["workflow/count", 1],
+            ["workflow/greet", 1],
+            ["workflow/wait", 0],
+          ],
+        )
+      }).pipe(Effect.provide(Workspace.open({ data, role: "observe", config })))
+    }),
+  )
+
+  it.live("resume after a restart, and are left alone by a process that resumes nothing", () =>
+    Effect.gen(function* () {
+      const data = yield* folder
+      const id = yield* Wait.execute({ id: "one" }, { discard: true }).pipe(Effect.provide(Workspace.open({ data, role: "work", config })))
+      const phase = Effect.map(executions.get("wait", id), (found) => found.phase)
+      const passing = Workspace.open({ data, role: "work", config, engine: { resume: false } })
+      yield* Effect.provide(
+        DurableDeferred.succeed(Gate, {
+          token: DurableDeferred.tokenFromExecutionId(Gate, { workflow: Wait, executionId: id }),
+          value: "open",
+        }),
+        passing,
+      )
+      assert.notStrictEqual(yield* Effect.provide(phase, passing), "Completed")
+      yield* Effect.repeat(phase, { until: (now) => now === "Completed", schedule: Schedule.spaced("20 millis") }).pipe(
+        Effect.provide(Workspace.open({ data, role: "work", config })),
+      )
+    }),
+  )
+
+  it.live("can be interrupted and resumed by name, and refuse what is not there", () =>
+    Effect.gen(function* () {
+      yield* Effect.gen(function* () {
+        const id = yield* Wait.execute({ id: "two" }, { discard: true })
+        yield* executions.resume("wait", id)
+        yield* executions.interrupt("wait", id)
+        while (!(yield* executions.get("wait", id)).ended) yield* Effect.sleep("10 millis")
+        assert.strictEqual((yield* executions.get("wait", id)).phase, "Interrupted")
+        const ended = yield* Effect.flip(executions.interrupt("wait", id))
+        assert.strictEqual(ended._tag, "ExecutionEnded")
+        assert.strictEqual((yield* Effect.flip(executions.get("wait", "nothing")))._tag, "ExecutionNotFound")
+        const unknown = yield* Effect.flip(executions.list({ workflow: "wiat", limit: 1 }))
+        assert.include(unknown.message, "known are count, greet, wait")
+      }).pipe(Effect.provide(Workspace.open({ data: yield* folder, role: "work", config })))
+    }),
+  )
+})
+
+describe("upcasters, retention and limits of a configuration", () => {
+  it.live("upcasters are used by the check of machines", () =>
+    Effect.gen(function* () {
+      const data = yield* folder
+      const Old = Machine.make({ name: "tally", state: State({ Open: {} }), event: E, initial: State({ Open: {} }).Open() })
+      yield* Effect.flatMap(Engine, (engine) => engine.start(Old, "one")).pipe(
+        Effect.provide(Workspace.open({ data, role: "work", config: defineConfig({ machines: [Old] }) })),
+      )
+      const New = Machine.make({ name: "tally", version: 2, state: S, event: E, initial: S.Open({ count: 0 }) })
+      const failing = (config: ReturnType<typeof defineConfig>) =>
+        Effect.map(machines.check("tally"), (reports) => reports.flatMap((report) => report.failing).length).pipe(
+          Effect.provide(Workspace.open({ data, role: "observe", config })),
+        )
+      assert.strictEqual(yield* failing(defineConfig({ machines: [New] })), 1)
+      const upcasters = { tally: { 1: { state: (json: object) => ({ count: 0, ...json }) } } }
+      assert.strictEqual(yield* failing(defineConfig({ machines: [New], upcasters })), 0)
+    }),
+  )
+
+  it.live("limits hold for events", () =>
+    Effect.gen(function* () {
+      const config = defineConfig({ machines: [Tally], limits: { eventSize: 10 } })
+      const error = yield* Effect.flatMap(Engine, (engine) =>
+        Effect.flatMap(engine.start(Tally, "one"), (tally) => Effect.flip(tally.send(E.Add({ by: 1234567890 })))),
+      ).pipe(Effect.provide(Workspace.open({ data: yield* folder, role: "work", config })))
+      assert.include(error.message, "10")
+    }),
+  )
+})
+
+describe("systems", () => {
+  const names = Effect.map(
+    Effect.flatMap(Machines, (machines) => machines.list),
+    (listed) => listed.map(({ name }) => name),
+  )
+
+  it.live("are off without their sections: no machines, and a refusal with the next step", () =>
+    Effect.gen(function* () {
+      const open = Workspace.open({ data: yield* folder, role: "work", config: defineConfig({ machines: [Tally] }) })
+      yield* Effect.gen(function* () {
+        assert.deepStrictEqual(yield* names, ["tally"])
+        const knowledge = yield* Effect.flip(Layer.build(Systems.knowledge))
+        assert.strictEqual(knowledge.message, "knowledge is off; add `knowledge: {}` to detent.config.ts")
+        const uploads = yield* Effect.flip(Layer.build(Systems.uploads))
+        assert.strictEqual(uploads.message, 'uploads are off; add `uploads: ["hacker-news"]` to detent.config.ts')
+      }).pipe(Effect.provide(open))
+    }),
+  )
+
+  it.live("are on with their sections, each by itself", () =>
+    Effect.gen(function* () {
+      const [one, other] = [yield* folder, yield* folder]
+      const knowing = Workspace.open({ data: one, role: "work", config: defineConfig({ knowledge: {} }) })
+      assert.deepStrictEqual(yield* Effect.provide(names, knowing), ["batch", "workflow/extraction"])
+      const uploading = Workspace.open({ data: other, role: "work", config: defineConfig({ uploads: ["hacker-news"] }) })
+      assert.deepStrictEqual(yield* Effect.provide(names, uploading), ["HNItem", "UploadBatch"])
+    }),
+  )
+
+  it.live("without a configuration are on where the database has something of them", () =>
+    Effect.gen(function* () {
+      const data = yield* folder
+      assert.deepStrictEqual(yield* Effect.provide(names, Workspace.open({ data, role: "work" })), [])
+      const file = join(data, "items.json")
+      yield* Effect.promise(() => writeFile(file, '[{"id":1,"type":"story","by":"ada","time":1,"title":"one"}]'))
+      yield* Effect.gen(function* () {
+        const { Uploads } = yield* Effect.promise(() => import("@detent/uploads"))
+        const uploads = yield* Uploads
+        const { batchId } = yield* uploads.start(file)
+        yield* uploads.finished(batchId)
+      }).pipe(Effect.provide(Workspace.open({ data, role: "work", uploads: {} })))
+      assert.deepStrictEqual(yield* Effect.provide(names, Workspace.open({ data, role: "observe" })), ["HNItem", "UploadBatch"])
+      // A configuration decides for itself.
+      const config = defineConfig({ machines: [Tally] })
+      assert.deepStrictEqual(yield* Effect.provide(names, Workspace.open({ data, role: "observe", config })), ["tally"])
+    }),
+  )
+})
