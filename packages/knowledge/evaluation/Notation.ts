@@ -5,7 +5,7 @@
 import type { Example } from "../src/extract/builtin/Example.ts"
 import { dateOf } from "../src/extract/builtin/TrainingSentence.ts"
 import type { FactObject } from "../src/extract/Fact.ts"
-import { xsd } from "../src/ontology/Vocabulary.ts"
+import { xsd } from "../src/rdf/Vocabulary.ts"
 
 type Value = Extract<FactObject, { readonly _tag: "Value" }>
 

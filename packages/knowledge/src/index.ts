@@ -82,7 +82,6 @@ export { loadOntology, type OntologySource } from "./ontology/OntologyLoading.ts
 export type { RelevanceOptions } from "./ontology/Relevance.ts"
 export { BlankNodesAlike, relabelBlankNodes } from "./rdf/BlankNodes.ts"
 export {
-  detentVocabulary,
   documentIri,
   documentOfIri,
   entityIri,
@@ -95,6 +94,7 @@ export { type LineSortOptions, SortFailed, sortLines } from "./rdf/LineSort.ts"
 export { RdfSyntaxError, readNTriples, readTurtle } from "./rdf/RdfReading.ts"
 export { type TurtleOptions, writeNTriples, writeTurtle } from "./rdf/RdfWriting.ts"
 export * as Rdf from "./rdf/Term.ts"
+export { detentVocabulary } from "./rdf/Vocabulary.ts"
 export type { Merge, MergeReason, NamedMention, Resolution } from "./resolve/Resolution.ts"
 export { Resolver } from "./resolve/Resolver.ts"
 export { BatchArtifact, BatchArtifactJson, RunArtifact, RunArtifactJson } from "./runs/Artifact.ts"

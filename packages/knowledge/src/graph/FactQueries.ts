@@ -3,10 +3,14 @@
  * is not on the page is not looked up.
  */
 
-const prefixes = `PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>
-PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
-PREFIX prov: <http://www.w3.org/ns/prov#>
-PREFIX detent: <urn:detent:vocabulary:>`
+import { vocabularies } from "../rdf/Vocabulary.ts"
+
+const { detent, prov, rdf, rdfs } = vocabularies
+
+const prefixes = `PREFIX rdf: <${rdf}>
+PREFIX rdfs: <${rdfs}>
+PREFIX prov: <${prov}>
+PREFIX detent: <${detent}>`
 
 /** Between names that are given as one text; in no name, since names have single spaces. */
 export const namesApart = "\n"

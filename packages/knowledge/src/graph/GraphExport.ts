@@ -7,8 +7,11 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { detached } from "../rdf/DetachedText.ts"
 import { graphPrefixes } from "../rdf/FactGraph.ts"
+import { nameOfNode, termOf } from "../rdf/NTriples.ts"
+import type { Literal, Triple } from "../rdf/Term.ts"
 import { turtleText, typePredicate } from "../rdf/TurtleText.ts"
-import { labelPredicate, type NodeOfLines, nodesOfLines, statementType, termOf } from "./LineNodes.ts"
+import { xsd } from "../rdf/Vocabulary.ts"
+import { labelPredicate, type NodeOfLines, nodesOfLines, statementType } from "./LineNodes.ts"
 
 export const ExportFormat = Schema.Literals(["turtle", "ntriples", "jsonld", "entities", "relations"])
 export type ExportFormat = typeof ExportFormat.Type
@@ -52,21 +55,22 @@ const jsonLd = <E, R>(lines: Stream.Stream<string, E, R>): Stream.Stream<string,
 }
 
 const jsonLdNode = ({ subject, values }: NodeOfLines): Readonly<Record<string, unknown>> => {
-  const id = termOf(subject)
-  const node: Record<string, unknown> = { "@id": id.value }
+  const node: Record<string, unknown> = { "@id": nameOfNode(subject) }
   for (const [predicate, objects] of values) {
-    const terms = objects.map(termOf)
-    if (predicate === typePredicate) node["@type"] = terms.map(({ value }) => value)
-    else node[termOf(predicate).value] = terms.map(jsonLdValue)
+    if (predicate === typePredicate) node["@type"] = objects.map(nameOfNode)
+    else node[nameOfNode(predicate)] = objects.map((object) => jsonLdValue(termOf(object)))
   }
   return node
 }
 
-const jsonLdValue = (term: ReturnType<typeof termOf>): Readonly<Record<string, string>> => {
-  if (term._tag === "Node") return { "@id": term.value }
-  if (term.language !== undefined) return { "@value": term.value, "@language": term.language }
-  return term.datatype === undefined ? { "@value": term.value } : { "@value": term.value, "@type": term.datatype }
+const jsonLdValue = (term: Triple["object"]): Readonly<Record<string, string>> => {
+  if (term.termType === "NamedNode") return { "@id": term.value }
+  if (term.termType === "BlankNode") return { "@id": `_:${term.value}` }
+  if (term.language !== "") return { "@value": term.value, "@language": term.language }
+  return isPlain(term) ? { "@value": term.value } : { "@value": term.value, "@type": term.datatype.value }
 }
+
+const isPlain = ({ datatype }: Literal): boolean => datatype.value === xsd.string
 
 const isStatement = ({ values }: NodeOfLines): boolean => values.get(typePredicate)?.includes(statementType) ?? false
 
@@ -80,7 +84,7 @@ const entityRow = (node: NodeOfLines): string => {
   const types = node.values.get(typePredicate)
   if (types === undefined) return ""
   const [label = "", ...others] = (node.values.get(labelPredicate) ?? []).map((object) => termOf(object).value)
-  return row([termOf(node.subject).value, types.map((type) => termOf(type).value).join(" "), label, others.join(" | ")])
+  return row([nameOfNode(node.subject), types.map(nameOfNode).join(" "), label, others.join(" | ")])
 }
 
 const relations = <E, R>(lines: Stream.Stream<string, E, R>): Stream.Stream<string, E, R> =>
@@ -106,13 +110,13 @@ const relationRows = ({ subject, values }: NodeOfLines, labels: ReadonlyMap<stri
     if (predicate === typePredicate || predicate === labelPredicate) continue
     for (const object of objects) {
       const term = termOf(object)
-      const datatype = term._tag === "Text" ? (term.datatype ?? "") : ""
+      const datatype = term.termType === "Literal" && term.language === "" && !isPlain(term) ? term.datatype.value : ""
       text += row([
-        termOf(subject).value,
+        nameOfNode(subject),
         labels.get(subject) ?? "",
-        termOf(predicate).value,
-        term.value,
-        term._tag === "Node" ? (labels.get(object) ?? "") : "",
+        nameOfNode(predicate),
+        term.termType === "Literal" ? term.value : nameOfNode(object),
+        term.termType === "Literal" ? "" : (labels.get(object) ?? ""),
         datatype,
       ])
     }

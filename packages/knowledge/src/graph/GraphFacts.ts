@@ -13,7 +13,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { documentOfIri } from "../rdf/FactGraph.ts"
-import { checkIri, xsdString } from "../rdf/Term.ts"
+import { checkIri } from "../rdf/Term.ts"
+import { xsd } from "../rdf/Vocabulary.ts"
 import type { GraphVersion } from "./CanonicalGraph.ts"
 import { entitiesQuery, factsQuery, namesApart, relationsQuery } from "./FactQueries.ts"
 import { GraphQuery, type QueryError, type QueryOptions, QueryRefused } from "./GraphQuery.ts"
@@ -166,7 +167,7 @@ const statedOf = (row: Row) => {
     property: valueOf(row, "property"),
     object:
       object?.type === "literal"
-        ? { _tag: "Value" as const, text: object.value, datatype: object.datatype ?? xsdString }
+        ? { _tag: "Value" as const, text: object.value, datatype: object.datatype ?? xsd.string }
         : { _tag: "Entity" as const, ...labelled(row, "object") },
     confidence: Number(valueOf(row, "confidence")),
   }

@@ -1,9 +1,10 @@
-/** Sorted lines of N-Triples gathered by subject, and the terms in them as plain text. */
+/** Sorted lines of N-Triples gathered by subject. */
 import * as Stream from "effect/Stream"
 import { lineParts } from "../rdf/TurtleText.ts"
+import { rdf, rdfs } from "../rdf/Vocabulary.ts"
 
-export const labelPredicate = "<http://www.w3.org/2000/01/rdf-schema#label>"
-export const statementType = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#Statement>"
+export const labelPredicate = `<${rdfs.label}>`
+export const statementType = `<${rdf.statement}>`
 
 /** Everything a graph says of one subject, in terms of N-Triples. */
 export interface NodeOfLines {
@@ -36,29 +37,3 @@ export const nodesOfLines = <E, R>(lines: Stream.Stream<string, E, R>): Stream.S
     const last = Stream.suspend(() => (subject === "" ? Stream.empty : Stream.succeed({ subject, values })))
     return Stream.concat(body, last)
   })
-
-export type LineTerm =
-  | { readonly _tag: "Node"; readonly value: string }
-  | { readonly _tag: "Text"; readonly value: string; readonly language: string | undefined; readonly datatype: string | undefined }
-
-export const termOf = (term: string): LineTerm => {
-  if (term.startsWith("<")) return { _tag: "Node", value: unescaped(term.slice(1, -1)) }
-  if (!term.startsWith('"')) return { _tag: "Node", value: term }
-  const end = term.lastIndexOf('"')
-  const rest = term.slice(end + 1)
-  return {
-    _tag: "Text",
-    value: unescaped(term.slice(1, end)),
-    language: rest.startsWith("@") ? rest.slice(1) : undefined,
-    datatype: rest.startsWith("^^<") ? unescaped(rest.slice(3, -1)) : undefined,
-  }
-}
-
-const shortEscapes: Readonly<Record<string, string>> = { t: "\t", n: "\n", r: "\r", b: "\b", f: "\f", '"': '"', "\\": "\\", "'": "'" }
-
-const unescaped = (text: string): string =>
-  text.includes("\\")
-    ? text.replace(/\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))/gs, (_, four, eight, letter) =>
-        letter === undefined ? String.fromCodePoint(Number.parseInt(four ?? eight, 16)) : (shortEscapes[letter] ?? letter),
-      )
-    : text

@@ -1,8 +1,9 @@
 /** Reads the classes of an ontology with their restrictions and disjointness. */
+
+import { isStandardDatatype, owl, rdfs } from "../rdf/Vocabulary.ts"
 import { describe } from "./Described.ts"
 import type { OntologyClass, OntologyNote, OntologyProperty, Restriction } from "./Ontology.ts"
 import { distinct, isBlank, type StatementGraph } from "./StatementGraph.ts"
-import { isStandardDatatype, owl, rdfs } from "./Vocabulary.ts"
 
 export const readClasses = (
   graph: StatementGraph,

@@ -1,7 +1,8 @@
 /** The labels, comments and status that classes and properties are described with alike. */
+
+import { dc, owl, rdfs, skos } from "../rdf/Vocabulary.ts"
 import type { Label } from "./Ontology.ts"
 import type { StatementGraph } from "./StatementGraph.ts"
-import { dc, owl, rdfs, skos } from "./Vocabulary.ts"
 
 export const describe = (graph: StatementGraph, iri: string) => {
   const labels = graph.literals(iri, [skos.prefLabel, rdfs.label, ...dc.title])

@@ -6,10 +6,10 @@ import * as Schema from "effect/Schema"
 import { isFunctionWord } from "../extract/language/FunctionWords.ts"
 import { stem } from "../extract/language/Stem.ts"
 import { labelKey } from "../extract/language/Words.ts"
+import { isStandardDatatype, rdfs } from "../rdf/Vocabulary.ts"
 import { Hierarchy } from "./Hierarchy.ts"
 import { type ClassExpression, Ontology, type OntologyClass, type OntologyProperty, type Restriction } from "./Ontology.ts"
 import { type RelevanceOptions, relevantTerms } from "./Relevance.ts"
-import { isStandardDatatype, rdfs } from "./Vocabulary.ts"
 
 /** What a label stands for. */
 export interface Labelled {

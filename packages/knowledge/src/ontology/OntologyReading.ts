@@ -1,11 +1,11 @@
 /** Turns the triples of an RDF file into an {@link Ontology}: OWL and RDFS, and what schema.org says in its own words. */
 import type { Triple } from "../rdf/Term.ts"
+import { dc, isStandardDatatype, owl, rdfs } from "../rdf/Vocabulary.ts"
 import { readClasses } from "./ClassReading.ts"
 import { cyclesOf } from "./Hierarchy.ts"
 import type { Ontology, OntologyNote } from "./Ontology.ts"
 import { readProperties } from "./PropertyReading.ts"
 import { distinct, isBlank, StatementGraph } from "./StatementGraph.ts"
-import { dc, isStandardDatatype, owl, rdfs } from "./Vocabulary.ts"
 
 export const readOntology = (triples: ReadonlyArray<Triple>, hash: string): Ontology => {
   const graph = new StatementGraph(triples)

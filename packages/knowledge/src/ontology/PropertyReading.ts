@@ -1,8 +1,9 @@
 /** Reads the properties of an ontology with their domains and ranges. */
+
+import { isStandardDatatype, owl, rdf, rdfs, schemaOrg } from "../rdf/Vocabulary.ts"
 import { describe } from "./Described.ts"
 import type { ClassExpression, OntologyNote, OntologyProperty, PropertyTrait } from "./Ontology.ts"
 import { distinct, isBlank, type StatementGraph } from "./StatementGraph.ts"
-import { isStandardDatatype, owl, rdf, rdfs, schemaOrg } from "./Vocabulary.ts"
 
 export const readProperties = (
   graph: StatementGraph,

@@ -6,8 +6,8 @@ import { isFunctionWord } from "../extract/language/FunctionWords.ts"
 import { stem } from "../extract/language/Stem.ts"
 import { relatedStems } from "../extract/language/VerbLexicon.ts"
 import { fold, tokenize } from "../extract/language/Words.ts"
+import { xsd } from "../rdf/Vocabulary.ts"
 import type { ClassExpression } from "./Ontology.ts"
-import { xsd } from "./Vocabulary.ts"
 
 export interface RelevanceOptions {
   /** How many classes, and how many properties, at most; what these need besides is added. */

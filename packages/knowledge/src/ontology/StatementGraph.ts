@@ -1,7 +1,7 @@
 /** Triples, found by subject and predicate. Blank nodes that stand for class expressions and lists are followed here. */
 import type { Triple } from "../rdf/Term.ts"
+import { owl, rdf } from "../rdf/Vocabulary.ts"
 import type { ClassExpression, Label } from "./Ontology.ts"
-import { owl, rdf } from "./Vocabulary.ts"
 
 export class StatementGraph {
   private readonly bySubject = new Map<string, Map<string, Array<Triple["object"]>>>()

@@ -5,7 +5,8 @@
 import { createHash } from "node:crypto"
 import type { Fact, Mention, Span } from "../extract/Fact.ts"
 import type { DocumentId, RunId } from "../storage/Identity.ts"
-import { literal, namedNode, rdfType, type Triple, triple } from "./Term.ts"
+import { literal, namedNode, type Triple, triple } from "./Term.ts"
+import { detentVocabulary, vocabularies } from "./Vocabulary.ts"
 
 export interface FactSource {
   readonly documentId: DocumentId
@@ -14,13 +15,7 @@ export interface FactSource {
   readonly extractor: string
 }
 
-const rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-const rdfs = "http://www.w3.org/2000/01/rdf-schema#"
-const prov = "http://www.w3.org/ns/prov#"
-const xsd = "http://www.w3.org/2001/XMLSchema#"
-
-/** The terms of our own: they stand in every graph we write. */
-export const detentVocabulary = "urn:detent:vocabulary:"
+const { prov, rdf, rdfs, xsd } = vocabularies
 
 export const graphPrefixes: Readonly<Record<string, string>> = { detent: detentVocabulary, prov, rdf, rdfs, xsd }
 
@@ -54,7 +49,7 @@ export const factTriples = (facts: ReadonlyArray<Fact>, source: FactSource): Rea
 export const mentionTriples = (mention: Mention, source: FactSource): ReadonlyArray<Triple> => {
   const entity = namedNode(entityIri(source.documentId, mention))
   return [
-    triple(entity, rdfType, namedNode(mention.type)),
+    triple(entity, `${rdf}type`, namedNode(mention.type)),
     triple(entity, `${rdfs}label`, literal(mention.text.replace(/\s+/gu, " ").trim())),
     triple(entity, `${prov}wasDerivedFrom`, namedNode(documentIri(source.documentId))),
   ]
@@ -64,7 +59,7 @@ const statementTriples = (fact: Fact, stated: Triple, source: FactSource): Reado
   const statement = namedNode(statementIri(stated, fact.span, source))
   const say = (property: string, object: Triple["object"]) => triple(statement, property, object)
   return [
-    say(rdfType, namedNode(`${rdf}Statement`)),
+    say(`${rdf}type`, namedNode(`${rdf}Statement`)),
     say(`${rdf}subject`, stated.subject),
     say(`${rdf}predicate`, stated.predicate),
     say(`${rdf}object`, stated.object),

@@ -2,7 +2,9 @@
  * A triple as one line of canonical N-Triples. There is just one way to write it, so that equal lines are equal triples, and
  * lines in order are triples in order with those of one subject together.
  */
-import { type BlankNode, type Literal, type NamedNode, type Triple, xsdString } from "./Term.ts"
+import { type BlankNode, blankNode, type Literal, languageLiteral, literal, type NamedNode, namedNode, type Triple } from "./Term.ts"
+import type { LineParts } from "./TurtleText.ts"
+import { xsd } from "./Vocabulary.ts"
 
 /**
  * Without the line break. The triple has been checked. Joined rather than put together in a template, which leaves the line in
@@ -15,12 +17,35 @@ export const lineOf = ({ subject, predicate, object }: Triple): string =>
 export const termText = (term: NamedNode | BlankNode | Literal): string =>
   term.termType === "Literal" ? literalText(term) : nodeText(term)
 
+/** The term that stands in a line. */
+export const termOf = (text: string): NamedNode | BlankNode | Literal => {
+  if (!text.startsWith('"')) return nodeIn(text)
+  const end = text.lastIndexOf('"')
+  const value = unescaped(text.slice(1, end))
+  const rest = text.slice(end + 1)
+  if (rest.startsWith("@")) return languageLiteral(value, rest.slice(1))
+  return literal(value, rest.startsWith("^^<") ? unescaped(rest.slice(3, -1)) : xsd.string)
+}
+
+/** The triple that a line states. The line has been taken apart, and has come from a triple. */
+export const tripleOfParts = ({ subject, predicate, object }: LineParts): Triple => ({
+  subject: nodeIn(subject),
+  predicate: namedNode(unescaped(predicate.slice(1, -1))),
+  object: termOf(object),
+})
+
+/** How people and other programs know a node: an IRI, or a label with `_:` before it. */
+export const nameOfNode = (text: string): string => (text.startsWith("_:") ? text : termOf(text).value)
+
+const nodeIn = (text: string): NamedNode | BlankNode =>
+  text.startsWith("<") ? namedNode(unescaped(text.slice(1, -1))) : blankNode(text.slice(2))
+
 const nodeText = (node: NamedNode | BlankNode): string => (node.termType === "NamedNode" ? `<${escaped(node.value)}>` : `_:${node.value}`)
 
 const literalText = ({ value, language, datatype }: Literal): string => {
   const text = `"${escaped(value)}"`
   if (language !== "") return `${text}@${language}`
-  return datatype.value === xsdString ? text : `${text}^^${nodeText(datatype)}`
+  return datatype.value === xsd.string ? text : `${text}^^${nodeText(datatype)}`
 }
 
 const escaped = (text: string): string => (needsEscape.test(text) ? text.replace(needsEscapeEach, escape) : text)
@@ -40,3 +65,12 @@ const shortEscapes: Readonly<Record<string, string>> = {
 
 const escape = (character: string): string =>
   shortEscapes[character] ?? `\\u${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`
+
+const unescaped = (text: string): string =>
+  text.includes("\\")
+    ? text.replace(/\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))/gs, (_, four, eight, letter) =>
+        letter === undefined ? String.fromCodePoint(Number.parseInt(four ?? eight, 16)) : (meanings[letter] ?? letter),
+      )
+    : text
+
+const meanings: Readonly<Record<string, string>> = { t: "\t", n: "\n", r: "\r", b: "\b", f: "\f" }

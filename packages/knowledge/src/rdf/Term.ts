@@ -3,6 +3,7 @@
  * early, or is no text at all, never reaches a file.
  */
 import * as Schema from "effect/Schema"
+import { rdf, xsd } from "./Vocabulary.ts"
 
 export interface NamedNode {
   readonly termType: "NamedNode"
@@ -33,7 +34,7 @@ export const namedNode = (value: string): NamedNode => ({ termType: "NamedNode",
 export const blankNode = (value: string): BlankNode => ({ termType: "BlankNode", value })
 
 /** Text as it is, of a datatype where one is given. */
-export const literal = (value: string, datatype: string = xsdString): Literal => ({
+export const literal = (value: string, datatype: string = xsd.string): Literal => ({
   termType: "Literal",
   value,
   language: "",
@@ -45,7 +46,7 @@ export const languageLiteral = (value: string, language: string): Literal => ({
   termType: "Literal",
   value,
   language: language.toLowerCase(),
-  datatype: namedNode(rdfLangString),
+  datatype: namedNode(rdf.langString),
 })
 
 export const triple = (subject: Triple["subject"], predicate: string, object: Triple["object"]): Triple => ({
@@ -53,10 +54,6 @@ export const triple = (subject: Triple["subject"], predicate: string, object: Tr
   predicate: namedNode(predicate),
   object,
 })
-
-export const rdfType = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
-export const rdfLangString = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
-export const xsdString = "http://www.w3.org/2001/XMLSchema#string"
 
 /** A term that cannot be written without becoming another one. */
 export class InvalidTerm extends Schema.TaggedError<InvalidTerm>()("InvalidTerm", {

@@ -3,6 +3,7 @@
  * put together by subject; nothing is parsed into terms. The result is as stable as the lines are.
  */
 import * as Stream from "effect/Stream"
+import { rdf } from "./Vocabulary.ts"
 
 export interface LineParts {
   readonly subject: string
@@ -17,7 +18,7 @@ export const lineParts = (line: string): LineParts => {
   return { subject: line.slice(0, first), predicate: line.slice(first + 1, second), object: line.slice(second + 1, -2) }
 }
 
-export const typePredicate = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+export const typePredicate = `<${rdf.type}>`
 
 /** The text in pieces. Prefixes are written in the order of their names. */
 export const turtleText = <E, R>(

@@ -4,10 +4,12 @@
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { labelPredicate, type NodeOfLines, nodesOfLines, statementType, termOf } from "../graph/LineNodes.ts"
+import { labelPredicate, type NodeOfLines, nodesOfLines, statementType } from "../graph/LineNodes.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { detached, KeptTexts } from "../rdf/DetachedText.ts"
+import { nameOfNode, termOf } from "../rdf/NTriples.ts"
 import { lineParts, typePredicate } from "../rdf/TurtleText.ts"
+import { owl } from "../rdf/Vocabulary.ts"
 import { canonicalIri } from "./CanonicalIri.ts"
 import type { Identifier } from "./Clusters.ts"
 import type { KnownEntity, Merge, NamedMention } from "./Resolution.ts"
@@ -33,7 +35,7 @@ export interface ResolvedGraph<E, R> {
   readonly merges: ReadonlyArray<Merge>
 }
 
-const sameAs = "<http://www.w3.org/2002/07/owl#sameAs>"
+const sameAs = `<${owl.sameAs}>`
 
 export const resolveGraphs = <E, R>(options: ResolveOptions<E, R>): Effect.Effect<ResolvedGraph<E, R>, E, R> =>
   Effect.gen(function* () {
@@ -90,7 +92,7 @@ class EntityReading {
     if (!isEntity(node)) return []
     const names = this.#values(node, labelPredicate)
     const identifiers = this.#identifiers(node)
-    const iri = detached(termOf(node.subject).value)
+    const iri = detached(nameOfNode(node.subject))
     return this.#values(node, typePredicate).map((type) => ({ iri, type, names, identifiers }))
   }
 

@@ -13,6 +13,7 @@ import { detached } from "../rdf/DetachedText.ts"
 import { openPart } from "../rdf/LinePart.ts"
 import { SortFailed } from "../rdf/LineSort.ts"
 import { type LineParts, lineParts, typePredicate } from "../rdf/TurtleText.ts"
+import { rdf } from "../rdf/Vocabulary.ts"
 import { ClassMembership, subClassPredicate } from "./ClassMembership.ts"
 import type { Shapes } from "./Shapes.ts"
 
@@ -239,12 +240,10 @@ class ChangeScan {
   }
 
   #isWitness({ values }: NodeOfLines): boolean {
-    const isOf = (part: string, among: ReadonlySet<string>) => (values.get(`<${rdf}${part}>`) ?? []).some((one) => among.has(one))
-    return isOf("subject", this.#touched.subjects) || isOf("object", this.#touched.typed)
+    const isOf = (part: string, among: ReadonlySet<string>) => (values.get(`<${part}>`) ?? []).some((one) => among.has(one))
+    return isOf(rdf.subject, this.#touched.subjects) || isOf(rdf.object, this.#touched.typed)
   }
 }
-
-const rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
 /** Marked lines gathered by subject. */
 const markedNodes = <E>(lines: Stream.Stream<string, E>): Stream.Stream<MarkedNode, E> =>

@@ -3,12 +3,13 @@
  * every node, since a shape may ask for the class of anything that a node points to.
  */
 import type { NodeOfLines } from "../graph/LineNodes.ts"
-import { termOf } from "../graph/LineNodes.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { detached } from "../rdf/DetachedText.ts"
+import { termOf } from "../rdf/NTriples.ts"
 import { type LineParts, typePredicate } from "../rdf/TurtleText.ts"
+import { rdfs } from "../rdf/Vocabulary.ts"
 
-export const subClassPredicate = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
+export const subClassPredicate = `<${rdfs.subClassOf}>`
 
 const none: ReadonlyArray<string> = []
 

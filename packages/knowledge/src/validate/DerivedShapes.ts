@@ -5,8 +5,9 @@
  */
 import type { Restriction } from "../ontology/Ontology.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
+import { rdfs, vocabularies } from "../rdf/Vocabulary.ts"
 
-const prefixes = "@prefix sh: <http://www.w3.org/ns/shacl#> .\n"
+const prefixes = `@prefix sh: <${vocabularies.sh}> .\n`
 
 export const derivedShapes = (index: OntologyIndex): string => {
   const ofProperties = index.ontology.properties.flatMap(({ iri, traits }) => [
@@ -46,7 +47,7 @@ const rangeShape = (index: OntologyIndex, property: string): ReadonlyArray<strin
     return [propertyShape(`range-${position}`, property, `sh:targetSubjectsOf <${property}>`, property, body)]
   })
 
-const takesEveryLiteral = (iri: string) => iri === "http://www.w3.org/2000/01/rdf-schema#Literal"
+const takesEveryLiteral = (iri: string) => iri === rdfs.literal
 
 const restrictionShape = (index: OntologyIndex, iri: string, restriction: Restriction, position: number): ReadonlyArray<string> => {
   const body = restrictionBody(index, restriction)

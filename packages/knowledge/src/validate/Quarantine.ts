@@ -5,11 +5,12 @@
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { labelPredicate, nodesOfLines, termOf } from "../graph/LineNodes.ts"
+import { labelPredicate, nodesOfLines } from "../graph/LineNodes.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import type { SortFailed } from "../rdf/LineSort.ts"
-import { xsdString } from "../rdf/Term.ts"
+import { termOf } from "../rdf/NTriples.ts"
 import { lineParts, typePredicate } from "../rdf/TurtleText.ts"
+import { owl, prov } from "../rdf/Vocabulary.ts"
 import { type GraphChange, isStatement, type MarkedNode } from "./AffectedNodes.ts"
 import { predicatesOf, type Shapes, sh } from "./Shapes.ts"
 import { sourcesOfLines, statedLine } from "./Sources.ts"
@@ -281,11 +282,10 @@ const lacking: ReadonlySet<string> = new Set(["MinCount", "HasValue", "Qualified
 
 const comparisons = ["equals", "disjoint", "lessThan", "lessThanOrEquals"]
 
-const sameAs = "<http://www.w3.org/2002/07/owl#sameAs>"
-const derivedFrom = "<http://www.w3.org/ns/prov#wasDerivedFrom>"
+const descriptive = new Set([labelPredicate, `<${owl.sameAs}>`, `<${prov.wasDerivedFrom}>`])
 
 /** What names an entity and says where it comes from. */
-const isDescriptive = (line: string): boolean => [labelPredicate, sameAs, derivedFrom].includes(lineParts(line).predicate)
+const isDescriptive = (line: string): boolean => descriptive.has(lineParts(line).predicate)
 
 const isOfBatchAlone = ({ values, own }: MarkedNode): boolean => [...values.values()].flat().length === own.length
 
@@ -301,7 +301,7 @@ const statementsOf = <E>(
         subject: termOf(subject).value,
         property: termOf(predicate).value,
         value: value.value,
-        ...(value._tag === "Node" ? {} : { datatype: value.datatype ?? xsdString }),
+        ...(value.termType === "Literal" ? { datatype: value.datatype.value } : {}),
         message,
         shape,
         sources: sources.get(line) ?? [],

@@ -3,17 +3,15 @@
  * the words of the documents that led to it.
  */
 import * as Stream from "effect/Stream"
-import { detentVocabulary, graphPrefixes } from "../rdf/FactGraph.ts"
+import { graphPrefixes } from "../rdf/FactGraph.ts"
 import type { SortFailed } from "../rdf/LineSort.ts"
 import { writeTurtle } from "../rdf/RdfWriting.ts"
-import { checkIri, type InvalidTerm, literal, namedNode, rdfType, type Triple, triple } from "../rdf/Term.ts"
+import { checkIri, type InvalidTerm, literal, namedNode, type Triple, triple } from "../rdf/Term.ts"
+import { detentVocabulary, vocabularies } from "../rdf/Vocabulary.ts"
 import type { BatchId } from "../storage/Identity.ts"
-import { sh } from "./Shapes.ts"
 import type { FactSource, QuarantinedStatement, ValidationReport, Violation } from "./Violation.ts"
 
-const rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-const prov = "http://www.w3.org/ns/prov#"
-const xsd = "http://www.w3.org/2001/XMLSchema#"
+const { prov, rdf, sh, xsd } = vocabularies
 
 /** The text in pieces: the same report is the same text. */
 export const reportTurtle = (batch: BatchId, report: ValidationReport): Stream.Stream<string, InvalidTerm | SortFailed> =>
@@ -23,7 +21,7 @@ function* reportTriples(batch: BatchId, report: ValidationReport): Generator<Tri
   const { conforms, violations, warnings, listed, quarantined, statements = [], remaining } = report
   const iri = `urn:detent:report:${batch}`
   const about = namedNode(iri)
-  yield triple(about, rdfType, namedNode(`${sh}ValidationReport`))
+  yield triple(about, `${rdf}type`, namedNode(`${sh}ValidationReport`))
   yield triple(about, `${sh}conforms`, literal(String(conforms), `${xsd}boolean`))
   yield triple(about, `${detentVocabulary}violations`, integer(violations))
   yield triple(about, `${detentVocabulary}warnings`, integer(warnings))
@@ -47,7 +45,7 @@ function* resultTriples(
   { focus, property, value, datatype, message, severity, severityIri, shape, component, sources }: Violation,
 ): Generator<Triple> {
   const result = namedNode(iri)
-  yield triple(result, rdfType, namedNode(`${sh}ValidationResult`))
+  yield triple(result, `${rdf}type`, namedNode(`${sh}ValidationResult`))
   yield triple(result, `${sh}focusNode`, nodeOf(focus))
   yield triple(result, `${sh}resultSeverity`, namedNode(severityIri ?? sh + severity))
   yield triple(result, `${sh}resultMessage`, literal(message))

@@ -1,8 +1,7 @@
 /** The SHACL library, loaded when something is first validated, with the shapes parsed once for all pieces of a graph. */
 import * as Effect from "effect/Effect"
 import type { NodeOfLines } from "../graph/LineNodes.ts"
-import { termOf } from "../graph/LineNodes.ts"
-import { termText } from "../rdf/NTriples.ts"
+import { termOf, termText, tripleOfParts } from "../rdf/NTriples.ts"
 import type { Triple } from "../rdf/Term.ts"
 import { typePredicate } from "../rdf/TurtleText.ts"
 import { type ClassMembership, subClassPredicate } from "./ClassMembership.ts"
@@ -58,15 +57,6 @@ export const shaclLibrary = (shapes: Shapes, classes: ClassMembership): Effect.E
     },
   )
 
-const quadOf = (factory: typeof import("n3")["DataFactory"], { subject, predicate, object }: Triple) => {
-  const node = (term: Triple["subject"]) => (term.termType === "NamedNode" ? factory.namedNode(term.value) : factory.blankNode(term.value))
-  const value =
-    object.termType === "Literal"
-      ? factory.literal(object.value, object.language === "" ? factory.namedNode(object.datatype.value) : object.language)
-      : node(object)
-  return factory.quad(node(subject), factory.namedNode(predicate.value), value)
-}
-
 /**
  * The library looks for classes along `rdfs:subClassOf`: it takes every way up there is, and does not survive a circle. So a
  * class is put directly below the nearest of those classes that shapes ask for, and members of a circle are given each
@@ -111,7 +101,7 @@ const datasetOf = (factory: Factory, nodes: Iterable<NodeOfLines>, classes: Clas
   const seen = new Set<string>()
   const add = (subject: string, predicate: string, object: string) => {
     if (predicate === subClassPredicate && asked.isCircular(termOf(subject).value, termOf(object).value)) return
-    dataset.add(factory.quad(nodeTerm(factory, subject), factory.namedNode(termOf(predicate).value), objectTerm(factory, object)))
+    dataset.add(quadOf(factory, tripleOfParts({ subject, predicate, object })))
   }
   const addAbove = (type: string) => {
     if (seen.has(type)) return
@@ -140,12 +130,14 @@ const datasetOf = (factory: Factory, nodes: Iterable<NodeOfLines>, classes: Clas
   return dataset
 }
 
-const nodeTerm = (factory: Factory, term: string) =>
-  term.startsWith("_:") ? factory.blankNode(term.slice(2)) : factory.namedNode(termOf(term).value)
+/** What makes the terms of a library. */
+type TermFactory = Pick<Factory, "namedNode" | "blankNode" | "literal" | "quad">
 
-const objectTerm = (factory: Factory, object: string) => {
-  const term = termOf(object)
-  if (term._tag === "Node") return nodeTerm(factory, object)
-  const kind = term.language ?? (term.datatype === undefined ? undefined : factory.namedNode(term.datatype))
-  return factory.literal(term.value, kind)
+const quadOf = (factory: TermFactory, { subject, predicate, object }: Triple) => {
+  const node = ({ termType, value }: Triple["subject"]) => (termType === "NamedNode" ? factory.namedNode(value) : factory.blankNode(value))
+  const value =
+    object.termType === "Literal"
+      ? factory.literal(object.value, object.language === "" ? factory.namedNode(object.datatype.value) : object.language)
+      : node(object)
+  return factory.quad(node(subject), factory.namedNode(predicate.value), value)
 }

@@ -3,12 +3,11 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { type RdfSyntaxError, readNTriples, readTurtle } from "../rdf/RdfReading.ts"
-import { rdfType, type Triple } from "../rdf/Term.ts"
+import type { Triple } from "../rdf/Term.ts"
+import { owl, rdf, rdfs, vocabularies } from "../rdf/Vocabulary.ts"
 import { editDistance } from "../resolve/Similarity.ts"
 
-export const sh = "http://www.w3.org/ns/shacl#"
-const rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-const rdfs = "http://www.w3.org/2000/01/rdf-schema#"
+export const { sh } = vocabularies
 
 export interface Shapes {
   readonly triples: ReadonlyArray<Triple>
@@ -40,7 +39,7 @@ export const readShapes = (text: string, source: string): Effect.Effect<Shapes, 
 export const shapesOf = (triples: ReadonlyArray<Triple>, source: string): Effect.Effect<Shapes, ShapesRefused> => {
   const refuse = (problem: string) => Effect.fail(new ShapesRefused({ source, problem }))
   const graph = new ShapesGraph(triples)
-  const imported = triples.find(({ predicate }) => predicate.value === owlImports)
+  const imported = triples.find(({ predicate }) => predicate.value === owl.imports)
   if (imported !== undefined)
     return refuse(`they import ${imported.object.value}, and imports are not fetched: add its statements to the file`)
   for (const { predicate } of triples) {
@@ -63,8 +62,6 @@ export const shapesOf = (triples: ReadonlyArray<Triple>, source: string): Effect
   )
   return Effect.succeed({ triples, graph, local: reach.local, hops: reach.hops, ofLiterals, recursive: reach.recursive })
 }
-
-const owlImports = "http://www.w3.org/2002/07/owl#imports"
 
 const targets = ["targetClass", "targetNode", "targetSubjectsOf", "targetObjectsOf"].map((name) => sh + name)
 
@@ -140,21 +137,21 @@ export class ShapesGraph {
   list(head: Object): ReadonlyArray<Object> {
     const members: Array<Object> = []
     const visited = new Set<string>()
-    for (let at: Object | undefined = head; at !== undefined && at.value !== `${rdf}nil` && !visited.has(at.value); ) {
+    for (let at: Object | undefined = head; at !== undefined && at.value !== rdf.nil && !visited.has(at.value); ) {
       visited.add(at.value)
-      const [member] = this.values(at.value, `${rdf}first`)
+      const [member] = this.values(at.value, rdf.first)
       if (member !== undefined) members.push(member)
-      at = this.values(at.value, `${rdf}rest`)[0]
+      at = this.values(at.value, rdf.rest)[0]
     }
     return members
   }
 
   private isClass(subject: string): boolean {
-    const waiting = this.values(subject, rdfType).map(({ value }) => value)
+    const waiting = this.values(subject, rdf.type).map(({ value }) => value)
     const visited = new Set(waiting)
     for (let type = waiting.pop(); type !== undefined; type = waiting.pop()) {
-      if (type === `${rdfs}Class`) return true
-      for (const { value } of this.values(type, `${rdfs}subClassOf`)) {
+      if (type === rdfs.class) return true
+      for (const { value } of this.values(type, rdfs.subClassOf)) {
         if (visited.has(value)) continue
         visited.add(value)
         waiting.push(value)
@@ -198,7 +195,7 @@ class Reach {
     const values = distance + this.#lengthOfPath(shape)
     this.hops = Math.max(this.hops, values)
     if (values > 1) this.local = false
-    const isOfClasses = this.#graph.values(shape, `${sh}path`).some(({ value }) => value === rdfType)
+    const isOfClasses = this.#graph.values(shape, `${sh}path`).some(({ value }) => value === rdf.type)
     for (const [predicate, objects] of this.#graph.of(shape)) {
       this.#checkUse(shape, predicate, objects)
       // What is asked of classes is asked of all that have them.
@@ -238,7 +235,7 @@ class Reach {
 
 /** How many statements a path is long; infinite where it repeats, or leads through classes, which join everything. */
 const lengthOf = (graph: ShapesGraph, path: Object, open: ReadonlySet<string>): number => {
-  if (path.termType !== "BlankNode") return path.value === rdfType ? Number.POSITIVE_INFINITY : 1
+  if (path.termType !== "BlankNode") return path.value === rdf.type ? Number.POSITIVE_INFINITY : 1
   if (open.has(path.value)) return Number.POSITIVE_INFINITY
   const within = new Set([...open, path.value])
   const parts = (heads: ReadonlyArray<Object>) => heads.map((one) => lengthOf(graph, one, within))

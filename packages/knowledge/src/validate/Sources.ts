@@ -1,12 +1,12 @@
 /** Finds the words behind facts: the statements in the graph that witness them. */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { type NodeOfLines, termOf } from "../graph/LineNodes.ts"
-import { detentVocabulary } from "../rdf/FactGraph.ts"
+import type { NodeOfLines } from "../graph/LineNodes.ts"
+import { termOf } from "../rdf/NTriples.ts"
+import { detentVocabulary, prov, rdf } from "../rdf/Vocabulary.ts"
 import type { FactSource, Violation } from "./Violation.ts"
 
-const rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-const derivedFrom = "<http://www.w3.org/ns/prov#wasDerivedFrom>"
+const derivedFrom = `<${prov.wasDerivedFrom}>`
 const own = (name: string) => `<${detentVocabulary}${name}>`
 
 /** A contradiction that a thousand documents repeat is shown by a few of them. */
@@ -14,7 +14,7 @@ const sourcesAtMost = 5
 
 /** The line of the fact that a statement witnesses. */
 export const statedLine = ({ values }: NodeOfLines): string =>
-  [...["subject", "predicate", "object"].map((part) => values.get(`<${rdf}${part}>`)?.[0] ?? ""), "."].join(" ")
+  [...[rdf.subject, rdf.predicate, rdf.object].map((part) => values.get(`<${part}>`)?.[0] ?? ""), "."].join(" ")
 
 export const attachSources = <E>(
   statements: Stream.Stream<NodeOfLines, E>,
@@ -25,7 +25,7 @@ export const attachSources = <E>(
       statements,
       found.map(({ focus, property }) => keyOf(focus, property)),
       (statement) => {
-        const [subject, predicate] = [valueOf(statement, `<${rdf}subject>`), valueOf(statement, `<${rdf}predicate>`)]
+        const [subject, predicate] = [valueOf(statement, `<${rdf.subject}>`), valueOf(statement, `<${rdf.predicate}>`)]
         return [keyOf(subject, predicate), keyOf(subject, undefined)]
       },
     ),

@@ -70,9 +70,12 @@ export const ValidationReportJson = Schema.fromJsonString(ValidationReport)
 
 export const listedAtMost = 1000
 
-/** One line for people: what was refused, why, and which document says so. */
+/** One line for people: what was refused, why, and which documents say so. */
 export const violationText = ({ focus, property, value, message, sources }: Violation): string => {
   const stated = [focus, property, value].filter((part) => part !== undefined).join(" ")
-  const [source] = sources
-  return `${stated}: ${message}${source === undefined ? "" : ` (${source.document}: "${source.quote}")`}`
+  const said = sources.slice(0, sourcesShown).map(({ document, quote }) => `${document}: "${quote}"`)
+  return `${stated}: ${message}${said.length === 0 ? "" : ` (${said.join("; ")})`}`
 }
+
+/** Both sides of a contradiction, and one more. */
+const sourcesShown = 3

@@ -1,6 +1,7 @@
 /** The names that a graph already knows, so that the extractor finds them again in other texts. */
-import { rdf, rdfs, skos } from "../../ontology/Vocabulary.ts"
-import { rdfType, type Triple } from "../../rdf/Term.ts"
+
+import type { Triple } from "../../rdf/Term.ts"
+import { rdf, rdfs, skos } from "../../rdf/Vocabulary.ts"
 import type { KnownName } from "./Gazetteer.ts"
 
 const labels: ReadonlySet<string> = new Set([rdfs.label, skos.prefLabel, skos.altLabel])
@@ -15,7 +16,7 @@ export const namesOfGraph = (triples: Iterable<Triple>): ReadonlyArray<KnownName
   }
   for (const { subject, predicate, object } of triples) {
     if (subject.termType !== "NamedNode") continue
-    if (predicate.value === rdfType && object.termType === "NamedNode") entity(subject.value).types.add(object.value)
+    if (predicate.value === rdf.type && object.termType === "NamedNode") entity(subject.value).types.add(object.value)
     else if (labels.has(predicate.value) && object.termType === "Literal") entity(subject.value).names.add(object.value)
   }
   return [...entities.values()].flatMap(({ names, types }) =>

@@ -1,6 +1,6 @@
 /** An ontology as the extractor works with it: its properties with their words, prepared once and used for every sentence. */
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
-import { owl } from "../../ontology/Vocabulary.ts"
+import { owl } from "../../rdf/Vocabulary.ts"
 import type { Candidate } from "./Candidates.ts"
 import { type PropertyView, viewProperty } from "./PropertyView.ts"
 import { TriggerIndex } from "./Triggers.ts"

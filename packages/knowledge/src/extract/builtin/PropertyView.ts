@@ -2,7 +2,7 @@
 
 import type { OntologyProperty } from "../../ontology/Ontology.ts"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
-import { xsd } from "../../ontology/Vocabulary.ts"
+import { xsd } from "../../rdf/Vocabulary.ts"
 import { isFunctionWord } from "../language/FunctionWords.ts"
 import { stem } from "../language/Stem.ts"
 import { relatedStems } from "../language/VerbLexicon.ts"

@@ -1,7 +1,7 @@
 /** What a stretch of text is worth as a value: its datatype and its lexical form, if the property takes it. */
 
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
-import { rdf, rdfs, xsd } from "../../ontology/Vocabulary.ts"
+import { rdf, rdfs, xsd } from "../../rdf/Vocabulary.ts"
 import { findDates, lexicalDate } from "../language/Dates.ts"
 import { readNumber } from "../language/Numbers.ts"
 import { tokenize } from "../language/Words.ts"

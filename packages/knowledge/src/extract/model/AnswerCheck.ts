@@ -4,6 +4,7 @@
  */
 
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
+import { xsd } from "../../rdf/Vocabulary.ts"
 import type { Chunk, KnownEntity } from "../Extractor.ts"
 import type { Fact, FactObject, Mention, Span } from "../Fact.ts"
 import type { SaidEntity, SaidFact } from "./AnswerReading.ts"
@@ -119,15 +120,13 @@ const checkValue = (said: SaidFact, property: string, quote: Span, { chunk, onto
   if (span === undefined) return "QuoteNotFound"
   const text = textAt(chunk, span)
   const possible = ontology.datatypesOf(property)
-  for (const datatype of possible.length === 0 ? [xsdString] : possible) {
+  for (const datatype of possible.length === 0 ? [xsd.string] : possible) {
     if (!ontology.acceptsValue(property, datatype)) continue
     const lexical = lexicalOf(datatype, text, said.normalized ?? said.value)
     if (lexical !== undefined) return { _tag: "Value", text, span: inDocument(chunk, span), datatype, lexical }
   }
   return possible.some((datatype) => ontology.acceptsValue(property, datatype)) ? "InvalidValue" : "RangeMismatch"
 }
-
-const xsdString = "http://www.w3.org/2001/XMLSchema#string"
 
 /** Of several places the one closest to where it is spoken of. */
 const nearest = (places: ReadonlyArray<Span>, to: number): Span | undefined =>

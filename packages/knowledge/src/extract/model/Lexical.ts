@@ -3,7 +3,9 @@
  * have to be those in the text: a model may write "2 May 1984" as 1984-05-02, but not as 1985-05-02.
  */
 
-const xsd = "http://www.w3.org/2001/XMLSchema#"
+import { vocabularies } from "../../rdf/Vocabulary.ts"
+
+const { xsd } = vocabularies
 
 const integers = new Set(
   [

@@ -11,7 +11,8 @@ import type { Chunk, ExtractorService } from "../../../src/extract/Extractor.ts"
 import type { Fact } from "../../../src/extract/Fact.ts"
 import type { OntologyIndex } from "../../../src/ontology/OntologyIndex.ts"
 import { loadOntology } from "../../../src/ontology/OntologyLoading.ts"
-import { literal, namedNode, rdfType, triple } from "../../../src/rdf/Term.ts"
+import { literal, namedNode, triple } from "../../../src/rdf/Term.ts"
+import { rdf } from "../../../src/rdf/Vocabulary.ts"
 import { examples, ontology, sky } from "./observatory.ts"
 
 const chunkOf = (text: string, offset = 0): Chunk => ({ index: 0, text, offset })
@@ -153,9 +154,9 @@ describe("the built-in extractor", () => {
       const statement = namedNode("https://example.org/2")
       const label = "http://www.w3.org/2000/01/rdf-schema#label"
       const names = namesOfGraph([
-        triple(house, rdfType, namedNode(sky("Observatory"))),
+        triple(house, rdf.type, namedNode(sky("Observatory"))),
         triple(house, label, literal("the Blue House")),
-        triple(statement, rdfType, namedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#Statement")),
+        triple(statement, rdf.type, namedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#Statement")),
         triple(statement, label, literal("no entity")),
         triple(house, "https://example.org/note", literal("no name")),
       ])

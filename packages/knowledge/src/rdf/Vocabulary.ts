@@ -1,10 +1,21 @@
-/** The IRIs of RDF, RDFS, OWL, SKOS, XML Schema and schema.org that an ontology is written with. */
+/** The IRIs that ontologies, shapes and graphs are written with. */
 
-const rdfBase = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-const rdfsBase = "http://www.w3.org/2000/01/rdf-schema#"
-const owlBase = "http://www.w3.org/2002/07/owl#"
-const skosBase = "http://www.w3.org/2004/02/skos/core#"
-const xsdBase = "http://www.w3.org/2001/XMLSchema#"
+/** The terms of our own: they stand in every graph we write. */
+export const detentVocabulary = "urn:detent:vocabulary:"
+
+/** What the IRIs of each vocabulary begin with, by the prefix that is usual for it. */
+export const vocabularies = {
+  detent: detentVocabulary,
+  owl: "http://www.w3.org/2002/07/owl#",
+  prov: "http://www.w3.org/ns/prov#",
+  rdf: "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+  rdfs: "http://www.w3.org/2000/01/rdf-schema#",
+  sh: "http://www.w3.org/ns/shacl#",
+  skos: "http://www.w3.org/2004/02/skos/core#",
+  xsd: "http://www.w3.org/2001/XMLSchema#",
+}
+
+const { rdf: rdfBase, rdfs: rdfsBase, owl: owlBase, skos: skosBase, xsd: xsdBase } = vocabularies
 
 export const rdf = {
   type: `${rdfBase}type`,
@@ -14,6 +25,9 @@ export const rdf = {
   property: `${rdfBase}Property`,
   langString: `${rdfBase}langString`,
   statement: `${rdfBase}Statement`,
+  subject: `${rdfBase}subject`,
+  predicate: `${rdfBase}predicate`,
+  object: `${rdfBase}object`,
 }
 
 export const rdfs = {
@@ -70,6 +84,11 @@ export const owl = {
   imports: `${owlBase}imports`,
   versionIri: `${owlBase}versionIRI`,
   deprecated: `${owlBase}deprecated`,
+  sameAs: `${owlBase}sameAs`,
+}
+
+export const prov = {
+  wasDerivedFrom: `${vocabularies.prov}wasDerivedFrom`,
 }
 
 export const skos = {
