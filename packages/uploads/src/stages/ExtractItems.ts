@@ -12,7 +12,7 @@ import { openItems } from "../file/ItemFile.ts"
 import { beginRun, findBatch } from "../store/Batches.ts"
 import type { BatchRow } from "../store/Rows.ts"
 import type { KeptPages } from "./ReadOnce.ts"
-import { type Item, type Page, pageSize, readRaw } from "./ReadPage.ts"
+import { type Page, pageSize, readPage } from "./ReadPage.ts"
 import { storeItems } from "./StoreItems.ts"
 import { type Kind, kindOfBatch, type Uploading } from "./Uploading.ts"
 
@@ -62,12 +62,10 @@ const extractFrom = (
       for (const page of kept?.pages ?? []) if (!(yield* store(page))) return false
       let reached = position.index
       while (reached < totalItemsInFile) {
-        const page = yield* items.take(pageSize)
-        if (page.length === 0) break
-        const ingestedAt = yield* Clock.currentTimeMillis
-        const read = page.map((raw): Item => ({ raw, read: readRaw(raw, limits.maxItemBytes, kind) }))
-        if (!(yield* store({ items: read, ingestedAt, validatedAt: yield* Clock.currentTimeMillis }))) return false
-        reached += page.length
+        const page = yield* readPage(yield* items.take(pageSize), kind, limits.maxItemBytes)
+        if (page === undefined) break
+        if (!(yield* store(page))) return false
+        reached += page.items.length
       }
       if (reached === totalItemsInFile) return true
       const problem = `it has ${reached} items, ${totalItemsInFile} were there when it was validated`

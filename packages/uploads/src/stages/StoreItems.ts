@@ -7,7 +7,6 @@ import { PersistenceFailed } from "@detent/machine"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import { behind } from "../file/RawItem.ts"
 import { type HNItemEntity, itemInstanceId, readingOf } from "../item/HNItemEntity.ts"
 import type { ItemId } from "../item/ItemKind.ts"
 import { addCounts, advance } from "../store/Batches.ts"
@@ -24,28 +23,32 @@ export const storeItems = (
   { batch, batch_id: batchId }: BatchRow,
   page: Page,
 ): Effect.Effect<boolean, PersistenceFailed> => {
-  const { items } = page
-  const first = items[0]?.raw
-  const last = items.at(-1)?.raw
-  if (first === undefined || last === undefined) return Effect.succeed(true)
+  const { items, from, end } = page
   return store.transact(
     "storeItems",
     Effect.gen(function* () {
       const at = Math.floor(yield* Clock.currentTimeMillis)
-      if (!(yield* advance(store, batch, first.index, behind(last), at))) return false
+      if (!(yield* advance(store, batch, from, end, at))) return false
       const known = yield* findStored(store, batch, idsOf(kind, items))
       const started = yield* engine.startAll(kind.workflow.machine, instancesOf(kind, batchId, page, new Map(known)))
       const entries: Array<NewEntry> = []
       const good: Array<ItemOfBatch<object>> = []
-      for (const [position, { raw, read }] of items.entries()) {
-        const { index, line, offset } = raw
+      for (const [position, { index, line, offset, read, text }] of items.entries()) {
         const outcome = started[position]
         if (outcome === undefined || Result.isFailure(outcome)) return yield* Effect.fail(inTheWay(kind, batchId, index, outcome?.failure))
         const { _tag: state, entity } = outcome.success
         if (state === "stored" && read._tag === "Good") {
           good.push({ batch, index, item: read.item })
           entries.push({ index, id: kind.idOf(read.item), line, offset, problem: undefined, content: undefined })
-        } else entries.push({ index, id: entity.itemId ?? entity.hnId, line, offset, problem: entity.problem, content: raw.text })
+        } else
+          entries.push({
+            index,
+            id: entity.itemId ?? entity.hnId,
+            line,
+            offset,
+            problem: entity.problem,
+            content: text ?? textOf(kind, read),
+          })
       }
       yield* insertEntries(store, batch, entries)
       yield* kind.table.write(good)
@@ -55,12 +58,16 @@ export const storeItems = (
   )
 }
 
+/** A good item fails where it is a duplicate: its JSON is stored so that it can be retried. */
+const textOf = (kind: Kind, read: Item["read"]): string | undefined =>
+  read._tag === "Good" ? JSON.stringify(kind.encode(read.item)) : undefined
+
 const idsOf = (kind: Kind, items: ReadonlyArray<Item>): ReadonlyArray<ItemId> =>
   items.flatMap(({ read }) => (read._tag === "Good" ? [kind.idOf(read.item)] : []))
 
 /** What the instances of items begin with. `known` are the ids that are taken, and by which item. */
 const instancesOf = (kind: Kind, batchId: string, page: Page, known: Map<ItemId, number>) =>
-  page.items.map(({ raw: { index }, read }) => {
+  page.items.map(({ index, read }) => {
     const id = read._tag === "Good" ? kind.idOf(read.item) : undefined
     const duplicateOf = id === undefined ? undefined : known.get(id)
     if (id !== undefined && duplicateOf === undefined) known.set(id, index)

@@ -1,17 +1,15 @@
 /** Reads a file from its start to its end: whether it can be processed, how many items it has, and what is wrong with them. */
 import type { PersistenceFailed } from "@detent/machine"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { ErrorGroup, ErrorSummary, UploadBatch } from "../batch/UploadBatch.ts"
 import { inspect } from "../file/FileInspection.ts"
 import { FileChanged, FileInvalid, type FileProblem } from "../file/FileProblem.ts"
 import { openItems } from "../file/ItemFile.ts"
-import { behind, type Position, type RawItem } from "../file/RawItem.ts"
 import type { ItemProblem } from "../item/ItemProblem.ts"
 import type { BadItem } from "../item/ReadItem.ts"
 import { findBatch, setHash } from "../store/Batches.ts"
 import type { ReadOnce } from "./ReadOnce.ts"
-import { type Item, type Page, pageSize, readRaw } from "./ReadPage.ts"
+import { type Item, type Page, pageSize, readPage } from "./ReadPage.ts"
 import { kindOfBatch, type Uploading } from "./Uploading.ts"
 
 export const validateFile = (uploading: Uploading, batch: UploadBatch) =>
@@ -29,13 +27,11 @@ export const validateFile = (uploading: Uploading, batch: UploadBatch) =>
       const keeping = new Keeping(readOnce)
       let count = 0
       for (;;) {
-        const page = yield* items.take(pageSize)
-        if (page.length === 0) break
-        const ingestedAt = yield* Clock.currentTimeMillis
-        count += page.length
-        const read = page.map((raw): Item => ({ raw, read: readRaw(raw, limits.maxItemBytes, kind) }))
-        for (const { raw, read: one } of read) if (one._tag === "Bad") errors.add(raw, one)
-        keeping.add({ items: read, ingestedAt, validatedAt: yield* Clock.currentTimeMillis })
+        const page = yield* readPage(yield* items.take(pageSize), kind, limits.maxItemBytes)
+        if (page === undefined) break
+        count += page.items.length
+        for (const item of page.items) if (item.read._tag === "Bad") errors.add(item, item.read)
+        keeping.add(page)
         yield* Effect.yieldNow
       }
       const layout = items.layout()
@@ -77,7 +73,6 @@ class Keeping {
   readonly #readOnce: ReadOnce
   readonly #pages: Array<Page> = []
   #bytes = 0
-  #end: Position | undefined
   #full = false
 
   constructor(readOnce: ReadOnce) {
@@ -85,19 +80,16 @@ class Keeping {
   }
 
   add(page: Page) {
-    const first = page.items[0]?.raw
-    const last = page.items.at(-1)?.raw
-    if (this.#full || first === undefined || last === undefined) return
-    const bytes = last.endOffset - first.offset
-    this.#full = this.#bytes + bytes > this.#readOnce.limit
+    // Extraction resumes behind them, so none may be left out.
+    this.#full ||= this.#bytes + page.bytes > this.#readOnce.limit
     if (this.#full) return
     this.#pages.push(page)
-    this.#bytes += bytes
-    this.#end = behind(last)
+    this.#bytes += page.bytes
   }
 
   keep(batchId: string, md5: string) {
-    if (this.#end !== undefined) this.#readOnce.keepPages(batchId, { md5, pages: this.#pages, end: this.#end, bytes: this.#bytes })
+    const end = this.#pages.at(-1)?.end
+    if (end !== undefined) this.#readOnce.keepPages(batchId, { md5, pages: this.#pages, end, bytes: this.#bytes })
   }
 }
 
@@ -108,7 +100,7 @@ class ErrorCount {
   readonly #groups = new Map<ItemProblem["reason"], { count: number; readonly examples: Array<ErrorGroup["examples"][number]> }>()
   total = 0
 
-  add({ index, line }: RawItem, { problem: { reason, message }, hnId, itemId }: BadItem) {
+  add({ index, line }: Item, { problem: { reason, message }, hnId, itemId }: BadItem) {
     this.total++
     const group = this.#groups.get(reason) ?? { count: 0, examples: [] }
     this.#groups.set(reason, group)

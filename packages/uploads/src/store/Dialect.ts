@@ -25,6 +25,8 @@ export interface Dialect {
   readonly rows: (json: string) => Fragment
   /** A text of such rows. */
   readonly textOf: (column: string) => Fragment
+  /** Writes new entries, each with its first try. */
+  readonly writeEntries: (entries: ReadonlyArray<EntryValues>) => Effect.Effect<void, SqlError>
   /** Writes items; those that are there already are replaced. */
   readonly writeItems: (items: ReadonlyArray<ItemOfBatch>) => Effect.Effect<void, SqlError>
   /** Whether the item `i` has all of the terms. */
@@ -51,6 +53,33 @@ export interface KindItemValues {
   /** One for each value of a field that searches compare: letters and digits. */
   readonly tokens: ReadonlyArray<string>
 }
+
+/** The columns of a new entry, in the order of {@link EntryValues}. */
+export const entryColumns = [
+  "batch",
+  "item_index",
+  "state",
+  "hn_id",
+  "item_id",
+  "line",
+  "byte_offset",
+  "reason",
+  "message",
+  "content",
+] as const
+
+export type EntryValues = readonly [
+  batch: number,
+  index: number,
+  state: "stored" | "failed",
+  hnId: number | null,
+  itemId: string | null,
+  line: number,
+  offset: number,
+  reason: string | null,
+  message: string | null,
+  content: string | null,
+]
 
 /** The columns of the table of items, in the order of {@link itemValues}. */
 export const itemColumns = [

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import type { ErrorSummary } from "../batch/UploadBatch.ts"
 import type { ItemId } from "../item/ItemKind.ts"
 import type { ItemProblem } from "../item/ItemProblem.ts"
+import type { EntryValues } from "./Dialect.ts"
 import { CountRow, DuplicateRow, EntryRow, ExampleRow, FailedRow, IndexRow, ReasonRow } from "./Rows.ts"
 import type { UploadStore } from "./UploadStore.ts"
 
@@ -24,23 +25,13 @@ export const insertEntries = (
   batch: number,
   entries: ReadonlyArray<NewEntry>,
 ): Effect.Effect<void, PersistenceFailed> => {
-  const { sql, entries: table, rows } = store.dialect
-  const json = JSON.stringify(
-    entries.map(({ index, id, line, offset, problem, content }) => {
-      const [hnId, itemId] = columnsOf(id)
-      return problem === undefined
-        ? [index, "stored", hnId, line, offset, itemId]
-        : [index, "failed", hnId, line, offset, itemId, problem.reason, problem.message, content?.replaceAll("\u0000", "\ufffd")]
-    }),
-  )
-  return store.run(
-    "insertEntries",
-    sql`
-      insert into ${table} (batch, item_index, state, hn_id, line, byte_offset, attempts, item_id, reason, message, content)
-      select ${batch}, cast(value ->> 0 as bigint), value ->> 1, cast(value ->> 2 as bigint), cast(value ->> 3 as bigint),
-        cast(value ->> 4 as bigint), 1, value ->> 5, value ->> 6, value ->> 7, value ->> 8
-      from ${rows(json)}`,
-  )
+  const rows = entries.map(({ index, id, line, offset, problem, content }): EntryValues => {
+    const [hnId, itemId] = columnsOf(id)
+    if (problem === undefined) return [batch, index, "stored", hnId, itemId, line, offset, null, null, null]
+    const kept = content?.replaceAll("\u0000", "\ufffd") ?? null
+    return [batch, index, "failed", hnId, itemId, line, offset, problem.reason, problem.message, kept]
+  })
+  return store.run("insertEntries", store.dialect.writeEntries(rows))
 }
 
 /** Ids of Hacker News are numbers and have a column of their own. */

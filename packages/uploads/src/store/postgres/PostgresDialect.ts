@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import { searchText } from "../../item/PlainText.ts"
-import { type Dialect, type ItemOfBatch, itemColumns, itemValues, type KindItemValues, replacedColumns } from "../Dialect.ts"
+import { type Dialect, entryColumns, type ItemOfBatch, itemColumns, itemValues, type KindItemValues, replacedColumns } from "../Dialect.ts"
 import { type SearchTerm, wordsOf } from "../SearchText.ts"
 
 export const postgresDialect = (sql: SqlClient, schema: string): Dialect => {
@@ -16,6 +16,8 @@ export const postgresDialect = (sql: SqlClient, schema: string): Dialect => {
     kindItems: sql.literal(`${schema}.upload_items`),
     rows: (json) => sql`jsonb_array_elements(${json}::jsonb) as one (value)`,
     textOf: (column) => sql.literal(`${column} #>> '{}'`),
+    writeEntries: (entries) =>
+      entries.length === 0 ? Effect.void : Effect.asVoid(sql.unsafe(insertEntries(schema), [JSON.stringify(entries)])),
     writeItems: (items) => writeItems(sql, insert, items),
     matches: (terms) => sql`i.search @@ ${queryOf(terms)}::text::tsquery`,
     isBy: (author) => sql`i.author = ${author}`,
@@ -83,6 +85,16 @@ const readColumn = (column: string, position: number): string => {
   if (texts.has(column)) return `value ->> ${position}`
   return flags.has(column) ? `(value ->> ${position})::integer::boolean` : `(value ->> ${position})::bigint`
 }
+
+const readEntryColumn = (column: string, position: number): string =>
+  entryTexts.has(column) ? `value ->> ${position}` : `(value ->> ${position})::bigint`
+
+const entryTexts = new Set<string>(["state", "item_id", "reason", "message", "content"])
+
+const insertEntries = (schema: string): string => `
+  insert into ${schema}.upload_entries (attempts, ${entryColumns.join(", ")})
+  select 1, ${entryColumns.map(readEntryColumn).join(", ")}
+  from jsonb_array_elements($1::jsonb) as one (value)`
 
 const insertItems = (schema: string): string => `
   insert into ${schema}.items (${itemColumns.join(", ")}, search)

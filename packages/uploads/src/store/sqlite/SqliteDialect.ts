@@ -3,7 +3,16 @@ import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import { searchText } from "../../item/PlainText.ts"
-import { type Dialect, type ItemOfBatch, itemColumns, itemValues, type KindItemValues, replacedColumns, type Value } from "../Dialect.ts"
+import {
+  type Dialect,
+  entryColumns,
+  type ItemOfBatch,
+  itemColumns,
+  itemValues,
+  type KindItemValues,
+  replacedColumns,
+  type Value,
+} from "../Dialect.ts"
 import { type SearchTerm, wordsOf } from "../SearchText.ts"
 
 export const sqliteDialect = (sql: SqlClient): Dialect => ({
@@ -14,6 +23,8 @@ export const sqliteDialect = (sql: SqlClient): Dialect => ({
   kindItems: sql.literal("detent_upload_items"),
   rows: (json) => sql`json_each(${json})`,
   textOf: (column) => sql.literal(column),
+  writeEntries: (entries) =>
+    Effect.forEach(inStatements(entries), (some) => sql.unsafe(insertEntries.get(some.length) ?? "", some.flat()), { discard: true }),
   writeItems: (items) => writeItems(sql, items),
   matches: (terms) => {
     const { positive, match } = matchOf(terms)
@@ -91,6 +102,11 @@ const inStatements = <A>(all: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>>
 /** A statement for each of the sizes. */
 const bySize = (statement: (rows: (row: string) => string) => string): ReadonlyMap<number, string> =>
   new Map(statementSizes.map((size) => [size, statement((row) => Array.from({ length: size }, () => row).join(", "))]))
+
+const insertEntries = bySize(
+  (rows) => `
+    insert into detent_upload_entries (attempts, ${entryColumns.join(", ")}) values ${rows(`(1, ${entryColumns.map(() => "?").join(", ")})`)}`,
+)
 
 const insertItems = bySize(
   (rows) => `
