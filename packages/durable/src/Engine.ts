@@ -39,6 +39,7 @@ import type { Instance, ReadError } from "./Instance.ts"
 import { InstanceHandle } from "./instance/InstanceHandle.ts"
 import type { Upcasters } from "./instance/Upcasters.ts"
 import { forkLoop } from "./runtime/BackgroundLoop.ts"
+import { processName } from "./runtime/ProcessName.ts"
 import { nothing, type Sweep } from "./runtime/TimerSweep.ts"
 import { Commands } from "./store/Commands.ts"
 import type { InstanceKey, InstanceStatus } from "./store/Commit.ts"
@@ -168,7 +169,7 @@ const make = (options: EngineOptions) =>
     const timers = yield* Timers
     const locks = Option.getOrUndefined(yield* Effect.serviceOption(InstanceLock))
     const environment = new Environment((yield* Effect.context<never>()) as Context.Context<unknown>)
-    const config = engineConfig(options, `node-${(yield* Random.nextInt).toString(36)}`)
+    const config = engineConfig(options, processName((yield* Random.nextIntBetween(0, 2 ** 31)).toString(36)))
     const observes = options.observe === true
     // Forked before the engine is drained at the end: the node keeps its lease until what was accepted is stored.
     const scope = yield* Scope.fork(yield* Effect.scope)

@@ -68,6 +68,10 @@ export class HeldCommands {
     return this.#clock.currentTimeMillisUnsafe()
   }
 
+  queues(): ReadonlyArray<string> {
+    return [...this.#queues.keys()]
+  }
+
   serves(queue: string): boolean {
     return this.#queues.has(queue)
   }

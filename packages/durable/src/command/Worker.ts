@@ -12,11 +12,13 @@ import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
 import { forkLoop } from "../runtime/BackgroundLoop.ts"
+import { processNameIn } from "../runtime/ProcessName.ts"
 import { Wakeup } from "../runtime/Wakeup.ts"
 import type { ClaimedCommand, CommandsService, Exchange, Want } from "../store/Commands.ts"
 import type { InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import { wasUndone } from "../store/StoreFailure.ts"
+import { recoverClaims } from "./ClaimRecovery.ts"
 import { ClaimRenewal } from "./ClaimRenewal.ts"
 import { commandStoreFailures, commandsRunning, countEnded } from "./CommandMetrics.ts"
 import type { DirectHandoff } from "./CommandSignal.ts"
@@ -47,6 +49,7 @@ export class Worker {
   readonly #renewal: ClaimRenewal
   readonly #run: (effect: Effect.Effect<void>) => void
   readonly #wakeup = new Wakeup()
+  readonly #newQueue = new Wakeup()
   /** A request is in flight. One at a time: with two, each command took 17% more of PostgreSQL's CPU and WAL. */
   #isAsking = false
   /** Since when a caller has been storing commands for this worker; undefined where none does. */
@@ -76,6 +79,7 @@ export class Worker {
   serve(queue: string, find: FindExecution): () => void {
     const stop = this.#held.serve(queue, find)
     this.#wakeup.wake()
+    this.#newQueue.wake()
     return stop
   }
 
@@ -96,10 +100,21 @@ export class Worker {
         )
         yield* forkLoop(`command worker ${name}`, (works) => this.#turn(works), 5_000)
         yield* forkLoop(`claim renewal ${name}`, this.#renewal.turn, 1_000)
+        yield* forkLoop(`claim recovery ${name}`, (works) => this.#recover(works), 5_000)
         return yield* Effect.never
       }),
     ),
   )
+
+  /** When a queue is new, and as often as the worker looks for commands that no notification announced. */
+  #recover(works: Effect.Effect<void>): Effect.Effect<void, PersistenceFailed> {
+    return Effect.gen({ self: this }, function* () {
+      const freed = yield* recoverClaims(this.#commands, this.#held.queues())
+      if (freed.size > 0) this.#wake(freed)
+      yield* works
+      yield* this.#newQueue.wait(this.#config.pollMillis)
+    })
+  }
 
   #wake(queues: ReadonlySet<string> | undefined) {
     if (queues !== undefined && ![...queues].some((queue) => this.#held.serves(queue))) return
@@ -298,7 +313,8 @@ export const startWorker = (
   Effect.gen(function* () {
     const run = Effect.runForkWith(yield* Effect.context<never>())
     // A new name for every start: the claims of an earlier process are not this worker's.
-    const config = workerConfig(options, `${node}/${(yield* Random.nextInt).toString(36)}`, commands.isShared)
+    const name = processNameIn(node, (yield* Random.nextIntBetween(0, 2 ** 31)).toString(36))
+    const config = workerConfig(options, name, commands.isShared)
     const worker = new Worker(commands, config, yield* Clock.Clock, run)
     yield* Effect.forkScoped(worker.work)
     yield* Effect.addFinalizer(() => worker.drain)

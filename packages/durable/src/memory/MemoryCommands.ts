@@ -58,6 +58,17 @@ export const memoryCommands = (state: MemoryState): CommandsService => {
           return []
         }),
       ),
+    claims: (queue) =>
+      Effect.sync(() =>
+        Map.groupBy(
+          [...state.openCommands.values()].flatMap((command) =>
+            command.queue === queue && command.status === "processing" && command.worker !== undefined
+              ? [{ worker: command.worker, number: command.number, claim: command.claims }]
+              : [],
+          ),
+          ({ worker }) => worker,
+        ),
+      ),
     disown: (worker, held) =>
       Effect.sync(() => {
         const unknown = [...state.openCommands.values()].filter(

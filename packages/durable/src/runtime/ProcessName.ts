@@ -1,7 +1,9 @@
 /**
  * Names for processes by which other processes on the same host see that one has ended, so that they need not wait for its lease.
  *
- *     process.<host>.<pid>.<when it started>.<any>
+ *     p.<host>.<pid>.<when it started>.<ending>
+ *
+ * The numbers are written with 36 digits: names are stored with every claim of a command.
  *
  * A name from another host, or one that cannot be read, says nothing: such a process counts as running until its lease is over.
  */
@@ -11,24 +13,29 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 
 /** The name of this process. Names with different endings are different nodes of one process. */
-export const processName = (ending: string): string => `process.${hostName()}.${process.pid}.${startOf(process.pid)?.at ?? 0}.${ending}`
+export const processName = (ending: string): string =>
+  `p.${hostName()}.${process.pid.toString(36)}.${(startOf(process.pid)?.at ?? 0).toString(36)}.${ending}`
 
-/** Whether the process with this name certainly has ended. */
+/** A name below another one, from which the process can be told as well. */
+export const processNameIn = (parent: string, ending: string): string => `${parent}/${pattern.test(parent) ? ending : processName(ending)}`
+
+/** Whether the process with this name certainly has ended. The name may be a part of a path of names. */
 export const hasEnded = (name: string): boolean => {
-  const [, host, pid, at] = pattern.exec(name) ?? []
+  const [, host, pid = "", at = ""] = pattern.exec(name) ?? []
   if (host === undefined || host !== hostName()) return false
-  if (!isRunning(Number(pid))) return true
-  const found = startOf(Number(pid))
+  const number = Number.parseInt(pid, 36)
+  if (!isRunning(number)) return true
+  const found = startOf(number)
   // The number of an ended process may be given to a new one.
-  return found !== undefined && (found.isZombie || found.at !== at)
+  return found !== undefined && (found.isZombie || found.at !== Number.parseInt(at, 36))
 }
 
-const pattern = /^process\.([0-9a-f]+)\.(\d+)\.(\d+)\./
+const pattern = /(?:^|\/)p\.([0-9a-f]{8})\.([0-9a-z]+)\.([0-9a-z]+)\./
 
 let host: string | undefined
 
 const hostName = (): string => {
-  host ??= createHash("sha256").update(hostIdentity()).digest("hex").slice(0, 16)
+  host ??= createHash("sha256").update(hostIdentity()).digest("hex").slice(0, 8)
   return host
 }
 
@@ -71,7 +78,7 @@ const isRunning = (pid: number): boolean => {
 
 interface Start {
   /** In ticks since the host was started. */
-  readonly at: string
+  readonly at: number
   /** It has ended, and its parent has not asked for its exit code yet. */
   readonly isZombie: boolean
 }
@@ -83,8 +90,8 @@ const startOf = (pid: number): Start | undefined => {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8")
     // The name of the program stands in brackets and may hold anything; the state is the first field after it, the start the 20th.
     const fields = text.slice(text.lastIndexOf(")") + 2).split(" ")
-    const at = fields[19]
-    return at === undefined ? undefined : { at, isZombie: fields[0] === "Z" || fields[0] === "X" }
+    const at = Number(fields[19])
+    return Number.isSafeInteger(at) ? { at, isZombie: fields[0] === "Z" || fields[0] === "X" } : undefined
   } catch {
     return undefined
   }

@@ -49,6 +49,15 @@ export const sqlCommands = (dialect: Dialect): Omit<CommandsService, "isShared" 
               }),
             ),
           ),
+    claims: (queue) =>
+      reading(
+        Effect.map(claimedIn(dialect, queue), (rows) =>
+          Map.groupBy(
+            rows.map((row) => ({ worker: textOf(row, "claimed_by"), number: wholeOf(row, "id"), claim: wholeOf(row, "claims") })),
+            ({ worker }) => worker,
+          ),
+        ),
+      ),
     disown: (worker, held) => persisting("disown", anyMachine)(Effect.map(handBack(dialect, worker, held), (rows) => rows.length)),
     releaseExpired: changing(Effect.flatMap(now, (time) => Effect.map(expire(dialect, time), (rows) => rows.length))),
     get: (key, queue) =>
@@ -198,6 +207,16 @@ const prolong = ({ sql, commands, claims }: Dialect, worker: string, held: Reado
   from ${claims(JSON.stringify(held.map(({ number, claim }) => [number, claim])))} h
   where ${commands}.id = h.number and claims = h.claim and claimed_by = ${worker} and status = 'processing'
   returning ${commands}.id`
+
+/** How many commands of a queue are looked at for claims. */
+const lookedAt = 1000
+
+/** Commands are claimed in this order, so that the claimed ones are among the first. */
+const claimedIn = ({ sql, commands }: Dialect, queue: string) => sql<Row>`
+  select c.id, c.claims, c.claimed_by from (
+    select o.id, o.claims, o.claimed_by, o.status from ${commands} o
+    where o.queue = ${queue} and o.finished_at is null and not o.waits order by o.priority desc, o.id limit ${lookedAt}
+  ) c where c.status = 'processing'`
 
 const handBack = ({ sql, commands, claims }: Dialect, worker: string, held: ReadonlyArray<number>) => sql<Row>`
   update ${commands} set status = 'pending', counted = false, claimed_by = null, claimed_until = null, attempts = attempts - 1

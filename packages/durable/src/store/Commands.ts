@@ -130,6 +130,8 @@ export interface CommandsService {
   readonly queuesOfNext: (instances: ReadonlyArray<InstanceKey>) => Stored<ReadonlySet<string>>
   /** Prolongs claims. Returns the numbers of those that are no longer this worker's. */
   readonly renew: (worker: string, claims: ReadonlyArray<Claim>, millis: number) => Stored<ReadonlyArray<number>>
+  /** The claims on the first commands of a queue, by worker. */
+  readonly claims: (queue: string) => Stored<ReadonlyMap<string, ReadonlyArray<Claim>>>
   /** Hands back what this worker has claimed without knowing it, because the store's answer was lost. Returns how many. */
   readonly disown: (worker: string, held: ReadonlyArray<number>) => Stored<number>
   /** Makes commands pending again whose claim is over. Claiming does so by itself; returns how many. */

@@ -43,6 +43,7 @@ const killRepeatedly = async (store: StoreAddress, log: string, kills: number, a
     running.push(await open(next, `p${kill}`))
     next = start()
     await sleep(chance.between(20, 250))
+    await hasWorked(running)
     if (running.length >= atOnce) await running.shift()?.kill()
   }
   for (const one of running) await one.kill()
@@ -66,6 +67,14 @@ const killRepeatedly = async (store: StoreAddress, log: string, kills: number, a
     all.flatMap(({ accepted }) => accepted),
     all.flatMap(({ enqueued }) => enqueued),
   )
+}
+
+/** How many requests of a process the store has taken at least before it is killed, however slow the machine is. */
+const leastRequests = 12
+
+const hasWorked = async (running: ReadonlyArray<CommandProcess>) => {
+  const newest = running.at(-1)
+  while (newest !== undefined && newest.accepted.length + newest.enqueued.length < leastRequests) await sleep(5)
 }
 
 const retryDead = (store: StoreAddress): Promise<number> => {

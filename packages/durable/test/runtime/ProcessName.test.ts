@@ -4,8 +4,8 @@ import { describe, expect, it } from "@effect/vitest"
 import { hasEnded, processName } from "../../src/runtime/ProcessName.ts"
 
 const nameOf = (pid: number, start?: string) => {
-  const [process, host, , started, ending] = processName("x").split(".")
-  return [process, host, pid, start ?? started, ending].join(".")
+  const [prefix, host, , started, ending] = processName("x").split(".")
+  return [prefix, host, pid.toString(36), start ?? started, ending].join(".")
 }
 
 describe("the name of a process", () => {
@@ -19,6 +19,7 @@ describe("the name of a process", () => {
     const pid = child.pid ?? expect.fail("it was not started")
     await once(child, "exit")
     expect(hasEnded(nameOf(pid))).toBe(true)
+    expect(hasEnded(`worker-1/${nameOf(pid)}`)).toBe(true)
   })
 
   it.runIf(process.platform === "linux")("tells a process from a later one with the same number", () => {
@@ -26,8 +27,9 @@ describe("the name of a process", () => {
   })
 
   it("says nothing of processes on other hosts, and of other names", () => {
-    const [process, , ...rest] = processName("x").split(".")
-    expect(hasEnded([process, "0123456789abcdef", ...rest].join("."))).toBe(false)
-    for (const name of ["worker-1", "worker-1/life", "node-abc/def", "process", "process...", ""]) expect(hasEnded(name)).toBe(false)
+    const [prefix, host = "", , ...rest] = processName("x").split(".")
+    expect(hasEnded([prefix, host, "zzzzz", ...rest].join("."))).toBe(true)
+    expect(hasEnded([prefix, "01234567", "zzzzz", ...rest].join("."))).toBe(false)
+    for (const name of ["worker-1", "worker-1/life", "node-abc/def", "p", "p....", ""]) expect(hasEnded(name)).toBe(false)
   })
 })

@@ -95,10 +95,12 @@ export const requested: Topic = (it) => {
               }),
             mail: () => Effect.void,
           })
-        const slow = yield* openEngine({ worker: { claimDuration: "1 minute" } })
+        const slow = yield* openEngine({ worker: { claimDuration: "1 minute", pollInterval: "1 minute" } })
         const order = yield* slow.engine.start(build(true), "o-1", { total: 1 })
         yield* order.send(E.Pay())
         yield* Deferred.await(begun)
+        // It has nothing to report any more, and does not claim the command again by that.
+        yield* ended(name, { completed: 1, processing: 1 })
         // Its claim ends without its knowledge, and another node executes the command again.
         const commands = yield* Commands
         const [charge] = (yield* commands.ofInstance({ machine: name, id: "o-1" })).filter(({ slot }) => slot === "charge")

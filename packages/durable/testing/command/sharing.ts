@@ -6,6 +6,7 @@ import * as Fiber from "effect/Fiber"
 import * as Metric from "effect/Metric"
 import { commandStoreFailures } from "../../src/command/CommandMetrics.ts"
 import * as Queues from "../../src/command/Queues.ts"
+import { processName } from "../../src/runtime/ProcessName.ts"
 import { Commands } from "../../src/store/Commands.ts"
 import { claim, countsOf, eventually, freshName, stored, type Topic, withOwnMetrics } from "./CommandKit.ts"
 import { jobs, onStore, outage, startWorker } from "./Working.ts"
@@ -54,6 +55,26 @@ export const sharing: Topic = (it) => {
       yield* Deferred.await(stopped)
       assert.strictEqual((yield* stored(name)).worker, "other")
     }),
+  )
+
+  it.effect(
+    "121 commands of a process that has ended are executed at once by a worker on the same host, others when their claim is over",
+    () =>
+      Effect.gen(function* () {
+        const name = yield* freshName
+        const queue = jobs(name)
+        yield* queue.enqueueAll(numbered(3))
+        const executed: Array<string> = []
+        const [prefix, host, , ...rest] = processName("1").split(".")
+        // No process has a number as great as this.
+        const ended = [prefix, host, "zzzzz", ...rest].join(".")
+        for (const worker of [ended, `worker-1/${ended}`, "elsewhere"])
+          assert.strictEqual((yield* claim(name, { worker, limit: 1, millis: 600_000 })).length, 1)
+        yield* startWorker(queue, (job) => Effect.sync(() => executed.push(job)))
+        yield* done(name, 2)
+        assert.deepStrictEqual(executed.toSorted(), ["0", "1"])
+        assert.strictEqual((yield* countsOf(name))["processing"], 1)
+      }),
   )
 
   it.effect("122 a stop lets running commands finish and hands the rest back", () =>

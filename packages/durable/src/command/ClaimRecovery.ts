@@ -1,0 +1,21 @@
+/**
+ * The claims of a worker that was killed end by themselves when their time is over. A worker on the same host sees sooner that the
+ * process has ended, and ends its claims at once.
+ */
+import type { PersistenceFailed } from "@detent/machine"
+import * as Effect from "effect/Effect"
+import { hasEnded } from "../runtime/ProcessName.ts"
+import type { CommandsService } from "../store/Commands.ts"
+
+/** Returns the queues in which commands can be claimed again. */
+export const recoverClaims = (commands: CommandsService, queues: Iterable<string>): Effect.Effect<ReadonlySet<string>, PersistenceFailed> =>
+  Effect.gen(function* () {
+    const freed = new Set<string>()
+    for (const queue of queues)
+      for (const [worker, claims] of yield* commands.claims(queue)) {
+        if (!hasEnded(worker)) continue
+        yield* commands.renew(worker, claims, 0)
+        freed.add(queue)
+      }
+    return freed
+  })
