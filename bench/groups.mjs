@@ -47,6 +47,7 @@ export const groups = {
     about: "packages/knowledge from documents to the canonical graph, beside itself without durability and n3's parser",
     parts: {
       small: "small documents end to end, with and without durability; 100,000 of them unless quick",
+      incremental: "1,000 documents, and the same again unchanged",
       resolution: "mentions of generated documents: how right, and how time grows with ten times as many",
       ingest: "sorted triples merged into a canonical graph and published, beside n3 reading them",
     },

@@ -1,4 +1,4 @@
-/** Runs one batch of generated documents from end to end, and prints what it took. */
+/** Runs one batch of generated documents from end to end, or the same documents twice, and prints what it took. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -18,9 +18,11 @@ import { RelativePath, StorageFolder } from "../../../packages/knowledge/src/sto
 export interface PipelineChoice {
   readonly documents: number
   readonly store: "sqlite" | "memory"
+  /** Whether the documents are run a second time, unchanged. */
+  readonly twice?: boolean
 }
 
-const { documents, store }: PipelineChoice = JSON.parse(process.argv[2] ?? "{}")
+const { documents, store, twice = false }: PipelineChoice = JSON.parse(process.argv[2] ?? "{}")
 const root = mkdtempSync(join(tmpdir(), "detent-bench-batch-"))
 const input = join(root, "input")
 
@@ -50,20 +52,28 @@ const run = (names: ReadonlyArray<RelativePath>) =>
     const [first, ...others] = names.map((source) => ({ source }))
     if (first === undefined) return yield* Effect.die("there are no documents")
     const folder = StorageFolder.make(`${pathToFileURL(input)}/`)
-    const before = { wall: performance.now(), cpu: process.cpuUsage() }
-    const id = yield* batches.start(folder, {
-      targetNamespace: Namespace.make("generated"),
-      ontology: RelativePath.make("ontology.ttl"),
-      documents: [first, ...others],
+    const once = Effect.gen(function* () {
+      const before = { wall: performance.now(), cpu: process.cpuUsage() }
+      const id = yield* batches.start(folder, {
+        targetNamespace: Namespace.make("generated"),
+        ontology: RelativePath.make("ontology.ttl"),
+        documents: [first, ...others],
+        collection: folder,
+      })
+      const end = yield* batches.awaitEnd(id)
+      if (end._tag !== "Completed") return yield* Effect.die(`the batch ended ${JSON.stringify(end)}`)
+      const { user, system } = process.cpuUsage(before.cpu)
+      return { seconds: (performance.now() - before.wall) / 1000, cpuSeconds: (user + system) / 1e6, stats: end.stats }
     })
-    const end = yield* batches.awaitEnd(id)
-    if (end._tag !== "Completed") return yield* Effect.die(`the batch ended ${JSON.stringify(end)}`)
-    const { user, system } = process.cpuUsage(before.cpu)
+    const { stats, ...measured } = yield* once
+    const again = twice ? yield* once : undefined
+    if (again !== undefined && again.stats.documentsUnchanged !== documents)
+      return yield* Effect.die(`${again.stats.documentsUnchanged} of ${documents} documents were taken for unchanged`)
     return {
-      seconds: (performance.now() - before.wall) / 1000,
-      cpuSeconds: (user + system) / 1e6,
+      ...measured,
+      ...(again === undefined ? {} : { againSeconds: again.seconds }),
       peakRssMb: process.resourceUsage().maxRSS / 1024,
-      triples: end.stats.triplesIngested,
+      triples: stats.triplesIngested,
     }
   }).pipe(Effect.provide(Knowledge.layer({ folder: join(root, "data"), readable: [input] }).pipe(Layer.provide(stores[store]))))
 

@@ -64,5 +64,6 @@ export const handlers: Omit<Handlers, "completions"> = {
   "timer revive": async () => (await timer()).revive,
   "graph query": async () => (await graph()).query,
   "graph export": async () => (await graph()).exportGraph,
+  "graph diff": async () => (await graph()).diff,
   "graph stats": async () => (await graph()).stats,
 }

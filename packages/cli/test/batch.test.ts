@@ -1,4 +1,4 @@
-import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises"
+import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { BatchApi } from "@detent/server/api"
 import { assert, beforeAll, describe, it } from "vitest"
@@ -12,9 +12,11 @@ const statuses = (out: string) => decoded(BatchApi.BatchStatus, out)
 const firstBatch = async (data: string) =>
   decoded(BatchApi.BatchListing, (await detent("batch", "list", "--data", data, "--json")).out)[0]?.batchId ?? ""
 
-/** Runs and batches have names of their own; everything else is the same. */
+/** Runs have names and times of their own; everything else is the same. */
 const graphOf = async (data: string, namespace: string) =>
-  (await readFile(join(cwd, data, "canonical", namespace, "entities.ttl"), "utf8")).replace(/detent:run "[^"]+"/g, "")
+  (await readFile(join(cwd, data, "canonical", namespace, "entities.ttl"), "utf8"))
+    .replace(/detent:run "[^"]+"/g, "")
+    .replace(/prov:(generatedAtTime|wasGeneratedBy) [^;.]+/g, "")
 
 beforeAll(async () => {
   cwd = await temporaryFolder()
@@ -61,6 +63,36 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
     assert.strictEqual(nowhere.code, 1)
     assert.include(nowhere.err, "choose another with --output")
     assert.strictEqual((await detent("graph", "stats", "--namespace", "moon")).code, 3)
+  })
+
+  it("counts the same triples in the status, the statistics and the export", async () => {
+    const [status] = statuses((await detent("batch", "show", await firstBatch(".detent"), "--json")).out)
+    const { triples } = JSON.parse((await detent("graph", "stats", "--json")).out)
+    const lines = (await detent("graph", "export", "--format", "ntriples")).out.trimEnd().split("\n")
+    assert.strictEqual(triples, lines.length)
+    assert.strictEqual(status?.outcome?.triplesIngested, lines.length)
+    const statements = lines.filter((line) => line.endsWith("<http://www.w3.org/1999/02/22-rdf-syntax-ns#Statement> ."))
+    assert.strictEqual(status?.outcome?.relationsExtracted, statements.length)
+  })
+
+  it("run again, skips what is unchanged, withdraws what is gone, and shows what it changed", async () => {
+    const few = join(cwd, "few")
+    await mkdir(few)
+    for (const name of ["0-ada-sol.txt", "1-ada-sol.txt"]) await cp(join(cwd, "letters", name), join(few, name))
+    const again = (...more: ReadonlyArray<string>) =>
+      detent("batch", "run", "few", ...runLetters.slice(3), "--data", "few-data", "--json", ...more).then(({ out }) => statuses(out).at(-1))
+    const first = await again()
+    assert.deepInclude(first?.outcome, { documentsProcessed: 2, documentsUnchanged: 0 })
+    assert.deepInclude((await again())?.outcome, { documentsProcessed: 2, documentsUnchanged: 2, triplesIngested: 0 })
+    await rm(join(few, "1-ada-sol.txt"))
+    assert.deepInclude((await again("--keep-missing"))?.outcome, { documentsWithdrawn: 0 })
+    const last = await again()
+    assert.deepInclude(last?.outcome, { documentsUnchanged: 1, documentsWithdrawn: 1 })
+    const diff = await detent("graph", "diff", last?.batchId ?? "", "--data", "few-data")
+    assert.match(diff.out, /^letters: 0 facts added, [1-9]\d* removed, in 1 documents\n.*1-ada-sol\.txt\n {2}- /)
+    const changes = JSON.parse((await detent("graph", "diff", first?.batchId ?? "", "--data", "few-data", "--json")).out)
+    assert.strictEqual(changes.added, first?.outcome?.relationsExtracted)
+    assert.strictEqual((await detent("graph", "diff", "batch-000000000000", "--data", "few-data")).code, 3)
   })
 
   it("tells what is missing, and what cannot be found", async () => {

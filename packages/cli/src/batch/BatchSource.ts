@@ -2,7 +2,16 @@
 import { readFileSync, statSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { pathToFileURL } from "node:url"
-import { FileUri, ManifestFile, ManifestRefused, manifestOfFolder, Namespace, readManifestFile, StorageFolder } from "@detent/knowledge"
+import {
+  BatchId,
+  FileUri,
+  ManifestFile,
+  ManifestRefused,
+  manifestOfFolder,
+  Namespace,
+  readManifestFile,
+  StorageFolder,
+} from "@detent/knowledge"
 import { decodeStrictly } from "@detent/workspace/SchemaProblem"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -11,7 +20,7 @@ import { NothingFound, WrongUsage } from "../Failure.ts"
 import type { Input } from "../line/Input.ts"
 
 /** Which options say what the batch is made of. */
-export type SourceInput = Pick<Input<"batch run">, "source" | "ontology" | "namespace" | "shapes" | "examples">
+export type SourceInput = Pick<Input<"batch run">, "source" | "ontology" | "namespace" | "shapes" | "examples" | "keep-missing">
 
 export interface BatchSource {
   /** What the references of the manifest are beside. */
@@ -55,7 +64,9 @@ export const sourceOf = (input: SourceInput) =>
       const uri = FileUri.make(pathToFileURL(manifestFile).href)
       const manifest = yield* readManifestFile(uri)
       yield* hasKnownKeys(uri, manifestFile)
-      return { folder: folderOf(dirname(manifestFile)), manifest } satisfies BatchSource
+      // The manifest stands for what it names: documents that it no longer names are gone.
+      const { collection = uri, keepMissing = input["keep-missing"] } = manifest
+      return { folder: folderOf(dirname(manifestFile)), manifest: { ...manifest, collection, keepMissing } } satisfies BatchSource
     }
     if (input.ontology === undefined || input.namespace === undefined)
       return yield* new WrongUsage({
@@ -67,6 +78,7 @@ export const sourceOf = (input: SourceInput) =>
       ontology: referenceOf(input.ontology),
       ...(input.shapes === undefined ? {} : { shapes: referenceOf(input.shapes) }),
       ...(input.examples === undefined ? {} : { examples: referenceOf(input.examples) }),
+      keepMissing: input["keep-missing"],
     })
     return { folder: folderOf(path), manifest } satisfies BatchSource
   })
@@ -94,4 +106,11 @@ const namespaceOf = (text: string): Effect.Effect<Namespace, WrongUsage> =>
   Effect.mapError(
     Schema.decodeUnknownEffect(Namespace)(text),
     ({ message }) => new WrongUsage({ problem: `--namespace ${text}: ${message}`, nextStep: "use lower-case letters, digits and dashes" }),
+  )
+
+/** The id of a batch, as a command line gives it. */
+export const batchIdOf = (text: string): Effect.Effect<BatchId, WrongUsage> =>
+  Effect.mapError(
+    Schema.decodeUnknownEffect(BatchId)(text),
+    () => new WrongUsage({ problem: `${text} is no id of a batch`, nextStep: "it looks like batch-3f9c2a71b0d4; see `detent batch list`" }),
   )

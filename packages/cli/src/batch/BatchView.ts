@@ -1,5 +1,5 @@
 /** The status of a batch as the commands show it. Field names are those of the HTTP API. */
-import type { BatchEstimate, BatchState, BatchUsage } from "@detent/knowledge"
+import type { BatchEstimate, BatchState, BatchStats, BatchUsage } from "@detent/knowledge"
 import { statusOf } from "@detent/workspace/operations/batches"
 import { ExitCode } from "../line/ExitCode.mjs"
 import { durationText, momentText } from "../output/Moment.ts"
@@ -53,20 +53,24 @@ export const estimateText = (estimate: BatchEstimate, style: Style): string =>
 export const batchText = (state: BatchState, style: Style): string => {
   const view = batchView(state)
   const { documents } = view
+  const unchanged = documents.unchanged === 0 ? "" : ` (${documents.unchanged} unchanged)`
+  const withdrawn = "stats" in state ? (state.stats.documentsWithdrawn ?? 0) : 0
   return pairsText(
     [
       ["batch", view.batchId],
       ["state", view.state, (text) => stateLooks(text, style)],
       ["progress", `${view.percent}%`],
-      ["documents", `${documents.completed} done, ${documents.failed} failed, ${documents.total} in all`],
+      ["documents", `${documents.completed} done${unchanged}, ${documents.failed} failed, ${documents.total} in all`],
+      ["withdrawn", withdrawn === 0 ? undefined : `${withdrawn} documents that are gone`],
       ["graph", view.namespace],
       ["extractor", view.extractor === "built-in" ? undefined : view.extractor],
       ["spent", view.usage === undefined ? undefined : `${usageText(view.usage)}, in ${view.usage.calls} calls`],
       ["budget", view.budget],
       ["facts", "stats" in state ? `${state.stats.relationsExtracted} about ${state.stats.clustersResolved} entities` : view.relations],
+      ["for review", view.forReview === 0 ? undefined : `${view.forReview} facts too unsure for the graph`],
       ["violations", "stats" in state ? state.stats.violations : undefined],
       ["quarantined", "stats" in state ? `${state.stats.quarantined} statements` : undefined],
-      ["triples", "stats" in state ? state.stats.triplesIngested : undefined],
+      ["triples", "stats" in state ? triplesText(state.stats) : undefined],
       ["took", "stats" in state ? durationText(state.stats.totalDurationMs) : undefined],
       ["started", momentText(view.createdAt)],
       ["file", "canonicalGraphUri" in state ? state.canonicalGraphUri : undefined],
@@ -75,6 +79,9 @@ export const batchText = (state: BatchState, style: Style): string => {
     style,
   )
 }
+
+const triplesText = ({ triplesIngested, triplesTotal }: BatchStats): string =>
+  triplesTotal === undefined ? `${triplesIngested}` : `${triplesIngested} of ${triplesTotal} in the graph`
 
 export const stateLooks = (state: string, style: Style): string => {
   if (state === "Completed") return style.green(state)

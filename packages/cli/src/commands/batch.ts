@@ -1,25 +1,14 @@
 /** `detent batch`: documents to a validated knowledge graph. */
-import {
-  BatchEventLog,
-  Batches,
-  BatchId,
-  type DocumentStanding,
-  documentOfIri,
-  getText,
-  ManifestJson,
-  Storage,
-  type StorageUri,
-} from "@detent/knowledge"
+import { Batches, type BatchId, documentOfIri, loadManifest, Storage, type StorageUri } from "@detent/knowledge"
 import * as operations from "@detent/workspace/operations/batches"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { followElsewhere, followHere } from "../batch/BatchFollowing.ts"
-import { foldersOf, sourceOf } from "../batch/BatchSource.ts"
+import { batchIdOf, foldersOf, sourceOf } from "../batch/BatchSource.ts"
 import { type ModelInput, noBaseUrl, selectionOf, startBatch } from "../batch/BatchStarting.ts"
 import { batchText, batchView, estimateText, stateLooks } from "../batch/BatchView.ts"
-import { WrongUsage } from "../Failure.ts"
 import type { Handler } from "../Handler.ts"
 import { agreed } from "../output/Asking.ts"
 import { momentText } from "../output/Moment.ts"
@@ -129,9 +118,10 @@ export const list: Handler<"batch list"> = (input) =>
 export const show: Handler<"batch show"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
-    const id = yield* idOf(input.batch)
+    const id = yield* batchIdOf(input.batch)
     const state = yield* operations.state(id)
-    const documents = input.documents === undefined ? undefined : yield* documentsOf(id, state.manifestUri, input.documents)
+    const documents =
+      input.documents === undefined ? undefined : (yield* operations.documents(id, { status: input.documents, limit: 1000 })).documents
     const quarantined = input.quarantine ? yield* quarantineOf(id, state.manifestUri) : undefined
     yield* output.value(
       {
@@ -169,14 +159,6 @@ export const show: Handler<"batch show"> = (input) =>
     )
   }).pipe(Effect.provide(observing(input)))
 
-/** People know documents by where they are. */
-const documentsOf = (id: BatchId, manifestUri: StorageUri, status: DocumentStanding["status"]) =>
-  Effect.gen(function* () {
-    const standings = yield* Effect.flatMap(BatchEventLog, (log) => log.documents(id, { status, limit: 1000 }))
-    const sources = yield* sourcesOf(manifestUri)
-    return standings.map((one) => ({ ...one, source: sources.get(one.documentId) ?? one.documentId }))
-  })
-
 /** What validation held back, with the documents that state it. */
 const quarantineOf = (id: BatchId, manifestUri: StorageUri) =>
   Effect.gen(function* () {
@@ -190,17 +172,17 @@ const quarantineOf = (id: BatchId, manifestUri: StorageUri) =>
 
 const sourcesOf = (manifestUri: StorageUri) =>
   Effect.gen(function* () {
-    const manifest = yield* Schema.decodeEffect(ManifestJson)(yield* getText(yield* Storage, manifestUri))
+    const manifest = yield* loadManifest(yield* Storage, manifestUri)
     return new Map<string, string>(manifest.documents.map(({ documentId, sourceUri }) => [documentId, sourceUri]))
   })
 
 export const watch: Handler<"batch watch"> = (input) =>
-  Effect.flatMap(idOf(input.batch), (id) => watched(input, id)).pipe(Effect.provide(observing(input)))
+  Effect.flatMap(batchIdOf(input.batch), (id) => watched(input, id)).pipe(Effect.provide(observing(input)))
 
 export const cancel: Handler<"batch cancel"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
-    const id = yield* idOf(input.batch)
+    const id = yield* batchIdOf(input.batch)
     const server = yield* runningServerWith(input, "knowledge")
     return yield* Effect.gen(function* () {
       yield* operations.state(id)
@@ -217,7 +199,7 @@ const Withdrawn = Schema.Struct({ batchId: Schema.String, namespace: Schema.Stri
 export const withdraw: Handler<"batch withdraw"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
-    const id = yield* idOf(input.batch)
+    const id = yield* batchIdOf(input.batch)
     const server = yield* runningServerWith(input, "knowledge")
     return yield* Effect.gen(function* () {
       const { targetNamespace } = yield* operations.state(id)
@@ -240,7 +222,7 @@ export const resume: Handler<"batch resume"> = (input) => setGoing(input, "resum
 /** By the server, if one runs; otherwise here. */
 const setGoing = (input: Place & ModelInput & { readonly batch: string; readonly detach: boolean }, operation: "retry" | "resume") =>
   Effect.gen(function* () {
-    const id = yield* idOf(input.batch)
+    const id = yield* batchIdOf(input.batch)
     const { budget, baseUrl } = yield* selectionOf(input)
     const changes = { ...(budget === undefined ? {} : { budget }), ...(baseUrl === undefined ? {} : { baseUrl }) }
     const server = input.detach ? yield* neededServer(input, "knowledge") : yield* runningServerWith(input, "knowledge")
@@ -262,10 +244,4 @@ const needsAsking = (id: BatchId, operation: "retry" | "resume") =>
   Effect.map(
     operations.state(id),
     ({ _tag }) => operation === "retry" || _tag === "Failed" || _tag === "Cancelled" || _tag === "PartiallyCompleted",
-  )
-
-const idOf = (text: string): Effect.Effect<BatchId, WrongUsage> =>
-  Effect.mapError(
-    Schema.decodeUnknownEffect(BatchId)(text),
-    () => new WrongUsage({ problem: `${text} is no id of a batch`, nextStep: "it looks like batch-3f9c2a71b0d4; see `detent batch list`" }),
   )

@@ -1,11 +1,14 @@
 /** `detent graph`: the knowledge graph that batches add to. */
 import { text as readAll } from "node:stream/consumers"
 import { CanonicalGraph, exportGraph as exported } from "@detent/knowledge"
+import * as batches from "@detent/workspace/operations/batches"
 import * as graph from "@detent/workspace/operations/graph"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import { batchIdOf } from "../batch/BatchSource.ts"
 import { answerText } from "../graph/Answer.ts"
 import { chooseGraph } from "../graph/chooseGraph.ts"
+import { diffText } from "../graph/diffText.ts"
 import type { Handler } from "../Handler.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
@@ -38,15 +41,22 @@ export const exportGraph: Handler<"graph export"> = (input) =>
     yield* output.note(`${file} written`)
   }).pipe(Effect.provide(observing(input)))
 
+export const diff: Handler<"graph diff"> = (input) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const changed = yield* batches.changes(yield* batchIdOf(input.batch), input.limit)
+    yield* output.value(changed, () => diffText(changed, output.style))
+  }).pipe(Effect.provide(observing(input)))
+
 export const stats: Handler<"graph stats"> = (input) =>
   Effect.gen(function* () {
     const output = yield* Output
     const names = input.namespace === undefined ? yield* graph.namespaces : [input.namespace]
     const rows = yield* Effect.forEach(names.length === 0 ? [undefined] : names, (name) =>
-      Effect.map(chooseGraph(name), (current) => {
-        const batches = graph.contributions(current)
+      Effect.gen(function* () {
+        const current = yield* chooseGraph(name)
         const { namespace, version } = current
-        return { namespace, version, triples: batches.reduce((sum, { triples }) => sum + triples, 0), batches }
+        return { namespace, version, triples: yield* graph.countTriples(current), batches: graph.contributions(current) }
       }),
     )
     yield* output.rows(

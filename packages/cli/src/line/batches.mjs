@@ -20,6 +20,7 @@ export const batchCommands = /** @satisfies {ReadonlyArray<import("./Command.ts"
       summary: "turn documents into a validated knowledge graph",
       detail:
         "Takes a manifest.json, a folder that has one, or a folder of documents together with --ontology and --namespace.\n" +
+        "Run again, it extracts what changed, skips what did not, and takes documents that are gone out of the graph.\n" +
         "Stop it with Ctrl-C or kill it: what was done is stored, and `detent batch resume` continues from there.\n" +
         "Models need a key in OPENAI_API_KEY or ANTHROPIC_API_KEY. It is sent to the provider and nowhere else.",
       arguments: [{ name: "source", summary: "a manifest.json, or a folder", complete: "file" }],
@@ -40,6 +41,7 @@ export const batchCommands = /** @satisfies {ReadonlyArray<import("./Command.ts"
           complete: "file",
         },
         { name: "examples", kind: "text", value: "FILE", summary: "sentences with their facts, to learn from", complete: "file" },
+        { name: "keep-missing", kind: "flag", summary: "keep documents in the graph that are gone from the folder or manifest" },
         {
           name: "extractor",
           kind: "text",
@@ -87,6 +89,7 @@ export const batchCommands = /** @satisfies {ReadonlyArray<import("./Command.ts"
           line: "detent batch run letters --ontology people.ttl --namespace family",
           says: "any folder of txt, md, html, json, csv or pdf",
         },
+        { line: "detent batch run letters --keep-missing", says: "letters that were deleted stay in the graph" },
         { line: "detent batch run corpus --json | tail -1", says: "progress as lines of JSON; the last one is the end" },
         { line: "detent batch run corpus --extractor openai:gpt-5-mini --estimate", says: "what a model would cost" },
         {

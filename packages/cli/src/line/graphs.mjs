@@ -41,6 +41,13 @@ export const graphCommands = /** @satisfies {ReadonlyArray<import("./Command.ts"
       examples: [{ line: "detent graph export --format relations --output relations.csv", says: "for a spreadsheet" }],
     },
     {
+      name: "graph diff",
+      summary: "what a batch changed: facts added and removed, by document",
+      arguments: [{ name: "batch", summary: "the batch's id, as `detent batch list` shows it" }],
+      options: [{ name: "limit", kind: "integer", value: "N", default: 1000, minimum: 1, summary: "facts listed of each kind" }],
+      examples: [{ line: "detent graph diff batch-3f9c2a71b0d4 --json", says: "one JSON value, with the words each fact rests on" }],
+    },
+    {
       name: "graph stats",
       summary: "how large the graph is, and which batches made it",
       arguments: [],

@@ -84,7 +84,7 @@ export const knowledgeToolHandlers = (
         start_batch: ({ source, ontology, namespace }) =>
           operating(
             Effect.gen(function* () {
-              const input = { source, ontology, namespace, shapes: undefined, examples: undefined }
+              const input = { source, ontology, namespace, shapes: undefined, "keep-missing": false, examples: undefined }
               yield* foldersOf(input)
               const id = yield* startBatch(serverWithKnowledge(session), input, {})
               const state = yield* batches.state(id)

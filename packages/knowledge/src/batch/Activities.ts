@@ -7,10 +7,14 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import { writeLines } from "../graph/StoredLines.ts"
+import { documentLines } from "../rdf/FactGraph.ts"
 import { Extractions } from "../runs/Extractions.ts"
+import { documentNode } from "../runs/Run.ts"
 import type { RunFailed } from "../runs/RunFailed.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { pathsOfDocument } from "../storage/Paths.ts"
+import { Storage } from "../storage/Storage.ts"
 import { blobIn, type StorageFolder } from "../storage/Uri.ts"
 import {
   type ActivityName,
@@ -30,7 +34,6 @@ import { E } from "./BatchMachine.ts"
 import { roundOf, usageOf } from "./ExtractionReport.ts"
 import { ingestGraph, resolveEntities, validateGraph } from "./GraphStages.ts"
 import type { Manifest, ManifestDocument } from "./Manifest.ts"
-import { writeLines } from "./StageFiles.ts"
 import { graphAt, linesAt, reported, type StageRequest, stageRequest } from "./StageRun.ts"
 
 export * from "./ActivityInput.ts"
@@ -99,7 +102,10 @@ const extraction = (folder: StorageFolder) => (input: typeof ExtractionInput.Typ
         startedAt,
       )
       .pipe(Effect.tapError((failed) => reportFailure(stage, document, failed)))
-    const { uri } = yield* writeLines(blobIn(folder, pathsOfDocument(input.documentId).graph), extractions.lines(result.runId))
+    const paths = pathsOfDocument(input.documentId)
+    const described = Stream.fromIterable(documentLines(documentNode(yield* extractions.get(result.runId))))
+    const { uri } = yield* writeLines(blobIn(folder, paths.graph), Stream.concat(described, extractions.lines(result.runId)))
+    yield* (yield* Storage).set(blobIn(folder, paths.input), yield* extractions.text(result.runId))
     yield* reportDocument(stage, document, (_round, at) =>
       facts.DocumentCompleted.make({
         batchId: input.batchId,

@@ -11,7 +11,14 @@ const round = Count
 export const BatchEvent = Schema.TaggedUnion({
   BatchCreated: { ...common, totalDocuments: Count },
   DocumentStarted: { ...common, documentId: DocumentId, round },
-  DocumentCompleted: { ...common, documentId: DocumentId, entityCount: Count, relationCount: Count },
+  DocumentCompleted: {
+    ...common,
+    documentId: DocumentId,
+    entityCount: Count,
+    relationCount: Count,
+    /** The graph has this version of it already. */
+    isUnchanged: Schema.optionalKey(Schema.Boolean),
+  },
   DocumentFailed: { ...common, documentId: DocumentId, round, error: Schema.String },
   /** Only the latest of a batch is kept. */
   StageProgress: { ...common, completedDocuments: Count, totalDocuments: Count, progress: Schema.Finite },

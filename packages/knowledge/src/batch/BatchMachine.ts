@@ -11,15 +11,17 @@ import { ContentHash } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
 import { StorageUri } from "../storage/Uri.ts"
 import { BatchEvent } from "./BatchEvent.ts"
-import { BatchFault, type BatchState, type BatchStats, BatchUsage, S, Stage, StageGraph } from "./BatchState.ts"
+import { BatchFault, type BatchState, type BatchStats, BatchUsage, DocumentList, S, Stage, StageGraph } from "./BatchState.ts"
 
 export { S } from "./BatchState.ts"
 
 const counts = {
   documentsCompleted: Count,
   documentsFailed: Count,
+  documentsUnchanged: Schema.optionalKey(Count),
   entityCount: Count,
   relationCount: Count,
+  reviewCount: Schema.optionalKey(Count),
   usage: Schema.optionalKey(BatchUsage),
 }
 
@@ -34,9 +36,17 @@ export const E = Event({
   DocumentsRetried: { failuresSince: Schema.Int },
   /** By who has been through all documents. Another process that is not so far may have counted fewer just before. */
   ExtractionComplete: counts,
-  ResolutionComplete: { graph: StageGraph, entitiesTotal: Count, clustersFormed: Count },
+  ResolutionComplete: {
+    graph: StageGraph,
+    entitiesTotal: Count,
+    clustersFormed: Count,
+    documents: Schema.optionalKey(DocumentList),
+    against: Schema.optionalKey(Schema.NullOr(ContentHash)),
+  },
   ValidationComplete: { graph: StageGraph, violations: Count, quarantined: Count, reportUri: StorageUri },
-  IngestionComplete: { canonicalVersion: ContentHash, canonicalGraphUri: StorageUri },
+  IngestionComplete: { canonicalVersion: ContentHash, canonicalGraphUri: StorageUri, graphTriples: Schema.optionalKey(Count) },
+  /** Another batch has published since this one was resolved: it is resolved again, against the version of now. */
+  GraphMoved: { version: ContentHash },
   Cancel: {},
   /** Starts a batch again that failed, or some of whose documents did, as often as its configuration allows. */
   Retry: changes,
@@ -74,8 +84,10 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
     S.Extracting.derive(state, {
       documentsCompleted: Math.max(state.documentsCompleted, event.documentsCompleted),
       documentsFailed: event.documentsFailed,
+      documentsUnchanged: Math.max(state.documentsUnchanged ?? 0, event.documentsUnchanged ?? 0),
       entityCount: Math.max(state.entityCount, event.entityCount),
       relationCount: Math.max(state.relationCount, event.relationCount),
+      reviewCount: Math.max(state.reviewCount ?? 0, event.reviewCount ?? 0),
       ...(event.usage === undefined ? {} : { usage: event.usage }),
     }),
   )
@@ -83,8 +95,9 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
     S.Extracting.derive(state, { failuresSince: event.failuresSince, round: state.round + 1 }),
   )
   .on(S.Extracting, E.ExtractionComplete, [S.Resolving, S.Failed], ({ state, event, at }) => {
-    const { documentsCompleted, documentsFailed, entityCount, relationCount, usage } = event
-    const counted = { documentsCompleted, documentsFailed, entityCount, relationCount, ...(usage === undefined ? {} : { usage }) }
+    const { documentsCompleted, documentsFailed, documentsUnchanged = 0, entityCount, relationCount, reviewCount = 0, usage } = event
+    const used = usage === undefined ? {} : { usage }
+    const counted = { documentsCompleted, documentsFailed, documentsUnchanged, entityCount, relationCount, reviewCount, ...used }
     if (documentsCompleted > 0) return S.Resolving.derive(state, counted)
     const message = "every document failed; see the documents for why, then retry"
     return S.Failed.derive(state, { ...counted, failedInStage: "extracting", failedAt: at, error: { code: "AllDocumentsFailed", message } })
@@ -94,6 +107,8 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
       resolvedGraph: event.graph,
       entitiesTotal: event.entitiesTotal,
       clustersFormed: event.clustersFormed,
+      ...(event.documents === undefined ? {} : { documents: event.documents }),
+      ...(event.against === undefined ? {} : { resolvedAgainst: event.against }),
     }),
   )
   .on(S.Validating, E.ValidationComplete, S.Ingesting, ({ state, event }) =>
@@ -104,11 +119,13 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
       reportUri: event.reportUri,
     }),
   )
+  .on(S.Ingesting, E.GraphMoved, S.Resolving, ({ state }) => S.Resolving.derive(state, { resolvedAgain: (state.resolvedAgain ?? 0) + 1 }))
   .on(S.Ingesting, E.IngestionComplete, [S.Completed, S.PartiallyCompleted], ({ state, event, at }) => {
     const outcome = {
       canonicalVersion: event.canonicalVersion,
       canonicalGraphUri: event.canonicalGraphUri,
-      stats: statsOf(state, at),
+      ...(state.resolvedAgainst === undefined ? {} : { previousVersion: state.resolvedAgainst }),
+      stats: { ...statsOf(state, at), ...(event.graphTriples === undefined ? {} : { triplesTotal: event.graphTriples }) },
       completedAt: at,
     }
     return state.documentsFailed > 0 ? S.PartiallyCompleted.derive(state, outcome) : S.Completed.derive(state, outcome)
@@ -209,11 +226,14 @@ export const stageOf = ({ _tag }: Pick<Active, "_tag">): Stage => stageNames[_ta
 const statsOf = (state: typeof S.Ingesting.Type, at: number): BatchStats => ({
   documentsProcessed: state.documentsCompleted,
   documentsFailed: state.documentsFailed,
+  documentsUnchanged: state.documentsUnchanged ?? 0,
+  documentsWithdrawn: state.documents?.withdrawn ?? 0,
   entitiesExtracted: state.entityCount,
   relationsExtracted: state.relationCount,
   clustersResolved: state.clustersFormed,
   violations: state.violations,
   quarantined: state.quarantined,
+  forReview: state.reviewCount ?? 0,
   triplesIngested: state.validatedGraph.triples,
   totalDurationMs: Math.max(0, at - state.createdAt),
 })

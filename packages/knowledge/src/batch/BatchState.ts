@@ -38,27 +38,51 @@ export type BatchUsage = typeof BatchUsage.Type
 const extracted = {
   documentsCompleted: Count,
   documentsFailed: Count,
+  /** Of the completed ones, those that the graph has in the same version. */
+  documentsUnchanged: Schema.optionalKey(Count),
   entityCount: Count,
   relationCount: Count,
+  /** Facts too unsure for the graph, which are on the review list. */
+  reviewCount: Schema.optionalKey(Count),
   usage: Schema.optionalKey(BatchUsage),
 }
+
+/** How often it has been resolved again because another batch published in between. */
+const resolvedAgain = Schema.optionalKey(Count)
 
 /** A file of sorted triples that a stage wrote. */
 export const StageGraph = Schema.Struct({ uri: StorageUri, hash: ContentHash, triples: Count })
 export type StageGraph = typeof StageGraph.Type
 
-const resolved = { resolvedGraph: StageGraph, entitiesTotal: Count, clustersFormed: Count }
+/** The list of the documents that a batch brings to the graph and withdraws from it. */
+export const DocumentList = Schema.Struct({ uri: StorageUri, hash: ContentHash, brought: Count, withdrawn: Count })
+export type DocumentList = typeof DocumentList.Type
+
+const resolved = {
+  resolvedGraph: StageGraph,
+  entitiesTotal: Count,
+  clustersFormed: Count,
+  documents: Schema.optionalKey(DocumentList),
+  /** The version of the graph that it was resolved against; null where there was none. */
+  resolvedAgainst: Schema.optionalKey(Schema.NullOr(ContentHash)),
+  resolvedAgain,
+}
 const validated = { validatedGraph: StageGraph, violations: Count, quarantined: Count, reportUri: StorageUri }
 
 export const BatchStats = Schema.Struct({
   documentsProcessed: Count,
   documentsFailed: Count,
+  documentsUnchanged: Schema.optionalKey(Count),
+  documentsWithdrawn: Schema.optionalKey(Count),
   entitiesExtracted: Count,
   relationsExtracted: Count,
   clustersResolved: Count,
   violations: Count,
   quarantined: Count,
+  forReview: Schema.optionalKey(Count),
   triplesIngested: Count,
+  /** Of the whole graph, when the batch was published. */
+  triplesTotal: Schema.optionalKey(Count),
   totalDurationMs: Count,
 })
 export type BatchStats = typeof BatchStats.Type
@@ -67,6 +91,8 @@ const ended = {
   ...request,
   ...extracted,
   canonicalVersion: ContentHash,
+  /** The version that the batch changed into it; null where there was none. */
+  previousVersion: Schema.optionalKey(Schema.NullOr(ContentHash)),
   canonicalGraphUri: StorageUri,
   stats: BatchStats,
   completedAt: Schema.Int,
@@ -85,7 +111,7 @@ export const S = State({
     /** 1 when those that failed are being tried once more. */
     round: Count,
   },
-  Resolving: { ...request, ...extracted },
+  Resolving: { ...request, ...extracted, resolvedAgain },
   Validating: { ...request, ...extracted, ...resolved },
   Ingesting: { ...request, ...extracted, ...resolved, ...validated },
   Completed: ended,

@@ -17,13 +17,14 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import type { CanonicalGraph, GraphVersion } from "../graph/CanonicalGraph.ts"
+import { CanonicalGraph, type GraphError, type GraphVersion, type GraphVersionUnknown } from "../graph/CanonicalGraph.ts"
+import { diffGraphs, type GraphDiff } from "../graph/GraphDiff.ts"
 import type { ExtractorSelection } from "../KnowledgeSettings.ts"
 import type { Extractions } from "../runs/Extractions.ts"
 import { type EquipmentError, type ExtractorRefused, Extractors } from "../runs/Extractors.ts"
 import type { RunStore } from "../runs/RunStore.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
-import { type BatchId, newBatchId } from "../storage/Identity.ts"
+import { type BatchId, type ContentHash, type Namespace, newBatchId } from "../storage/Identity.ts"
 import { pathsOfBatch } from "../storage/Paths.ts"
 import { Storage } from "../storage/Storage.ts"
 import type { StorageError } from "../storage/StorageError.ts"
@@ -37,7 +38,7 @@ import { batchMachine, endWork } from "./BatchWork.ts"
 import { type BatchEstimate, estimateBatch } from "./Estimate.ts"
 import { withdrawGraph } from "./GraphStages.ts"
 import { type ManifestFile, ManifestJson } from "./Manifest.ts"
-import { type ManifestError, makeManifest } from "./ManifestMaking.ts"
+import { fixManifest, type ManifestError } from "./ManifestMaking.ts"
 
 export class BatchNotFound extends Schema.TaggedError<BatchNotFound>()("BatchNotFound", { batchId: Schema.String }) {
   override get message() {
@@ -49,6 +50,15 @@ type Event = typeof E.Type
 
 /** What a new attempt may change: a larger budget, another address of the same model. */
 export type SelectionChange = Pick<ExtractorSelection, "budget" | "baseUrl">
+
+/** What a batch changed in its graph. */
+export interface BatchChanges extends GraphDiff {
+  readonly namespace: Namespace
+  /** Absent where the batch has published nothing. */
+  readonly version?: ContentHash
+  /** The version before; absent where it was the first. */
+  readonly previous?: ContentHash
+}
 
 /** What can keep work from being ended, or what was added from being taken back. It can be tried again. */
 export type UndoError = Effect.Error<ReturnType<typeof endWork>>
@@ -81,6 +91,11 @@ export interface BatchesService {
   readonly report: (id: BatchId, event: Event, eventId?: string) => Effect.Effect<void, BatchNotFound | ReadError | SendError>
   /** Takes what the batch added out of the canonical graph again. None when there is nothing of it. */
   readonly withdraw: (id: BatchId) => Effect.Effect<Option.Option<GraphVersion>, BatchNotFound | ReadError | UndoError>
+  /** The facts that the batch added to the graph and removed from it, by document. Lists at most `limit` of each. */
+  readonly changes: (
+    id: BatchId,
+    options?: { readonly limit?: number },
+  ) => Effect.Effect<BatchChanges, BatchNotFound | ReadError | GraphError | GraphVersionUnknown>
   readonly list: (options?: ListOptions<BatchState["_tag"]>) => Effect.Effect<InstancePage, PersistenceFailed>
 }
 
@@ -97,6 +112,7 @@ const make = (folder: StorageFolder) =>
     const services = yield* Effect.context<Storage | ArtifactStore | RunStore | Extractors | Extractions | CanonicalGraph | BatchEventLog>()
     const storage = yield* Storage
     const extractors = yield* Extractors
+    const canonical = yield* CanonicalGraph
     const machine = batchMachine(folder, (batch, event, id) => tell(batch, event, id))
 
     const find = (id: BatchId): Effect.Effect<Instance<BatchState, Event>, BatchNotFound | PersistenceFailed> =>
@@ -125,7 +141,7 @@ const make = (folder: StorageFolder) =>
         Effect.gen(function* () {
           const batchId = options.batchId ?? (yield* newBatchId)
           const wanted = { ...defaultBatchConfig, ...options.config }
-          const manifest = yield* Effect.provide(makeManifest(batchId, beside, file), services)
+          const manifest = yield* Effect.provide(fixManifest(folder, batchId, beside, file), services)
           const selection = yield* extractors.choose({ ...selectionOf(wanted), ...manifestExtractor(file) })
           // Activities have keys of their own.
           if (wanted.dispatch !== "activities") yield* extractors.check(selection)
@@ -163,6 +179,19 @@ const make = (folder: StorageFolder) =>
         Effect.gen(function* () {
           const state = yield* Effect.flatMap(find(id), (batch) => batch.state)
           return yield* Effect.provide(withdrawGraph(folder, state), services)
+        }),
+      changes: (id, options) =>
+        Effect.gen(function* () {
+          const state = yield* Effect.flatMap(find(id), (batch) => batch.state)
+          const { targetNamespace: namespace } = state
+          const nothing = { namespace, added: 0, removed: 0, documents: [] }
+          if (!("canonicalVersion" in state)) return nothing
+          const after = yield* canonical.version(namespace, state.canonicalVersion)
+          if (!after.contributions.some(({ batchId }) => batchId === id)) return nothing
+          const previous = state.previousVersion === undefined ? Option.getOrNull(after.previous) : state.previousVersion
+          const before = previous === null ? Stream.empty : canonical.lines(yield* canonical.version(namespace, previous))
+          const changed = yield* diffGraphs(before, canonical.lines(after), options)
+          return { ...changed, namespace, version: after.version, ...(previous === null ? {} : { previous }) }
         }),
       list: (options) => engine.list(machine, options),
     }

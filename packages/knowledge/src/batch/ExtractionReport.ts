@@ -50,7 +50,7 @@ export const startReport = (state: Extracting, tell: Tell, spending: Spent = Eff
     const log = yield* BatchEventLog
     const { batchId, documentsTotal: totalDocuments } = state
     const failures = new Set<DocumentId>()
-    const counted = { documentsCompleted: 0, documentsFailed: 0, entityCount: 0, relationCount: 0 }
+    const counted = { documentsCompleted: 0, documentsFailed: 0, documentsUnchanged: 0, entityCount: 0, relationCount: 0, reviewCount: 0 }
     let usage: BatchUsage | undefined
     const waiting = new Set<DocumentEvent>()
     let [changes, told, progressAt] = [0, 0, yield* Clock.currentTimeMillis]
@@ -108,13 +108,21 @@ export const startReport = (state: Extracting, tell: Tell, spending: Spent = Eff
       counted: summary,
       started: (documentId: DocumentId, round: number) =>
         Effect.map(Clock.currentTimeMillis, (at) => note(facts.DocumentStarted.make({ batchId, at, documentId, round }))),
-      completed: (documentId: DocumentId, { entities: entityCount, facts: relationCount }: RunResult) =>
+      completed: (documentId: DocumentId, { entities: entityCount, facts: relationCount, forReview }: RunResult) =>
         Effect.map(Clock.currentTimeMillis, (at) => {
           if (failures.delete(documentId)) counted.documentsFailed--
           counted.documentsCompleted++
           counted.entityCount += entityCount
           counted.relationCount += relationCount
+          counted.reviewCount += forReview
           note(facts.DocumentCompleted.make({ batchId, at, documentId, entityCount, relationCount }))
+        }),
+      /** The graph has this version of the document. */
+      unchanged: (documentId: DocumentId) =>
+        Effect.map(Clock.currentTimeMillis, (at) => {
+          counted.documentsCompleted++
+          counted.documentsUnchanged++
+          note(facts.DocumentCompleted.make({ batchId, at, documentId, entityCount: 0, relationCount: 0, isUnchanged: true }))
         }),
       failed: (documentId: DocumentId, round: number, error: string) =>
         Effect.map(Clock.currentTimeMillis, (at) => {

@@ -12,20 +12,23 @@ import { Storage } from "../storage/Storage.ts"
 import { selectionOf } from "./BatchConfig.ts"
 import { E, type S, type Tell } from "./BatchMachine.ts"
 import { BatchStopped } from "./BatchStopped.ts"
+import { settingOf, unchangedDocuments } from "./DocumentVersions.ts"
 import { type ExtractionReport, roundOf, startReport } from "./ExtractionReport.ts"
 import type { Manifest, ManifestDocument } from "./Manifest.ts"
 import { isPassedBy } from "./PassedBy.ts"
-import { loadManifest } from "./StageFiles.ts"
+import { loadManifest, startedOntology } from "./StageFiles.ts"
 
 type Extracting = typeof S.Extracting.Type
 
 export const extractDocuments = (state: Extracting, tell: Tell) =>
   Effect.gen(function* () {
     const manifest = yield* loadManifest(yield* Storage, state.manifestUri)
+    yield* startedOntology(manifest)
     const extractors = yield* Extractors
+    const isUnchanged = yield* unchangedDocuments(state, yield* settingOf(manifest, state.config))
     const report = yield* startReport(state, tell, extractors.spent(state.batchId))
     const extract = (round: Pick<Extracting, "failuresSince" | "round">, documents: ReadonlyArray<ManifestDocument>) =>
-      extractAll({ ...state, ...round }, manifest, documents, report)
+      extractAll({ ...state, ...round }, manifest, documents, isUnchanged, report)
     const rounds = Effect.gen(function* () {
       const failed = yield* extract(state, manifest.documents)
       if (failed.length > 0 && state.config.failurePolicy === "retryFailed" && state.round === 0) {
@@ -77,7 +80,13 @@ export const endRuns = ({ batchId }: Pick<Extracting, "batchId">) =>
   })
 
 /** The documents that failed. */
-const extractAll = (state: Extracting, manifest: Manifest, documents: ReadonlyArray<ManifestDocument>, report: ExtractionReport) =>
+const extractAll = (
+  state: Extracting,
+  manifest: Manifest,
+  documents: ReadonlyArray<ManifestDocument>,
+  isUnchanged: (document: ManifestDocument) => Effect.Effect<boolean>,
+  report: ExtractionReport,
+) =>
   Effect.gen(function* () {
     const extractions = yield* Extractions
     const failures: Array<ManifestDocument> = []
@@ -100,6 +109,7 @@ const extractAll = (state: Extracting, manifest: Manifest, documents: ReadonlyAr
 
     const extract = (document: ManifestDocument) =>
       Effect.gen(function* () {
+        if (yield* isUnchanged(document)) return yield* report.unchanged(document.documentId)
         yield* report.started(document.documentId, roundOf(state))
         const exit = yield* Effect.exit(extractions.complete(requestOf(state, manifest, document), state.failuresSince))
         if (Exit.isSuccess(exit)) return yield* report.completed(document.documentId, exit.value)

@@ -1,20 +1,21 @@
 /** The three stages after extraction, each from one stored file of triples to the next. */
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { CanonicalGraph, type Contribution } from "../graph/CanonicalGraph.ts"
-import { storedLines } from "../graph/StoredLines.ts"
+import { writeDocuments } from "../graph/BatchDocuments.ts"
+import { CanonicalGraph, type GraphError } from "../graph/CanonicalGraph.ts"
+import { storedLines, writeLines } from "../graph/StoredLines.ts"
 import { type SortFailed, sortLines } from "../rdf/LineSort.ts"
 import { resolveGraphs } from "../resolve/ResolvedGraph.ts"
-import { Extractors } from "../runs/Extractors.ts"
 import type { ArtifactError } from "../runs/RunArtifacts.ts"
 import type { RunStore } from "../runs/RunStore.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
 import { contentHashOf } from "../storage/Identity.ts"
-import { linesOfBatch, pathsOfBatch } from "../storage/Paths.ts"
+import { linesOfBatch, pathsOfBatch, pathsOfNamespace } from "../storage/Paths.ts"
 import { getText, Storage } from "../storage/Storage.ts"
 import { blobIn, type StorageFolder, type StorageUri } from "../storage/Uri.ts"
 import { derivedShapes } from "../validate/DerivedShapes.ts"
@@ -26,10 +27,11 @@ import { type ValidationReport, ValidationReportJson, violationText } from "../v
 import { E, type S, type Tell } from "./BatchMachine.ts"
 import type { BatchState } from "./BatchState.ts"
 import { BatchStopped } from "./BatchStopped.ts"
+import { documentIds, documentsBrought, graphBeside, settingOf } from "./DocumentVersions.ts"
 import { publishGraph } from "./Publication.ts"
-import { documentGraphs, loadManifest, writeLines } from "./StageFiles.ts"
+import { documentGraphs, loadManifest, startedOntology } from "./StageFiles.ts"
 
-type StageReadError = ArtifactError | SortFailed
+type StageReadError = ArtifactError | SortFailed | GraphError
 
 type Lines = Stream.Stream<string, StageReadError, RunStore | ArtifactStore | Storage>
 
@@ -39,30 +41,29 @@ export type DocumentGraphs = Stream.Stream<Lines, StageReadError, RunStore | Art
 /** What new entities of a namespace are called. */
 const entityBase = (namespace: string) => `urn:detent:graph:${namespace}/`
 
+/** The same work again sends the same event; a batch that is resolved again sends another. */
+const eventId = ({ attempt, resolvedAgain = 0 }: { readonly attempt: number; readonly resolvedAgain?: number }, what: string) =>
+  resolvedAgain === 0 ? `${attempt}/${what}` : `${attempt}/${what}/${resolvedAgain}`
+
 const equipped = (state: { readonly manifestUri: Parameters<typeof loadManifest>[1] }) =>
   Effect.gen(function* () {
     const manifest = yield* loadManifest(yield* Storage, state.manifestUri)
-    const ontology = yield* Effect.flatMap(Extractors, (extractors) => extractors.ontology(manifest.ontologyUri))
-    return { manifest, ontology }
+    return { manifest, ontology: yield* startedOntology(manifest) }
   })
 
 /** Of the documents that the batch has extracted, unless others are given. */
-export const resolveEntities = (
-  folder: StorageFolder,
-  state: typeof S.Resolving.Type,
-  tell: Tell,
-  documents: DocumentGraphs = documentGraphs(state.batchId),
-) =>
+export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving.Type, tell: Tell, others?: DocumentGraphs) =>
   Effect.gen(function* () {
     const canonical = yield* CanonicalGraph
-    const { ontology } = yield* equipped(state)
+    const { manifest, ontology } = yield* equipped(state)
     const current = yield* canonical.current(state.targetNamespace)
-    // What this batch contributed before, if it is ingested again, is no reason to keep an IRI.
-    const others = Option.map(current, (version) => ({
-      ...version,
-      contributions: version.contributions.filter(({ batchId }) => batchId !== state.batchId),
-    }))
-    const existing = Option.match(others, { onNone: () => Stream.empty, onSome: canonical.lines })
+    const setting = yield* settingOf(manifest, state.config)
+    const brought = yield* documentsBrought(state, manifest, setting, current, yield* Clock.currentTimeMillis)
+    const isEmpty = others === undefined && brought.documents.length === 0
+    const documents = isEmpty ? Stream.empty : (others ?? documentGraphs(state.batchId))
+    // What the batch contributed before, and earlier versions of its documents, are no reason to keep an IRI.
+    const existing =
+      isEmpty || Option.isNone(current) ? Stream.empty : canonical.linesBeside(current.value, state.batchId, documentIds(brought))
     const graph = state.config.resolveEntities
       ? yield* resolveGraphs<StageReadError, RunStore | ArtifactStore | Storage>({
           documents,
@@ -70,13 +71,21 @@ export const resolveEntities = (
           ontology,
           base: entityBase(state.targetNamespace),
         })
-      : { lines: Stream.flatten(documents), mentions: state.entityCount, entities: state.entityCount, merges: [] }
+      : { lines: Stream.flatten(documents), mentions: state.entityCount, entities: state.entityCount }
+    const against = Option.match(current, { onNone: () => null, onSome: ({ version }) => version })
     // The documents of an attempt and the graph they meet decide what comes out.
-    const from = contentHashOf(JSON.stringify([state.attempt, Option.match(current, { onNone: () => "", onSome: (one) => one.version })]))
+    const from = contentHashOf(JSON.stringify([state.attempt, against ?? ""]))
     const written = yield* writeLines(blobIn(folder, linesOfBatch(state.batchId, from).resolved), sortLines(graph.lines))
+    const list = yield* writeDocuments(yield* Storage, folder, state.batchId, brought)
     yield* tell(
-      E.ResolutionComplete({ graph: written, entitiesTotal: graph.mentions, clustersFormed: graph.entities }),
-      `${state.attempt}/resolved`,
+      E.ResolutionComplete({
+        graph: written,
+        entitiesTotal: graph.mentions,
+        clustersFormed: graph.entities,
+        documents: { ...list, brought: brought.documents.length, withdrawn: brought.withdrawn.length },
+        against,
+      }),
+      eventId(state, "resolved"),
     )
   })
 
@@ -118,40 +127,41 @@ export const validateGraph = (folder: StorageFolder, state: typeof S.Validating.
         ? state.resolvedGraph
         : yield* writeLines(blobIn(folder, parted.validated), withoutHeld(lines, held.held))
     if (held !== undefined && quarantined > 0) yield* writeLines(blobIn(folder, parted.quarantine), onlyHeld(lines, held.held))
-    yield* tell(E.ValidationComplete({ graph, violations: found.violations, quarantined, reportUri }), `${state.attempt}/validated`)
+    yield* tell(E.ValidationComplete({ graph, violations: found.violations, quarantined, reportUri }), eventId(state, "validated"))
   })
 
-/** What the batch would change of the graph: its lines take the place of those it contributed before. */
-const changeBy = <E>({ targetNamespace, batchId }: Pick<BatchState, "targetNamespace" | "batchId">, added: Stream.Stream<string, E>) =>
-  Effect.gen(function* () {
-    const canonical = yield* CanonicalGraph
-    const current = yield* canonical.current(targetNamespace)
-    if (Option.isNone(current)) return { added }
-    const linesOf = (isWanted: (one: Contribution) => boolean) =>
-      canonical.lines({ ...current.value, contributions: current.value.contributions.filter(isWanted) })
-    return {
-      added,
-      existing: linesOf((one) => one.batchId !== batchId),
-      replaced: linesOf((one) => one.batchId === batchId),
-    }
-  })
+/** What the batch would change of the graph: its lines take the place of those of its documents and of what it contributed before. */
+const changeBy = <E>(state: typeof S.Validating.Type, added: Stream.Stream<string, E>) =>
+  Effect.map(graphBeside(state), (beside) => ({ added, ...beside }))
 
 /** Whatever keeps it from being finished, the canonical graph is then as it was before. */
 export const ingestGraph = (folder: StorageFolder, state: typeof S.Ingesting.Type, tell: Tell) =>
   Effect.gen(function* () {
     const canonical = yield* CanonicalGraph
-    const { targetNamespace, batchId, validatedGraph } = state
+    const { targetNamespace, batchId, validatedGraph, documents, resolvedAgainst } = state
     const { ontology } = yield* equipped(state)
-    const before = Option.flatMap(yield* canonical.current(targetNamespace), ({ contributions }) =>
-      Arr.findFirst(contributions, (one) => one.batchId === batchId),
-    )
+    const current = yield* canonical.current(targetNamespace)
+    const before = Option.flatMap(current, ({ contributions }) => Arr.findFirst(contributions, (one) => one.batchId === batchId))
+    const isNothing = validatedGraph.triples === 0 && documents !== undefined && documents.brought + documents.withdrawn === 0
+    if (isNothing && Option.isSome(current) && Option.isNone(before)) {
+      const canonicalGraphUri = blobIn(folder, pathsOfNamespace(targetNamespace).entities)
+      const unchanged = E.IngestionComplete({ canonicalVersion: current.value.version, canonicalGraphUri })
+      return yield* tell(unchanged, eventId(state, "ingested"))
+    }
+    const list = documents === undefined ? {} : { documents: { uri: documents.uri, hash: documents.hash } }
+    const contribution = { batchId, ...validatedGraph, ...list }
     const add = Effect.gen(function* () {
-      const { version: canonicalVersion } = yield* canonical.contribute(targetNamespace, { batchId, ...validatedGraph })
-      return { canonicalVersion, canonicalGraphUri: yield* publishGraph(folder, targetNamespace, ontology) }
+      const { version: canonicalVersion } =
+        resolvedAgainst === undefined
+          ? yield* canonical.contribute(targetNamespace, contribution)
+          : yield* canonical.contributeAt(targetNamespace, contribution, Option.fromNullOr(resolvedAgainst))
+      const { uri: canonicalGraphUri, triples: graphTriples } = yield* publishGraph(folder, targetNamespace, ontology)
+      return { canonicalVersion, canonicalGraphUri, graphTriples }
     })
     const added = yield* Effect.onError(add, (cause) =>
-      // An interrupt is a cancel, whose state withdraws it, or the process ends and goes on later.
-      Cause.hasInterruptsOnly(cause)
+      // An interrupt is a cancel, whose state withdraws it, or the process ends and goes on later. A graph that has moved is as the
+      // other batch left it.
+      Cause.hasInterruptsOnly(cause) || cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error._tag === "GraphMoved")
         ? Effect.void
         : Effect.orDie(
             Option.match(before, {
@@ -160,8 +170,8 @@ export const ingestGraph = (folder: StorageFolder, state: typeof S.Ingesting.Typ
             }),
           ),
     )
-    yield* tell(E.IngestionComplete(added), `${state.attempt}/ingested`)
-  })
+    yield* tell(E.IngestionComplete(added), eventId(state, "ingested"))
+  }).pipe(Effect.catchTag("GraphMoved", ({ version }) => tell(E.GraphMoved({ version }), eventId(state, "moved"))))
 
 /** Takes what a batch added out of the canonical graph. */
 export const withdrawGraph = (folder: StorageFolder, state: Pick<BatchState, "manifestUri" | "batchId" | "targetNamespace">) =>

@@ -4,9 +4,15 @@
  */
 import * as Schema from "effect/Schema"
 import { ExtractorName } from "../KnowledgeSettings.ts"
-import { BatchId, DocumentId, Namespace, OntologyVersion } from "../storage/Identity.ts"
+import { BatchId, ContentHash, DocumentId, Namespace, OntologyVersion } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
-import { BlobReference, StorageUri } from "../storage/Uri.ts"
+import { BlobReference, StorageFolder, StorageUri } from "../storage/Uri.ts"
+
+/** The folder or manifest that the documents are all of. */
+const collection = Schema.optionalKey(Schema.Union([StorageFolder, StorageUri]))
+
+/** Whether documents of the collection that are gone stay in the graph. Default: they are withdrawn. */
+const keepMissing = Schema.optionalKey(Schema.Boolean)
 
 export const ManifestDocument = Schema.Struct({
   documentId: DocumentId,
@@ -18,15 +24,21 @@ export type ManifestDocument = typeof ManifestDocument.Type
 
 export const Manifest = Schema.Struct({
   batchId: BatchId,
+  /** The copy that the batch works with, stored under its hash when the batch started. */
   ontologyUri: StorageUri,
   ontologyVersion: OntologyVersion,
+  /** Where the ontology came from. */
+  ontologySource: Schema.optionalKey(StorageUri),
   shaclUri: Schema.optionalKey(StorageUri),
   /** Sentences with the facts they state, from which the built-in extractor learns. */
   examplesUri: Schema.optionalKey(StorageUri),
+  examplesHash: Schema.optionalKey(ContentHash),
   /** Default: the one of the batch's configuration. */
   extractor: Schema.optionalKey(ExtractorName),
   targetNamespace: Namespace,
   documents: Schema.Array(ManifestDocument),
+  collection,
+  keepMissing,
   createdAt: Schema.DateTimeUtc,
 })
 export type Manifest = typeof Manifest.Type
@@ -48,6 +60,8 @@ export const ManifestFile = Schema.Struct({
       contentType: Schema.optionalKey(Schema.String),
     }),
   ),
+  collection,
+  keepMissing,
 })
 export type ManifestFile = typeof ManifestFile.Type
 

@@ -10,11 +10,21 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { formatOf } from "../document/DocumentReader.ts"
 import type { DocumentFormat } from "../document/ReadError.ts"
+import { formatOf as rdfFormatOf } from "../ontology/RdfParsing.ts"
 import { Extractors, readExamples } from "../runs/Extractors.ts"
-import { type BatchId, ContentHash, documentIdOf, type Namespace, OntologyName, ontologyVersionOf } from "../storage/Identity.ts"
-import { getText, Storage } from "../storage/Storage.ts"
+import {
+  type BatchId,
+  type ContentHash,
+  contentHashOf,
+  documentIdOf,
+  type Namespace,
+  OntologyName,
+  ontologyVersionOf,
+} from "../storage/Identity.ts"
+import { pathOfOntology, pathsOfSetting } from "../storage/Paths.ts"
+import { getText, ifAbsent, ifGeneration, Storage } from "../storage/Storage.ts"
 import type { StorageError } from "../storage/StorageError.ts"
-import { type BlobReference, resolveReference, type StorageFolder, type StorageUri } from "../storage/Uri.ts"
+import { type BlobReference, blobIn, resolveReference, type StorageFolder, type StorageUri } from "../storage/Uri.ts"
 import { readShapes } from "../validate/Shapes.ts"
 import { type Manifest, type ManifestDocument, type ManifestFile, ManifestFileJson } from "./Manifest.ts"
 import { ManifestRefused } from "./StageFiles.ts"
@@ -29,56 +39,114 @@ export const makeManifest = (
   batchId: BatchId,
   folder: StorageFolder,
   file: ManifestFile,
+): Effect.Effect<Manifest, ManifestError, Storage | Extractors> => checkedManifest(batchId, folder, file, ({ uri }) => Effect.succeed(uri))
+
+/**
+ * The same, and what the batch is to work with is stored below a folder under its hash: files that are changed or deleted later do
+ * not change a batch that has started.
+ */
+export const fixManifest = (
+  home: StorageFolder,
+  batchId: BatchId,
+  folder: StorageFolder,
+  file: ManifestFile,
 ): Effect.Effect<Manifest, ManifestError, Storage | Extractors> =>
+  Effect.map(
+    checkedManifest(batchId, folder, file, (one) => keep(blobIn(home, pathOfFixed(file.targetNamespace, one)), one)),
+    (manifest) => ({ ...manifest, ontologySource: resolveReference(folder, file.ontology) }),
+  )
+
+/** A file that a batch works with, as it was when the batch started. */
+interface FixedFile {
+  readonly kind: "ontology" | "shapes" | "examples"
+  readonly uri: StorageUri
+  readonly text: string
+  readonly hash: ContentHash
+}
+
+const endings = { turtle: "ttl", ntriples: "nt", rdfxml: "rdf", jsonld: "jsonld" } as const
+
+const pathOfFixed = (namespace: Namespace, { kind, uri, text, hash }: FixedFile): string =>
+  kind === "ontology" ? pathOfOntology(namespace, ontologyNameOf(uri), hash, endings[rdfFormatOf(uri, text)]) : pathsOfSetting(hash)[kind]
+
+/** Writes the file unless it is there as it should be. */
+const keep = (uri: StorageUri, { text, hash }: FixedFile) =>
+  Effect.gen(function* () {
+    const storage = yield* Storage
+    yield* storage.set(uri, text, ifAbsent).pipe(
+      Effect.catchTag("PreconditionFailed", () =>
+        Effect.filterOrElse(
+          storage.get(uri),
+          (kept) => kept.hash === hash,
+          (kept) => storage.set(uri, text, ifGeneration(kept.generation)),
+        ),
+      ),
+    )
+    return uri
+  })
+
+type Fix = (file: FixedFile) => Effect.Effect<StorageUri, StorageError, Storage>
+
+const checkedManifest = (batchId: BatchId, folder: StorageFolder, file: ManifestFile, fix: Fix) =>
   Effect.gen(function* () {
     const extractors = yield* Extractors
-    const at = (reference: BlobReference) => resolveReference(folder, reference)
-    const ontologyUri = at(file.ontology)
-    const examplesUri = file.examples === undefined ? undefined : at(file.examples)
-    const loading = extractors.ontology(ontologyUri)
-    const shaclUri = file.shapes === undefined ? undefined : at(file.shapes)
-    const beside = yield* Effect.all([
-      problemOf(loading),
-      problemOf(examplesUri === undefined ? Effect.void : checkExamples(examplesUri)),
-      problemOf(shaclUri === undefined ? Effect.void : checkShapes(shaclUri)),
+    const storage = yield* Storage
+    /** A problem is told of the file that the manifest names, not of its copy. */
+    const fixed = <E extends { readonly message: string }, R>(
+      kind: FixedFile["kind"],
+      reference: BlobReference | undefined,
+      check: (uri: StorageUri, text: string) => Effect.Effect<unknown, E, R>,
+    ) =>
+      Effect.gen(function* () {
+        if (reference === undefined) return undefined
+        const uri = resolveReference(folder, reference)
+        const text = yield* getText(storage, uri)
+        const one = { kind, uri, text, hash: contentHashOf(text) }
+        const copy = yield* fix(one)
+        yield* Effect.mapError(check(copy, text), ({ message }) => ({ message: message.replaceAll(copy, uri) }))
+        return { ...one, copy }
+      }).pipe(
+        Effect.mapError(({ message }) => message),
+        Effect.result,
+      )
+    const [ontology, examples, shapes] = yield* Effect.all([
+      fixed("ontology", file.ontology, (uri) => extractors.ontology(uri)),
+      fixed("examples", file.examples, (uri, text) => Effect.fromResult(readExamples(uri, text))),
+      fixed("shapes", file.shapes, (uri, text) => readShapes(text, uri)),
     ])
-    const found = yield* Effect.forEach(file.documents, ({ source, contentType }) => Effect.result(documentOf(at(source), contentType)), {
-      concurrency: 16,
-    })
+    const found = yield* Effect.forEach(
+      file.documents,
+      ({ source, contentType }) => Effect.result(documentOf(resolveReference(folder, source), contentType)),
+      { concurrency: 16 },
+    )
     const documents = found.flatMap((one) => (Result.isSuccess(one) ? [one.success] : []))
-    const problems = [...beside.flat(), ...found.flatMap((one) => (Result.isFailure(one) ? [one.failure] : [])), ...repeated(documents)]
-    if (problems.length > 0) {
+    const problems = [
+      ...[ontology, examples, shapes].flatMap((one) => (Result.isFailure(one) ? [one.failure] : [])),
+      ...found.flatMap((one) => (Result.isFailure(one) ? [one.failure] : [])),
+      ...repeated(documents),
+    ]
+    if (problems.length > 0 || Result.isFailure(ontology) || Result.isFailure(examples) || Result.isFailure(shapes)) {
       const more = problems.length > problemsAtMost ? `; and ${problems.length - problemsAtMost} more` : ""
       return yield* new ManifestRefused({
         uri: folder,
         problem: `${problems.slice(0, problemsAtMost).join("; ")}${more}; correct it and start again`,
       })
     }
-    const ontology = yield* Effect.orDie(loading)
+    const { targetNamespace, collection, keepMissing } = file
+    const { uri, hash, copy } = yield* Effect.orDie(Effect.fromNullishOr(ontology.success))
     return {
       batchId,
-      ontologyUri,
-      ontologyVersion: ontologyVersionOf(file.targetNamespace, ontologyNameOf(ontologyUri), ContentHash.make(ontology.hash.slice(0, 16))),
-      ...(shaclUri === undefined ? {} : { shaclUri }),
-      ...(examplesUri === undefined ? {} : { examplesUri }),
+      ontologyUri: copy,
+      ontologyVersion: ontologyVersionOf(targetNamespace, ontologyNameOf(uri), hash),
+      ...(shapes.success === undefined ? {} : { shaclUri: shapes.success.copy }),
+      ...(examples.success === undefined ? {} : { examplesUri: examples.success.copy, examplesHash: examples.success.hash }),
       ...(file.extractor === undefined ? {} : { extractor: file.extractor }),
-      targetNamespace: file.targetNamespace,
+      targetNamespace,
       documents,
+      ...(collection === undefined ? {} : { collection }),
+      ...(keepMissing === undefined ? {} : { keepMissing }),
       createdAt: yield* DateTime.now,
-    }
-  })
-
-const problemOf = <A, R>(check: Effect.Effect<A, { readonly message: string }, R>): Effect.Effect<ReadonlyArray<string>, never, R> =>
-  Effect.match(check, { onFailure: ({ message }) => [message], onSuccess: () => [] })
-
-const checkExamples = (uri: StorageUri) =>
-  Effect.gen(function* () {
-    yield* Effect.fromResult(readExamples(uri, yield* getText(yield* Storage, uri)))
-  })
-
-const checkShapes = (uri: StorageUri) =>
-  Effect.gen(function* () {
-    yield* readShapes(yield* getText(yield* Storage, uri), uri)
+    } satisfies Manifest
   })
 
 const contentTypes: Readonly<Record<DocumentFormat, string>> = {
@@ -136,6 +204,8 @@ export const manifestOfFolder = (
     readonly ontology: BlobReference
     readonly shapes?: BlobReference
     readonly examples?: BlobReference
+    /** Keeps documents in the graph that are gone from the folder. Default: they are withdrawn. */
+    readonly keepMissing?: boolean
   },
 ): Effect.Effect<ManifestFile, StorageError | ManifestRefused, Storage> =>
   Effect.gen(function* () {
@@ -153,5 +223,5 @@ export const manifestOfFolder = (
         uri: folder,
         problem: "there is no document of a known kind in it (txt, md, html, json, csv, pdf)",
       })
-    return { ...options, documents: [first, ...others] }
+    return { ...options, documents: [first, ...others], collection: folder }
   })

@@ -13,18 +13,27 @@ import { pathsOfNamespace } from "../storage/Paths.ts"
 import { Storage } from "../storage/Storage.ts"
 import { blobIn, type StorageFolder } from "../storage/Uri.ts"
 
-/** Of two who write at once the one that is late may write an older version, sees that, and writes again. */
+/**
+ * Gives the file and how many triples are in it. Of two that write at once the later may write an older version, sees that, and
+ * writes again.
+ */
 export const publishGraph = (folder: StorageFolder, namespace: Namespace, ontology: OntologyIndex) =>
   Effect.gen(function* () {
     const storage = yield* Storage
     const canonical = yield* CanonicalGraph
     const uri = blobIn(folder, pathsOfNamespace(namespace).entities)
     const prefixes = ontology.namespace === "" ? {} : { [namespace]: ontology.namespace }
+    let triples = 0
     let current = yield* canonical.current(namespace)
     while (Option.isSome(current)) {
       const written = current.value
-      yield* storage.setStream(uri, Stream.encodeText(exportGraph(canonical.lines(written), "turtle", prefixes)))
+      triples = 0
+      const lines = Stream.mapArray(canonical.lines(written), (batch) => {
+        triples += batch.length
+        return batch
+      })
+      yield* storage.setStream(uri, Stream.encodeText(exportGraph(lines, "turtle", prefixes)))
       current = Option.filter(yield* canonical.current(namespace), ({ version }) => version !== written.version)
     }
-    return uri
+    return { uri, triples }
   })

@@ -1,18 +1,20 @@
-/** What stages read and write: the manifest, the graphs of a batch's documents, and files of sorted triples. */
+/** What stages read: the manifest of a batch and the graphs of its documents. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { mergedParts } from "../graph/StoredLines.ts"
+import { documentLines } from "../rdf/FactGraph.ts"
+import { Extractors } from "../runs/Extractors.ts"
 import { type ArtifactError, contentOf, loadArtifact } from "../runs/RunArtifacts.ts"
 import type { StoredArtifact } from "../runs/RunRows.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
 import { type BatchId, RunId } from "../storage/Identity.ts"
-import { getText, Storage, type StorageService } from "../storage/Storage.ts"
+import { getText, type StorageService } from "../storage/Storage.ts"
 import type { StorageError } from "../storage/StorageError.ts"
 import type { StorageUri } from "../storage/Uri.ts"
-import type { StageGraph } from "./BatchState.ts"
+import { BatchStopped } from "./BatchStopped.ts"
 import { type Manifest, ManifestJson } from "./Manifest.ts"
 
 export class ManifestRefused extends Schema.TaggedError<ManifestRefused>()("ManifestRefused", {
@@ -28,6 +30,18 @@ export const loadManifest = (storage: StorageService, uri: StorageUri): Effect.E
   Effect.flatMap(getText(storage, uri), (text) =>
     Effect.mapError(Schema.decodeEffect(ManifestJson)(text), ({ message }) => new ManifestRefused({ uri, problem: message })),
   )
+
+/** The ontology that a batch started with, or a failure that says that it changed. */
+export const startedOntology = ({ ontologyUri, ontologyVersion }: Manifest) =>
+  Effect.gen(function* () {
+    const ontology = yield* Effect.flatMap(Extractors, (extractors) => extractors.ontology(ontologyUri))
+    const hash = ontology.hash.slice(0, 16)
+    if (ontologyVersion.endsWith(`@${hash}`)) return ontology
+    return yield* new BatchStopped({
+      code: "OntologyChanged",
+      problem: `${ontologyUri} has changed since the batch started: it has the hash ${hash}, the batch ${ontologyVersion}; restore it and retry, or start a new batch`,
+    })
+  })
 
 /** How many documents' graphs are fetched at once. */
 const pageSize = 200
@@ -54,7 +68,10 @@ export const documentGraphs = (batch: BatchId) =>
           return [page, last === undefined ? Option.none<string>() : Option.some<string>(last)] as const
         }),
       )
-      return Stream.map(pages, ({ graphs }) => mergedParts(graphs.map(linesOf)))
+      // The lines of the document itself sort before those of its entities.
+      return Stream.map(pages, ({ graphs, ...document }) =>
+        Stream.concat(Stream.fromIterable(documentLines(document)), mergedParts(graphs.map(linesOf))),
+      )
     }),
   )
 
@@ -63,20 +80,3 @@ const isLoss = ({ _tag }: ArtifactError) => _tag === "ArtifactDamaged" || _tag =
 
 /** Pages leave out what is not small. */
 const isWhole = ({ content, packed }: StoredArtifact) => content !== null || packed !== null
-
-/** Writes sorted lines to a file of their own. */
-export const writeLines = <E, R>(
-  uri: StorageUri,
-  lines: Stream.Stream<string, E, R>,
-): Effect.Effect<StageGraph, E | StorageError, R | Storage> =>
-  Effect.gen(function* () {
-    const storage = yield* Storage
-    let triples = 0
-    const encoder = new TextEncoder()
-    const bytes = Stream.mapArray(lines, (batch) => {
-      triples += batch.length
-      return [encoder.encode(`${batch.join("\n")}\n`)]
-    })
-    const { hash } = yield* storage.setStream(uri, bytes)
-    return { uri, hash, triples }
-  })

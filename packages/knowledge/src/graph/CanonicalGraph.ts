@@ -3,6 +3,9 @@
  * version of the graph is a list of contributions; the pointer to the current version is swapped only if nobody swapped it
  * since it was read. So a batch adds its facts without copying those of others, withdrawing it takes only its own away, and
  * every earlier version can still be read.
+ *
+ * A document is in the graph once: as the batch that extracted it last has it. What an earlier batch says of it is hidden, and
+ * is back when the later batch is withdrawn.
  */
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
@@ -11,23 +14,30 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
-import type * as Stream from "effect/Stream"
-import type { ArtifactDamaged } from "../storage/ArtifactStore.ts"
+import * as Stream from "effect/Stream"
+import { ArtifactDamaged } from "../storage/ArtifactStore.ts"
 import { BatchId, ContentHash, contentHashOf, Namespace } from "../storage/Identity.ts"
-import { pathOfVersion, pathsOfNamespace } from "../storage/Paths.ts"
+import { pathOfPart, pathOfVersion, pathsOfNamespace } from "../storage/Paths.ts"
 import { Count } from "../storage/Quantity.ts"
 import { type Blob, ifAbsent, ifGeneration, Storage } from "../storage/Storage.ts"
-import type { PreconditionFailed, StorageError } from "../storage/StorageError.ts"
+import type { StorageError } from "../storage/StorageError.ts"
 import { blobIn, type StorageFolder, StorageUri } from "../storage/Uri.ts"
-import { mergedLines } from "./StoredLines.ts"
+import { type BatchDocuments, decodeDocuments, type GraphDocument, knownDocuments, writeDocuments } from "./BatchDocuments.ts"
+import { withoutDocuments } from "./DocumentLines.ts"
+import { mergedLines, mergedStreams, storedLines, writeLines } from "./StoredLines.ts"
 
-/** What one batch added: sorted N-Triples, each line once. */
+/** A file of sorted N-Triples, each line once. */
+const lines = { uri: StorageUri, hash: ContentHash, triples: Count }
+
+/** What one batch added. */
 export const Contribution = Schema.Struct({
   batchId: BatchId,
-  uri: StorageUri,
-  hash: ContentHash,
-  triples: Count,
+  ...lines,
   ingestedAt: Schema.DateTimeUtc,
+  /** Its documents. Absent until another batch has documents too: see `knownDocuments`. */
+  documents: Schema.optionalKey(Schema.Struct({ uri: StorageUri, hash: ContentHash })),
+  /** What the graph shows of it, where a later batch has replaced or withdrawn some of its documents. */
+  shown: Schema.optionalKey(Schema.Struct(lines)),
 })
 export type Contribution = typeof Contribution.Type
 
@@ -61,7 +71,22 @@ export class GraphVersionUnknown extends Schema.TaggedError<GraphVersionUnknown>
   }
 }
 
-export type GraphError = StorageError | GraphVersionDamaged
+/** Another batch has published since the version that a contribution was resolved against. */
+export class GraphMoved extends Schema.TaggedError<GraphMoved>()("GraphMoved", { namespace: Namespace, version: ContentHash }) {
+  override get message() {
+    return `the graph ${this.namespace} has moved to version ${this.version}; resolve the batch against it`
+  }
+}
+
+export type GraphError = StorageError | GraphVersionDamaged | ArtifactDamaged
+
+/** What a batch brings. */
+export type NewContribution = Omit<Contribution, "ingestedAt" | "shown">
+
+/** A document that the graph shows, and the batch whose version of it that is. */
+export interface ShownDocument extends GraphDocument {
+  readonly batchId: BatchId
+}
 
 export interface CanonicalGraphService {
   /** The current version; none before the first batch. */
@@ -69,11 +94,27 @@ export interface CanonicalGraphService {
   /** An earlier version. */
   readonly version: (namespace: Namespace, version: ContentHash) => Effect.Effect<GraphVersion, GraphError | GraphVersionUnknown>
   /** Adds what a batch contributes, in place of what it contributed before. The same again changes nothing. */
-  readonly contribute: (namespace: Namespace, contribution: Omit<Contribution, "ingestedAt">) => Effect.Effect<GraphVersion, GraphError>
+  readonly contribute: (namespace: Namespace, contribution: NewContribution) => Effect.Effect<GraphVersion, GraphError>
+  /**
+   * The same, if the graph is still at the version that the contribution was resolved against, or has the contribution already;
+   * none stands for a graph without any version.
+   */
+  readonly contributeAt: (
+    namespace: Namespace,
+    contribution: NewContribution,
+    against: Option.Option<ContentHash>,
+  ) => Effect.Effect<GraphVersion, GraphError | GraphMoved>
   /** Takes away what a batch contributed, whatever came after it. None when it had contributed nothing. */
   readonly withdraw: (namespace: Namespace, batch: BatchId) => Effect.Effect<Option.Option<GraphVersion>, GraphError>
   /** The triples of a version as sorted lines, each once. */
   readonly lines: (version: GraphVersion) => Stream.Stream<string, StorageError | ArtifactDamaged>
+  /** The documents that a version shows, by id. What `batch` contributed counts as absent. */
+  readonly documents: (
+    version: GraphVersion,
+    options?: { readonly without?: BatchId },
+  ) => Effect.Effect<ReadonlyMap<string, ShownDocument>, GraphError>
+  /** The sorted lines that a version would have if a batch contributed nothing, and none of these documents were in it. */
+  readonly linesBeside: (version: GraphVersion, batch: BatchId, documents: ReadonlySet<string>) => Stream.Stream<string, GraphError>
 }
 
 export class CanonicalGraph extends Context.Service<CanonicalGraph, CanonicalGraphService>()("@detent/knowledge/CanonicalGraph") {}
@@ -88,17 +129,17 @@ export const make = (folder: StorageFolder): Effect.Effect<CanonicalGraphService
         Effect.catchTag("BlobNotFound", () => Effect.succeed(Option.none())),
       )
 
-    /** Of two who swap at once one is told, reads what the other wrote, and decides again. */
-    const swap = (
+    /** Of two who swap at once one is refused, reads what the other wrote, and decides again. */
+    const swap = <E extends { readonly _tag: string } = never>(
       namespace: Namespace,
-      change: (contributions: ReadonlyArray<Contribution>, now: DateTime.Utc) => ReadonlyArray<Contribution> | undefined,
-    ): Effect.Effect<Option.Option<GraphVersion>, GraphError> =>
+      change: (before: Option.Option<GraphVersion>, now: DateTime.Utc) => Effect.Effect<ReadonlyArray<Contribution> | undefined, E>,
+    ): Effect.Effect<Option.Option<GraphVersion>, GraphError | E> =>
       Effect.gen(function* () {
         const found = yield* read(namespace)
         const before = Option.map(found, ([version]) => version)
-        const changed = change(Option.match(before, { onNone: () => [], onSome: (one) => one.contributions }), yield* DateTime.now)
+        const changed = yield* change(before, yield* DateTime.now)
         if (changed === undefined) return before
-        const next = versionOf(namespace, before, changed)
+        const next = versionOf(namespace, before, yield* arranged(namespace, changed))
         const text = yield* Effect.orDie(Schema.encodeEffect(GraphVersionJson)(next))
         // Versions are written before the pointer: what it names is always there.
         yield* keep(blobIn(folder, pathOfVersion(namespace, next.version)), text)
@@ -110,6 +151,72 @@ export const make = (folder: StorageFolder): Effect.Effect<CanonicalGraphService
     const keep = (uri: StorageUri, text: string) =>
       Effect.catchTag(Effect.asVoid(storage.set(uri, text, ifAbsent)), "PreconditionFailed", () => Effect.void)
 
+    /**
+     * Each contribution with what the graph shows of it. A contribution of which everything is shown stays as it is; files that an
+     * earlier version made are used again.
+     */
+    const arranged = (namespace: Namespace, contributions: ReadonlyArray<Contribution>) =>
+      Effect.gen(function* () {
+        // Before documents were noted no batch could replace those of another.
+        if (contributions.every(({ documents }) => documents === undefined)) return contributions
+        const noted = yield* Effect.forEach(contributions, (one) => noting(one))
+        const hidden = hiddenDocuments(noted.map(([, documents]) => documents))
+        return yield* Effect.forEach(noted, ([{ shown, ...one }, { documents }], index) =>
+          Effect.gen(function* () {
+            const gone = documents.flatMap(({ documentId }) => (hidden[index]?.has(documentId) === true ? [documentId] : []))
+            if (gone.length === 0) return one
+            const uri = blobIn(folder, pathOfPart(namespace, contentHashOf(JSON.stringify([one.hash, gone.toSorted()]))))
+            if (shown?.uri === uri) return { ...one, shown }
+            const remaining = withoutDocuments(storedLines(storage, one), new Set(gone))
+            return { ...one, shown: yield* Effect.provideService(writeLines(uri, remaining), Storage, storage) }
+          }),
+        )
+      })
+
+    /** A contribution with its documents, which are found in its lines where it was made before they were noted. */
+    const noting = (one: Contribution): Effect.Effect<readonly [Contribution, BatchDocuments], GraphError> =>
+      Effect.gen(function* () {
+        if (one.documents !== undefined) return [one, yield* readDocuments(one.documents)] as const
+        const known = yield* knownDocuments(storage, folder, one)
+        return [{ ...one, documents: yield* writeDocuments(storage, folder, one.batchId, known) }, known] as const
+      })
+
+    const readDocuments = ({ uri, hash }: { readonly uri: StorageUri; readonly hash: ContentHash }) =>
+      Effect.gen(function* () {
+        const blob = yield* storage.get(uri)
+        if (blob.hash !== hash) return yield* new ArtifactDamaged({ path: uri, expected: hash, actual: blob.hash })
+        return yield* Effect.mapError(
+          decodeDocuments(new TextDecoder().decode(blob.bytes)),
+          ({ message }) => new GraphVersionDamaged({ uri, problem: message }),
+        )
+      })
+
+    /** Like `noting`, to look only. */
+    const documentsOf = (one: Contribution) =>
+      one.documents === undefined ? knownDocuments(storage, folder, one) : readDocuments(one.documents)
+
+    const isIn = (version: Option.Option<GraphVersion>, contribution: NewContribution): boolean =>
+      Option.exists(version, ({ contributions }) =>
+        contributions.some(
+          ({ batchId, hash, documents }) =>
+            batchId === contribution.batchId && hash === contribution.hash && documents?.hash === contribution.documents?.hash,
+        ),
+      )
+
+    const contribute = <E extends { readonly _tag: string }>(
+      namespace: Namespace,
+      contribution: NewContribution,
+      check: (before: Option.Option<GraphVersion>) => Effect.Effect<void, E>,
+    ) =>
+      swap(namespace, (before, ingestedAt) =>
+        Effect.gen(function* () {
+          if (isIn(before, contribution)) return undefined
+          yield* check(before)
+          const others = Option.match(before, { onNone: () => [], onSome: ({ contributions }) => contributions })
+          return [...others.filter(({ batchId }) => batchId !== contribution.batchId), { ...contribution, ingestedAt }]
+        }),
+      ).pipe(Effect.flatMap((version) => Effect.orDie(Effect.fromOption(version))))
+
     return {
       current: (namespace) => Effect.map(read(namespace), (found) => Option.map(found, ([version]) => version)),
       version: (namespace, version) =>
@@ -117,28 +224,83 @@ export const make = (folder: StorageFolder): Effect.Effect<CanonicalGraphService
           Effect.flatMap(decode),
           Effect.catchTag("BlobNotFound", () => Effect.fail(new GraphVersionUnknown({ namespace, version }))),
         ),
-      contribute: (namespace, contribution) =>
-        swap(namespace, (contributions, ingestedAt) => {
-          const same = contributions.find(({ batchId }) => batchId === contribution.batchId)
-          if (same?.hash === contribution.hash) return undefined
-          return [...contributions.filter((one) => one !== same), { ...contribution, ingestedAt }]
-        }).pipe(Effect.flatMap((version) => Effect.orDie(Effect.fromOption(version)))),
+      contribute: (namespace, contribution) => contribute(namespace, contribution, () => Effect.void),
+      contributeAt: (namespace, contribution, against) =>
+        contribute(namespace, contribution, (before) => {
+          const version = Option.map(before, (one) => one.version)
+          return Option.getOrUndefined(version) === Option.getOrUndefined(against)
+            ? Effect.void
+            : Effect.fail(new GraphMoved({ namespace, version: Option.getOrElse(version, () => contentHashOf("")) }))
+        }),
       withdraw: (namespace, batch) =>
         Effect.gen(function* () {
           let had = false
-          const version = yield* swap(namespace, (contributions) => {
-            const rest = contributions.filter(({ batchId }) => batchId !== batch)
-            had = rest.length < contributions.length
-            return had ? rest : undefined
-          })
+          const version = yield* swap(namespace, (before) =>
+            Effect.sync(() => {
+              const contributions = Option.match(before, { onNone: () => [], onSome: (one) => one.contributions })
+              const rest = contributions.filter(({ batchId }) => batchId !== batch)
+              had = rest.length < contributions.length
+              return had ? rest : undefined
+            }),
+          )
           return had ? version : Option.none()
         }),
-      lines: (version) => mergedLines(storage, version.contributions),
-    }
+      lines: (version) => mergedLines(storage, version.contributions.map(shownOf)),
+      documents: ({ contributions }, { without } = {}) =>
+        Effect.gen(function* () {
+          const others = contributions.filter(({ batchId }) => batchId !== without)
+          const noted = yield* Effect.forEach(others, documentsOf)
+          const hidden = hiddenDocuments(noted)
+          return new Map(
+            noted.flatMap(({ documents }, index) =>
+              documents.flatMap((document): ReadonlyArray<readonly [string, ShownDocument]> => {
+                const batchId = others[index]?.batchId
+                if (batchId === undefined || hidden[index]?.has(document.documentId) === true) return []
+                return [[document.documentId, { ...document, batchId }]]
+              }),
+            ),
+          )
+        }),
+      linesBeside: ({ contributions }, batch, replaced) =>
+        Stream.unwrap(
+          Effect.gen(function* () {
+            const others = contributions.filter(({ batchId }) => batchId !== batch)
+            const isPlain = replaced.size === 0 && others.length === contributions.length
+            if (isPlain) return mergedLines(storage, contributions.map(shownOf))
+            const noted = yield* Effect.forEach(others, documentsOf)
+            const hidden = hiddenDocuments(noted)
+            const remaining = others.map((one, index) => {
+              const gone = (noted[index]?.documents ?? []).flatMap(({ documentId }) =>
+                replaced.has(documentId) || hidden[index]?.has(documentId) === true ? [documentId] : [],
+              )
+              return withoutDocuments(storedLines(storage, one), new Set(gone))
+            })
+            return mergedStreams(remaining)
+          }),
+        ),
+    } satisfies CanonicalGraphService
   })
 
 /** Graphs below a folder of the storage. */
 export const layer = (folder: StorageFolder): Layer.Layer<CanonicalGraph, never, Storage> => Layer.effect(CanonicalGraph, make(folder))
+
+const shownOf = ({ shown, ...own }: Contribution) => shown ?? own
+
+/** For each contribution, the documents that it has and another one replaces or withdraws: the latest to name a document decides. */
+const hiddenDocuments = (all: ReadonlyArray<BatchDocuments>): ReadonlyArray<ReadonlySet<string>> => {
+  const latest = new Map<string, { readonly at: number; readonly index: number }>()
+  const note = (id: string, at: number, index: number) => {
+    const before = latest.get(id)
+    if (before === undefined || before.at <= at) latest.set(id, { at, index })
+  }
+  for (const [index, { documents, withdrawn }] of all.entries()) {
+    for (const { documentId, at } of documents) note(documentId, at, index)
+    for (const { documentId, at } of withdrawn) note(documentId, at, index)
+  }
+  return all.map(
+    ({ documents }, index) => new Set(documents.flatMap(({ documentId }) => (latest.get(documentId)?.index === index ? [] : [documentId]))),
+  )
+}
 
 const versionOf = (
   namespace: Namespace,
@@ -146,7 +308,11 @@ const versionOf = (
   contributions: ReadonlyArray<Contribution>,
 ): GraphVersion => ({
   namespace,
-  version: contentHashOf(JSON.stringify(contributions.map(({ batchId, hash }) => [batchId, hash]))),
+  version: contentHashOf(
+    JSON.stringify(
+      contributions.map(({ batchId, hash, documents }) => (documents === undefined ? [batchId, hash] : [batchId, hash, documents.hash])),
+    ),
+  ),
   previous: Option.map(before, ({ version }) => version),
   contributions,
 })
@@ -157,4 +323,4 @@ const decode = (blob: Blob): Effect.Effect<GraphVersion, GraphVersionDamaged> =>
     (error) => new GraphVersionDamaged({ uri: blob.uri, problem: error.message }),
   )
 
-const isPreconditionFailed = (error: GraphError): error is PreconditionFailed => error._tag === "PreconditionFailed"
+const isPreconditionFailed = ({ _tag }: { readonly _tag: string }): boolean => _tag === "PreconditionFailed"

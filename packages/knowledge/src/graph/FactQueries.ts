@@ -5,11 +5,12 @@
 
 import { vocabularies } from "../rdf/Vocabulary.ts"
 
-const { detent, prov, rdf, rdfs } = vocabularies
+const { dcterms, detent, prov, rdf, rdfs } = vocabularies
 
 const prefixes = `PREFIX rdf: <${rdf}>
 PREFIX rdfs: <${rdfs}>
 PREFIX prov: <${prov}>
+PREFIX dcterms: <${dcterms}>
 PREFIX detent: <${detent}>`
 
 /** Between names that are given as one text; in no name, since names have single spaces. */
@@ -58,7 +59,7 @@ SELECT ?key ?subject ?property ?object ?confidence ?witnesses ${leastLabels} WHE
  */
 export const factsQuery = ({ after }: Keyed, entity: string, limit: number) => `${prefixes}
 SELECT ?key ?subject ?property ?object (MIN(?said) AS ?quote) (MIN(?from) AS ?start) (MIN(?to) AS ?end) (MAX(?sure) AS ?confidence)
-  (MIN(STR(?source)) AS ?document) (MIN(?by) AS ?extractor) (MIN(?in) AS ?run) ${leastLabels} WHERE {
+  (MIN(STR(?source)) AS ?document) (MIN(STR(?at)) AS ?address) (MIN(?called) AS ?title) (MIN(?hash) AS ?contentHash) (MIN(?by) AS ?extractor) (MIN(?in) AS ?run) ${leastLabels} WHERE {
   { SELECT DISTINCT ?key ?fact ?subject ?property ?object WHERE {
     VALUES ?subject { ${entity} }
     ?fact rdf:subject ?subject ; a rdf:Statement ; rdf:predicate ?property ; rdf:object ?object .
@@ -66,6 +67,7 @@ SELECT ?key ?subject ?property ?object (MIN(?said) AS ?quote) (MIN(?from) AS ?st
   } ORDER BY ?key LIMIT ${limit} }
   ?fact prov:wasDerivedFrom ?source ; detent:quote ?said ; detent:start ?from ; detent:end ?to ;
     detent:confidence ?sure ; detent:extractor ?by ; detent:run ?in .
+  OPTIONAL { ?source dcterms:source ?at } OPTIONAL { ?source dcterms:title ?called } OPTIONAL { ?source detent:contentHash ?hash }
   ${labels}
 } GROUP BY ?key ?subject ?property ?object ORDER BY ?key`
 

@@ -72,11 +72,13 @@ const jsonLdValue = (term: Triple["object"]): Readonly<Record<string, string>> =
 
 const isPlain = ({ datatype }: Literal): boolean => datatype.value === xsd.string
 
-const isStatement = ({ values }: NodeOfLines): boolean => values.get(typePredicate)?.includes(statementType) ?? false
+/** Statements and documents say where facts come from: they are no entities. */
+const isProvenance = ({ subject, values }: NodeOfLines): boolean =>
+  subject.startsWith("<urn:detent:document:") || (values.get(typePredicate)?.includes(statementType) ?? false)
 
 const rowsOf = <E, R>(lines: Stream.Stream<string, E, R>, write: (node: NodeOfLines) => string): Stream.Stream<string, E, R> =>
   Stream.filter(
-    Stream.map(nodesOfLines(lines), (node) => (isStatement(node) ? "" : write(node))),
+    Stream.map(nodesOfLines(lines), (node) => (isProvenance(node) ? "" : write(node))),
     (text) => text !== "",
   )
 

@@ -55,6 +55,10 @@ export const SourcedFact = Schema.Struct({
   ...stated,
   confidence: Schema.Finite,
   documentId: Schema.String,
+  /** Where the document is, what it is called and which version of it says so; absent in graphs of earlier releases. */
+  source: Schema.optionalKey(Schema.String),
+  title: Schema.optionalKey(Schema.String),
+  contentHash: Schema.optionalKey(Schema.String),
   /** The words, and where they stand in the text of the document: from `start` on, `end` not included. */
   quote: Schema.String,
   start: Schema.Int,
@@ -175,9 +179,18 @@ const statedOf = (row: Row) => {
 
 const relationOf = (row: Row): GraphRelation => ({ ...statedOf(row), witnesses: Number(valueOf(row, "witnesses")) })
 
+/** A field of the fact under its own name, where the row has it. */
+const present = (row: Row, column: string, name: string) => {
+  const found = row[column]?.value
+  return found === undefined ? {} : { [name]: found }
+}
+
 const factOf = (row: Row): SourcedFact => ({
   ...statedOf(row),
   documentId: documentOfIri(valueOf(row, "document")),
+  ...present(row, "address", "source"),
+  ...present(row, "title", "title"),
+  ...present(row, "contentHash", "contentHash"),
   quote: valueOf(row, "quote"),
   start: Number(valueOf(row, "start")),
   end: Number(valueOf(row, "end")),

@@ -1,4 +1,4 @@
-/** Lines of stored files: read in pieces, checked against the hash of the whole, and merged where several are sorted alike. */
+/** Lines of stored files: written and read in pieces, checked against the hash of the whole, and merged where several are sorted alike. */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { mergeParts } from "../rdf/LineMerge.ts"
@@ -6,7 +6,7 @@ import type { Part } from "../rdf/LinePart.ts"
 import { type SortFailed, sortLines } from "../rdf/LineSort.ts"
 import { ArtifactDamaged } from "../storage/ArtifactStore.ts"
 import type { ContentHash } from "../storage/Identity.ts"
-import { type StorageService, startHash } from "../storage/Storage.ts"
+import { Storage, type StorageService, startHash } from "../storage/Storage.ts"
 import type { StorageError } from "../storage/StorageError.ts"
 import type { StorageUri } from "../storage/Uri.ts"
 
@@ -44,6 +44,23 @@ export const storedLines = (
     return Stream.concat(body, end)
   })
 
+/** Writes sorted lines to a file of their own. */
+export const writeLines = <E, R>(
+  uri: StorageUri,
+  lines: Stream.Stream<string, E, R>,
+): Effect.Effect<StoredLines & { readonly triples: number }, E | StorageError, R | Storage> =>
+  Effect.gen(function* () {
+    const storage = yield* Storage
+    let triples = 0
+    const encoder = new TextEncoder()
+    const bytes = Stream.mapArray(lines, (batch) => {
+      triples += batch.length
+      return [encoder.encode(`${batch.join("\n")}\n`)]
+    })
+    const { hash } = yield* storage.setStream(uri, bytes)
+    return { uri, hash, triples }
+  })
+
 /** The lines of sorted files in one sorted sequence, each line once. */
 export const mergedLines = (
   storage: StorageService,
@@ -62,9 +79,27 @@ export const mergedStreams = <E>(streams: ReadonlyArray<Stream.Stream<string, E>
   const [first, ...others] = streams
   if (first === undefined) return Stream.empty
   if (others.length === 0) return first
-  // What an async iteration throws is what its stream failed with.
-  return Stream.flattenIterable(Stream.fromAsyncIterable(mergeParts(streams.map(partOf)), (thrown) => thrown as E))
+  return Stream.suspend(() =>
+    // What an async iteration throws is what its stream failed with. An iteration runs once, so each reading begins another.
+    Stream.flattenIterable(Stream.fromAsyncIterable(mergeParts(streams.map(partOf)), (thrown) => thrown as E)),
+  )
 }
+
+/** The sorted lines of one stream that another one has not. */
+export const linesOnlyIn = <E, F>(lines: Stream.Stream<string, E>, others: Stream.Stream<string, F>): Stream.Stream<string, E | F> =>
+  Stream.suspend(() => {
+    // A line break sorts before whatever a longer line goes on with, so that the order stays. Of equal lines the other one comes first.
+    const marked = mergedStreams<E | F>([Stream.map(others, (line) => `${line}\n0`), Stream.map(lines, (line) => `${line}\n1`)])
+    let other = ""
+    return Stream.flattenIterable(
+      Stream.map(marked, (line) => {
+        const plain = line.slice(0, -2)
+        if (line.endsWith("1")) return plain === other ? [] : [plain]
+        other = plain
+        return []
+      }),
+    )
+  })
 
 const partOf = <E>(lines: Stream.Stream<string, E>): Pick<Part, "lines"> => ({
   lines: async function* () {

@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto"
 import type { Fact, Mention, Span } from "../extract/Fact.ts"
 import type { DocumentId, RunId } from "../storage/Identity.ts"
+import { lineOf } from "./NTriples.ts"
 import { literal, namedNode, type Triple, triple } from "./Term.ts"
 import { detentVocabulary, vocabularies } from "./Vocabulary.ts"
 
@@ -15,11 +16,13 @@ export interface FactSource {
   readonly extractor: string
 }
 
-const { prov, rdf, rdfs, xsd } = vocabularies
+const { dcterms, prov, rdf, rdfs, xsd } = vocabularies
 
-export const graphPrefixes: Readonly<Record<string, string>> = { detent: detentVocabulary, prov, rdf, rdfs, xsd }
+export const graphPrefixes: Readonly<Record<string, string>> = { dcterms, detent: detentVocabulary, prov, rdf, rdfs, xsd }
 
 const documentPrefix = "urn:detent:document:"
+const entityPrefix = "urn:detent:entity:"
+const statementPrefix = "urn:detent:statement:"
 
 export const documentIri = (document: DocumentId): string => `${documentPrefix}${document}`
 
@@ -28,22 +31,77 @@ export const documentOfIri = (iri: string): string => (iri.startsWith(documentPr
 
 /** Within a document, the same words of the same class are the same entity. What is one across documents is resolved later. */
 export const entityIri = (document: DocumentId, mention: Mention): string =>
-  `urn:detent:entity:${document}:${digest(mention.type, (mention.name ?? mention.text).normalize("NFC").replace(/\s+/gu, " ").trim())}`
+  `${entityPrefix}${document}:${entityDigest(mention.type, mention.name ?? mention.text)}`
+
+/** The last part of an entity's IRI in its document: the same for its label as for the words it was found by. */
+export const entityDigest = (type: string, label: string): string => digest(type, label.normalize("NFC").replace(/\s+/gu, " ").trim())
+
+/** The document and the digest in the IRI that a document gave an entity; undefined for any other IRI. */
+export const entityPlace = (iri: string): { readonly document: string; readonly digest: string } | undefined => {
+  if (!iri.startsWith(entityPrefix)) return undefined
+  const [document = "", of = ""] = iri.slice(entityPrefix.length).split(":")
+  return { document, digest: of }
+}
+
+/** The document in the IRI of a statement; undefined for any other IRI. */
+export const documentOfStatement = (iri: string): string | undefined =>
+  iri.startsWith(statementPrefix) ? iri.slice(statementPrefix.length).split(":", 1)[0] : undefined
+
+/** A version of a document, as its graph describes it. */
+export interface DocumentNode {
+  readonly documentId: DocumentId
+  /** Its address. */
+  readonly source: string
+  readonly runId: RunId
+  readonly title?: string
+  /** Of its bytes. */
+  readonly contentHash?: string
+  /** When it was extracted, in milliseconds. */
+  readonly extractedAt?: number
+}
+
+/** The document as a node of PROV, as sorted lines of N-Triples: they stand before the lines of its entities. */
+export const documentLines = ({ documentId, source, runId, title, contentHash, extractedAt }: DocumentNode): ReadonlyArray<string> => {
+  const document = namedNode(documentIri(documentId))
+  const said = [
+    triple(document, `${rdf}type`, namedNode(`${prov}Entity`)),
+    triple(document, `${dcterms}source`, namedNode(asIri(source))),
+    triple(document, `${prov}wasGeneratedBy`, namedNode(`urn:detent:run:${runId}`)),
+    ...(title === undefined ? [] : [triple(document, `${dcterms}title`, literal(title.toWellFormed()))]),
+    ...(contentHash === undefined ? [] : [triple(document, `${detentVocabulary}contentHash`, literal(contentHash))]),
+    ...(extractedAt === undefined
+      ? []
+      : [triple(document, `${prov}generatedAtTime`, literal(new Date(extractedAt).toISOString(), `${xsd}dateTime`))]),
+  ]
+  return said.map(lineOf).sort()
+}
+
+/** An address may hold characters that an IRI writes as escapes. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is escaped.
+const asIri = (address: string): string => address.replace(/[\u0000-\u0020<>"{}|^`\\]/g, encodeURIComponent)
 
 export const factTriples = (facts: ReadonlyArray<Fact>, source: FactSource): ReadonlyArray<Triple> =>
   facts.flatMap((fact) => {
-    const subject = namedNode(entityIri(source.documentId, fact.subject))
-    const object =
-      fact.object._tag === "Entity"
-        ? namedNode(entityIri(source.documentId, fact.object.mention))
-        : literal(fact.object.lexical, fact.object.datatype)
+    const stated = statedTriple(fact, source)
     return [
       ...mentionTriples(fact.subject, source),
       ...(fact.object._tag === "Entity" ? mentionTriples(fact.object.mention, source) : []),
-      triple(subject, fact.property, object),
-      ...statementTriples(fact, triple(subject, fact.property, object), source),
+      stated,
+      ...statementTriples(fact, stated, source),
     ]
   })
+
+/** The IRI of the statement that a fact becomes: facts that become one statement are one fact. */
+export const statementOf = (fact: Fact, source: FactSource): string => statementIri(statedTriple(fact, source), fact.span, source)
+
+const statedTriple = (fact: Fact, source: FactSource): Triple => {
+  const subject = namedNode(entityIri(source.documentId, fact.subject))
+  const object =
+    fact.object._tag === "Entity"
+      ? namedNode(entityIri(source.documentId, fact.object.mention))
+      : literal(fact.object.lexical, fact.object.datatype)
+  return triple(subject, fact.property, object)
+}
 
 /** An entity that is named, whether or not a fact speaks of it. */
 export const mentionTriples = (mention: Mention, source: FactSource): ReadonlyArray<Triple> => {
@@ -75,7 +133,7 @@ const statementTriples = (fact: Fact, stated: Triple, source: FactSource): Reado
 
 /** The same fact at the same place is the same statement; at another place it is another witness. */
 const statementIri = ({ subject, predicate, object }: Triple, span: Span, source: FactSource): string =>
-  `urn:detent:statement:${source.documentId}:${digest(subject.value, predicate.value, kind(object), object.value, `${span.start}-${span.end}`)}`
+  `${statementPrefix}${source.documentId}:${digest(subject.value, predicate.value, kind(object), object.value, `${span.start}-${span.end}`)}`
 
 const kind = (object: Triple["object"]): string => (object.termType === "Literal" ? object.datatype.value : object.termType)
 

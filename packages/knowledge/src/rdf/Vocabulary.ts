@@ -5,6 +5,7 @@ export const detentVocabulary = "urn:detent:vocabulary:"
 
 /** What the IRIs of each vocabulary begin with, by the prefix that is usual for it. */
 export const vocabularies = {
+  dcterms: "http://purl.org/dc/terms/",
   detent: detentVocabulary,
   owl: "http://www.w3.org/2002/07/owl#",
   prov: "http://www.w3.org/ns/prov#",

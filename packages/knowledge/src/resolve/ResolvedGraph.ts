@@ -4,12 +4,12 @@
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import { sameAs } from "../graph/DocumentLines.ts"
 import { labelPredicate, type NodeOfLines, nodesOfLines, statementType } from "../graph/LineNodes.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { detached, KeptTexts } from "../rdf/DetachedText.ts"
 import { nameOfNode, termOf } from "../rdf/NTriples.ts"
 import { lineParts, typePredicate } from "../rdf/TurtleText.ts"
-import { owl } from "../rdf/Vocabulary.ts"
 import { canonicalIri } from "./CanonicalIri.ts"
 import type { Identifier } from "./Clusters.ts"
 import type { KnownEntity, Merge, NamedMention } from "./Resolution.ts"
@@ -35,15 +35,16 @@ export interface ResolvedGraph<E, R> {
   readonly merges: ReadonlyArray<Merge>
 }
 
-const sameAs = `<${owl.sameAs}>`
-
 export const resolveGraphs = <E, R>(options: ResolveOptions<E, R>): Effect.Effect<ResolvedGraph<E, R>, E, R> =>
   Effect.gen(function* () {
     const { documents, existing, ontology, base } = options
     const identifying = new Set(
       ontology.ontology.properties.filter(({ traits }) => traits.includes("inverseFunctional")).map(({ iri }) => `<${iri}>`),
     )
-    const resolver = new Resolver((type) => ontology.ancestors(type))
+    const resolver = new Resolver((type) => ontology.ancestors(type), {
+      labels: (type) => ontology.names(type),
+      areDisjoint: (one, other) => ontology.areDisjoint(one, other),
+    })
     const entities = new EntityReading(identifying)
     yield* Stream.runForEach(nodesOfLines(existing), (node) =>
       Effect.sync(() => {

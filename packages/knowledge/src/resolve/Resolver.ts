@@ -1,8 +1,9 @@
 /**
  * Decides which mentions name the same entity. Only mentions of one type, or of one below it, in one script are joined: by a shared identifier,
- * by the same words, by one slip of the pen in a long word, by initials and acronyms that fit exactly one, and within a
- * document by a surname that fits exactly one. Whatever fits several stays apart: a wrong join spoils two entities, a
- * missing one can be made later.
+ * by the same words with or without the name of their class, by one slip of the pen in a long word, by initials and acronyms that
+ * fit exactly one, and within a document by a surname that fits exactly one. A name of several words that one document puts under
+ * two classes is one entity of both. Whatever fits several stays apart: a wrong join spoils two entities, a missing one can be made
+ * later.
  *
  * The time is that of sorting; memory holds each distinct name once. The same mentions in the same order give the same
  * result.
@@ -25,6 +26,15 @@ interface Node {
 
 const knownKind = "known"
 
+/** What an ontology says of classes. */
+export interface ClassNames {
+  readonly labels: (type: string) => ReadonlyArray<string>
+  /** Whether nothing can be of both. */
+  readonly areDisjoint: (one: string, other: string) => boolean
+}
+
+const noNames: ClassNames = { labels: () => [], areDisjoint: () => true }
+
 export class Resolver {
   readonly #clusters = new Clusters()
   readonly #nodes: Array<Node> = []
@@ -38,10 +48,14 @@ export class Resolver {
   #mentions = new Int32Array(1024)
   #mentionCount = 0
   readonly #above: (type: string) => ReadonlySet<string>
+  readonly #classes: ClassNames
+  /** The names of classes, as the words of a name are compared. */
+  readonly #classWords = new Map<string, ReadonlyArray<ReadonlyArray<string>>>()
 
   /** `above` tells the classes above a class; without it, every class stands alone. */
-  constructor(above: (type: string) => ReadonlySet<string> = () => new Set()) {
+  constructor(above: (type: string) => ReadonlySet<string> = () => new Set(), classes: ClassNames = noNames) {
     this.#above = above
+    this.#classes = classes
   }
 
   get mentionCount(): number {
@@ -69,6 +83,36 @@ export class Resolver {
       }
       this.#mentions[this.#mentionCount++] = node
     })
+    this.#joinTypes(this.#mentions.subarray(this.#mentionCount - mentions.length, this.#mentionCount))
+  }
+
+  /** Properties of different domains give one name two classes. A single word may well be the name of two things. */
+  #joinTypes(nodes: Int32Array): void {
+    if (nodes.length < 2) return
+    const byName = Map.groupBy(new Set(nodes), (node) => this.#node(node).form.key)
+    for (const group of byName.values()) {
+      if (group.length < 2 || this.#node(group[0] ?? 0).form.core.length < 2) continue
+      for (const [position, left] of group.entries())
+        for (const right of group.slice(position + 1)) {
+          const [one, other] = [this.#node(left).type, this.#node(right).type]
+          if (one !== other && !this.#classes.areDisjoint(one, other)) this.#join(left, right, "same words")
+        }
+    }
+  }
+
+  /** The words of a name without the name of its class: Comet Halgrim is Halgrim. */
+  #bareWords({ type, form: { core } }: Node): ReadonlyArray<string> {
+    let words = this.#classWords.get(type)
+    if (words === undefined) {
+      words = this.#classes.labels(type).map((label) => this.#formOf(label).words)
+      this.#classWords.set(type, words)
+    }
+    for (const label of words) {
+      if (label.length >= core.length) continue
+      if (label.every((word, index) => core[index] === word)) return core.slice(label.length)
+      if (label.every((word, index) => core[core.length - label.length + index] === word)) return core.slice(0, -label.length)
+    }
+    return core
   }
 
   resolve(): Resolution {
@@ -135,7 +179,7 @@ export class Resolver {
   }
 
   #joinSameWords(): void {
-    const keyOf = ({ form }: Node) => `${form.script}\n${[...form.core].sort().join(" ")}`
+    const keyOf = (node: Node) => `${node.form.script}\n${[...this.#bareWords(node)].sort().join(" ")}`
     const emit = (node: Node, key: (hash: number) => void) => key(hashOf(keyOf(node), 1))
     this.#eachEqual(1, emit, keyOf, (block) => {
       for (const group of this.#ofOneType(block)) this.#joinByEnding(group)

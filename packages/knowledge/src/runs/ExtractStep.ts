@@ -5,6 +5,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { Chunk, KnownEntity } from "../extract/Extractor.ts"
+import { statementOf } from "../rdf/FactGraph.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
 import { contentHashOf } from "../storage/Identity.ts"
 import type { StorageError } from "../storage/StorageError.ts"
@@ -14,7 +15,7 @@ import type { Equipment } from "./Extractors.ts"
 import { loadAnswers } from "./ModelAnswers.ts"
 import type { ExtractionRun } from "./Run.ts"
 import { prepareArtifact } from "./RunArtifacts.ts"
-import { entitiesKey, graphKey, reviewKey, type StepResult } from "./RunRows.ts"
+import { contentKey, entitiesKey, graphKey, reviewKey, type StepResult } from "./RunRows.ts"
 import type { RunStep, RunStore } from "./RunStore.ts"
 
 export interface StepInput extends Equipment {
@@ -25,6 +26,10 @@ export interface StepInput extends Equipment {
   readonly textHash: string
   /** Entities that earlier chunks of the document named. */
   readonly known?: ReadonlyArray<KnownEntity>
+  /** The text of the document from the end of the batch before to the end of this one. */
+  readonly text: string
+  /** Statements of the batches before, with where they end: what the overlap of two batches states counts once. */
+  readonly earlier: ReadonlyMap<string, number>
 }
 
 /** A finished batch of chunks, to be stored. */
@@ -33,6 +38,8 @@ export interface FinishedStep {
   readonly step: RunStep
   /** The entities of these chunks. */
   readonly registry: EntityRegistry
+  /** Statements that a later batch may find again, with where they end. */
+  readonly statements: ReadonlyMap<string, number>
 }
 
 export type StepError = FindingError | StorageError
@@ -50,15 +57,17 @@ export const extractStep = (input: StepInput): Effect.Effect<FinishedStep, StepE
     const answers = extractor.isPaid === true ? { answers: yield* loadAnswers(run.runId, extractor.name, chunks) } : {}
     const found = yield* findInChunks({ chunks, extractor, ontology, source, concurrency, reviewBelow, known, ...answers })
     const { registry, review, usage } = found
+    const statements = new Map(found.facts.map((fact) => [statementOf(fact, source), fact.span.end]))
     const at = yield* Clock.currentTimeMillis
     const graph = yield* prepareArtifact(run.runId, graphKey(batchIndex), found.graph, at)
     const entities = yield* prepareArtifact(run.runId, entitiesKey(batchIndex), JSON.stringify(registry), at)
+    const content = yield* prepareArtifact(run.runId, contentKey(batchIndex), input.text, at)
     const forReview = review.length === 0 ? [] : [yield* prepareArtifact(run.runId, reviewKey(batchIndex), JSON.stringify(review), at)]
     const result: StepResult = {
       chunks: chunks.length,
       textHash: input.textHash,
       entities: registry.entities.length,
-      facts: found.facts.length,
+      facts: [...statements.keys()].filter((statement) => !input.earlier.has(statement)).length,
       forReview: review.length,
       calls: usage.calls,
       inputTokens: usage.inputTokens,
@@ -66,7 +75,7 @@ export const extractStep = (input: StepInput): Effect.Effect<FinishedStep, StepE
       ...(usage.cost === undefined ? {} : { cost: usage.cost }),
     }
     const step: RunStep = {
-      artifacts: [graph, entities, ...forReview].map(({ row }) => row),
+      artifacts: [graph, entities, content, ...forReview].map(({ row }) => row),
       checkpoint: {
         run_id: run.runId,
         batch_index: batchIndex,
@@ -78,5 +87,5 @@ export const extractStep = (input: StepInput): Effect.Effect<FinishedStep, StepE
       graph: { path: graph.path, hash: graph.hash, chunks: chunks.length },
       ...(extractor.isPaid === true ? { answered: { first: chunks[0]?.index ?? 0, last: chunks.at(-1)?.index ?? 0 } } : {}),
     }
-    return { result, step, registry }
+    return { result, step, registry, statements: new Map([...input.earlier, ...statements]) }
   })

@@ -25,10 +25,11 @@ import { StorageUri } from "../storage/Uri.ts"
 import { type EntityRef, type EntityRegistry, EntityRegistryJson, emptyRegistry, register } from "./EntityRegistry.ts"
 import { Extractors } from "./Extractors.ts"
 import { extractStep, type StepInput, textHashOf } from "./ExtractStep.ts"
-import type { ExtractionRun, RunStatus } from "./Run.ts"
+import { type PassingDocument, passingDocument } from "./PassingDocument.ts"
+import type { ExtractionRun, StatusChange } from "./Run.ts"
 import { loadArtifact } from "./RunArtifacts.ts"
 import { DocumentChanged, RunFailed, runFailed } from "./RunFailed.ts"
-import { entitiesKey, foundCounts, type StepResult } from "./RunRows.ts"
+import { entitiesKey, foundCounts, graphKey, type StepResult } from "./RunRows.ts"
 import { type RunStanding, RunStore } from "./RunStore.ts"
 
 /** What a whole run found. */
@@ -82,7 +83,7 @@ export const layer: Layer.Layer<never, never, WorkflowEngine | RunStore | Artifa
       if (run.status === "cancelled" || run.status === "failed" || resumptionOf(run) !== payload.resumption) return yield* superseded(run)
       return yield* extraction(payload, standing).pipe(
         Effect.mapError(runFailed(run.runId)),
-        Effect.tapError(({ message }) => endRun(run, "failed", message)),
+        Effect.tapError(({ message }) => endRun(run, { status: "failed", error: message })),
       )
     }),
   )
@@ -94,6 +95,8 @@ interface Progress {
   readonly isEnded: boolean
   /** The entities of the batches so far. Kept for extractors that use them. */
   readonly known: EntityRegistry
+  /** Statements of the batches before, with where they end; none where a batch was found stored. */
+  readonly statements: Option.Option<ReadonlyMap<string, number>>
 }
 
 const extraction = (payload: Payload, { run, lastBatch }: RunStanding) =>
@@ -106,28 +109,32 @@ const extraction = (payload: Payload, { run, lastBatch }: RunStanding) =>
       spent: Effect.map(runs.totals(account), ({ usage }) => usage),
     })
     const remembers = equipment.extractor.isPaid === true
-    const { total, isEnded } = yield* chunksOf(run, payload).pipe(
+    const passing = passingDocument(run.inputUri)
+    const { total, isEnded } = yield* chunksOf(run, payload, passing).pipe(
       Stream.grouped(run.config.batchSize),
       Stream.runFoldEffect(
-        (): Progress => ({ total: nothingYet(run.runId), isEnded: false, known: emptyRegistry }),
-        ({ total, known }, chunks) =>
+        (): Progress => ({ total: nothingYet(run.runId), isEnded: false, known: emptyRegistry, statements: Option.some(new Map()) }),
+        ({ total, known, statements }, chunks) =>
           Effect.gen(function* () {
-            const input = { ...equipment, run, batchIndex: total.batches, chunks, textHash: textHashOf(chunks), known: inOrder(known) }
-            const stored = yield* storedStep(input, lastBatch)
+            const text = passing.takeUntil(endOf(chunks))
+            const part = { run, batchIndex: total.batches, chunks, textHash: textHashOf(chunks), text }
+            const stored = yield* storedStep(part, lastBatch)
             const added = (entities: ReadonlyArray<EntityRef>) => (remembers ? remembered(known, entities) : known)
             if (Option.isNone(stored)) {
-              const { registry, ...step } = yield* newStep(input, total)
+              const before = Option.isSome(statements) ? statements.value : yield* storedStatements(run, total.batches - 1)
+              const input = { ...equipment, ...part, known: inOrder(known), earlier: reaching(before, chunks) }
+              const { registry, ...step } = yield* newStep(input, total, passing)
               return { ...step, known: added(registry.entities) }
             }
-            if (stored.value.textHash !== input.textHash) return yield* changed(input)
+            if (stored.value.textHash !== part.textHash) return yield* changed(part)
             const entities = remembers ? yield* storedEntities(run.runId, total.batches) : []
-            return { total: withStep(total, stored.value), isEnded: false, known: added(entities) }
+            return { total: withStep(total, stored.value), isEnded: false, known: added(entities), statements: Option.none() }
           }),
       ),
     )
     // A document that was cut short at the end of a batch has all its batches as they were, and yet is another one.
     if (Option.exists(lastBatch, (last) => last >= total.batches)) return yield* changed({ run, batchIndex: total.batches })
-    if (!isEnded) yield* endRun(run, "succeeded")
+    if (!isEnded) yield* endRun(run, { status: "succeeded", version: passing.version() })
     return total
   })
 
@@ -157,7 +164,7 @@ const storedEntities = (runId: RunId, batchIndex: number) =>
   )
 
 /** A run that had nothing stored when it began has nothing of its first batch: most documents have but one. */
-const storedStep = ({ run, batchIndex }: StepInput, lastBatch: Option.Option<number>) =>
+const storedStep = ({ run, batchIndex }: Pick<StepInput, "run" | "batchIndex">, lastBatch: Option.Option<number>) =>
   batchIndex === 0 && Option.isNone(lastBatch)
     ? Effect.succeedNone
     : Effect.flatMap(RunStore, (runs) =>
@@ -168,28 +175,47 @@ const storedStep = ({ run, batchIndex }: StepInput, lastBatch: Option.Option<num
       )
 
 /** Only the last batch is smaller than the others: it takes the run's end along, and the disk is waited for once. */
-const newStep = (input: StepInput, before: RunResult) =>
+const newStep = (input: StepInput, before: RunResult, passing: PassingDocument) =>
   Effect.gen(function* () {
     const { run, chunks } = input
     const runs = yield* RunStore
-    const { result, step, registry } = yield* extractStep(input)
+    const { result, step, registry, statements } = yield* extractStep(input)
     const total = withStep(before, result)
     const isLast = chunks.length < run.config.batchSize && run.status === "running"
     if (isLast) {
-      const change = { expectedVersion: run.statusVersion, status: "succeeded", at: yield* DateTime.now } as const
+      const ended = { status: "succeeded", at: yield* DateTime.now, version: passing.version() } as const
+      const change = { expectedVersion: run.statusVersion, ...ended }
       // A run that somebody cancelled, ended or resumed meanwhile is left as it is.
       yield* Effect.catchTag(runs.saveEnd(step, run, change), "RunStatusConflict", () => Effect.void)
     } else yield* runs.saveStep(step)
-    return { total, isEnded: isLast, registry }
+    return { total, isEnded: isLast, registry, statements: Option.some(statements) }
+  })
+
+/** Those that end where the chunks have begun. */
+const reaching = (statements: ReadonlyMap<string, number>, [first]: ReadonlyArray<Chunk>): ReadonlyMap<string, number> =>
+  new Map([...statements].filter(([, end]) => end > (first?.offset ?? 0)))
+
+/** The statements of a batch that an earlier execution stored. */
+const storedStatements = (run: ExtractionRun, batchIndex: number) =>
+  Effect.map(loadArtifact(run.runId, graphKey(batchIndex)), (text) => {
+    const ends = text.matchAll(/^<(urn:detent:statement:[^>]+)> <urn:detent:vocabulary:end> "(\d+)"/gm)
+    return new Map([...ends].map(({ 1: statement = "", 2: end }) => [statement, Number(end)]))
   })
 
 const changed = ({ run, batchIndex }: Pick<StepInput, "run" | "batchIndex">) => new DocumentChanged({ uri: run.inputUri, batchIndex })
 
-const chunksOf = (run: ExtractionRun, { contentType }: Payload) =>
+/** Where the last chunk ends in the document. */
+const endOf = (chunks: ReadonlyArray<Chunk>): number => {
+  const last = chunks.at(-1)
+  return last === undefined ? 0 : last.offset + last.text.length
+}
+
+const chunksOf = (run: ExtractionRun, { contentType }: Payload, passing: PassingDocument) =>
   Stream.unwrap(
     Effect.map(Storage, (storage) => {
       const source = { name: run.inputUri, ...(contentType === undefined ? {} : { contentType }) }
-      return streamDocument(source, storage.getStream(run.inputUri)).pipe(
+      return streamDocument(source, passing.bytes(storage.getStream(run.inputUri))).pipe(
+        passing.text,
         chunkStream({ size: run.config.windowSize, overlap: run.config.overlap }),
       )
     }),
@@ -243,10 +269,10 @@ const superseded = ({ runId, status, errorMessage }: ExtractionRun) =>
   })
 
 /** A run that somebody cancelled, ended or resumed meanwhile is left as it is. */
-const endRun = (run: ExtractionRun, status: RunStatus, error?: string): Effect.Effect<void, RunFailed, RunStore> =>
+const endRun = (run: ExtractionRun, end: Omit<StatusChange, "expectedVersion" | "at">): Effect.Effect<void, RunFailed, RunStore> =>
   Effect.gen(function* () {
     if (run.status !== "running") return
     const runs = yield* RunStore
-    const change = { expectedVersion: run.statusVersion, status, at: yield* DateTime.now, ...(error === undefined ? {} : { error }) }
+    const change = { expectedVersion: run.statusVersion, at: yield* DateTime.now, ...end }
     yield* Effect.catchTag(Effect.asVoid(runs.changeStatus(run, change)), ["RunStatusConflict", "RunStatusRefused"], () => Effect.void)
   }).pipe(Effect.mapError(runFailed(run.runId)))

@@ -26,7 +26,7 @@ import { type ExtractionSetting, Extractors } from "./Extractors.ts"
 import { defaultPipelineConfig, ExtractionRun, type PipelineConfig, type RunStatusConflict, type RunStatusRefused } from "./Run.ts"
 import { type ArtifactError, loadArtifact } from "./RunArtifacts.ts"
 import { isStoreAway, type RunFailed, runFailed } from "./RunFailed.ts"
-import { entitiesKey, graphKey } from "./RunRows.ts"
+import { contentKey, entitiesKey, graphKey } from "./RunRows.ts"
 import { RunStore, type RunStoreFailed } from "./RunStore.ts"
 
 export interface ExtractionRequest extends ExtractionSetting {
@@ -71,6 +71,8 @@ export interface ExtractionsService {
   readonly get: (id: RunId) => Effect.Effect<ExtractionRun, RunNotFound | RunStoreFailed>
   /** What the run has found so far, as sorted lines of N-Triples, each once. */
   readonly lines: (id: RunId) => Stream.Stream<string, ArtifactError | SortFailed>
+  /** The text that the spans of its facts count in, as far as the run has read. */
+  readonly text: (id: RunId) => Effect.Effect<string, ArtifactError>
   /** The entities the run has met so far. */
   readonly registry: (id: RunId) => Effect.Effect<EntityRegistry, ArtifactError>
 }
@@ -86,7 +88,8 @@ export class Extractions extends Context.Service<Extractions, ExtractionsService
 /** Why a run is cancelled that nobody cancelled by itself. */
 export const endedWithBatch = "its batch was ended"
 
-const schemaVersion = "1.0.0"
+/** Of what extraction stores: another version extracts every document again. */
+export const schemaVersion = "1.0.0"
 
 const make = Effect.gen(function* () {
   const runs = yield* RunStore
@@ -221,6 +224,11 @@ const make = Effect.gen(function* () {
       Stream.unwrap(
         Effect.map(batchesOf(id), (count) => mergedParts(Array.from({ length: count }, (_, index) => linesOfBatch(id, index)))),
       ),
+    text: (id) =>
+      Effect.gen(function* () {
+        const keys = Array.from({ length: yield* batchesOf(id) }, (_, index) => contentKey(index))
+        return (yield* Effect.forEach(keys, (key) => provided(loadArtifact(id, key)))).join("")
+      }),
     registry: (id) =>
       Effect.gen(function* () {
         let registry = emptyRegistry

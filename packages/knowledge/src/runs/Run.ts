@@ -6,6 +6,7 @@ import type * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import type { DocumentNode } from "../rdf/FactGraph.ts"
 import { BatchId, ContentHash, DocumentId, RunId } from "../storage/Identity.ts"
 import { Confidence, Count } from "../storage/Quantity.ts"
 import { StorageUri } from "../storage/Uri.ts"
@@ -50,7 +51,19 @@ export class ExtractionRun extends Schema.Class<ExtractionRun>("ExtractionRun")(
   startedAt: Schema.OptionFromNullOr(Schema.DateTimeUtc),
   completedAt: Schema.OptionFromNullOr(Schema.DateTimeUtc),
   errorMessage: Schema.OptionFromNullOr(Schema.String),
+  /** What the document is called. Known once it has been read. */
+  title: Schema.optionalKey(Schema.String),
 }) {}
+
+/** The document as the graph of the run describes it. */
+export const documentNode = ({ documentId, inputUri, inputHash, title, runId, completedAt }: ExtractionRun): DocumentNode => ({
+  documentId,
+  runId,
+  source: inputUri,
+  ...(title === undefined ? {} : { title }),
+  ...Option.match(inputHash, { onNone: () => ({}), onSome: (contentHash) => ({ contentHash }) }),
+  ...Option.match(completedAt, { onNone: () => ({}), onSome: ({ epochMilliseconds }) => ({ extractedAt: epochMilliseconds }) }),
+})
 
 export const ExtractionRunJson = Schema.fromJsonString(Schema.toCodecJson(ExtractionRun))
 
@@ -93,6 +106,8 @@ export interface StatusChange {
   readonly at: DateTime.Utc
   /** Why it failed. */
   readonly error?: string
+  /** Of the document, which has been read to its end. */
+  readonly version?: { readonly inputHash: ContentHash; readonly title: string }
 }
 
 /** The run after a change of its status, or why it stays as it is. */
@@ -116,6 +131,7 @@ export const changeStatus = (
       startedAt: running ? Option.some(change.at) : run.startedAt,
       completedAt: running ? Option.none() : Option.some(change.at),
       errorMessage: Option.fromUndefinedOr(change.error),
+      ...(change.version === undefined ? {} : { inputHash: Option.some(change.version.inputHash), title: change.version.title }),
     }),
   )
 }

@@ -26,6 +26,7 @@ const RunRow = Schema.Struct({
   started_at: Schema.NullOr(Schema.Int),
   completed_at: Schema.NullOr(Schema.Int),
   error_message: Schema.NullOr(Schema.String),
+  title: Schema.NullOr(Schema.String),
 })
 
 export const rowOfRun = (run: ExtractionRun) => ({
@@ -44,6 +45,7 @@ export const rowOfRun = (run: ExtractionRun) => ({
   started_at: millis(run.startedAt),
   completed_at: millis(run.completedAt),
   error_message: Option.getOrNull(run.errorMessage),
+  title: run.title ?? null,
 })
 
 const readRun = rowReader("extraction_runs", RunRow)
@@ -66,6 +68,7 @@ export const runOf = (row: object): ExtractionRun => {
     startedAt: time(found.started_at),
     completedAt: time(found.completed_at),
     errorMessage: Option.fromNullOr(found.error_message),
+    ...(found.title === null ? {} : { title: found.title }),
   }
   // The row was checked just now.
   return new ExtractionRun(fields, { disableChecks: true })
@@ -111,6 +114,8 @@ export const checkpointOf: (row: object) => StoredCheckpoint = rowReader("run_ch
 
 export const graphKey = (batchIndex: number) => `batch_${batchIndex}.nt`
 export const entitiesKey = (batchIndex: number) => `entity_snapshot_${batchIndex}.json`
+/** The text of a batch of chunks; those of a document, put together, are the text that spans count in. */
+export const contentKey = (batchIndex: number) => `content_${batchIndex}.txt`
 export const reviewKey = (batchIndex: number) => `review_${batchIndex}.json`
 
 const ArtifactRow = Schema.Struct({
@@ -176,6 +181,10 @@ export const totalsOf = (row: object): RunTotals => {
 const GraphPlaceRow = Schema.Struct({
   document_id: DocumentId,
   run_id: RunId,
+  input_uri: StorageUri,
+  input_hash: Schema.NullOr(ContentHash),
+  title: Schema.NullOr(Schema.String),
+  completed_at: Schema.NullOr(Schema.Int),
   /** Null for a run without any batch of chunks. */
   batch_index: Schema.NullOr(Count),
   /** Null for a graph that is not there. */
@@ -187,7 +196,16 @@ const readGraphPlace = rowReader("batch_artifacts", GraphPlaceRow)
 /** Which graph a row is about, before it is known to be there. */
 export const graphPlaceOf = (row: object) => {
   const place = readGraphPlace(row)
-  return { documentId: place.document_id, runId: place.run_id, batchIndex: place.batch_index, isThere: place.artifact_key !== null }
+  return {
+    documentId: place.document_id,
+    runId: place.run_id,
+    source: place.input_uri,
+    ...(place.title === null ? {} : { title: place.title }),
+    ...(place.input_hash === null ? {} : { contentHash: place.input_hash }),
+    ...(place.completed_at === null ? {} : { extractedAt: place.completed_at }),
+    batchIndex: place.batch_index,
+    isThere: place.artifact_key !== null,
+  }
 }
 
 const millis = (at: Option.Option<DateTime.Utc>): number | null =>

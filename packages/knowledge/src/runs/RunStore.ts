@@ -12,7 +12,8 @@ import * as Option from "effect/Option"
 import type { MigrationError } from "effect/unstable/sql/Migrator"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
-import { type BatchId, type DocumentId, RunId } from "../storage/Identity.ts"
+import type { DocumentNode } from "../rdf/FactGraph.ts"
+import { type BatchId, RunId } from "../storage/Identity.ts"
 import { ArtifactMissing } from "./ArtifactMissing.ts"
 import { gathered } from "./Gathered.ts"
 import { changeStatus, type ExtractionRun, RunStatusConflict, type RunStatusRefused, type StatusChange } from "./Run.ts"
@@ -49,10 +50,8 @@ export interface RunStanding {
   readonly lastBatch: Option.Option<number>
 }
 
-/** One run's graphs as they are kept. */
-export interface RunGraph {
-  readonly runId: RunId
-  readonly documentId: DocumentId
+/** One run's graphs as they are kept, and which version of its document it read. */
+export interface RunGraph extends DocumentNode {
   readonly graphs: ReadonlyArray<StoredArtifact>
 }
 
@@ -208,10 +207,10 @@ const make = (patience: Duration.Input) =>
           Effect.map((rows) => rows.map((row) => RunId.make(String(row["run_id"])))),
         ),
       graphsOf: (batch, after, limit) =>
-        sql`select r.document_id, r.run_id, b.batch_index, a.artifact_key, a.content_path, a.content_hash, a.created_at,
+        sql`select r.document_id, r.run_id, r.input_uri, r.input_hash, r.title, r.completed_at, b.batch_index, a.artifact_key, a.content_path, a.content_hash, a.created_at,
             case when length(a.content) <= ${smallContent} then a.content end as content,
             case when length(a.packed) <= ${smallContent} then a.packed end as packed from (
-            select run_id, document_id from extraction_runs
+            select run_id, document_id, input_uri, input_hash, title, completed_at from extraction_runs
             where batch_id = ${batch} and status = 'succeeded' and document_id > ${after} order by document_id limit ${limit}
           ) r left join batch_artifacts b on b.run_id = r.run_id
           left join run_artifacts a on a.run_id = b.run_id and a.artifact_key = 'batch_' || b.batch_index || '.nt'
@@ -289,10 +288,11 @@ const isSameRun = (one: ExtractionRun, other: ExtractionRun): boolean => JSON.st
 /** Rows of one run stand together. A graph that was stored and is not there any more must not be taken for an empty one. */
 const graphsOfRows = (rows: ReadonlyArray<object>): Effect.Effect<ReadonlyArray<RunGraph>, ArtifactMissing> =>
   Effect.suspend(() => {
-    const graphs = new Map<RunId, { readonly documentId: DocumentId; readonly runId: RunId; readonly graphs: Array<StoredArtifact> }>()
+    const graphs = new Map<RunId, DocumentNode & { readonly graphs: Array<StoredArtifact> }>()
     for (const row of rows) {
-      const { documentId, runId, batchIndex, isThere } = graphPlaceOf(row)
-      const one = graphs.get(runId) ?? { documentId, runId, graphs: [] }
+      const { batchIndex, isThere, ...document } = graphPlaceOf(row)
+      const { runId } = document
+      const one = graphs.get(runId) ?? { ...document, graphs: [] }
       graphs.set(runId, one)
       if (batchIndex === null) continue
       if (!isThere) return Effect.fail(new ArtifactMissing({ run: runId, key: graphKey(batchIndex) }))

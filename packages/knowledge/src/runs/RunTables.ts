@@ -81,6 +81,12 @@ const answers = Effect.gen(function* () {
   )`
 })
 
+/** What a document is called, beside the hash of its bytes. */
+const titled = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  yield* sql`alter table extraction_runs add column title text`
+})
+
 const table = "knowledge_migrations"
 
 /** Two processes may start at once: the migrator locks its table, which has to be there first. */
@@ -101,7 +107,10 @@ export const migrateRuns: Effect.Effect<void, Migrator.MigrationError | SqlError
   yield* sql.withTransaction(
     Effect.andThen(
       lock,
-      Migrator.make({})({ loader: Migrator.fromRecord({ "0001_runs": initial, "0002_packed": packed, "0003_answers": answers }), table }),
+      Migrator.make({})({
+        loader: Migrator.fromRecord({ "0001_runs": initial, "0002_packed": packed, "0003_answers": answers, "0004_titled": titled }),
+        table,
+      }),
     ),
   )
 }).pipe(

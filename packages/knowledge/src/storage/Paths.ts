@@ -49,8 +49,18 @@ export const BatchLinesPath = Schema.TemplateLiteral([
 ])
 export type BatchLinesPath = typeof BatchLinesPath.Type
 
-export const OntologyPath = Schema.TemplateLiteral(["ontologies/", Namespace, "/", OntologyName, "/", ContentHash, ".ttl"])
+/** Which documents a batch brings to the graph, and which it takes out. */
+export const BatchDocumentsPath = Schema.TemplateLiteral(["batches/", BatchId, "/canonical/documents-", ContentHash, ".json"])
+export type BatchDocumentsPath = typeof BatchDocumentsPath.Type
+
+const OntologyEnding = Schema.Literals(["ttl", "nt", "rdf", "jsonld"])
+
+export const OntologyPath = Schema.TemplateLiteral(["ontologies/", Namespace, "/", OntologyName, "/", ContentHash, ".", OntologyEnding])
 export type OntologyPath = typeof OntologyPath.Type
+
+/** What batches work with besides their ontology, under the hash of its content. */
+export const SettingPath = Schema.TemplateLiteral(["settings/", ContentHash, "/", Schema.Literals(["shapes.ttl", "examples.jsonl"])])
+export type SettingPath = typeof SettingPath.Type
 
 export const CanonicalPath = Schema.TemplateLiteral(["canonical/", Namespace, "/entities.ttl"])
 export type CanonicalPath = typeof CanonicalPath.Type
@@ -61,6 +71,10 @@ export type CanonicalPointerPath = typeof CanonicalPointerPath.Type
 
 export const CanonicalVersionPath = Schema.TemplateLiteral(["canonical/", Namespace, "/versions/", ContentHash, ".json"])
 export type CanonicalVersionPath = typeof CanonicalVersionPath.Type
+
+/** What a graph shows of a contribution whose other documents a later batch has replaced. */
+export const CanonicalPartPath = Schema.TemplateLiteral(["canonical/", Namespace, "/parts/", ContentHash, ".nt"])
+export type CanonicalPartPath = typeof CanonicalPartPath.Type
 
 /** An artifact's path names its content, so that writing it twice is writing it once. */
 export const ArtifactPath = Schema.TemplateLiteral(["runs/", RunId, "/artifacts/", ContentHash, "/", ArtifactKey])
@@ -89,8 +103,20 @@ export const linesOfBatch = (id: BatchId, from: ContentHash) => ({
   quarantine: `batches/${id}/validation/quarantine-${from}.nt` satisfies BatchLinesPath,
 })
 
-export const pathOfOntology = (namespace: Namespace, name: OntologyName, hash: ContentHash) =>
-  `ontologies/${namespace}/${name}/${hash}.ttl` satisfies OntologyPath
+export const pathOfDocuments = (id: BatchId, hash: ContentHash) =>
+  `batches/${id}/canonical/documents-${hash}.json` satisfies BatchDocumentsPath
+
+export const pathOfOntology = (
+  namespace: Namespace,
+  name: OntologyName,
+  hash: ContentHash,
+  ending: typeof OntologyEnding.Type = "ttl",
+): OntologyPath => `ontologies/${namespace}/${name}/${hash}.${ending}`
+
+export const pathsOfSetting = (hash: ContentHash) => ({
+  shapes: `settings/${hash}/shapes.ttl` satisfies SettingPath,
+  examples: `settings/${hash}/examples.jsonl` satisfies SettingPath,
+})
 
 export const pathsOfNamespace = (namespace: Namespace) => ({
   entities: `canonical/${namespace}/entities.ttl` satisfies CanonicalPath,
@@ -99,6 +125,8 @@ export const pathsOfNamespace = (namespace: Namespace) => ({
 
 export const pathOfVersion = (namespace: Namespace, version: ContentHash) =>
   `canonical/${namespace}/versions/${version}.json` satisfies CanonicalVersionPath
+
+export const pathOfPart = (namespace: Namespace, of: ContentHash) => `canonical/${namespace}/parts/${of}.nt` satisfies CanonicalPartPath
 
 export const pathOfArtifact = (run: RunId, hash: ContentHash, key: ArtifactKey) =>
   `runs/${run}/artifacts/${hash}/${key}` satisfies ArtifactPath

@@ -20,16 +20,15 @@ const files = documentsOf(4)
 const names = Object.keys(files)
 const config = { validation: "warn" } as const
 
-/** Waits where the resolved graph is to be written the first time, and fails there: everything is extracted by then. */
+/** Waits where the graph is read the second time, to resolve against it: everything is extracted by then. */
 const pausing = () => {
   const [reached, open] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()]
-  let isFirst = true
+  let reads = 0
   const storage = (one: StorageService): StorageService => ({
     ...one,
     get: (uri) =>
       Effect.suspend(() => {
-        if (!isFirst || !uri.includes("/canonical/")) return one.get(uri)
-        isFirst = false
+        if (!uri.includes("/canonical/") || ++reads !== 2) return one.get(uri)
         Deferred.doneUnsafe(reached, Effect.void)
         return Effect.andThen(Deferred.await(open), one.get(uri))
       }),

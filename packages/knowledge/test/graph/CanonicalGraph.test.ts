@@ -58,6 +58,16 @@ describe("the canonical graph", () => {
     }),
   )
 
+  it.effect("can be read more than once", () =>
+    Effect.gen(function* () {
+      const { graph, add } = yield* opened
+      yield* add(1, "a", "c")
+      const lines = graph.lines(yield* add(2, "b"))
+      expect(yield* Stream.runCollect(lines)).toEqual(yield* Stream.runCollect(lines))
+      expect(yield* Stream.runCount(lines)).toBe(3)
+    }),
+  )
+
   it.effect("is not changed by the same contribution again", () =>
     Effect.gen(function* () {
       const { add } = yield* opened

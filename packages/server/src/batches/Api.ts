@@ -1,5 +1,5 @@
 /** Batches of documents: start, look, cancel, retry, resume, follow, and read what they left. */
-import { BatchConfig, BatchId, BudgetText, DocumentId, ManifestFile, StorageFolder } from "@detent/knowledge"
+import { BatchConfig, BatchId, BudgetText, DocumentDiff, DocumentId, ManifestFile, StorageFolder } from "@detent/knowledge"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
@@ -7,7 +7,7 @@ import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
 import * as OpenApi from "effect/unstable/httpapi/OpenApi"
 import { answersWith, bytes, text } from "../api/Answers.ts"
 import { IdempotencyHeaders, LiveHeaders } from "../api/Headers.ts"
-import { InstanceCursor, Millis, pageOf, paging } from "../api/Paging.ts"
+import { InstanceCursor, Limit, Millis, pageOf, paging } from "../api/Paging.ts"
 import { problems } from "../api/Problem.ts"
 import { InstanceStatus } from "../instances/Api.ts"
 import { BatchEstimate, BatchStateTag, BatchStatus } from "./BatchStatus.ts"
@@ -47,6 +47,8 @@ export const DocumentState = Schema.Literals(["processing", "completed", "failed
 
 export const DocumentStatus = Schema.Struct({
   documentId: Schema.String,
+  /** Where it is. */
+  source: Schema.String,
   status: DocumentState,
   error: Schema.NullOr(Schema.String),
 })
@@ -72,6 +74,18 @@ const artifactTypes: Readonly<Record<string, string>> = {
 }
 
 const artifacts = Object.fromEntries(Object.values(artifactTypes).map((type) => [type, type.includes("json") ? {} : text]))
+
+export const BatchChanges = Schema.Struct({
+  batchId: Schema.String,
+  namespace: Schema.String,
+  /** The version of the graph that the batch made; absent where it has published nothing. */
+  version: Schema.optionalKey(Schema.String),
+  previous: Schema.optionalKey(Schema.String),
+  /** How many facts the graph gained and lost, listed or not. */
+  added: Schema.Int,
+  removed: Schema.Int,
+  documents: Schema.Array(DocumentDiff),
+}).annotate({ identifier: "BatchChanges" })
 
 const params = { batchId: BatchId }
 const error = problems
@@ -134,6 +148,14 @@ export class BatchApi extends HttpApiGroup.make("batches")
       success: pageOf({ documents: Schema.Array(DocumentStatus) }, Schema.String),
       error,
     }).annotate(OpenApi.Summary, "List the documents of a batch"),
+    HttpApiEndpoint.get("changes", "/api/v1/batch/:batchId/changes", {
+      params,
+      query: { limit: Limit },
+      success: BatchChanges,
+      error,
+    })
+      .annotate(OpenApi.Summary, "Show what a batch changed")
+      .annotate(OpenApi.Description, "The facts that the batch added to its graph and removed from it, by document."),
     HttpApiEndpoint.get("artifacts", "/api/v1/batch/:batchId/artifacts", {
       params,
       success: Schema.Struct({ artifacts: Schema.Array(Artifact) }),

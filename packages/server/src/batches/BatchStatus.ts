@@ -19,12 +19,21 @@ export const BatchStateTag = Schema.Literals([
 export const BatchOutcome = Schema.Struct({
   documentsProcessed: Schema.Int,
   documentsFailed: Schema.Int,
+  /** Documents that the graph had in the same version: they were not extracted again. */
+  documentsUnchanged: Schema.optionalKey(Schema.Int),
+  /** Documents that were gone from the folder or manifest and were taken out of the graph. */
+  documentsWithdrawn: Schema.optionalKey(Schema.Int),
   entitiesExtracted: Schema.Int,
   relationsExtracted: Schema.Int,
   clustersResolved: Schema.Int,
   violations: Schema.Int,
+  /** What validation kept out of the graph. */
   quarantined: Schema.Int,
+  /** Facts too unsure for the graph, which are on the review list. */
+  forReview: Schema.optionalKey(Schema.Int),
   triplesIngested: Schema.Int,
+  /** Of the whole graph, when the batch was published; absent where the batch changed nothing. */
+  triplesTotal: Schema.optionalKey(Schema.Int),
   totalDurationMs: Schema.Int,
 })
 
@@ -56,12 +65,20 @@ export const BatchStatus = Schema.Struct({
   isTerminal: Schema.Boolean,
   namespace: Schema.String,
   ontologyVersion: Schema.String,
-  documents: Schema.Struct({ total: Schema.Int, completed: Schema.Int, failed: Schema.Int }),
+  documents: Schema.Struct({
+    total: Schema.Int,
+    completed: Schema.Int,
+    failed: Schema.Int,
+    /** Of the completed ones, those that the graph had in the same version. */
+    unchanged: Schema.optionalKey(Schema.Int),
+  }),
   extractor: Schema.String,
   budget: Schema.optionalKey(Schema.String),
   usage: Schema.optionalKey(ModelUsage),
   entities: Schema.Int,
   relations: Schema.Int,
+  /** Facts too unsure for the graph, which are on the review list. */
+  forReview: Schema.optionalKey(Schema.Int),
   retryCount: Schema.Int,
   createdAt: Millis,
   failure: Schema.optionalKey(Schema.Struct({ stage: Schema.String, code: Schema.String, message: Schema.String })),

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { KnowledgePart } from "../api/KnowledgePart.ts"
-import { pageSize } from "../api/Paging.ts"
+import { pageLimit, pageSize } from "../api/Paging.ts"
 import { frameOf } from "../serve/live/Channel.ts"
 import { endingResponse, liveResponse } from "../serve/live/liveResponse.ts"
 import { makeChanging, makeOperating } from "../serve/Operating.ts"
@@ -51,6 +51,7 @@ export const batchHandlers = HttpApiBuilder.group(
       .handle("documents", ({ params, query: { limit = pageSize, ...query } }) =>
         operating(batches.documents(params.batchId, { ...query, limit })),
       )
+      .handle("changes", ({ params, query: { limit = pageLimit } }) => operating(batches.changes(params.batchId, limit)))
       .handle("artifacts", ({ params }) => operating(batches.artifacts(params.batchId)))
       .handleRaw("artifact", ({ params: { batchId, name } }) =>
         operating(

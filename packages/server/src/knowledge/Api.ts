@@ -48,6 +48,10 @@ export const Provenance = Schema.Struct({
   property: Schema.String,
   ...object,
   documentId: Schema.String,
+  /** Where the document is, what it is called, and the hash of the version that says so. */
+  source: Schema.optionalKey(Schema.String),
+  title: Schema.optionalKey(Schema.String),
+  contentHash: Schema.optionalKey(Schema.String),
   quote: Schema.String,
   start: Schema.Int,
   end: Schema.Int,

@@ -12,6 +12,7 @@ import {
   type DocumentStanding,
   folderIn,
   isTerminal,
+  loadManifest,
   type ManifestFile,
   progressPercent,
   RelativePath,
@@ -53,11 +54,13 @@ export const statusOf = (state: BatchState) => ({
     total: state.documentsTotal,
     completed: "documentsCompleted" in state ? state.documentsCompleted : 0,
     failed: "documentsFailed" in state ? state.documentsFailed : 0,
+    unchanged: "documentsUnchanged" in state ? (state.documentsUnchanged ?? 0) : 0,
   },
   extractor: state.config.extractor ?? "built-in",
   ...optional({ budget: budgetText(state.config.budget), usage: "usage" in state ? state.usage : undefined }),
   entities: "entityCount" in state ? state.entityCount : 0,
   relations: "relationCount" in state ? state.relationCount : 0,
+  forReview: "reviewCount" in state ? (state.reviewCount ?? 0) : 0,
   retryCount: state.retryCount,
   createdAt: state.createdAt,
   ...(state._tag === "Failed" ? { failure: { stage: state.failedInStage, ...state.error } } : {}),
@@ -150,6 +153,13 @@ export const withdraw = (id: BatchId) =>
     return { batchId: id, namespace, ...optional({ version: Option.getOrUndefined(version)?.version }) }
   })
 
+/** The facts that a batch added to its graph and removed from it, by document. */
+export const changes = (id: BatchId, limit: number) =>
+  Effect.map(
+    Effect.flatMap(Batches, (batches) => batches.changes(id, { limit })),
+    (changed) => ({ batchId: id, ...changed }),
+  )
+
 /** The status now and after every change by any process, until the batch ends. */
 export const watch = (id: BatchId) =>
   Stream.unwrap(
@@ -179,9 +189,12 @@ export interface DocumentQuery {
 
 export const documents = (id: BatchId, { limit, ...query }: DocumentQuery) =>
   Effect.gen(function* () {
-    yield* status(id)
+    const { manifestUri } = yield* state(id)
     const found = yield* Effect.flatMap(BatchEventLog, (log) => log.documents(id, { ...optional(query), limit }))
-    return paged({ documents: found }, found.length === limit ? found.at(-1)?.documentId : undefined)
+    const manifest = yield* loadManifest(yield* Storage, manifestUri)
+    const sources = new Map<string, string>(manifest.documents.map(({ documentId, sourceUri }) => [documentId, sourceUri]))
+    const documents = found.map((one) => ({ ...one, source: sources.get(one.documentId) ?? one.documentId }))
+    return paged({ documents }, found.length === limit ? found.at(-1)?.documentId : undefined)
   })
 
 const folderOfBatch = (id: BatchId) => Effect.map(workspaceFolder, (folder) => folderIn(folder, `batches/${id}`))

@@ -5,6 +5,7 @@ import { CanonicalGraph, GraphQuery, type GraphQueryService, Namespace } from "@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 import { GraphNotFound } from "../errors.ts"
 import { explained } from "../graph/QueryProblem.ts"
 import { Workspace } from "../Workspace.ts"
@@ -34,6 +35,15 @@ export const query = (version: GraphVersion, sparql: string, options?: Parameter
     Effect.catchTag("QueryRefused", (refused) => Effect.fail(explained(sparql, refused))),
   )
 
+/** How many triples a version has: as many as its export has lines. */
+export const countTriples = (version: GraphVersion) =>
+  Effect.flatMap(CanonicalGraph.CanonicalGraph, (graph) => Stream.runCount(graph.lines(version)))
+
 /** What a graph is made of: its version and the batches that added to it. */
 export const contributions = ({ contributions: added }: GraphVersion) =>
-  added.map(({ batchId, triples, ingestedAt }) => ({ batchId, triples, ingestedAt: ingestedAt.epochMilliseconds }))
+  added.map(({ batchId, triples, shown, ingestedAt }) => ({
+    batchId,
+    /** Those that the graph shows: a later batch may have replaced others. */
+    triples: shown?.triples ?? triples,
+    ingestedAt: ingestedAt.epochMilliseconds,
+  }))

@@ -1,0 +1,85 @@
+/** Which documents a batch brings to a graph and which it withdraws, stored beside the lines of its contribution. */
+import type * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { ArtifactDamaged } from "../storage/ArtifactStore.ts"
+import { type BatchId, ContentHash, contentHashOf, DocumentId, RunId } from "../storage/Identity.ts"
+import { pathOfDocuments, pathsOfBatch } from "../storage/Paths.ts"
+import { getText, type StorageService } from "../storage/Storage.ts"
+import type { StorageError } from "../storage/StorageError.ts"
+import { blobIn, type StorageFolder, StorageUri } from "../storage/Uri.ts"
+import { documentsOfLines } from "./DocumentLines.ts"
+import { type StoredLines, storedLines } from "./StoredLines.ts"
+
+/** One version of one document, as a batch extracted it. A batch of an earlier release noted its id alone. */
+export const GraphDocument = Schema.Struct({
+  documentId: DocumentId,
+  /** When it was extracted. Of several batches that have it, the latest has it in the graph. */
+  at: Schema.Int,
+  source: Schema.optionalKey(StorageUri),
+  title: Schema.optionalKey(Schema.String),
+  /** Of its bytes. */
+  contentHash: Schema.optionalKey(ContentHash),
+  /** Of the ontology, extractor and configuration it was extracted with. */
+  setting: Schema.optionalKey(ContentHash),
+  runId: Schema.optionalKey(RunId),
+  /** The folder or manifest that the batch was made from. */
+  collection: Schema.optionalKey(Schema.String),
+})
+export type GraphDocument = typeof GraphDocument.Type
+
+const BatchDocuments = Schema.Struct({
+  documents: Schema.Array(GraphDocument),
+  /** Documents that were gone from where the batch's documents are. */
+  withdrawn: Schema.Array(Schema.Struct({ documentId: DocumentId, at: Schema.Int })),
+})
+export type BatchDocuments = typeof BatchDocuments.Type
+
+const BatchDocumentsJson = Schema.fromJsonString(BatchDocuments)
+
+export const decodeDocuments = Schema.decodeEffect(BatchDocumentsJson)
+
+/** Stores them under a name that their content gives. */
+export const writeDocuments = (
+  storage: StorageService,
+  folder: StorageFolder,
+  batch: BatchId,
+  documents: BatchDocuments,
+): Effect.Effect<{ readonly uri: StorageUri; readonly hash: ContentHash }, StorageError> =>
+  Effect.gen(function* () {
+    const text = yield* Effect.orDie(Schema.encodeEffect(BatchDocumentsJson)(documents))
+    const { uri, hash } = yield* storage.set(blobIn(folder, pathOfDocuments(batch, contentHashOf(text))), text)
+    return { uri, hash }
+  })
+
+const Sources = Schema.fromJsonString(
+  Schema.Struct({ documents: Schema.Array(Schema.Struct({ documentId: Schema.String, sourceUri: StorageUri })) }),
+)
+
+/** The documents of a contribution that was made before they were noted: its lines name them, and its manifest where they are. */
+export const knownDocuments = (
+  storage: StorageService,
+  folder: StorageFolder,
+  contribution: StoredLines & { readonly batchId: BatchId; readonly ingestedAt: DateTime.Utc },
+): Effect.Effect<BatchDocuments, StorageError | ArtifactDamaged> =>
+  Effect.gen(function* () {
+    const ids = yield* documentsOfLines(storedLines(storage, contribution))
+    const sources = ids.size === 0 ? new Map<string, StorageUri>() : yield* sourcesOf(storage, folder, contribution.batchId)
+    const at = contribution.ingestedAt.epochMilliseconds
+    const documents = [...ids].filter(Schema.is(DocumentId)).toSorted()
+    return {
+      documents: documents.map((documentId) => {
+        const source = sources.get(documentId)
+        return { documentId, at, ...(source === undefined ? {} : { source }) }
+      }),
+      withdrawn: [],
+    }
+  })
+
+/** Without its manifest, a document is known by its id alone. */
+const sourcesOf = (storage: StorageService, folder: StorageFolder, batch: BatchId) =>
+  getText(storage, blobIn(folder, pathsOfBatch(batch).manifest)).pipe(
+    Effect.flatMap(Schema.decodeEffect(Sources)),
+    Effect.map(({ documents }) => new Map(documents.map(({ documentId, sourceUri }) => [documentId, sourceUri]))),
+    Effect.catchTag(["BlobNotFound", "SchemaError"], () => Effect.succeed(new Map<string, StorageUri>())),
+  )

@@ -1,0 +1,123 @@
+/**
+ * Which lines of a graph are whose. A line belongs to the documents that say it: a statement names its document, a fact belongs to
+ * the documents of its statements, and a label or class of an entity to the documents whose own IRI of the entity was made of it.
+ * So a document can be taken out of a graph, and what another document says too remains.
+ */
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import { documentOfIri, documentOfStatement, entityDigest, entityPlace } from "../rdf/FactGraph.ts"
+import { termOf } from "../rdf/NTriples.ts"
+import { lineParts, typePredicate } from "../rdf/TurtleText.ts"
+import { owl, rdf, vocabularies } from "../rdf/Vocabulary.ts"
+import { labelPredicate, type NodeOfLines, nodesOfLines } from "./LineNodes.ts"
+
+const derivedFrom = `<${vocabularies.prov}wasDerivedFrom>`
+export const sameAs = `<${owl.sameAs}>`
+
+const statementStart = "<urn:detent:statement:"
+const documentStart = "<urn:detent:document:"
+
+const iriOf = (term: string): string => term.slice(1, -1)
+
+/** The fact that a statement is about, as a line; undefined for a node that is no statement of a fact. */
+const statedLine = ({ values }: NodeOfLines): string | undefined => {
+  const [subject] = values.get(`<${rdf.subject}>`) ?? []
+  const [predicate] = values.get(`<${rdf.predicate}>`) ?? []
+  const [object] = values.get(`<${rdf.object}>`) ?? []
+  return subject === undefined || predicate === undefined || object === undefined ? undefined : `${subject} ${predicate} ${object} .`
+}
+
+const statementsOf = <E, R>(lines: Stream.Stream<string, E, R>) =>
+  nodesOfLines(Stream.filter(lines, (line) => line.startsWith(statementStart)))
+
+/** The ids of the documents that lines come from. */
+export const documentsOfLines = <E, R>(lines: Stream.Stream<string, E, R>): Effect.Effect<ReadonlySet<string>, E, R> =>
+  Effect.gen(function* () {
+    const found = new Set<string>()
+    yield* Stream.runForEachArray(lines, (batch) =>
+      Effect.sync(() => {
+        for (const line of batch) {
+          const { subject, predicate, object } = lineParts(line)
+          if (subject.startsWith(documentStart)) found.add(documentOfIri(iriOf(subject)))
+          else if (predicate === derivedFrom) found.add(documentOfIri(iriOf(object)))
+        }
+      }),
+    )
+    return found
+  })
+
+/** The sorted lines that remain when documents are taken out. `lines` is read three times, unless no document is given. */
+export const withoutDocuments = <E, R>(lines: Stream.Stream<string, E, R>, documents: ReadonlySet<string>): Stream.Stream<string, E, R> =>
+  documents.size === 0
+    ? lines
+    : Stream.unwrap(
+        Effect.map(factsOnlyOf(lines, documents), (facts) =>
+          Stream.flattenIterable(
+            Stream.map(nodesOfLines(lines), (node) => remainingLines(node, documents).filter((line) => !facts.has(line))),
+          ),
+        ),
+      )
+
+/** The facts that no other document states. */
+const factsOnlyOf = <E, R>(lines: Stream.Stream<string, E, R>, documents: ReadonlySet<string>): Effect.Effect<ReadonlySet<string>, E, R> =>
+  Effect.gen(function* () {
+    const facts = new Set<string>()
+    const each = (use: (stated: string, isTaken: boolean) => void) =>
+      Stream.runForEach(statementsOf(lines), (node) =>
+        Effect.sync(() => {
+          const stated = statedLine(node)
+          if (stated !== undefined) use(stated, documents.has(documentOfStatement(iriOf(node.subject)) ?? ""))
+        }),
+      )
+    yield* each((stated, isTaken) => {
+      if (isTaken) facts.add(stated)
+    })
+    yield* each((stated, isTaken) => {
+      if (!isTaken) facts.delete(stated)
+    })
+    return facts
+  })
+
+/** The lines of a node, in order, without those that only the documents say. Facts are not looked at. */
+const remainingLines = (node: NodeOfLines, documents: ReadonlySet<string>): ReadonlyArray<string> => {
+  const { subject, values } = node
+  const iri = iriOf(subject)
+  const own = subject.startsWith(documentStart) ? documentOfIri(iri) : documentOfStatement(iri)
+  if (own !== undefined) return documents.has(own) ? [] : linesOf(node)
+  const sources = (values.get(derivedFrom) ?? []).map((object) => documentOfIri(iriOf(object)))
+  if (!sources.some((source) => documents.has(source))) return linesOf(node)
+  const isGone = sources.every((source) => documents.has(source))
+  const taken = takenNames(node, documents)
+  const isTaken = (predicate: string, object: string): boolean => {
+    if (predicate === derivedFrom) return documents.has(documentOfIri(iriOf(object)))
+    if (predicate === sameAs) return documents.has(entityPlace(iriOf(object))?.document ?? "")
+    if (predicate !== typePredicate && predicate !== labelPredicate) return false
+    return isGone || taken.has(object)
+  }
+  return linesOf(node, isTaken)
+}
+
+/** The classes and labels that only the documents give an entity: the IRI a document gave it is a digest of one of each. */
+const takenNames = ({ values }: NodeOfLines, documents: ReadonlySet<string>): ReadonlySet<string> => {
+  const owners = Map.groupBy(
+    (values.get(sameAs) ?? []).flatMap((object) => entityPlace(iriOf(object)) ?? []),
+    ({ digest }) => digest,
+  )
+  const kept = new Set<string>()
+  const named = new Set<string>()
+  for (const type of values.get(typePredicate) ?? []) {
+    for (const label of values.get(labelPredicate) ?? []) {
+      const of = owners.get(entityDigest(termOf(type).value, termOf(label).value)) ?? []
+      if (of.length > 0) named.add(type).add(label)
+      if (of.some(({ document }) => !documents.has(document))) kept.add(type).add(label)
+    }
+  }
+  return new Set([...named].filter((name) => !kept.has(name)))
+}
+
+const linesOf = ({ subject, values }: NodeOfLines, isTaken?: (predicate: string, object: string) => boolean): ReadonlyArray<string> => {
+  const lines: Array<string> = []
+  for (const [predicate, objects] of values)
+    for (const object of objects) if (isTaken?.(predicate, object) !== true) lines.push([subject, predicate, object, "."].join(" "))
+  return lines
+}
