@@ -10,7 +10,7 @@
  * ```
  */
 import type { PersistenceFailed } from "@detent/machine"
-import { schemaProblem } from "@detent/machine/internal"
+import { describe, schemaProblem } from "@detent/machine/internal"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -87,17 +87,24 @@ export const make = <A>(name: string, options: QueueOptions<A>): CommandQueue<A>
 
   const prepare = (payload: A, given: EnqueueOptions, context: Context.Context<never>): NewCommand | InvalidCommand => {
     const key = given.key ?? `${name}:${freshKey(context)}`
-    const encoded = encode(payload)
-    const problem =
-      encoded._tag === "Failure"
-        ? `its payload does not fit the schema: ${schemaProblem(options.payload, encoded.failure)}`
-        : keyProblem(given.key)
-    if (encoded._tag === "Failure" || problem !== undefined) return new InvalidCommand({ queue: name, key, problem: problem ?? "" })
+    const invalid = (problem: string) => new InvalidCommand({ queue: name, key: describe(key), problem })
+    const problem = keyProblem(given.key)
+    if (problem !== undefined) return invalid(problem)
+    let encoded: ReturnType<typeof encode>
+    let parameters: string
+    try {
+      encoded = encode(payload)
+      if (encoded._tag === "Failure")
+        return invalid(`its payload does not fit the schema: ${schemaProblem(options.payload, encoded.failure)}`)
+      parameters = JSON.stringify(encoded.success ?? null)
+    } catch (cause) {
+      return invalid(`its payload cannot be written as JSON: ${describe(cause)}`)
+    }
     return {
       key,
       queue: name,
       slot: kindOf(encoded.success) ?? name,
-      parameters: JSON.stringify(encoded.success ?? null),
+      parameters,
       instance: given.instance,
       priority: given.priority ?? 0,
       ordered: given.ordered ?? false,
@@ -140,8 +147,9 @@ const freshKey = (context: Context.Context<never>): string => {
 }
 
 /** Keys of requested effects end in the number of an event and a position. */
-const keyProblem = (key: string | undefined): string | undefined => {
+const keyProblem = (key: unknown): string | undefined => {
   if (key === undefined) return undefined
+  if (typeof key !== "string") return `its key is of type ${typeof key}; give it a string`
   if (key === "") return "its key is empty"
   return /^[^/]+\/.+\/\d+\/\d+$/.test(key)
     ? "keys of the form a/b/1/2 belong to effects that instances request; put something else at its end"

@@ -1,5 +1,5 @@
 /** Executions of async workflows on one engine. The workflow engine starts only where there are workflows: it holds a lease. */
-import { schemaProblem } from "@detent/machine/internal"
+import { idProblem, schemaProblem } from "@detent/machine/internal"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -74,8 +74,10 @@ const executionsOf = (engine: WorkflowEngine["Service"], registered: ReadonlySet
       }),
       options,
     )
-  const known = (workflow: NamedWorkflow): Definition => {
+  const known = (workflow: NamedWorkflow, id: unknown): Definition => {
     if (!registered.has(workflow.definition)) throw notKnown(workflow.name)
+    const problem = id === "" ? "its id is empty; give it one" : idProblem(id)
+    if (problem !== undefined) throw new TypeError(`no execution of workflow ${workflow.name} can be used: ${problem}`)
     return workflow.definition
   }
   /** A refusal by a schema names the fields, in one line. */
@@ -85,29 +87,29 @@ const executionsOf = (engine: WorkflowEngine["Service"], registered: ReadonlySet
     throw new TypeError(`${what} does not fit: ${schemaProblem(schema, result.failure)}`, { cause: result.failure })
   }
   const request = async (workflow: NamedWorkflow, executionId: string, input: unknown) => {
-    const { payloadSchema } = known(workflow)
+    const { payloadSchema } = workflow.definition
     const making = Effect.mapError(ofEngine(payloadSchema.makeEffect(input as object)), (issue) => new Schema.SchemaError(issue))
     return { executionId, payload: await fitting(`the input of workflow ${workflow.name}`, payloadSchema, making) }
   }
   return {
     run: async (workflow, id, input, options) => {
-      const definition = known(workflow)
+      const definition = known(workflow, id)
       const execution = engine.execute(definition, await request(workflow, id, input))
       return workflow.resultOf(await calling(workflow, id, ofEngine(execution), options))
     },
     start: async (workflow, id, input) => {
-      const definition = known(workflow)
+      const definition = known(workflow, id)
       const execution = engine.execute(definition, { ...(await request(workflow, id, input)), discard: true })
       await calling(workflow, id, ofEngine(execution))
     },
     result: async (workflow, id) => {
-      const polled = await calling(workflow, id, ofEngine(engine.poll(known(workflow), id)))
+      const polled = await calling(workflow, id, ofEngine(engine.poll(known(workflow, id), id)))
       if (Option.isNone(polled) || polled.value._tag === "Suspended") return undefined
       return { value: workflow.resultOf(await calling(workflow, id, polled.value.exit)) }
     },
     sendEvent: async (workflow, executionId, event, value) => {
       const { name: workflowName, eventNamed } = workflow
-      known(workflow)
+      known(workflow, executionId)
       const deferred = eventNamed(event)
       if (deferred === undefined) throw new TypeError(`workflow ${workflowName} declares no event ${event}`)
       const encoding = Schema.encodeUnknownEffect(Schema.toCodecJson(deferred.successSchema))(value)
@@ -115,7 +117,7 @@ const executionsOf = (engine: WorkflowEngine["Service"], registered: ReadonlySet
       const sent = engine.deferredDone(deferred, { workflowName, executionId, deferredName: deferred.name, exit: Exit.succeed(value) })
       await calling(workflow, executionId, sent)
     },
-    cancel: async (workflow, id) => calling(workflow, id, engine.interruptUnsafe(known(workflow), id)),
+    cancel: async (workflow, id) => calling(workflow, id, engine.interruptUnsafe(known(workflow, id), id)),
   }
 }
 

@@ -13,6 +13,9 @@ export interface Killed extends Proof {
   readonly accepted: number
 }
 
+/** How many events each process has accepted before it is killed, however slow the machine is. */
+export const eventsPerLife = 5
+
 export const killRepeatedly = async (store: StoreAddress, kills: number, seed: number): Promise<Killed> => {
   const chance = new Chance(seed)
   const machines = machinesAt(pace)
@@ -31,7 +34,7 @@ export const killRepeatedly = async (store: StoreAddress, kills: number, seed: n
   for (let kill = 0; kill < kills; kill++) {
     worker = await open(next, `worker-${kill}`)
     next = new WorkerProcess()
-    await load.progress()
+    await load.progress(eventsPerLife)
     await sleep(chance.between(5, 150))
     await worker.kill()
   }

@@ -47,10 +47,10 @@ export class Load {
     await Promise.all(this.#clients)
   }
 
-  /** Waits for the next event that is accepted. */
-  async progress(): Promise<void> {
-    const before = this.accepted
-    while (this.accepted === before) await sleep(2)
+  /** Waits until this many more events are accepted. */
+  async progress(events = 1): Promise<void> {
+    const enough = this.accepted + events
+    while (this.accepted < enough) await sleep(2)
   }
 
   async #client(client: number) {

@@ -5,7 +5,7 @@ import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { freshDatabase } from "../support/Postgres.ts"
 import { freshFile } from "../support/Sqlite.ts"
-import { type Killed, killRepeatedly } from "./Killing.ts"
+import { eventsPerLife, type Killed, killRepeatedly } from "./Killing.ts"
 
 const asked = process.env["DETENT_CRASH_KILLS"]
 const seed = Number(process.env["DETENT_CRASH_SEED"] ?? 1)
@@ -14,7 +14,7 @@ const killsOn = (fallback: number) => Number(asked ?? fallback)
 const check = (killed: Killed) => {
   expect(killed.problems).toEqual([])
   // Not that a run in which nothing happened is taken for a proof.
-  expect(killed.accepted).toBeGreaterThan(killed.kills * 5)
+  expect(killed.accepted).toBeGreaterThan(killed.kills * eventsPerLife)
   expect(killed.fired).toBeGreaterThan(killed.kills / 2)
   expect(killed.commands).toBeGreaterThan(0)
 }

@@ -214,6 +214,15 @@ describe.each(kinds)("on %s", (kind) => {
       /^event at of workflow kept does not fit: Expected .*Date.*$/,
     )
     await expect(engine.workflows.sendEvent(Kept, "1", "other" as never, new Date(0) as never)).rejects.toThrow(/declares no event other/)
+    const numeric = 7 as unknown as string
+    for (const use of [
+      () => engine.workflows.run(Kept, numeric, one),
+      () => engine.workflows.start(Kept, numeric, one),
+      () => engine.workflows.result(Kept, numeric),
+      () => engine.workflows.sendEvent(Kept, numeric, "at", new Date(0)),
+      () => engine.workflows.cancel(Kept, numeric),
+    ])
+      await expect(use()).rejects.toThrow("no execution of workflow kept can be used: its id is of type number; give it a string")
     const Unknown = workflow({ name: "unknown", input }, async () => undefined)
     await expect(engine.workflows.run(Unknown, "1", one)).rejects.toThrow(/workflow unknown is not known to this engine; pass it/)
   })

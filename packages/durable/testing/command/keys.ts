@@ -2,6 +2,8 @@
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as CommandQueue from "../../src/command/CommandQueue.ts"
 import * as DeadLetters from "../../src/command/DeadLetters.ts"
 import { Commands } from "../../src/store/Commands.ts"
 import { command, countsOf, enqueue, eventually, freshName, stored, type Topic } from "./CommandKit.ts"
@@ -28,6 +30,23 @@ export const keys: Topic = (it) => {
         assert.deepStrictEqual(yield* mails.enqueue({ name: "again" }, { key }), { ...mail, isNew: false })
         assert.deepStrictEqual(yield* invoices.enqueue({ name: "again" }, { key }), { ...invoice, isNew: false })
       }),
+  )
+
+  it.effect("143 a key that is no string, and a payload that holds itself, are refused with what is wrong", () =>
+    Effect.gen(function* () {
+      const name = yield* freshName
+      const queue = CommandQueue.make(name, { payload: Schema.Unknown })
+      const cyclic: { self?: unknown } = {}
+      cyclic.self = cyclic
+      const [byKey, byPayload] = [
+        yield* Effect.flip(queue.enqueue("a", { key: 7 as unknown as string })),
+        yield* Effect.flip(queue.enqueue(cyclic, { key: "b" })),
+      ]
+      assert.strictEqual(byKey.message, `queue ${name}: 7 cannot be enqueued: its key is of type number; give it a string`)
+      assert.match(byPayload.message, new RegExp(`^queue ${name}: b cannot be enqueued: its payload .*$`, "s"))
+      assert.deepStrictEqual([byKey._tag, byPayload._tag], ["InvalidCommand", "InvalidCommand"])
+      assert.deepStrictEqual(yield* countsOf(name), {})
+    }),
   )
 
   it.effect("153 also in one batch, and for a worker that waits for them", () =>
