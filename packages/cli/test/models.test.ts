@@ -5,6 +5,7 @@ import { BatchApi } from "@detent/server/api"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { decoded, detent as run, start, temporaryFolder } from "./support/Detent.ts"
+import { linkPackages } from "./support/Project.ts"
 
 const ontology = `
 @prefix : <https://example.org/sea#> . @prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -141,4 +142,77 @@ describe("a model from the command line", { timeout: 240_000 }, () => {
       assert.include(keyless.err, "anthropic:claude-opus-5: it needs a key; set ANTHROPIC_API_KEY")
     }).pipe(Effect.scoped),
   )
+
+  it.live("comes from the configuration, below a manifest's and a command's own", () =>
+    Effect.gen(function* () {
+      const { server, cwd, line, detent } = yield* project(shipModel)
+      const plain = line.slice(0, -2)
+      const config = (knowledge: string) =>
+        Effect.promise(() =>
+          writeFile(
+            join(cwd, "detent.config.ts"),
+            `import { defineConfig } from "@detent/workspace/Config"\nexport default defineConfig({ knowledge: ${knowledge} })\n`,
+          ),
+        )
+      yield* Effect.promise(() => linkPackages(cwd))
+      yield* config(`{ extractor: "openai:house", baseUrl: "${server.url}", budget: "900000tokens", limits: { requestsPerMinute: 1000 } }`)
+      const run = yield* detent(...plain, "--json")
+      assert.strictEqual(run.code, 0, run.err)
+      const end = statuses(run.out).at(-1)
+      assert.deepInclude(end, { extractor: "openai:house", budget: "900000tokens", state: "Completed" })
+      // A model without a known price has no known cost.
+      assert.deepInclude(end?.usage, { calls: allCalls })
+      assert.isUndefined(end?.usage?.cost)
+      const own = yield* detent(...plain, "--extractor", "built-in", "--estimate", "--json")
+      assert.deepInclude(JSON.parse(own.out), { extractor: "built-in", calls: 0 })
+      const documents = Object.keys(files).map((name) => ({ source: `logs/${name}` }))
+      const manifest = { targetNamespace: "sea", ontology: "sea.ttl", extractor: "anthropic:claude-haiku-4-5", documents }
+      yield* Effect.promise(() => writeFile(join(cwd, "manifest.json"), JSON.stringify(manifest)))
+      const written = yield* detent("batch", "run", "manifest.json", "--estimate", "--json")
+      assert.deepInclude(JSON.parse(written.out), { extractor: "anthropic:claude-haiku-4-5", chunks: 5 })
+      yield* config(`{ extractor: "gpt", budget: "5" } as never`)
+      const refused = yield* detent(...plain)
+      assert.strictEqual(refused.code, 2)
+      assert.match(refused.err, /knowledge\.(extractor|budget)/)
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("may be any language model of Effect that the configuration gives as a layer", () =>
+    Effect.gen(function* () {
+      const { cwd, line, detent } = yield* project(shipModel)
+      yield* Effect.promise(() => linkPackages(cwd))
+      yield* Effect.promise(() => writeFile(join(cwd, "detent.config.ts"), languageModelConfig))
+      const { code, out, err } = yield* detent(...line.slice(0, -2), "--json")
+      assert.strictEqual(code, 0, err)
+      const end = statuses(out).at(-1)
+      assert.deepInclude(end, { extractor: "language-model", state: "Completed" })
+      assert.deepInclude(end?.usage, { calls: allCalls, inputTokens: 10 * allCalls, outputTokens: 5 * allCalls })
+    }).pipe(Effect.scoped),
+  )
 })
+
+const languageModelConfig = `
+import { shipModel } from "@detent/knowledge/testing/ProviderServer"
+import { defineConfig } from "@detent/workspace/Config"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import * as LanguageModel from "effect/unstable/ai/LanguageModel"
+
+const textOf = (content) => (typeof content === "string" ? content : content.map((part) => part.text ?? "").join(""))
+const usage = { inputTokens: { total: 10 }, outputTokens: { total: 5 } }
+
+const model = LanguageModel.make({
+  generateText: ({ prompt }) =>
+    Effect.sync(() => {
+      const { says } = shipModel({ path: "", headers: {}, body: { input: textOf(prompt.content.at(-1).content) } })
+      return [
+        { type: "text", text: JSON.stringify(says) },
+        { type: "finish", reason: "stop", usage, response: undefined },
+      ]
+    }),
+  streamText: () => Stream.empty,
+})
+
+export default defineConfig({ knowledge: { extractor: Layer.effect(LanguageModel.LanguageModel, model) } })
+`

@@ -123,7 +123,7 @@ const problemIn = (answer: unknown, text: string): Problem => {
   const said = fieldOf(error, "message")
   const codes = [fieldOf(error, "type"), fieldOf(error, "code"), fieldOf(fieldOf(error, "details"), "error_code")]
   return {
-    said: typeof said === "string" && said !== "" ? said : text.replace(/\s+/gu, " ").slice(0, 200),
+    said: typeof said === "string" && said !== "" ? said : text.slice(0, 1000).replace(/\s+/gu, " ").slice(0, 200),
     codes: codes.filter((code) => typeof code === "string").join(" "),
   }
 }

@@ -1,0 +1,3 @@
+import { activitiesConformance } from "./activitiesConformance.ts"
+
+activitiesConformance("SQLite")

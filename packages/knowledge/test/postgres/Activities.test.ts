@@ -1,0 +1,9 @@
+import * as PostgresStore from "@detent/durable/PostgresStore"
+import * as Effect from "effect/Effect"
+import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
+import { activitiesConformance } from "../batch/activitiesConformance.ts"
+
+activitiesConformance(
+  "PostgreSQL",
+  Effect.map(freshDatabase, (url) => ({ store: () => PostgresStore.layer({ url }) })),
+)
