@@ -9,14 +9,15 @@ import type { Shapes } from "./Shapes.ts"
 
 type Validator = InstanceType<typeof import("rdf-validate-shacl")["default"]>
 type Factory = Validator["factory"]
-export type Dataset = ReturnType<Factory["dataset"]>
+type Dataset = ReturnType<Factory["dataset"]>
 type Result = Awaited<ReturnType<Validator["validate"]>>["results"][number]
 
 export interface ShaclLibrary {
-  /** The nodes of a graph, with the classes of what they point to. */
-  readonly datasetOf: (nodes: Iterable<NodeOfLines>) => Dataset
-  /** Applies every shape to those of its focus nodes that are wanted. Throws what the library throws. */
-  readonly check: (dataset: Dataset, isWanted: (focus: string) => boolean) => ReadonlyArray<LibraryFinding>
+  /**
+   * Applies every shape to those of its focus nodes that are wanted, among nodes of a graph with the classes of what they point
+   * to. In small steps, most of which find nothing, so that the caller can stop between them. Throws what the library throws.
+   */
+  readonly check: (nodes: Iterable<NodeOfLines>, isWanted: (focus: string) => boolean) => Generator<LibraryFinding | undefined>
 }
 
 /** A result, with the shape and the focus node that the check of it began with, as a term in a line. */
@@ -36,22 +37,28 @@ export const shaclLibrary = (shapes: Shapes, classes: ClassMembership): Effect.E
       if (!shapes.recursive) engine.maxNodeChecks = 0
       const asked = new ClassesAskedFor(shapes.graph.classesAskedFor(), classes)
       return {
-        datasetOf: (nodes) => datasetOf(factory, nodes, classes, asked),
-        check: (dataset, isWanted) => {
+        check: function* (nodes, isWanted) {
+          const dataset = factory.dataset()
+          const add = adder(factory, dataset, classes, asked)
+          for (const node of nodes) {
+            add(node)
+            yield
+          }
           const data = factory.clownface({ dataset })
           validator.$data = data
-          return validator.shapesGraph.shapesWithTarget.flatMap((shape) =>
-            shape.getTargetNodes(data).flatMap((focus) => {
+          for (const shape of validator.shapesGraph.shapesWithTarget) {
+            for (const focus of shape.getTargetNodes(data)) {
               const root = termText(focus as Triple["object"])
-              if (!isWanted(root)) return []
+              if (!isWanted(root)) continue
               // A report for each, which tells what every result began with.
               engine.initReport()
               engine.violationsCount = 0
               engine.nestedResults = {}
-              if (!engine.validateNodeAgainstShape(focus, shape, data)) return []
-              return engine.getReport().results.map((result) => ({ shape: shape.shapeNode.value, root, result }))
-            }),
-          )
+              const failed = engine.validateNodeAgainstShape(focus, shape, data)
+              yield
+              if (failed) for (const result of engine.getReport().results) yield { shape: shape.shapeNode.value, root, result }
+            }
+          }
         },
       }
     },
@@ -96,9 +103,10 @@ class ClassesAskedFor {
   }
 }
 
-const datasetOf = (factory: Factory, nodes: Iterable<NodeOfLines>, classes: ClassMembership, asked: ClassesAskedFor): Dataset => {
-  const dataset = factory.dataset()
+/** Adds nodes to a dataset, with their classes and those of what they point to. */
+const adder = (factory: Factory, dataset: Dataset, classes: ClassMembership, asked: ClassesAskedFor) => {
   const seen = new Set<string>()
+  const typed = new Set<string>()
   const add = (subject: string, predicate: string, object: string) => {
     if (predicate === subClassPredicate && asked.isCircular(termOf(subject).value, termOf(object).value)) return
     dataset.add(quadOf(factory, tripleOfParts({ subject, predicate, object })))
@@ -112,13 +120,15 @@ const datasetOf = (factory: Factory, nodes: Iterable<NodeOfLines>, classes: Clas
     }
   }
   const addClasses = (node: string) => {
+    if (typed.has(node)) return
+    typed.add(node)
     for (const type of classes.typesOf(node)) {
       add(node, typePredicate, type)
       for (const other of asked.same(termOf(type).value)) add(node, typePredicate, `<${other}>`)
       addAbove(type)
     }
   }
-  for (const { subject, values } of nodes) {
+  return ({ subject, values }: NodeOfLines): void => {
     addClasses(subject)
     for (const [predicate, objects] of values) {
       for (const object of objects) {
@@ -127,7 +137,6 @@ const datasetOf = (factory: Factory, nodes: Iterable<NodeOfLines>, classes: Clas
       }
     }
   }
-  return dataset
 }
 
 /** What makes the terms of a library. */

@@ -170,6 +170,22 @@ describe("given shapes", () => {
     }),
   )
 
+  it.live("leave the thread to others while a large graph is checked", () =>
+    Effect.gen(function* () {
+      const ships = Array.from({ length: 1000 }, (_, number) => mention("Ship", `Ship ${number}`))
+      let turns = 0
+      const turning = setInterval(() => turns++, 0)
+      const { found, shapes } = yield* checked(
+        ships.map((one) => between(one, "sailsTo", port)),
+        `${prefix} :S a sh:NodeShape ; sh:targetClass :Ship ; sh:property [ sh:path ( :sailsTo :depth ) ; sh:minCount 1 ] .`,
+      )
+      clearInterval(turning)
+      expect(shapes.local).toBe(false)
+      expect(found.violations).toBe(1000)
+      expect(turns).toBeGreaterThan(10)
+    }),
+  )
+
   it.effect("are not led astray by classes that are below each other", () =>
     Effect.gen(function* () {
       const index = yield* ontology
