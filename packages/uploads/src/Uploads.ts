@@ -29,6 +29,7 @@ import type { ItemCheck } from "./item/ReadItem.ts"
 import { makeBatchWork } from "./stages/makeBatchWork.ts"
 import { ReadOnce } from "./stages/ReadOnce.ts"
 import type { Kind, Uploading } from "./stages/Uploading.ts"
+import { findOfKind } from "./store/Batches.ts"
 import { itemTable } from "./store/ItemTable.ts"
 import { UploadStore } from "./store/UploadStore.ts"
 import type { AnyUpload } from "./UploadDefinition.ts"
@@ -36,10 +37,12 @@ import { UploadService, type UploadsService } from "./UploadService.ts"
 
 export interface UploadsOptions extends Partial<UploadLimits> {
   /**
-   * What can be uploaded, the default kind first. Hacker News is known in any case, because batches of it may be stored.
+   * What can be uploaded, the default kind first. Hacker News is known besides, because batches of it may be stored.
    * Default: Hacker News alone.
    */
   readonly uploads?: ReadonlyArray<AnyUpload>
+  /** Whether Hacker News is known where `uploads` do not name it. Default: `always`. */
+  readonly hackerNews?: "always" | "if stored"
   /** Checks every item of Hacker News that passed the built-in checks; returns the reason to refuse it. Replaces that of its definition. */
   readonly check?: ItemCheck
   /**
@@ -67,7 +70,7 @@ const make = (options: UploadsOptions) =>
     const engine = yield* Engine
     const store = yield* UploadStore.open(options.schema ?? "detent")
     const kinds = new Map<string, Kind>()
-    for (const kind of kindsOf(options)) {
+    for (const kind of kindsOf(options, yield* knowsHackerNews(options, store))) {
       const workflow = yield* loadItemWorkflow(readDefinition("hn-item.json"), kind.machine)
       yield* engine.register(workflow.machine)
       kinds.set(kind.name, { ...kind, workflow, table: itemTable(store, kind) })
@@ -87,12 +90,17 @@ const make = (options: UploadsOptions) =>
     return new UploadService(uploading, { workflow, folder: options.folder ?? "uploads", defaultKind })
   })
 
+/** Whether Hacker News is known beside what was given. */
+const knowsHackerNews = ({ uploads, hackerNews = "always" }: UploadsOptions, store: UploadStore) =>
+  uploads === undefined || hackerNews === "always"
+    ? Effect.succeed(true)
+    : Effect.map(findOfKind(store, HackerNews.name), (found) => found !== undefined)
+
 /** By name, the later one wins where two have the same. */
-const kindsOf = ({ uploads = [], check }: UploadsOptions): Iterable<ItemKind> => {
+const kindsOf = ({ uploads = [], check }: UploadsOptions, knowsNews: boolean): Iterable<ItemKind> => {
   const given = uploads.map(({ kind }) => kind)
-  const kinds = new Map(
-    [...given, ...(given.some(({ name }) => name === HackerNews.name) ? [] : [HackerNews.kind])].map((kind) => [kind.name, kind]),
-  )
+  const isGiven = given.some(({ name }) => name === HackerNews.name)
+  const kinds = new Map([...given, ...(isGiven || !knowsNews ? [] : [HackerNews.kind])].map((kind) => [kind.name, kind]))
   const hackerNews = kinds.get(HackerNews.name)
   if (hackerNews !== undefined && check !== undefined) kinds.set(HackerNews.name, { ...hackerNews, check: check as ItemKind["check"] })
   return kinds.values()

@@ -21,10 +21,9 @@ export interface SystemsService {
 }
 
 /** The names of their machines, which say whether a workspace has anything of a system. */
-export const machinesOfSystem: Readonly<Record<SystemName, ReadonlyArray<string>>> = {
-  knowledge: ["batch"],
-  uploads: ["UploadBatch", "HNItem"],
-}
+export const machinesOfSystem = { knowledge: ["batch"], uploads: ["UploadBatch", "HNItem"] } as const satisfies Readonly<
+  Record<SystemName, ReadonlyArray<string>>
+>
 
 /** Of knowledge: a cancelled batch may be resumed, so by its record it is running; its own work was done when it was cancelled. */
 export const restingStates: Readonly<Record<string, ReadonlyArray<string>>> = { batch: ["Cancelled"] }

@@ -70,6 +70,11 @@ export interface WorkspaceOptions {
   readonly knowledge?: Omit<Knowledge.KnowledgeOptions, "folder" | "readable" | "allowedSince" | "nodeId">
   /** Turns uploads on, whatever the configuration says. */
   readonly uploads?: Omit<UploadsOptions, "folder">
+  /**
+   * Systems that the caller asks for by name. They are on where there is no configuration, where it has their section, and where the
+   * database has something of them.
+   */
+  readonly asked?: ReadonlyArray<SystemName>
 }
 
 /** The facts about the opened workspace. */
@@ -222,10 +227,15 @@ const engineOptions = ({ config, knowledge, engine }: Opening): EngineOptions =>
   }
 }
 
-/** Without a configuration, what the database has decides: batches that were started by a command are known to the next server. */
-const isOn = (system: SystemName, options: Opening) => {
-  if (options[system] !== undefined) return Effect.succeed(true)
-  return options.config === undefined ? isStored(system) : Effect.succeed(options.config[system] !== undefined)
+/**
+ * Without a configuration, what the database has decides: batches that were started by a command are known to the next server. A
+ * system that is asked for is on, except where a configuration leaves it out and the database has nothing of it.
+ */
+const isOn = (system: SystemName, { config, asked = [], ...options }: Opening) => {
+  if (options[system] !== undefined || config?.[system] !== undefined) return Effect.succeed(true)
+  const isAsked = asked.includes(system)
+  if (config === undefined && isAsked) return Effect.succeed(true)
+  return config === undefined || isAsked ? isStored(system) : Effect.succeed(false)
 }
 
 const loadKnowledge = Effect.promise(() => import("@detent/knowledge"))
@@ -242,7 +252,8 @@ const uploadsIn = ({ data, uploads, config }: Opening) =>
     Effect.promise(() => import("@detent/uploads")),
     ({ Uploads, HackerNews }) => {
       const named = config?.uploads?.map((one) => (one === "hacker-news" ? HackerNews : one))
-      return Uploads.layer({ ...optional({ uploads: named }), ...uploads, folder: join(data, "uploads") })
+      const kinds = named === undefined ? {} : { uploads: named, hackerNews: "if stored" as const }
+      return Uploads.layer({ ...kinds, ...uploads, folder: join(data, "uploads") })
     },
   )
 

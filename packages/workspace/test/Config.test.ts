@@ -3,6 +3,7 @@ import { join } from "node:path"
 import { Engine } from "@detent/durable"
 import { workflow } from "@detent/durable/promise"
 import { Event, Machine, Slot, State } from "@detent/machine"
+import { defineUpload, Uploads } from "@detent/uploads"
 import { decodeConfig, defineConfig, Machines, readConfig, Systems, Workspace } from "@detent/workspace"
 import { executions, machines } from "@detent/workspace/operations"
 import { assert, describe, it } from "@effect/vitest"
@@ -349,6 +350,21 @@ describe("systems", () => {
     }),
   )
 
+  it.live("have the item types of the configuration, and Hacker News where it is named", () =>
+    Effect.gen(function* () {
+      const Products = defineUpload({ name: "Products", schema: Schema.Struct({ sku: Schema.String }), id: "sku" })
+      const open = Workspace.open({ data: yield* folder, role: "work", config: defineConfig({ uploads: [Products] }) })
+      yield* Effect.gen(function* () {
+        assert.deepStrictEqual(yield* names, ["ProductsItem", "UploadBatch"])
+        const { kinds } = yield* Effect.provide(Uploads, Systems.uploads)
+        assert.deepStrictEqual(
+          kinds.map(({ name, isDefault }) => [name, isDefault]),
+          [["Products", true]],
+        )
+      }).pipe(Effect.provide(open))
+    }),
+  )
+
   it.live("without a configuration are on where the database has something of them", () =>
     Effect.gen(function* () {
       const data = yield* folder
@@ -356,7 +372,6 @@ describe("systems", () => {
       const file = join(data, "items.json")
       yield* Effect.promise(() => writeFile(file, '[{"id":1,"type":"story","by":"ada","time":1,"title":"one"}]'))
       yield* Effect.gen(function* () {
-        const { Uploads } = yield* Effect.promise(() => import("@detent/uploads"))
         const uploads = yield* Uploads
         const { batchId } = yield* uploads.start(file)
         yield* uploads.finished(batchId)
@@ -365,6 +380,9 @@ describe("systems", () => {
       // A configuration decides for itself.
       const config = defineConfig({ machines: [Tally] })
       assert.deepStrictEqual(yield* Effect.provide(names, Workspace.open({ data, role: "observe", config })), ["tally"])
+      // A caller that asks for a system by name gets what is stored.
+      const asking = Workspace.open({ data, role: "observe", config, asked: ["uploads", "knowledge"] })
+      assert.deepStrictEqual(yield* Effect.provide(names, asking), ["HNItem", "UploadBatch", "tally"])
     }),
   )
 })

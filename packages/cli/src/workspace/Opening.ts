@@ -54,8 +54,8 @@ export const workingOnDemo = (place: Place, readable: ReadonlyArray<string>): Op
 const actingOptions: Opening = { role: "work", engine: { resume: false, worker: false } }
 
 /**
- * The same for commands that name a system. Where no configuration is, the command turns the system on; where one is, the
- * configuration decides, and a system that is off is refused.
+ * The same for commands that name a system. Where no configuration is, the command turns the system on. Where one is that has no
+ * section for it, the command is refused, except where the database has something of the system.
  */
 const naming = <S>(system: SystemName, services: Layer.Layer<S, SystemOff, Systems>) => {
   const withServices = (workspace: Opened): Opened<S> => Layer.provideMerge(services, workspace)
@@ -82,23 +82,21 @@ export const forAgents = {
   working: (place: Place): Opened => opened(place, { role: "work", engine: { resume: false } }, ["knowledge"]),
 }
 
-const observingWith = (place: Place, named: ReadonlyArray<SystemName>): Opened =>
-  Layer.unwrap(Effect.as(isThere(place), observedWith(place, named)))
+const observingWith = (place: Place, asked: ReadonlyArray<SystemName>): Opened =>
+  Layer.unwrap(Effect.as(isThere(place), observedWith(place, asked)))
 
-const observedWith = (place: Place, named: ReadonlyArray<SystemName>): Opened =>
-  Layer.unwrap(Effect.as(hasFile(databaseSetting(place), databaseOf(place)), opened(place, { role: "observe" }, named)))
+const observedWith = (place: Place, asked: ReadonlyArray<SystemName>): Opened =>
+  Layer.unwrap(Effect.as(hasFile(databaseSetting(place), databaseOf(place)), opened(place, { role: "observe" }, asked)))
 
-/** `named` are the systems that are on where no configuration is. */
-const opened = (place: Place, options: Opening, named: ReadonlyArray<SystemName> = []): Opened =>
+const opened = (place: Place, options: Opening, asked: ReadonlyArray<SystemName> = []): Opened =>
   Layer.unwrap(
     Effect.gen(function* () {
       yield* madeFolder(place.data)
       const config = Option.getOrUndefined(yield* findConfig("."))
       const sources = yield* knownSources(place.data)
-      const systems = config === undefined ? Object.fromEntries(named.map((system) => [system, {}])) : {}
       return Workspace.open({
-        ...systems,
         ...options,
+        asked,
         data: place.data,
         database: databaseOf(place),
         config,

@@ -137,8 +137,9 @@ const problemOfNames = ({ machines = [], workflows = [], upcasters = {}, retenti
   const known = [
     ...own,
     ...(knowledge === undefined ? [] : machinesOfSystem.knowledge),
-    ...(uploads === undefined ? [] : machinesOfSystem.uploads),
-    ...(uploads ?? []).flatMap((one) => (one === "hacker-news" ? [] : [one.kind.machine])),
+    ...(uploads === undefined
+      ? []
+      : [batchMachine, ...uploads.map((one) => (one === "hacker-news" ? hackerNewsMachine : one.kind.machine))]),
   ]
   return (
     usedTwice("machines", known) ??
@@ -151,6 +152,10 @@ const problemOfNames = ({ machines = [], workflows = [], upcasters = {}, retenti
     unknownMachine("retention", Object.keys(retention), known)
   )
 }
+
+const {
+  uploads: [batchMachine, hackerNewsMachine],
+} = machinesOfSystem
 
 /** Its own name is taken where knowledge is on. */
 const workflowsOfKnowledge = ["extraction"]
