@@ -31,6 +31,8 @@ import * as FileStorage from "./storage/FileStorage.ts"
 import { folderOf } from "./storage/file/FileAddress.ts"
 import type { Storage } from "./storage/Storage.ts"
 import { StorageFailed } from "./storage/StorageError.ts"
+import type { ContentLimitOptions } from "./threads/ContentLimits.ts"
+import { WorkerPool } from "./threads/WorkerPool.ts"
 
 export interface KnowledgeOptions {
   /** Where everything but the database is kept. */
@@ -50,6 +52,8 @@ export interface KnowledgeOptions {
   readonly extractors?: Layer.Layer<Extractors, never, Storage>
   /** Default: the built-in extractor. */
   readonly settings?: KnowledgeSettings
+  /** How much time and memory the work on one document, ontology, batch or query may take. Default: those of `settings`. */
+  readonly contentLimits?: ContentLimitOptions
   /** Where blobs are; in the folder, as files, unless told. */
   readonly storage?: Layer.Layer<Storage, StorageFailed>
 }
@@ -60,7 +64,7 @@ export const layer = (options: KnowledgeOptions) => {
   // What is built last ends first: batches stop before the runs of their documents do, and those before what they write to.
   return Batches.layer(folderOf(options.folder)).pipe(
     Layer.provideMerge(Engine.layer({ ...placement, ...options.engine })),
-    Layer.provideMerge(Layer.mergeAll(ExtractionWorkflow.layer, asking)),
+    Layer.provideMerge(Layer.mergeAll(ExtractionWorkflow.layer, asking(options))),
     Layer.provideMerge(Extractions.layer),
     Layer.provideMerge(DurableWorkflow.layer({ ...placement, ...options.workflow })),
     // One process is one node with one lease, for its batches and for the runs of their documents.
@@ -77,7 +81,7 @@ export type OnEngineOptions = Omit<KnowledgeOptions, "nodeId" | "engine" | "work
  */
 export const layerOnEngine = (options: OnEngineOptions) =>
   Batches.layer(folderOf(options.folder)).pipe(
-    Layer.provideMerge(Layer.mergeAll(ExtractionWorkflow.layer, asking)),
+    Layer.provideMerge(Layer.mergeAll(ExtractionWorkflow.layer, asking(options))),
     Layer.provideMerge(Extractions.layer),
     Layer.provideMerge(kept(options)),
   ) satisfies Layer.Layer<Batches | GraphQuery | GraphFacts, unknown, Engine | WorkflowEngine.WorkflowEngine | SqlClient>
@@ -85,7 +89,7 @@ export const layerOnEngine = (options: OnEngineOptions) =>
 /** The same on an engine that observes: no run is taken up. */
 export const layerOnObservingEngine = (options: OnEngineOptions) =>
   Batches.layer(folderOf(options.folder)).pipe(
-    Layer.provideMerge(Layer.mergeAll(asking, Extractions.layer)),
+    Layer.provideMerge(Layer.mergeAll(asking(options), Extractions.layer)),
     Layer.provideMerge(kept(options)),
   ) satisfies Layer.Layer<Batches | GraphQuery | GraphFacts, unknown, Engine | WorkflowEngine.WorkflowEngine | SqlClient>
 
@@ -114,7 +118,9 @@ export const layerObserving = (options: KnowledgeOptions) =>
     Layer.provideMerge(WorkflowEngine.layerMemory),
   ) satisfies Layer.Layer<Batches | GraphQuery | GraphFacts, unknown, Journal | Timers | Leases | SqlClient>
 
-const asking = Layer.provideMerge(GraphFacts.layer, GraphQuery.layer)
+const asking = (options: OnEngineOptions) => Layer.provideMerge(GraphFacts.layer, GraphQuery.layerWith(limitsOf(options)))
+
+const limitsOf = ({ contentLimits, settings }: OnEngineOptions): ContentLimitOptions => contentLimits ?? settings?.contentLimits ?? {}
 
 const kept = (options: OnEngineOptions) => {
   const folder = folderOf(options.folder)
@@ -125,6 +131,8 @@ const kept = (options: OnEngineOptions) => {
     CanonicalGraph.layer(folder),
     options.extractors ?? Extractors.layerWith(options.settings ?? {}),
   ).pipe(
+    // Everything that reads user content does so on these workers.
+    Layer.provideMerge(WorkerPool.layer({ limits: limitsOf(options) })),
     Layer.provideMerge(
       options.storage ?? FileStorage.layer({ root: options.folder, readable: options.readable ?? [], allowedSince: options.allowedSince }),
     ),

@@ -13,6 +13,7 @@ import * as Schema from "effect/Schema"
 import type { LanguageModel } from "effect/unstable/ai/LanguageModel"
 import type { BudgetLimits } from "./extract/model/Budget.ts"
 import { PriceTable } from "./extract/model/Prices.ts"
+import { ContentLimitOptions } from "./threads/ContentLimits.ts"
 
 /**
  * An extractor by name: the one of this package, a model of a provider, or the language model that the configuration gives as a
@@ -102,5 +103,7 @@ export const KnowledgeSettings = Schema.Struct({
   prices: Schema.optionalKey(PriceTable),
   /** Default: 50 requests a minute, 5 at once. */
   limits: Schema.optionalKey(ModelLimits),
+  /** How much time and memory the work on one document, ontology, batch or query may take. */
+  contentLimits: Schema.optionalKey(ContentLimitOptions),
 })
 export type KnowledgeSettings = typeof KnowledgeSettings.Type

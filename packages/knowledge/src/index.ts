@@ -65,7 +65,17 @@ export {
   type RelationOptions,
   SourcedFact,
 } from "./graph/GraphFacts.ts"
-export { GraphQuery, type GraphQueryService, QueryRefused, type QueryResult, QueryTimedOut, QueryTooLarge } from "./graph/GraphQuery.ts"
+export {
+  GraphQuery,
+  type GraphQueryService,
+  QueryMemoryExceeded,
+  type QueryOptions,
+  QueryRefused,
+  type QueryResult,
+  QueryTimedOut,
+  QueryTooLarge,
+} from "./graph/GraphQuery.ts"
+export * as SparqlText from "./graph/SparqlText.ts"
 export * as Knowledge from "./Knowledge.ts"
 export {
   BaseUrl,
@@ -79,7 +89,7 @@ export {
   ModelLimits,
 } from "./KnowledgeSettings.ts"
 export type { ClassExpression, Label, Ontology, OntologyClass, OntologyNote, OntologyProperty, Restriction } from "./ontology/Ontology.ts"
-export { OntologyEmpty, type OntologyError, type OntologyFormat, OntologySyntaxError } from "./ontology/OntologyError.ts"
+export { OntologyEmpty, OntologyError, type OntologyFormat, OntologyLimitExceeded, OntologySyntaxError } from "./ontology/OntologyError.ts"
 export { type Labelled, OntologyIndex } from "./ontology/OntologyIndex.ts"
 export { loadOntology, type OntologySource } from "./ontology/OntologyLoading.ts"
 export type { RelevanceOptions } from "./ontology/Relevance.ts"
@@ -156,8 +166,22 @@ export {
   StorageUri,
   schemeOf,
 } from "./storage/Uri.ts"
-export { TaskFailed, WorkerCrashed, type WorkerError } from "./threads/WorkerError.ts"
-export { makeWorkerPool, WorkerPool, type WorkerPoolOptions, type WorkerPoolService } from "./threads/WorkerPool.ts"
+export {
+  ContentLimitOptions,
+  type ContentLimits,
+  contentLimitsOf,
+  defaultContentLimits,
+  type TaskLimit,
+} from "./threads/ContentLimits.ts"
+export { LimitExceeded, TaskFailed, WorkerCrashed, type WorkerError } from "./threads/WorkerError.ts"
+export {
+  makeWorkerPool,
+  type StreamOptions,
+  type TaskOptions,
+  WorkerPool,
+  type WorkerPoolOptions,
+  type WorkerPoolService,
+} from "./threads/WorkerPool.ts"
 export { derivedShapes } from "./validate/DerivedShapes.ts"
 export { readShapes, type Shapes, ShapesRefused } from "./validate/Shapes.ts"
 export { QuarantinedStatement, ValidationPolicy, ValidationReport, ValidationReportJson, Violation } from "./validate/Violation.ts"

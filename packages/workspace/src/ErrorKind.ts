@@ -114,6 +114,7 @@ const registry: Readonly<Record<string, Entry>> = {
   ExtractorRefused: usage,
   QueryRefused: usage,
   QueryTooLarge: refused,
+  QueryMemoryExceeded: refused,
   QueryTimedOut: timedOut,
   StorageFailed: unavailable,
   StorageFull: unavailable,

@@ -76,9 +76,15 @@ const nameOf = (part: Path[number]): string => String(typeof part === "object" ?
 
 /** The same for a text that was made of such a problem elsewhere, with the places on lines of their own. */
 export const inOneLine = (text: string): string =>
-  text
-    .replaceAll(/Missing key\n\s*at ((?:\[[^\]\n]*\])+)/g, (_, place: string) => `${namesIn(place)} ${missing}`)
-    .replaceAll(/\n\s*at ((?:\[[^\]\n]*\])+)/g, (_, place: string) => ` at ${namesIn(place)}`)
-    .replaceAll(/\s*\n\s*/g, "; ")
+  joined(
+    text
+      .replaceAll(/Missing key\n[^\S\n]*at ((?:\[[^\]\n]*\])+)/g, (_, place: string) => `${namesIn(place)} ${missing}`)
+      .replaceAll(/\n[^\S\n]*at ((?:\[[^\]\n]*\])+)/g, (_, place: string) => ` at ${namesIn(place)}`)
+      .split("\n"),
+  )
+
+/** Without a pattern for the space around a break: what a caller sent may be in the text, and hold as much space as it likes. */
+const joined = ([first = "", ...others]: ReadonlyArray<string>): string =>
+  [first, ...others.map((line) => line.trim()).filter((line) => line !== "")].map((line) => line.trimEnd()).join("; ")
 
 const namesIn = (place: string): string => place.slice(1, -1).replaceAll("][", ".").replaceAll('"', "")

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Stream from "effect/Stream"
 import { chunkStream } from "../document/Chunking.ts"
-import { streamDocument } from "../document/DocumentReader.ts"
+import { streamOnWorkers } from "../document/WorkerReading.ts"
 import type { Usage } from "../extract/Extractor.ts"
 import { addUsage, noUsage } from "../extract/model/UsageCount.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
@@ -67,7 +67,7 @@ const estimateDocument = (
 ) =>
   Effect.gen(function* () {
     const storage = yield* Storage
-    return yield* streamDocument({ name: sourceUri, contentType }, storage.getStream(sourceUri)).pipe(
+    return yield* streamOnWorkers({ name: sourceUri, contentType }, storage.getStream(sourceUri)).pipe(
       chunkStream({ size: windowSize, overlap }),
       Stream.runFold(
         (): { readonly chunks: number; readonly usage: Usage } => ({ chunks: 0, usage: noUsage }),

@@ -10,7 +10,7 @@ import { writeDocuments } from "../graph/BatchDocuments.ts"
 import { CanonicalGraph, type GraphError } from "../graph/CanonicalGraph.ts"
 import { storedLines, writeLines } from "../graph/StoredLines.ts"
 import { type SortFailed, sortLines } from "../rdf/LineSort.ts"
-import { resolveGraphs } from "../resolve/ResolvedGraph.ts"
+import { resolveOnWorker } from "../resolve/WorkerResolution.ts"
 import type { ArtifactError } from "../runs/RunArtifacts.ts"
 import type { RunStore } from "../runs/RunStore.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
@@ -65,23 +65,24 @@ export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving
     const existing =
       isEmpty || Option.isNone(current) ? Stream.empty : canonical.linesBeside(current.value, state.batchId, documentIds(brought))
     const graph = state.config.resolveEntities
-      ? yield* resolveGraphs<StageReadError, RunStore | ArtifactStore | Storage>({
+      ? yield* resolveOnWorker<StageReadError, RunStore | ArtifactStore | Storage>({
           documents,
           existing,
           ontology,
           base: entityBase(state.targetNamespace),
         })
-      : { lines: Stream.flatten(documents), mentions: state.entityCount, entities: state.entityCount }
+      : { lines: sortLines(Stream.flatten(documents)), counts: () => ({ mentions: state.entityCount, entities: state.entityCount }) }
     const against = Option.match(current, { onNone: () => null, onSome: ({ version }) => version })
     // The documents of an attempt and the graph they meet decide what comes out.
     const from = contentHashOf(JSON.stringify([state.attempt, against ?? ""]))
-    const written = yield* writeLines(blobIn(folder, linesOfBatch(state.batchId, from).resolved), sortLines(graph.lines))
+    const written = yield* writeLines(blobIn(folder, linesOfBatch(state.batchId, from).resolved), graph.lines)
+    const { mentions, entities } = graph.counts()
     const list = yield* writeDocuments(yield* Storage, folder, state.batchId, brought)
     yield* tell(
       E.ResolutionComplete({
         graph: written,
-        entitiesTotal: graph.mentions,
-        clustersFormed: graph.entities,
+        entitiesTotal: mentions,
+        clustersFormed: entities,
         documents: { ...list, brought: brought.documents.length, withdrawn: brought.withdrawn.length },
         against,
       }),

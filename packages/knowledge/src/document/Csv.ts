@@ -18,23 +18,72 @@ export interface CsvRecord {
   readonly cells: ReadonlyArray<string>
 }
 
+/** Where a reading of a table stands between two batches of records. */
+export interface CsvPosition {
+  readonly lines: number
+  readonly records: number
+  /** Found out from the first line. */
+  readonly delimiter: string | undefined
+  readonly columns: ReadonlyArray<string> | undefined
+}
+
+export const csvStart: CsvPosition = { lines: 0, records: 0, delimiter: undefined, columns: undefined }
+
 export const csvRecords = <E, R>(source: string, text: Stream.Stream<string, E, R>): Stream.Stream<CsvRecord, E | DocumentMalformed, R> =>
-  Stream.unwrap(
-    Effect.map(
-      Effect.promise(() => import("csv-parse/sync")),
-      ({ parse }) => {
-        const table = new Table(source, (batch, delimiter) =>
-          parse(batch, { delimiter, relax_column_count: true, skip_empty_lines: true, trim: true }),
-        )
-        const step = (read: () => ReadonlyArray<CsvRecord>) =>
-          Effect.try({ try: read, catch: (error) => (error instanceof DocumentMalformed ? error : table.malformed(describe(error))) })
-        return Stream.mapEffect(text, (piece) => step(() => table.push(piece))).pipe(
-          Stream.concat(Stream.fromEffect(step(() => table.end()))),
-          Stream.flattenIterable,
-        )
-      },
-    ),
-  )
+  Stream.suspend(() => {
+    let at = csvStart
+    return csvBatches(source, text).pipe(
+      Stream.mapEffect((batch) =>
+        Effect.map(readCsvBatch(source, batch, at), ({ records, next }) => {
+          at = next
+          return records
+        }),
+      ),
+      Stream.flattenIterable,
+    )
+  })
+
+/** A text cut into batches of whole records, each as large as is worth reading at once. */
+export const csvBatches = <E, R>(source: string, text: Stream.Stream<string, E, R>): Stream.Stream<string, E | DocumentMalformed, R> =>
+  Stream.suspend(() => {
+    const cutter = new RecordCutter()
+    const cut = Stream.mapEffect(text, (piece) =>
+      Effect.suspend(() => {
+        const batch = cutter.push(piece)
+        if (cutter.held <= longestRecord) return Effect.succeed(batch)
+        return Effect.fail(new DocumentMalformed({ source, format: "csv", line: cutter.lines + 1, problem: "a quoted cell does not end" }))
+      }),
+    )
+    return Stream.filter(
+      Stream.concat(
+        cut,
+        Stream.sync(() => cutter.end()),
+      ),
+      (batch) => batch.trim() !== "",
+    )
+  })
+
+/** The records of a batch, and where the next batch continues. */
+export const readCsvBatch = (source: string, batch: string, at: CsvPosition) =>
+  Effect.gen(function* () {
+    const { parse } = yield* Effect.promise(() => import("csv-parse/sync"))
+    const delimiter = at.delimiter ?? delimiterOf(batch)
+    const rows = yield* Effect.try({
+      try: (): Array<Array<string>> => parse(batch, { delimiter, relax_column_count: true, skip_empty_lines: true, trim: true }),
+      catch: (error) => malformed(source, describe(error), at.lines),
+    })
+    const first = rows[0]
+    const namesColumns = at.columns === undefined && first !== undefined && isHeader(first)
+    const columns = namesColumns ? first : (at.columns ?? [])
+    const body = namesColumns ? rows.slice(1) : rows
+    const next: CsvPosition = {
+      lines: at.lines + countBreaks(batch),
+      records: at.records + body.length,
+      delimiter,
+      columns: first === undefined ? at.columns : columns,
+    }
+    return { records: body.map((cells, index): CsvRecord => ({ number: at.records + index + 1, columns, cells })), next }
+  })
 
 /** The records as text with its map. */
 export const csvReading = (records: Iterable<CsvRecord>, encoding: Encoding): Reading => {
@@ -57,72 +106,61 @@ const addCsvRecord = (builder: TextBuilder, { number, columns, cells }: CsvRecor
     cells.map((text, index) => [{ text, place: { _tag: "Cell", record: number, column: columns[index] ?? `column ${index + 1}` } }]),
   )
 
-type ParseRows = (batch: string, delimiter: string) => Array<Array<string>>
-
-/** No cell is longer than this: a quotation mark that is never closed would otherwise take the rest of the document. */
+/** No record is longer than this: a quotation mark that is never closed would otherwise take the rest of the document. */
 const longestRecord = 8_000_000
 
-class Table {
-  readonly #source: string
-  readonly #parse: ParseRows
-  #held = ""
-  #lines = 0
-  #records = 0
-  #delimiter: string | undefined
-  #columns: ReadonlyArray<string> | undefined
+/** How much text is worth reading at once. */
+const batchLength = 256_000
 
-  constructor(source: string, parse: ParseRows) {
-    this.#source = source
-    this.#parse = parse
+/** Holds text until it ends with a record. Each character is looked at once. */
+class RecordCutter {
+  #held = ""
+  /** Up to where the held text was looked at, and the end of the last whole record in it. */
+  #seen = 0
+  #end = 0
+  #isQuoted = false
+  /** Breaks in all text that was cut off. */
+  lines = 0
+
+  get held(): number {
+    return this.#held.length - this.#end
   }
 
-  push(piece: string): ReadonlyArray<CsvRecord> {
+  push(piece: string): string {
     this.#held += piece
-    const end = lastRecordEnd(this.#held)
-    if (end === 0) {
-      if (this.#held.length > longestRecord) throw this.malformed("a quoted cell does not end")
-      return []
+    for (; this.#seen < this.#held.length; this.#seen++) {
+      const unit = this.#held.charCodeAt(this.#seen)
+      if (unit === quotationMark) this.#isQuoted = !this.#isQuoted
+      else if (unit === lineBreak && !this.#isQuoted) this.#end = this.#seen + 1
     }
+    return this.#end < batchLength ? "" : this.#cut(this.#end)
+  }
+
+  end(): string {
+    return this.#cut(this.#held.length)
+  }
+
+  #cut(end: number): string {
     const batch = this.#held.slice(0, end)
     this.#held = this.#held.slice(end)
-    return this.#read(batch)
-  }
-
-  end(): ReadonlyArray<CsvRecord> {
-    const batch = this.#held
-    this.#held = ""
-    return this.#read(batch)
-  }
-
-  malformed(problem: string): DocumentMalformed {
-    // The parser counts from the beginning of its batch.
-    const within = / (?:at|on) line (\d+)/.exec(problem)
-    const line = this.#lines + Number(within?.[1] ?? 1)
-    return new DocumentMalformed({ source: this.#source, format: "csv", line, problem: problem.replace(/ (?:at|on) line \d+/, "") })
-  }
-
-  #read(batch: string): ReadonlyArray<CsvRecord> {
-    if (batch.trim() === "") return []
-    this.#delimiter ??= delimiterOf(batch)
-    const rows = this.#parse(batch, this.#delimiter)
-    this.#lines += batch.split("\n").length - 1
-    const first = rows[0]
-    if (this.#columns === undefined && first !== undefined) this.#columns = isHeader(first) ? (rows.shift() ?? []) : []
-    const columns = this.#columns ?? []
-    return rows.map((cells) => ({ number: ++this.#records, columns, cells }))
+    this.#seen -= end
+    this.#end = 0
+    this.lines += countBreaks(batch)
+    return batch
   }
 }
 
-/** Behind the last line break that stands outside of quotation marks. */
-const lastRecordEnd = (text: string): number => {
-  let end = 0
-  let isQuoted = false
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at)
-    if (unit === quotationMark) isQuoted = !isQuoted
-    else if (unit === lineBreak && !isQuoted) end = at + 1
-  }
-  return end
+const countBreaks = (text: string): number => {
+  let count = 0
+  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) count++
+  return count
+}
+
+/** The parser counts lines from the beginning of its batch. */
+const malformed = (source: string, problem: string, linesBefore: number): DocumentMalformed => {
+  const within = / (?:at|on) line (\d+)/.exec(problem)
+  const line = linesBefore + Number(within?.[1] ?? 1)
+  return new DocumentMalformed({ source, format: "csv", line, problem: problem.replace(/ (?:at|on) line \d+/, "") })
 }
 
 const quotationMark = 0x22

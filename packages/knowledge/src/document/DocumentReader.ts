@@ -77,7 +77,7 @@ export const readDocument = (source: DocumentSource, bytes: Uint8Array): Effect.
 const readWhole = (format: DocumentFormat, source: string, bytes: Uint8Array): Effect.Effect<Reading, ReadError> =>
   Effect.gen(function* () {
     if (format === "pdf") return yield* readPdf(source, bytes)
-    if (format === "html") return yield* readHtml(yield* Effect.fromResult(decodeHtml(source, bytes)))
+    if (format === "html") return yield* readHtml(source, yield* Effect.fromResult(decodeHtml(source, bytes)))
     const decoded = yield* Effect.fromResult(decodeBytes(source, bytes))
     if (format === "json") return yield* Effect.fromResult(readJson(source, decoded))
     if (format === "md") return readMarkdown(decoded)
@@ -105,7 +105,7 @@ export const streamDocument = <E, R>(
     }),
   )
 
-const collect = <E, R>(
+export const collect = <E, R>(
   source: string,
   format: DocumentFormat,
   bytes: Stream.Stream<Uint8Array, E, R>,

@@ -3,8 +3,10 @@
  * the browser's own are left out.
  */
 import * as Effect from "effect/Effect"
+import { describe } from "../storage/Describe.ts"
 import { HtmlTable } from "./HtmlTable.ts"
 import type { DecodedText } from "./PlainText.ts"
+import { DocumentMalformed } from "./ReadError.ts"
 import { type Reading, TextBuilder } from "./Reading.ts"
 
 const skipped = new Set(["script", "style", "noscript", "template", "svg", "math", "iframe", "object", "canvas", "select", "textarea"])
@@ -17,22 +19,37 @@ const lines = new Set(
   ),
 )
 
-export const readHtml = ({ text, encoding }: DecodedText): Effect.Effect<Reading> =>
-  Effect.map(
+/** Deeper than any page that is meant to be read; the parser takes longer for each level. */
+const deepest = 2000
+
+export const readHtml = (source: string, { text, encoding }: DecodedText): Effect.Effect<Reading, DocumentMalformed> =>
+  Effect.flatMap(
     Effect.promise(() => import("htmlparser2")),
-    ({ Parser }) => {
-      const page = new Page()
-      const parser = new Parser(
-        {
-          onopentagname: (name) => page.open(name),
-          ontext: (piece) => page.text(piece, parser.startIndex, parser.endIndex + 1),
-          onclosetag: (name) => page.close(name),
+    ({ Parser }) =>
+      Effect.try({
+        try: () => {
+          const page = new Page()
+          let depth = 0
+          const parser = new Parser(
+            {
+              onopentagname: (name) => {
+                // Thrown through the parser, which has no other way to be stopped.
+                if (++depth > deepest) throw new Error(`its elements are nested more than ${deepest} deep`)
+                page.open(name)
+              },
+              ontext: (piece) => page.text(piece, parser.startIndex, parser.endIndex + 1),
+              onclosetag: (name) => {
+                depth--
+                page.close(name)
+              },
+            },
+            { decodeEntities: true, lowerCaseTags: true },
+          )
+          parser.end(text)
+          return page.builder.build(encoding)
         },
-        { decodeEntities: true, lowerCaseTags: true },
-      )
-      parser.end(text)
-      return page.builder.build(encoding)
-    },
+        catch: (error) => new DocumentMalformed({ source, format: "html", problem: describe(error) }),
+      }),
   )
 
 class Page {

@@ -46,7 +46,13 @@ const addBlock = (builder: TextBuilder, all: ReadonlyArray<Line>, index: number)
 /** A line of hyphens, stars or equals signs: it parts, or underlines the line before. */
 const isRule = (text: string): boolean => /^\s*([-*_=]\s*){3,}$/.test(text)
 
-const isTableRule = (text: string): boolean => /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/.test(text) && text.includes("-")
+/** Cells of hyphens. Cell by cell: one pattern for the whole line would try every way to part the space between two marks. */
+const isTableRule = (text: string): boolean => {
+  const cells = text.trim().split("|")
+  if (cells.length > 1 && cells[0] === "") cells.shift()
+  if (cells.length > 1 && cells.at(-1) === "") cells.pop()
+  return cells.every((cell) => /^:?-+:?$/.test(cell.trim()))
+}
 
 const addFenced = (builder: TextBuilder, all: ReadonlyArray<Line>, index: number, fence: string): number => {
   const end = all.findIndex((line, at) => at > index && line.text.trim().startsWith(fence))
@@ -66,9 +72,18 @@ const addProse = (builder: TextBuilder, { text, start }: Line): void => {
   const isHeading = marks?.[1] !== undefined
   if (isHeading) builder.breakLine(2)
   const from = marks?.[0].length ?? 0
-  const body = isHeading ? text.slice(from).replace(/\s+#+\s*$/, "") : text.slice(from).trimEnd()
+  const body = isHeading ? withoutClosingMarks(text.slice(from)) : text.slice(from).trimEnd()
   addCellParts(builder, inlineParts(body, start + from))
   builder.breakLine(isHeading ? 2 : 1)
+}
+
+/** A heading may be closed with the marks it began with. */
+const withoutClosingMarks = (heading: string): string => {
+  const text = heading.trimEnd()
+  let end = text.length
+  while (end > 0 && text[end - 1] === "#") end--
+  const isClosed = end < text.length && /\s/.test(text[end - 1] ?? "")
+  return isClosed ? text.slice(0, end).trimEnd() : heading
 }
 
 const addCellParts = (builder: TextBuilder, parts: Cell): void => {

@@ -1,14 +1,17 @@
 /** The words of a line of Markdown, without emphasis, addresses of links and other marks. */
 import type { Cell, CellPart } from "./Records.ts"
 
-/** What is not text, or stands for other text: each alternative has its group. */
+/**
+ * What is not text, or stands for other text: each alternative has its group. How far each looks ahead is bounded, so that a line
+ * of marks that nothing closes is read in a time that grows with its length.
+ */
 const marks = new RegExp(
   [
     "(?<escaped>\\\\[!-/:-@[-`{-~])",
-    "(?<code>`+)(?<codeText>.+?)\\k<code>",
-    "!?\\[(?<label>(?:[^\\[\\]\\\\]|\\\\.)*)\\](?:\\([^()\\s]*(?:\\([^()]*\\)[^()\\s]*)?(?:\\s+[\"'(][^)]*)?\\)|\\[[^\\]]*\\])",
-    "<(?<address>https?://[^>\\s]+|[^>\\s@]+@[^>\\s]+)>",
-    "(?<tag></?[A-Za-z][^<>]*>|<!--.*?-->)",
+    "(?<code>`{1,8}(?!`))(?<codeText>.{1,1000}?)(?<!`)\\k<code>(?!`)",
+    "!?\\[(?<label>(?:[^\\[\\]\\\\]|\\\\.){0,1000})\\](?:\\([^()\\s]{0,2000}(?:\\([^()]{0,500}\\)[^()\\s]{0,500})?(?:\\s{1,20}[\"'(][^)]{0,500})?\\)|\\[[^\\]]{0,500}\\])",
+    "<(?<address>https?://[^>\\s]{1,2000}|[^>\\s@]{1,100}@[^>\\s]{1,300})>",
+    "(?<tag></?[A-Za-z][^<>]{0,2000}>|<!--.{0,2000}?-->)",
     "(?<emphasis>\\*{1,3}(?=\\S)|(?<=\\S)\\*{1,3}|~~|(?<![\\p{L}\\p{N}_])_{1,3}(?=\\S)|(?<=\\S)_{1,3}(?![\\p{L}\\p{N}_]))",
   ].join("|"),
   "gu",

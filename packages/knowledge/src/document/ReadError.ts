@@ -79,11 +79,26 @@ export class DocumentTooLarge extends Schema.TaggedError<DocumentTooLarge>()("Do
   }
 }
 
-export type ReadError =
-  | FormatUnknown
-  | DocumentEmpty
-  | DocumentBinary
-  | DocumentWronglyEncoded
-  | DocumentEncrypted
-  | DocumentMalformed
-  | DocumentTooLarge
+/** Working on the document exceeded a limit twice, or ended the worker. It is not tried again in the same batch. */
+export class DocumentSetAside extends Schema.TaggedError<DocumentSetAside>()("DocumentSetAside", {
+  source: Schema.String,
+  problem: Schema.String,
+  /** The limit to raise, where the document is as it should be. */
+  setting: Schema.String,
+}) {
+  override get message() {
+    return `${this.source} is set aside: ${this.problem}; split or simplify it, or raise ${this.setting}, and start a new batch`
+  }
+}
+
+export const ReadError = Schema.Union([
+  FormatUnknown,
+  DocumentEmpty,
+  DocumentBinary,
+  DocumentWronglyEncoded,
+  DocumentEncrypted,
+  DocumentMalformed,
+  DocumentTooLarge,
+  DocumentSetAside,
+])
+export type ReadError = typeof ReadError.Type

@@ -59,6 +59,8 @@ const firstEndingAfter = (segments: ReadonlyArray<Segment>, start: number): numb
   return low
 }
 
+const lineBreak = 0x0a
+
 /** Puts a text together with its map. */
 export class TextBuilder {
   readonly #parts: Array<string> = []
@@ -87,7 +89,8 @@ export class TextBuilder {
     if (text === "") return
     this.#parts.push(text)
     this.#length += text.length
-    const breaks = /\n*$/.exec(text)?.[0].length ?? 0
+    let breaks = 0
+    while (breaks < text.length && text.charCodeAt(text.length - 1 - breaks) === lineBreak) breaks++
     this.#lineBreaks = breaks === text.length ? this.#lineBreaks + breaks : breaks
   }
 

@@ -3,7 +3,18 @@ import * as Schema from "effect/Schema"
 
 export class ExtractionFailed extends Schema.TaggedError<ExtractionFailed>()("ExtractionFailed", {
   extractor: Schema.String,
-  reason: Schema.Literals(["RateLimited", "Overloaded", "Unavailable", "TimedOut", "Malformed", "Refused", "NotAllowed", "TooLong", "Bug"]),
+  reason: Schema.Literals([
+    "RateLimited",
+    "Overloaded",
+    "Unavailable",
+    "TimedOut",
+    "Malformed",
+    "Refused",
+    "NotAllowed",
+    "TooLong",
+    "LimitExceeded",
+    "Bug",
+  ]),
   retryable: Schema.Boolean,
   /** What the service asked to wait before the next call. */
   retryAfterMillis: Schema.optionalKey(Schema.Number),

@@ -111,7 +111,7 @@ const make: Effect.Effect<GraphFactsService, never, GraphQuery> = Effect.map(Gra
   const paged = <Item>(version: GraphVersion, select: (limit: number) => string, itemOf: (row: Row) => Item, options: PageOptions) =>
     Effect.gen(function* () {
       const limit = Math.max(1, Math.min(options.limit ?? 100, 1000))
-      const { body } = yield* queries.query(version, select(limit + 1), options)
+      const { body } = yield* queries.query(version, select(limit + 1), { ...options, isFixed: true })
       const { results } = yield* Effect.orDie(Schema.decodeEffect(Answer)(body))
       const rows = results.bindings.slice(0, limit)
       const last = results.bindings.length > limit ? rows.at(-1)?.["key"]?.value : undefined

@@ -1,9 +1,7 @@
 /**
- * SPARQL over a version of a graph, in a thread of its own: a query that takes too long is ended with its thread and harms
- * nobody else. The thread keeps the version it has loaded, so that a second query starts at once.
+ * SPARQL over a version of a graph, on workers of their own: a query that exceeds its time or memory ends with its worker, and
+ * another worker answers the others meanwhile. A worker keeps the version it has loaded, so that a second query starts at once.
  */
-import { existsSync } from "node:fs"
-import { Worker } from "node:worker_threads"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -11,17 +9,23 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
-import * as Stream from "effect/Stream"
 import type { ArtifactDamaged } from "../storage/ArtifactStore.ts"
-import type { ContentHash } from "../storage/Identity.ts"
 import type { StorageError } from "../storage/StorageError.ts"
+import { type ContentLimitOptions, limitText } from "../threads/ContentLimits.ts"
+import type { TaskName } from "../threads/Tasks.ts"
+import type { WorkerError } from "../threads/WorkerError.ts"
+import { makeWorkerPool } from "../threads/WorkerPool.ts"
 import { CanonicalGraph, type GraphVersion } from "./CanonicalGraph.ts"
-import type { QueryAnswer, QueryRequest } from "./graphQueryThread.ts"
+import { graphLines, type LoadInput, type QueryAnswer, type QueryInput } from "./GraphStore.ts"
+import { nestingOf } from "./SparqlText.ts"
 
 export interface QueryOptions {
+  /** Default: the time limit of queries. Waiting for a worker and loading the graph count. */
   readonly timeout?: Duration.Input
   /** How long the answer may be, in characters. */
   readonly maxLength?: number
+  /** A query that this package itself wrote: one worker is kept free of all others for these. */
+  readonly isFixed?: boolean
 }
 
 export interface QueryResult {
@@ -51,88 +55,91 @@ export class QueryTooLarge extends Schema.TaggedError<QueryTooLarge>()("QueryToo
   }
 }
 
-export type QueryError = QueryRefused | QueryTimedOut | QueryTooLarge | StorageError | ArtifactDamaged
+export class QueryMemoryExceeded extends Schema.TaggedError<QueryMemoryExceeded>()("QueryMemoryExceeded", { limit: Schema.String }) {
+  override get message() {
+    return `the query needed more than ${this.limit} and was ended; make it more specific, add a LIMIT, or raise contentLimits.query.memory`
+  }
+}
+
+export type QueryError = QueryRefused | QueryTimedOut | QueryTooLarge | QueryMemoryExceeded | StorageError | ArtifactDamaged
 
 export interface GraphQueryService {
   readonly query: (version: GraphVersion, sparql: string, options?: QueryOptions) => Effect.Effect<QueryResult, QueryError>
 }
 
 export class GraphQuery extends Context.Service<GraphQuery, GraphQueryService>()("@detent/knowledge/GraphQuery") {
-  static readonly layer: Layer.Layer<GraphQuery, never, CanonicalGraph> = Layer.effect(
-    GraphQuery,
-    Effect.suspend(() => make),
-  )
+  static readonly layer: Layer.Layer<GraphQuery, never, CanonicalGraph> = Layer.suspend(() => GraphQuery.layerWith({}))
+
+  static readonly layerWith = (limits: ContentLimitOptions): Layer.Layer<GraphQuery, never, CanonicalGraph> =>
+    Layer.effect(GraphQuery, make(limits))
 }
 
-interface Thread {
-  readonly worker: Worker
-  readonly version: ContentHash
-}
+/** One for any query, and one more for the fixed ones. Each holds a copy of the graph it was last asked about. */
+const workers = 2
 
-const make: Effect.Effect<GraphQueryService, never, CanonicalGraph | Scope.Scope> = Effect.gen(function* () {
-  const graph = yield* CanonicalGraph
-  const one = yield* Semaphore.make(1)
-  let thread: Thread | undefined
+/** How long a graph that is not asked about is kept in memory. */
+const patience = "10 minutes"
 
-  const end = Effect.promise(async () => {
-    const ended = thread
-    thread = undefined
-    await ended?.worker.terminate()
-  })
-  yield* Effect.addFinalizer(() => end)
+/** Deeper than any query that a person writes; the parser needs a part of its stack for each level. */
+const deepestNesting = 100
 
-  const threadOf = (version: GraphVersion): Effect.Effect<Worker, StorageError | ArtifactDamaged | QueryRefused> =>
-    Effect.gen(function* () {
-      if (thread?.version === version.version) return thread.worker
-      yield* end
-      const worker = yield* Effect.sync(() => new Worker(threadFile))
-      // A thread that is half filled must not be found by the next query.
-      yield* Stream.runForEachArray(graph.lines(version), (lines) => ask(worker, { _tag: "Load", text: `${lines.join("\n")}\n` })).pipe(
-        Effect.onExit((exit) => (exit._tag === "Success" ? Effect.void : Effect.promise(() => worker.terminate()))),
+const make = (options: ContentLimitOptions): Effect.Effect<GraphQueryService, never, CanonicalGraph | Scope.Scope> =>
+  Effect.gen(function* () {
+    const graph = yield* CanonicalGraph
+    const scope = yield* Effect.scope
+    const pool = yield* makeWorkerPool({ size: workers, queue: 64, limits: options, keptBelow: Number.POSITIVE_INFINITY, patience })
+    const limit = pool.limits.query
+    const unknown = Semaphore.makeUnsafe(workers - 1)
+
+    /** The answer of a task over a version, which the worker loads unless it holds it. */
+    const ask = (version: GraphVersion, task: TaskName, input: LoadInput | QueryInput) =>
+      pool.run(task, input, undefined, { limit, attempts: 1, affinity: version.version, sources: { [graphLines]: graph.lines(version) } })
+
+    /** A worker that ended took its copy of the graph along. The next query does not wait for another one to load it. */
+    const reload = (version: GraphVersion) =>
+      Effect.asVoid(
+        Effect.forkIn(
+          Effect.catch(ask(version, "graph.load", { version: version.version }), (error) =>
+            Effect.logDebug(`the graph ${version.namespace} was not loaded again: ${error.message}`),
+          ),
+          scope,
+        ),
       )
-      thread = { worker, version: version.version }
-      return worker
-    })
 
-  return {
-    query: (version, sparql, options = {}) => {
-      const timeout = Duration.fromInputUnsafe(options.timeout ?? "30 seconds")
-      const maxLength = options.maxLength ?? 10_000_000
-      const run = Effect.gen(function* () {
-        const worker = yield* threadOf(version)
-        const answer = yield* ask(worker, { _tag: "Query", sparql }).pipe(
-          Effect.onInterrupt(() => end),
-          Effect.timeoutOrElse({
-            duration: timeout,
-            orElse: () => Effect.fail(new QueryTimedOut({ afterMillis: Duration.toMillis(timeout) })),
-          }),
+    return {
+      query: (version, sparql, { timeout, maxLength = 10_000_000, isFixed = false } = {}) => {
+        if (nestingOf(sparql) > deepestNesting)
+          return Effect.fail(new QueryRefused({ problem: `it is nested more than ${deepestNesting} deep; write it in a flatter way` }))
+        const allowed = Duration.min(Duration.fromInputUnsafe(timeout ?? limit.time), Duration.fromInputUnsafe(limit.time))
+        const timedOut = new QueryTimedOut({ afterMillis: Duration.toMillis(allowed) })
+        const asked = ask(version, "graph.query", { version: version.version, sparql, maxLength }).pipe(
+          Effect.mapError((error) => (isOfWorker(error) ? queryError(error, timedOut, limitText(limit, "memory")) : error)),
         )
-        const { contentType, body } = answer
-        return body.length > maxLength ? yield* new QueryTooLarge({ length: body.length, maxLength }) : { contentType, body }
-      })
-      return one.withPermits(1)(run)
-    },
-  }
-})
-
-/** From sources this is TypeScript, in a built package JavaScript. */
-const threadFile = new URL(
-  existsSync(new URL("./graphQueryThread.ts", import.meta.url)) ? "./graphQueryThread.ts" : "./graphQueryThread.js",
-  import.meta.url,
-)
-
-/** The thread outlives the question, so whatever listened for the answer is taken off it, however the question ends. */
-const ask = (worker: Worker, request: QueryRequest): Effect.Effect<QueryResult, QueryRefused> =>
-  Effect.callback<QueryResult, QueryRefused>((resume) => {
-    const answered = (answer: Effect.Effect<QueryResult, QueryRefused>) => {
-      stopListening()
-      resume(answer)
+        return (isFixed ? asked : unknown.withPermit(asked)).pipe(
+          Effect.timeoutOrElse({ duration: allowed, orElse: () => Effect.fail(timedOut) }),
+          Effect.tapError(({ _tag }) => (_tag === "QueryTimedOut" || _tag === "QueryMemoryExceeded" ? reload(version) : Effect.void)),
+          // An answer of the pool is what the task of that name returns.
+          Effect.map((output) => output as QueryAnswer),
+          Effect.flatMap((answer) =>
+            answer._tag === "TooLarge"
+              ? Effect.fail(new QueryTooLarge({ length: answer.length, maxLength }))
+              : Effect.succeed({ contentType: answer.contentType, body: answer.body }),
+          ),
+        )
+      },
     }
-    const refuse = (error: unknown) =>
-      answered(Effect.fail(new QueryRefused({ problem: error instanceof Error ? error.message : String(error) })))
-    const onExit = () => refuse("the thread that answers queries ended; ask again")
-    const onMessage = (answer: QueryAnswer) => (answer._tag === "Refused" ? refuse(answer.problem) : answered(Effect.succeed(answer)))
-    const stopListening = () => worker.off("error", refuse).off("exit", onExit).off("message", onMessage)
-    worker.on("error", refuse).on("exit", onExit).on("message", onMessage).postMessage(request)
-    return Effect.sync(stopListening)
   })
+
+const isOfWorker = (error: WorkerError | StorageError | ArtifactDamaged): error is WorkerError =>
+  error._tag === "TaskFailed" || error._tag === "LimitExceeded" || error._tag === "WorkerCrashed"
+
+const queryError = (error: WorkerError, timedOut: QueryTimedOut, memory: string): QueryError => {
+  switch (error._tag) {
+    case "TaskFailed":
+      return new QueryRefused({ problem: error.problem })
+    case "LimitExceeded":
+      return error.exceeded === "time" ? timedOut : new QueryMemoryExceeded({ limit: memory })
+    case "WorkerCrashed":
+      return new QueryRefused({ problem: `the worker that answers queries ended (${error.problem}); ask again, or ask for less` })
+  }
+}

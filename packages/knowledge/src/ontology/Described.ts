@@ -17,7 +17,7 @@ export const describe = (graph: StatementGraph, iri: string) => {
 
 /** `https://example.org/terms#hasHeadOffice` says "has head office". */
 const labelFromIri = (iri: string): Label => {
-  const last = decode(/[^#/:]+(?=[#/:]*$)/.exec(iri)?.[0] ?? iri)
+  const last = decode(lastName(iri) || iri)
   const words = last
     .replace(/[_\-+.]+/g, " ")
     .replace(/(\p{Ll}|\d)(\p{Lu})/gu, "$1 $2")
@@ -26,6 +26,17 @@ const labelFromIri = (iri: string): Label => {
   const text = words.split(" ").map((word) => (/^\p{Lu}\p{Ll}/u.test(word) ? word.toLowerCase() : word))
   return { text: text.join(" ") || iri, language: "" }
 }
+
+/** What stands behind the last mark that something follows. */
+const lastName = (iri: string): string => {
+  let end = iri.length
+  while (end > 0 && isMark(iri[end - 1])) end--
+  let start = end
+  while (start > 0 && !isMark(iri[start - 1])) start--
+  return iri.slice(start, end)
+}
+
+const isMark = (character: string | undefined): boolean => character === "#" || character === "/" || character === ":"
 
 const decode = (text: string): string => {
   try {

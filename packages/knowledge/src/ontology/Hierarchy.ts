@@ -1,32 +1,36 @@
 /**
- * What lies above and below each term of a subclass or subproperty graph, computed once. Terms of a cycle are above and
- * below each other: that is what the statements entail, namely that they are the same.
+ * What lies above and below each term of a subclass or subproperty graph. Terms of a cycle are above and below each other: that is
+ * what the statements entail, namely that they are the same. Each answer is worked out when it is first asked for: all of them at
+ * once would take the square of the number of terms in a long chain.
  */
 
 export class Hierarchy {
-  private readonly above = new Map<string, ReadonlySet<string>>()
-  private readonly below = new Map<string, Set<string>>()
+  readonly #parents: ReadonlyMap<string, ReadonlyArray<string>>
+  readonly #children = new Map<string, Array<string>>()
+  readonly #order: ReadonlyMap<string, number>
+  readonly #above = new Reached()
+  readonly #below = new Reached()
 
   constructor(parents: ReadonlyMap<string, ReadonlyArray<string>>) {
-    for (const term of parents.keys()) {
-      const reached = reachableFrom(term, parents)
-      this.above.set(term, reached)
-      for (const ancestor of reached) {
-        const descendants = this.below.get(ancestor)
-        if (descendants === undefined) this.below.set(ancestor, new Set([term]))
-        else descendants.add(term)
+    this.#parents = parents
+    this.#order = orderOf(parents)
+    for (const [term, above] of parents) {
+      for (const one of above) {
+        const known = this.#children.get(one)
+        if (known === undefined) this.#children.set(one, [term])
+        else known.push(term)
       }
     }
   }
 
   /** Without the term itself. */
   ancestors(term: string): ReadonlySet<string> {
-    return this.above.get(term) ?? none
+    return this.#above.from(term, () => reachableFrom(term, this.#parents))
   }
 
-  /** Without the term itself. */
+  /** Without the term itself, in the order of the graph. */
   descendants(term: string): ReadonlySet<string> {
-    return this.below.get(term) ?? none
+    return this.#below.from(term, () => new Set([...reachableFrom(term, this.#children)].sort(byOrder(this.#order))))
   }
 
   isA(term: string, ancestor: string): boolean {
@@ -34,54 +38,97 @@ export class Hierarchy {
   }
 }
 
+/** How many terms all kept answers may name together. */
+const mostKept = 2_000_000
+
+/** Answers that are kept as long as there is room. */
+class Reached {
+  readonly #kept = new Map<string, ReadonlySet<string>>()
+  #size = 0
+
+  from(term: string, reach: () => ReadonlySet<string>): ReadonlySet<string> {
+    const known = this.#kept.get(term)
+    if (known !== undefined) return known
+    const reached = reach()
+    if (this.#size + reached.size > mostKept) return reached
+    this.#size += reached.size + 1
+    this.#kept.set(term, reached)
+    return reached
+  }
+}
+
+const orderOf = (parents: ReadonlyMap<string, unknown>): ReadonlyMap<string, number> =>
+  new Map([...parents.keys()].map((term, index) => [term, index]))
+
+const byOrder = (order: ReadonlyMap<string, number>) => (one: string, other: string) => (order.get(one) ?? 0) - (order.get(other) ?? 0)
+
 const none: ReadonlySet<string> = new Set()
 
 const reachableFrom = (start: string, edges: ReadonlyMap<string, ReadonlyArray<string>>): ReadonlySet<string> => {
+  const first = edges.get(start)
+  if (first === undefined || first.length === 0) return none
   const reached = new Set<string>()
-  const waiting = [...(edges.get(start) ?? [])]
+  const waiting = [...first]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (next === start || reached.has(next)) continue
     reached.add(next)
-    waiting.push(...(edges.get(next) ?? []))
+    for (const one of edges.get(next) ?? []) waiting.push(one)
   }
   return reached
 }
 
 /** The groups of terms that are above themselves, each once, beginning with the term that comes first. */
 export const cyclesOf = (parents: ReadonlyMap<string, ReadonlyArray<string>>): ReadonlyArray<ReadonlyArray<string>> => {
-  const cycles: Array<ReadonlyArray<string>> = []
-  const assigned = new Set<string>()
-  for (const term of candidates(parents)) {
-    if (assigned.has(term)) continue
-    const up = reachableFrom(term, parents)
-    const group = [term, ...[...up].filter((other) => reachableFrom(other, parents).has(term))]
-    if (group.length === 1) continue
-    for (const member of group) assigned.add(member)
-    cycles.push(group)
-  }
-  return cycles
+  const compare = byOrder(orderOf(parents))
+  return connectedGroups(parents)
+    .filter((group) => group.length > 1)
+    .map((group) => group.toSorted(compare))
+    .sort(([one = ""], [other = ""]) => compare(one, other))
 }
 
-/** Only terms left over when all without remaining parents are taken away, again and again, can be in or below a cycle. */
-const candidates = (parents: ReadonlyMap<string, ReadonlyArray<string>>): ReadonlyArray<string> => {
-  const open = new Map([...parents].map(([term, above]) => [term, above.filter((one) => one !== term && parents.has(one)).length]))
-  const children = new Map<string, Array<string>>()
-  for (const [term, above] of parents) {
-    for (const one of above) {
-      if (one === term) continue
-      const known = children.get(one)
-      if (known === undefined) children.set(one, [term])
-      else known.push(term)
+/** A term whose parents are being looked at. */
+interface Visit {
+  readonly term: string
+  readonly parents: ReadonlyArray<string>
+  next: number
+}
+
+/** The strongly connected groups, by Tarjan's algorithm, without recursion: a chain may be longer than the stack is deep. */
+const connectedGroups = (parents: ReadonlyMap<string, ReadonlyArray<string>>): ReadonlyArray<ReadonlyArray<string>> => {
+  const groups: Array<ReadonlyArray<string>> = []
+  const numbers = new Map<string, number>()
+  const lowest = new Map<string, number>()
+  const open: Array<string> = []
+  const isOpen = new Set<string>()
+  const lower = (term: string, number: number) => lowest.set(term, Math.min(lowest.get(term) ?? number, number))
+  const enter = (term: string): Visit => {
+    const number = numbers.size
+    numbers.set(term, number)
+    lowest.set(term, number)
+    open.push(term)
+    isOpen.add(term)
+    return { term, parents: parents.get(term) ?? [], next: 0 }
+  }
+  const leave = (term: string) => {
+    if (lowest.get(term) !== numbers.get(term)) return
+    const group = open.splice(open.lastIndexOf(term))
+    for (const member of group) isOpen.delete(member)
+    groups.push(group)
+  }
+  for (const root of parents.keys()) {
+    if (numbers.has(root)) continue
+    const visits = [enter(root)]
+    for (let visit = visits.at(-1); visit !== undefined; visit = visits.at(-1)) {
+      const parent = visit.parents[visit.next++]
+      if (parent === undefined) {
+        visits.pop()
+        leave(visit.term)
+        const below = visits.at(-1)
+        if (below !== undefined) lower(below.term, lowest.get(visit.term) ?? 0)
+      } else if (!numbers.has(parent)) {
+        if (parents.has(parent)) visits.push(enter(parent))
+      } else if (isOpen.has(parent)) lower(visit.term, numbers.get(parent) ?? 0)
     }
   }
-  const free = [...open].flatMap(([term, count]) => (count === 0 ? [term] : []))
-  for (let term = free.pop(); term !== undefined; term = free.pop()) {
-    open.delete(term)
-    for (const child of children.get(term) ?? []) {
-      const left = (open.get(child) ?? 1) - 1
-      open.set(child, left)
-      if (left === 0) free.push(child)
-    }
-  }
-  return [...open.keys()]
+  return groups
 }

@@ -30,6 +30,17 @@ export class OntologyEmpty extends Schema.TaggedError<OntologyEmpty>()("Ontology
   }
 }
 
-export type OntologyError = OntologySyntaxError | OntologyEmpty
+/** Loading the source exceeded a limit. */
+export class OntologyLimitExceeded extends Schema.TaggedError<OntologyLimitExceeded>()("OntologyLimitExceeded", {
+  source: Schema.String,
+  problem: Schema.String,
+}) {
+  override get message() {
+    return `${this.source}: loading it was stopped, since ${this.problem}; leave out what is not needed, or raise contentLimits.ontology`
+  }
+}
+
+export const OntologyError = Schema.Union([OntologySyntaxError, OntologyEmpty, OntologyLimitExceeded])
+export type OntologyError = typeof OntologyError.Type
 
 const names: Readonly<Record<OntologyFormat, string>> = { turtle: "Turtle", ntriples: "N-Triples", rdfxml: "RDF/XML", jsonld: "JSON-LD" }

@@ -38,10 +38,6 @@ export class OntologyIndex {
     this.propertyHierarchy = new Hierarchy(parentsOf(ontology.properties))
     for (const one of ontology.classes) this.addLabels(one, "classes")
     for (const one of ontology.properties) this.addLabels(one, "properties")
-    for (const one of ontology.properties) {
-      this.domains.set(one.iri, this.inherited(one, "domain"))
-      this.ranges.set(one.iri, this.inherited(one, "range"))
-    }
   }
 
   static fromJSON(json: unknown): OntologyIndex {
@@ -90,12 +86,12 @@ export class OntologyIndex {
 
   /** What the subject has to be, with what the properties above demand. Empty: anything. */
   domainOf(property: string): ClassExpression {
-    return this.domains.get(property) ?? []
+    return this.demanded(this.domains, property, "domain")
   }
 
   /** What the object has to be: classes or datatypes. Empty: anything. */
   rangeOf(property: string): ClassExpression {
-    return this.ranges.get(property) ?? []
+    return this.demanded(this.ranges, property, "range")
   }
 
   isDatatype(iri: string): boolean {
@@ -202,6 +198,16 @@ export class OntologyIndex {
     if (first === undefined || others.length === 0 || expression.flat().some((iri) => this.isDatatype(iri))) return expression
     const possible = first.flatMap((iri) => [iri, ...this.descendants(iri)]).some((iri) => this.meets(iri, others))
     return possible ? expression : [[...new Set(expression.flat())]]
+  }
+
+  /** Worked out when it is first asked for: of a long chain of properties each inherits from all above it. */
+  private demanded(kept: Map<string, ClassExpression>, property: string, side: "domain" | "range"): ClassExpression {
+    const known = kept.get(property)
+    if (known !== undefined) return known
+    const described = this.properties.get(property)
+    const expression = described === undefined ? [] : this.inherited(described, side)
+    kept.set(property, expression)
+    return expression
   }
 
   private inherited(property: OntologyProperty, side: "domain" | "range"): ClassExpression {

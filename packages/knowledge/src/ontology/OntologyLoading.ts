@@ -9,7 +9,8 @@
 
 import { createHash } from "node:crypto"
 import * as Effect from "effect/Effect"
-import { OntologyEmpty, type OntologyError, type OntologyFormat } from "./OntologyError.ts"
+import type { Triple } from "../rdf/Term.ts"
+import { OntologyEmpty, type OntologyError, type OntologyFormat, OntologySyntaxError } from "./OntologyError.ts"
 import { OntologyIndex } from "./OntologyIndex.ts"
 import { readOntology } from "./OntologyReading.ts"
 import { formatOf, parseRdf } from "./RdfParsing.ts"
@@ -25,15 +26,24 @@ export interface OntologySource {
 
 export const loadOntology = Effect.fnUntraced(function* (source: OntologySource): Effect.fn.Return<OntologyIndex, OntologyError> {
   const text = source.text.replace(/^\uFEFF/, "")
+  const format = source.format ?? formatOf(source.name, text)
   const triples = yield* parseRdf({
     text,
     name: source.name,
-    format: source.format ?? formatOf(source.name, text),
+    format,
     base: source.base ?? "urn:ontology",
   })
+  if (triples.some(isOverlong))
+    return yield* new OntologySyntaxError({ source: source.name, format, problem: `an IRI in it is longer than ${longestIri} characters` })
   const ontology = readOntology(triples, createHash("sha256").update(source.text).digest("hex"))
   if (ontology.classes.length === 0 && ontology.properties.length === 0) {
     return yield* new OntologyEmpty({ source: source.name, statements: triples.length })
   }
   return new OntologyIndex(ontology)
 })
+
+/** Longer than any address that is meant to be used: IRIs are in every prompt, shape and line that names their terms. */
+const longestIri = 4096
+
+const isOverlong = ({ subject, predicate, object }: Triple): boolean =>
+  [subject, predicate, object].some(({ termType, value }) => termType === "NamedNode" && value.length > longestIri)

@@ -54,13 +54,52 @@ const parseByN3 = (source: RdfSource) =>
   })
 
 const parseRdfXml = (source: RdfSource) =>
-  Effect.tryPromise({
-    try: async () => {
-      const { RdfXmlParser } = await import("rdfxml-streaming-parser")
-      return await collect(new RdfXmlParser({ baseIRI: source.base, trackPosition: true }), source.text)
-    },
-    catch: (error) => syntaxError(source, messageOf(error)),
+  Effect.suspend(() => {
+    if (xmlDepth(source.text) > deepestXml)
+      return Effect.fail(syntaxError(source, `its elements are nested more than ${deepestXml} deep; write them beside each other`))
+    return Effect.tryPromise({
+      try: async () => {
+        const { RdfXmlParser } = await import("rdfxml-streaming-parser")
+        return await collect(new RdfXmlParser({ baseIRI: source.base, trackPosition: true }), source.text)
+      },
+      catch: (error) => syntaxError(source, messageOf(error)),
+    })
   })
+
+/** The parser looks through all elements that are open for each one that it meets. */
+const deepestXml = 500
+
+/** How deep elements are nested, in one pass. */
+const xmlDepth = (text: string): number => {
+  let [depth, deepest] = [0, 0]
+  for (let at = text.indexOf("<"); at !== -1; at = text.indexOf("<", at + 1)) {
+    if (text.startsWith("<!--", at)) at = endOf(text, "-->", at)
+    else if (text.startsWith("<![CDATA[", at)) at = endOf(text, "]]>", at)
+    else if (text[at + 1] === "/") depth--
+    else if (text[at + 1] !== "?" && text[at + 1] !== "!") {
+      at = tagEnd(text, at)
+      if (text[at - 1] !== "/") deepest = Math.max(deepest, ++depth)
+    }
+  }
+  return deepest
+}
+
+const endOf = (text: string, mark: string, from: number): number => {
+  const found = text.indexOf(mark, from)
+  return found === -1 ? text.length : found
+}
+
+/** Where a tag is closed: not inside the value of an attribute. */
+const tagEnd = (text: string, from: number): number => {
+  let quote = ""
+  for (let at = from; at < text.length; at++) {
+    const character = text[at] ?? ""
+    if (quote !== "") quote = character === quote ? "" : quote
+    else if (character === '"' || character === "'") quote = character
+    else if (character === ">") return at
+  }
+  return text.length
+}
 
 const parseJsonLd = (source: RdfSource) =>
   Effect.suspend(() => {

@@ -14,7 +14,7 @@ import * as Stream from "effect/Stream"
 import * as Workflow from "effect/unstable/workflow/Workflow"
 import { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
 import { chunkStream } from "../document/Chunking.ts"
-import { streamDocument } from "../document/DocumentReader.ts"
+import { streamOnWorkers } from "../document/WorkerReading.ts"
 import type { Chunk } from "../extract/Extractor.ts"
 import { ExtractorSelection } from "../KnowledgeSettings.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
@@ -214,7 +214,7 @@ const chunksOf = (run: ExtractionRun, { contentType }: Payload, passing: Passing
   Stream.unwrap(
     Effect.map(Storage, (storage) => {
       const source = { name: run.inputUri, ...(contentType === undefined ? {} : { contentType }) }
-      return streamDocument(source, passing.bytes(storage.getStream(run.inputUri))).pipe(
+      return streamOnWorkers(source, passing.bytes(storage.getStream(run.inputUri))).pipe(
         passing.text,
         chunkStream({ size: run.config.windowSize, overlap: run.config.overlap }),
       )

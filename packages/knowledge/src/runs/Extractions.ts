@@ -25,7 +25,7 @@ import * as ExtractionWorkflow from "./ExtractionWorkflow.ts"
 import { type ExtractionSetting, Extractors } from "./Extractors.ts"
 import { defaultPipelineConfig, ExtractionRun, type PipelineConfig, type RunStatusConflict, type RunStatusRefused } from "./Run.ts"
 import { type ArtifactError, loadArtifact } from "./RunArtifacts.ts"
-import { isStoreAway, type RunFailed, runFailed } from "./RunFailed.ts"
+import { isSetAside, isStoreAway, type RunFailed, runFailed } from "./RunFailed.ts"
 import { contentKey, entitiesKey, graphKey } from "./RunRows.ts"
 import { RunStore, type RunStoreFailed } from "./RunStore.ts"
 
@@ -55,7 +55,7 @@ export interface ExtractionsService {
   readonly start: (request: ExtractionRequest) => Effect.Effect<RunId, RunFailed>
   /**
    * Like `run`; and a run that failed or was cancelled before a time is resumed. One that failed since has failed: so a program
-   * that starts again does not try for ever.
+   * that starts again does not try for ever. A document that is set aside stays so.
    */
   readonly complete: (request: ExtractionRequest, failuresSince: number) => Effect.Effect<ExtractionWorkflow.RunResult, RunFailed>
   /** Goes on with a run that failed or was cancelled, after its last checkpoint. Of two who resume at once, one is told. */
@@ -181,7 +181,7 @@ const make = Effect.gen(function* () {
       const run = yield* created(request)
       const endedAt = Option.match(run.completedAt, { onNone: () => 0, onSome: ({ epochMilliseconds }) => epochMilliseconds })
       const isToResume =
-        (run.status === "failed" && endedAt < failuresSince) ||
+        (run.status === "failed" && endedAt < failuresSince && !isSetAside(run)) ||
         // A batch is cancelled and resumed within a millisecond. And its process may die when it has ended its runs and not yet said
         // so: then it is its own batch that goes on.
         (run.status === "cancelled" && (endedAt <= failuresSince || Option.contains(run.errorMessage, endedWithBatch)))

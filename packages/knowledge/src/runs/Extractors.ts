@@ -6,6 +6,7 @@ import * as Cache from "effect/Cache"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
@@ -18,7 +19,7 @@ import { noUsage } from "../extract/model/UsageCount.ts"
 import type { ExtractorName, ExtractorSelection, KnowledgeSettings } from "../KnowledgeSettings.ts"
 import type { OntologyError } from "../ontology/OntologyError.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
-import { loadOntology } from "../ontology/OntologyLoading.ts"
+import { loadOnWorker } from "../ontology/WorkerLoading.ts"
 import { getText, Storage } from "../storage/Storage.ts"
 import type { StorageError } from "../storage/StorageError.ts"
 import type { StorageUri } from "../storage/Uri.ts"
@@ -77,7 +78,7 @@ export interface ExtractorsService {
 }
 
 export class Extractors extends Context.Service<Extractors, ExtractorsService>()("@detent/knowledge/Extractors") {
-  /** The built-in extractor, taught with the examples of each setting, on threads of its own: as many as there are processors. */
+  /** The built-in extractor, taught with the examples of each setting, on the workers in the context, or on workers of its own. */
   static readonly layerBuiltIn: Layer.Layer<Extractors, never, Storage> = Layer.suspend(() => Extractors.layerWith({}))
 
   /** The extractor that a batch or the settings name. Default: the built-in one. */
@@ -90,9 +91,9 @@ export class Extractors extends Context.Service<Extractors, ExtractorsService>()
           settings,
         ),
       ),
-    ).pipe(Layer.provide(WorkerPool.layer()))
+    ).pipe(Layer.provide(WorkerPool.layerInContext))
 
-  /** The same as `layerBuiltIn` on threads that are there already. */
+  /** The same as `layerBuiltIn` on workers that are there already. */
   static readonly layerPooled: Layer.Layer<Extractors, never, Storage | WorkerPool> = Layer.effect(
     Extractors,
     Effect.flatMap(WorkerPool, (pool) =>
@@ -146,9 +147,13 @@ const cached = <Key extends string | undefined, A, E>(lookup: (key: Key) => Effe
     (made) => (key: Key) => Effect.tapError(Cache.get(made, key), () => Cache.invalidate(made, key)),
   )
 
-const ontologies = Effect.flatMap(Storage, (storage) =>
-  cached((uri: StorageUri) => Effect.flatMap(getText(storage, uri), (text) => loadOntology({ name: uri, text }))),
-)
+const ontologies = Effect.gen(function* () {
+  const storage = yield* Storage
+  const pool = yield* WorkerPool.inContext
+  const onPool = <A, E>(effect: Effect.Effect<A, E>) =>
+    Option.match(pool, { onNone: () => effect, onSome: (one) => Effect.provideService(effect, WorkerPool, one) })
+  return yield* cached((uri: StorageUri) => Effect.flatMap(getText(storage, uri), (text) => onPool(loadOnWorker({ name: uri, text }))))
+})
 
 const makeExtractors = (
   builtInFor: ExtractorFor,

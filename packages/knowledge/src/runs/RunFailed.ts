@@ -1,7 +1,11 @@
 /** Why a run ended without a graph, in a form that can be stored with it. */
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import type { DocumentSetAside } from "../document/ReadError.ts"
+import { ExtractionFailed } from "../extract/ExtractionFailed.ts"
 import { describe } from "../storage/Describe.ts"
 import { RunId } from "../storage/Identity.ts"
+import type { ExtractionRun } from "./Run.ts"
 
 export class RunFailed extends Schema.TaggedError<RunFailed>()("RunFailed", {
   runId: RunId,
@@ -19,17 +23,36 @@ export class RunFailed extends Schema.TaggedError<RunFailed>()("RunFailed", {
 }
 
 /** Any tagged error as the failure of a run. */
-export const runFailed = (runId: RunId) => (error: { readonly _tag: string; readonly retryable?: boolean; readonly stops?: string }) =>
-  error instanceof RunFailed
-    ? error
-    : new RunFailed({
-        runId,
-        code: error._tag,
-        detail: describe(error),
-        retryable: error.retryable ?? false,
-        ...(error._tag === "ExtractorRefused" ? { stops: "ExtractorRefused" } : {}),
-        ...(error.stops === undefined ? {} : { stops: error.stops }),
-      })
+export const runFailed = (runId: RunId) => (error: { readonly _tag: string; readonly retryable?: boolean; readonly stops?: string }) => {
+  if (error instanceof RunFailed) return error
+  if (error instanceof ExtractionFailed && error.reason === "LimitExceeded") return setAside(runId, error.detail)
+  return new RunFailed({
+    runId,
+    code: error._tag,
+    detail: describe(error),
+    retryable: error.retryable ?? false,
+    ...(error._tag === "ExtractorRefused" ? { stops: "ExtractorRefused" } : {}),
+    ...(error.stops === undefined ? {} : { stops: error.stops }),
+  })
+}
+
+/** What a document is known by that exceeded a limit as often as it may. */
+const setAsideCode: DocumentSetAside["_tag"] = "DocumentSetAside"
+
+const setAside = (runId: RunId, problem: string) =>
+  new RunFailed({
+    runId,
+    code: setAsideCode,
+    detail: `it is set aside: extracting its facts was stopped, since ${problem}; split or simplify the document, or raise contentLimits.chunk, and start a new batch`,
+    retryable: false,
+  })
+
+/** Whether a run ended because its document exceeded a limit: such a run is not resumed with its batch. */
+export const isSetAside = ({ runId, status, errorMessage }: ExtractionRun): boolean =>
+  status === "failed" &&
+  Option.exists(errorMessage, (message) =>
+    message.startsWith(new RunFailed({ runId, code: setAsideCode, detail: "", retryable: false }).message),
+  )
 
 /** Whether the database was away, and nothing of the document is to blame. */
 export const isStoreAway = ({ code, retryable }: RunFailed): boolean => code === "RunStoreFailed" && retryable

@@ -1,6 +1,9 @@
-/** What the pool and its threads say to each other. */
+/**
+ * What a pool and its worker processes say to each other. A worker has one task at a time. While it works, it may ask for the next
+ * piece of a source and hand over a part of its output; it waits for the answer to either before it continues.
+ */
 
-/** Something large that many tasks need, handed to a thread once and known by its key from then on. */
+/** Something large that many tasks need: handed to a worker once, and known by its key from then on. */
 export interface Shared {
   readonly key: string
   readonly value: unknown
@@ -9,8 +12,24 @@ export interface Shared {
 export type ToWorker =
   | { readonly _tag: "Share"; readonly shared: Shared }
   | { readonly _tag: "Forget"; readonly key: string }
-  | { readonly _tag: "Run"; readonly id: number; readonly task: string; readonly input: unknown; readonly shared: string | undefined }
+  | {
+      readonly _tag: "Run"
+      readonly task: string
+      readonly input: unknown
+      readonly shared: string | undefined
+      /** In megabytes: the worker ends itself above it. */
+      readonly memory: number
+    }
+  /** The next piece of the source that was asked for; without items, the source is at its end. */
+  | { readonly _tag: "Piece"; readonly items: ReadonlyArray<unknown> | undefined }
+  /** What was emitted is taken. */
+  | { readonly _tag: "Taken" }
 
 export type FromWorker =
-  | { readonly _tag: "Done"; readonly id: number; readonly output: unknown }
-  | { readonly _tag: "Failed"; readonly id: number; readonly problem: string }
+  | { readonly _tag: "Ready" }
+  | { readonly _tag: "Pull"; readonly source: string; readonly from: "start" | "next" }
+  | { readonly _tag: "Emit"; readonly items: ReadonlyArray<unknown> }
+  /** `memory` is what the process holds, in megabytes. */
+  | { readonly _tag: "Done"; readonly output: unknown; readonly memory: number }
+  /** `isUnsound`: the state of the worker cannot be relied on any more. */
+  | { readonly _tag: "Failed"; readonly problem: string; readonly isUnsound: boolean; readonly memory: number }

@@ -1,31 +1,90 @@
-/** The side of the thread: runs the tasks it is told to, one at a time. */
-import type { MessagePort } from "node:worker_threads"
+/** The side of the worker process: runs the tasks of its pool, one at a time. */
+import { Worker } from "node:worker_threads"
+import { describe } from "../storage/Describe.ts"
+import { moduleBeside } from "./ModuleBeside.ts"
 import type { FromWorker, ToWorker } from "./Protocol.ts"
+import type { TaskChannel } from "./TaskChannel.ts"
 
-/** Does one kind of work. What it is given and what it returns is copied between threads, so it has to be plain data. */
-export type TaskHandler = (input: never, shared: never) => unknown
+/** Does one kind of work. What it is given and what it returns is copied between processes, so it has to be plain data. */
+export type TaskHandler = (input: never, shared: never, channel: TaskChannel) => unknown
 
-export const serve = (port: MessagePort, tasks: Readonly<Record<string, TaskHandler>>) => {
+/** Thrown by a task that leaves the worker in a state in which no further task must run. */
+export class UnsoundWorker extends Error {}
+
+type Run = Extract<ToWorker, { readonly _tag: "Run" }>
+type Reply = Extract<ToWorker, { readonly _tag: "Piece" | "Taken" }>
+
+const megabyte = 1024 * 1024
+
+const memory = () => Math.ceil(process.memoryUsage.rss() / megabyte)
+
+export const serve = (tasks: Readonly<Record<string, TaskHandler>>) => {
   const kept = new Map<string, unknown>()
-  const answer = (message: FromWorker) => port.postMessage(message)
-  port.on("message", (message: ToWorker) => {
-    if (message._tag === "Share") kept.set(message.shared.key, message.shared.value)
-    else if (message._tag === "Forget") kept.delete(message.key)
-    else void run(message, tasks, kept).then(answer)
+  const limit = startWatchdog()
+  let replied: ((reply: Reply) => void) | undefined
+  const answer = (message: FromWorker) => process.send?.(message)
+  const ask = (message: FromWorker) =>
+    new Promise<Reply>((resolve) => {
+      replied = resolve
+      answer(message)
+    })
+  const channel: TaskChannel = {
+    emit: async (items) => {
+      await ask({ _tag: "Emit", items })
+    },
+    async *source(name) {
+      for (let from: "start" | "next" = "start"; ; from = "next") {
+        const reply = await ask({ _tag: "Pull", source: name, from })
+        if (reply._tag === "Taken" || reply.items === undefined) return
+        yield reply.items
+      }
+    },
+  }
+
+  const run = async ({ task, input, shared }: Run): Promise<FromWorker> => {
+    const handler = tasks[task]
+    if (handler === undefined) return { _tag: "Failed", problem: "this worker knows no such task", isUnsound: false, memory: memory() }
+    try {
+      // Both were sent by the pool of this very package, which knows what the task takes.
+      const output = await handler(input as never, kept.get(shared ?? "") as never, channel)
+      return { _tag: "Done", output, memory: memory() }
+    } catch (error) {
+      return { _tag: "Failed", problem: describe(error), isUnsound: error instanceof UnsoundWorker, memory: memory() }
+    }
+  }
+
+  process.on("message", (message: ToWorker) => {
+    switch (message._tag) {
+      case "Share":
+        kept.set(message.shared.key, message.shared.value)
+        return
+      case "Forget":
+        kept.delete(message.key)
+        return
+      case "Run":
+        limit.set(message.memory)
+        void run(message).then((outcome) => {
+          limit.set(0)
+          answer(outcome)
+        })
+        return
+      default:
+        replied?.(message)
+    }
   })
+  // The process that started this one stops it. A signal to the whole group, as from a terminal, is for that process to handle.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined)
+  process.on("disconnect", () => process.exit())
+  answer({ _tag: "Ready" })
 }
 
-const run = async (
-  { id, task, input, shared }: Extract<ToWorker, { readonly _tag: "Run" }>,
-  tasks: Readonly<Record<string, TaskHandler>>,
-  kept: ReadonlyMap<string, unknown>,
-): Promise<FromWorker> => {
-  const handler = tasks[task]
-  if (handler === undefined) return { _tag: "Failed", id, problem: "this thread knows no such task" }
-  try {
-    // Both were sent by the pool of this very package, which knows what the task takes.
-    return { _tag: "Done", id, output: await handler(input as never, kept.get(shared ?? "") as never) }
-  } catch (error) {
-    return { _tag: "Failed", id, problem: error instanceof Error ? error.message : String(error) }
+const startWatchdog = () => {
+  const limit = new Int32Array(new SharedArrayBuffer(4))
+  new Worker(moduleBeside(import.meta.url, "Watchdog"), { workerData: limit }).unref()
+  return {
+    set: (megabytes: number) => {
+      Atomics.store(limit, 0, megabytes)
+      Atomics.notify(limit, 0)
+    },
   }
 }

@@ -1,66 +1,35 @@
-/** The work of this package that threads can do. */
-import * as Effect from "effect/Effect"
-import type { BuiltInModel } from "../extract/builtin/BuiltInModel.ts"
-import { BuiltInReader } from "../extract/builtin/BuiltInReader.ts"
-import type { Example } from "../extract/builtin/Example.ts"
-import type { KnownName } from "../extract/builtin/Gazetteer.ts"
-import { trainBuiltIn } from "../extract/builtin/Training.ts"
-import type { Chunk } from "../extract/Extractor.ts"
-import type { Fact, Mention } from "../extract/Fact.ts"
-import type { Ontology } from "../ontology/Ontology.ts"
-import { OntologyIndex } from "../ontology/OntologyIndex.ts"
-import { loadOntology, type OntologySource } from "../ontology/OntologyLoading.ts"
+/** The work of this package that workers do. What a kind of work needs is loaded when it is first asked for: a worker starts sooner. */
+import type { ReadCsvInput, ReadDocumentInput } from "../document/DocumentTasks.ts"
+import type { FactsInput, ReadInput, SharedReader, TrainInput } from "../extract/builtin/BuiltInTasks.ts"
+import type { LoadInput, QueryInput } from "../graph/GraphStore.ts"
+import type { OntologySource } from "../ontology/OntologyLoading.ts"
+import type { ResolveInput } from "../resolve/ResolutionTask.ts"
 import type { TaskHandler } from "./Serving.ts"
+import type { TaskChannel } from "./TaskChannel.ts"
 
-/** What the built-in extractor needs for every chunk of a batch. */
-export interface SharedReader {
-  readonly ontology: Ontology
-  readonly model: BuiltInModel
-  readonly names: ReadonlyArray<KnownName>
+/** Makes something when it is first asked for. */
+const once = <A>(make: () => Promise<A>): (() => Promise<A>) => {
+  let made: Promise<A> | undefined
+  return () => (made ??= make())
 }
 
-export interface TrainInput {
-  readonly ontology: Ontology
-  readonly examples: ReadonlyArray<Example>
-  readonly names: ReadonlyArray<KnownName>
-}
-
-export interface ReadInput {
-  readonly chunk: Chunk
-  readonly leastConfidence: number
-}
-
-export interface ReadOutput {
-  readonly mentions: ReadonlyArray<Mention>
-  /** Between those mentions. */
-  readonly facts: ReadonlyArray<Fact>
-}
-
-export interface FactsInput extends ReadInput {
-  readonly mentions: ReadonlyArray<Mention>
-}
-
-/** The tasks of one thread. What it prepares from shared data it keeps as long as it keeps the data. */
+/** The tasks of one worker. */
 export const makeTasks = () => {
-  // A reader takes longer to prepare than a chunk to read, and is the same for all chunks of a batch.
-  const readers = new WeakMap<SharedReader, BuiltInReader>()
-  const readerOf = (shared: SharedReader): BuiltInReader => {
-    const kept = readers.get(shared)
-    if (kept !== undefined) return kept
-    const reader = new BuiltInReader(new OntologyIndex(shared.ontology), shared.model, shared.names)
-    readers.set(shared, reader)
-    return reader
-  }
+  const documents = once(() => import("../document/DocumentTasks.ts"))
+  const ontologies = once(() => import("../ontology/LoadingTask.ts"))
+  const builtIn = once(async () => (await import("../extract/builtin/BuiltInTasks.ts")).makeBuiltInTasks())
+  const resolution = once(() => import("../resolve/ResolutionTask.ts"))
+  const graph = once(async () => (await import("../graph/GraphStore.ts")).makeGraphStore())
   return {
-    "ontology.load": (source: OntologySource) => Effect.runPromise(Effect.map(loadOntology(source), (index) => index.toJSON())),
-    "built-in.train": ({ ontology, examples, names }: TrainInput) => trainBuiltIn(new OntologyIndex(ontology), examples, { names }),
-    "built-in.read": ({ chunk, leastConfidence }: ReadInput, shared: SharedReader): ReadOutput => {
-      const reader = readerOf(shared)
-      const mentions = reader.mentions(chunk, leastConfidence)
-      return { mentions, facts: reader.factsBetween(chunk, leastConfidence, mentions) }
-    },
-    "built-in.facts": ({ chunk, leastConfidence, mentions }: FactsInput, shared: SharedReader) =>
-      readerOf(shared).factsBetween(chunk, leastConfidence, mentions),
+    "document.read": async (input: ReadDocumentInput) => (await documents()).documentText(input),
+    "document.csv": async (input: ReadCsvInput) => (await documents()).csvText(input),
+    "ontology.load": async (source: OntologySource) => (await ontologies()).loadingTask(source),
+    "built-in.train": async (input: TrainInput) => (await builtIn()).train(input),
+    "built-in.read": async (input: ReadInput, shared: SharedReader) => (await builtIn()).read(input, shared),
+    "built-in.facts": async (input: FactsInput, shared: SharedReader) => (await builtIn()).facts(input, shared),
+    "graph.resolve": async (input: ResolveInput, _: never, channel: TaskChannel) => (await resolution()).resolutionTask(input, channel),
+    "graph.load": async (input: LoadInput, _: never, channel: TaskChannel) => (await graph()).load(input, channel),
+    "graph.query": async (input: QueryInput, _: never, channel: TaskChannel) => (await graph()).query(input, channel),
   } satisfies Record<string, TaskHandler>
 }
 

@@ -1,6 +1,6 @@
-/** Where a thread of the pool begins: serves the tasks of this package. */
-import { parentPort } from "node:worker_threads"
+/** Where a worker process begins: serves the tasks of this package. */
 import { serve } from "./Serving.ts"
 import { makeTasks } from "./Tasks.ts"
 
-if (parentPort !== null) serve(parentPort, makeTasks())
+// Without a pool that started it, there is nothing to serve.
+if (process.send !== undefined) serve(makeTasks())

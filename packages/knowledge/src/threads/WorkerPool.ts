@@ -1,101 +1,217 @@
 /**
- * Threads for work that keeps a processor busy: reading ontologies, training and the built-in extractor. As many as the
- * machine has processors, started when they are needed, each with one task at a time. Who brings more work than can wait is
- * held back until there is room. A thread that ends in the middle of a task is replaced and the task tried once more; one that
- * has had nothing to do for a while is ended.
+ * Worker processes for all work on user content: reading documents and ontologies, training and the built-in extractor, resolution,
+ * validation and queries. They start when they are needed, and each has one task at a time. A caller that brings more work than may
+ * wait is held back until there is room. A worker that exceeds the time or memory limit of its task is killed and replaced; so is
+ * one that ends by itself. The task is tried once more, and then it fails. Idle workers end after a while.
  */
-
 import { availableParallelism } from "node:os"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
-import { PoolThread, ThreadEnded } from "./PoolThread.ts"
+import * as Stream from "effect/Stream"
+import { type ContentLimitOptions, type ContentLimits, contentLimitsOf, limitText, type TaskLimit } from "./ContentLimits.ts"
+import { moduleBeside } from "./ModuleBeside.ts"
 import type { Shared } from "./Protocol.ts"
-import { type TaskFailed, WorkerCrashed, type WorkerError } from "./WorkerError.ts"
+import { LimitExceeded, WorkerCrashed, type WorkerError } from "./WorkerError.ts"
+import { WorkerEnded, WorkerProcess, type WorkerTask } from "./WorkerProcess.ts"
 
 export interface WorkerPoolOptions {
-  /** How many threads at most; as many as the machine runs at once unless given. */
+  /** How many workers there are at most. Default: as many as the machine has processors. */
   readonly size?: number
-  /** How many tasks may wait for a thread; twice as many as there are threads unless given. */
+  /** How many tasks may wait for a worker. Default: twice the number of workers. */
   readonly queue?: number
   /** A module that serves tasks, for other work than this package's own. */
   readonly entry?: URL
+  readonly limits?: ContentLimitOptions
+  /** A worker that holds more after its task is replaced, in megabytes. Default: half of what one document may take. */
+  readonly keptBelow?: number
+  /** How long an idle worker is kept. It holds about 100 MB, and starts again in less than a second. Default: 10 seconds. */
+  readonly patience?: Duration.Input
+}
+
+export interface TaskOptions<E = never, R = never> {
+  /** Default: the limit of a chunk. */
+  readonly limit?: TaskLimit
+  /** How often the task is tried when its worker ends. Default: 2. */
+  readonly attempts?: number
+  /** Of several idle workers, one that last worked for the same is taken. */
+  readonly affinity?: string
+  /** What the task can read, by name, from the beginning as often as it asks. */
+  readonly sources?: Readonly<Record<string, Stream.Stream<unknown, E, R>>>
+}
+
+export interface StreamOptions<E = never, R = never> extends Omit<TaskOptions<E, R>, "attempts"> {
+  /** Receives what the task returns, before the stream ends. */
+  readonly done?: (output: unknown) => void
 }
 
 export interface WorkerPoolService {
   readonly size: number
-  /** Runs a task on a thread. Interruption ends it there, too. */
-  readonly run: (task: string, input: unknown, shared?: Shared) => Effect.Effect<unknown, WorkerError>
+  readonly limits: ContentLimits
+  /**
+   * Runs a task on a worker. Interruption ends it there, too. The time limit is that of each step: the time in which the worker
+   * waits for a source does not count.
+   */
+  readonly run: <E = never, R = never>(
+    task: string,
+    input: unknown,
+    shared?: Shared,
+    options?: TaskOptions<E, R>,
+  ) => Effect.Effect<unknown, WorkerError | E, R>
+  /** Runs a task that gives its output in parts. */
+  readonly stream: <E = never, R = never>(
+    task: string,
+    input: unknown,
+    options?: StreamOptions<E, R>,
+  ) => Stream.Stream<unknown, WorkerError | E, R>
 }
 
 export class WorkerPool extends Context.Service<WorkerPool, WorkerPoolService>()("@detent/knowledge/WorkerPool") {
   static readonly layer = (options: WorkerPoolOptions = {}): Layer.Layer<WorkerPool> => Layer.effect(WorkerPool, makeWorkerPool(options))
-}
 
-/** Sources run as they are and built as JavaScript; the thread has to be started from the same kind. */
-export const ownEntry = (): URL => new URL(import.meta.url.endsWith(".ts") ? "./WorkerEntry.ts" : "./WorkerEntry.js", import.meta.url)
+  /** The pool in the context, or one of its own. */
+  static readonly layerInContext: Layer.Layer<WorkerPool> = Layer.unwrap(
+    Effect.map(
+      Effect.suspend(() => WorkerPool.inContext),
+      Option.match({ onNone: () => WorkerPool.layer(), onSome: (pool) => Layer.succeed(WorkerPool, pool) }),
+    ),
+  )
+
+  /** The pool in the context, for work that runs in the caller's own thread where there is none. */
+  static readonly inContext: Effect.Effect<Option.Option<WorkerPoolService>> = Effect.suspend(() => Effect.serviceOption(WorkerPool))
+}
 
 const attempts = 2
 
-/** How long a thread without work is kept. It holds about 100 MB, and is started again in less than a second. */
-const patience = Duration.seconds(10)
+const defaultPatience = Duration.seconds(10)
 
 export const makeWorkerPool = (options: WorkerPoolOptions = {}): Effect.Effect<WorkerPoolService, never, Scope.Scope> =>
   Effect.gen(function* () {
     const size = Math.max(1, Math.floor(options.size ?? availableParallelism()))
+    const limits = contentLimitsOf(options.limits)
     const places = Semaphore.makeUnsafe(Math.max(1, Math.floor(options.queue ?? 2 * size)))
-    const threads = yield* makeThreads(size, options.entry ?? ownEntry())
-    const attempt = (task: string, input: unknown, shared: Shared | undefined) =>
-      threads.use((thread) => thread.run(task, input, shared), places.take(1), places.release(1))
-    return {
+    const workers = yield* makeWorkers({
       size,
-      run: (task, input, shared) =>
-        attempt(task, input, shared).pipe(
-          Effect.catchIf(isEnd, () => attempt(task, input, shared)),
-          Effect.mapError((error): TaskFailed | WorkerCrashed =>
-            error instanceof ThreadEnded ? new WorkerCrashed({ task, attempts, problem: error.problem }) : error,
-          ),
-        ),
+      entry: options.entry ?? moduleBeside(import.meta.url, "WorkerEntry"),
+      heap: Math.max(...Object.values(limits).map(({ memory }) => memory)),
+      keptBelow: options.keptBelow ?? limits.document.memory / 2,
+      patience: Duration.fromInputUnsafe(options.patience ?? defaultPatience),
+    })
+
+    const attempt = <E, R>(task: WorkerTask<E, R>, affinity: string | undefined) =>
+      workers.use(affinity, (worker) => worker.run(task), places.take(1), places.release(1))
+
+    const run = <E = never, R = never>(
+      task: string,
+      input: unknown,
+      shared?: Shared,
+      { limit = limits.chunk, attempts: most = attempts, affinity, sources = {} }: TaskOptions<E, R> = {},
+    ) => {
+      const asked: WorkerTask<E, R> = { task, input, shared, limit, sources, emit: () => Effect.void }
+      const trying = (count: number): Effect.Effect<unknown, WorkerError | E, R> =>
+        Effect.catch(attempt(asked, affinity), (error) => {
+          if (!(error instanceof WorkerEnded)) return Effect.fail(error)
+          return count < most && error.reason !== "stopped" ? trying(count + 1) : Effect.fail(errorOf(asked, error, count))
+        })
+      return trying(1)
     }
+
+    const stream = <E = never, R = never>(
+      task: string,
+      input: unknown,
+      { limit = limits.graph, affinity, sources = {}, done }: StreamOptions<E, R> = {},
+    ) =>
+      Stream.callback<unknown, WorkerError | E, R>(
+        (queue) => {
+          const asked: WorkerTask<E, R> = { task, input, shared: undefined, limit, sources, emit: (items) => Queue.offerAll(queue, items) }
+          return attempt(asked, affinity).pipe(
+            Effect.mapError((error) => (error instanceof WorkerEnded ? errorOf(asked, error, 1) : error)),
+            Effect.matchCauseEffect({
+              onFailure: (cause) => Queue.failCause(queue, cause),
+              onSuccess: (output) => {
+                done?.(output)
+                return Queue.end(queue)
+              },
+            }),
+          )
+        },
+        { bufferSize: 4096, strategy: "suspend" },
+      )
+
+    return { size, limits, run, stream }
   })
 
-const isEnd = (error: TaskFailed | ThreadEnded): error is ThreadEnded => error instanceof ThreadEnded
+const errorOf = (
+  { task, limit }: Pick<WorkerTask<never, never>, "task" | "limit">,
+  { reason, problem }: WorkerEnded,
+  count: number,
+): WorkerError =>
+  reason === "time" || reason === "memory"
+    ? new LimitExceeded({ task, exceeded: reason, limit: limitText(limit, reason), attempts: count })
+    : new WorkerCrashed({ task, attempts: count, problem })
 
-/** Threads that are started when one is needed and none is idle, and that all end with the scope. */
-const makeThreads = (size: number, entry: URL) =>
+interface WorkersOptions {
+  readonly size: number
+  readonly entry: URL
+  /** How large the heap of a worker may grow, in megabytes: up to the largest limit of a task. */
+  readonly heap: number
+  readonly keptBelow: number
+  readonly patience: Duration.Duration
+}
+
+/** Workers that start when one is needed and none is idle, and that all end with the scope. */
+const makeWorkers = ({ size, entry, heap, keptBelow, patience }: WorkersOptions) =>
   Effect.gen(function* () {
     const running = Semaphore.makeUnsafe(size)
-    const idle: Array<PoolThread> = []
-    const all = new Set<PoolThread>()
+    const idle: Array<WorkerProcess> = []
+    const all = new Set<WorkerProcess>()
     let isClosed = false
     yield* Effect.addFinalizer(() =>
       Effect.promise(() => {
         isClosed = true
-        return Promise.all([...all].map((thread) => thread.stop()))
+        return Promise.all([...all].map((worker) => worker.stop()))
       }),
     )
-    const borrow = Effect.suspend(() => {
-      // Whoever sees its thread end with the pool must not start another.
-      if (isClosed) return Effect.fail(new ThreadEnded("the pool has ended"))
-      const kept = idle.pop()
-      if (kept?.alive) return Effect.succeed(kept)
-      if (kept !== undefined) all.delete(kept)
-      const started = new PoolThread(entry)
+    const start = () => {
+      const started = new WorkerProcess(entry, heap)
       all.add(started)
-      return Effect.succeed(started)
-    })
-    const end = (thread: PoolThread) =>
+      return started
+    }
+    /** The idle worker that suits best: one with the same affinity, else one without any, else the last. */
+    const suiting = (affinity: string | undefined): WorkerProcess | undefined => {
+      for (const dead of idle.filter(({ alive }) => !alive)) {
+        idle.splice(idle.indexOf(dead), 1)
+        all.delete(dead)
+      }
+      const found = idle.findLast((one) => one.affinity === affinity) ?? idle.findLast((one) => one.affinity === undefined)
+      // A worker that is prepared for something else stays so while another one may be started.
+      const chosen = found ?? (all.size < size ? undefined : idle.at(-1))
+      if (chosen !== undefined) idle.splice(idle.indexOf(chosen), 1)
+      return chosen
+    }
+    const borrow = (affinity: string | undefined) =>
+      Effect.suspend(() => {
+        // A task that sees its worker end with the pool must not start another.
+        if (isClosed) return Effect.fail(new WorkerEnded("stopped", "the pool has ended"))
+        const worker = suiting(affinity) ?? start()
+        worker.affinity = affinity
+        return Effect.succeed(worker)
+      })
+    const end = (worker: WorkerProcess) =>
       Effect.promise(() => {
-        idle.splice(idle.indexOf(thread), 1)
-        all.delete(thread)
-        return thread.stop()
+        const place = idle.indexOf(worker)
+        if (place !== -1) idle.splice(place, 1)
+        all.delete(worker)
+        return worker.stop()
       })
     const scope = yield* Effect.scope
-    /** One at a time looks after all of them; it ends with the last idle one. */
+    /** One fiber at a time looks after all of them; it ends with the last idle one. */
     let isWatched = false
     const watching = Effect.gen(function* () {
       while (idle.length > 0) {
@@ -114,24 +230,29 @@ const makeThreads = (size: number, entry: URL) =>
         }),
       ),
     )
-    const giveBack = (thread: PoolThread) =>
+    const giveBack = (worker: WorkerProcess) =>
       Effect.gen(function* () {
-        if (!thread.alive) return void all.delete(thread)
-        thread.idleSince = yield* Clock.currentTimeMillis
-        idle.push(thread)
+        if (!worker.alive || worker.memory > keptBelow) return yield* end(worker)
+        worker.idleSince = yield* Clock.currentTimeMillis
+        idle.push(worker)
         if (isWatched) return
         isWatched = true
         yield* Effect.forkIn(watching, scope)
       })
     return {
-      /** Waits in the queue for a thread, then works with it. */
-      use: <A, E>(work: (thread: PoolThread) => Effect.Effect<A, E>, enter: Effect.Effect<unknown>, leave: Effect.Effect<unknown>) =>
+      /** Waits in the queue for a worker, then works with it. */
+      use: <A, E, R>(
+        affinity: string | undefined,
+        work: (worker: WorkerProcess) => Effect.Effect<A, E, R>,
+        enter: Effect.Effect<unknown>,
+        leave: Effect.Effect<unknown>,
+      ) =>
         Effect.uninterruptibleMask((restore) =>
           restore(enter).pipe(
             Effect.andThen(Effect.ensuring(restore(running.take(1)), leave)),
             Effect.andThen(
               Effect.ensuring(
-                Effect.acquireUseRelease(borrow, (thread) => restore(work(thread)), giveBack),
+                Effect.acquireUseRelease(borrow(affinity), (worker) => restore(work(worker)), giveBack),
                 running.release(1),
               ),
             ),

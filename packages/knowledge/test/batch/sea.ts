@@ -22,6 +22,7 @@ import * as FileStorage from "../../src/storage/FileStorage.ts"
 import { type BatchId, Namespace } from "../../src/storage/Identity.ts"
 import { Storage, type StorageService } from "../../src/storage/Storage.ts"
 import { RelativePath, StorageFolder } from "../../src/storage/Uri.ts"
+import type { ContentLimitOptions } from "../../src/threads/ContentLimits.ts"
 
 export const base = "https://example.org/sea#"
 export const sea = Namespace.make("sea")
@@ -74,12 +75,13 @@ export const lookout = (asked: Array<string>, before: Before = () => Effect.void
 }
 
 export interface Setting {
-  readonly files: Readonly<Record<string, string>>
+  readonly files: Readonly<Record<string, string | Uint8Array>>
   readonly extractor?: ExtractorService
   readonly storage?: (files: StorageService) => StorageService
   /** A SQLite file unless told. */
   readonly store?: (filename: string) => ReturnType<typeof SqliteStore.layer> | ReturnType<typeof PostgresStore.layer>
   readonly patience?: Duration.Input
+  readonly contentLimits?: ContentLimitOptions
 }
 
 /** The layer can be provided several times: each is a new start of the program. */
@@ -89,6 +91,7 @@ export const harbour = ({
   storage = (one) => one,
   store = (filename) => SqliteStore.layer({ filename }),
   patience,
+  contentLimits,
 }: Setting) =>
   Effect.gen(function* () {
     const root = yield* Effect.acquireRelease(
@@ -108,6 +111,7 @@ export const harbour = ({
         nodeId: "test",
         workflow: { drainTimeout: "100 millis" },
         ...(patience === undefined ? {} : { patience }),
+        ...(contentLimits === undefined ? {} : { contentLimits }),
         extractors: Extractors.layer.pipe(Layer.provide(Layer.succeed(Extractor, extractor))),
         storage: Layer.effect(Storage, Effect.map(FileStorage.make({ root: data, readable: [input] }), storage)),
       }).pipe(Layer.provideMerge(store(join(root, "batches.db")))),

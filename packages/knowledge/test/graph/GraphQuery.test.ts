@@ -1,13 +1,15 @@
-import { Worker } from "node:worker_threads"
-import { describe, expect, it, vi } from "@effect/vitest"
+import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
 import * as CanonicalGraph from "../../src/graph/CanonicalGraph.ts"
 import { GraphQuery } from "../../src/graph/GraphQuery.ts"
 import { BatchId, Namespace } from "../../src/storage/Identity.ts"
 import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import { blobIn, StorageFolder } from "../../src/storage/Uri.ts"
+import type { ContentLimitOptions } from "../../src/threads/ContentLimits.ts"
 
 const folder = StorageFolder.make("mem://graphs/")
 const layer = GraphQuery.layer.pipe(
@@ -67,19 +69,6 @@ it.layer(layer, { excludeTestServices: true })("SPARQL over a graph", (it) => {
     }),
   )
 
-  it.effect("leaves nothing behind on the thread that answers, however many are asked", () =>
-    Effect.gen(function* () {
-      const { query } = yield* GraphQuery
-      const version = yield* contributed(5, "<urn:a> <urn:is> <urn:x> .\n")
-      const listening = vi.spyOn(Worker.prototype, "on")
-      yield* Effect.addFinalizer(() => Effect.sync(() => listening.mockRestore()))
-      for (let time = 0; time < 30; time++) yield* query(version, "ASK { <urn:a> ?p ?o }")
-      yield* Effect.flip(query(version, "SELEC"))
-      const worker = listening.mock.contexts.at(-1) as Worker
-      expect(["message", "error", "exit"].map((name) => worker.listenerCount(name))).toEqual([0, 0, 0])
-    }),
-  )
-
   it.effect("ends a query that takes too long, and answers the next", () =>
     Effect.gen(function* () {
       const { query } = yield* GraphQuery
@@ -90,4 +79,89 @@ it.layer(layer, { excludeTestServices: true })("SPARQL over a graph", (it) => {
       expect(JSON.parse((yield* query(version, "ASK { <urn:n1> ?p ?o }")).body).boolean).toBe(true)
     }),
   )
+})
+
+const number = (count: number) => Array.from({ length: count }, (_, at) => `<urn:n${at}> <urn:is> <urn:x> .\n`).join("")
+const endless = "SELECT (COUNT(*) AS ?c) { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f . ?g ?s ?h }"
+
+/** Queries over a graph whose lines come as `lines` says, with a count of how often they were read. */
+const watched = (
+  limits: ContentLimitOptions,
+  lines: (one: Stream.Stream<string, never>) => Stream.Stream<string, never> = (one) => one,
+) => {
+  const loads = { count: 0 }
+  const graph = Layer.effect(
+    CanonicalGraph.CanonicalGraph,
+    Effect.map(CanonicalGraph.make(folder), (service) => ({
+      ...service,
+      lines: (version: CanonicalGraph.GraphVersion) =>
+        Stream.suspend(() => {
+          loads.count++
+          return lines(Stream.orDie(service.lines(version)))
+        }),
+    })),
+  )
+  const layer = GraphQuery.layerWith(limits).pipe(Layer.provideMerge(graph), Layer.provideMerge(Layer.effect(Storage, MemoryStorage.make)))
+  return { loads, layer }
+}
+
+describe("a query that costs too much", { timeout: 90_000 }, () => {
+  it.live("ends at its time limit while others are answered, and no graph is loaded again for them", () => {
+    const { loads, layer } = watched({})
+    return Effect.gen(function* () {
+      const { query } = yield* GraphQuery
+      const version = yield* contributed(1, number(400))
+      const slow = yield* Effect.forkChild(Effect.flip(query(version, endless, { timeout: "2 seconds" })))
+      const quick = query(version, "ASK { <urn:n1> ?p ?o }", { isFixed: true })
+      yield* quick
+      const loadsBefore = loads.count
+      expect((yield* Fiber.join(slow))._tag).toBe("QueryTimedOut")
+      yield* quick
+      // The one that ended is loaded again in the background.
+      expect(loads.count - loadsBefore).toBeLessThanOrEqual(1)
+      expect(JSON.parse((yield* query(version, "ASK { <urn:n1> ?p ?o }")).body).boolean).toBe(true)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.live("is charged for the loading of its graph", () => {
+    const { layer } = watched({}, (lines) => Stream.tap(lines, () => Effect.sleep("1 second")))
+    return Effect.gen(function* () {
+      const { query } = yield* GraphQuery
+      const version = yield* contributed(1, number(400))
+      const error = yield* Effect.flip(query(version, "ASK { ?s ?p ?o }", { timeout: "500 millis" }))
+      expect(error._tag).toBe("QueryTimedOut")
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.live("ends at its memory limit, with a reason and the next step", () => {
+    const { layer } = watched({ query: { memory: 300 } })
+    return Effect.gen(function* () {
+      const { query } = yield* GraphQuery
+      const version = yield* contributed(1, number(3000))
+      const error = yield* Effect.flip(query(version, "SELECT * { ?a ?p ?b . ?c ?q ?d } ORDER BY ?a ?c"))
+      expect(error._tag).toBe("QueryMemoryExceeded")
+      expect(error.message).toMatch(/more than 300 MB of memory.*LIMIT/)
+      expect(JSON.parse((yield* query(version, "ASK { <urn:n1> ?p ?o }")).body).boolean).toBe(true)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.live("by the depth of its text is refused, and the next is answered", () => {
+    const { layer } = watched({})
+    return Effect.gen(function* () {
+      const { query } = yield* GraphQuery
+      const version = yield* contributed(1, number(10))
+      const deep = [
+        `SELECT * ${"{".repeat(800)} ?s ?p ?o ${"}".repeat(800)}`,
+        `SELECT * { ?s ?p ?o FILTER(${"(".repeat(5000)}1${")".repeat(5000)}) }`,
+        `SELECT * { ?s ?p ?o FILTER(${"!".repeat(50_000)}true) }`,
+        `SELECT * { ?s ${"^".repeat(50_000)}<urn:is> ?o }`,
+        `SELECT * { ?s ?p ?o FILTER(${"1+".repeat(40_000)}1 > 0) }`,
+      ]
+      for (const text of deep) {
+        const error = yield* Effect.flip(query(version, text))
+        expect(error._tag).toBe("QueryRefused")
+        expect(JSON.parse((yield* query(version, "ASK { <urn:n1> ?p ?o }")).body).boolean).toBe(true)
+      }
+    }).pipe(Effect.provide(layer))
+  })
 })

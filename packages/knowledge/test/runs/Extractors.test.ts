@@ -25,21 +25,21 @@ const found = Effect.gen(function* () {
   return { mentions, ...(yield* extractor.facts(chunk, mentions, ontology)) }
 })
 
-it.live("the built-in extractor of runs works on threads, one task a chunk, and finds what it finds without them", () =>
+it.live("the built-in extractor of runs works on workers, one task a chunk, and finds what it finds without them", () =>
   Effect.gen(function* () {
     const tasks: Array<string> = []
     const noting = Layer.effect(
       WorkerPool,
       Effect.map(makeWorkerPool({ size: 1 }), (pool) => ({
         ...pool,
-        run: (task, input, shared) => {
+        run: (task, input, shared, options) => {
           tasks.push(task)
-          return pool.run(task, input, shared)
+          return pool.run(task, input, shared, options)
         },
       })),
     )
     const pooled = yield* Effect.provide(found, Extractors.layerPooled.pipe(Layer.provide(noting), Layer.provide(stored)))
-    expect(tasks).toEqual(["built-in.train", "built-in.read"])
+    expect(tasks).toEqual(["ontology.load", "built-in.train", "built-in.read"])
     expect(pooled.facts.length).toBeGreaterThan(0)
     expect(pooled).toEqual(yield* Effect.provide(found, Extractors.layerUnpooled.pipe(Layer.provide(stored))))
     expect(pooled).toEqual(yield* Effect.provide(found, Extractors.layerBuiltIn.pipe(Layer.provide(stored))))

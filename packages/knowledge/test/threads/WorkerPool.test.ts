@@ -1,28 +1,47 @@
+import { existsSync, readFileSync } from "node:fs"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as BuiltIn from "../../src/extract/builtin/BuiltIn.ts"
 import * as PooledBuiltIn from "../../src/extract/builtin/PooledBuiltIn.ts"
 import { Extractor, type ExtractorService } from "../../src/extract/Extractor.ts"
-import { OntologyIndex } from "../../src/ontology/OntologyIndex.ts"
-import { makeWorkerPool, WorkerPool } from "../../src/threads/WorkerPool.ts"
+import { loadOnWorker } from "../../src/ontology/WorkerLoading.ts"
+import { makeWorkerPool, WorkerPool, type WorkerPoolOptions } from "../../src/threads/WorkerPool.ts"
 import { examples, ontology } from "../extract/builtin/observatory.ts"
 import { turtle } from "../ontology/library.ts"
 
-const pool = (options: { readonly size?: number; readonly queue?: number }) =>
-  makeWorkerPool({ ...options, entry: new URL("./testThread.ts", import.meta.url) })
+const pool = (options: WorkerPoolOptions) => makeWorkerPool({ ...options, entry: new URL("./testWorker.ts", import.meta.url) })
 
-const counters = () => new Int32Array(new SharedArrayBuffer(8))
+/** A file that tasks count in, one character each time. */
+const counter = Effect.acquireRelease(
+  Effect.promise(async () => join(await mkdtemp(join(tmpdir(), "detent-workers-")), "count")),
+  (file) => Effect.promise(() => rm(join(file, ".."), { recursive: true, force: true })),
+)
 
-/** Threads do not stop for a test clock: looks again until it holds. */
+const counted = (file: string) => (existsSync(file) ? readFileSync(file, "utf8") : "")
+
+/** Workers do not stop for a test clock: looks again until it holds. */
 const until = (holds: () => boolean) =>
   Effect.promise(async () => {
     while (!holds()) await new Promise((resume) => setTimeout(resume, 2))
   })
 
-describe("a pool of worker threads", () => {
+const isRunning = (pid: number) => {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    // There is no such process.
+    return false
+  }
+}
+
+describe("a pool of workers", () => {
   it.live("gives each caller its own answer", () =>
     Effect.gen(function* () {
       const { run } = yield* pool({ size: 2 })
@@ -35,78 +54,92 @@ describe("a pool of worker threads", () => {
     }),
   )
 
-  it.live("works on no more tasks at once than it has threads, however many wait", () =>
+  it.live("works on no more tasks at once than it has workers, however many wait", () =>
     Effect.gen(function* () {
       const { run } = yield* pool({ size: 2, queue: 1 })
-      const count = counters()
-      yield* Effect.forEach(Array.from({ length: 8 }), () => run("together", { counters: count }), {
-        concurrency: "unbounded",
-        discard: true,
-      })
-      assert.isAtMost(count[1] ?? 9, 2)
+      const file = yield* counter
+      yield* Effect.forEach(Array.from({ length: 8 }), () => run("together", { file }), { concurrency: "unbounded", discard: true })
+      let [now, most] = [0, 0]
+      for (const mark of counted(file)) {
+        now += mark === "(" ? 1 : -1
+        most = Math.max(most, now)
+      }
+      assert.strictEqual(now, 0)
+      assert.isAtMost(most, 2)
     }),
   )
 
-  it.effect("ends threads that have had nothing to do for a while, and starts others when they are needed", () =>
+  it.effect("ends workers that have had nothing to do for a while, and starts others when they are needed", () =>
     Effect.gen(function* () {
       const { run } = yield* pool({ size: 1 })
-      const first = yield* run("thread", undefined)
-      assert.strictEqual(yield* run("thread", undefined), first)
+      const first = yield* run("worker", undefined)
+      assert.strictEqual(yield* run("worker", undefined), first)
       yield* TestClock.adjust("20 seconds")
-      assert.notStrictEqual(yield* run("thread", undefined), first)
+      assert.notStrictEqual(yield* run("worker", undefined), first)
     }),
   )
 
   it.live("tells what went wrong in a task, and does not try it again", () =>
     Effect.gen(function* () {
       const { run } = yield* pool({ size: 1 })
-      const count = counters()
-      const error = yield* Effect.flip(run("fail", { counters: count }))
+      const file = yield* counter
+      const error = yield* Effect.flip(run("fail", { file }))
       assert.strictEqual(error.message, "the task fail failed: no such luck")
-      assert.strictEqual(count[0], 1)
+      assert.strictEqual(counted(file), "x")
       assert.match((yield* Effect.flip(run("unheard of", undefined))).message, /knows no such task/)
+      assert.match((yield* Effect.flip(run("double", () => 1))).message, /could not be cloned/)
       assert.strictEqual(yield* run("double", 21), 42)
     }),
   )
 
-  it.live("replaces a thread that ended and tries its task once more", () =>
+  it.live("replaces a worker that ended and tries its task once more", () =>
     Effect.gen(function* () {
       const { run } = yield* pool({ size: 1 })
-      assert.strictEqual(yield* run("end", { counters: counters(), times: 1 }), "done")
+      assert.strictEqual(yield* run("end", { file: yield* counter, times: 1 }), "done")
     }),
   )
 
-  it.live("gives up when the second thread ends too, and goes on with other tasks", () =>
+  it.live("gives up when the second worker ends too, and continues with other tasks", () =>
     Effect.gen(function* () {
       const { run } = yield* pool({ size: 1 })
-      const count = counters()
-      const error = yield* Effect.flip(run("end", { counters: count, times: 9 }))
+      const file = yield* counter
+      const error = yield* Effect.flip(run("end", { file, times: 9 }))
       assert.strictEqual(error._tag, "WorkerCrashed")
-      assert.match(error.message, /^2 worker threads ended while working on end: it left with code 7; /)
-      assert.strictEqual(count[0], 2)
+      assert.match(error.message, /^2 workers ended while working on end: it left with code 7; /)
+      assert.strictEqual(counted(file), "xx")
       assert.strictEqual(yield* run("double", 4), 8)
+    }),
+  )
+
+  it.live("replaces a worker that says its state cannot be relied on", () =>
+    Effect.gen(function* () {
+      const { run } = yield* pool({ size: 1 })
+      const first = yield* run("worker", undefined)
+      const error = yield* Effect.flip(run("unsound", undefined))
+      assert.strictEqual(error.message, "the task unsound failed: its memory is a mess")
+      assert.notStrictEqual(yield* run("worker", undefined), first)
     }),
   )
 
   it.live("ends the work of a caller that is interrupted", () =>
     Effect.gen(function* () {
       const { run } = yield* pool({ size: 1 })
-      const count = counters()
-      const fiber = yield* Effect.forkChild(run("forever", { counters: count }))
-      yield* until(() => Atomics.load(count, 0) > 3)
+      const file = yield* counter
+      const fiber = yield* Effect.forkChild(run("forever", { file }))
+      yield* until(() => counted(file).length > 3)
       yield* Fiber.interrupt(fiber)
-      const after = Atomics.load(count, 0)
+      const after = counted(file)
       assert.strictEqual(yield* run("double", 3), 6)
-      assert.strictEqual(Atomics.load(count, 0), after)
+      assert.strictEqual(counted(file), after)
     }),
   )
 
   it.live("forgets a caller that is interrupted while it waits", () =>
     Effect.gen(function* () {
       const { run } = yield* pool({ size: 1, queue: 1 })
-      const count = counters()
-      const first = yield* Effect.forkChild(run("forever", { counters: count }))
-      yield* until(() => Atomics.load(count, 0) > 0)
+      const file = yield* counter
+      const first = yield* Effect.forkChild(run("forever", { file }))
+      yield* until(() => counted(file).length > 0)
       const waiting = yield* Effect.forEach([1, 2, 3], (number) => Effect.forkChild(run("double", number)))
       yield* Effect.yieldNow
       yield* Fiber.interruptAll(waiting)
@@ -115,23 +148,23 @@ describe("a pool of worker threads", () => {
     }),
   )
 
-  it.live("ends its threads with its scope", () =>
+  it.live("ends its workers with its scope", () =>
     Effect.gen(function* () {
-      const count = counters()
-      yield* Effect.scoped(
+      const file = yield* counter
+      const pid = yield* Effect.scoped(
         Effect.gen(function* () {
           const { run } = yield* pool({ size: 1 })
-          yield* Effect.forkDetach(Effect.exit(run("forever", { counters: count })))
-          yield* until(() => Atomics.load(count, 0) > 3)
+          const found = yield* run("worker", undefined)
+          yield* Effect.forkDetach(Effect.exit(run("forever", { file })))
+          yield* until(() => counted(file).length > 3)
+          return Number(found)
         }),
       )
-      const after = Atomics.load(count, 0)
-      yield* Effect.promise(() => new Promise((resume) => setTimeout(resume, 50)))
-      assert.strictEqual(Atomics.load(count, 0), after)
+      assert.isFalse(isRunning(pid))
     }),
   )
 
-  it.live("hands a thread what tasks share only once", () =>
+  it.live("hands a worker what tasks share only once", () =>
     Effect.gen(function* () {
       const { run } = yield* pool({ size: 1 })
       const shared = { key: "a", value: { large: true } }
@@ -142,18 +175,117 @@ describe("a pool of worker threads", () => {
     }),
   )
 
-  it.live("reads ontologies", () =>
+  it.live("passes no keys and passwords on to its workers", () =>
     Effect.gen(function* () {
-      const { run } = yield* makeWorkerPool({ size: 1 })
-      const index = OntologyIndex.fromJSON(yield* run("ontology.load", { name: "library.ttl", text: turtle }))
-      assert.strictEqual(index.classes.size, 7)
-      const error = yield* Effect.flip(run("ontology.load", { name: "library.ttl", text: "oops" }))
+      yield* Effect.acquireRelease(
+        Effect.sync(() => {
+          process.env["SOME_API_KEY"] = "secret"
+        }),
+        () =>
+          Effect.sync(() => {
+            delete process.env["SOME_API_KEY"]
+          }),
+      )
+      const { run } = yield* pool({ size: 1 })
+      const names = (yield* run("environment", undefined)) as ReadonlyArray<string>
+      assert.notInclude(names, "SOME_API_KEY")
+    }),
+  )
+})
+
+describe("a task that reads sources", () => {
+  const numbers = Stream.rechunk(Stream.range(1, 1000), 7)
+
+  it.live("reads them as often as it asks, and gives its output in parts", () =>
+    Effect.gen(function* () {
+      const { stream } = yield* pool({ size: 1 })
+      let output: unknown
+      const sums = yield* Stream.runCollect(
+        stream("sums", undefined, {
+          sources: { numbers },
+          done: (sum) => {
+            output = sum
+          },
+        }),
+      )
+      assert.deepStrictEqual([sums.length, sums[0], sums.at(-1), output], [1000, [1, 500500], [1000, 500500], 500500])
+    }),
+  )
+
+  it.live("fails with its source, and leaves the pool as it was", () =>
+    Effect.gen(function* () {
+      const { stream, run } = yield* pool({ size: 1 })
+      const broken = Stream.concat(numbers, Stream.fail("the disk is gone"))
+      assert.strictEqual(
+        yield* Effect.flip(Stream.runDrain(stream("sums", undefined, { sources: { numbers: broken } }))),
+        "the disk is gone",
+      )
+      assert.strictEqual(yield* run("double", 1), 2)
+    }),
+  )
+
+  it.live("is not charged for the time in which it waits for a source", () =>
+    Effect.gen(function* () {
+      const { stream } = yield* pool({ size: 1 })
+      const slow = Stream.tap(Stream.rechunk(Stream.range(1, 8), 1), () => Effect.sleep("200 millis"))
+      const limit = { time: "1 second", memory: 1024 } as const
+      assert.strictEqual(yield* Stream.runCount(stream("sums", undefined, { limit, sources: { numbers: slow } })), 8)
+    }),
+  )
+
+  it.live("finds the worker that last worked for the same, as long as it is idle", () =>
+    Effect.gen(function* () {
+      const { run } = yield* pool({ size: 2 })
+      const prepare = (name: string) => run("prepare", name, undefined, { affinity: name, sources: { large: Stream.make(1) } })
+      assert.deepStrictEqual(
+        [yield* prepare("a"), yield* prepare("b"), yield* prepare("a"), yield* prepare("b")],
+        [false, false, true, true],
+      )
+    }),
+  )
+})
+
+describe("a task that exceeds a limit", { timeout: 90_000 }, () => {
+  it.live("of time is stopped and tried once more, and fails with the limit and the next step", () =>
+    Effect.gen(function* () {
+      const { run } = yield* pool({ size: 1, limits: { chunk: { time: "300 millis" } } })
+      const file = yield* counter
+      const error = yield* Effect.flip(run("forever", { file }))
+      assert.strictEqual(error._tag, "LimitExceeded")
+      assert.match(error.message, /forever was stopped: it took longer than 300ms, in 2 attempts; .*raise the limit/)
+      const after = counted(file)
+      assert.strictEqual(yield* run("double", 2), 4)
+      assert.strictEqual(counted(file), after)
+    }),
+  )
+
+  for (const task of ["buffers", "heap"])
+    it.live(`of memory is stopped, whether it fills ${task === "heap" ? "the heap" : "memory outside of the heap"}`, () =>
+      Effect.gen(function* () {
+        const { run } = yield* pool({ size: 1 })
+        const file = yield* counter
+        const error = yield* Effect.flip(run(task, { file }, undefined, { limit: { time: "20 seconds", memory: 300 } }))
+        assert.match(error.message, /it needed more than 300 MB of memory, in 2 attempts/)
+        assert.strictEqual(counted(file), "xx")
+        assert.strictEqual(yield* run("double", 2), 4)
+      }),
+    )
+})
+
+describe("ontologies on workers", () => {
+  const index = (text: string) => Effect.provide(loadOnWorker({ name: "library.ttl", text }), WorkerPool.layer({ size: 1 }))
+
+  it.live("are read as without", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* index(turtle)).classes.size, 7)
+      const error = yield* Effect.flip(index("oops"))
+      assert.strictEqual(error._tag, "OntologySyntaxError")
       assert.match(error.message, /library\.ttl, line 1: no valid Turtle/)
     }),
   )
 })
 
-describe("the built-in extractor on threads", () => {
+describe("the built-in extractor on workers", () => {
   const texts = [
     "Comet Tavi was discovered by Joan Ek on 7 July 1988.",
     "Sor Observatory is located in Lisbon. It is directed by Vera Moor, who was born in Portugal.",
@@ -176,7 +308,7 @@ describe("the built-in extractor on threads", () => {
     })
 
   it.live(
-    "finds the same as without, whatever the number of threads",
+    "finds the same as without, whatever the number of workers",
     () =>
       Effect.gen(function* () {
         const alone = yield* extracted(BuiltIn.make({ examples }))

@@ -2,29 +2,30 @@
  * Why a SPARQL query is refused, in few words: a parser lists every token that it would have taken, and of words that it does not
  * know only those it happened to try last.
  */
-import { QueryRefused } from "@detent/knowledge"
+import { QueryRefused, SparqlText } from "@detent/knowledge"
 
 const mostTokens = 5
 
+/** How much of a word is shown. */
+const longestWord = 40
+
 const forms = ["SELECT", "ASK", "CONSTRUCT", "DESCRIBE"]
 const updates = ["INSERT", "DELETE", "CLEAR", "DROP", "CREATE", "LOAD", "COPY", "MOVE", "ADD", "WITH"]
-
-/** What may stand before the word that says which kind of query it is. */
-const prologue = /^(?:\s|#[^\n]*(?:\n|$)|prefix\s+[^\s:]*:\s*<[^>]*>|base\s*<[^>]*>)*/i
 
 export const explained = (sparql: string, { problem }: QueryRefused): QueryRefused =>
   new QueryRefused({ problem: reasonOf(sparql, problem) })
 
 const reasonOf = (sparql: string, problem: string): string => {
-  const begin = prologue.exec(sparql)?.[0].length ?? 0
+  const begin = SparqlText.formStart(sparql)
   if (begin === sparql.length) return `it is empty; begin with ${anyOf(forms)}`
   const [word = ""] = /^[^\s{}()<>?*]+/.exec(sparql.slice(begin)) ?? []
   const keyword = word.toUpperCase()
   if (updates.includes(keyword)) return `it would change the graph; only ${forms.join(", ")} are answered`
   if (![...forms, "PREFIX", "BASE"].includes(keyword))
-    return `at ${placeOf(sparql, begin)} (line:column) ${word || sparql[begin]} begins no query; begin with ${anyOf(forms)}`
+    return `at ${placeOf(sparql, begin)} (line:column) ${word.slice(0, longestWord) || sparql[begin]} begins no query; begin with ${anyOf(forms)}`
   const prefix = undeclared(sparql)
-  if (prefix !== undefined) return `the prefix ${prefix}: is not declared; write PREFIX ${prefix}: <…> before it`
+  if (prefix !== undefined)
+    return `the prefix ${prefix.slice(0, longestWord)}: is not declared; write PREFIX ${prefix.slice(0, longestWord)}: <…> before it`
   const [, place = "", expected = ""] = /^error at (\d+:\d+): expected ([\s\S]*)$/.exec(problem) ?? []
   return place === "" ? `${problem}; correct it` : `at ${place} (line:column) expected ${tokensText(expected)}; correct it there`
 }
@@ -38,7 +39,7 @@ const placeOf = (text: string, index: number): string => {
 
 /** The first prefix that is used and stands for nothing. What is in addresses, texts and comments is no name. */
 const undeclared = (sparql: string): string | undefined => {
-  const bare = sparql.replaceAll(/<[^<>\s]*>|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|#[^\n]*/g, " ")
+  const bare = SparqlText.withoutTexts(sparql)
   const declared = new Set([...bare.matchAll(/prefix\s+([^\s:]*):/gi)].map(([, name]) => name))
   return [...bare.matchAll(/(?<![\w?$@^.:-])([A-Za-z][\w.-]*):/g)].map(([, name]) => name).find((name) => !declared.has(name))
 }

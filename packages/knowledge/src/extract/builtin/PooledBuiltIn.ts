@@ -1,10 +1,11 @@
-/** The built-in extractor on a pool of worker threads: the same answers, as many at once as the machine has processors. */
+/** The built-in extractor on a pool of workers: the same answers, as many at once as the machine has processors. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Semaphore from "effect/Semaphore"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
+import type { TaskLimit } from "../../threads/ContentLimits.ts"
 import type { Shared } from "../../threads/Protocol.ts"
-import type { FactsInput, ReadInput, ReadOutput, SharedReader, TaskName, TrainInput } from "../../threads/Tasks.ts"
+import type { TaskName } from "../../threads/Tasks.ts"
 import type { WorkerError } from "../../threads/WorkerError.ts"
 import { WorkerPool, type WorkerPoolService } from "../../threads/WorkerPool.ts"
 import { ExtractionFailed } from "../ExtractionFailed.ts"
@@ -12,15 +13,16 @@ import { type Chunk, Extractor, type ExtractorService } from "../Extractor.ts"
 import type { Fact, Mention } from "../Fact.ts"
 import { type BuiltInOptions, builtInName, defaultLeastConfidence, noUsage } from "./BuiltIn.ts"
 import type { BuiltInModel } from "./BuiltInModel.ts"
+import type { FactsInput, ReadInput, ReadOutput, SharedReader, TrainInput } from "./BuiltInTasks.ts"
 
 export const make = (pool: WorkerPoolService, options: BuiltInOptions = {}): ExtractorService => {
   const leastConfidence = options.leastConfidence ?? defaultLeastConfidence
   const names = options.names ?? []
   // An answer of the pool is what the task of that name returns.
-  const ask = <A>(task: TaskName, input: unknown, shared?: Shared) =>
-    Effect.mapError(pool.run(task, input, shared) as Effect.Effect<A, WorkerError>, failed)
+  const ask = <A>(task: TaskName, input: unknown, shared?: Shared, limit: TaskLimit = pool.limits.chunk) =>
+    Effect.mapError(pool.run(task, input, shared, { limit }) as Effect.Effect<A, WorkerError>, failed)
   const prepared = new WeakMap<OntologyIndex, Shared>()
-  /** Facts are found on the way to entities, and mostly asked for next: by another thread they would be looked for anew. */
+  /** Facts are found on the way to entities, and mostly asked for next: by another worker they would be looked for anew. */
   const found = new WeakMap<
     ReadonlyArray<Mention>,
     { readonly chunk: Chunk; readonly ontology: OntologyIndex; readonly facts: ReadonlyArray<Fact> }
@@ -29,7 +31,9 @@ export const make = (pool: WorkerPoolService, options: BuiltInOptions = {}): Ext
   let count = 0
   const learn = (ontology: OntologyIndex) => {
     const input: TrainInput = { ontology: ontology.toJSON(), examples: options.examples ?? [], names }
-    return options.model === undefined ? ask<BuiltInModel>("built-in.train", input) : Effect.succeed(options.model)
+    return options.model === undefined
+      ? ask<BuiltInModel>("built-in.train", input, undefined, pool.limits.ontology)
+      : Effect.succeed(options.model)
   }
   /** Learns once for each ontology; whoever comes meanwhile waits, and goes on with it if the first one is interrupted. */
   const prepare = (ontology: OntologyIndex): Effect.Effect<Shared, ExtractionFailed> =>
@@ -81,4 +85,6 @@ export const layer = (options: BuiltInOptions = {}): Layer.Layer<Extractor, neve
   )
 
 const failed = (error: WorkerError): ExtractionFailed =>
-  new ExtractionFailed({ extractor: builtInName, reason: "Bug", retryable: false, detail: error.message, cause: error })
+  error._tag === "LimitExceeded"
+    ? new ExtractionFailed({ extractor: builtInName, reason: "LimitExceeded", retryable: false, detail: error.problem, cause: error })
+    : new ExtractionFailed({ extractor: builtInName, reason: "Bug", retryable: false, detail: error.message, cause: error })

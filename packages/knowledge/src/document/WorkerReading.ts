@@ -1,0 +1,92 @@
+/**
+ * Reads documents on workers: what a document holds can make its reader take any time and memory, and then only that document fails.
+ * Plain text is decoded where it arrives, piece by piece, in a time that grows with its length.
+ */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import { fromOutcome, type Outcome } from "../threads/Outcome.ts"
+import type { TaskName } from "../threads/Tasks.ts"
+import type { WorkerError } from "../threads/WorkerError.ts"
+import { WorkerPool, type WorkerPoolService } from "../threads/WorkerPool.ts"
+import { csvBatches, csvStart } from "./Csv.ts"
+import { collect, type DocumentSource, formatOf, streamDocument } from "./DocumentReader.ts"
+import type { ReadCsvInput, ReadCsvOutput, ReadDocumentInput, ReadDocumentOutput } from "./DocumentTasks.ts"
+import { decodeStream, notEmpty } from "./PlainText.ts"
+import { type DocumentFormat, DocumentMalformed, DocumentSetAside, ReadError } from "./ReadError.ts"
+import type { Encoding } from "./TextDecoding.ts"
+
+/** Like `streamDocument`, on the pool in the context. Without one, the caller's thread reads. */
+export const streamOnWorkers = <E, R>(
+  source: DocumentSource,
+  bytes: Stream.Stream<Uint8Array, E, R>,
+  found: (encoding: Encoding) => Effect.Effect<void> = () => Effect.void,
+): Stream.Stream<string, E | ReadError, R> =>
+  Stream.unwrap(
+    Effect.gen(function* () {
+      const format = yield* formatOf(source)
+      const pool = yield* WorkerPool.inContext
+      if (Option.isNone(pool) || format === "txt") return streamDocument(source, bytes, found)
+      const reading = new ReadingWorkers(pool.value, source.name, format)
+      if (format === "csv") return notEmpty(source.name, reading.csv(decodeStream(source.name, bytes, found)))
+      const whole = Effect.gen(function* () {
+        const { text, encoding } = yield* reading.whole(source, yield* collect(source.name, format, bytes))
+        if (encoding !== undefined) yield* found(encoding)
+        return text
+      })
+      return Stream.flatMap(Stream.fromEffect(whole), inPieces)
+    }),
+  )
+
+class ReadingWorkers {
+  readonly #pool: WorkerPoolService
+  readonly #source: string
+  readonly #format: DocumentFormat
+
+  constructor(pool: WorkerPoolService, source: string, format: DocumentFormat) {
+    this.#pool = pool
+    this.#source = source
+    this.#format = format
+  }
+
+  whole(source: DocumentSource, bytes: Uint8Array): Effect.Effect<ReadDocumentOutput, ReadError> {
+    return this.#ask<ReadDocumentOutput>("document.read", { source, bytes } satisfies ReadDocumentInput)
+  }
+
+  csv<E, R>(text: Stream.Stream<string, E, R>): Stream.Stream<string, E | ReadError, R> {
+    return Stream.suspend(() => {
+      let at = csvStart
+      return Stream.mapEffect(csvBatches(this.#source, text), (batch) =>
+        Effect.map(this.#ask<ReadCsvOutput>("document.csv", { source: this.#source, batch, at } satisfies ReadCsvInput), (read) => {
+          at = read.next
+          return read.text
+        }),
+      ).pipe(Stream.flatMap(inPieces))
+    })
+  }
+
+  /** An answer of the pool is what the task of that name returns. */
+  #ask<A>(task: TaskName, input: unknown): Effect.Effect<A, ReadError> {
+    return this.#pool.run(task, input, undefined, { limit: this.#pool.limits.document }).pipe(
+      Effect.mapError((error) => this.#failure(error)),
+      Effect.flatMap((outcome) => fromOutcome(ReadError, outcome as Outcome<A>)),
+    )
+  }
+
+  #failure(error: WorkerError): ReadError {
+    // What a reader throws that it does not expect, as a stack that is full.
+    if (error._tag === "TaskFailed") return new DocumentMalformed({ source: this.#source, format: this.#format, problem: error.problem })
+    const problem = error._tag === "LimitExceeded" ? `reading it was stopped, since ${error.problem}` : `its reader ended: ${error.problem}`
+    return new DocumentSetAside({ source: this.#source, problem, setting: "contentLimits.document" })
+  }
+}
+
+/** What is made of a text is made piece by piece, so that other work of the process gets its turn. */
+const pieceLength = 65_536
+
+function* piecesOf(text: string): Generator<string> {
+  for (let at = 0; at < text.length; at += pieceLength) yield text.slice(at, at + pieceLength)
+}
+
+const inPieces = (text: string): Stream.Stream<string> =>
+  Stream.rechunk(Stream.fromIterable({ [Symbol.iterator]: () => piecesOf(text) }), 1)

@@ -1,0 +1,238 @@
+/**
+ * One worker process of a pool: what it has been given to keep, and the one task it is working on. A process and not a thread: a
+ * process can be killed in the middle of native code, its limit counts buffers and WebAssembly memory too, and running out of
+ * memory ends it alone.
+ */
+import { type ChildProcess, fork } from "node:child_process"
+import { fileURLToPath } from "node:url"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Pull from "effect/Pull"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { describe } from "../storage/Describe.ts"
+import type { TaskLimit } from "./ContentLimits.ts"
+import type { FromWorker, Shared, ToWorker } from "./Protocol.ts"
+import { TaskFailed } from "./WorkerError.ts"
+
+/** The process ended before it answered, by a limit, by itself, or because the pool stopped it. */
+export class WorkerEnded {
+  readonly _tag = "WorkerEnded"
+  readonly reason: "time" | "memory" | "crash" | "stopped"
+  readonly problem: string
+  constructor(reason: WorkerEnded["reason"], problem: string) {
+    this.reason = reason
+    this.problem = problem
+  }
+}
+
+export interface WorkerTask<E, R> {
+  readonly task: string
+  readonly input: unknown
+  readonly shared: Shared | undefined
+  readonly limit: TaskLimit
+  /** What the task can read, by name. */
+  readonly sources: Readonly<Record<string, Stream.Stream<unknown, E, R>>>
+  /** Takes a part of the output. */
+  readonly emit: (items: ReadonlyArray<unknown>) => Effect.Effect<unknown, E, R>
+}
+
+/** An ontology with its model is some megabytes; a batch uses one, and few batches run at once. */
+const mostShared = 4
+
+/** Variables a worker may need. It gets no others: keys and passwords stay with the process that started it. */
+const passedOn = ["NODE_COMPILE_CACHE", "NODE_ENV", "TZ", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SystemRoot"]
+
+/** How much of what a worker writes to standard error is kept, to tell why it ended. */
+const keptOutput = 4000
+
+export class WorkerProcess {
+  readonly #child: ChildProcess
+  readonly #exited: Promise<void>
+  readonly #shared = new Set<string>()
+  #ended: WorkerEnded | undefined
+  #isReady = false
+  #output = ""
+  #listener: (() => void) | undefined
+  readonly #messages: Array<FromWorker> = []
+  /** When it was last given back. */
+  idleSince = 0
+  /** What it last worked for: a task for the same finds more prepared here than elsewhere. */
+  affinity: string | undefined
+  /** What it held when its last task was done, in megabytes. */
+  memory = 0
+
+  constructor(entry: URL, heap: number) {
+    const environment = passedOn.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]] as const]))
+    this.#child = fork(fileURLToPath(entry), [], {
+      serialization: "advanced",
+      execArgv: ["--no-warnings", `--max-old-space-size=${heap}`],
+      env: Object.fromEntries(environment),
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
+    })
+    this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.#output = (this.#output + text).slice(-keptOutput)
+    })
+    this.#child.on("message", (message: FromWorker) => this.#received(message))
+    this.#child.on("error", (error) => this.#end(new WorkerEnded("crash", error.message)))
+    this.#exited = new Promise((resolve) => {
+      this.#child.on("exit", (code, signal) => {
+        this.#end(this.#endOf(code, signal))
+        resolve()
+      })
+    })
+    this.#release()
+  }
+
+  get alive(): boolean {
+    return this.#ended === undefined
+  }
+
+  run<E, R>(task: WorkerTask<E, R>): Effect.Effect<unknown, TaskFailed | WorkerEnded | E, R> {
+    return Effect.suspend(() => {
+      this.#hold()
+      return Effect.scoped(this.#work(task))
+    }).pipe(
+      Effect.onExit((exit) => {
+        this.#release()
+        // A task that was left in the middle is still being worked on.
+        return Exit.isSuccess(exit) || isOwnFailure(exit) ? Effect.void : Effect.promise(() => this.stop())
+      }),
+    )
+  }
+
+  async stop(): Promise<void> {
+    this.#end(new WorkerEnded("stopped", "it was stopped"))
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null || this.#child.pid === undefined) return
+    // The process of the pool waits for the end.
+    this.#child.ref()
+    this.#child.kill("SIGKILL")
+    await this.#exited
+  }
+
+  #work<E, R>(task: WorkerTask<E, R>): Effect.Effect<unknown, TaskFailed | WorkerEnded | E, R | Scope.Scope> {
+    const worker = this
+    return Effect.gen(function* () {
+      const scope = yield* Effect.scope
+      let reading: Effect.Effect<ReadonlyArray<unknown> | undefined, E, R> = Effect.undefined
+      // Starting a process takes most of a second on a busy machine, which no task is to blame for.
+      if (!worker.#isReady) yield* worker.#next
+      const { input, shared, limit } = task
+      yield* worker.#post(task.task, ...worker.#handing(shared), {
+        _tag: "Run",
+        task: task.task,
+        input,
+        shared: shared?.key,
+        memory: limit.memory,
+      })
+      for (;;) {
+        const message = yield* Effect.timeoutOrElse(worker.#next, {
+          duration: limit.time,
+          orElse: () => Effect.fail(new WorkerEnded("time", "it exceeded its time limit")),
+        })
+        switch (message._tag) {
+          case "Ready":
+            break
+          case "Done":
+            worker.memory = message.memory
+            return message.output
+          case "Failed":
+            worker.memory = message.memory
+            if (message.isUnsound) worker.#end(new WorkerEnded("crash", message.problem))
+            return yield* new TaskFailed({ task: task.task, problem: message.problem })
+          case "Emit":
+            yield* task.emit(message.items)
+            yield* worker.#post(task.task, { _tag: "Taken" })
+            break
+          case "Pull": {
+            if (message.from === "start") reading = yield* opened(task.sources[message.source] ?? Stream.empty, scope)
+            yield* worker.#post(task.task, { _tag: "Piece", items: yield* reading })
+          }
+        }
+      }
+    })
+  }
+
+  /** The next message of the worker, or how it ended. */
+  get #next(): Effect.Effect<FromWorker, WorkerEnded> {
+    return Effect.callback<FromWorker, WorkerEnded>((resume) => {
+      const look = () => {
+        const message = this.#messages.shift()
+        if (message === undefined && this.#ended === undefined) return
+        this.#listener = undefined
+        resume(message === undefined ? Effect.fail(this.#ended ?? new WorkerEnded("crash", "it ended")) : Effect.succeed(message))
+      }
+      this.#listener = look
+      look()
+      return Effect.sync(() => {
+        this.#listener = undefined
+      })
+    })
+  }
+
+  #received(message: FromWorker) {
+    if (message._tag === "Ready") this.#isReady = true
+    this.#messages.push(message)
+    this.#listener?.()
+  }
+
+  /** What makes the worker know what the task shares with others. */
+  #handing(shared: Shared | undefined): ReadonlyArray<ToWorker> {
+    if (shared === undefined || this.#shared.has(shared.key)) return []
+    const forgotten = [...this.#shared].slice(0, Math.max(0, this.#shared.size + 1 - mostShared))
+    for (const key of forgotten) this.#shared.delete(key)
+    this.#shared.add(shared.key)
+    return [...forgotten.map((key): ToWorker => ({ _tag: "Forget", key })), { _tag: "Share", shared }]
+  }
+
+  /** A value that cannot be copied is the fault of the task. */
+  #post(task: string, ...messages: ReadonlyArray<ToWorker>): Effect.Effect<void, TaskFailed> {
+    return Effect.try({
+      try: () => {
+        // That the channel is closed is told by the end of the process.
+        if (this.alive) for (const message of messages) this.#child.send(message, () => undefined)
+      },
+      catch: (error) => new TaskFailed({ task, problem: describe(error) }),
+    })
+  }
+
+  #end(end: WorkerEnded) {
+    this.#ended ??= end
+    this.#listener?.()
+  }
+
+  #endOf(code: number | null, signal: NodeJS.Signals | null): WorkerEnded {
+    // The watchdog of the process uses this signal, and so does a system that runs out of memory.
+    if (signal === "SIGKILL") return new WorkerEnded("memory", "it exceeded its memory limit")
+    if (/heap out of memory|heap limit|allocation failed/i.test(this.#output)) return new WorkerEnded("memory", "its heap is full")
+    const said = this.#output.split("\n").find((line) => /\berror\b/i.test(line))
+    return new WorkerEnded("crash", `it left with ${signal ?? `code ${code}`}${said === undefined ? "" : ` (${said.trim()})`}`)
+  }
+
+  /** A worker that is idle does not keep the process of its pool alive. */
+  #release() {
+    this.#child.unref()
+    this.#child.channel?.unref()
+    unrefStream(this.#child.stderr)
+  }
+
+  #hold() {
+    if (this.alive) this.#child.channel?.ref()
+  }
+}
+
+const isOwnFailure = (exit: Exit.Exit<unknown, unknown>): boolean =>
+  Exit.isFailure(exit) &&
+  exit.cause.reasons.length === 1 &&
+  exit.cause.reasons.every((reason) => reason._tag === "Fail" && reason.error instanceof TaskFailed)
+
+const unrefStream = (stream: object | null) => {
+  if (stream !== null && "unref" in stream && typeof stream.unref === "function") stream.unref()
+}
+
+/** Reads a source from its beginning: an effect that gives the next piece, and nothing at its end. */
+const opened = <E, R>(
+  source: Stream.Stream<unknown, E, R>,
+  scope: Scope.Scope,
+): Effect.Effect<Effect.Effect<ReadonlyArray<unknown> | undefined, E, R>, never, R> =>
+  Effect.map(Scope.provide(Stream.toPull(source), scope), (pull) => Pull.catchDone(pull, () => Effect.undefined))

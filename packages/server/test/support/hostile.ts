@@ -1,0 +1,83 @@
+/** Content that is made to cost as much as possible, and what must become of it. */
+import { deflateSync, gzipSync, zstdCompressSync } from "node:zlib"
+
+const text = (part: string, length: number) => part.repeat(Math.ceil(length / part.length))
+
+const nested = (open: string, close: string, depth: number, inner = "x") => `${open.repeat(depth)}${inner}${close.repeat(depth)}`
+
+/** A PDF with one page whose content unpacks to `size` bytes. */
+const flateBomb = (size: number) => {
+  const packed = deflateSync(Buffer.alloc(size, " "))
+  return Buffer.concat([
+    Buffer.from(
+      "%PDF-1.4\n1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj\n2 0 obj << /Type /Pages /Kids [3 0 R] /Count 1 >> endobj\n" +
+        "3 0 obj << /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R >> endobj\n" +
+        `4 0 obj << /Length ${packed.length} /Filter /FlateDecode >>\nstream\n`,
+    ),
+    packed,
+    Buffer.from("\nendstream endobj\ntrailer << /Root 1 0 R /Size 5 >>\n%%EOF\n"),
+  ])
+}
+
+/** Documents by name. Each may be read or refused, as long as it has an outcome. */
+export const documents = (): Readonly<Record<string, string | Uint8Array>> => ({
+  "marks.md": text("<", 300_000),
+  "marks.html": text("<", 300_000),
+  "marks.txt": text("<", 300_000),
+  "objects.pdf": `%PDF-1.4\n${text("1 0 obj <<", 200_000)}`,
+  "bomb.pdf": flateBomb(1_000_000_000),
+  "deep.html": nested("<div>", "</div>", 200_000),
+  "tables.html": nested("<table><tr><td>", "</td></tr></table>", 600),
+  "deep.json": nested("[", "]", 100_000, "1"),
+  "keys.json": nested(`{"${"k".repeat(20_000)}":`, "}", 150, "[1,2]"),
+  "columns.csv": `${text("a,", 2_000_000)}\n${text("1,", 2_000_000)}\n`,
+  "header.csv": `${"h".repeat(200_000)}\n${text("1\n", 400_000)}`,
+  "quote.csv": `a,b\n"${text("x\n", 9_000_000)}`,
+  "backticks.md": text("`a``b```c", 300_000),
+  "emphasis.md": text("**_a", 300_000),
+  "points.txt": text("A. B. C. ", 300_000),
+  "digits.txt": text("1,1.1", 300_000),
+  "words.txt": text("Aaaa-", 300_000),
+  "archive.txt": gzipSync(Buffer.alloc(50_000_000)),
+  "zstandard.txt": zstdCompressSync(Buffer.alloc(50_000_000)),
+})
+
+const prefixes =
+  "@prefix : <urn:x#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix sh: <http://www.w3.org/ns/shacl#> .\n"
+const classes = (count: number, parentOf: (at: number) => number) =>
+  `${prefixes}:p a owl:ObjectProperty .\n${Array.from({ length: count }, (_, at) => `:C${at} a owl:Class ; rdfs:subClassOf :C${parentOf(at)} .`).join("\n")}`
+const rdf = (body: string, doctype = "") =>
+  `<?xml version="1.0"?>${doctype}<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">${body}</rdf:RDF>`
+const entities = Array.from({ length: 12 }, (_, at) =>
+  at === 0 ? `<!ENTITY e0 "xxxxxxxxxx">` : `<!ENTITY e${at} "${`&e${at - 1};`.repeat(10)}">`,
+)
+
+/** Ontologies by name. */
+export const ontologies = (): Readonly<Record<string, string>> => ({
+  "chain.ttl": classes(10_000, (at) => at + 1),
+  "cycle.ttl": classes(10_000, (at) => (at + 1) % 10_000),
+  "deep.rdf": rdf(nested("<rdf:Description><rdf:value>", "</rdf:value></rdf:Description>", 50_000)),
+  "entities.rdf": rdf(
+    `<rdf:Description rdf:about="urn:a"><rdf:value>&e11;</rdf:value></rdf:Description>`,
+    `<!DOCTYPE rdf:RDF [${entities.join("")}]>`,
+  ),
+  "brackets.ttl": `${prefixes}:a :p ${nested("[ :p ", " ]", 50_000, ":x")} .`,
+  "context.jsonld": nested('{"@context": {"a": "urn:a"}, "a": ', "}", 20_000, "1"),
+})
+
+/** Queries, at most 100,000 characters long. */
+export const queries: ReadonlyArray<string> = [
+  text('"\\', 60_000),
+  `SELECT * ${nested("{", "}", 800, "?s ?p ?o")}`,
+  `SELECT * { ?s ?p ?o FILTER(${nested("(", ")", 20_000, "1")}) }`,
+  `SELECT * { ?s ?p ?o FILTER(${text("!", 50_000)}true) }`,
+  `SELECT * { ?s ${text("^", 50_000)}<urn:p> ?o }`,
+  `SELECT * { ?s ?p ?o FILTER(${text("1+", 80_000)}1 > 0) }`,
+  `SELECT * { ?s ?p ?o FILTER(REGEX(STR(?o), "${text("(a*)*", 500)}b")) }`,
+  text("prefix x: <urn:x> ", 90_000),
+  text("<", 90_000),
+  text("#", 90_000),
+  "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i } ORDER BY ?a ?d ?g ?c ?f ?i",
+  "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }",
+  "SELECT * { ?a (<urn:a>|!<urn:a>)* ?b . ?b (<urn:a>|!<urn:a>)* ?c } ORDER BY ?c",
+]
