@@ -2,6 +2,7 @@
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
 import type { ClaimedCommand, Exchange, Verdict, Want } from "../store/Commands.ts"
 import { CrashQuarantine, suspicionOf } from "./CrashQuarantine.ts"
 import { cut, type Ended, type Execution, type FindExecution, type Held, isFinal, neverEnded, tookTooLong } from "./Execution.ts"
@@ -332,15 +333,19 @@ export class HeldCommands {
     }
   }
 
-  /** Hands back what has not ended. */
-  handBackRunning() {
+  /** Hands back what has not ended. Returns the handlers that are interrupted by that. */
+  handBackRunning(): ReadonlyArray<Fiber.Fiber<unknown, unknown>> {
+    const interrupted: Array<Fiber.Fiber<unknown, unknown>> = []
     for (const { queue } of this.#queues.values()) {
       const late = [...queue.running.values()]
       queue.running.clear()
       for (const { command, fiber } of late) {
         this.#end(queue, command, { _tag: "Released", delayMillis: 0 })
-        fiber?.interruptUnsafe()
+        if (fiber === undefined) continue
+        fiber.interruptUnsafe()
+        interrupted.push(fiber)
       }
     }
+    return interrupted
   }
 }

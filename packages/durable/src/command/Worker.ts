@@ -7,6 +7,7 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
@@ -38,8 +39,8 @@ const undoneLimit = 5
 /** How often a stop checks whether only postponed events remain. */
 const checkMillis = 50
 
-/** How long a stop waits for the store to record the last commands. */
-const lastStoreTimeout = "5 seconds"
+/** How long a stop waits for the store to record the last commands, and for interrupted handlers to end. */
+const lastTimeout = "5 seconds"
 
 export class Worker {
   readonly #config: WorkerConfig
@@ -276,12 +277,15 @@ export class Worker {
     this.#held.handBackWaiting()
     const ended = this.#once(() => this.#held.areAllPostponed)
     yield* Effect.timeoutOption(Effect.raceFirst(ended, this.#checkRepeatedly), this.#config.drainTimeout)
-    this.#held.handBackRunning()
+    const interrupted = this.#held.handBackRunning()
     this.#wakeup.wake()
-    // What cannot be recorded now is free again when its claims end.
+    // What cannot be recorded now is free again when its claims end. The services of the handlers close after this.
     yield* Effect.timeoutOption(
-      this.#once(() => this.#held.ended.length === 0 && !this.#isBusy),
-      lastStoreTimeout,
+      Effect.andThen(
+        this.#once(() => this.#held.ended.length === 0 && !this.#isBusy),
+        Fiber.awaitAll(interrupted),
+      ),
+      lastTimeout,
     )
   })
 

@@ -203,6 +203,30 @@ describe.each(kinds)("on %s", (kind) => {
     expect(sent).toEqual(["charged 42", "work ended", "closed"])
   })
 
+  it("a command that is interrupted when the engine closes has the services of its layer until it has cleaned up", async () => {
+    const begun = Promise.withResolvers<void>()
+    const mailing = Order.build({
+      charge: () =>
+        Effect.gen(function* () {
+          const mail = yield* Mail
+          begun.resolve()
+          const cleanUp = Effect.andThen(
+            Effect.sleep(20),
+            Effect.sync(() => mail.send("cleaned up")),
+          )
+          return yield* Effect.onInterrupt(Effect.never, () => cleanUp)
+        }),
+    })
+    const sent: Array<string> = []
+    const options = { machines: [mailing], layer: mailInto(sent), worker: { drainTimeout: 0 } }
+    const engine = await openEngine({ database: await freshAddress(kind), ...options })
+    const order = await engine.start(mailing, "order-1", { total: 42 })
+    await order.send(E.Pay())
+    await begun.promise
+    await engine.close()
+    expect(sent).toEqual(["cleaned up", "closed"])
+  })
+
   it("handlers that wait for an event which their instance has postponed do not keep the engine open", async () => {
     const S = State({ Idle: {}, Held: {}, Free: {} })
     const E = Event({ Hold: {}, Free: {}, FromWork: {}, FromCommand: {} })
