@@ -1,6 +1,6 @@
 /**
- * The `detent` command. Help, completions and wrong usage are answered here, from a table in plain JavaScript: nothing of Effect
- * is loaded for them. What runs is loaded when it runs.
+ * The `detent` command. Help, completions and wrong usage are answered here, from the table of what commands declare: nothing of
+ * Effect is loaded for them. What runs is loaded when it runs.
  */
 import { existsSync, readFileSync } from "node:fs"
 import module from "node:module"
@@ -26,7 +26,7 @@ switch (line._tag) {
     if (line.isHelpful) {
       process.stderr.write(`detent: ${line.problem}\n\n${help(line.topic, bold(process.stderr))}`)
       process.exitCode = ExitCode.usage
-    } else usage(line.problem, line.topic)
+    } else usage(`${line.problem}${await suggestion(line.misspelt)}`, line.topic)
     break
   case "Run":
     if (line.command.name === "completions") {
@@ -43,6 +43,14 @@ async function run({ command, values }) {
   const compiled = new URL("../src/main.js", import.meta.url)
   const { main } = await import(existsSync(compiled) ? compiled.href : "../src/main.ts")
   main(command, values)
+}
+
+/** @param {import("../src/line/Command.ts").Misspelt | undefined} misspelt */
+async function suggestion(misspelt) {
+  if (misspelt === undefined) return ""
+  const { nearest } = await import("@detent/entity/Nearest")
+  const near = nearest(misspelt.word, misspelt.known)
+  return near === undefined ? "" : `; did you mean ${near}?`
 }
 
 /**

@@ -7,29 +7,19 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as References from "effect/References"
-import { handlers } from "./commands.ts"
+import { commandFiles } from "./commands.ts"
 import { type Failure, failureOf } from "./Failure.ts"
-import type { Handler } from "./Handler.ts"
-import type { Command, Values } from "./line/Command.ts"
+import type { GlobalValues, TableCommand, Values } from "./line/Command.ts"
 import { ExitCode } from "./line/ExitCode.mjs"
-import type { CommandName, GlobalValues } from "./line/Input.ts"
 import { Output } from "./output/Output.ts"
-import { printable, printableJson } from "./output/printable.ts"
+import { printable, printableJson } from "./output/Style.ts"
 
-type Runnable = Exclude<CommandName, "completions">
-
-interface Running {
-  readonly name: Runnable
-  readonly serves?: Command["serves"]
-}
-
-/** Which command a handler is for is known from its name alone, so the parser's values are taken for its input. */
-type Loading = () => Promise<(input: Values) => ReturnType<Handler<Runnable>>>
-
-export const main = ({ name, serves }: Running, values: Values & GlobalValues): void => {
+export const main = ({ name, module, serves }: TableCommand, values: Values & GlobalValues): void => {
   const program = Effect.gen(function* () {
-    const handler = yield* Effect.promise(handlers[name] as unknown as Loading)
-    return (yield* handler(values)) ?? ExitCode.ok
+    const file = yield* Effect.promise(async () => commandFiles[module]?.())
+    const command = file?.commands.find(({ declared }) => declared.name === name)
+    if (command === undefined) return yield* Effect.die(new Error(`the table of commands is not current: there is no code of ${name}`))
+    return (yield* command.run(values)) ?? ExitCode.ok
   })
   const fiber = Effect.runFork(Effect.provide(program, environment(values, serves === true)))
 

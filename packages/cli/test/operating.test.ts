@@ -62,10 +62,61 @@ describe("detent command retry --force", { timeout: 120_000 }, () => {
     const key = failed[0]?.key ?? ""
     const refused = await detent("command", "retry", key)
     assert.strictEqual(refused.code, 4, refused.err)
+    const tried = await detent("command", "retry", key, "--dry-run")
+    assert.deepStrictEqual([tried.code, tried.err], [4, refused.err])
+    assert.strictEqual((await detent("command", "retry", key, "--dry-run", "--force")).code, 0)
     assert.match((await detent("command", "retry", "--all", "--yes")).err, /1 command left out: .*--force includes them/)
     assert.strictEqual((await detent("command", "retry", key, "--force")).code, 0)
     const pending = decoded(CommandApi.StoredCommand, (await detent("command", "list", "--json")).out)
     assert.deepInclude(pending[0], { key, status: "pending", round: 1 })
+  })
+})
+
+/** The mail is tried three times, and fails each time for another reason. */
+const threeTries = jobConfig
+  .replace("RetryPolicy.none", 'RetryPolicy.fixed({ maxAttempts: 3, delay: "1 millis" })')
+  .replace("const Job =", "let calls = 0\nconst Job =")
+  .replace(
+    'Effect.fail(new Error("the post office is closed"))',
+    'Effect.suspend(() => Effect.fail(new Error("call " + ++calls + " was not answered")))',
+  )
+
+describe("detent command list", { timeout: 120_000 }, () => {
+  it("shows the errors of earlier tries beside the problem", async () => {
+    const { detent } = await workspace(threeTries)
+    await detent("instance", "start", "job", "j", "--with", '{"n":1}')
+    await detent("instance", "send", "j", "Begin")
+    await detent("worker", "--until-idle")
+    const { out } = await detent("command", "list")
+    assert.match(out, /PROBLEM +EARLIER PROBLEMS\n/)
+    assert.match(out, /call 3 was not answered +try 1: .*call 1 was not answered; try 2: .*call 2 was not answered\n/)
+  })
+})
+
+describe("a change under --key", { timeout: 120_000 }, () => {
+  it.each(["alone", "beside a server"])("is made once, %s, and another under the key is refused", async (way) => {
+    const { cwd, detent } = await workspace(jobConfig)
+    if (way === "beside a server") {
+      const server = start(["dev", "--port", "0"], { cwd })
+      onTestFinished(async () => {
+        await server.stop("SIGKILL")
+      })
+      await server.until(/http:\/\/127\.0\.0\.1:\d+\n/)
+    }
+    const begin = (id: string, key: string) => detent("instance", "start", "job", id, "--with", '{"n":1}', "--key", key)
+    const first = await begin("a", "start-1")
+    assert.strictEqual(first.code, 0, first.err)
+    assert.deepStrictEqual(await begin("a", "start-1"), first)
+    const other = await begin("b", "start-1")
+    assert.include(other.err, "key start-1 belongs to a request with other content")
+    const fork = () => detent("instance", "fork", "a", "c", "--through", "0", "--key", "fork-1")
+    assert.strictEqual((await fork()).code, 0)
+    assert.strictEqual((await fork()).code, 0)
+    await detent("queue", "pause", "job", "--key", "pause-1")
+    await detent("queue", "resume", "job", "--key", "resume-1")
+    assert.strictEqual((await detent("queue", "pause", "job", "--key", "pause-1")).out, "job is not paused\n")
+    const wrong = await detent("queue", "pause", "job", "--key", "with space")
+    assert.strictEqual(wrong.code, 2, wrong.err)
   })
 })
 

@@ -6,7 +6,7 @@ export { BatchEventLog, type BatchEventLogService, type DocumentStanding } from 
 export { type BatchChanges, Batches, type BatchesService, BatchNotFound, type SelectionChange } from "./batch/Batches.ts"
 export { BatchMachine } from "./batch/BatchMachine.ts"
 export { errorOf, isTerminal, progressPercent, stageDisplayName } from "./batch/BatchProgress.ts"
-export type { BatchFault, BatchState, BatchStats, BatchUsage, Stage } from "./batch/BatchState.ts"
+export { type BatchFault, type BatchState, type BatchStats, type BatchUsage, batchStates, type Stage } from "./batch/BatchState.ts"
 export { BatchStopped } from "./batch/BatchStopped.ts"
 export { Document, DocumentJson, DocumentProblem, DocumentStatus } from "./batch/Document.ts"
 export type { BatchEstimate } from "./batch/Estimate.ts"

@@ -40,6 +40,7 @@ export { type BadItem, type Identity, type ItemCheck, type ReadItem, readItem } 
 export type { ItemCursor, ItemPage, ItemQuery, StoredItem } from "./store/Items.ts"
 export type { FieldValue, KindPage, KindQuery, StoredKindItem } from "./store/ItemTable.ts"
 export type { EntryState } from "./store/Rows.ts"
+export { rebuildKindSearch, rebuildSearch, storedKinds } from "./store/SearchRebuild.ts"
 export {
   type AnyUpload,
   defineUpload,

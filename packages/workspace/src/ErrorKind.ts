@@ -77,6 +77,9 @@ const registry: Readonly<Record<string, Entry>> = {
   WorkspaceRefused: failed,
   DatabaseRefused: usage,
   ConfigRefused: usage,
+  CopyRefused: conflict,
+  CopyFailed: failed,
+  CopyDiffers: failed,
   // Machines and their instances
   InstanceNotFound: notFound,
   SequenceNotReached: notFound,

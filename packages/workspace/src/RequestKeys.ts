@@ -155,3 +155,19 @@ const sorted = (value: unknown): unknown => {
 export class RequestKeys extends Context.Service<RequestKeys, RequestKeysService>()("@detent/workspace/RequestKeys") {
   static readonly layer = Layer.effect(RequestKeys, make)
 }
+
+/** A change that a caller asks for, in the words of the API: `batches.cancel`, of what, and all that the caller sent. */
+export interface KeyedChange {
+  readonly operation: string
+  readonly params: unknown
+  readonly content: unknown
+  readonly key: string | undefined
+}
+
+/** Makes a change once for its key; without a key, always. The same key is the same request, whether a server is asked or not. */
+export const changeOnce = <A, E, R>({ operation, params, content, key }: KeyedChange, change: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    if (key === undefined) return yield* change
+    const keys = yield* RequestKeys
+    return yield* keys.once({ operation: `${operation} ${JSON.stringify(params ?? {})}`, key, content: content ?? null }, change)
+  })

@@ -17,10 +17,16 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { NothingFound, WrongUsage } from "../Failure.ts"
-import type { Input } from "../line/Input.ts"
 
 /** Which options say what the batch is made of. */
-export type SourceInput = Pick<Input<"batch run">, "source" | "ontology" | "namespace" | "shapes" | "examples" | "keep-missing">
+export interface SourceInput {
+  readonly source: string
+  readonly ontology: string | undefined
+  readonly namespace: string | undefined
+  readonly shapes: string | undefined
+  readonly examples: string | undefined
+  readonly "keep-missing": boolean
+}
 
 export interface BatchSource {
   /** What the references of the manifest are beside. */

@@ -4,6 +4,7 @@ import * as batches from "@detent/workspace/operations/batches"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { WrongUsage } from "../Failure.ts"
+import { headersOf } from "../workspace/Changing.ts"
 import type { RunningServer } from "../workspace/Server.ts"
 import { problemOfOption, type SourceInput, sourceOf } from "./BatchSource.ts"
 
@@ -51,11 +52,11 @@ export const noBaseUrl = (input: ModelInput): Effect.Effect<void, WrongUsage> =>
 
 const Accepted = Schema.Struct({ batchId: BatchId })
 
-export const startBatch = (server: RunningServer | undefined, input: SourceInput, config: Partial<BatchConfig>) =>
+export const startBatch = (server: RunningServer | undefined, input: SourceInput, config: Partial<BatchConfig>, key?: string) =>
   Effect.gen(function* () {
     const { folder, manifest } = yield* sourceOf(input)
-    if (server === undefined) return (yield* batches.start({ folder, manifest, config })).batchId
-    const answer = yield* server.post("/api/v1/batch", { json: { folder, manifest, config } })
+    if (server === undefined) return (yield* batches.start({ folder, manifest, config }, key)).batchId
+    const answer = yield* server.post("/api/v1/batch", { json: { folder, manifest, config } }, headersOf(key))
     return (yield* Schema.decodeUnknownEffect(Accepted)(answer)).batchId
   }).pipe(
     Effect.catchTags({

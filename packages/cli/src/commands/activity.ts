@@ -6,22 +6,39 @@ import { Workspace } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { WrongUsage } from "../Failure.ts"
-import type { Handler } from "../Handler.ts"
+import { command } from "../line/Command.ts"
 import { Output } from "../output/Output.ts"
 import { knowledge } from "../workspace/Opening.ts"
 
-export const activity: Handler<"activity"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const name = yield* nameOf(input.name ?? process.env["ACTIVITY_NAME"])
-    const given = yield* inputOf(input.input ?? process.env["ACTIVITY_INPUT"])
-    return yield* Effect.gen(function* () {
-      const { data } = yield* Workspace
-      const folder = StorageFolder.make(`${pathToFileURL(data).href}/`)
-      const result = yield* runActivity(folder, name, given)
-      yield* output.write(`${JSON.stringify(result)}\n`)
-    }).pipe(Effect.provide(knowledge.working(input)))
-  })
+const activity = command(
+  {
+    name: "activity",
+    summary: "run one activity and end: what a job runner or Cloud Tasks starts",
+    detail:
+      "The name is also taken from ACTIVITY_NAME and the input from ACTIVITY_INPUT. The result is JSON on stdout.\n" +
+      "It uses the configuration of its batch and reports to it: activities move a batch of `batch run --dispatch activities` to its end.",
+    arguments: [{ name: "name", summary: "which one", choices: ["extraction", "resolution", "validation", "ingestion"], optional: true }],
+    options: [{ name: "input", kind: "text", value: "JSON", summary: "what it works on" }],
+    examples: [
+      {
+        line: `detent activity extraction --input '{"batchId":"batch-3f9c2a71b0d4","documentId":"doc-1a2b3c4d5e6f","sourceUri":"file:///…","ontologyUri":"file:///…"}'`,
+        says: "run again with the same input, it finds what it did before",
+      },
+    ],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const name = yield* nameOf(input.name ?? process.env["ACTIVITY_NAME"])
+      const given = yield* inputOf(input.input ?? process.env["ACTIVITY_INPUT"])
+      return yield* Effect.gen(function* () {
+        const { data } = yield* Workspace
+        const folder = StorageFolder.make(`${pathToFileURL(data).href}/`)
+        const result = yield* runActivity(folder, name, given)
+        yield* output.write(`${JSON.stringify(result)}\n`)
+      }).pipe(Effect.provide(knowledge.working(input)))
+    }),
+)
 
 const nameOf = (text: string | undefined): Effect.Effect<ActivityName, WrongUsage> =>
   Effect.mapError(
@@ -40,3 +57,5 @@ const inputOf = (text: string | undefined): Effect.Effect<unknown, WrongUsage> =
         Schema.decodeEffect(Schema.fromJsonString(Schema.Unknown))(text),
         () => new WrongUsage({ problem: "the input is no JSON", nextStep: "see `detent activity --help` for an example" }),
       )
+
+export const commands = [activity]

@@ -1,5 +1,5 @@
 /** `detent batch`: documents to a validated knowledge graph. */
-import { Batches, type BatchId, documentOfIri, loadManifest, Storage, type StorageUri } from "@detent/knowledge"
+import { Batches, type BatchId, batchStates, documentOfIri, loadManifest, Storage, type StorageUri } from "@detent/knowledge"
 import * as operations from "@detent/workspace/operations/batches"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -9,43 +9,133 @@ import { followElsewhere, followHere } from "../batch/BatchFollowing.ts"
 import { batchIdOf, foldersOf, sourceOf } from "../batch/BatchSource.ts"
 import { type ModelInput, noBaseUrl, selectionOf, startBatch } from "../batch/BatchStarting.ts"
 import { batchText, batchView, estimateText, stateLooks } from "../batch/BatchView.ts"
-import type { Handler } from "../Handler.ts"
+import { command } from "../line/Command.ts"
 import { agreed } from "../output/Asking.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import type { Column } from "../output/Table.ts"
+import { changed } from "../workspace/Changing.ts"
 import { cursorFrom, cursorText } from "../workspace/Cursor.ts"
 import { knowledge, type Place, placeText } from "../workspace/Opening.ts"
 import { neededServer, runningServerWith } from "../workspace/Server.ts"
 import { allowSource } from "../workspace/Sources.ts"
+import { keyOption, paging } from "./shared.ts"
 
 const { acting, estimating, observing, working } = knowledge
 
-export const run: Handler<"batch run"> = (input) =>
-  Effect.gen(function* () {
-    const folders = yield* foldersOf(input)
-    const selection = yield* selectionOf(input)
-    if (input.estimate) return yield* Effect.provide(estimated(input, selection), estimating(input, folders))
-    const server = input.detach ? yield* neededServer(input, "knowledge") : yield* runningServerWith(input, "knowledge")
-    for (const folder of folders) yield* allowSource(input.data, folder)
-    const dispatch = input.dispatch === "process" ? {} : { dispatch: input.dispatch }
-    const config = {
-      failurePolicy: input["on-failure"],
-      concurrency: input.concurrency,
-      validation: input.validation,
-      ...dispatch,
-      ...selection,
-    }
-    if (server !== undefined) {
-      yield* noBaseUrl(input)
-      const batchId = yield* Effect.provide(startBatch(server, input, config), observing(input))
-      return yield* given(input, batchId)
-    }
-    return yield* Effect.gen(function* () {
-      const batchId = yield* startBatch(undefined, input, config)
-      return yield* input.dispatch === "activities" ? awaitingActivities(batchId) : workedOn(input, batchId)
-    }).pipe(Effect.provide(working(input, folders)))
-  })
+const batch = { name: "batch", summary: "the batch's id, as `detent batch list` shows it" } as const
+
+const run = command(
+  {
+    name: "batch run",
+    summary: "turn documents into a validated knowledge graph",
+    detail:
+      "Takes a manifest.json, a folder that has one, or a folder of documents together with --ontology and --namespace.\n" +
+      "Run again, it extracts what changed, skips what did not, and takes documents that are gone out of the graph.\n" +
+      "Stop it with Ctrl-C or kill it: what was done is stored, and `detent batch resume` continues from there.\n" +
+      "Models need a key in OPENAI_API_KEY or ANTHROPIC_API_KEY. It is sent to the provider and nowhere else.",
+    arguments: [{ name: "source", summary: "a manifest.json, or a folder", complete: "file" }],
+    options: [
+      {
+        name: "ontology",
+        kind: "text",
+        value: "FILE",
+        summary: "what can be said about what; for a folder without manifest",
+        complete: "file",
+      },
+      { name: "namespace", kind: "text", value: "NAME", summary: "the graph to add to; for a folder without manifest" },
+      {
+        name: "shapes",
+        kind: "text",
+        value: "FILE",
+        summary: "SHACL shapes to validate with; default: derived from the ontology",
+        complete: "file",
+      },
+      { name: "examples", kind: "text", value: "FILE", summary: "sentences with their facts, to learn from", complete: "file" },
+      { name: "keep-missing", kind: "flag", summary: "keep documents in the graph that are gone from the folder or manifest" },
+      {
+        name: "extractor",
+        kind: "text",
+        value: "NAME",
+        summary: "built-in, openai:MODEL or anthropic:MODEL. Default: the manifest's, then knowledge.extractor, then built-in",
+      },
+      {
+        name: "base-url",
+        kind: "text",
+        value: "URL",
+        summary: "a server that speaks the provider's protocol. Default: OPENAI_BASE_URL for OpenAI, then the provider's own",
+      },
+      { name: "budget", kind: "text", value: "AMOUNT", summary: "stop before models cost more, like 5usd or 200000tokens" },
+      { name: "estimate", kind: "flag", summary: "print chunks, tokens and cost, and stop: no model is asked" },
+      {
+        name: "on-failure",
+        kind: "text",
+        value: "POLICY",
+        choices: ["continue", "failFast", "retryFailed"],
+        default: "continue",
+        summary: "what becomes of the batch when a document fails",
+      },
+      {
+        name: "validation",
+        kind: "text",
+        value: "POLICY",
+        choices: ["quarantine", "fail", "warn"],
+        default: "quarantine",
+        summary: "what becomes of statements that the shapes refuse",
+      },
+      { name: "concurrency", kind: "integer", value: "N", default: 64, minimum: 1, summary: "documents worked on at once" },
+      {
+        name: "dispatch",
+        kind: "text",
+        value: "WHO",
+        choices: ["process", "activities"],
+        default: "process",
+        summary: "who does the work: a process of detent, or `detent activity` calls of a job runner",
+      },
+      keyOption,
+      { name: "detach", kind: "flag", summary: "start it and leave the work to a running server or worker" },
+    ],
+    examples: [
+      { line: "detent batch run corpus", says: "a folder with a manifest.json" },
+      {
+        line: "detent batch run letters --ontology people.ttl --namespace family",
+        says: "any folder of txt, md, html, json, csv or pdf",
+      },
+      { line: "detent batch run letters --keep-missing", says: "letters that were deleted stay in the graph" },
+      { line: "detent batch run corpus --json | tail -1", says: "progress as lines of JSON; the last one is the end" },
+      { line: "detent batch run corpus --extractor openai:gpt-5-mini --estimate", says: "what a model would cost" },
+      {
+        line: "detent batch run corpus --extractor openai:llama3 --base-url http://localhost:11434/v1",
+        says: "a model on your own machine",
+      },
+    ],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const folders = yield* foldersOf(input)
+      const selection = yield* selectionOf(input)
+      if (input.estimate) return yield* Effect.provide(estimated(input, selection), estimating(input, folders))
+      const server = input.detach ? yield* neededServer(input, "knowledge") : yield* runningServerWith(input, "knowledge")
+      for (const folder of folders) yield* allowSource(input.data, folder)
+      const dispatch = input.dispatch === "process" ? {} : { dispatch: input.dispatch }
+      const config = {
+        failurePolicy: input["on-failure"],
+        concurrency: input.concurrency,
+        validation: input.validation,
+        ...dispatch,
+        ...selection,
+      }
+      if (server !== undefined) {
+        yield* noBaseUrl(input)
+        const batchId = yield* Effect.provide(startBatch(server, input, config, input.key), observing(input))
+        return yield* given(input, batchId)
+      }
+      return yield* Effect.gen(function* () {
+        const batchId = yield* startBatch(undefined, input, config, input.key)
+        return yield* input.dispatch === "activities" ? awaitingActivities(batchId) : workedOn(input, batchId)
+      }).pipe(Effect.provide(working(input, folders)))
+    }),
+)
 
 const estimated = (input: Parameters<typeof sourceOf>[0], config: Effect.Success<ReturnType<typeof selectionOf>>) =>
   Effect.gen(function* () {
@@ -98,66 +188,105 @@ const workedOn = (place: Place, id: BatchId) =>
     return yield* Effect.onInterrupt(followHere(id, place), () => note(`Stopped; what is done is stored. Go on with: ${again}`))
   })
 
-export const list: Handler<"batch list"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const after = yield* cursorFrom(input.after)
-    const page = yield* operations.list({ ...(input.state === undefined ? {} : { state: input.state }), limit: input.limit, ...after })
-    const rows = page.batches
-    const columns: ReadonlyArray<Column<(typeof rows)[number]>> = [
-      { title: "BATCH", of: ({ batchId }) => batchId },
-      { title: "STATE", of: ({ state }) => state, looks: (text, row, style) => stateLooks(row.state, style).replace(row.state, text) },
-      { title: "STARTED", of: ({ startedAt }) => momentText(startedAt) },
-      { title: "CHANGED", of: ({ updatedAt }) => momentText(updatedAt) },
-    ]
-    const none = input.state === undefined ? "no batches here; start one with `detent batch run FOLDER`" : `no batch is ${input.state}`
-    yield* output.rows(rows, columns, none)
-    if (page.next !== undefined) yield* output.note(`more with --after ${cursorText(page.next)}`)
-  }).pipe(Effect.provide(observing(input)))
-
-export const show: Handler<"batch show"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const id = yield* batchIdOf(input.batch)
-    const state = yield* operations.state(id)
-    const documents =
-      input.documents === undefined ? undefined : (yield* operations.documents(id, { status: input.documents, limit: 1000 })).documents
-    const quarantined = input.quarantine ? yield* quarantineOf(id, state.manifestUri) : undefined
-    yield* output.value(
+const list = command(
+  {
+    name: "batch list",
+    summary: "batches and where they stand",
+    arguments: [],
+    options: [
       {
-        ...batchView(state),
-        ...(documents === undefined ? {} : { listed: documents }),
-        ...(quarantined === undefined ? {} : { quarantined }),
+        name: "state",
+        kind: "text",
+        value: "STATE",
+        choices: batchStates,
+        summary: "only batches in this state",
       },
-      () => batchText(state, output.style),
-    )
-    if (output.isJson) return
-    if (documents !== undefined) {
+      ...paging,
+    ],
+    examples: [{ line: "detent batch list --state Failed", says: "batches that need attention" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const after = yield* cursorFrom(input.after)
+      const page = yield* operations.list({ ...(input.state === undefined ? {} : { state: input.state }), limit: input.limit, ...after })
+      const rows = page.batches
+      const columns: ReadonlyArray<Column<(typeof rows)[number]>> = [
+        { title: "BATCH", of: ({ batchId }) => batchId },
+        { title: "STATE", of: ({ state }) => state, looks: (text, row, style) => stateLooks(row.state, style).replace(row.state, text) },
+        { title: "STARTED", of: ({ startedAt }) => momentText(startedAt) },
+        { title: "CHANGED", of: ({ updatedAt }) => momentText(updatedAt) },
+      ]
+      const none = input.state === undefined ? "no batches here; start one with `detent batch run FOLDER`" : `no batch is ${input.state}`
+      yield* output.rows(rows, columns, none)
+      if (page.next !== undefined) yield* output.note(`more with --after ${cursorText(page.next)}`)
+    }).pipe(Effect.provide(observing(input))),
+)
+
+const show = command(
+  {
+    name: "batch show",
+    summary: "one batch: state, counts, failures, where its files are",
+    arguments: [batch],
+    options: [
+      {
+        name: "documents",
+        kind: "text",
+        value: "WHICH",
+        choices: ["processing", "completed", "failed"],
+        summary: "list its documents of this kind as well",
+      },
+      { name: "quarantine", kind: "flag", summary: "list the statements that validation held back, with the reason and the document" },
+    ],
+    examples: [
+      { line: "detent batch show batch-3f9c2a71b0d4 --documents failed", says: "which documents failed, and why" },
+      { line: "detent batch show batch-3f9c2a71b0d4 --quarantine", says: "what did not enter the graph, and why" },
+    ],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const id = yield* batchIdOf(input.batch)
+      const state = yield* operations.state(id)
+      const documents =
+        input.documents === undefined ? undefined : (yield* operations.documents(id, { status: input.documents, limit: 1000 })).documents
+      const quarantined = input.quarantine ? yield* quarantineOf(id, state.manifestUri) : undefined
+      yield* output.value(
+        {
+          ...batchView(state),
+          ...(documents === undefined ? {} : { listed: documents }),
+          ...(quarantined === undefined ? {} : { quarantined }),
+        },
+        () => batchText(state, output.style),
+      )
+      if (output.isJson) return
+      if (documents !== undefined) {
+        yield* output.write("\n")
+        yield* output.rows(
+          documents,
+          [
+            { title: "DOCUMENT", of: ({ source }) => source },
+            { title: "STATUS", of: ({ status }) => status },
+            { title: "PROBLEM", of: ({ error }) => error ?? "" },
+          ],
+          `no document is ${input.documents}`,
+        )
+      }
+      if (quarantined === undefined) return
       yield* output.write("\n")
       yield* output.rows(
-        documents,
+        quarantined,
         [
-          { title: "DOCUMENT", of: ({ source }) => source },
-          { title: "STATUS", of: ({ status }) => status },
-          { title: "PROBLEM", of: ({ error }) => error ?? "" },
+          { title: "SUBJECT", of: ({ subject }) => subject },
+          { title: "PROPERTY", of: ({ property }) => property },
+          { title: "VALUE", of: ({ value }) => value },
+          { title: "REASON", of: ({ message }) => message },
+          { title: "DOCUMENT", of: ({ documents: sources }) => sources.join(", ") },
         ],
-        `no document is ${input.documents}`,
+        "validation held back nothing",
       )
-    }
-    if (quarantined === undefined) return
-    yield* output.write("\n")
-    yield* output.rows(
-      quarantined,
-      [
-        { title: "SUBJECT", of: ({ subject }) => subject },
-        { title: "PROPERTY", of: ({ property }) => property },
-        { title: "VALUE", of: ({ value }) => value },
-        { title: "REASON", of: ({ message }) => message },
-        { title: "DOCUMENT", of: ({ documents: sources }) => sources.join(", ") },
-      ],
-      "validation held back nothing",
-    )
-  }).pipe(Effect.provide(observing(input)))
+    }).pipe(Effect.provide(observing(input))),
+)
 
 /** What validation held back, with the documents that state it. */
 const quarantineOf = (id: BatchId, manifestUri: StorageUri) =>
@@ -176,68 +305,136 @@ const sourcesOf = (manifestUri: StorageUri) =>
     return new Map<string, string>(manifest.documents.map(({ documentId, sourceUri }) => [documentId, sourceUri]))
   })
 
-export const watch: Handler<"batch watch"> = (input) =>
-  Effect.flatMap(batchIdOf(input.batch), (id) => watched(input, id)).pipe(Effect.provide(observing(input)))
+const watch = command(
+  {
+    name: "batch watch",
+    summary: "follow a batch until it ends; does no work itself",
+    detail: "For a batch that a server, a worker or another terminal works on. Ctrl-C ends the watching, not the batch.",
+    arguments: [batch],
+    options: [],
+    examples: [{ line: "detent batch watch batch-3f9c2a71b0d4 --json", says: "a line of JSON for each change" }],
+  },
+  (input) => Effect.flatMap(batchIdOf(input.batch), (id) => watched(input, id)).pipe(Effect.provide(observing(input))),
+)
 
-export const cancel: Handler<"batch cancel"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const id = yield* batchIdOf(input.batch)
-    const server = yield* runningServerWith(input, "knowledge")
-    return yield* Effect.gen(function* () {
-      yield* operations.state(id)
-      yield* agreed(`Cancel ${id}? What it has extracted is kept.`)
-      yield* server === undefined ? operations.cancel(id) : server.post(`/api/v1/batch/${id}/cancel`)
-      const state = yield* operations.state(id)
-      yield* output.value(batchView(state), () => batchText(state, output.style))
-      yield* output.note(output.noteStyle.dim(`Go on with it: detent batch resume ${id}${placeText(input)}`))
-    }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
-  })
+const cancel = command(
+  {
+    name: "batch cancel",
+    summary: "end a batch; what was extracted is kept",
+    arguments: [batch],
+    options: [keyOption],
+    examples: [{ line: "detent batch cancel batch-3f9c2a71b0d4 --yes", says: "`detent batch resume` goes on with it later" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const id = yield* batchIdOf(input.batch)
+      const server = yield* runningServerWith(input, "knowledge")
+      return yield* Effect.gen(function* () {
+        yield* operations.state(id)
+        yield* agreed(`Cancel ${id}? What it has extracted is kept.`)
+        yield* changed(server, changeOf("cancel", id, input.key), operations.cancel(id))
+        const state = yield* operations.state(id)
+        yield* output.value(batchView(state), () => batchText(state, output.style))
+        yield* output.note(output.noteStyle.dim(`Go on with it: detent batch resume ${id}${placeText(input)}`))
+      }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
+    }),
+)
 
 const Withdrawn = Schema.Struct({ batchId: Schema.String, namespace: Schema.String, version: Schema.optionalKey(Schema.String) })
 
-export const withdraw: Handler<"batch withdraw"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const id = yield* batchIdOf(input.batch)
-    const server = yield* runningServerWith(input, "knowledge")
-    return yield* Effect.gen(function* () {
-      const { targetNamespace } = yield* operations.state(id)
-      yield* agreed(`Take the facts of ${id} out of the graph ${targetNamespace}?`)
-      const withdrawn =
-        server === undefined
-          ? yield* operations.withdraw(id)
-          : yield* Effect.flatMap(server.post(`/api/v1/batch/${id}/withdraw`), Schema.decodeUnknownEffect(Withdrawn))
-      const { namespace, version } = withdrawn
-      yield* output.value(withdrawn, () =>
-        version === undefined ? `${id} had added nothing to ${namespace}\n` : `${namespace} is at version ${version}, without ${id}\n`,
-      )
-    }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
-  })
+const withdraw = command(
+  {
+    name: "batch withdraw",
+    summary: "take the facts of a batch out of its graph",
+    detail: "The batch and its artifacts stay. The graph gets a new version without the batch.",
+    arguments: [batch],
+    options: [keyOption],
+    examples: [{ line: "detent batch withdraw batch-3f9c2a71b0d4", says: "asks first; --yes agrees" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const id = yield* batchIdOf(input.batch)
+      const server = yield* runningServerWith(input, "knowledge")
+      return yield* Effect.gen(function* () {
+        const { targetNamespace } = yield* operations.state(id)
+        yield* agreed(`Take the facts of ${id} out of the graph ${targetNamespace}?`)
+        const withdrawn = yield* changed(server, { ...changeOf("withdraw", id, input.key), answer: Withdrawn }, operations.withdraw(id))
+        const { namespace, version } = withdrawn
+        yield* output.value(withdrawn, () =>
+          version === undefined ? `${id} had added nothing to ${namespace}\n` : `${namespace} is at version ${version}, without ${id}\n`,
+        )
+      }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
+    }),
+)
 
-export const retry: Handler<"batch retry"> = (input) => setGoing(input, "retry")
+/** Of a batch that starts again. */
+const againOptions = [
+  { name: "budget", kind: "text", value: "AMOUNT", summary: "a larger budget for models, like 10usd" },
+  { name: "base-url", kind: "text", value: "URL", summary: "another address of its model" },
+  { name: "detach", kind: "flag", summary: "leave the work to a running server or worker" },
+  keyOption,
+] as const
 
-export const resume: Handler<"batch resume"> = (input) => setGoing(input, "resume")
+const retry = command(
+  {
+    name: "batch retry",
+    summary: "start a failed batch again, and work on it here",
+    arguments: [batch],
+    options: againOptions,
+    examples: [{ line: "detent batch retry batch-3f9c2a71b0d4", says: "documents that are done are not read again" }],
+  },
+  (input) => setGoing(input, "retry"),
+)
+
+const resume = command(
+  {
+    name: "batch resume",
+    summary: "go on with a batch that was stopped, killed, cancelled or has failed",
+    arguments: [batch],
+    options: againOptions,
+    examples: [
+      { line: "detent batch resume batch-3f9c2a71b0d4", says: "after Ctrl-C, kill -9 or a power cut" },
+      { line: "detent batch resume batch-3f9c2a71b0d4 --budget 10usd", says: "after it stopped at a smaller budget" },
+    ],
+  },
+  (input) => setGoing(input, "resume"),
+)
 
 /** By the server, if one runs; otherwise here. */
-const setGoing = (input: Place & ModelInput & { readonly batch: string; readonly detach: boolean }, operation: "retry" | "resume") =>
+const setGoing = (
+  input: Place & ModelInput & { readonly batch: string; readonly detach: boolean; readonly key: string | undefined },
+  operation: "retry" | "resume",
+) =>
   Effect.gen(function* () {
     const id = yield* batchIdOf(input.batch)
     const { budget, baseUrl } = yield* selectionOf(input)
     const changes = { ...(budget === undefined ? {} : { budget }), ...(baseUrl === undefined ? {} : { baseUrl }) }
     const server = input.detach ? yield* neededServer(input, "knowledge") : yield* runningServerWith(input, "knowledge")
+    const change = changed(
+      server,
+      { ...changeOf(budget === undefined ? operation : "budget", id, input.key), ...(budget === undefined ? {} : { json: { budget } }) },
+      operation === "retry" ? operations.retry(id, changes) : operations.resume(id, changes),
+    )
     if (server !== undefined) {
       yield* noBaseUrl(input)
       const isResting = yield* Effect.provide(needsAsking(id, operation), observing(input))
-      if (isResting && budget !== undefined) yield* server.post(`/api/v1/batch/${id}/budget`, { json: { budget } })
-      else if (isResting) yield* server.post(`/api/v1/batch/${id}/${operation}`)
+      if (isResting) yield* Effect.provide(change, observing(input))
       return yield* given(input, id)
     }
     return yield* Effect.gen(function* () {
-      if (yield* needsAsking(id, operation)) yield* operation === "retry" ? operations.retry(id, changes) : operations.resume(id, changes)
+      if (yield* needsAsking(id, operation)) yield* change
       return yield* workedOn(input, id)
     }).pipe(Effect.provide(working(input)))
   })
+
+const changeOf = (operation: "cancel" | "retry" | "resume" | "budget" | "withdraw", batchId: BatchId, key: string | undefined) => ({
+  operation: `batches.${operation}`,
+  params: { batchId },
+  path: `/api/v1/batch/${batchId}/${operation}`,
+  key,
+})
 
 /** A batch that was only stopped is resumed by the next process that works on it: no event is sent. */
 const needsAsking = (id: BatchId, operation: "retry" | "resume") =>
@@ -245,3 +442,7 @@ const needsAsking = (id: BatchId, operation: "retry" | "resume") =>
     operations.state(id),
     ({ _tag }) => operation === "retry" || _tag === "Failed" || _tag === "Cancelled" || _tag === "PartiallyCompleted",
   )
+
+export const noun = { name: "batch", summary: "documents to a validated knowledge graph" }
+
+export const commands = [run, list, show, watch, cancel, retry, resume, withdraw]

@@ -1,15 +1,16 @@
 /** `detent command`: requested effects, and what became of them. */
 
-import { CommandNotFailed } from "@detent/workspace/errors"
-import * as commands from "@detent/workspace/operations/commands"
+import * as operations from "@detent/workspace/operations/commands"
 import * as instances from "@detent/workspace/operations/instances"
 import * as Effect from "effect/Effect"
 import { WrongUsage } from "../Failure.ts"
-import type { Handler } from "../Handler.ts"
+import { command } from "../line/Command.ts"
 import { agreed, asked } from "../output/Asking.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
+import { changedHere } from "../workspace/Changing.ts"
 import { observing } from "../workspace/Opening.ts"
+import { keyOption, paging } from "./shared.ts"
 
 const filterOf = (input: {
   readonly queue: string | undefined
@@ -24,77 +25,140 @@ const filterOf = (input: {
     }
   })
 
-export const list: Handler<"command list"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const filter = { ...(yield* filterOf(input)), ...(input.status === undefined ? {} : { status: input.status }) }
-    const after = input.after === undefined ? undefined : Number(input.after)
-    if (after !== undefined && !Number.isSafeInteger(after))
-      return yield* new WrongUsage({ problem: `--after ${input.after} is no cursor`, nextStep: "copy it from the end of the page before" })
-    const page = yield* commands.list(filter, input.limit, after)
-    yield* output.rows(
-      page.commands,
-      [
-        { title: "KEY", of: ({ key }) => key },
-        { title: "EFFECT", of: ({ slot }) => slot },
-        {
-          title: "STATUS",
-          of: ({ status }) => (status === "handled" ? "failed, handled" : status),
-          looks: (text, row, style) => (row.status === "failed" ? style.red(text) : text),
-        },
-        { title: "TRIES", of: ({ attempts, round }) => (round === undefined ? attempts : `${attempts}, retry ${round}`) },
-        { title: "REQUESTED", of: ({ enqueuedAt }) => momentText(enqueuedAt) },
-        { title: "PROBLEM", of: ({ problem }) => problem ?? "" },
-      ],
-      "no commands",
-    )
-    if (page.next !== undefined) yield* output.note(`more with --after ${page.next}`)
-  }).pipe(Effect.provide(observing(input)))
+const list = command(
+  {
+    name: "command list",
+    summary: "requested effects: waiting, running, done, failed",
+    arguments: [],
+    options: [
+      {
+        name: "status",
+        kind: "text",
+        value: "STATUS",
+        choices: ["pending", "processing", "completed", "failed", "handled", "skipped"],
+        summary: "only with this status",
+      },
+      { name: "queue", kind: "text", value: "NAME", summary: "only of this queue" },
+      { name: "slot", kind: "text", value: "NAME", summary: "only of this effect" },
+      { name: "instance", kind: "text", value: "MACHINE/ID", summary: "only those of this instance" },
+      ...paging,
+    ],
+    examples: [{ line: "detent command list --status failed", says: "the dead letters" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const filter = { ...(yield* filterOf(input)), ...(input.status === undefined ? {} : { status: input.status }) }
+      const after = input.after === undefined ? undefined : Number(input.after)
+      if (after !== undefined && !Number.isSafeInteger(after))
+        return yield* new WrongUsage({
+          problem: `--after ${input.after} is no cursor`,
+          nextStep: "copy it from the end of the page before",
+        })
+      const page = yield* operations.list(filter, input.limit, after)
+      yield* output.rows(
+        page.commands,
+        [
+          { title: "KEY", of: ({ key }) => key },
+          { title: "EFFECT", of: ({ slot }) => slot },
+          {
+            title: "STATUS",
+            of: ({ status }) => (status === "handled" ? "failed, handled" : status),
+            looks: (text, row, style) => (row.status === "failed" ? style.red(text) : text),
+          },
+          { title: "TRIES", of: ({ attempts, round }) => (round === undefined ? attempts : `${attempts}, retry ${round}`) },
+          { title: "REQUESTED", of: ({ enqueuedAt }) => momentText(enqueuedAt) },
+          { title: "PROBLEM", of: ({ problem }) => problem ?? "" },
+          { title: "EARLIER PROBLEMS", of: ({ errors = [], problem }) => earlierText(errors, problem) },
+        ],
+        "no commands",
+      )
+      if (page.next !== undefined) yield* output.note(`more with --after ${page.next}`)
+    }).pipe(Effect.provide(observing(input))),
+)
 
-export const retry: Handler<"command retry"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const dryRun = input["dry-run"]
-    const force = input.force
-    const report = (count: number, refused = 0) =>
-      Effect.gen(function* () {
-        const given = { count, dryRun, ...(refused === 0 ? {} : { refused }) }
-        yield* output.value(given, () => `${counted(count)} ${dryRun ? "would be" : count === 1 ? "is" : "are"} executed again\n`)
-        if (refused === 0) return
-        yield* output.note(`${counted(refused)} left out: no instance would take the result; --force includes them`)
-      })
-    if (input.key !== undefined) {
-      if (dryRun) yield* isFailed(input.key)
-      else yield* commands.retry(input.key, { force })
-      yield* report(1)
-      if (dryRun) return
-    } else {
-      const filter = yield* filterOf(input)
-      if (Object.keys(filter).length === 0 && !input.all)
-        return yield* new WrongUsage({ problem: "which commands?", nextStep: "name a key, --queue, --slot, --instance, or --all" })
-      const { count, refused } = yield* commands.retryAll(filter, { dryRun: true, force })
-      if (dryRun || count === 0) return yield* report(count, refused)
-      yield* agreed(`Execute ${counted(count, "failed ")} again?`)
-      yield* report((yield* commands.retryAll(filter, { dryRun: false, force })).count, refused)
-    }
-    yield* output.note(output.noteStyle.dim("they are executed by `detent dev`, `detent serve` or `detent worker`"))
-  }).pipe(Effect.provide(observing(input)))
+const retry = command(
+  {
+    name: "command retry",
+    summary: "execute failed commands again",
+    arguments: [{ name: "command", summary: "the command's key; or choose several with the options", optional: true }],
+    options: [
+      { name: "queue", kind: "text", value: "NAME", summary: "all failed ones of this queue" },
+      { name: "slot", kind: "text", value: "NAME", summary: "all failed ones of this effect" },
+      { name: "instance", kind: "text", value: "MACHINE/ID", summary: "all failed ones of this instance" },
+      { name: "all", kind: "flag", summary: "all failed ones" },
+      { name: "force", kind: "flag", summary: "also those whose instance has ended or would refuse the result" },
+      { name: "dry-run", kind: "flag", summary: "only count them" },
+      keyOption,
+    ],
+    examples: [
+      { line: "detent command retry order/order-7/2/0", says: "one, by its key" },
+      { line: "detent command retry --slot sendMail --dry-run", says: "how many it would be" },
+    ],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const dryRun = input["dry-run"]
+      const force = input.force
+      const report = (count: number, refused = 0) =>
+        Effect.gen(function* () {
+          const given = { count, dryRun, ...(refused === 0 ? {} : { refused }) }
+          yield* output.value(given, () => `${counted(count)} ${dryRun ? "would be" : count === 1 ? "is" : "are"} executed again\n`)
+          if (refused === 0) return
+          yield* output.note(`${counted(refused)} left out: no instance would take the result; --force includes them`)
+        })
+      if (input.command !== undefined) {
+        const change = { operation: force ? "commands.forceRetry" : "commands.retry", params: { key: input.command }, key: input.key }
+        yield* dryRun ? operations.retry(input.command, { force, dryRun }) : changedHere(change, operations.retry(input.command, { force }))
+        yield* report(1)
+        if (dryRun) return
+      } else {
+        const filter = yield* filterOf(input)
+        if (Object.keys(filter).length === 0 && !input.all)
+          return yield* new WrongUsage({ problem: "which commands?", nextStep: "name a key, --queue, --slot, --instance, or --all" })
+        const { count, refused } = yield* operations.retryAll(filter, { dryRun: true, force })
+        if (dryRun || (count === 0 && input.key === undefined)) return yield* report(count, refused)
+        yield* agreed(`Execute ${counted(count, "failed ")} again?`)
+        const json = { ...filter, ...(force ? { force } : {}) }
+        const change = { operation: "commands.retryAll", params: {}, json, key: input.key }
+        yield* report((yield* changedHere(change, operations.retryAll(filter, { dryRun: false, force }))).count, refused)
+      }
+      yield* output.note(output.noteStyle.dim("they are executed by `detent dev`, `detent serve` or `detent worker`"))
+    }).pipe(Effect.provide(observing(input))),
+)
 
-export const skip: Handler<"command skip"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    yield* commands.get(input.key)
-    if (input.reason === undefined && !output.canAsk)
-      return yield* new WrongUsage({ problem: "the reason is missing", nextStep: 'say why with --reason "…"' })
-    const reason = input.reason ?? (yield* asked("Why? "))
-    yield* agreed(`Give up ${input.key}? It is not executed any more.`)
-    yield* output.value(yield* commands.skip(input.key, reason), () => `${input.key} skipped: ${reason}\n`)
-  }).pipe(Effect.provide(observing(input)))
+const skip = command(
+  {
+    name: "command skip",
+    summary: "give a command up, for a reason that is kept with it",
+    arguments: [{ name: "command", summary: "the command's key" }],
+    options: [{ name: "reason", kind: "text", value: "TEXT", summary: "why; it is asked for on a terminal" }, keyOption],
+    examples: [{ line: 'detent command skip order/order-7/2/0 --reason "refunded by hand" --yes', says: "it is not executed any more" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const { command: key } = input
+      yield* operations.get(key)
+      if (input.reason === undefined && !output.canAsk)
+        return yield* new WrongUsage({ problem: "the reason is missing", nextStep: 'say why with --reason "…"' })
+      const reason = input.reason ?? (yield* asked("Why? "))
+      yield* agreed(`Give up ${key}? It is not executed any more.`)
+      const change = { operation: "commands.skip", params: { key }, json: { reason }, key: input.key }
+      yield* output.value(yield* changedHere(change, operations.skip(key, reason)), () => `${key} skipped: ${reason}\n`)
+    }).pipe(Effect.provide(observing(input))),
+)
+
+/** The errors of executions before the last one. */
+const earlierText = (errors: ReadonlyArray<{ readonly attempt: number; readonly problem: string }>, last: string | undefined): string =>
+  errors
+    .slice(0, errors.at(-1)?.problem === last ? -1 : undefined)
+    .map(({ attempt, problem }) => `try ${attempt}: ${problem}`)
+    .join("; ")
 
 const counted = (count: number, which = "") => `${count} ${which}${count === 1 ? "command" : "commands"}`
 
-/** What a dry run of a retry would refuse. */
-const isFailed = (key: string) =>
-  Effect.flatMap(commands.get(key), ({ status }) =>
-    status === "failed" ? Effect.void : Effect.fail(new CommandNotFailed({ key, status })),
-  )
+export const noun = { name: "command", summary: "requested effects and dead letters" }
+
+export const commands = [list, retry, skip]

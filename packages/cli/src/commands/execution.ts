@@ -3,7 +3,7 @@ import * as executions from "@detent/workspace/operations/executions"
 import * as Effect from "effect/Effect"
 import { changeExecution } from "../execution/changeExecution.ts"
 import { WrongUsage } from "../Failure.ts"
-import type { Handler } from "../Handler.ts"
+import { command } from "../line/Command.ts"
 import { agreed } from "../output/Asking.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
@@ -12,46 +12,76 @@ import { pairsText } from "../output/Table.ts"
 import { cursorFrom, cursorText } from "../workspace/Cursor.ts"
 import { acting, observing, type Place, placeText } from "../workspace/Opening.ts"
 import { runningServer } from "../workspace/Server.ts"
+import { keyOption, paging } from "./shared.ts"
 
-export const list: Handler<"execution list"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const { after } = yield* cursorFrom(input.after)
-    const page = yield* executions.list({ workflow: input.workflow, phase: input.phase, limit: input.limit, after })
-    yield* output.rows(
-      page.executions,
-      [
-        { title: "EXECUTION", of: ({ workflow, id }) => `${workflow}/${id}`, looks: (text, _, style) => style.bold(text) },
-        { title: "PHASE", of: ({ phase }) => phase },
-        { title: "EVENTS", of: ({ events }) => events },
-        { title: "STARTED", of: ({ startedAt }) => momentText(startedAt) },
-        { title: "CHANGED", of: ({ updatedAt }) => momentText(updatedAt) },
-        { title: "PROBLEM", of: ({ problem }) => problem ?? "" },
-      ],
-      "no executions",
-    )
-    if (page.next !== undefined) yield* output.note(`more with --after ${cursorText(page.next)}`)
-  }).pipe(Effect.provide(observing(input)))
+const execution = { name: "execution", summary: "WORKFLOW/ID, as `detent execution list` shows it" } as const
 
-export const show: Handler<"execution show"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const { workflow, id } = yield* keyOf(input.execution)
-    const view = yield* executions.get(workflow, id)
-    const { events } = yield* executions.history(workflow, id, { after: Math.max(0, view.events - input.limit), limit: input.limit })
-    yield* output.value({ ...view, history: events }, () => viewText(view, output.style))
-    if (output.isJson) return
-    yield* output.write("\n")
-    yield* output.rows(
-      events,
-      [
-        { title: "#", of: ({ sequence }) => sequence },
-        { title: "AT", of: ({ at }) => momentText(at) },
-        { title: "EVENT", of: ({ event }) => event },
-      ],
-      "no events",
-    )
-  }).pipe(Effect.provide(observing(input)))
+const list = command(
+  {
+    name: "execution list",
+    summary: "executions, oldest change first",
+    arguments: [{ name: "workflow", summary: "only of this workflow", optional: true }],
+    options: [
+      {
+        name: "phase",
+        kind: "text",
+        value: "PHASE",
+        choices: ["Waiting", "Running", "Compensating", "Suspended", "Held", "Completed", "Failed", "Interrupted"],
+        summary: "only in this phase",
+      },
+      ...paging,
+    ],
+    examples: [{ line: "detent execution list checkout --phase Suspended", says: "what waits to be resumed" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const { after } = yield* cursorFrom(input.after)
+      const page = yield* executions.list({ workflow: input.workflow, phase: input.phase, limit: input.limit, after })
+      yield* output.rows(
+        page.executions,
+        [
+          { title: "EXECUTION", of: ({ workflow, id }) => `${workflow}/${id}`, looks: (text, _, style) => style.bold(text) },
+          { title: "PHASE", of: ({ phase }) => phase },
+          { title: "EVENTS", of: ({ events }) => events },
+          { title: "STARTED", of: ({ startedAt }) => momentText(startedAt) },
+          { title: "CHANGED", of: ({ updatedAt }) => momentText(updatedAt) },
+          { title: "PROBLEM", of: ({ problem }) => problem ?? "" },
+        ],
+        "no executions",
+      )
+      if (page.next !== undefined) yield* output.note(`more with --after ${cursorText(page.next)}`)
+    }).pipe(Effect.provide(observing(input))),
+)
+
+const show = command(
+  {
+    name: "execution show",
+    summary: "where an execution stands, and its latest events",
+    arguments: [execution],
+    options: [{ name: "limit", kind: "integer", value: "N", default: 50, minimum: 1, summary: "at most this many events" }],
+    examples: [{ line: "detent execution show checkout/4f1c2a", says: "its phase, its clocks and what it did" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const { workflow, id } = yield* keyOf(input.execution)
+      const view = yield* executions.get(workflow, id)
+      const { events } = yield* executions.history(workflow, id, { after: Math.max(0, view.events - input.limit), limit: input.limit })
+      yield* output.value({ ...view, history: events }, () => viewText(view, output.style))
+      if (output.isJson) return
+      yield* output.write("\n")
+      yield* output.rows(
+        events,
+        [
+          { title: "#", of: ({ sequence }) => sequence },
+          { title: "AT", of: ({ at }) => momentText(at) },
+          { title: "EVENT", of: ({ event }) => event },
+        ],
+        "no events",
+      )
+    }).pipe(Effect.provide(observing(input))),
+)
 
 type View = Effect.Success<ReturnType<typeof executions.get>>
 
@@ -69,13 +99,30 @@ const viewText = (view: View, style: Style): string =>
     style,
   )
 
-export const resume: Handler<"execution resume"> = (input) => changed(input, "resume", Effect.void)
+const resume = command(
+  {
+    name: "execution resume",
+    summary: "run an execution again that is suspended or held",
+    arguments: [execution],
+    options: [keyOption],
+    examples: [{ line: "detent execution resume checkout/4f1c2a", says: "after its cause is corrected" }],
+  },
+  (input) => changed(input, "resume", Effect.void),
+)
 
-export const interrupt: Handler<"execution interrupt"> = (input) =>
-  changed(input, "interrupt", agreed(`Interrupt ${input.execution}? No further activity starts, and its compensations run.`))
+const interrupt = command(
+  {
+    name: "execution interrupt",
+    summary: "interrupt an execution; its compensations run",
+    arguments: [execution],
+    options: [keyOption],
+    examples: [{ line: "detent execution interrupt checkout/4f1c2a --yes", says: "without being asked" }],
+  },
+  (input) => changed(input, "interrupt", agreed(`Interrupt ${input.execution}? No further activity starts, and its compensations run.`)),
+)
 
 const changed = <E>(
-  input: Place & { readonly execution: string },
+  input: Place & { readonly execution: string; readonly key: string | undefined },
   operation: "resume" | "interrupt",
   agreement: Effect.Effect<void, E, Output>,
 ) =>
@@ -86,7 +133,7 @@ const changed = <E>(
     return yield* Effect.gen(function* () {
       yield* executions.get(workflow, id)
       yield* agreement
-      const view = yield* changeExecution(server, operation, workflow, id)
+      const view = yield* changeExecution(server, operation, { workflow, id, key: input.key })
       yield* output.value(view, () => viewText(view, output.style))
       if (server === undefined && !view.ended)
         yield* output.note(output.noteStyle.dim(`no server runs here; it goes on with: detent worker${placeText(input)}`))
@@ -101,3 +148,7 @@ const keyOf = (text: string): Effect.Effect<{ readonly workflow: string; readonl
     ? Effect.succeed({ workflow: name.slice(0, slash), id: name.slice(slash + 1) })
     : Effect.fail(new WrongUsage({ problem: `${text} is no execution`, nextStep: "write WORKFLOW/ID; see `detent execution list`" }))
 }
+
+export const noun = { name: "execution", summary: "durable runs of Effect workflows: look, resume, interrupt" }
+
+export const commands = [list, show, resume, interrupt]

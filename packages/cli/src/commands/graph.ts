@@ -9,7 +9,7 @@ import { batchIdOf } from "../batch/BatchSource.ts"
 import { answerText } from "../graph/Answer.ts"
 import { chooseGraph } from "../graph/chooseGraph.ts"
 import { diffText } from "../graph/diffText.ts"
-import type { Handler } from "../Handler.ts"
+import { command } from "../line/Command.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import { writePieces } from "../output/Writing.ts"
@@ -17,57 +17,116 @@ import { knowledge } from "../workspace/Opening.ts"
 
 const { observing } = knowledge
 
-export const query: Handler<"graph query"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const sparql = input.sparql === "-" ? yield* Effect.promise(() => readAll(process.stdin)) : input.sparql
-    return yield* Effect.gen(function* () {
+const namespace = { name: "namespace", kind: "text", value: "NAME", summary: "which graph; not needed where there is only one" } as const
+
+const query = command(
+  {
+    name: "graph query",
+    summary: "ask the graph in SPARQL",
+    arguments: [{ name: "sparql", summary: "the query, or - to read it from stdin" }],
+    options: [namespace, { name: "timeout", kind: "integer", value: "SECONDS", default: 30, summary: "give up after so long" }],
+    examples: [
+      {
+        line: 'detent graph query "SELECT ?name { ?x <http://www.w3.org/2000/01/rdf-schema#label> ?name } LIMIT 5"',
+        says: "a table; --json gives SPARQL JSON",
+      },
+      { line: "detent graph query - < question.rq", says: "a query from a file" },
+    ],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const sparql = input.sparql === "-" ? yield* Effect.promise(() => readAll(process.stdin)) : input.sparql
+      return yield* Effect.gen(function* () {
+        const version = yield* chooseGraph(input.namespace)
+        const answer = yield* graph.query(version, sparql, { timeout: input.timeout * 1000 })
+        yield* output.write(output.isJson ? `${answer.body.trimEnd()}\n` : answerText(answer, output.style))
+      }).pipe(Effect.provide(observing(input)))
+    }),
+)
+
+const exportGraph = command(
+  {
+    name: "graph export",
+    summary: "write the graph for other programs",
+    arguments: [],
+    options: [
+      namespace,
+      {
+        name: "format",
+        kind: "text",
+        value: "FORMAT",
+        choices: ["turtle", "ntriples", "jsonld", "entities", "relations"],
+        default: "turtle",
+        summary: "entities and relations are tables (CSV)",
+      },
+      { name: "output", kind: "text", value: "FILE", summary: "write it there instead of to stdout", complete: "file" },
+    ],
+    examples: [{ line: "detent graph export --format relations --output relations.csv", says: "for a spreadsheet" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
       const version = yield* chooseGraph(input.namespace)
-      const answer = yield* graph.query(version, sparql, { timeout: input.timeout * 1000 })
-      yield* output.write(output.isJson ? `${answer.body.trimEnd()}\n` : answerText(answer, output.style))
-    }).pipe(Effect.provide(observing(input)))
-  })
+      const { lines } = yield* CanonicalGraph.CanonicalGraph
+      const pieces = exported(lines(version), input.format)
+      const { output: file } = input
+      if (file === undefined) return yield* Stream.runForEach(pieces, output.write)
+      yield* writePieces(file, pieces)
+      yield* output.value({ namespace: version.namespace, version: version.version, format: input.format, file }, () => "")
+      yield* output.note(`${file} written`)
+    }).pipe(Effect.provide(observing(input))),
+)
 
-export const exportGraph: Handler<"graph export"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const version = yield* chooseGraph(input.namespace)
-    const { lines } = yield* CanonicalGraph.CanonicalGraph
-    const pieces = exported(lines(version), input.format)
-    const { output: file } = input
-    if (file === undefined) return yield* Stream.runForEach(pieces, output.write)
-    yield* writePieces(file, pieces)
-    yield* output.value({ namespace: version.namespace, version: version.version, format: input.format, file }, () => "")
-    yield* output.note(`${file} written`)
-  }).pipe(Effect.provide(observing(input)))
+const diff = command(
+  {
+    name: "graph diff",
+    summary: "what a batch changed: facts added and removed, by document",
+    arguments: [{ name: "batch", summary: "the batch's id, as `detent batch list` shows it" }],
+    options: [{ name: "limit", kind: "integer", value: "N", default: 1000, minimum: 1, summary: "facts listed of each kind" }],
+    examples: [{ line: "detent graph diff batch-3f9c2a71b0d4 --json", says: "one JSON value, with the words each fact rests on" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const changed = yield* batches.changes(yield* batchIdOf(input.batch), input.limit)
+      yield* output.value(changed, () => diffText(changed, output.style))
+    }).pipe(Effect.provide(observing(input))),
+)
 
-export const diff: Handler<"graph diff"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const changed = yield* batches.changes(yield* batchIdOf(input.batch), input.limit)
-    yield* output.value(changed, () => diffText(changed, output.style))
-  }).pipe(Effect.provide(observing(input)))
+const stats = command(
+  {
+    name: "graph stats",
+    summary: "how large the graph is, and which batches made it",
+    arguments: [],
+    options: [namespace],
+    examples: [{ line: "detent graph stats --json", says: "one line for each graph" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const names = input.namespace === undefined ? yield* graph.namespaces : [input.namespace]
+      const rows = yield* Effect.forEach(names.length === 0 ? [undefined] : names, (name) =>
+        Effect.gen(function* () {
+          const current = yield* chooseGraph(name)
+          const { namespace, version } = current
+          return { namespace, version, triples: yield* graph.countTriples(current), batches: graph.contributions(current) }
+        }),
+      )
+      yield* output.rows(
+        rows,
+        [
+          { title: "GRAPH", of: ({ namespace }) => namespace },
+          { title: "VERSION", of: ({ version }) => version },
+          { title: "TRIPLES", of: ({ triples }) => triples },
+          { title: "BATCHES", of: ({ batches }) => batches.length },
+          { title: "LAST ADDED", of: ({ batches }) => momentText(Math.max(...batches.map(({ ingestedAt }) => ingestedAt))) },
+        ],
+        "no graph",
+      )
+    }).pipe(Effect.provide(observing(input))),
+)
 
-export const stats: Handler<"graph stats"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const names = input.namespace === undefined ? yield* graph.namespaces : [input.namespace]
-    const rows = yield* Effect.forEach(names.length === 0 ? [undefined] : names, (name) =>
-      Effect.gen(function* () {
-        const current = yield* chooseGraph(name)
-        const { namespace, version } = current
-        return { namespace, version, triples: yield* graph.countTriples(current), batches: graph.contributions(current) }
-      }),
-    )
-    yield* output.rows(
-      rows,
-      [
-        { title: "GRAPH", of: ({ namespace }) => namespace },
-        { title: "VERSION", of: ({ version }) => version },
-        { title: "TRIPLES", of: ({ triples }) => triples },
-        { title: "BATCHES", of: ({ batches }) => batches.length },
-        { title: "LAST ADDED", of: ({ batches }) => momentText(Math.max(...batches.map(({ ingestedAt }) => ingestedAt))) },
-      ],
-      "no graph",
-    )
-  }).pipe(Effect.provide(observing(input)))
+export const noun = { name: "graph", summary: "ask and export the knowledge graph" }
+
+export const commands = [query, exportGraph, diff, stats]

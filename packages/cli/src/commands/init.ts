@@ -8,13 +8,14 @@ import { fileURLToPath } from "node:url"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { NotAllowed } from "../Failure.ts"
-import type { Handler } from "../Handler.ts"
 import { installedFrom, type PackedPackages, readPackedPackages, vendored } from "../init/PackedPackages.ts"
-import type { Input } from "../line/Input.ts"
+import { command } from "../line/Command.ts"
 import { Output } from "../output/Output.ts"
 import { madeFolder } from "../workspace/Folder.ts"
 
-type Template = Input<"init">["template"]
+const templateNames = ["order", "documents", "uploads"] as const
+
+type Template = (typeof templateNames)[number]
 
 const templates = fileURLToPath(new URL("../../templates/", import.meta.url))
 
@@ -33,27 +34,56 @@ const packageSource = (packages: string | undefined) =>
     return { _tag: "Clone", root: fileURLToPath(new URL("../../../../", import.meta.url)) } satisfies PackageSource
   })
 
-export const init: Handler<"init"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const folder = resolve(input.folder ?? input.template)
-    if (existsSync(folder) && readdirSync(folder).length > 0)
-      return yield* new NotAllowed({ problem: `${folder} is not empty`, nextStep: "name another folder: detent init FOLDER" })
-    const source = yield* packageSource(input.packages)
-    yield* madeFolder(folder, "name another folder: detent init FOLDER")
-    cpSync(join(templates, input.template), folder, { recursive: true })
-    // npm leaves files of this name out of packages.
-    renameSync(join(folder, "gitignore"), join(folder, ".gitignore"))
-    yield* writeManifest(folder, source)
-    yield* Effect.promise(() => data[input.template](folder))
-    const files = readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
-      .sort()
-    yield* output.value({ folder, template: input.template, files }, () => files.map((file) => `${file}\n`).join(""))
-    yield* output.note(explanation(source))
-    yield* output.note(output.noteStyle.dim(`Next: cd ${relative(".", folder) || "."} && npm install && npm start`))
-  })
+const init = command(
+  {
+    name: "init",
+    summary: "make a project that runs",
+    arguments: [{ name: "folder", summary: "where; default: the template's name", optional: true, complete: "folder" }],
+    options: [
+      {
+        name: "template",
+        kind: "text",
+        value: "NAME",
+        choices: templateNames,
+        default: "order",
+        summary: "what to begin with",
+      },
+      {
+        name: "packages",
+        kind: "text",
+        value: "DIR",
+        summary: "packed packages to copy into the project. Default: those that detent was installed from, if any",
+        complete: "folder",
+      },
+    ],
+    examples: [
+      { line: "detent init shop --packages dist-packages", says: "after `npm run pack` in a clone: a project that holds what it needs" },
+      { line: "detent init shop --template order && cd shop && npm install && npm start", says: "a machine of your own" },
+      { line: "detent init --template documents", says: "a folder of documents, an ontology, a manifest" },
+    ],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const folder = resolve(input.folder ?? input.template)
+      if (existsSync(folder) && readdirSync(folder).length > 0)
+        return yield* new NotAllowed({ problem: `${folder} is not empty`, nextStep: "name another folder: detent init FOLDER" })
+      const source = yield* packageSource(input.packages)
+      yield* madeFolder(folder, "name another folder: detent init FOLDER")
+      cpSync(join(templates, input.template), folder, { recursive: true })
+      // npm leaves files of this name out of packages.
+      renameSync(join(folder, "gitignore"), join(folder, ".gitignore"))
+      yield* writeManifest(folder, source)
+      yield* Effect.promise(() => data[input.template](folder))
+      const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+        .sort()
+      yield* output.value({ folder, template: input.template, files }, () => files.map((file) => `${file}\n`).join(""))
+      yield* output.note(explanation(source))
+      yield* output.note(output.noteStyle.dim(`Next: cd ${relative(".", folder) || "."} && npm install && npm start`))
+    }),
+)
 
 const explanation = (source: PackageSource): string => {
   switch (source._tag) {
@@ -156,3 +186,5 @@ const data: Readonly<Record<Template, (folder: string) => Promise<void>>> = {
 
 /** What the corpus is tested with is of no use in a project. */
 const unwanted = new Set(["README.md", "expected.jsonl"])
+
+export const commands = [init]

@@ -6,17 +6,19 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { WrongUsage } from "../Failure.ts"
-import type { Handler } from "../Handler.ts"
 import { fieldsOf } from "../instance/Fields.ts"
 import { addressOf, askQuestion, Started, sendEvent, startInstance } from "../instance/Sending.ts"
+import { command } from "../line/Command.ts"
 import { agreed } from "../output/Asking.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import type { Style } from "../output/Style.ts"
 import { pairsText } from "../output/Table.ts"
+import { changed } from "../workspace/Changing.ts"
 import { cursorFrom, cursorText } from "../workspace/Cursor.ts"
 import { acting, observing } from "../workspace/Opening.ts"
-import { type RunningServer, runningServer } from "../workspace/Server.ts"
+import { runningServer } from "../workspace/Server.ts"
+import { instanceArgument, keyOption, machineArgument, paging } from "./shared.ts"
 
 /** `failed` where it ended in a final state of failure. */
 const statusText = ({ status, outcome }: { readonly status: string; readonly outcome?: "failure" }): string =>
@@ -31,53 +33,88 @@ const statusLooks = (text: string, status: string, style: Style): string => {
   return status === "running" ? style.cyan(text) : style.green(text)
 }
 
-export const list: Handler<"instance list"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const { machine, state, status, limit } = input
-    const { after } = yield* cursorFrom(input.after)
-    if (machine !== undefined) yield* instances.checkState(machine, state)
-    const page = yield* instances.list({ machine, state, status, limit, after })
-    yield* output.rows(
-      page.instances,
-      [
-        { title: "MACHINE", of: ({ machine }) => machine },
-        { title: "ID", of: ({ id }) => id },
-        { title: "STATE", of: ({ state }) => state },
-        { title: "STATUS", of: statusText, looks: (text, row, style) => statusLooks(text, statusText(row), style) },
-        { title: "EVENTS", of: ({ sequence }) => sequence },
-        { title: "CHANGED", of: ({ updatedAt }) => momentText(updatedAt) },
-      ],
-      "no instances",
-    )
-    if (page.next !== undefined) yield* output.note(`more with --after ${cursorText(page.next)}`)
-  }).pipe(Effect.provide(observing(input)))
-
-export const show: Handler<"instance show"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const { tag, ...view } = yield* instances.describe(yield* instances.resolve(input.instance), input.at)
-    yield* output.value(view, () =>
-      pairsText(
+const list = command(
+  {
+    name: "instance list",
+    summary: "instances, oldest change first",
+    arguments: [],
+    options: [
+      { name: "machine", kind: "text", value: "NAME", summary: "only of this machine" },
+      { name: "state", kind: "text", value: "STATE", summary: "only in this state" },
+      {
+        name: "status",
+        kind: "text",
+        value: "STATUS",
+        choices: ["running", "final", "stopped", "held", "failed"],
+        summary: "only with this status; final includes failed, a final state of failure",
+      },
+      ...paging,
+    ],
+    examples: [
+      { line: "detent instance list --machine order --state Paid", says: "orders that are paid" },
+      { line: "detent instance list --status held", says: "those that wait for a repair" },
+    ],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const { machine, state, status, limit } = input
+      const { after } = yield* cursorFrom(input.after)
+      if (machine !== undefined) yield* instances.checkState(machine, state)
+      const page = yield* instances.list({ machine, state, status, limit, after })
+      yield* output.rows(
+        page.instances,
         [
-          ["machine", view.machine],
-          ["id", view.id],
-          ["state", typeof view.state === "string" ? tag : JSON.stringify(view.state)],
-          ["status", statusText(view), (text) => statusLooks(text, text, output.style)],
-          ["reason", view.reason],
-          ["problem", problemText(view.misfit)],
-          ["events", view.at === undefined ? view.sequence : `${view.at} of ${view.sequence}`],
-          ["accepts", view.accepts === undefined ? undefined : view.accepts.join(", ") || "nothing more"],
-          ["timers", view.timers.length === 0 ? undefined : view.timers.map(({ name, due }) => `${name} at ${momentText(due)}`).join(", ")],
-          ["started", momentText(view.startedAt)],
-          ["changed", view.updatedAt === undefined ? undefined : momentText(view.updatedAt)],
+          { title: "MACHINE", of: ({ machine }) => machine },
+          { title: "ID", of: ({ id }) => id },
+          { title: "STATE", of: ({ state }) => state },
+          { title: "STATUS", of: statusText, looks: (text, row, style) => statusLooks(text, statusText(row), style) },
+          { title: "EVENTS", of: ({ sequence }) => sequence },
+          { title: "CHANGED", of: ({ updatedAt }) => momentText(updatedAt) },
         ],
-        output.style,
-      ),
-    )
-    const next = nextStepOf(view)
-    if (next !== undefined) yield* output.note(next)
-  }).pipe(Effect.provide(observing(input)))
+        "no instances",
+      )
+      if (page.next !== undefined) yield* output.note(`more with --after ${cursorText(page.next)}`)
+    }).pipe(Effect.provide(observing(input))),
+)
+
+const show = command(
+  {
+    name: "instance show",
+    summary: "where an instance stands, and which events it accepts now",
+    arguments: [instanceArgument],
+    options: [{ name: "at", kind: "integer", value: "N", summary: "as it was after event number N" }],
+    examples: [{ line: "detent instance show order/order-7 --at 2", says: "the state after its second event" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const { tag, ...view } = yield* instances.describe(yield* instances.resolve(input.instance), input.at)
+      yield* output.value(view, () =>
+        pairsText(
+          [
+            ["machine", view.machine],
+            ["id", view.id],
+            ["state", typeof view.state === "string" ? tag : JSON.stringify(view.state)],
+            ["status", statusText(view), (text) => statusLooks(text, text, output.style)],
+            ["reason", view.reason],
+            ["problem", problemText(view.misfit)],
+            ["events", view.at === undefined ? view.sequence : `${view.at} of ${view.sequence}`],
+            ["accepts", view.accepts === undefined ? undefined : view.accepts.join(", ") || "nothing more"],
+            [
+              "timers",
+              view.timers.length === 0 ? undefined : view.timers.map(({ name, due }) => `${name} at ${momentText(due)}`).join(", "),
+            ],
+            ["started", momentText(view.startedAt)],
+            ["changed", view.updatedAt === undefined ? undefined : momentText(view.updatedAt)],
+          ],
+          output.style,
+        ),
+      )
+      const next = nextStepOf(view)
+      if (next !== undefined) yield* output.note(next)
+    }).pipe(Effect.provide(observing(input))),
+)
 
 interface Shown {
   readonly machine: string
@@ -106,125 +143,238 @@ const nextStepOf = ({ machine, id, status, at, misfit, registered }: Shown): str
   return "It fits the definition again: it is released when `detent worker`, `detent dev` or `detent serve` starts, or by the next event sent to it"
 }
 
-export const history: Handler<"instance history"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const key = yield* instances.resolve(input.instance)
-    const { entries, next } = yield* instances.events(key, input)
-    const none = entries.length > 0 ? "" : yield* noEvents(key, input.after)
-    yield* output.rows(
-      entries,
-      [
-        { title: "#", of: ({ sequence }) => sequence },
-        { title: "AT", of: ({ at }) => momentText(at) },
-        { title: "EVENT", of: ({ event }) => eventText(event), looks: (text, _, style) => style.bold(text) },
-        { title: "FROM", of: ({ from }) => from ?? "" },
-        { title: "TO", of: ({ state }) => state?._tag ?? "" },
-        { title: "FIELDS", of: ({ event: { _tag, ...fields } }) => (Object.keys(fields).length === 0 ? "" : JSON.stringify(fields)) },
-      ],
-      none,
-    )
-    if (next !== undefined) yield* output.note(`more with --after ${next}`)
-    if (!(yield* instances.isRegistered(key))) yield* output.note(unregisteredText(key.machine))
-  }).pipe(Effect.provide(observing(input)))
+const history = command(
+  {
+    name: "instance history",
+    summary: "the events of an instance, with the states around them",
+    arguments: [instanceArgument],
+    options: [
+      { name: "limit", kind: "integer", value: "N", default: 100, minimum: 1, summary: "at most this many; 1000 are the most" },
+      { name: "after", kind: "integer", value: "N", default: 0, minimum: 0, summary: "only events after number N" },
+    ],
+    examples: [
+      { line: "detent instance history order-7 --limit 3 --json", says: "the first three, a line each" },
+      { line: "detent instance history order-7 --after 100", says: "the next page" },
+    ],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const key = yield* instances.resolve(input.instance)
+      const { entries, next } = yield* instances.events(key, input)
+      const none = entries.length > 0 ? "" : yield* noEvents(key, input.after)
+      yield* output.rows(
+        entries,
+        [
+          { title: "#", of: ({ sequence }) => sequence },
+          { title: "AT", of: ({ at }) => momentText(at) },
+          { title: "EVENT", of: ({ event }) => eventText(event), looks: (text, _, style) => style.bold(text) },
+          { title: "FROM", of: ({ from }) => from ?? "" },
+          { title: "TO", of: ({ state }) => state?._tag ?? "" },
+          { title: "FIELDS", of: ({ event: { _tag, ...fields } }) => (Object.keys(fields).length === 0 ? "" : JSON.stringify(fields)) },
+        ],
+        none,
+      )
+      if (next !== undefined) yield* output.note(`more with --after ${next}`)
+      if (!(yield* instances.isRegistered(key))) yield* output.note(unregisteredText(key.machine))
+    }).pipe(Effect.provide(observing(input))),
+)
 
 const noEvents = (key: InstanceKey, after: number) =>
   Effect.map(instances.record(key), ({ tag, sequence }) =>
     after > 0 ? `no events after ${after}; its last is ${sequence}` : `it began as ${tag}; no events since`,
   )
 
-export const start: Handler<"instance start"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const fields = input.with === undefined ? undefined : yield* fieldsOf(input.with)
-    const server = yield* runningServer(input)
-    const started = yield* startInstance(server, { machine: input.machine, id: input.id, fields }).pipe(
-      Effect.provide(server === undefined ? acting(input) : observing(input)),
-    )
-    yield* output.value(started, () => `${JSON.stringify(started.state)}\n`)
-  })
-
-export const send: Handler<"instance send"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const fields = yield* fieldsOf(input.with)
-    const server = yield* runningServer(input)
-    const { instance, event, key } = input
-    const { before, sent } = yield* sendEvent(server, { instance, event, fields, key }).pipe(
-      Effect.provide(server === undefined ? acting(input) : observing(input)),
-    )
-    yield* output.value(sent, () => `${JSON.stringify(sent.state)}\n`)
-    if (before !== undefined) yield* output.note(`answered from key ${key}: event ${before.sequence}, ${before.event}, was sent before`)
-    if (sent.accepts.length > 0) yield* output.note(output.noteStyle.dim(`it accepts ${sent.accepts.join(", ")}`))
-  })
-
-export const ask: Handler<"instance ask"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const fields = yield* fieldsOf(input.with)
-    const server = yield* runningServer(input)
-    const answer = yield* askQuestion(server, { instance: input.instance, event: input.question, fields }).pipe(
-      Effect.provide(server === undefined ? acting(input) : observing(input)),
-    )
-    yield* output.value(answer, () => `${JSON.stringify(answer)}\n`)
-  })
-
-export const repair: Handler<"instance repair"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const sequence = Number(input.sequence)
-    if (!Number.isSafeInteger(sequence) || sequence < 1)
-      return yield* new WrongUsage({ problem: `${input.sequence} is no number of an event`, nextStep: "see `detent instance history`" })
-    const fields = yield* fieldsOf(input.with)
-    const server = yield* runningServer(input)
-    return yield* Effect.gen(function* () {
-      const key = yield* instances.resolve(input.instance)
-      yield* agreed(`Replace event ${sequence} of ${key.machine}/${key.id} by ${input.event}?`)
-      const event = { ...fields, _tag: input.event }
-      const { state } = yield* repaired(server, key, sequence, event)
-      yield* output.value({ machine: key.machine, id: key.id, state }, () => `${JSON.stringify(state)}\n`)
-    }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
-  })
-
-const repaired = (server: RunningServer | undefined, key: InstanceKey, sequence: number, event: { readonly _tag: string }) =>
-  server === undefined
-    ? instances.repair(key, sequence, event)
-    : Effect.flatMap(server.post(`${addressOf(key)}/repair`, { json: { sequence, event } }), Schema.decodeUnknownEffect(Started))
-
-export const fork: Handler<"instance fork"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const server = yield* runningServer(input)
-    return yield* Effect.gen(function* () {
-      const key = yield* instances.resolve(input.instance)
-      const through = input.through ?? (yield* instances.record(key)).sequence
-      const { machine, id, state } = yield* server === undefined
-        ? instances.fork(key, through, input.id)
-        : Effect.flatMap(server.post(`${addressOf(key)}/fork`, { json: { through, id: input.id } }), Schema.decodeUnknownEffect(Started))
-      yield* output.value({ machine, id, state }, () => `${JSON.stringify(state)}\n`)
-    }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
-  })
-
-export const purge: Handler<"instance purge"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const { machine, "dry-run": dryRun } = input
-    const endedBefore = yield* durationOf(input["ended-before"])
-    const report = ({ count }: Purged) =>
-      output.value(
-        { machine, count, dryRun },
-        () => `${count} ${count === 1 ? "instance" : "instances"} ${dryRun ? "would be" : count === 1 ? "was" : "were"} removed\n`,
+const start = command(
+  {
+    name: "instance start",
+    summary: "start an instance of a machine of yours",
+    arguments: [machineArgument, { name: "id", summary: "its id" }],
+    options: [{ name: "with", kind: "text", value: "JSON", summary: "what it begins with" }, keyOption],
+    examples: [{ line: `detent instance start order order-7 --with '{"item":"lamp","total":42}'`, says: "it is stored when this returns" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const fields = input.with === undefined ? undefined : yield* fieldsOf(input.with)
+      const server = yield* runningServer(input)
+      const started = yield* startInstance(server, { machine: input.machine, id: input.id, fields, key: input.key }).pipe(
+        Effect.provide(server === undefined ? acting(input) : observing(input)),
       )
-    const found = yield* Effect.provide(instances.purge({ machine, endedBefore, dryRun: true }), observing(input))
-    if (dryRun || found.count === 0) return yield* report(found)
-    yield* agreed(`Remove ${found.count} of ${machine} that ended at least ${input["ended-before"]} ago, with their histories?`)
-    const server = yield* runningServer(input)
-    if (server === undefined)
-      return yield* report(yield* Effect.provide(instances.purge({ machine, endedBefore, dryRun: false }), acting(input)))
-    const json = { endedBeforeMillis: Duration.toMillis(endedBefore) }
-    const answer = yield* server.post(`/api/v1/machines/${encodeURIComponent(machine)}/purge`, { json })
-    yield* report(yield* Schema.decodeUnknownEffect(Purged)(answer))
-  })
+      yield* output.value(started, () => `${JSON.stringify(started.state)}\n`)
+    }),
+)
+
+const send = command(
+  {
+    name: "instance send",
+    summary: "send an event that the instance's state accepts",
+    arguments: [instanceArgument, { name: "event", summary: "the event's name" }],
+    options: [{ name: "with", kind: "text", value: "JSON", summary: "the event's fields" }, keyOption],
+    examples: [
+      { line: `detent instance send order-7 Pay --with '{"transactionId":"t-9"}' --key webhook-77`, says: "safe to repeat" },
+      {
+        line: `detent instance send order-7 Ship --with '{"trackingNumber":"NL-4711"}'`,
+        says: "the fields that `detent machine show` names",
+      },
+    ],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const fields = yield* fieldsOf(input.with)
+      const server = yield* runningServer(input)
+      const { instance, event, key } = input
+      const { before, sent } = yield* sendEvent(server, { instance, event, fields, key }).pipe(
+        Effect.provide(server === undefined ? acting(input) : observing(input)),
+      )
+      yield* output.value(sent, () => `${JSON.stringify(sent.state)}\n`)
+      if (before !== undefined) yield* output.note(`answered from key ${key}: event ${before.sequence}, ${before.event}, was sent before`)
+      if (sent.accepts.length > 0) yield* output.note(output.noteStyle.dim(`it accepts ${sent.accepts.join(", ")}`))
+    }),
+)
+
+const ask = command(
+  {
+    name: "instance ask",
+    summary: "ask a question, and print the answer as JSON; final states answer too",
+    arguments: [instanceArgument, { name: "question", summary: "the event that is answered" }],
+    options: [{ name: "with", kind: "text", value: "JSON", summary: "the event's fields" }],
+    examples: [
+      { line: "detent instance ask order-7 GetTotal", says: "changes nothing, and is not journaled, where the machine only answers" },
+    ],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const fields = yield* fieldsOf(input.with)
+      const server = yield* runningServer(input)
+      const answer = yield* askQuestion(server, { instance: input.instance, event: input.question, fields }).pipe(
+        Effect.provide(server === undefined ? acting(input) : observing(input)),
+      )
+      yield* output.value(answer, () => `${JSON.stringify(answer)}\n`)
+    }),
+)
+
+const repair = command(
+  {
+    name: "instance repair",
+    summary: "replace a stored event that no longer fits, and let a held instance go on",
+    arguments: [
+      instanceArgument,
+      { name: "sequence", summary: "the number of the event, as the error and the history tell it" },
+      { name: "event", summary: "the event's name" },
+    ],
+    options: [{ name: "with", kind: "text", value: "JSON", summary: "the event's fields" }, keyOption],
+    examples: [{ line: `detent instance repair order-7 1 Pay --with '{"transactionId":"t-9"}' --yes`, says: "the rest is replayed on it" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const sequence = Number(input.sequence)
+      if (!Number.isSafeInteger(sequence) || sequence < 1)
+        return yield* new WrongUsage({ problem: `${input.sequence} is no number of an event`, nextStep: "see `detent instance history`" })
+      const fields = yield* fieldsOf(input.with)
+      const server = yield* runningServer(input)
+      return yield* Effect.gen(function* () {
+        const key = yield* instances.resolve(input.instance)
+        yield* agreed(`Replace event ${sequence} of ${key.machine}/${key.id} by ${input.event}?`)
+        const event = { ...fields, _tag: input.event }
+        const { state } = yield* changed(
+          server,
+          {
+            operation: "instances.repair",
+            params: { machine: key.machine, id: key.id },
+            path: `${addressOf(key)}/repair`,
+            json: { sequence, event },
+            answer: Started,
+            key: input.key,
+          },
+          instances.repair(key, sequence, event),
+        )
+        yield* output.value({ machine: key.machine, id: key.id, state }, () => `${JSON.stringify(state)}\n`)
+      }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
+    }),
+)
+
+const fork = command(
+  {
+    name: "instance fork",
+    summary: "a new instance with the history of another up to an event",
+    detail: "Nothing that the first instance requested is executed again.",
+    arguments: [instanceArgument, { name: "id", summary: "the id of the new instance" }],
+    options: [{ name: "through", kind: "integer", value: "N", summary: "the last event to take over; default: all" }, keyOption],
+    examples: [{ line: "detent instance fork order-7 order-7-again --through 2", says: "begins where order-7 was after its second event" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const server = yield* runningServer(input)
+      return yield* Effect.gen(function* () {
+        const key = yield* instances.resolve(input.instance)
+        const through = input.through ?? (yield* instances.record(key)).sequence
+        const { machine, id, state } = yield* changed(
+          server,
+          {
+            operation: "instances.fork",
+            params: { machine: key.machine, id: key.id },
+            path: `${addressOf(key)}/fork`,
+            json: { id: input.id, through },
+            answer: Started,
+            key: input.key,
+          },
+          instances.fork(key, through, input.id),
+        )
+        yield* output.value({ machine, id, state }, () => `${JSON.stringify(state)}\n`)
+      }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
+    }),
+)
+
+const purge = command(
+  {
+    name: "instance purge",
+    summary: "remove instances that ended long ago, with their histories",
+    detail: "An instance with an unfinished or failed command stays. A machine with `.persist({ retention })` is purged by itself.",
+    arguments: [machineArgument],
+    options: [
+      { name: "ended-before", kind: "text", value: "DURATION", summary: "how long ago they ended at least, such as 30days or 12hours" },
+      { name: "dry-run", kind: "flag", summary: "only count them" },
+      keyOption,
+    ],
+    examples: [
+      { line: "detent instance purge order --ended-before 30days --dry-run", says: "how many it would be" },
+      { line: "detent instance purge order --ended-before 30days --yes", says: "removes them for good" },
+    ],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const { machine, "dry-run": dryRun } = input
+      const endedBefore = yield* durationOf(input["ended-before"])
+      const report = ({ count }: Purged) =>
+        output.value(
+          { machine, count, dryRun },
+          () => `${count} ${count === 1 ? "instance" : "instances"} ${dryRun ? "would be" : count === 1 ? "was" : "were"} removed\n`,
+        )
+      const found = yield* Effect.provide(instances.purge({ machine, endedBefore, dryRun: true }), observing(input))
+      if (dryRun || (found.count === 0 && input.key === undefined)) return yield* report(found)
+      yield* agreed(`Remove ${found.count} of ${machine} that ended at least ${input["ended-before"]} ago, with their histories?`)
+      const server = yield* runningServer(input)
+      const purged = changed(
+        server,
+        {
+          operation: "instances.purge",
+          params: { machine },
+          path: `/api/v1/machines/${encodeURIComponent(machine)}/purge`,
+          json: { endedBeforeMillis: Duration.toMillis(endedBefore) },
+          answer: Purged,
+          key: input.key,
+        },
+        instances.purge({ machine, endedBefore, dryRun: false }),
+      )
+      yield* report(yield* Effect.provide(purged, server === undefined ? acting(input) : observing(input)))
+    }),
+)
 
 /** The part of the server's answer that is shown. */
 const Purged = Schema.Struct({ count: Schema.Int })
@@ -243,3 +393,7 @@ const durationOf = (text: string | undefined) => {
     }),
   )
 }
+
+export const noun = { name: "instance", summary: "durable runs of machines: look, send events, repair" }
+
+export const commands = [list, start, show, history, send, ask, repair, fork, purge]

@@ -3,157 +3,219 @@ import * as instances from "@detent/workspace/operations/instances"
 import * as machines from "@detent/workspace/operations/machines"
 import * as Effect from "effect/Effect"
 import { WrongUsage } from "../Failure.ts"
-import type { Handler } from "../Handler.ts"
+import { command } from "../line/Command.ts"
 import { ExitCode } from "../line/ExitCode.mjs"
 import { countText, requestsText, stateRequests } from "../machine/MachineView.ts"
 import { Output } from "../output/Output.ts"
 import { filledTableText, pairsText, tableText } from "../output/Table.ts"
 import { writeText } from "../output/Writing.ts"
 import { observed, observing } from "../workspace/Opening.ts"
+import { machineArgument } from "./shared.ts"
 
-export const list: Handler<"machine list"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    yield* output.rows(
-      yield* machines.list,
-      [
-        { title: "MACHINE", of: ({ name }) => name, looks: (text, _, style) => style.bold(text) },
-        { title: "VERSION", of: (row) => ("version" in row ? String(row.version) : "") },
-        { title: "STATES", of: ({ states, kind }) => (kind === "machine" ? states.join(" ") : "(Effect workflow)") },
-        { title: "INSTANCES", of: ({ counts }) => countText(counts) || "none" },
-      ],
-      "no machines",
-    )
-  }).pipe(Effect.provide(observed(input)))
-
-export const show: Handler<"machine show"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const { eventSchemas: _, ...shown } = yield* machines.get(input.machine)
-    if (!("blueprint" in shown))
-      return yield* output.value(shown, () =>
-        pairsText(
-          [
-            ["workflow", shown.name],
-            ["executions", countText(shown.counts) || "none"],
-          ],
-          output.style,
-        ),
+const list = command(
+  {
+    name: "machine list",
+    summary: "the machines known here, with how many instances are in each state",
+    detail: "Known are the built-in ones and those of detent.config.ts in the working folder.",
+    arguments: [],
+    options: [],
+    examples: [{ line: "detent machine list", says: "name, version, states, instances" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      yield* output.rows(
+        yield* machines.list,
+        [
+          { title: "MACHINE", of: ({ name }) => name, looks: (text, _, style) => style.bold(text) },
+          { title: "VERSION", of: (row) => ("version" in row ? String(row.version) : "") },
+          { title: "STATES", of: ({ states, kind }) => (kind === "machine" ? states.join(" ") : "(Effect workflow)") },
+          { title: "INSTANCES", of: ({ counts }) => countText(counts) || "none" },
+        ],
+        "no machines",
       )
-    const { blueprint, ...row } = shown
-    const transitions = blueprint.transitions.map((one) => ({
-      from: one.from,
-      event:
-        one._tag === "Event" || one._tag === "Postpone"
-          ? one.event
-          : one._tag === "Timeout"
-            ? `after ${one.after ?? "a time"}`
-            : "by itself",
-      to:
-        one._tag === "Postpone"
-          ? "(later)"
-          : one.targets
-              .map((target) => (target._tag === "State" ? target.state : target._tag === "Stay" ? "(stay)" : "(end)"))
-              .join(" or "),
-      guards: one.guards.join(", "),
-      requests: one.requests.join(", "),
-    }))
-    const events = blueprint.events.map(({ tag, fields }) => ({ event: tag, fields: fields.map(({ name }) => name) }))
-    const eventFields = Object.fromEntries(events.map(({ event, fields }) => [event, fields]))
-    yield* output.value({ ...row, eventFields, stateRequests: stateRequests(blueprint.states), transitions }, () =>
-      [
-        pairsText(
-          [
-            ["machine", row.name],
-            ["version", row.version],
-            ["instances", countText(row.counts) || "none"],
-          ],
-          output.style,
-        ),
-        filledTableText(
-          blueprint.states,
-          [
-            { title: "STATE", of: ({ tag }) => tag, looks: (text, _, style) => style.bold(text) },
-            {
-              title: "",
-              of: ({ initial, final, working }) =>
-                [initial ? "first" : "", final ? "final" : "", working ? "works" : ""].filter(Boolean).join(", "),
+    }).pipe(Effect.provide(observed(input))),
+)
+
+const show = command(
+  {
+    name: "machine show",
+    summary: "one machine: states, events, transitions, instances",
+    arguments: [machineArgument],
+    options: [],
+    examples: [{ line: "detent machine show order", says: "what leads where" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const { eventSchemas: _, ...shown } = yield* machines.get(input.machine)
+      if (!("blueprint" in shown))
+        return yield* output.value(shown, () =>
+          pairsText(
+            [
+              ["workflow", shown.name],
+              ["executions", countText(shown.counts) || "none"],
+            ],
+            output.style,
+          ),
+        )
+      const { blueprint, ...row } = shown
+      const transitions = blueprint.transitions.map((one) => ({
+        from: one.from,
+        event:
+          one._tag === "Event" || one._tag === "Postpone"
+            ? one.event
+            : one._tag === "Timeout"
+              ? `after ${one.after ?? "a time"}`
+              : "by itself",
+        to:
+          one._tag === "Postpone"
+            ? "(later)"
+            : one.targets
+                .map((target) => (target._tag === "State" ? target.state : target._tag === "Stay" ? "(stay)" : "(end)"))
+                .join(" or "),
+        guards: one.guards.join(", "),
+        requests: one.requests.join(", "),
+      }))
+      const events = blueprint.events.map(({ tag, fields }) => ({ event: tag, fields: fields.map(({ name }) => name) }))
+      const eventFields = Object.fromEntries(events.map(({ event, fields }) => [event, fields]))
+      yield* output.value({ ...row, eventFields, stateRequests: stateRequests(blueprint.states), transitions }, () =>
+        [
+          pairsText(
+            [
+              ["machine", row.name],
+              ["version", row.version],
+              ["instances", countText(row.counts) || "none"],
+            ],
+            output.style,
+          ),
+          filledTableText(
+            blueprint.states,
+            [
+              { title: "STATE", of: ({ tag }) => tag, looks: (text, _, style) => style.bold(text) },
+              {
+                title: "",
+                of: ({ initial, final, working }) =>
+                  [initial ? "first" : "", final ? "final" : "", working ? "works" : ""].filter(Boolean).join(", "),
+              },
+              { title: "FIELDS", of: ({ fields }) => fields.map(({ name }) => name).join(" ") },
+              { title: "REQUESTS", of: requestsText },
+            ],
+            output.style,
+          ),
+          tableText(
+            events,
+            [
+              { title: "EVENT", of: ({ event }) => event },
+              { title: "FIELDS", of: ({ fields }) => fields.join(" ") },
+            ],
+            output.style,
+          ),
+          filledTableText(
+            transitions,
+            [
+              { title: "FROM", of: ({ from }) => from },
+              { title: "ON", of: ({ event }) => event },
+              { title: "TO", of: ({ to }) => to },
+              { title: "IF", of: ({ guards }) => guards },
+              { title: "REQUESTS", of: ({ requests }) => requests },
+            ],
+            output.style,
+          ),
+        ].join("\n"),
+      )
+    }).pipe(Effect.provide(observed(input))),
+)
+
+const diagram = command(
+  {
+    name: "machine diagram",
+    summary: "draw a machine",
+    arguments: [machineArgument],
+    options: [
+      {
+        name: "format",
+        kind: "text",
+        value: "FORMAT",
+        choices: ["mermaid", "flowchart", "dot", "svg", "sequence", "timeline"],
+        default: "mermaid",
+        summary: "sequence (Mermaid) and timeline (DOT) draw one instance",
+      },
+      { name: "output", kind: "text", value: "FILE", summary: "write it there instead of to stdout", complete: "file" },
+      { name: "instance", kind: "text", value: "ID", summary: "draw the way that this instance took" },
+    ],
+    examples: [
+      { line: "detent machine diagram order --format svg --output order.svg", says: "a picture without a browser" },
+      { line: "detent machine diagram order --instance order-7", says: "with the transitions it took and the states it has been in" },
+      { line: "detent machine diagram order --instance order-7 --format sequence", says: "event by event, with requested commands" },
+    ],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const { machine: name, format, output: file } = input
+      const { machine } = yield* instances.findMachine(name)
+      const instance = input.instance === undefined ? undefined : (yield* instances.find({ machine: name, id: input.instance })).instance
+      const { draw } = yield* Effect.promise(() => import("@detent/workspace/Drawing"))
+      const text = yield* Effect.catchTag(draw(machine, { format, instance }), ["InstanceNeeded", "HistoryTooLong"], (error) =>
+        Effect.fail(new WrongUsage({ problem: error.message, nextStep: "add --instance ID, or see `detent instance history`" })),
+      )
+      if (file === undefined) return yield* output.value({ machine: name, format, text }, () => text)
+      yield* writeText(file, text)
+      yield* output.value({ machine: name, format, file }, () => "")
+      yield* output.note(`${file} written`)
+    }).pipe(Effect.provide(input.instance === undefined ? observed(input) : observing(input))),
+)
+
+const check = command(
+  {
+    name: "machine check",
+    summary: "find stored instances that have not ended and that the definition of now could not open",
+    detail:
+      "Run it before a deploy: nothing is changed. Instances that have ended are not opened any more; they are counted and skipped.\n" +
+      "Ends with 1 when there is one that would not open, or one of a machine that is not in detent.config.ts.",
+    arguments: [{ ...machineArgument, optional: true }],
+    options: [
+      { name: "allow-unregistered", kind: "flag", summary: "accept stored instances of machines that are not in detent.config.ts" },
+    ],
+    examples: [{ line: "detent machine check order", says: "replays every stored order that has not ended" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const reports: ReadonlyArray<machines.MachineReport> = yield* machines.check(input.machine)
+      yield* output.rows(
+        reports,
+        [
+          { title: "MACHINE", of: ({ machine }) => machine },
+          { title: "CHECKED", of: ({ checked }) => checked },
+          { title: "ENDED (SKIPPED)", of: ({ ended }) => ended },
+          { title: "FAILING", of: ({ failing }) => failing.length },
+          {
+            title: "FIRST PROBLEM",
+            of: ({ registered, unchecked, failing: [first] }) => {
+              if (!registered) return `not in detent.config.ts: ${unchecked} not checked`
+              if (first === undefined) return ""
+              return `${first.id}, ${first.sequence === 0 ? "its beginning" : `event ${first.sequence}`}: ${first.problem}`
             },
-            { title: "FIELDS", of: ({ fields }) => fields.map(({ name }) => name).join(" ") },
-            { title: "REQUESTS", of: requestsText },
-          ],
-          output.style,
-        ),
-        tableText(
-          events,
-          [
-            { title: "EVENT", of: ({ event }) => event },
-            { title: "FIELDS", of: ({ fields }) => fields.join(" ") },
-          ],
-          output.style,
-        ),
-        filledTableText(
-          transitions,
-          [
-            { title: "FROM", of: ({ from }) => from },
-            { title: "ON", of: ({ event }) => event },
-            { title: "TO", of: ({ to }) => to },
-            { title: "IF", of: ({ guards }) => guards },
-            { title: "REQUESTS", of: ({ requests }) => requests },
-          ],
-          output.style,
-        ),
-      ].join("\n"),
-    )
-  }).pipe(Effect.provide(observed(input)))
-
-export const diagram: Handler<"machine diagram"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const { machine: name, format, output: file } = input
-    const { machine } = yield* instances.findMachine(name)
-    const instance = input.instance === undefined ? undefined : (yield* instances.find({ machine: name, id: input.instance })).instance
-    const { draw } = yield* Effect.promise(() => import("@detent/workspace/Drawing"))
-    const text = yield* Effect.catchTag(draw(machine, { format, instance }), ["InstanceNeeded", "HistoryTooLong"], (error) =>
-      Effect.fail(new WrongUsage({ problem: error.message, nextStep: "add --instance ID, or see `detent instance history`" })),
-    )
-    if (file === undefined) return yield* output.value({ machine: name, format, text }, () => text)
-    yield* writeText(file, text)
-    yield* output.value({ machine: name, format, file }, () => "")
-    yield* output.note(`${file} written`)
-  }).pipe(Effect.provide(input.instance === undefined ? observed(input) : observing(input)))
-
-export const check: Handler<"machine check"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const reports: ReadonlyArray<machines.MachineReport> = yield* machines.check(input.machine)
-    yield* output.rows(
-      reports,
-      [
-        { title: "MACHINE", of: ({ machine }) => machine },
-        { title: "CHECKED", of: ({ checked }) => checked },
-        { title: "ENDED (SKIPPED)", of: ({ ended }) => ended },
-        { title: "FAILING", of: ({ failing }) => failing.length },
-        {
-          title: "FIRST PROBLEM",
-          of: ({ registered, unchecked, failing: [first] }) => {
-            if (!registered) return `not in detent.config.ts: ${unchecked} not checked`
-            if (first === undefined) return ""
-            return `${first.id}, ${first.sequence === 0 ? "its beginning" : `event ${first.sequence}`}: ${first.problem}`
           },
-        },
-      ],
-      "no machines",
-    )
-    const failing = reports.reduce((sum, report) => sum + report.failing.length, 0)
-    if (failing > 0)
-      yield* output.note(
-        `${failing} would not open: correct the definition or add upcasters, or \`detent instance repair\` them one by one`,
+        ],
+        "no machines",
       )
-    const unchecked = input["allow-unregistered"] ? [] : reports.filter((report) => report.unchecked > 0)
-    for (const { machine, unchecked: count } of unchecked)
-      yield* output.note(
-        `${count} of ${machine} ${count === 1 ? "was" : "were"} not checked: add it to machines in detent.config.ts, or accept that with --allow-unregistered`,
-      )
-    return failing > 0 || unchecked.length > 0 ? ExitCode.failed : ExitCode.ok
-  }).pipe(Effect.provide(observed(input)))
+      const failing = reports.reduce((sum, report) => sum + report.failing.length, 0)
+      if (failing > 0)
+        yield* output.note(
+          `${failing} would not open: correct the definition or add upcasters, or \`detent instance repair\` them one by one`,
+        )
+      const unchecked = input["allow-unregistered"] ? [] : reports.filter((report) => report.unchecked > 0)
+      for (const { machine, unchecked: count } of unchecked)
+        yield* output.note(
+          `${count} of ${machine} ${count === 1 ? "was" : "were"} not checked: add it to machines in detent.config.ts, or accept that with --allow-unregistered`,
+        )
+      return failing > 0 || unchecked.length > 0 ? ExitCode.failed : ExitCode.ok
+    }).pipe(Effect.provide(observed(input))),
+)
+
+export const noun = { name: "machine", summary: "definitions: list, show, draw, check" }
+
+export const commands = [list, show, diagram, check]

@@ -6,7 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as McpProtocol from "effect/unstable/ai/McpProtocol"
 import * as McpServer from "effect/unstable/ai/McpServer"
-import type { Handler } from "../Handler.ts"
+import { command } from "../line/Command.ts"
 import { messageStdio } from "../mcp/MessageLines.ts"
 import type { Session } from "../mcp/Session.ts"
 import { toolHandlers } from "../mcp/ToolHandlers.ts"
@@ -26,13 +26,34 @@ const instructionsFor = (role: Session["role"], hasKnowledge: boolean): string =
   return `${about}${graph}. Look with ${looking.join(", ")}; ${allowed}.`
 }
 
-export const mcp: Handler<"mcp"> = (input) =>
-  Effect.gen(function* () {
-    yield* isThere(input)
-    const server = yield* runningServer(input)
-    const session: Session = { role: input.role, server }
-    yield* Effect.raceFirst(Layer.launch(served(session).pipe(Layer.provide(workspaceOf(input, session)))), inputEnded)
-  })
+const mcp = command(
+  {
+    name: "mcp",
+    serves: true,
+    summary: "a Model Context Protocol server on stdin and stdout, for agents",
+    detail:
+      "Tools: list_machines, list_instances, read_instance, read_history, list_executions, read_execution; with --role operate also send_event, resume_execution, interrupt_execution. Where knowledge is on: query_graph, watch_batch and, with --role operate, start_batch.",
+    arguments: [],
+    options: [
+      {
+        name: "role",
+        kind: "text",
+        value: "ROLE",
+        choices: ["read", "operate"],
+        default: "read",
+        summary: "whether it may only look, or act too",
+      },
+    ],
+    examples: [{ line: "detent mcp --role operate --data .detent", says: "the command to configure in an agent" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      yield* isThere(input)
+      const server = yield* runningServer(input)
+      const session: Session = { role: input.role, server }
+      yield* Effect.raceFirst(Layer.launch(served(session).pipe(Layer.provide(workspaceOf(input, session)))), inputEnded)
+    }),
+)
 
 /** The tools of knowledge are there, and loaded, only where knowledge is on. */
 const served = (session: Session) =>
@@ -68,3 +89,5 @@ const inputEnded = Effect.callback<void>((resume) => {
   process.stdin.once("end", () => resume(Effect.void))
   process.stdin.once("close", () => resume(Effect.void))
 })
+
+export const commands = [mcp]

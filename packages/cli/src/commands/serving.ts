@@ -7,25 +7,68 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { NotAllowed, WrongUsage } from "../Failure.ts"
-import type { Handler } from "../Handler.ts"
-import type { Input } from "../line/Input.ts"
+import { command } from "../line/Command.ts"
 import { Output } from "../output/Output.ts"
 import { type Opened, observed, type Place, workingOnAll, workingOnDemo } from "../workspace/Opening.ts"
 import { announced, runningServer } from "../workspace/Server.ts"
 
-export const dev: Handler<"dev"> = (input) => (input.demo ? devWithDemo(input) : serving(input, "work", workingOnAll(input), Effect.void))
+const listenOptions = [
+  { name: "port", kind: "integer", value: "N", default: 4400, summary: "where to listen; 0 takes a free one" },
+  {
+    name: "host",
+    kind: "text",
+    value: "ADDRESS",
+    default: "127.0.0.1",
+    summary: "which address to listen on; beyond this machine a token is needed",
+  },
+  { name: "token", kind: "text", value: "SECRET", summary: "who may operate; better given as DETENT_TOKEN" },
+] as const
+
+const dev = command(
+  {
+    name: "dev",
+    serves: true,
+    summary: "server and workers in one process, on an embedded database",
+    arguments: [],
+    options: [{ name: "demo", kind: "flag", summary: "begin with sample documents and uploads" }, ...listenOptions],
+    examples: [
+      { line: "detent dev --demo", says: "something to look at within seconds" },
+      { line: "detent dev --port 0 --data try", says: "a free port, and data that may be thrown away" },
+    ],
+  },
+  (input) => (input.demo ? devWithDemo(input) : serving(input, "work", workingOnAll(input), Effect.void)),
+)
 
 /** The demo turns knowledge and uploads on. Its code is loaded here, so that no other command waits for theirs. */
-const devWithDemo = (input: Input<"dev">) =>
+const devWithDemo = (input: Listening & Place) =>
   Effect.gen(function* () {
     const { demoFolder, loadDemo } = yield* Effect.promise(() => import("../serving/Demo.ts"))
     return yield* serving(input, "work", workingOnDemo(input, [demoFolder]), loadDemo)
   })
 
-export const serve: Handler<"serve"> = (input) =>
-  input.observe ? serving(input, "observe", observed(input), Effect.void) : serving(input, "work", workingOnAll(input), Effect.void)
+const serve = command(
+  {
+    name: "serve",
+    serves: true,
+    summary: "the server with its workers, for a deployment",
+    arguments: [],
+    options: [{ name: "observe", kind: "flag", summary: "answer questions only: nothing is worked on or changed here" }, ...listenOptions],
+    examples: [
+      {
+        line: "DETENT_TOKEN=… detent serve --host 0.0.0.0 --database postgres://db/detent",
+        says: "beyond this machine a token is needed",
+      },
+    ],
+  },
+  (input) =>
+    input.observe ? serving(input, "observe", observed(input), Effect.void) : serving(input, "work", workingOnAll(input), Effect.void),
+)
 
-type Listening = Pick<Input<"serve">, "host" | "port" | "token">
+interface Listening {
+  readonly host: string
+  readonly port: number
+  readonly token: string | undefined
+}
 
 const serving = <S, E, R>(input: Listening & Place, role: Role, home: Opened<S>, first: Effect.Effect<void, E, R>) =>
   Effect.gen(function* () {
@@ -87,3 +130,5 @@ const secret = (text: string | undefined) => (text === undefined || text === "" 
 
 /** A server on all addresses is reached from here by this machine's own. */
 const reachable = (url: string): string => url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+
+export const commands = [dev, serve]

@@ -1,43 +1,70 @@
 /** `detent timer`: timers that were given up because they could not be fired. */
 import { TimerNotFound } from "@detent/workspace/errors"
-import * as commands from "@detent/workspace/operations/commands"
+import * as operations from "@detent/workspace/operations/commands"
 import * as instances from "@detent/workspace/operations/instances"
 import * as Effect from "effect/Effect"
-import type { Handler } from "../Handler.ts"
+import { command } from "../line/Command.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
+import { changedHere } from "../workspace/Changing.ts"
 import { observing } from "../workspace/Opening.ts"
+import { instanceArgument, keyOption } from "./shared.ts"
 
-export const list: Handler<"timer list"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    yield* output.rows(
-      yield* commands.deadTimers(input.limit),
-      [
-        { title: "MACHINE", of: ({ machine }) => machine },
-        { title: "ID", of: ({ id }) => id },
-        { title: "TIMER", of: ({ name }) => name },
-        { title: "DUE", of: ({ due }) => momentText(due) },
-        { title: "TRIES", of: ({ attempts }) => attempts },
-        { title: "PROBLEM", of: ({ problem }) => problem },
-      ],
-      "no timer was given up",
-    )
-  }).pipe(Effect.provide(observing(input)))
+const list = command(
+  {
+    name: "timer list",
+    summary: "timers that were given up because they could not be fired",
+    arguments: [],
+    options: [{ name: "limit", kind: "integer", value: "N", default: 100, minimum: 1, summary: "at most this many" }],
+    examples: [{ line: "detent timer list", says: "with the problem of each" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      yield* output.rows(
+        yield* operations.deadTimers(input.limit),
+        [
+          { title: "MACHINE", of: ({ machine }) => machine },
+          { title: "ID", of: ({ id }) => id },
+          { title: "TIMER", of: ({ name }) => name },
+          { title: "DUE", of: ({ due }) => momentText(due) },
+          { title: "TRIES", of: ({ attempts }) => attempts },
+          { title: "PROBLEM", of: ({ problem }) => problem },
+        ],
+        "no timer was given up",
+      )
+    }).pipe(Effect.provide(observing(input))),
+)
 
 /** More than this of one workspace are no case for one timer at a time. */
 const mostTimers = 1000
 
-export const revive: Handler<"timer revive"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const { machine, id } = yield* instances.resolve(input.instance)
-    const dead = yield* commands.deadTimers(mostTimers)
-    const timer = dead.find((one) => one.machine === machine && one.id === id && one.name === input.timer)
-    if (timer === undefined) return yield* new TimerNotFound({ name: input.timer, id })
-    yield* commands.reviveTimer(timer)
-    yield* output.value(
-      { machine, id, timer: input.timer },
-      () => `${input.timer} of ${machine}/${id} is fired by the next process that works\n`,
-    )
-  }).pipe(Effect.provide(observing(input)))
+const revive = command(
+  {
+    name: "timer revive",
+    summary: "fire a timer that was given up",
+    arguments: [instanceArgument, { name: "timer", summary: "its name, as `detent timer list` shows it" }],
+    options: [keyOption],
+    examples: [{ line: `detent timer revive order-7 "payment overdue"`, says: "by the next process that works" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const { machine, id } = yield* instances.resolve(input.instance)
+      const revived = Effect.gen(function* () {
+        const dead = yield* operations.deadTimers(mostTimers)
+        const timer = dead.find((one) => one.machine === machine && one.id === id && one.name === input.timer)
+        if (timer === undefined) return yield* new TimerNotFound({ name: input.timer, id })
+        yield* operations.reviveTimer(timer)
+      })
+      yield* changedHere({ operation: "commands.reviveTimer", params: { machine, id, name: input.timer }, key: input.key }, revived)
+      yield* output.value(
+        { machine, id, timer: input.timer },
+        () => `${input.timer} of ${machine}/${id} is fired by the next process that works\n`,
+      )
+    }).pipe(Effect.provide(observing(input))),
+)
+
+export const noun = { name: "timer", summary: "timers that were given up" }
+
+export const commands = [list, revive]

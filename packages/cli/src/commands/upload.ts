@@ -1,37 +1,61 @@
 /** `detent upload`: files of items. */
-import { openAsBlob, statSync } from "node:fs"
+import { createReadStream, openAsBlob, statSync } from "node:fs"
 import { basename } from "node:path"
-import { type EntryState, Uploads } from "@detent/uploads"
+import type { EntryState, ItemType } from "@detent/uploads"
 import { UploadComplete } from "@detent/workspace/errors"
 import * as operations from "@detent/workspace/operations/uploads"
 import { optional } from "@detent/workspace/optional"
+import * as NodeStream from "@effect/platform-node/NodeStream"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { NothingFound, WrongUsage } from "../Failure.ts"
-import type { Handler } from "../Handler.ts"
 import { fieldsOf } from "../instance/Fields.ts"
+import { command } from "../line/Command.ts"
 import { agreed } from "../output/Asking.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import { followElsewhere, followHere } from "../upload/UploadFollowing.ts"
 import { stateLooks, uploadText } from "../upload/UploadView.ts"
+import { changed, changedHere, headersOf } from "../workspace/Changing.ts"
 import { uploads as opening, type Place, placeText } from "../workspace/Opening.ts"
 import { neededServer, type RunningServer, runningServerWith } from "../workspace/Server.ts"
+import { keyOption, paging } from "./shared.ts"
 
 const { acting, observed, observing, working } = opening
 
-export const run: Handler<"upload run"> = (input) =>
-  Effect.gen(function* () {
-    yield* isFile(input.file)
-    const server = input.detach ? yield* neededServer(input, "uploads") : yield* runningServerWith(input, "uploads")
-    if (server !== undefined) return yield* given(input, yield* sent(server, input))
-    return yield* Effect.gen(function* () {
-      const { batchId } = yield* Effect.flatMap(Uploads, (uploads) =>
-        uploads.start(input.file, { force: input.force, ...optional({ kind: input.kind }) }),
-      )
-      return yield* workedOn(input, batchId)
-    }).pipe(Effect.provide(working(input)))
-  })
+const upload = { name: "upload", summary: "the upload's id, as `detent upload list` shows it" } as const
+
+const run = command(
+  {
+    name: "upload run",
+    summary: "upload a file of items (JSON, JSON lines, also gzip)",
+    detail:
+      "Items that are broken are set aside with their reason; the others are stored. Stopped or killed, it resumes with `detent upload retry`.\n" +
+      "Items are those of Hacker News, or of an upload that detent.config.ts defines: `detent upload kinds` lists them.",
+    arguments: [{ name: "file", summary: "the file", complete: "file" }],
+    options: [
+      { name: "kind", kind: "text", value: "NAME", summary: "what its items are; default: the first upload of the configuration" },
+      { name: "force", kind: "flag", summary: "also when the same file was uploaded before" },
+      keyOption,
+      { name: "detach", kind: "flag", summary: "start it and leave the work to a running server or worker" },
+    ],
+    examples: [
+      { line: "detent upload run items.json", says: "ends with 5 when some items were refused" },
+      { line: "detent upload run items.jsonl.gz --force --json", says: "again, with progress as lines of JSON" },
+      { line: "detent upload run products.json --kind Products", says: "items of an upload of your own" },
+    ],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      yield* isFile(input.file)
+      const server = input.detach ? yield* neededServer(input, "uploads") : yield* runningServerWith(input, "uploads")
+      if (server !== undefined) return yield* given(input, yield* sent(server, input))
+      return yield* Effect.gen(function* () {
+        const { batchId } = yield* started(input)
+        return yield* workedOn(input, batchId)
+      }).pipe(Effect.provide(working(input)))
+    }),
+)
 
 const isFile = (file: string): Effect.Effect<void, NothingFound> =>
   Effect.suspend(() => {
@@ -41,15 +65,26 @@ const isFile = (file: string): Effect.Effect<void, NothingFound> =>
     return Effect.fail(new NothingFound({ what: `file ${file}`, nextStep }))
   })
 
-const Accepted = Schema.Struct({ batchId: Schema.String })
-
-interface Sent {
+interface SentFile {
   readonly file: string
   readonly force: boolean
-  readonly kind?: string | undefined
+  readonly kind: string | undefined
+  readonly key: string | undefined
 }
 
-const sent = (server: RunningServer, { file, force, kind }: Sent) =>
+/** Under a key a copy of the file is kept, as a server does it: the same key with another file is then refused. */
+const started = ({ file, force, kind, key }: SentFile) => {
+  if (key === undefined) return operations.start(file, { force, kind })
+  const content = NodeStream.fromReadable<Uint8Array, WrongUsage>({
+    evaluate: () => createReadStream(file),
+    onError: (cause) => new WrongUsage({ problem: `${file} cannot be read: ${String(cause)}`, nextStep: "correct it and start again" }),
+  })
+  return operations.receive({ fileName: basename(file), content }, { key, force, kind })
+}
+
+const Accepted = Schema.Struct({ batchId: Schema.String })
+
+const sent = (server: RunningServer, { file, force, kind, key }: SentFile) =>
   Effect.gen(function* () {
     const blob = yield* Effect.tryPromise({
       try: () => openAsBlob(file),
@@ -58,7 +93,7 @@ const sent = (server: RunningServer, { file, force, kind }: Sent) =>
     const form = new FormData()
     form.append("file", blob, basename(file))
     const query = new URLSearchParams({ ...(force ? { force: "true" } : {}), ...optional({ kind }) }).toString()
-    const answer = yield* server.post(`/api/v1/uploads${query === "" ? "" : `?${query}`}`, { form })
+    const answer = yield* server.post(`/api/v1/uploads${query === "" ? "" : `?${query}`}`, { form }, headersOf(key))
     return (yield* Schema.decodeUnknownEffect(Accepted)(answer)).batchId
   })
 
@@ -68,7 +103,7 @@ const given = (input: Place & { readonly detach: boolean }, id: string) =>
     ? Effect.gen(function* () {
         const output = yield* Output
         const status = yield* findUpload(id)
-        yield* output.value(operations.statusOf(status), () => uploadText(status, output.style))
+        yield* output.value(status, () => uploadText(status, output.style))
       }).pipe(Effect.provide(observing(input)))
     : Effect.onInterrupt(Effect.provide(followElsewhere(id, input), observing(input)), () =>
         Effect.flatMap(Output, ({ note }) =>
@@ -84,102 +119,163 @@ const workedOn = (place: Place, id: string) =>
     return yield* Effect.onInterrupt(followHere(id, place), () => note(`Stopped; what is done is stored. Go on with: ${again}`))
   })
 
-export const list: Handler<"upload list"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const after = yield* numberOf(input.after)
-    const uploads = yield* Uploads
-    const page = yield* uploads.batches({ limit: input.limit, ...after })
-    const rows = yield* Effect.forEach(
-      page.batches,
-      (batch) =>
-        Effect.map(uploads.status(batch.batchId), ({ state, items, isResting }) => ({ ...batch, state, total: items.total, isResting })),
-      { concurrency: 4 },
-    )
-    yield* output.rows(
-      rows,
-      [
-        { title: "UPLOAD", of: ({ batchId }) => batchId },
-        { title: "FILE", of: ({ fileName }) => fileName },
-        { title: "STATE", of: ({ state }) => state, looks: (text, { state }, style) => stateLooks(text, state, style) },
-        { title: "IN ALL", of: ({ total }) => total },
-        { title: "STORED", of: ({ stored }) => stored },
-        { title: "REFUSED", of: ({ failed }) => failed },
-        { title: "STARTED", of: ({ createdAt }) => momentText(createdAt) },
-      ],
-      "no uploads here; start one with `detent upload run FILE`",
-    )
-    yield* toldHowToGoOn(input, rows)
-    if (page.next !== undefined) yield* output.note(`more with --after ${page.next}`)
-  }).pipe(Effect.provide(observing(input)))
+const list = command(
+  {
+    name: "upload list",
+    summary: "uploads, the newest first",
+    arguments: [],
+    options: [...paging],
+    examples: [{ line: "detent upload list --limit 5 --json", says: "the five newest, a line each" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const after = yield* numberOf(input.after)
+      const page = yield* operations.list({ limit: input.limit, ...after })
+      const rows = yield* Effect.forEach(
+        page.uploads,
+        (batch) =>
+          Effect.map(operations.status(batch.batchId), ({ state, items, isResting }) => ({
+            ...batch,
+            state,
+            total: items.total,
+            isResting,
+          })),
+        { concurrency: 4 },
+      )
+      yield* output.rows(
+        rows,
+        [
+          { title: "UPLOAD", of: ({ batchId }) => batchId },
+          { title: "FILE", of: ({ fileName }) => fileName },
+          { title: "STATE", of: ({ state }) => state, looks: (text, { state }, style) => stateLooks(text, state, style) },
+          { title: "IN ALL", of: ({ total }) => total },
+          { title: "STORED", of: ({ stored }) => stored },
+          { title: "REFUSED", of: ({ failed }) => failed },
+          { title: "STARTED", of: ({ createdAt }) => momentText(createdAt) },
+        ],
+        "no uploads here; start one with `detent upload run FILE`",
+      )
+      yield* toldHowToGoOn(input, rows)
+      if (page.next !== undefined) yield* output.note(`more with --after ${page.next}`)
+    }).pipe(Effect.provide(observing(input))),
+)
 
-export const show: Handler<"upload show"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const status = yield* findUpload(input.upload)
-    const items = input.items === undefined ? undefined : yield* itemsOf(input, input.items)
-    yield* output.value({ ...operations.statusOf(status), ...(items === undefined ? {} : { listed: items.items }) }, () =>
-      uploadText(status, output.style),
-    )
-    yield* toldHowToGoOn(input, [status])
-    if (output.isJson || items === undefined) return
-    yield* output.write("\n")
-    yield* output.rows(
-      items.items,
-      [
-        { title: "ITEM", of: ({ index }) => index },
-        { title: "LINE", of: ({ line }) => line },
-        { title: "STATE", of: ({ state }) => state },
-        { title: "ID", of: ({ id }) => id ?? "" },
-        { title: "TRIES", of: ({ attempts }) => attempts },
-        { title: "PROBLEM", of: ({ problem }) => problem?.message ?? "" },
-      ],
-      `no item is ${input.items}`,
-    )
-    if (items.next !== undefined) yield* output.note(`more with --after ${items.next}`)
-  }).pipe(Effect.provide(observing(input)))
+const show = command(
+  {
+    name: "upload show",
+    summary: "one upload: state, counts, why items were refused",
+    arguments: [upload],
+    options: [
+      {
+        name: "items",
+        kind: "text",
+        value: "WHICH",
+        choices: ["stored", "failed", "processing"],
+        summary: "list its items of this kind as well",
+      },
+      ...paging,
+    ],
+    examples: [{ line: "detent upload show batch-09ab41cc02 --items failed", says: "what is wrong with which line" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const status = yield* findUpload(input.upload)
+      const items = input.items === undefined ? undefined : yield* itemsOf(input, input.items)
+      yield* output.value({ ...status, ...(items === undefined ? {} : { listed: items.items }) }, () => uploadText(status, output.style))
+      yield* toldHowToGoOn(input, [status])
+      if (output.isJson || items === undefined) return
+      yield* output.write("\n")
+      yield* output.rows(
+        items.items,
+        [
+          { title: "ITEM", of: ({ index }) => index },
+          { title: "LINE", of: ({ line }) => line },
+          { title: "STATE", of: ({ state }) => state },
+          { title: "ID", of: ({ id }) => id ?? "" },
+          { title: "TRIES", of: ({ attempts }) => attempts },
+          { title: "PROBLEM", of: ({ problem }) => problem?.message ?? "" },
+        ],
+        `no item is ${input.items}`,
+      )
+      if (items.next !== undefined) yield* output.note(`more with --after ${items.next}`)
+    }).pipe(Effect.provide(observing(input))),
+)
 
 /** Only looks: another process works on the upload. */
-export const watch: Handler<"upload watch"> = (input) =>
-  Effect.andThen(findUpload(input.upload), followElsewhere(input.upload, input)).pipe(
-    Effect.onInterrupt(() =>
-      Effect.flatMap(Output, ({ note }) => note(`No longer watching. Look again: detent upload watch ${input.upload}${placeText(input)}`)),
+const watch = command(
+  {
+    name: "upload watch",
+    summary: "follow an upload until it rests; does no work itself",
+    detail: "For an upload that a server, a worker or another terminal works on. Ctrl-C ends the watching, not the upload.",
+    arguments: [upload],
+    options: [],
+    examples: [{ line: "detent upload watch batch-09ab41cc02 --json", says: "a line of JSON for each change" }],
+  },
+  (input) =>
+    Effect.andThen(findUpload(input.upload), followElsewhere(input.upload, input)).pipe(
+      Effect.onInterrupt(() =>
+        Effect.flatMap(Output, ({ note }) =>
+          note(`No longer watching. Look again: detent upload watch ${input.upload}${placeText(input)}`),
+        ),
+      ),
+      Effect.provide(observing(input)),
     ),
-    Effect.provide(observing(input)),
-  )
+)
 
-export const history: Handler<"upload history"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const index = yield* itemNumber(input.item)
-    const { history, ...item } = yield* operations.history(input.upload, index)
-    if (output.isJson) return yield* output.value({ ...item, history }, () => "")
-    yield* output.rows(
-      history,
-      [
-        { title: "TRY", of: ({ attempt }) => attempt },
-        { title: "STATE", of: ({ state }) => state },
-        { title: "AT", of: ({ at }) => momentText(at) },
-        { title: "PROBLEM", of: ({ problem }) => problem?.message ?? "" },
-      ],
-      "",
-    )
-  }).pipe(Effect.provide(observing(input)))
+const itemArgument = { name: "item", summary: "its number, as `detent upload show --items failed` shows it" } as const
 
-export const kinds: Handler<"upload kinds"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const { kinds } = yield* operations.kinds
-    yield* output.rows(
-      kinds,
-      [
-        { title: "KIND", of: ({ name }) => name },
-        { title: "DEFAULT", of: ({ isDefault }) => (isDefault ? "yes" : "") },
-        { title: "FIELDS", of: ({ fields }) => fields.join(", ") },
-      ],
-      "",
-    )
-  }).pipe(Effect.provide(observed(input)))
+const history = command(
+  {
+    name: "upload history",
+    summary: "one item of an upload: when it was ingested, validated, stored or refused",
+    arguments: [upload, itemArgument],
+    options: [],
+    examples: [{ line: "detent upload history batch-09ab41cc02 17", says: "every try, with times and reasons" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const index = yield* itemNumber(input.item)
+      const { history: steps, ...item } = yield* operations.history(input.upload, index)
+      if (output.isJson) return yield* output.value({ ...item, history: steps }, () => "")
+      yield* output.rows(
+        steps,
+        [
+          { title: "TRY", of: ({ attempt }) => attempt },
+          { title: "STATE", of: ({ state }) => state },
+          { title: "AT", of: ({ at }) => momentText(at) },
+          { title: "PROBLEM", of: ({ problem }) => problem?.message ?? "" },
+        ],
+        "",
+      )
+    }).pipe(Effect.provide(observing(input))),
+)
+
+const kinds = command(
+  {
+    name: "upload kinds",
+    summary: "what can be uploaded here, and which fields a search compares",
+    arguments: [],
+    options: [],
+    examples: [{ line: "detent upload kinds --json", says: "Hacker News, and the uploads of detent.config.ts" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const known = yield* operations.kinds
+      yield* output.rows(
+        known.kinds,
+        [
+          { title: "KIND", of: ({ name }) => name },
+          { title: "DEFAULT", of: ({ isDefault }) => (isDefault ? "yes" : "") },
+          { title: "FIELDS", of: ({ fields }) => fields.join(", ") },
+        ],
+        "",
+      )
+    }).pipe(Effect.provide(observed(input))),
+)
 
 /** A killed process leaves no note that it no longer works. Without a server the user may have to resume the upload. */
 const toldHowToGoOn = (place: Place, uploads: ReadonlyArray<{ readonly batchId: string; readonly isResting: boolean }>) =>
@@ -192,26 +288,36 @@ const toldHowToGoOn = (place: Place, uploads: ReadonlyArray<{ readonly batchId: 
     yield* note(noteStyle.dim(`${which} not ended, and no server runs here; unless another process works on it, go on with: ${retry}`))
   })
 
-const itemsOf = (input: Parameters<typeof show>[0], state: EntryState) =>
+const itemsOf = (input: { readonly upload: string; readonly limit: number; readonly after: string | undefined }, state: EntryState) =>
   Effect.gen(function* () {
     const after = yield* numberOf(input.after)
-    return yield* Effect.flatMap(Uploads, (uploads) => uploads.items(input.upload, { state, limit: input.limit, ...after }))
+    return yield* operations.items(input.upload, { state, limit: input.limit, ...after })
   })
 
-export const retry: Handler<"upload retry"> = (input) =>
-  Effect.gen(function* () {
-    const server = input.detach ? yield* neededServer(input, "uploads") : yield* runningServerWith(input, "uploads")
-    if (server !== undefined) {
-      const { state } = yield* Effect.provide(findUnfinished(input.upload), observing(input))
-      if (needsAsking(state)) yield* server.post(`/api/v1/uploads/${encodeURIComponent(input.upload)}/retry`)
-      return yield* given(input, input.upload)
-    }
-    return yield* Effect.gen(function* () {
-      const { state } = yield* findUnfinished(input.upload)
-      if (needsAsking(state)) yield* operations.retry(input.upload)
-      return yield* workedOn(input, input.upload)
-    }).pipe(Effect.provide(working(input)))
-  })
+const retry = command(
+  {
+    name: "upload retry",
+    summary: "try refused items, or a failed upload, again; go on with a stopped one",
+    arguments: [upload],
+    options: [{ name: "detach", kind: "flag", summary: "leave the work to a running server or worker" }, keyOption],
+    examples: [{ line: "detent upload retry batch-09ab41cc02", says: "only what is not stored yet is tried" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const server = input.detach ? yield* neededServer(input, "uploads") : yield* runningServerWith(input, "uploads")
+      const retried = changed(server, changeOf("retry", input.upload, input.key), operations.retry(input.upload))
+      if (server !== undefined) {
+        const { state } = yield* Effect.provide(findUnfinished(input.upload), observing(input))
+        if (needsAsking(state)) yield* Effect.provide(retried, observing(input))
+        return yield* given(input, input.upload)
+      }
+      return yield* Effect.gen(function* () {
+        const { state } = yield* findUnfinished(input.upload)
+        if (needsAsking(state)) yield* retried
+        return yield* workedOn(input, input.upload)
+      }).pipe(Effect.provide(working(input)))
+    }),
+)
 
 /** An upload that was only stopped is resumed by the next process that works on it. */
 const needsAsking = (state: string): boolean => state === "failed" || state === "partially_completed"
@@ -232,11 +338,16 @@ const itemNumber = (text: string): Effect.Effect<number, WrongUsage> =>
       )
 
 const findUpload = (id: string) =>
-  Effect.flatMap(Uploads, (uploads) =>
-    Effect.catchTag(uploads.status(id), "BatchNotFound", () =>
-      Effect.fail(new NothingFound({ what: `upload ${id}`, nextStep: "see `detent upload list`" })),
-    ),
+  Effect.catchTag(operations.status(id), "BatchNotFound", () =>
+    Effect.fail(new NothingFound({ what: `upload ${id}`, nextStep: "see `detent upload list`" })),
   )
+
+const changeOf = (operation: "retry" | "cancel", batchId: string, key: string | undefined) => ({
+  operation: `uploads.${operation}`,
+  params: { batchId },
+  path: `/api/v1/uploads/${encodeURIComponent(batchId)}/${operation}`,
+  key,
+})
 
 /** An upload that still has something to do. */
 const findUnfinished = (id: string) =>
@@ -244,40 +355,101 @@ const findUnfinished = (id: string) =>
     status.state === "completed" ? Effect.fail(new UploadComplete({ batchId: id, stored: status.items.stored })) : Effect.succeed(status),
   )
 
-export const cancel: Handler<"upload cancel"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const server = yield* runningServerWith(input, "uploads")
-    return yield* Effect.gen(function* () {
-      yield* findUpload(input.upload)
-      yield* agreed(`Stop ${input.upload}? Stored items stay.`)
-      yield* server === undefined
-        ? operations.cancel(input.upload, input.reason)
-        : server.post(`/api/v1/uploads/${encodeURIComponent(input.upload)}/cancel${reasonQuery(input.reason)}`)
-      const status = yield* findUpload(input.upload)
-      yield* output.value(operations.statusOf(status), () => uploadText(status, output.style))
-    }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
-  })
+const cancel = command(
+  {
+    name: "upload cancel",
+    summary: "stop the work of an upload; stored items stay",
+    arguments: [upload],
+    options: [{ name: "reason", kind: "text", value: "TEXT", summary: "why; `detent upload show` shows it" }, keyOption],
+    examples: [{ line: "detent upload cancel batch-3f9c2a71b0d4e5f6", says: "asks first; --yes agrees" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const server = yield* runningServerWith(input, "uploads")
+      return yield* Effect.gen(function* () {
+        yield* findUpload(input.upload)
+        yield* agreed(`Stop ${input.upload}? Stored items stay.`)
+        const change = changeOf("cancel", input.upload, input.key)
+        const path = `${change.path}${reasonQuery(input.reason)}`
+        yield* changed(server, { ...change, path }, operations.cancel(input.upload, input.reason))
+        const status = yield* findUpload(input.upload)
+        yield* output.value(status, () => uploadText(status, output.style))
+      }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
+    }),
+)
 
 const reasonQuery = (reason: string | undefined): string => (reason === undefined ? "" : `?${new URLSearchParams({ reason })}`)
 
 /** The content of an item is read from the database when it is tried again, so no server has to be asked. */
-export const correct: Handler<"upload correct"> = (input) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    if (input.with === undefined)
-      return yield* new WrongUsage({ problem: "the item is missing", nextStep: `give it whole, like --with '{"id":8863,"type":"story"}'` })
-    const item = yield* fieldsOf(input.with)
-    const index = yield* itemNumber(input.item)
-    yield* operations.correct(input.upload, index, item)
-    yield* output.value({ batchId: input.upload, item: index }, () => `item ${index} of ${input.upload} has other content\n`)
-    yield* output.note(output.noteStyle.dim(`Try it: detent upload retry ${input.upload}${placeText(input)}`))
-  }).pipe(Effect.provide(observing(input)))
+const correct = command(
+  {
+    name: "upload correct",
+    summary: "give a refused item other content, for the next retry; one that would be refused again is not taken",
+    arguments: [upload, itemArgument],
+    options: [{ name: "with", kind: "text", value: "JSON", summary: "the item, whole" }, keyOption],
+    examples: [
+      {
+        line: `detent upload correct batch-3f9c2a71b0d4e5f6 17 --with '{"id":8863,"type":"story","by":"dhouston","time":1175714200}'`,
+        says: "then: detent upload retry",
+      },
+    ],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      if (input.with === undefined)
+        return yield* new WrongUsage({
+          problem: "the item is missing",
+          nextStep: `give it whole, like --with '{"id":8863,"type":"story"}'`,
+        })
+      const item = yield* fieldsOf(input.with)
+      const index = yield* itemNumber(input.item)
+      const change = { operation: "uploads.correct", params: { batchId: input.upload, index }, json: item, key: input.key }
+      yield* changedHere(change, operations.correct(input.upload, index, item))
+      yield* output.value({ batchId: input.upload, item: index }, () => `item ${index} of ${input.upload} has other content\n`)
+      yield* output.note(output.noteStyle.dim(`Try it: detent upload retry ${input.upload}${placeText(input)}`))
+    }).pipe(Effect.provide(observing(input))),
+)
 
-export const search: Handler<"upload search"> = (input) =>
-  Effect.provide(input.kind === undefined && input.where === undefined ? searchHackerNews(input) : searchKind(input), observing(input))
+const search = command(
+  {
+    name: "upload search",
+    summary: "stored items by words and fields",
+    arguments: [{ name: "text", summary: "words that the item has", optional: true }],
+    options: [
+      {
+        name: "type",
+        kind: "text",
+        value: "TYPE",
+        choices: ["job", "story", "comment", "poll", "pollopt"],
+        summary: "only of this type",
+      },
+      { name: "by", kind: "text", value: "AUTHOR", summary: "only by this author" },
+      { name: "kind", kind: "text", value: "NAME", summary: "what the items are; default: HackerNews" },
+      { name: "where", kind: "text", value: "FIELD=VALUE", summary: "only with this value; several are separated by commas" },
+      { name: "upload", kind: "text", value: "ID", summary: "only of this upload" },
+      ...paging,
+    ],
+    examples: [
+      { line: "detent upload search database --type story --limit 5", says: "the newest first" },
+      { line: "detent upload search lathe --kind Products --where brand=Acme", says: "items of an upload of your own" },
+    ],
+  },
+  (input) =>
+    Effect.provide(input.kind === undefined && input.where === undefined ? searchHackerNews(input) : searchKind(input), observing(input)),
+)
 
-type Search = Parameters<typeof search>[0]
+interface Search {
+  readonly text: string | undefined
+  readonly type: ItemType | undefined
+  readonly by: string | undefined
+  readonly kind: string | undefined
+  readonly where: string | undefined
+  readonly upload: string | undefined
+  readonly limit: number
+  readonly after: string | undefined
+}
 
 /** Items of any kind, by words and fields. */
 const searchKind = (input: Search) =>
@@ -331,3 +503,7 @@ const placeOf = (text: string | undefined): Effect.Effect<{ readonly time: numbe
     ? Effect.fail(new WrongUsage({ problem: `--after ${text} is no cursor`, nextStep: "copy it from the end of the page before" }))
     : Effect.succeed({ time: Number(time), hnId: Number(hnId) })
 }
+
+export const noun = { name: "upload", summary: "files of items: Hacker News, and those of your configuration" }
+
+export const commands = [run, kinds, list, show, watch, history, retry, cancel, correct, search]

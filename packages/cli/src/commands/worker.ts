@@ -4,25 +4,38 @@ import { Workspace } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as Schedule from "effect/Schedule"
-import type { Handler } from "../Handler.ts"
+import { command } from "../line/Command.ts"
 import { ExitCode } from "../line/ExitCode.mjs"
 import { Output } from "../output/Output.ts"
-import { placeText, workingOnAll } from "../workspace/Opening.ts"
+import { type Place, placeText, workingOnAll } from "../workspace/Opening.ts"
 
-export const worker: Handler<"worker"> = (input) =>
-  Effect.gen(function* () {
-    yield* worked(input)
-    const { note } = yield* Output
-    // Not before the worker has ended: only then all that became of commands is counted.
-    const failed = yield* failedHere
-    if (failed === 0) return yield* note("nothing is left to do")
-    const list = `detent command list --status failed${placeText(input)}`
-    yield* note(`nothing is left to do, but ${failed} ${failed === 1 ? "command" : "commands"} failed for good: ${list}`)
-    return ExitCode.failed
-  })
+const worker = command(
+  {
+    name: "worker",
+    serves: true,
+    summary: "do the work of others: batches, uploads, commands, timers",
+    detail: "Start as many as you like on one PostgreSQL. On SIGTERM it hands back what it has not finished.",
+    arguments: [],
+    options: [
+      { name: "until-idle", kind: "flag", summary: "end when there is nothing left to do: with 1 where a command failed for good" },
+    ],
+    examples: [{ line: "detent worker --database postgres://db/detent", says: "until it is stopped" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      yield* worked(input)
+      const { note } = yield* Output
+      // Not before the worker has ended: only then all that became of commands is counted.
+      const failed = yield* failedHere
+      if (failed === 0) return yield* note("nothing is left to do")
+      const list = `detent command list --status failed${placeText(input)}`
+      yield* note(`nothing is left to do, but ${failed} ${failed === 1 ? "command" : "commands"} failed for good: ${list}`)
+      return ExitCode.failed
+    }),
+)
 
 /** Until nothing is left to do, or until it is stopped. */
-const worked = (input: Parameters<typeof worker>[0]) =>
+const worked = (input: Place & { readonly "until-idle": boolean }) =>
   Effect.gen(function* () {
     const { data, database } = yield* Workspace
     const { note } = yield* Output
@@ -36,3 +49,5 @@ const failedHere = Effect.map(Metric.snapshot, (metrics) => {
   const counted = metrics.find(({ id }) => id === "detent_commands_failed_total")
   return counted?.type === "Counter" ? Number(counted.state.count) : 0
 })
+
+export const commands = [worker]

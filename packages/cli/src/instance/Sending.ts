@@ -3,6 +3,7 @@ import * as instances from "@detent/workspace/operations/instances"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { NotAllowed, WrongUsage } from "../Failure.ts"
+import { changed, headersOf } from "../workspace/Changing.ts"
 import type { RunningServer } from "../workspace/Server.ts"
 
 export type Fields = Readonly<Record<string, Schema.Json>>
@@ -32,7 +33,7 @@ export const sendEvent = (server: RunningServer | undefined, options: SentEvent)
       server === undefined
         ? yield* instances.send(key, event, options.key)
         : yield* Effect.flatMap(
-            server.post(`${addressOf(key)}/events`, { json: event }, options.key === undefined ? {} : { "idempotency-key": options.key }),
+            server.post(`${addressOf(key)}/events`, { json: event }, headersOf(options.key)),
             Schema.decodeUnknownEffect(Sent),
           )
     const sent = yield* instances.standingAfter(key)
@@ -66,17 +67,23 @@ export interface StartedInstance {
   readonly machine: string
   readonly id: string
   readonly fields: Fields | undefined
+  readonly key: string | undefined
 }
 
-export const startInstance = (server: RunningServer | undefined, { machine, id, fields: input }: StartedInstance) =>
+export const startInstance = (server: RunningServer | undefined, { machine, id, fields: input, key }: StartedInstance) =>
   Effect.gen(function* () {
-    const started =
-      server === undefined
-        ? yield* instances.start({ machine, id, input })
-        : yield* Effect.flatMap(
-            server.post(`/api/v1/instances/${encodeURIComponent(machine)}`, { json: { id, ...(input === undefined ? {} : { input }) } }),
-            Schema.decodeUnknownEffect(Started),
-          )
+    const started = yield* changed(
+      server,
+      {
+        operation: "instances.start",
+        params: { machine },
+        path: `/api/v1/instances/${encodeURIComponent(machine)}`,
+        json: { id, ...(input === undefined ? {} : { input }) },
+        answer: Started,
+        key,
+      },
+      instances.start({ machine, id, input }),
+    )
     return { machine, id, state: started.state }
   }).pipe(
     Effect.catchTags({

@@ -1,7 +1,10 @@
 /**
- * The shape of one line of the command table. The table is the only place where commands, arguments and options are named: help,
- * completions, parsing and types all come from it.
+ * A command with its arguments, options, help and code. The types of its input follow from what it declares; parsing, help and
+ * completions read the same declarations from `table.json`, which a test keeps current.
  */
+import type * as Effect from "effect/Effect"
+import type { Output } from "../output/Output.ts"
+import type { globalOptions } from "./options.mjs"
 
 /** What is completed for a value: files or folders. Without it: names in the workspace, from the command itself. */
 export type Completed = "file" | "folder"
@@ -33,6 +36,7 @@ export interface Example {
   readonly says: string
 }
 
+/** What a command declares. */
 export interface Command {
   /** Noun, then verb; or one word. */
   readonly name: string
@@ -51,12 +55,63 @@ export interface Noun {
   readonly summary: string
 }
 
+/** A command of the table, and the file of `commands` that has its code. */
+export interface TableCommand extends Command {
+  readonly module: string
+}
+
 /** An input before its command is known. */
 export type Values = Readonly<Record<string, string | number | boolean | undefined>>
 
+/** A word that is not known, and those that may have been meant. */
+export interface Misspelt {
+  readonly word: string
+  readonly known: ReadonlyArray<string>
+}
+
 export type Line =
-  | { readonly _tag: "Run"; readonly command: Command; readonly values: Values }
+  | { readonly _tag: "Run"; readonly command: TableCommand; readonly values: Values }
   | { readonly _tag: "Help"; readonly topic: ReadonlyArray<string> }
   | { readonly _tag: "Version" }
-  /** `isHelpful`: the topic's help says what could follow, so it is shown at once. */
-  | { readonly _tag: "Wrong"; readonly problem: string; readonly topic: ReadonlyArray<string>; readonly isHelpful?: boolean }
+  | {
+      readonly _tag: "Wrong"
+      readonly problem: string
+      readonly topic: ReadonlyArray<string>
+      readonly misspelt?: Misspelt
+      /** The topic's help says what could follow, so it is shown at once. */
+      readonly isHelpful?: boolean
+    }
+
+type TextOf<D> = D extends { readonly choices: ReadonlyArray<infer Choice> } ? Choice : string
+
+type ArgumentValues<A extends Argument> = {
+  readonly [One in A as One["name"]]: One extends { readonly optional: true } ? TextOf<One> | undefined : TextOf<One>
+}
+
+type OptionValue<O extends Option> = O["kind"] extends "flag" ? boolean : O["kind"] extends "integer" ? number : TextOf<O>
+
+type OptionValues<O extends Option> = {
+  readonly [One in O as One["name"]]: One extends { readonly kind: "flag" } | { readonly default: string | number }
+    ? OptionValue<One>
+    : OptionValue<One> | undefined
+}
+
+export type GlobalValues = OptionValues<(typeof globalOptions)[number]>
+
+/** The values of a command, as it declares them. */
+export type InputOf<C extends Command> = ArgumentValues<C["arguments"][number]> & OptionValues<C["options"][number]> & GlobalValues
+
+/** Succeeds with an exit code; nothing means that all went well. */
+type Ran = Effect.Effect<number | void, unknown, Output>
+
+export interface RunnableCommand {
+  readonly declared: Command
+  /** Takes the values that the parser has checked against what is declared. */
+  readonly run: (values: Values & GlobalValues) => Ran
+}
+
+export const command = <const C extends Command>(declared: C, run: (input: InputOf<C>) => Ran): RunnableCommand => ({
+  declared,
+  // The parser has checked the values against `declared`, which the types cannot follow through the table.
+  run: run as unknown as RunnableCommand["run"],
+})

@@ -5,26 +5,23 @@ import { commands, nouns } from "./table.mjs"
 /** @typedef {import("./Command.ts").Command} Command */
 /** @typedef {import("./Command.ts").Option} Option */
 
-/** @type {ReadonlyArray<Command>} */
-const table = commands
-
 /** @param {Command} command */
 const optionsOf = (command) => [...command.options, ...globalOptions]
 
 /** @param {Option} option */
 const flagsOf = ({ name, short }) => [`--${name}`, ...(short === undefined ? [] : [`-${short}`])]
 
-const single = table.filter(({ name }) => !name.includes(" ")).map(({ name, summary }) => ({ name, summary }))
+const single = commands.filter(({ name }) => !name.includes(" ")).map(({ name, summary }) => ({ name, summary }))
 const firstWords = [...single, ...nouns]
 
 /** @param {string} noun */
 const verbsOf = (noun) =>
-  table.filter(({ name }) => name.startsWith(`${noun} `)).map(({ name, summary }) => ({ name: name.slice(noun.length + 1), summary }))
+  commands.filter(({ name }) => name.startsWith(`${noun} `)).map(({ name, summary }) => ({ name: name.slice(noun.length + 1), summary }))
 
 /** All options that take a value: the word after one of them is no argument. */
 const valued = [
   ...new Set(
-    table
+    commands
       .flatMap(optionsOf)
       .filter(({ kind }) => kind !== "flag")
       .flatMap(flagsOf),
@@ -54,7 +51,7 @@ const scan = `  local noun="" command="" word skip="" given=0
 
 /** @param {(kind: string) => string} files what completes files or folders */
 const cases = (/** @type {(kind: string) => string} */ files) => {
-  const ofOption = table.flatMap((command) =>
+  const ofOption = commands.flatMap((command) =>
     command.options
       .filter(({ kind }) => kind !== "flag")
       .map((option) => `    ${quoted(`${command.name} --${option.name}`)}) ${valuesOf(option, files)} ;;`),
@@ -62,12 +59,14 @@ const cases = (/** @type {(kind: string) => string} */ files) => {
   const everywhere = globalOptions
     .filter(({ kind }) => kind !== "flag")
     .map((option) => `    *" --${option.name}") ${valuesOf(option, files)} ;;`)
-  const ofArgument = table.flatMap((command) =>
+  const ofArgument = commands.flatMap((command) =>
     command.arguments
       .filter(({ choices, complete }) => choices !== undefined || complete !== undefined)
       .map((argument) => `    ${quoted(`${command.name} ${command.arguments.indexOf(argument)}`)}) ${valuesOf(argument, files)} ;;`),
   )
-  const flags = table.map((command) => `      ${quoted(command.name)}) words=${quoted(optionsOf(command).flatMap(flagsOf).join(" "))} ;;`)
+  const flags = commands.map(
+    (command) => `      ${quoted(command.name)}) words=${quoted(optionsOf(command).flatMap(flagsOf).join(" "))} ;;`,
+  )
   const verbs = nouns.map(
     ({ name }) =>
       `      ${name}) words=${quoted(
@@ -147,7 +146,7 @@ function fish() {
       const undecided = `__fish_seen_subcommand_from ${name}; and not __fish_seen_subcommand_from ${verbs.map((verb) => verb.name).join(" ")}`
       return verbs.map((verb) => `complete -c detent -n ${quoted(undecided)} -a ${verb.name} -d ${quoted(verb.summary)}`)
     }),
-    ...table.flatMap((command) => {
+    ...commands.flatMap((command) => {
       const seen = command.name
         .split(" ")
         .map((word) => `__fish_seen_subcommand_from ${word}`)

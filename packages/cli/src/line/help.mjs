@@ -1,12 +1,10 @@
 /** What `--help` says: of everything, of a noun, of one command. */
+
 import { globalOptions } from "./options.mjs"
 import { commands, nouns } from "./table.mjs"
 
 /** @typedef {import("./Command.ts").Command} Command */
 /** @typedef {import("./Command.ts").Option} Option */
-
-/** @type {ReadonlyArray<Command>} */
-const table = commands
 
 /**
  * @param {ReadonlyArray<string>} topic
@@ -16,7 +14,7 @@ const table = commands
 export function help(topic, bold) {
   if (topic.length === 0) return everything(bold)
   const name = topic.join(" ")
-  const command = table.find((one) => one.name === name)
+  const command = commands.find((one) => one.name === name)
   if (command !== undefined) return ofCommand(command, bold)
   const noun = nouns.find((one) => one.name === name)
   return noun === undefined ? undefined : ofNoun(noun, bold)
@@ -24,7 +22,7 @@ export function help(topic, bold) {
 
 /** @param {(text: string) => string} bold */
 function everything(bold) {
-  const single = table.filter(({ name }) => !name.includes(" ")).map(({ name, summary }) => [name, summary])
+  const single = commands.filter(({ name }) => !name.includes(" ")).map(({ name, summary }) => [name, summary])
   const grouped = nouns.map(({ name, summary }) => [`${name} ${verbsOf(name).join("|")}`, summary])
   return sections([
     "Durable state machines and batch workflows: run, watch and repair them.",
@@ -48,7 +46,7 @@ function everything(bold) {
  * @param {(text: string) => string} bold
  */
 function ofNoun(noun, bold) {
-  const own = table.filter(({ name }) => name.startsWith(`${noun.name} `))
+  const own = commands.filter(({ name }) => name.startsWith(`${noun.name} `))
   return sections([
     `detent ${noun.name}: ${noun.summary}.`,
     section(bold("Commands"), columns(own.map((one) => [usageOf(one), one.summary]))),
@@ -79,7 +77,7 @@ export function usageOf(command) {
 
 /** @param {string} noun */
 function verbsOf(noun) {
-  return table.filter(({ name }) => name.startsWith(`${noun} `)).map(({ name }) => name.slice(noun.length + 1))
+  return commands.filter(({ name }) => name.startsWith(`${noun} `)).map(({ name }) => name.slice(noun.length + 1))
 }
 
 /**

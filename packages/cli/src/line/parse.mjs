@@ -1,14 +1,11 @@
 /** From the words of a command line to a command and its values, or to what is wrong with it. Nothing is run or read here. */
-import { nearest } from "./nearest.mjs"
+import { parseArgs } from "node:util"
 import { globalOptions } from "./options.mjs"
 import { commands, nouns } from "./table.mjs"
 
-/** @typedef {import("./Command.ts").Command} Command */
+/** @typedef {import("./Command.ts").TableCommand} TableCommand */
 /** @typedef {import("./Command.ts").Option} Option */
 /** @typedef {import("./Command.ts").Line} Line */
-
-/** @type {ReadonlyArray<Command>} */
-const table = commands
 
 /**
  * @param {ReadonlyArray<string>} words
@@ -18,30 +15,23 @@ export function parseLine(words) {
   if (words.length === 0 || words[0] === "help") return { _tag: "Help", topic: words.slice(1) }
   if (words[0] === "--version" || words[0] === "-v") return { _tag: "Version" }
   // Options of all commands may stand before the command, too.
-  const first = words.findIndex((word, index) => !word.startsWith("-") && !isValueOfGlobal(words, index))
-  if (first === -1) return words.some(isHelp) ? { _tag: "Help", topic: [] } : wrong(withoutCommand(words), [])
-  const [one = "", two] = [words[first], words[first + 1]]
+  const tokens = tokensOf(words, globalOptions)
+  const isHelp = tokens.some(isHelpToken)
+  const first = tokens.find((token) => token.kind === "positional")
+  if (first === undefined) return isHelp ? { _tag: "Help", topic: [] } : withoutCommand(tokens)
+  const [one, two] = [first.value, words[first.index + 1]]
   const isNoun = nouns.some(({ name }) => name === one)
   const name = isNoun && two !== undefined && !two.startsWith("-") ? `${one} ${two}` : one
-  const command = table.find((known) => known.name === name)
-  if (command === undefined) {
-    if (isNoun && name === one)
-      return words.some(isHelp) ? { _tag: "Help", topic: [one] } : { ...wrong(`${one}: what about it?`, [one]), isHelpful: true }
-    const known = isNoun ? table.filter((other) => other.name.startsWith(`${one} `)) : [...table, ...nouns]
-    return wrong(
-      `there is no command ${name}${guess(
-        name,
-        known.map((other) => other.name),
-      )}`,
-      isNoun ? [one] : [],
-    )
-  }
-  const rest = words.toSpliced(first, name.split(" ").length)
-  return rest.slice(0, endOfOptions(rest)).some(isHelp) ? { _tag: "Help", topic: name.split(" ") } : parseValues(command, rest)
+  const command = commands.find((known) => known.name === name)
+  if (command !== undefined) return parseValues(command, words.toSpliced(first.index, name.split(" ").length))
+  if (isNoun && name === one)
+    return isHelp ? { _tag: "Help", topic: [one] } : { ...wrong(`${one}: what about it?`, [one]), isHelpful: true }
+  const known = isNoun ? commands.filter((other) => other.name.startsWith(`${one} `)) : [...commands, ...nouns]
+  return misspelt(`there is no command ${name}`, isNoun ? [one] : [], name, known)
 }
 
 /**
- * @param {Command} command
+ * @param {TableCommand} command
  * @param {ReadonlyArray<string>} words
  * @returns {Line}
  */
@@ -49,64 +39,79 @@ function parseValues(command, words) {
   const topic = command.name.split(" ")
   /** @type {ReadonlyArray<Option>} */
   const options = [...command.options, ...globalOptions]
+  const tokens = tokensOf(words, options)
+  if (tokens.some(isHelpToken)) return { _tag: "Help", topic }
   /** @type {Record<string, string | number | boolean | undefined>} */
   const values = defaultsOf(options)
-  /** @type {Array<string>} */
-  const given = []
-  const end = endOfOptions(words)
-  for (let index = 0; index < words.length; index++) {
-    const word = words[index] ?? ""
-    if (index === end) continue
-    if (index > end || word === "-" || !word.startsWith("-")) {
-      given.push(word)
-      continue
-    }
-    const equals = word.startsWith("--") ? word.indexOf("=") : -1
-    const name = equals === -1 ? word : word.slice(0, equals)
-    const option = options.find((one) => `--${one.name}` === name || (one.short !== undefined && `-${one.short}` === name))
+  for (const token of tokens) {
+    if (token.kind !== "option") continue
+    const { name, rawName, value } = token
+    const option = options.find((one) => one.name === name)
     if (option === undefined)
-      return wrong(
-        `there is no option ${name}${guess(
-          name,
-          options.map((one) => `--${one.name}`),
-        )}`,
+      return misspelt(
+        `there is no option ${rawName}`,
         topic,
+        rawName,
+        options.map((one) => ({ name: `--${one.name}` })),
       )
     if (option.kind === "flag") {
-      if (equals !== -1) return wrong(`${name} takes no value`, topic)
-      values[option.name] = true
+      if (value !== undefined) return wrong(`${rawName} takes no value`, topic)
+      values[name] = true
       continue
     }
-    const value = equals === -1 ? words[++index] : word.slice(equals + 1)
-    if (value === undefined || (equals === -1 && index === end))
-      return wrong(`${name} needs a value: ${name} ${option.value ?? "VALUE"}`, topic)
-    const problem = problemOf(option, name, value)
-    if (problem !== undefined) return wrong(problem, topic)
-    values[option.name] = option.kind === "integer" ? Number(value) : value
+    if (value === undefined) return wrong(`${rawName} needs a value: ${rawName} ${option.value ?? "VALUE"}`, topic)
+    const problem = problemOf(option, rawName, value, topic)
+    if (problem !== undefined) return problem
+    values[name] = option.kind === "integer" ? Number(value) : value
   }
+  const given = tokens.flatMap((token) => (token.kind === "positional" ? [token.value] : []))
   const missing = command.arguments.find((one, index) => one.optional !== true && given[index] === undefined)
   if (missing !== undefined) return wrong(`${missing.name.toUpperCase()} is missing: ${missing.summary}`, topic)
   const excess = given[command.arguments.length]
   if (excess !== undefined) return wrong(`${JSON.stringify(excess)} is one word too many`, topic)
   for (const [index, argument] of command.arguments.entries()) {
     const value = given[index]
-    const problem = value === undefined ? undefined : problemOf({ ...argument, kind: "text" }, argument.name.toUpperCase(), value)
-    if (problem !== undefined) return wrong(problem, topic)
+    const problem = value === undefined ? undefined : problemOf({ ...argument, kind: "text" }, argument.name.toUpperCase(), value, topic)
+    if (problem !== undefined) return problem
     values[argument.name] = value
   }
   return { _tag: "Run", command, values }
 }
 
 /**
+ * @param {ReadonlyArray<string>} words
+ * @param {ReadonlyArray<Option>} options
+ */
+function tokensOf(words, options) {
+  const known = options.map(({ name, kind, short }) => [
+    name,
+    { type: /** @type {"boolean" | "string"} */ (kind === "flag" ? "boolean" : "string"), ...(short === undefined ? {} : { short }) },
+  ])
+  return parseArgs({ args: [...words], options: Object.fromEntries(known), strict: false, allowPositionals: true, tokens: true }).tokens
+}
+
+/** @param {ReturnType<typeof tokensOf>[number]} token */
+function isHelpToken(token) {
+  return token.kind === "option" && token.name === "help"
+}
+
+/**
  * @param {Option} option
  * @param {string} name
  * @param {string} value
+ * @param {ReadonlyArray<string>} topic
  */
-function problemOf(option, name, value) {
+function problemOf(option, name, value, topic) {
   if (option.choices !== undefined && !option.choices.includes(value))
-    return `${name} is one of ${option.choices.join(", ")}, not ${JSON.stringify(value)}${guess(value, option.choices)}`
-  if (option.kind === "integer" && !/^\d{1,15}$/.test(value)) return `${name} is a whole number, not ${JSON.stringify(value)}`
-  if (option.minimum !== undefined && Number(value) < option.minimum) return `${name} is at least ${option.minimum}, not ${value}`
+    return misspelt(
+      `${name} is one of ${option.choices.join(", ")}, not ${JSON.stringify(value)}`,
+      topic,
+      value,
+      option.choices.map((choice) => ({ name: choice })),
+    )
+  if (option.kind === "integer" && !/^\d{1,15}$/.test(value)) return wrong(`${name} is a whole number, not ${JSON.stringify(value)}`, topic)
+  if (option.minimum !== undefined && Number(value) < option.minimum)
+    return wrong(`${name} is at least ${option.minimum}, not ${value}`, topic)
   return undefined
 }
 
@@ -118,45 +123,28 @@ function defaultsOf(options) {
   return Object.fromEntries(options.map((option) => [option.name, option.kind === "flag" ? false : option.default]))
 }
 
-/** @param {ReadonlyArray<string>} words */
-function endOfOptions(words) {
-  const index = words.indexOf("--")
-  return index === -1 ? words.length : index
-}
-
-/**
- * @param {ReadonlyArray<string>} words
- * @param {number} index
- */
-function isValueOfGlobal(words, index) {
-  const before = words[index - 1]
-  return globalOptions.some((option) => option.kind === "text" && `--${option.name}` === before)
-}
-
 /**
  * What is wrong with options that no command goes with.
  *
- * @param {ReadonlyArray<string>} words
+ * @param {ReturnType<typeof tokensOf>} tokens
  */
-function withoutCommand(words) {
-  const known = globalOptions.flatMap((option) => ("short" in option ? [`--${option.name}`, `-${option.short}`] : [`--${option.name}`]))
-  const names = words.filter((word) => /^-./.test(word) && word !== "--").map((word) => word.split("=")[0] ?? "")
-  const unknown = names.find((name) => !known.includes(name))
-  return unknown === undefined ? "which command?" : `there is no option ${unknown}${guess(unknown, [...known, "--version"])}`
-}
-
-/** @param {string} word */
-function isHelp(word) {
-  return word === "--help" || word === "-h"
+function withoutCommand(tokens) {
+  /** @type {ReadonlyArray<Option>} */
+  const known = globalOptions
+  const unknown = tokens.find((token) => token.kind === "option" && !known.some(({ name }) => name === token.name))
+  if (unknown?.kind !== "option") return wrong("which command?", [])
+  const names = [...known.map(({ name }) => ({ name: `--${name}` })), { name: "--version" }]
+  return misspelt(`there is no option ${unknown.rawName}`, [], unknown.rawName, names)
 }
 
 /**
+ * @param {string} problem
+ * @param {ReadonlyArray<string>} topic
  * @param {string} word
- * @param {ReadonlyArray<string>} known
+ * @param {ReadonlyArray<{ readonly name: string }>} known
  */
-function guess(word, known) {
-  const near = nearest(word, known)
-  return near === undefined ? "" : `; did you mean ${near}?`
+function misspelt(problem, topic, word, known) {
+  return { ...wrong(problem, topic), misspelt: { word, known: known.map(({ name }) => name) } }
 }
 
 /**

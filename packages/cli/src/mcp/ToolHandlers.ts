@@ -61,9 +61,9 @@ export const toolHandlers = (session: Session): Layer.Layer<Tool.HandlersFor<typ
         send_event: ({ instance, event, fields = {}, key }) =>
           operating(Effect.map(sendEvent(session.server, { instance, event, fields, key }), ({ sent }) => ({ instance: json(sent) }))),
         resume_execution: ({ workflow, id }) =>
-          operating(Effect.map(changeExecution(session.server, "resume", workflow, id), (view) => ({ execution: json(view) }))),
+          operating(Effect.map(changeExecution(session.server, "resume", { workflow, id }), (view) => ({ execution: json(view) }))),
         interrupt_execution: ({ workflow, id }) =>
-          operating(Effect.map(changeExecution(session.server, "interrupt", workflow, id), (view) => ({ execution: json(view) }))),
+          operating(Effect.map(changeExecution(session.server, "interrupt", { workflow, id }), (view) => ({ execution: json(view) }))),
       }
     }),
   )

@@ -4,8 +4,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { printable, printableJson } from "./printable.ts"
-import { coloured, isColoured, plain, type Style } from "./Style.ts"
+import { coloured, isColoured, plain, printable, printableJson, type Style } from "./Style.ts"
 import { type Column, tableText } from "./Table.ts"
 
 export interface OutputService {

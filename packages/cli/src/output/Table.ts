@@ -1,6 +1,5 @@
 /** Rows under headings, as wide as they need to be. */
-import { oneLine } from "./printable.ts"
-import type { Style } from "./Style.ts"
+import { oneLine, type Style } from "./Style.ts"
 
 export interface Column<A> {
   readonly title: string

@@ -1,6 +1,5 @@
 /** Follows an upload until it rests, whichever process works on it. */
-import { type BatchStatus, Uploads } from "@detent/uploads"
-import { statusOf as uploadView } from "@detent/workspace/operations/uploads"
+import * as operations from "@detent/workspace/operations/uploads"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
@@ -10,27 +9,22 @@ import type { Place } from "../workspace/Opening.ts"
 import { uploadExitCode, uploadNextStep, uploadStep, uploadText } from "./UploadView.ts"
 
 /** In this process, which works on it. */
-export const followHere = (id: string, place: Place) =>
-  follow(place, Stream.unwrap(Effect.map(Uploads, (uploads) => uploads.watch(id, "200 millis"))))
+export const followHere = (id: string, place: Place) => follow(place, operations.watch(id, "200 millis"))
 
 /** From outside: what another process stores is seen by asking. */
 export const followElsewhere = (id: string, place: Place) =>
   follow(
     place,
-    Stream.unwrap(
-      Effect.map(Uploads, (uploads) =>
-        Stream.fromEffectSchedule(uploads.status(id), Schedule.spaced("200 millis")).pipe(
-          Stream.changesWith((left, right) => JSON.stringify(uploadView(left)) === JSON.stringify(uploadView(right))),
-          Stream.takeUntil(({ isResting }) => isResting),
-        ),
-      ),
+    Stream.fromEffectSchedule(operations.status(id), Schedule.spaced("200 millis")).pipe(
+      Stream.changesWith((left, right) => JSON.stringify(left) === JSON.stringify(right)),
+      Stream.takeUntil(({ isResting }) => isResting),
     ),
   )
 
-const follow = <E, R>(place: Place, statuses: Stream.Stream<BatchStatus, E, R>) =>
+const follow = <E, R>(place: Place, statuses: Stream.Stream<operations.UploadStatus, E, R>) =>
   Effect.gen(function* () {
     const output = yield* Output
-    const end = yield* followed(statuses, { step: uploadStep, json: uploadView })
+    const end = yield* followed(statuses, { step: uploadStep, json: (status) => status })
     if (end === undefined) return
     if (!output.isJson) yield* output.write(uploadText(end, output.style))
     const next = uploadNextStep(end, place)

@@ -1,6 +1,5 @@
 /** The status of an upload as the commands show it. Field names are those of the HTTP API. */
-import type { BatchStatus } from "@detent/uploads"
-import { statusOf as uploadView } from "@detent/workspace/operations/uploads"
+import type { UploadStatus } from "@detent/workspace/operations/uploads"
 import { ExitCode } from "../line/ExitCode.mjs"
 import type { Step } from "../output/Progress.ts"
 import type { Style } from "../output/Style.ts"
@@ -17,22 +16,21 @@ const doing: Readonly<Record<string, string>> = {
   retry_batch: "retrying",
 }
 
-export const uploadStep = ({ state, step, items: { total, stored, failed } }: BatchStatus): Step => ({
+export const uploadStep = ({ state, step, items: { total, stored, failed } }: UploadStatus): Step => ({
   stage: (step === undefined ? undefined : doing[step]) ?? state,
   percent: total === 0 ? 0 : Math.min(100, Math.floor(((stored + failed) / total) * 100)),
   text: `${stored} stored, ${failed} refused, ${total} in all`,
 })
 
-export const uploadText = (status: BatchStatus, style: Style): string => {
-  const view = uploadView(status)
-  return pairsText(
+export const uploadText = (view: UploadStatus, style: Style): string =>
+  pairsText(
     [
       ["upload", view.batchId],
       ["kind", view.kind === "HackerNews" ? undefined : view.kind],
       ["file", view.fileName],
       ["state", view.state, (text) => stateLooks(text, view.state, style)],
       ["items", `${view.items.stored} stored, ${view.items.failed} refused, ${view.items.waiting} waiting, ${view.items.total} in all`],
-      ["rate", view.itemsPerSecond === undefined || isRetried(status) ? undefined : `${view.itemsPerSecond} items/s`],
+      ["rate", view.itemsPerSecond === undefined ? undefined : `${view.itemsPerSecond} items/s`],
       [view.failure?.cancelled === true ? "cancelled" : "problem", view.problem],
       ["cause", view.failure?.cause],
       ["notification", view.notificationError],
@@ -42,11 +40,6 @@ export const uploadText = (status: BatchStatus, style: Style): string => {
     ],
     style,
   )
-}
-
-/** What was stored before a retry is none of its work, so over the time of the retry it is no rate. */
-const isRetried = ({ isResting, batch: { uploadedAt, processingStartedAt } }: BatchStatus): boolean =>
-  isResting && processingStartedAt !== uploadedAt
 
 export const stateLooks = (text: string, state: string, style: Style): string => {
   if (state === "completed") return style.green(text)
@@ -54,21 +47,21 @@ export const stateLooks = (text: string, state: string, style: Style): string =>
   return state === "partially_completed" ? style.yellow(text) : style.cyan(text)
 }
 
-export const uploadExitCode = ({ state }: BatchStatus): number => {
+export const uploadExitCode = ({ state }: UploadStatus): number => {
   if (state === "completed") return ExitCode.ok
   return state === "partially_completed" ? ExitCode.inPart : ExitCode.failed
 }
 
-export const uploadNextStep = ({ state, batchId, batch, canRetry }: BatchStatus, place: Place): string | undefined => {
+export const uploadNextStep = ({ state, batchId, errors, canRetry, failure }: UploadStatus, place: Place): string | undefined => {
   const here = placeText(place)
   if (state === "partially_completed") {
     const see = `See what was refused: detent upload show ${batchId} --items failed${here}`
     const retry = `then: detent upload retry ${batchId}${here}`
     // What is wrong with an item's own content stays wrong; only a check of one's own may decide otherwise the next time.
-    const canHelp = batch.errorSummary?.groups.some(({ reason }) => reason === "rejected") === true
+    const canHelp = errors.some(({ reason }) => reason === "rejected")
     return canHelp ? `${see}; ${retry}` : `${see}; correct an item with: detent upload correct ${batchId} ITEM --with JSON${here}; ${retry}`
   }
   if (state !== "failed") return undefined
   if (!canRetry) return `It cannot be retried any more; upload its file again with: detent upload run FILE --force${here}`
-  return `${batch.failure?.cancelled === true ? "Resume it with" : "Correct the cause, then"}: detent upload retry ${batchId}${here}`
+  return `${failure?.cancelled === true ? "Resume it with" : "Correct the cause, then"}: detent upload retry ${batchId}${here}`
 }

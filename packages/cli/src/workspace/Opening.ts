@@ -15,7 +15,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import { NothingFound } from "../Failure.ts"
-import type { GlobalValues } from "../line/Input.ts"
+import type { GlobalValues } from "../line/Command.ts"
 import { madeFolder } from "./Folder.ts"
 import { knownSources, sourcesNow } from "./Sources.ts"
 

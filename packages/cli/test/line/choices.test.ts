@@ -8,7 +8,6 @@ const choicesOf = (command: string, name: string): ReadonlyArray<string> => {
   return option !== undefined && "choices" in option ? option.choices : []
 }
 
-/** The line is read before anything else is loaded, so its lists stand there a second time. */
 describe("what can be chosen on the command line", () => {
   it("as the state of a batch is every state the API and the machine have", () => {
     const states = choicesOf("batch list", "state")

@@ -1,3 +1,4 @@
+import { nearest } from "@detent/entity/Nearest"
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import { help } from "../../src/line/help.mjs"
@@ -11,7 +12,9 @@ const wordsOf = (line: string): ReadonlyArray<string> =>
 const problemOf = (...words: ReadonlyArray<string>): string => {
   const line = parseLine(words)
   assert.strictEqual(line._tag, "Wrong")
-  return line._tag === "Wrong" ? line.problem : ""
+  if (line._tag !== "Wrong") return ""
+  const near = line.misspelt === undefined ? undefined : nearest(line.misspelt.word, line.misspelt.known)
+  return near === undefined ? line.problem : `${line.problem}; did you mean ${near}?`
 }
 
 const valuesOf = (...words: ReadonlyArray<string>) => {

@@ -27,18 +27,22 @@ export interface Force {
   readonly force?: boolean
 }
 
-/** Retries one, with all its attempts. False where it has not failed. Fails where {@link check} refuses it, except with `force`. */
+/**
+ * Retries one, with all its attempts. False where it has not failed. Fails where {@link check} refuses it, except with `force`. With
+ * `dryRun` it only tells whether it would.
+ */
 export const retry = (
   key: string,
-  { force = false, ...scope }: KeyScope & Force = {},
+  { force = false, dryRun = false, ...scope }: KeyScope & Force & { readonly dryRun?: boolean } = {},
 ): Effect.Effect<boolean, PersistenceFailed | RetryRefused, Commands> =>
   Effect.gen(function* () {
-    const found = force ? Option.none() : yield* get(key, scope)
-    if (Option.isSome(found) && found.value.status === "failed") {
+    const found = force && !dryRun ? Option.none() : yield* get(key, scope)
+    const isFailed = Option.isSome(found) && found.value.status === "failed"
+    if (isFailed && !force) {
       const reason = yield* (yield* retryCheck)(found.value)
       if (reason !== undefined) return yield* new RetryRefused({ key, reason })
     }
-    return (yield* retrying({ ...scope, key })) > 0
+    return dryRun ? isFailed : (yield* retrying({ ...scope, key })) > 0
   })
 
 /** Retries all that match and that {@link check} does not refuse. Returns how many; with `dryRun` it only counts them. */

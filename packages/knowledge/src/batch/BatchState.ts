@@ -122,3 +122,6 @@ export const S = State({
 })
 
 export type BatchState = typeof S.Type
+
+/** The tags of all states. */
+export const batchStates = S.$tags

@@ -1,19 +1,9 @@
 /** Where a batch stands, in the words of the API: what the server answers, and what the command line tells as JSON. */
-import { BatchId } from "@detent/knowledge"
+import { BatchId, batchStates } from "@detent/knowledge"
 import * as Schema from "effect/Schema"
 import { Millis } from "../api/Paging.ts"
 
-export const BatchStateTag = Schema.Literals([
-  "Pending",
-  "Extracting",
-  "Resolving",
-  "Validating",
-  "Ingesting",
-  "Completed",
-  "PartiallyCompleted",
-  "Failed",
-  "Cancelled",
-])
+export const BatchStateTag = Schema.Literals(batchStates)
 
 /** What came of a batch that reached its end. */
 export const BatchOutcome = Schema.Struct({

@@ -10,14 +10,22 @@ import { BatchStatus, StartBatch } from "./Api.ts"
 
 const error = Schema.Union(problems) satisfies Schema.Codec<Problem, unknown>
 
-export class BatchRpc extends RpcGroup.make(
-  Rpc.make("batch_start", {
-    payload: { ...StartBatch.fields, idempotencyKey: Schema.optionalKey(IdempotencyKey) },
-    success: BatchStatus,
-    error,
-  }).middleware(Operating),
-  Rpc.make("batch_cancel", { payload: { batchId: BatchId }, success: BatchStatus, error }).middleware(Operating),
-  Rpc.make("batch_getStatus", { payload: { batchId: BatchId }, success: BatchStatus, error }).middleware(Reading),
-  /** Where the batch stands, then every change, until it ends. */
-  Rpc.make("batch_streamProgress", { payload: { batchId: BatchId }, success: BatchStatus, error, stream: true }).middleware(Reading),
-) {}
+export const start = Rpc.make("batch_start", {
+  payload: { ...StartBatch.fields, idempotencyKey: Schema.optionalKey(IdempotencyKey) },
+  success: BatchStatus,
+  error,
+}).middleware(Operating)
+
+export const cancel = Rpc.make("batch_cancel", { payload: { batchId: BatchId }, success: BatchStatus, error }).middleware(Operating)
+
+export const getStatus = Rpc.make("batch_getStatus", { payload: { batchId: BatchId }, success: BatchStatus, error }).middleware(Reading)
+
+/** Where the batch stands, then every change, until it ends. */
+export const streamProgress = Rpc.make("batch_streamProgress", {
+  payload: { batchId: BatchId },
+  success: BatchStatus,
+  error,
+  stream: true,
+}).middleware(Reading)
+
+export class BatchRpc extends RpcGroup.make(start, cancel, getStatus, streamProgress) {}

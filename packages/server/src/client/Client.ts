@@ -4,8 +4,10 @@
  * ```ts
  * const client = yield* makeClient({ url: "http://127.0.0.1:4400" })
  * const { instances } = yield* client.instances.list({ query: { machine: "order" } })
+ * yield* client.batches.cancel({ params: { batchId } }).pipe(withIdempotencyKey("cancel-7"))
  * ```
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as FetchHttpClient from "effect/unstable/http/FetchHttpClient"
@@ -26,8 +28,30 @@ export const withToken =
   <E, R>(client: HttpClient.HttpClient.With<E, R>): HttpClient.HttpClient.With<E, R> =>
     token === undefined ? client : HttpClient.mapRequest(client, HttpClientRequest.bearerToken(Redacted.value(token)))
 
+const CurrentKey = Context.Reference<string | undefined>("@detent/server/client/IdempotencyKey", { defaultValue: () => undefined })
+
+/**
+ * Sends the request of any endpoint that changes something under an Idempotency-Key: the same request again is answered with the
+ * first answer and not repeated, another request under the key is refused.
+ */
+export const withIdempotencyKey =
+  (key: string) =>
+  <A, E, R>(request: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.provideService(request, CurrentKey, key)
+
+const isChange = ({ method }: HttpClientRequest.HttpClientRequest): boolean => method !== "GET" && method !== "HEAD"
+
+const withKey = <E, R>(client: HttpClient.HttpClient.With<E, R>): HttpClient.HttpClient.With<E, R> =>
+  HttpClient.mapRequestEffect(client, (request) =>
+    Effect.map(CurrentKey, (key) =>
+      key === undefined || !isChange(request) ? request : HttpClientRequest.setHeader(request, "idempotency-key", key),
+    ),
+  )
+
 /** Over `fetch`. */
 export const makeClient = ({ url, token }: ClientOptions) =>
-  HttpApiClient.make(Api, { baseUrl: url, transformClient: withToken(token) }).pipe(Effect.provide(FetchHttpClient.layer))
+  HttpApiClient.make(Api, { baseUrl: url, transformClient: (client) => withKey(withToken(token)(client)) }).pipe(
+    Effect.provide(FetchHttpClient.layer),
+  )
 
 export type Client = Effect.Success<ReturnType<typeof makeClient>>

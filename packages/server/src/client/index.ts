@@ -1,3 +1,3 @@
 /** Clients of a server. */
-export { type Client, type ClientOptions, makeClient } from "./Client.ts"
+export { type Client, type ClientOptions, makeClient, withIdempotencyKey } from "./Client.ts"
 export { makeRpcClient, makeRpcSocketClient } from "./RpcClient.ts"

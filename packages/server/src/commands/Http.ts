@@ -4,8 +4,7 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { CoreApi } from "../api/CoreApi.ts"
 import { pageSize } from "../api/Paging.ts"
-import { makeChanging, makeOperating } from "../serve/Operating.ts"
-import { refuseUnknownKeys } from "../serve/StrictBody.ts"
+import { makeChanging, makeOperating, refuseUnknownKeys } from "../serve/Operating.ts"
 import { RetryCommands, ReviveTimer, SkipCommand } from "./Api.ts"
 
 export const commandHandlers = HttpApiBuilder.group(

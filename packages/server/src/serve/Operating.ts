@@ -1,10 +1,16 @@
-/** Gives the operations that a handler calls the services of the workspace, and maps their errors to problems. */
-import { RequestKeys } from "@detent/workspace/RequestKeys"
+/**
+ * What handlers share: gives the operations they call the services of the workspace, maps their errors to problems, makes changes once
+ * for each key, and refuses unknown keys of bodies.
+ */
+import { changeOnce } from "@detent/workspace/RequestKeys"
+import { decodeStrictly } from "@detent/workspace/SchemaProblem"
 import type { WorkspaceServices } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type { HttpServerRequest } from "effect/unstable/http/HttpServerRequest"
 import { IdempotencyKey } from "../api/Headers.ts"
+import type { BadRequest } from "../api/Problem.ts"
 import { answering, badRequest, type OperationError } from "./ProblemOf.ts"
 
 /** `S` is what a system provides besides. */
@@ -28,19 +34,36 @@ interface Changing {
 const isKey = Schema.is(IdempotencyKey)
 
 /** Runs an operation that changes something: with an Idempotency-Key once for each key. */
-export const makeChanging = Effect.fnUntraced(function* <S = never>() {
-  const operating = yield* makeOperating<S>()
-  const keys = yield* RequestKeys
-  return <A, E extends OperationError, R>({ request, endpoint, group, params, payload }: Changing, operation: Effect.Effect<A, E, R>) => {
-    const key = request.headers["idempotency-key"]
-    if (key === undefined) return operating(operation)
-    if (!isKey(key)) return Effect.fail(keyInvalid)
-    const name = `${group.identifier}.${endpoint.identifier} ${JSON.stringify(params ?? {})}`
-    return operating(keys.once({ operation: name, key, content: payload ?? null }, operation))
-  }
-})
+export const makeChanging = <S = never>() =>
+  Effect.map(
+    makeOperating<S>(),
+    (operating) =>
+      <A, E extends OperationError, R>({ request, endpoint, group, params, payload }: Changing, operation: Effect.Effect<A, E, R>) => {
+        const key = request.headers["idempotency-key"]
+        if (key !== undefined && !isKey(key)) return Effect.fail(keyInvalid)
+        const change = { operation: `${group.identifier}.${endpoint.identifier}`, params, content: payload, key }
+        return operating(changeOnce(change, operation))
+      },
+  )
 
 const keyInvalid = badRequest(
   "HeadersInvalid",
   "the Idempotency-Key does not fit: it has 1 to 200 visible ASCII characters; send another one",
 )
+
+/**
+ * Refuses a body with keys that its schema does not know: a misspelt setting must not be dropped without a word. The body was read
+ * and decoded before: it is read again from memory, for its keys.
+ */
+export const refuseUnknownKeys = <S extends Schema.Top & { readonly DecodingServices: never }>(
+  schema: S,
+): ((request: HttpServerRequest) => Effect.Effect<void, BadRequest>) => {
+  const decode = decodeStrictly(schema)
+  return (request) =>
+    Effect.flatMap(Effect.orDie(request.json), (body) => {
+      const decoded = decode(body)
+      return Result.isSuccess(decoded)
+        ? Effect.void
+        : Effect.fail(badRequest("PayloadInvalid", `the body does not fit: ${decoded.failure}; GET /openapi.json tells what is expected`))
+    })
+}

@@ -5,16 +5,16 @@
 import type { IncomingMessage } from "node:http"
 import { isOpen } from "../api/Security.ts"
 import type { ProblemResponse } from "./ProblemResponse.ts"
-import { isStartPage } from "./page/StartPage.ts"
-import type { RoleTable } from "./RequestRoles.ts"
 import { isLoopback } from "./ServeOptions.ts"
-import type { AccessRole, Tokens } from "./Tokens.ts"
+import type { AccessRole, RoleTable, Tokens } from "./Tokens.ts"
 
 export interface RequestGuardOptions {
   readonly tokens: Tokens
   readonly roles: RoleTable
   readonly bodyBytes: number
   readonly uploadBytes: number
+  /** The addresses of the page. The page itself is public; it requests its data with a token. */
+  readonly pageAddresses: ReadonlySet<string>
   /** Whether the server refuses every change. */
   readonly observes: boolean
 }
@@ -49,7 +49,7 @@ export class RequestGuard {
     if (headers["transfer-encoding"] !== undefined && !isUpload(request)) return lengthNeeded
     if (this.#isTooLarge(request)) return tooLarge(isUpload(request) ? this.#options.uploadBytes : this.#options.bodyBytes)
     const role = this.#roleOf(headers.authorization)
-    if (role === undefined && !isOpen(url) && !asksForPage(request)) return headers.authorization === undefined ? noToken : wrongToken
+    if (role === undefined && !isOpen(url) && !this.#asksForPage(request)) return headers.authorization === undefined ? noToken : wrongToken
     if (role === "read" && !isLooking(request)) return roleMissing
     if (this.#options.observes && !isLooking(request)) return onlyLooks
     if (role !== undefined) this.#options.roles.set(request, role)
@@ -72,14 +72,15 @@ export class RequestGuard {
     return !this.#options.tokens.areNeeded && !isLoopback(nameOf(host)) ? otherName : undefined
   }
 
+  #asksForPage({ method, url = "" }: IncomingMessage): boolean {
+    return (method === "GET" || method === "HEAD") && this.#options.pageAddresses.has(pathOf(url))
+  }
+
   #isTooLarge(request: IncomingMessage): boolean {
     const length = Number(request.headers["content-length"] ?? 0)
     return length > (isUpload(request) ? this.#options.uploadBytes + formBytes : this.#options.bodyBytes)
   }
 }
-
-/** The page itself is public; it requests its data with a token. */
-const asksForPage = ({ method, url = "" }: IncomingMessage): boolean => (method === "GET" || method === "HEAD") && isStartPage(pathOf(url))
 
 /** SPARQL queries use POST but change nothing. Procedures check the role themselves. */
 const isLooking = ({ method = "", url = "" }: IncomingMessage): boolean => {

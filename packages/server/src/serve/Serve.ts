@@ -23,13 +23,13 @@ import { InstanceFeed } from "../instances/InstanceFeed.ts"
 import { makeRoutes, withProblems } from "./Application.ts"
 import { LiveStreams } from "./live/LiveStreams.ts"
 import { type ProblemResponse, refuse, refuseSocket } from "./ProblemResponse.ts"
+import { pageAddresses } from "./page/StartPage.ts"
 import { pathOf, RequestGuard } from "./RequestGuard.ts"
 import { busy, RequestLimits } from "./RequestLimits.ts"
-import { RequestRoles } from "./RequestRoles.ts"
 import { RpcLimits } from "./RpcLimits.ts"
 import { checkAccess, defaultLimits, type Limits, millisOf, type ServeOptions } from "./ServeOptions.ts"
 import { Stopping } from "./Stopping.ts"
-import { Tokens } from "./Tokens.ts"
+import { RequestRoles, Tokens } from "./Tokens.ts"
 
 /** Ids have up to 500 characters, each of which may take twelve in an address. The router's default is 100. */
 const maxParamLength = 6000
@@ -75,6 +75,7 @@ const start = (options: ServeOptions) =>
       roles: yield* RequestRoles,
       bodyBytes,
       uploadBytes,
+      pageAddresses: pageAddresses(),
       observes: workspace.role === "observe",
     })
     const requests = new RequestLimits({

@@ -10,7 +10,7 @@ const assets = fileURLToPath(new URL("../../src/serve/page/assets/", import.meta
 const types: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
   css: "text/css; charset=utf-8",
-  svg: "image/svg+xml",
+  svg: "image/svg+xml; charset=utf-8",
   mjs: "text/javascript; charset=utf-8",
 }
 

@@ -109,20 +109,53 @@ describe.skipIf(installedBrowser === undefined)("the start page in a browser (Ch
     "tells which commands were given up and why, and how to go on",
     () =>
       Effect.gen(function* () {
+        let calls = 0
         const state = State({ Waiting: {}, Asked: {} })
         const event = Event({ Ask: {} })
         const Asker = Machine.make({ name: "asker", state, event, effects: Slot.Effects({ ask: {} }), initial: state.Waiting() })
           .on(state.Waiting, event.Ask, state.Asked)
           .enter(state.Asked, ({ effects }) => effects.ask())
           .commands({ ask: { retry: RetryPolicy.fixed({ delay: "1 millis", maxAttempts: 2 }) } })
-          .build({ ask: () => Effect.die(new Error("nobody <b>answers</b>")) })
+          .build({ ask: () => Effect.suspend(() => Effect.die(new Error(calls++ === 0 ? "the line is busy" : "nobody <b>answers</b>"))) })
         const { url, client } = yield* served({ config: defineConfig({ machines: [Asker] }) })
         yield* client.instances.start({ params: { machine: "asker" }, payload: { id: "one" } })
         yield* client.instances.send({ params: { machine: "asker", id: "one" }, headers: {}, payload: { _tag: "Ask" } })
         const tab = yield* openTab(url)
         yield* tab.until(`${textOf("failures")}.includes("nobody <b>answers</b> (2 attempts)")`)
         const shown = String(yield* tab.evaluate(textOf("failures")))
-        for (const part of ["ask", "asker/one", "npx detent command retry --all"]) assert.include(shown, part)
+        for (const part of ["ask", "asker/one", "attempt 1: the line is busy", "npx detent command retry --all"])
+          assert.include(shown, part)
+        assert.deepStrictEqual(tab.problems, [])
+      }),
+    timeout,
+  )
+
+  it.live(
+    "marks an instance that ended in failure as failed, in the list and when it is opened, and one that ended well as final",
+    () =>
+      Effect.gen(function* () {
+        const state = State({ Open: {}, Won: {}, Lost: {} })
+        const event = Event({ Win: {}, Lose: {} })
+        const Match = Machine.make({ name: "match", state, event, initial: state.Open() })
+          .on(state.Open, event.Win, state.Won)
+          .on(state.Open, event.Lose, state.Lost)
+          .final(state.Won)
+          .final(state.Lost, { outcome: "failure" })
+        const { url, client } = yield* served({ config: defineConfig({ machines: [Match] }) })
+        for (const [id, _tag] of [
+          ["won", "Win"],
+          ["lost", "Lose"],
+        ] as const) {
+          yield* client.instances.start({ params: { machine: "match" }, payload: { id } })
+          yield* client.instances.send({ params: { machine: "match", id }, headers: {}, payload: { _tag } })
+        }
+        const tab = yield* openTab(`${url}/#instance/match/lost`)
+        const badges = (part: string) =>
+          `[...document.querySelectorAll("#${part} .badge")].map((one) => [one.textContent, one.className].join())`
+        yield* tab.until(`${badges("instances")}.join(" ").includes("failed")`)
+        const listed = (yield* tab.evaluate(`${badges("instances")}.sort().join(" ")`)) as string
+        assert.strictEqual(listed, "failed,badge bad final,badge good")
+        yield* tab.until(`${badges("instance")}.includes("failed,badge bad")`)
         assert.deepStrictEqual(tab.problems, [])
       }),
     timeout,

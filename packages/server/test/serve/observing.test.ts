@@ -1,14 +1,19 @@
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
+import { BatchId } from "@detent/knowledge"
+import { Event, Machine, RetryPolicy, Slot, State } from "@detent/machine"
 import { client as clients, defineConfig, observability, Server, serve, Workspace } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Console from "effect/Console"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
 import { openEvents } from "../support/eventStream.ts"
 import { corpusFolder, smallManifest } from "../support/manifest.ts"
-import { served } from "../support/served.ts"
+import { json, request, served } from "../support/served.ts"
 import { Tally } from "../support/Tally.ts"
 
 const key = { machine: "tally", id: "one" }
@@ -49,32 +54,85 @@ describe("a server that only observes", () => {
   )
 })
 
+/** A collector of traces, metrics and logs: what it received, by address. */
+const collecting = Effect.gen(function* () {
+  const received = new Map<string, string>()
+  const collector = yield* Effect.acquireRelease(
+    Effect.promise(
+      () =>
+        new Promise<ReturnType<typeof createServer>>((resolve) => {
+          const server = createServer((request, response) => {
+            let text = ""
+            request.on("data", (chunk) => {
+              text += chunk
+            })
+            request.on("end", () => {
+              received.set(request.url ?? "", `${received.get(request.url ?? "") ?? ""}${text}`)
+              response.end("{}")
+            })
+          })
+          server.listen(0, "127.0.0.1", () => resolve(server))
+        }),
+    ),
+    (server) => Effect.sync(() => server.close()),
+  )
+  return { received, otlp: `http://127.0.0.1:${(collector.address() as AddressInfo).port}` }
+})
+
+const secret = "4711-0815-2342"
+
+const Vault = (() => {
+  const S = State({ Empty: {}, Filled: { pin: State.sensitive(Schema.String) } })
+  const E = Event({ Fill: { pin: State.sensitive(Schema.String) } })
+  const effects = Slot.Effects({ report: { pin: State.sensitive(Schema.String) } })
+  return Machine.make({ name: "vault", state: S, event: E, effects, initial: S.Empty() })
+    .on(S.Empty, E.Fill, S.Filled)
+    .enter(S.Filled, ({ state, effects }) => effects.report({ pin: state.pin }), { requests: ["report"] })
+    .commands({ report: { retry: RetryPolicy.none } })
+    .build({ report: ({ pin }) => Effect.die(new Error(`the office does not take ${pin.length} digits`)) })
+})()
+
 describe("what a server tells of itself", () => {
+  it.live("holds no token and no sensitive value, wherever a request is refused, fails or is executed", () =>
+    Effect.gen(function* () {
+      const { received, otlp } = yield* collecting
+      const [token, readToken] = ["operate-0123456789abcdef", "looking-0123456789abcdef"]
+      yield* Effect.gen(function* () {
+        const { url } = yield* served({
+          config: defineConfig({ machines: [Vault] }),
+          serve: { token: Redacted.make(token), readToken: Redacted.make(readToken) },
+        })
+        const asking = (path: string, body: unknown, given: string) =>
+          request(`${url}${path}`, json(body, { authorization: `Bearer ${given}`, "idempotency-key": "k-1" }))
+        const one = "/api/v1/instances/vault/one"
+        const statuses = [
+          (yield* asking("/api/v1/instances/vault", { id: "one" }, token)).status,
+          (yield* asking(`${one}/events`, { _tag: "Fill", pin: { secret } }, token)).status,
+          (yield* asking(`${one}/events`, { _tag: "Fill", pin: secret }, token)).status,
+          (yield* asking(`${one}/events`, { _tag: "Fill", pin: `${secret}-other` }, token)).status,
+          (yield* asking(`${one}/events`, { _tag: "Fill", pin: secret }, readToken)).status,
+          (yield* asking(`${one}/events`, { _tag: "Fill", pin: secret }, `${token}-wrong`)).status,
+          (yield* request(`${url}${one}`, { headers: { authorization: `Bearer ${readToken}` } })).status,
+          (yield* request(`${url}${one}?token=${token}`)).status,
+        ]
+        assert.deepStrictEqual(statuses, [201, 422, 200, 422, 403, 401, 200, 400])
+        const procedures = yield* clients.makeRpcClient({ url, token: Redacted.make(token) })
+        yield* Effect.flip(procedures.batch_getStatus({ batchId: BatchId.make("batch-000000000000") }))
+        const failed = request(`${url}/api/v1/commands?status=failed`, { headers: { authorization: `Bearer ${readToken}` } })
+        yield* Effect.repeat(failed, { until: ({ text }) => text.includes("does not take"), schedule: Schedule.spaced("50 millis") })
+      }).pipe(Effect.scoped, Effect.provide(observability({ isTerminal: true, otlp })))
+      assert.include(received.get("/v1/traces") ?? "", "/api/v1/instances/:machine/:id")
+      assert.sameMembers([...received.keys()], ["/v1/traces", "/v1/metrics", "/v1/logs"])
+      for (const [address, text] of received)
+        for (const hidden of [token, readToken, secret]) assert.isFalse(text.includes(hidden), `${address} has ${hidden}`)
+    }),
+  )
+
   it.live("goes to a collector as traces, metrics and logs, and to standard output as lines of JSON", () =>
     Effect.gen(function* () {
-      const received = new Map<string, string>()
-      const collector = yield* Effect.acquireRelease(
-        Effect.promise(
-          () =>
-            new Promise<ReturnType<typeof createServer>>((resolve) => {
-              const server = createServer((request, response) => {
-                let text = ""
-                request.on("data", (chunk) => {
-                  text += chunk
-                })
-                request.on("end", () => {
-                  received.set(request.url ?? "", `${received.get(request.url ?? "") ?? ""}${text}`)
-                  response.end("{}")
-                })
-              })
-              server.listen(0, "127.0.0.1", () => resolve(server))
-            }),
-        ),
-        (server) => Effect.sync(() => server.close()),
-      )
+      const { received, otlp } = yield* collecting
       const lines: Array<string> = []
       const console = { ...globalThis.console, log: (line: unknown) => void lines.push(String(line)) }
-      const otlp = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`
       yield* Effect.gen(function* () {
         const { client } = yield* served()
         yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })

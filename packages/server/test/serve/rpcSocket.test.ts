@@ -58,8 +58,14 @@ class Conversation {
 const asking = (id: string, tag: string, payload: unknown) => ({ _tag: "Request", id, tag, payload, headers: [] })
 const status = (id: string) => asking(id, "batch_getStatus", { batchId: "batch-000000000000" })
 
-const problemTag = (answer: { readonly exit: { readonly cause: ReadonlyArray<{ readonly error: { readonly _tag: string } }> } }) =>
-  answer.exit.cause[0]?.error._tag
+interface Answer {
+  readonly requestId: string
+  readonly exit: { readonly cause: ReadonlyArray<{ readonly error: { readonly _tag: string; readonly detail: string } }> }
+}
+
+const problemOf = ({ exit }: Answer) => exit.cause[0]?.error ?? { _tag: "none", detail: "" }
+
+const problemTag = (answer: Answer) => problemOf(answer)._tag
 
 describe("a WebSocket of procedures", () => {
   const invalid = [
@@ -125,12 +131,45 @@ describe("a WebSocket of procedures", () => {
         asking("3", "batch_start", null),
       )
       yield* hostile.until(() => hostile.answers.length === 3)
-      for (const { _tag, exit } of hostile.answers)
-        assert.deepStrictEqual([_tag, exit._tag, exit.cause[0]._tag], ["Exit", "Failure", "Die"])
+      const told = new Map(hostile.answers.map((answer) => [answer.requestId, answer]))
+      assert.deepStrictEqual(
+        ["1", "2", "3"].map((id) => [told.get(id)._tag, told.get(id).exit._tag, told.get(id).exit.cause[0]._tag]),
+        [
+          ["Exit", "Failure", "Fail"],
+          ["Exit", "Failure", "Die"],
+          ["Exit", "Failure", "Fail"],
+        ],
+      )
+      assert.deepStrictEqual([problemTag(told.get("1")), problemTag(told.get("3"))], ["BadRequest", "BadRequest"])
       hostile.send({ _tag: "Ack", requestId: "none" }, { _tag: "Interrupt", requestId: "none" }, { _tag: "Eof" }, status("4"))
       other.send(status("1"))
       yield* other.until(() => other.answers.length === 1)
       assert.strictEqual(problemTag(other.answers[0]), "NotFound")
+    }),
+  )
+
+  it.live("refuses a key that a procedure does not know with the nearest one, as over HTTP, and nothing is done", () =>
+    Effect.gen(function* () {
+      const { url, client } = yield* served()
+      const conversation = yield* open(url)
+      const messages = [
+        asking("1", "batch_start", { folder: corpusFolder, manifest: smallManifest, confg: {} }),
+        asking("2", "batch_getStatus", { batchId: "batch-000000000000", batchid: "x" }),
+      ]
+      conversation.send(...messages)
+      yield* conversation.until(() => conversation.answers.length === 2)
+      const posted = yield* request(`${url}/rpc`, { ...json({}), body: messages.map((message) => `${JSON.stringify(message)}\n`).join("") })
+      const answers = posted.text.trim().split("\n")
+      for (const told of [conversation.answers, answers.map((line) => JSON.parse(line))]) {
+        const problems = told.toSorted((left, right) => Number(left.requestId) - Number(right.requestId)).map(problemOf)
+        assert.deepStrictEqual(
+          problems.map(({ _tag }) => _tag),
+          ["BadRequest", "BadRequest"],
+        )
+        assert.include(problems[0]?.detail ?? "", "confg is not known; did you mean config?")
+        assert.include(problems[1]?.detail ?? "", "batchid is not known; did you mean batchId?")
+      }
+      assert.deepStrictEqual((yield* client.batches.list({ query: {} })).batches, [])
     }),
   )
 

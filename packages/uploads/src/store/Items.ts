@@ -92,7 +92,7 @@ const select = (store: UploadStore, condition: Fragment, order: Fragment): Effec
   return Effect.map(store.rows("searchItems", ItemRow, found), (rows) => rows.map(storedItemOf))
 }
 
-const storedItemOf = (row: ItemRow): StoredItem => {
+export const storedItemOf = (row: ItemRow): StoredItem => {
   const { hn_id: hnId, type, author: by, item_index: index, batch_id: batchId } = row
   const { time, text, url, title, score, kids, parent, descendants, deleted, dead, parts, poll } = row
   const optional = { by, time: time === 0 ? null : time, text, url, title, score, kids, parent, descendants, deleted, dead, parts, poll }

@@ -42,9 +42,12 @@ const changed = (key: string, wasChanged: boolean) =>
     wasChanged ? Effect.succeed(commandView(command)) : Effect.fail(new CommandNotFailed({ key, status: command.status })),
   )
 
-/** Executes a failed command again. Refused, except by force, where its instance has ended or would refuse the result. */
-export const retry = (key: string, { force = false }: { readonly force?: boolean } = {}) =>
-  Effect.flatMap(DeadLetters.retry(key, { force }), (retried) => changed(key, retried))
+/**
+ * Executes a failed command again. Refused, except by force, where its instance has ended or would refuse the result. As a dry run it
+ * only says whether it would be.
+ */
+export const retry = (key: string, options: { readonly force?: boolean; readonly dryRun?: boolean } = {}) =>
+  Effect.flatMap(DeadLetters.retry(key, options), (retried) => changed(key, retried))
 
 /** Gives up a command that failed or still waits. */
 export const skip = (key: string, reason: string) => Effect.flatMap(DeadLetters.skip(key, reason), (skipped) => changed(key, skipped))

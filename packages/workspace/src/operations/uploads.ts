@@ -11,6 +11,7 @@ import {
   type StartOptions,
   Uploads,
 } from "@detent/uploads"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
@@ -40,7 +41,9 @@ export const statusOf = ({
   fileName: batch.fileName,
   ...optional({ fileSize: batch.fileSize }),
   items: counts,
-  ...optional({ itemsPerSecond, estimatedCompletionAt }),
+  // What was stored before a retry is none of its work, so over the time of the retry it is no rate.
+  ...optional({ itemsPerSecond: isResting && batch.processingStartedAt !== batch.uploadedAt ? undefined : itemsPerSecond }),
+  ...optional({ estimatedCompletionAt }),
   canRetry,
   ...optional({ problem: batch.failure?.message ?? problem?.message }),
   ...(batch.failure === undefined ? {} : { failure: failureOf(batch.failure) }),
@@ -81,7 +84,8 @@ export const status = (id: string) =>
 const uploadOfKey = (key: string): string => `batch-${createHash("sha256").update(key).digest("hex").slice(0, 16)}`
 
 /** The status now and at every change, until the upload rests. Work of other processes is seen, too. */
-export const watch = (id: string) => Stream.map(Stream.unwrap(Effect.map(Uploads, (uploads) => uploads.watch(id))), statusOf)
+export const watch = (id: string, interval?: Duration.Input) =>
+  Stream.map(Stream.unwrap(Effect.map(Uploads, (uploads) => uploads.watch(id, interval))), statusOf)
 
 export interface ReceivedFile<E, R> {
   readonly fileName: string
@@ -132,6 +136,13 @@ export const receive = <E, R>({ fileName, contentType, content }: ReceivedFile<E
     const other = received.failure instanceof BatchExists && bytes > 0 ? yield* known : Option.none<BatchStatus>()
     return Option.isSome(other) ? statusOf(yield* sameFile(other.value)) : yield* Effect.fail(received.failure)
   })
+
+/** Starts the upload of a file of this machine, which is read where it is. */
+export const start = (file: string, options: { readonly force: boolean; readonly kind?: string | undefined }) =>
+  Effect.map(
+    Effect.flatMap(Uploads, (uploads) => uploads.start(file, { force: options.force, ...optional({ kind: options.kind }) })),
+    statusOf,
+  )
 
 export const list = (query: { readonly limit: number; readonly after?: number | undefined }) =>
   Effect.gen(function* () {

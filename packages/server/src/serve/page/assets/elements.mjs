@@ -208,3 +208,14 @@ export async function copyLine({ target }) {
     if (line !== null) getSelection()?.selectAllChildren(line)
   }
 }
+
+/**
+ * The errors of executions before the last one, whose error is the command's problem.
+ *
+ * @param {ReadonlyArray<{ readonly attempt: number, readonly at: number, readonly problem: string }> | undefined} errors
+ * @param {string | undefined} problem
+ */
+export const earlierErrors = (errors = [], problem) =>
+  errors
+    .slice(0, errors.at(-1)?.problem === problem ? -1 : undefined)
+    .map((one) => element("p", { class: "faint" }, `attempt ${one.attempt}: ${one.problem} `, time(one.at)))

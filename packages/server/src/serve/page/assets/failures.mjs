@@ -1,6 +1,6 @@
 /** What was given up: commands that failed for good, and timers that could not be fired. */
 import { ask, pathOf } from "./asking.mjs"
-import { beginning, byId, element, instanceLink, inWords, renew, renewWith, time } from "./elements.mjs"
+import { beginning, byId, earlierErrors, element, instanceLink, inWords, renew, renewWith, time } from "./elements.mjs"
 
 /**
  * @typedef {typeof import("../../../commands/StoredCommand.ts").StoredCommand.Type} Command
@@ -45,12 +45,13 @@ export class Failures {
 }
 
 /** @param {Command} command */
-const letterOfCommand = ({ key, slot, machine, id, attempts, problem, finishedAt, enqueuedAt }) =>
+const letterOfCommand = ({ key, slot, machine, id, attempts, problem, errors, finishedAt, enqueuedAt }) =>
   letter(
     slot,
     machine === undefined || id === undefined ? key : instanceLink(machine, id, `${machine}/${id}`),
     finishedAt ?? enqueuedAt,
     `${problem ?? "failed"} (${attempts === 1 ? "1 attempt" : `${attempts} attempts`})`,
+    earlierErrors(errors, problem),
   )
 
 /** @param {Timer} timer */
@@ -62,11 +63,13 @@ const letterOfTimer = ({ machine, id, name, due, problem }) =>
  * @param {Node | string} of
  * @param {number} at
  * @param {string} problem
+ * @param {ReadonlyArray<Node>} [earlier]
  */
-const letter = (what, of, at, problem) =>
+const letter = (what, of, at, problem, earlier = []) =>
   element(
     "article",
     { class: "letter" },
     element("p", { class: "card-head" }, element("b", {}, what), element("span", { class: "name" }, of), time(at)),
     element("p", { class: "problem" }, problem),
+    ...earlier,
   )

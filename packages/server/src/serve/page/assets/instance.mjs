@@ -1,6 +1,6 @@
 /** One instance, opened from the page: its state, what waits for it, and how it came there. It is renewed for as long as it is open. */
 import { ask, pathOf, Refused } from "./asking.mjs"
-import { badge, byId, element, renew, statusBadge, time, toneOf } from "./elements.mjs"
+import { badge, byId, earlierErrors, element, renew, statusBadge, time, toneOf } from "./elements.mjs"
 import { drawingOf } from "./machines.mjs"
 
 /**
@@ -185,12 +185,13 @@ function valueOf(value) {
 const list = (items, contentOf) => element("ul", { class: "plain" }, ...items.map((item) => element("li", {}, ...contentOf(item))))
 
 /** @param {Command} command */
-const commandOf = ({ slot, status, attempts, problem, finishedAt, enqueuedAt }) => [
+const commandOf = ({ slot, status, attempts, problem, errors, finishedAt, enqueuedAt }) => [
   element("b", {}, slot),
   badge(status === "handled" ? "failed, handled" : status, toneOf(status)),
   element("span", { class: "faint" }, attempts > 1 ? `${attempts} attempts` : ""),
   time(finishedAt ?? enqueuedAt),
   ...(problem === undefined ? [] : [element("p", { class: "problem" }, problem)]),
+  ...earlierErrors(errors, problem),
 ]
 
 /** @param {Entry} entry */

@@ -1,6 +1,5 @@
 import { assert, describe, it } from "vitest"
-import { oneLine, printable, printableJson } from "../../src/output/printable.ts"
-import { plain } from "../../src/output/Style.ts"
+import { oneLine, plain, printable, printableJson } from "../../src/output/Style.ts"
 import { pairsText } from "../../src/output/Table.ts"
 
 const hostile = "order\u001b]0;owned\u0007\u009b2J\u007f"

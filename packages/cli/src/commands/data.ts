@@ -1,0 +1,100 @@
+/** `detent data`: all that is stored in a workspace. */
+import { join } from "node:path"
+import type { CopyProgress, CopyReport } from "@detent/durable/DatabaseCopy"
+import { findConfig } from "@detent/workspace/Config"
+import * as operations from "@detent/workspace/operations/data"
+import * as machines from "@detent/workspace/operations/machines"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Queue from "effect/Queue"
+import * as Stream from "effect/Stream"
+import { WrongUsage } from "../Failure.ts"
+import { command } from "../line/Command.ts"
+import { ExitCode } from "../line/ExitCode.mjs"
+import { Output } from "../output/Output.ts"
+import { followed, type Step } from "../output/Progress.ts"
+import { tableText } from "../output/Table.ts"
+import { databaseOf, observed } from "../workspace/Opening.ts"
+
+const copy = command(
+  {
+    name: "data copy",
+    summary: "copy a workspace into an empty database, and check the copy",
+    detail:
+      "Copies every table, from SQLite to PostgreSQL or the other way. Stop the processes of the source first.\n" +
+      "Killed, it resumes when the same command is run again. At the end it compares rows and digests of every table and opens\n" +
+      "every instance that has not ended. The data folder stays as it is: use it with the new database, at the same path.\n" +
+      "Tables of your own are not copied; they are named at the end.",
+    arguments: [],
+    options: [
+      { name: "from", kind: "text", value: "URL", summary: "sqlite:PATH or postgres://…; default: the database of this workspace" },
+      { name: "to", kind: "text", value: "URL", summary: "sqlite:PATH or postgres://…; an empty database" },
+      { name: "force", kind: "flag", summary: "copy although a process works in the source" },
+    ],
+    examples: [
+      { line: "detent data copy --to postgres://db/detent", says: "then: detent serve --database postgres://db/detent" },
+      { line: "detent data copy --from postgres://db/detent --to sqlite:detent.db --json", says: "progress and report as lines of JSON" },
+    ],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const { to, data, force } = input
+      if (to === undefined)
+        return yield* new WrongUsage({ problem: "--to is missing", nextStep: "name an empty database: sqlite:PATH or postgres://…" })
+      const from = input.from ?? databaseOf(input) ?? `sqlite:${join(data, "detent.db")}`
+      const config = Option.getOrUndefined(yield* findConfig("."))
+      const uploads = config?.uploads?.filter((one) => one !== "hacker-news")
+      const { isResumed, tables, left } = yield* copied({ from, to, data, force, uploads })
+      const checks = yield* Effect.provide(machines.check(undefined), observed({ data, database: to }))
+      const rows = tables.reduce((sum, table) => sum + table.rows, 0)
+      const checked = checks.reduce((sum, one) => sum + one.checked, 0)
+      const failing = checks.flatMap(({ machine, failing: found }) => found.map((one) => ({ machine, ...one })))
+      const unchecked = checks.filter((one) => one.unchecked > 0)
+      yield* output.value({ rows, isResumed, tables, left, checked, failing, unchecked: unchecked.map(({ machine }) => machine) }, () =>
+        tableText(
+          tables,
+          [
+            { title: "TABLE", of: ({ table }) => table },
+            { title: "ROWS", of: (table) => table.rows },
+            { title: "DIGEST", of: ({ digest }) => digest },
+          ],
+          output.style,
+        ),
+      )
+      yield* output.note(
+        `${rows} rows ${isResumed ? "are copied, some of them by a run before," : "are copied"} and equal in both databases`,
+      )
+      yield* output.note(`instances that have not ended: ${checked} were opened there, ${failing.length} would not open`)
+      for (const { machine, id, problem } of failing) yield* output.note(`${machine}/${id} would not open: ${problem}`)
+      for (const { machine, unchecked: count } of unchecked)
+        yield* output.note(`${count} of ${machine} were not opened: it is not in detent.config.ts`)
+      if (left.length > 0) yield* output.note(`not copied, as they are your own: ${left.join(", ")}`)
+      return failing.length > 0 ? ExitCode.failed : ExitCode.ok
+    }),
+)
+
+/** Copies and shows how far it is. */
+const copied = (request: Omit<operations.CopyRequest, "onProgress">) =>
+  Effect.gen(function* () {
+    let report: CopyReport | undefined
+    const progress = Stream.callback<CopyProgress, unknown>((queue) =>
+      Effect.gen(function* () {
+        report = yield* operations.copy({ ...request, onProgress: (one) => Effect.asVoid(Queue.offer(queue, one)) })
+      }).pipe(Queue.into(queue)),
+    )
+    yield* followed(progress, { step: stepOf, json: (one) => one })
+    return report ?? (yield* Effect.die(new Error("a copy ends with a report")))
+  })
+
+const doing = { copy: "copying", index: "indexing", check: "checking" } as const
+
+const stepOf = ({ stage, part, rows, total }: CopyProgress): Step => ({
+  stage: doing[stage],
+  percent: total === 0 ? 100 : Math.floor((rows / total) * 100),
+  text: stage === "index" ? part : `${rows} of ${total} rows, ${part}`,
+})
+
+export const noun = { name: "data", summary: "all that is stored: copy it to another database" }
+
+export const commands = [copy]

@@ -1,0 +1,44 @@
+/** Changes that a command makes once for its `--key`: through the server that works in the workspace, or here where none does. */
+import { changeOnce } from "@detent/workspace/RequestKeys"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { WrongUsage } from "../Failure.ts"
+import type { RunningServer } from "./Server.ts"
+
+export interface Change {
+  /** The operation in the words of the API, such as `batches.cancel`: a key belongs to it, whether a server is asked or not. */
+  readonly operation: string
+  /** What it is done to, as the address of the API has it. */
+  readonly params: Readonly<Record<string, unknown>>
+  /** The body of the request. */
+  readonly json?: unknown
+  readonly key: string | undefined
+}
+
+const isKey = (key: string): boolean => /^[\x21-\x7e]{1,200}$/.test(key)
+
+const checkKey = (key: string | undefined): Effect.Effect<void, WrongUsage> =>
+  key === undefined || isKey(key)
+    ? Effect.void
+    : Effect.fail(new WrongUsage({ problem: "--key does not fit", nextStep: "it has 1 to 200 visible ASCII characters" }))
+
+/** Here, in the database: for changes that no server has to know of. */
+export const changedHere = <A, E, R>({ operation, params, json, key }: Change, here: Effect.Effect<A, E, R>) =>
+  Effect.andThen(checkKey(key), changeOnce({ operation, params, content: json, key }, here))
+
+/** What the server answers, or what the operation gives here. */
+export const changed = <A, E, R, Answer = unknown>(
+  server: RunningServer | undefined,
+  change: Change & { readonly path: string; readonly answer?: Schema.Codec<Answer, unknown> },
+  here: Effect.Effect<A, E, R>,
+) =>
+  Effect.gen(function* () {
+    if (server === undefined) return yield* changedHere(change, here)
+    const { path, json, key, answer = Schema.Unknown as unknown as Schema.Codec<Answer, unknown> } = change
+    yield* checkKey(key)
+    const given = yield* server.post(path, json === undefined ? undefined : { json }, headersOf(key))
+    return yield* Schema.decodeUnknownEffect(answer)(given)
+  })
+
+export const headersOf = (key: string | undefined): Readonly<Record<string, string>> =>
+  key === undefined ? {} : { "idempotency-key": key }

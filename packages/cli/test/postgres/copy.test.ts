@@ -1,0 +1,136 @@
+import { cp } from "node:fs/promises"
+import { join } from "node:path"
+import { writeItemFile } from "@detent/uploads/generate"
+import { assert, beforeAll, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
+import { detent as run, type Settings, start, temporaryFolder } from "../support/Detent.ts"
+import { corpus, lampConfig, project } from "../support/Project.ts"
+
+const Report = Schema.Struct({
+  rows: Schema.Int,
+  isResumed: Schema.Boolean,
+  tables: Schema.Array(Schema.Struct({ table: Schema.String, rows: Schema.Int, digest: Schema.String })),
+  left: Schema.Array(Schema.String),
+  checked: Schema.Int,
+  failing: Schema.Array(Schema.Unknown),
+})
+
+/** The last line of what `--json` writes. */
+const reportOf = (out: string) => Schema.decodeUnknownSync(Report)(JSON.parse(out.trim().split("\n").at(-1) ?? ""))
+
+let cwd = ""
+const settings = (): Settings => ({ cwd })
+const detent = (...args: ReadonlyArray<string>) => run(args, settings())
+
+const succeeded = async (...args: ReadonlyArray<string>) => {
+  const ended = await detent(...args)
+  assert.strictEqual(ended.code, 0, `${args.join(" ")}: ${ended.err}`)
+  return ended
+}
+
+/** A workspace on SQLite with something of everything: instances, commands, a batch, an upload, a key. */
+beforeAll(async () => {
+  cwd = join(await temporaryFolder(), "lamps")
+  await project(cwd, lampConfig())
+  await cp(corpus, join(cwd, "corpus"), { recursive: true })
+  await writeItemFile(join(cwd, "items.jsonl"), { items: 2000, seed: 3, layout: "lines", bad: { missing_id: 0.01 } })
+  for (const id of ["hall", "attic"]) await succeeded("instance", "start", "lamp", id, "--with", '{"pin":"4711"}')
+  await succeeded("instance", "send", "hall", "Switch", "--with", '{"level":3}', "--key", "k-1")
+  assert.strictEqual((await detent("worker", "--until-idle")).code, 1)
+  await succeeded("queue", "pause", "mails", "--key", "pause-1")
+  await succeeded("batch", "run", "corpus")
+  assert.strictEqual((await detent("upload", "run", "items.jsonl")).code, 5)
+}, 300_000)
+
+describe("a workspace that is copied", { timeout: 300_000 }, () => {
+  it.live("from SQLite to PostgreSQL goes on there after kill -9 in the middle, and comes back the same", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      yield* Effect.promise(async () => {
+        const killed = start(["data", "copy", "--to", url, "--json"], settings())
+        await killed.until('"stage":"copy","part":"detent.events"')
+        assert.strictEqual((await killed.stop("SIGKILL")).signal, "SIGKILL")
+        const there = reportOf((await succeeded("data", "copy", "--to", url, "--json")).out)
+        assert.isTrue(there.isResumed)
+        assert.deepStrictEqual([there.left, there.failing], [[], []])
+        const names = there.tables.filter(({ rows }) => rows > 0).map(({ table }) => table)
+        assert.includeMembers(names, [
+          "detent.instances",
+          "detent.events",
+          "detent.snapshots",
+          "detent.commands",
+          "detent.leases",
+          "detent.domain_events",
+          "detent.domain_journals",
+          "detent.domain_projections",
+          "detent.request_keys",
+          "detent.upload_batches",
+          "detent.upload_entries",
+          "detent.items",
+          "batch_documents",
+          "extraction_runs",
+          "run_artifacts",
+        ])
+
+        // What is made again from the rows, and not copied: counts of instances and commands, and the index of words.
+        const derived = (...database: ReadonlyArray<string>) =>
+          Promise.all(
+            [
+              ["machine", "list", "--json"],
+              ["queue", "list", "--json"],
+              ["upload", "search", "the", "--limit", "20", "--json"],
+            ].map(async (words) => (await succeeded(...words, ...database)).out),
+          )
+        const before = await derived()
+        assert.isAbove(before[2]?.split("\n").length ?? 0, 10)
+        assert.deepStrictEqual(await derived("--database", url), before)
+        const back = reportOf((await succeeded("data", "copy", "--from", url, "--to", "sqlite:back.db", "--json")).out)
+        assert.deepStrictEqual(back.tables, there.tables)
+        assert.deepStrictEqual(await derived("--database", "sqlite:back.db"), before)
+
+        const here = ["--database", url]
+        await succeeded("instance", "start", "lamp", "cellar", "--with", '{"pin":"1"}', ...here)
+        await succeeded("instance", "send", "cellar", "Switch", "--with", '{"level":1}', ...here)
+        assert.strictEqual((await detent("worker", "--until-idle", ...here)).code, 1)
+        const { out } = await succeeded("command", "list", "--status", "failed", "--json", ...here)
+        assert.match(out, /"key":"lamp\/hall.*\n.*"key":"lamp\/cellar/)
+        for (const database of [url, "sqlite:back.db"]) {
+          await succeeded("instance", "send", "hall", "Rest", "--database", database)
+          const again = await detent("instance", "send", "hall", "Switch", "--with", '{"level":4}', "--key", "k-1", "--database", database)
+          assert.include(again.err, "key k-1 of lamp/hall is that of event 1", "the key is known there")
+        }
+      })
+    }),
+  )
+
+  it.live("is refused where the target has something, where a process works in the source, and where it was copied before", () =>
+    Effect.gen(function* () {
+      const [filled, url] = yield* Effect.all([freshDatabase, freshDatabase])
+      yield* Effect.promise(async () => {
+        await succeeded("instance", "start", "lamp", "other", "--with", '{"pin":"1"}', "--database", filled)
+        const full = await detent("data", "copy", "--to", filled)
+        assert.strictEqual(full.code, 4)
+        assert.include(full.err, "the target is not empty")
+
+        const worker = start(["serve", "--port", "0"], settings())
+        await worker.until(/http:\/\/127\.0\.0\.1:\d+\n/)
+        const live = await detent("data", "copy", "--to", url)
+        assert.strictEqual(live.code, 4)
+        assert.include(live.err, "a process works in the source")
+        await worker.stop("SIGTERM")
+
+        await succeeded("data", "copy", "--to", url)
+        const twice = await detent("data", "copy", "--to", url, "--json")
+        assert.strictEqual(twice.code, 4)
+        assert.include(twice.err, "is a complete copy of sqlite:")
+        assert.notInclude(twice.err, url)
+        const missing = await detent("data", "copy", "--from", "sqlite:none.db", "--to", url)
+        assert.include(missing.err, "there is no SQLite database none.db")
+        const same = await detent("data", "copy", "--from", "sqlite:back.db", "--to", "sqlite:./back.db")
+        assert.include(same.err, "source and target are one database")
+      })
+    }),
+  )
+})

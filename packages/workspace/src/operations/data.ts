@@ -1,0 +1,129 @@
+/** What a user can do with all data of a workspace: copy it to another database. */
+import { existsSync } from "node:fs"
+import { join, resolve } from "node:path"
+import {
+  CopyFailed,
+  type CopyProgress,
+  CopyRefused,
+  copyDatabase,
+  type IndexBuild,
+  isCopyUnfinished,
+  tableNames,
+} from "@detent/durable/DatabaseCopy"
+import * as SqlEventJournal from "@detent/durable/SqlEventJournal"
+import type { AnyUpload } from "@detent/uploads"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { type Database, databaseOf, type Stores, storesIn } from "../Database.ts"
+import { RequestKeys } from "../RequestKeys.ts"
+
+export interface CopyRequest {
+  /** `sqlite:PATH` or `postgres://…`. */
+  readonly from: string
+  readonly to: string
+  /** The data folder. Its files stay: what is stored names them by their path. */
+  readonly data: string
+  /** Copies although a process works in the source. */
+  readonly force: boolean
+  /** The kinds of uploads of the workspace: they say by which words and fields their items are found. */
+  readonly uploads?: ReadonlyArray<AnyUpload> | undefined
+  readonly onProgress: (progress: CopyProgress) => Effect.Effect<void>
+}
+
+/**
+ * Copies every table of the workspace into an empty database and checks the copy. Started again after it was killed, it resumes.
+ */
+export const copy = ({ from, to, data, force, uploads = [], onProgress }: CopyRequest) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const source = yield* Effect.fromResult(databaseOf(from, data))
+      const target = yield* Effect.fromResult(databaseOf(to, data))
+      if (nameOf(source) === nameOf(target))
+        return yield* new CopyRefused({ problem: "source and target are one database", nextStep: "name two" })
+      if (source._tag === "Sqlite" && !existsSync(source.file))
+        return yield* new CopyRefused({ problem: `there is no SQLite database ${source.file}`, nextStep: "correct --from" })
+      const stores = { source: yield* storesOf(source), target: yield* storesOf(target) }
+      const clients = { source: Context.get(stores.source, SqlClient), target: Context.get(stores.target, SqlClient) }
+      const tables = yield* tableNames(clients.source)
+      yield* prepare(stores.source, tables, data)
+      if (isUsed(tables).uploads) yield* refuseUnknownKinds(clients.source, uploads)
+      if (!(yield* isCopyUnfinished(clients.target))) yield* prepare(stores.target, tables, data)
+      return yield* copyDatabase({
+        ...clients,
+        name: nameOf(source),
+        force,
+        indexes: yield* indexesOf(clients.target, tables, uploads),
+        onProgress,
+      })
+    }),
+  )
+
+/** Without what may be secret in an address. */
+const nameOf = (database: Database): string => {
+  if (database._tag === "Sqlite") return `sqlite:${resolve(database.file)}`
+  const { hostname, port, pathname } = new URL(Redacted.value(database.url))
+  return `postgres://${hostname}${port === "" ? "" : `:${port}`}${pathname}`
+}
+
+/** Layers are shared by their identity within one memo map; source and target need their own. */
+const storesOf = (database: Database) =>
+  Effect.flatMap(Effect.scope, (scope) => Layer.buildWithMemoMap(storesIn(database), Layer.makeMemoMapUnsafe(), scope))
+
+const isUsed = (tables: ReadonlySet<string>) => ({
+  requests: tables.has("detent.request_keys"),
+  events: tables.has("detent.domain_events"),
+  systems: tables.has("extraction_runs") || tables.has("detent.upload_batches"),
+  uploads: tables.has("detent.upload_batches"),
+})
+
+/** Makes or upgrades the tables of all parts that the source has, by opening those parts and closing them. */
+const prepare = (stores: Context.Context<Stores>, tables: ReadonlySet<string>, data: string) =>
+  Effect.gen(function* () {
+    const used = isUsed(tables)
+    if (used.requests) yield* opened(stores, RequestKeys.layer)
+    if (used.events) yield* opened(stores, SqlEventJournal.layer({ journal: "batches" }))
+    if (used.systems) yield* opened(stores, yield* systemsIn(data))
+  })
+
+const opened = (stores: Context.Context<Stores>, part: Layer.Layer<never, unknown, Stores> | Layer.Layer<unknown, unknown, Stores>) =>
+  Effect.scoped(
+    Effect.flatMap(Effect.scope, (scope) =>
+      Layer.buildWithMemoMap(Layer.provide(part, Layer.succeedContext(stores)), Layer.makeMemoMapUnsafe(), scope),
+    ),
+  ).pipe(Effect.mapError((cause) => new CopyFailed({ part: "the definition of the tables", cause })))
+
+/** Batches and uploads as an observer opens them: nothing resumes. */
+const systemsIn = (data: string) =>
+  Effect.promise(async () => {
+    const [{ Knowledge }, { Uploads }] = await Promise.all([import("@detent/knowledge"), import("@detent/uploads")])
+    return Uploads.layer({ folder: join(data, "uploads") }).pipe(Layer.provideMerge(Knowledge.layerObserving({ folder: data })))
+  })
+
+const refuseUnknownKinds = (source: SqlClient, uploads: ReadonlyArray<AnyUpload>) =>
+  Effect.gen(function* () {
+    const { storedKinds } = yield* Effect.promise(() => import("@detent/uploads"))
+    const kinds = yield* Effect.provideService(storedKinds, SqlClient, source)
+    const unknown = kinds.find((kind) => !uploads.some(({ name }) => name === kind))
+    if (unknown !== undefined)
+      return yield* new CopyRefused({
+        problem: `items of ${unknown} are stored, but what is searched in them is not known here`,
+        nextStep: `add its definition to uploads in detent.config.ts`,
+      })
+  })
+
+const indexesOf = (
+  target: SqlClient,
+  tables: ReadonlySet<string>,
+  uploads: ReadonlyArray<AnyUpload>,
+): Effect.Effect<ReadonlyArray<IndexBuild>> =>
+  Effect.promise(async () => {
+    if (!isUsed(tables).uploads) return []
+    const { rebuildKindSearch, rebuildSearch } = await import("@detent/uploads")
+    return [
+      { name: "words of Hacker News items", step: (after) => Effect.provideService(rebuildSearch(after), SqlClient, target) },
+      { name: "words of uploaded items", step: (after) => Effect.provideService(rebuildKindSearch(uploads, after), SqlClient, target) },
+    ]
+  })
