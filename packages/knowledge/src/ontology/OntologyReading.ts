@@ -37,7 +37,7 @@ interface WithParents {
   readonly parents: ReadonlyArray<string>
 }
 
-/** A cycle is no error: it says that its members are the same. But it is seldom meant, so it is told. */
+/** A cycle is no error: it says that its members are the same. It is seldom meant, so the notes name it. */
 const cycleNotes = (terms: ReadonlyArray<WithParents>, what: "class" | "property"): ReadonlyArray<OntologyNote> =>
   cyclesOf(new Map(terms.map((term) => [term.iri, term.parents]))).map(([first = "", ...others]) => ({
     kind: "cycle",

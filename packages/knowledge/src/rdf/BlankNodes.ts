@@ -20,7 +20,7 @@ export class BlankNodesAlike extends Schema.TaggedError<BlankNodesAlike>()("Blan
 }
 
 export interface BlankNodeOptions {
-  /** How many paths between blank nodes may be tried: graphs made to be symmetric would need more than anybody has. */
+  /** How many paths between blank nodes may be tried: graphs made to be symmetric would need more than any machine can do. */
   readonly steps?: number
 }
 

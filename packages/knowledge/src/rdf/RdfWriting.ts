@@ -63,7 +63,7 @@ const sortedLines = <E, R>(
 const checkPrefix = (name: string, iri: string): InvalidTerm | undefined =>
   /^([A-Za-z][A-Za-z0-9_-]*)?$/.test(name) ? checkIri(iri) : new InvalidTerm({ term: name, problem: "is no name for a prefix" })
 
-/** An IRI that begins like a short name: in all likelihood it is one that somebody forgot to write out. */
+/** An IRI that begins like a short name: in all likelihood the writer forgot to expand it. */
 const checkExpanded = (triple: Triple, prefixes: ReadonlyArray<readonly [string, string]>): InvalidTerm | undefined => {
   const terms = [triple.subject, triple.predicate, triple.object.termType === "Literal" ? triple.object.datatype : triple.object]
   for (const term of terms) {

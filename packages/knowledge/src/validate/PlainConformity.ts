@@ -48,7 +48,7 @@ const isSilent = (predicate: string): boolean => !predicate.startsWith(sh) || si
 
 const silent = new Set("message severity name description order group defaultValue path targetClass targetSubjectsOf targetNode".split(" "))
 
-/** Constraints on each value by itself: they hold of a property without values, whatever they ask for. */
+/** Constraints on each value by itself: a property without values satisfies all of them. */
 const ofEachValue = new Set(
   [
     ..."and class datatype disjoint in languageIn lessThan lessThanOrEquals maxExclusive maxInclusive maxLength".split(" "),

@@ -1,6 +1,6 @@
 /**
  * Finds the statements of a batch that keep the graph from conforming, and holds them back: statements, not entities. Without
- * them the graph is checked again, since what is left may lack what a shape demands, until nothing of the batch takes part in
+ * them the graph is checked again, since the rest may lack what a shape demands, until nothing of the batch takes part in
  * a violation.
  */
 import * as Effect from "effect/Effect"

@@ -33,7 +33,7 @@ export const shaclLibrary = (shapes: Shapes, classes: ClassMembership): Effect.E
     ([{ default: Validator }, { DataFactory, Store }]) => {
       const validator = new Validator(new Store(shapes.triples.map((triple) => quadOf(DataFactory, triple))))
       const { factory, validationEngine: engine } = validator
-      // The library stops after so many checks of one node by one shape, and takes it to conform: only recursion needs that.
+      // The library takes a node to conform after 50 checks by one shape. Only recursive shapes need that limit.
       if (!shapes.recursive) engine.maxNodeChecks = 0
       const asked = new ClassesAskedFor(shapes.graph.classesAskedFor(), classes)
       return {

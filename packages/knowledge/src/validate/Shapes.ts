@@ -250,7 +250,7 @@ const lengthOf = (graph: ShapesGraph, path: Object, open: ReadonlySet<string>): 
 const hasInverse = (graph: ShapesGraph, path: Object, open: ReadonlySet<string>): boolean => {
   if (path.termType !== "BlankNode" || open.has(path.value)) return false
   const within = new Set([...open, path.value])
-  // A list comes first, whatever else the node says.
+  // The library reads a list first, and ignores what else the node says.
   const sequence = graph.list(path)
   if (sequence.length > 0) return sequence.some((one) => hasInverse(graph, one, within))
   const inverse = graph.values(path.value, `${sh}inversePath`)

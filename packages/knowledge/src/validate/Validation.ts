@@ -38,7 +38,7 @@ export interface Found {
   readonly offenders: ReadonlySet<string>
 }
 
-/** What makes two findings the same, whatever the graph was like. */
+/** Two findings with the same key are the same, in different graphs too. */
 export const keyOfFinding = ({ root, rootShape, violation }: Finding): string => JSON.stringify([root, rootShape, violation])
 
 /** What a shape found, and what it had before it. Nodes are terms as they stand in lines. */
@@ -180,7 +180,7 @@ const subjectsByObject = (nodes: ReadonlyArray<NodeOfLines>, ofLiterals: boolean
   return pointing
 }
 
-/** The nodes within so many steps, in either direction; undefined where there is no end to the steps. */
+/** The nodes within a number of steps in either direction; undefined where the number is infinite. */
 const nearby = (start: ReadonlySet<string>, around: Surroundings, hops: number): ReadonlySet<string> | undefined => {
   if (hops === Number.POSITIVE_INFINITY) return undefined
   const reached = new Set(start)

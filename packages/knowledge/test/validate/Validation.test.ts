@@ -103,7 +103,7 @@ describe("shapes derived from an ontology", () => {
 describe("given shapes", () => {
   const prefix = `@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix : <${base}> .`
 
-  it.effect("of lesser severity are warnings, and nobody is quarantined for them", () =>
+  it.effect("of lesser severity are warnings, and make no offenders", () =>
     Effect.gen(function* () {
       const { found } = yield* checked(
         [between(ship, "sailsTo", port)],
@@ -111,6 +111,17 @@ describe("given shapes", () => {
       )
       expect(found).toMatchObject({ violations: 0, warnings: 1, offenders: new Set() })
       expect(found.listed[0]).toMatchObject({ message: "no year", severity: "Warning" })
+    }),
+  )
+
+  it.effect("that find warnings first list the violation before them", () =>
+    Effect.gen(function* () {
+      const { found } = yield* checked(
+        [between(mention("Ship", "Alba"), "sailsTo", port), built(ship, "1984"), built(ship, "1985")],
+        `${prefix} :W a sh:NodeShape ; sh:targetClass :Ship, :Port ; sh:property [ sh:path :depth ; sh:minCount 1 ; sh:severity sh:Warning ] .
+         :S a sh:NodeShape ; sh:targetClass :Ship ; sh:property [ sh:path :built ; sh:maxCount 1 ] .`,
+      )
+      expect(found.listed.map(({ severity }) => severity)).toEqual(["Violation", "Warning", "Warning", "Warning"])
     }),
   )
 
