@@ -9,7 +9,7 @@ export { errorOf, isTerminal, progressPercent, stageDisplayName } from "./batch/
 export { type BatchFault, type BatchState, type BatchStats, type BatchUsage, batchStates, type Stage } from "./batch/BatchState.ts"
 export { BatchStopped } from "./batch/BatchStopped.ts"
 export { Document, DocumentJson, DocumentProblem, DocumentStatus } from "./batch/Document.ts"
-export type { BatchEstimate } from "./batch/Estimate.ts"
+export type { BatchEstimate, EstimateError } from "./batch/Estimate.ts"
 export { Manifest, ManifestDocument, ManifestFile, ManifestFileJson, ManifestJson } from "./batch/Manifest.ts"
 export { type ManifestError, makeManifest, manifestOfFolder, readManifestFile } from "./batch/ManifestMaking.ts"
 export { loadManifest, ManifestRefused } from "./batch/StageFiles.ts"

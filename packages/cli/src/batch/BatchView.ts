@@ -33,10 +33,9 @@ export const estimateText = (estimate: BatchEstimate, style: Style): string =>
   pairsText(
     [
       ["extractor", estimate.extractor],
-      [
-        "documents",
-        estimate.unreadable === 0 ? estimate.documents : `${estimate.documents}, of which ${estimate.unreadable} cannot be read`,
-      ],
+      ["documents", estimate.documents],
+      ["unchanged", estimate.unchanged === 0 ? undefined : `${estimate.unchanged} documents, which are not extracted again`],
+      ["unreadable", estimate.unreadable === 0 ? undefined : `${estimate.unreadable} documents, which would fail`],
       ["chunks", estimate.chunks],
       ["calls", estimate.calls],
       ["tokens", `about ${estimate.inputTokens.toLocaleString("en")} in, ${estimate.outputTokens.toLocaleString("en")} out`],

@@ -21,7 +21,7 @@ import { CanonicalGraph, type GraphError, type GraphVersion, type GraphVersionUn
 import { diffGraphs, type GraphDiff } from "../graph/GraphDiff.ts"
 import type { ExtractorSelection } from "../KnowledgeSettings.ts"
 import type { Extractions } from "../runs/Extractions.ts"
-import { type EquipmentError, type ExtractorRefused, Extractors } from "../runs/Extractors.ts"
+import { type ExtractorRefused, Extractors } from "../runs/Extractors.ts"
 import type { RunStore } from "../runs/RunStore.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
 import { type BatchId, type ContentHash, type Namespace, newBatchId } from "../storage/Identity.ts"
@@ -35,7 +35,7 @@ import { E, S } from "./BatchMachine.ts"
 import { isTerminal } from "./BatchProgress.ts"
 import type { BatchState } from "./BatchState.ts"
 import { batchMachine, endWork } from "./BatchWork.ts"
-import { type BatchEstimate, estimateBatch } from "./Estimate.ts"
+import { type BatchEstimate, type EstimateError, estimateBatch } from "./Estimate.ts"
 import { withdrawGraph } from "./GraphStages.ts"
 import { type ManifestFile, ManifestJson } from "./Manifest.ts"
 import { fixManifest, type ManifestError } from "./ManifestMaking.ts"
@@ -75,7 +75,7 @@ export interface BatchesService {
     folder: StorageFolder,
     manifest: ManifestFile,
     options?: { readonly config?: Partial<BatchConfig> },
-  ) => Effect.Effect<BatchEstimate, ManifestError | ExtractorRefused | EquipmentError>
+  ) => Effect.Effect<BatchEstimate, EstimateError>
   readonly state: (id: BatchId) => Effect.Effect<BatchState, BatchNotFound | ReadError>
   /** The state as it is, then every new one, until the batch ends. */
   readonly watch: (id: BatchId) => Stream.Stream<BatchState, BatchNotFound | ReadError>

@@ -6,6 +6,7 @@ import { chunkStream } from "../document/Chunking.ts"
 import { streamOnWorkers } from "../document/WorkerReading.ts"
 import type { Usage } from "../extract/Extractor.ts"
 import { addUsage, noUsage } from "../extract/model/UsageCount.ts"
+import type { CanonicalGraph } from "../graph/CanonicalGraph.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { type EquipmentError, type Estimator, type ExtractorRefused, Extractors } from "../runs/Extractors.ts"
 import { newBatchId } from "../storage/Identity.ts"
@@ -13,6 +14,7 @@ import { Storage } from "../storage/Storage.ts"
 import type { StorageFolder } from "../storage/Uri.ts"
 import { type BatchConfig, defaultBatchConfig, selectionOf } from "./BatchConfig.ts"
 import type { BatchUsage } from "./BatchState.ts"
+import { settingOf, unchangedDocuments } from "./DocumentVersions.ts"
 import { usageOf } from "./ExtractionReport.ts"
 import type { ManifestDocument, ManifestFile } from "./Manifest.ts"
 import { type ManifestError, makeManifest } from "./ManifestMaking.ts"
@@ -20,10 +22,14 @@ import { type ManifestError, makeManifest } from "./ManifestMaking.ts"
 export interface BatchEstimate extends BatchUsage {
   readonly extractor: string
   readonly documents: number
+  /** Documents that the graph has as they are. They are not extracted again. */
+  readonly unchanged: number
   /** Documents that cannot be read would fail. */
   readonly unreadable: number
   readonly chunks: number
 }
+
+export type EstimateError = ManifestError | ExtractorRefused | EquipmentError | Effect.Error<ReturnType<typeof unchangedDocuments>>
 
 /** Documents that are read at once. */
 const concurrency = 4
@@ -32,10 +38,10 @@ export const estimateBatch = (
   folder: StorageFolder,
   file: ManifestFile,
   config: Partial<BatchConfig>,
-): Effect.Effect<BatchEstimate, ManifestError | ExtractorRefused | EquipmentError, Storage | Extractors> =>
+): Effect.Effect<BatchEstimate, EstimateError, Storage | Extractors | CanonicalGraph> =>
   Effect.gen(function* () {
     const extractors = yield* Extractors
-    const { pipeline, ...wanted } = { ...defaultBatchConfig, ...config }
+    const wanted = { ...defaultBatchConfig, ...config }
     const manifest = yield* makeManifest(yield* newBatchId, folder, file)
     const selection = yield* extractors.choose({
       ...selectionOf(wanted),
@@ -43,16 +49,23 @@ export const estimateBatch = (
     })
     const estimator = extractors.estimator(selection)
     const ontology = yield* extractors.ontology(manifest.ontologyUri)
+    const isUnchanged = yield* unchangedDocuments(manifest, yield* settingOf(manifest, { ...wanted, ...selection }))
+    const changed = yield* Effect.filter(manifest.documents, (document) => Effect.map(isUnchanged(document), (same) => !same), {
+      concurrency,
+    })
     const found = yield* Effect.forEach(
-      manifest.documents,
-      (document) => Effect.exit(estimateDocument(document, pipeline, ontology, estimator)),
-      { concurrency },
+      changed,
+      (document) => Effect.exit(estimateDocument(document, wanted.pipeline, ontology, estimator)),
+      {
+        concurrency,
+      },
     )
     const read = found.filter(Exit.isSuccess).map(({ value }) => value)
     const usage = read.reduce((sum, one) => addUsage(sum, one.usage), noUsage)
     return {
       extractor: estimator.extractor,
       documents: manifest.documents.length,
+      unchanged: manifest.documents.length - changed.length,
       unreadable: found.length - read.length,
       chunks: read.reduce((sum, one) => sum + one.chunks, 0),
       ...usageOf({ ...usage, currency: estimator.currency }),

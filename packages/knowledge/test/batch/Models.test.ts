@@ -256,7 +256,8 @@ describe("a batch that asks a model", () => {
       const estimate = (config: object, settings: KnowledgeSettings = {}) =>
         Effect.flatMap(Batches, (batches) => batches.estimate(folder, manifest(names), { config })).pipe(Effect.provide(start(settings)))
       const one = yield* estimate({})
-      assert.deepInclude(one, { extractor: "openai:gpt-4o-mini", documents: 6, unreadable: 0, chunks: 6, calls: 12, currency: "USD" })
+      const all = { documents: 6, unchanged: 0, unreadable: 0, chunks: 6, calls: 12, currency: "USD" }
+      assert.deepInclude(one, { extractor: "openai:gpt-4o-mini", ...all })
       assert.isAbove(one.inputTokens, 1000)
       assert.isAbove(one.cost ?? 0, 0)
       const prices = { currency: "USD", models: [{ model: "house", input: 1_000_000, output: 0, asOf: "2026-11" }] }
@@ -265,6 +266,10 @@ describe("a batch that asks a model", () => {
       assert.isUndefined((yield* estimate({ extractor: "openai:unheard-of" })).cost)
       assert.deepInclude(yield* estimate({ extractor: "built-in" }), { extractor: "built-in", calls: 0, cost: 0 })
       assert.strictEqual(server.heard.length, 0)
+      // What the graph has from the same extractor is not extracted again, so it costs nothing.
+      yield* Effect.provide(runBatch(folder), start({}, environmentOf("chat")))
+      assert.deepInclude(yield* estimate({}), { documents: 6, unchanged: 6, chunks: 0, calls: 0, cost: 0 })
+      assert.deepInclude(yield* estimate({ extractor: "openai:gpt-4o" }), { unchanged: 0, calls: 12 })
     }).pipe(Effect.scoped),
   )
 

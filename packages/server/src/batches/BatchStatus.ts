@@ -39,6 +39,8 @@ export const ModelUsage = Schema.Struct({
 export const BatchEstimate = Schema.Struct({
   extractor: Schema.String,
   documents: Schema.Int,
+  /** Documents that the graph has as they are. They are not extracted again. */
+  unchanged: Schema.Int,
   /** Documents that cannot be read would fail. */
   unreadable: Schema.Int,
   chunks: Schema.Int,
