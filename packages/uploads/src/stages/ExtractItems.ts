@@ -13,6 +13,7 @@ import { beginRun, findBatch } from "../store/Batches.ts"
 import type { BatchRow } from "../store/Rows.ts"
 import type { KeptPages } from "./ReadOnce.ts"
 import { type Page, pageSize, readPage } from "./ReadPage.ts"
+import { StoredIds } from "./StoredIds.ts"
 import { storeItems } from "./StoreItems.ts"
 import { type Kind, kindOfBatch, type Uploading } from "./Uploading.ts"
 
@@ -53,11 +54,12 @@ const extractFrom = (
       const { limits } = uploading
       const position = kept?.end ?? { index: row.next_index, offset: row.next_offset, line: row.next_line }
       const items = yield* openItems({ path, name, packed: contentEncoding === "gzip", limits, from: { layout, position } })
+      const ids = new StoredIds(uploading.store, row)
       /** What was read before this moment came from the file that was validated. */
       const store = (page: Page) =>
         Effect.andThen(
           Effect.flatMap(items.stamp, (stamp) => checkUnchanged(kind, batch, stamp)),
-          insisting(uploading, storeItems(uploading, kind, row, page)),
+          insisting(uploading, storeItems(uploading, kind, row, page, ids)),
         )
       for (let page = kept?.pages.shift(); page !== undefined; page = kept?.pages.shift()) if (!(yield* store(page))) return false
       let reached = position.index

@@ -11,9 +11,10 @@ import { type HNItemEntity, itemInstanceId, readingOf } from "../item/HNItemEnti
 import type { ItemId } from "../item/ItemKind.ts"
 import { addCounts, advance } from "../store/Batches.ts"
 import type { ItemOfBatch } from "../store/Dialect.ts"
-import { findStored, insertEntries, type NewEntry } from "../store/Entries.ts"
+import { insertEntries, type NewEntry } from "../store/Entries.ts"
 import type { BatchRow } from "../store/Rows.ts"
 import type { Item, Page } from "./ReadPage.ts"
+import type { StoredIds } from "./StoredIds.ts"
 import type { Kind, Uploading } from "./Uploading.ts"
 
 /** Whether they were stored; if not, another process has moved the batch on. */
@@ -22,15 +23,16 @@ export const storeItems = (
   kind: Kind,
   { batch, batch_id: batchId }: BatchRow,
   page: Page,
+  ids: StoredIds,
 ): Effect.Effect<boolean, PersistenceFailed> => {
   const { items, from, end } = page
-  return store.transact(
+  const storing = store.transact(
     "storeItems",
     Effect.gen(function* () {
       const at = Math.floor(yield* Clock.currentTimeMillis)
-      if (!(yield* advance(store, batch, from, end, at))) return false
-      const known = yield* findStored(store, batch, idsOf(kind, items))
-      const started = yield* engine.startAll(kind.workflow.machine, instancesOf(kind, batchId, page, new Map(known)))
+      if (!(yield* advance(store, batch, from, end, at))) return undefined
+      const known = yield* ids.find(idsOf(kind, items))
+      const started = yield* engine.startAll(kind.workflow.machine, instancesOf(kind, batchId, page, known))
       const entries: Array<NewEntry> = []
       const good: Array<ItemOfBatch<object>> = []
       for (const [position, { index, line, offset, read, text }] of items.entries()) {
@@ -38,8 +40,9 @@ export const storeItems = (
         if (outcome === undefined || Result.isFailure(outcome)) return yield* Effect.fail(inTheWay(kind, batchId, index, outcome?.failure))
         const { _tag: state, entity } = outcome.success
         if (state === "stored" && read._tag === "Good") {
+          const id = kind.idOf(read.item)
           good.push({ batch, index, item: read.item })
-          entries.push({ index, id: kind.idOf(read.item), line, offset, problem: undefined, content: undefined })
+          entries.push({ index, id, line, offset, problem: undefined, content: undefined })
         } else
           entries.push({
             index,
@@ -53,9 +56,14 @@ export const storeItems = (
       yield* insertEntries(store, batch, entries)
       yield* kind.table.write(good)
       yield* addCounts(store, batch, { stored: good.length, failed: entries.length - good.length })
-      return true
+      return entries
     }),
   )
+  return Effect.map(storing, (entries) => {
+    if (entries === undefined) return false
+    ids.add(entries)
+    return true
+  })
 }
 
 /** A good item fails where it is a duplicate: its JSON is stored so that it can be retried. */
@@ -66,15 +74,17 @@ const idsOf = (kind: Kind, items: ReadonlyArray<Item>): ReadonlyArray<ItemId> =>
   items.flatMap(({ read }) => (read._tag === "Good" ? [kind.idOf(read.item)] : []))
 
 /** What the instances of items begin with. `known` are the ids that are taken, and by which item. */
-const instancesOf = (kind: Kind, batchId: string, page: Page, known: Map<ItemId, number>) =>
-  page.items.map(({ index, read }) => {
+const instancesOf = (kind: Kind, batchId: string, page: Page, known: ReadonlyMap<ItemId, number>) => {
+  const here = new Map<ItemId, number>()
+  return page.items.map(({ index, read }) => {
     const id = read._tag === "Good" ? kind.idOf(read.item) : undefined
-    const duplicateOf = id === undefined ? undefined : known.get(id)
-    if (id !== undefined && duplicateOf === undefined) known.set(id, index)
+    const duplicateOf = id === undefined ? undefined : (known.get(id) ?? here.get(id))
+    if (id !== undefined && duplicateOf === undefined) here.set(id, index)
     const reading = readingOf(kind, read, duplicateOf, page)
     const input: HNItemEntity = { batchId, itemIndex: index, sourceType: "BULK_UPLOAD", ...reading, attempts: 1 }
     return { id: itemInstanceId(batchId, index), input }
   })
+}
 
 /** The batch says that the item has not been taken yet, the engine says that it has. */
 const inTheWay = ({ machine }: Kind, batchId: string, index: number, cause: Error | undefined): PersistenceFailed => {
