@@ -18,12 +18,10 @@ import { contentHashOf } from "../storage/Identity.ts"
 import { linesOfBatch, pathsOfBatch, pathsOfNamespace } from "../storage/Paths.ts"
 import { getText, Storage } from "../storage/Storage.ts"
 import { blobIn, type StorageFolder, type StorageUri } from "../storage/Uri.ts"
-import { derivedShapes } from "../validate/DerivedShapes.ts"
-import { onlyHeld, quarantine, withoutHeld } from "../validate/Quarantine.ts"
+import { onlyHeld, withoutHeld } from "../validate/Quarantine.ts"
 import { reportTurtle } from "../validate/ReportTurtle.ts"
-import { readShapes } from "../validate/Shapes.ts"
-import { validate } from "../validate/Validation.ts"
 import { type ValidationReport, ValidationReportJson, violationText } from "../validate/Violation.ts"
+import { validateOnWorker } from "../validate/WorkerValidation.ts"
 import { E, type S, type Tell } from "./BatchMachine.ts"
 import type { BatchState } from "./BatchState.ts"
 import { BatchStopped } from "./BatchStopped.ts"
@@ -96,12 +94,11 @@ export const validateGraph = (folder: StorageFolder, state: typeof S.Validating.
     const storage = yield* Storage
     const { manifest, ontology } = yield* equipped(state)
     const shaclUri = otherShapes ?? manifest.shaclUri
-    const shapesText = shaclUri === undefined ? derivedShapes(ontology) : yield* getText(storage, shaclUri)
-    const shapes = yield* readShapes(shapesText, shaclUri ?? "the ontology")
+    const shapes = shaclUri === undefined ? undefined : { text: yield* getText(storage, shaclUri), source: shaclUri }
     const lines = storedLines(storage, state.resolvedGraph)
     const change = yield* changeBy(state, lines)
-    const held = state.config.validation === "quarantine" ? yield* quarantine(change, shapes, ontology) : undefined
-    const found = held ?? (yield* validate(change, shapes, ontology))
+    const found = yield* validateOnWorker({ shapes, isQuarantine: state.config.validation === "quarantine" }, change, ontology)
+    const held = new Set(found.held?.lines)
     const paths = pathsOfBatch(state.batchId)
     const reportUri = blobIn(folder, paths.validation)
     const report: ValidationReport = {
@@ -109,9 +106,9 @@ export const validateGraph = (folder: StorageFolder, state: typeof S.Validating.
       violations: found.violations,
       warnings: found.warnings,
       listed: found.listed,
-      quarantined: held?.held.entities() ?? [],
-      statements: held?.statements ?? [],
-      remaining: held?.remaining ?? found.violations,
+      quarantined: found.held?.entities ?? [],
+      statements: found.statements ?? [],
+      remaining: found.remaining ?? found.violations,
     }
     yield* storage.setStream(blobIn(folder, paths.report), Stream.encodeText(reportTurtle(state.batchId, report)))
     yield* storage.set(reportUri, yield* Effect.orDie(Schema.encodeEffect(ValidationReportJson)(report)))
@@ -121,13 +118,10 @@ export const validateGraph = (folder: StorageFolder, state: typeof S.Validating.
         code: "ValidationFailed",
         problem: `${found.violations} violations, the first: ${violationText(first)}; see ${reportUri}`,
       })
-    const quarantined = held?.held.size ?? 0
-    const parted = linesOfBatch(state.batchId, contentHashOf(JSON.stringify([state.resolvedGraph.hash, held?.held.lines() ?? []])))
-    const graph =
-      held === undefined || quarantined === 0
-        ? state.resolvedGraph
-        : yield* writeLines(blobIn(folder, parted.validated), withoutHeld(lines, held.held))
-    if (held !== undefined && quarantined > 0) yield* writeLines(blobIn(folder, parted.quarantine), onlyHeld(lines, held.held))
+    const quarantined = held.size
+    const parted = linesOfBatch(state.batchId, contentHashOf(JSON.stringify([state.resolvedGraph.hash, [...held]])))
+    const graph = quarantined === 0 ? state.resolvedGraph : yield* writeLines(blobIn(folder, parted.validated), withoutHeld(lines, held))
+    if (quarantined > 0) yield* writeLines(blobIn(folder, parted.quarantine), onlyHeld(lines, held))
     yield* tell(E.ValidationComplete({ graph, violations: found.violations, quarantined, reportUri }), eventId(state, "validated"))
   })
 

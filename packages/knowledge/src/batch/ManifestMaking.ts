@@ -25,7 +25,7 @@ import { pathOfOntology, pathsOfSetting } from "../storage/Paths.ts"
 import { getText, ifAbsent, ifGeneration, Storage } from "../storage/Storage.ts"
 import type { StorageError } from "../storage/StorageError.ts"
 import { type BlobReference, blobIn, resolveReference, type StorageFolder, type StorageUri } from "../storage/Uri.ts"
-import { readShapes } from "../validate/Shapes.ts"
+import { checkShapes } from "../validate/WorkerValidation.ts"
 import { type Manifest, type ManifestDocument, type ManifestFile, ManifestFileJson } from "./Manifest.ts"
 import { ManifestRefused } from "./StageFiles.ts"
 
@@ -112,7 +112,7 @@ const checkedManifest = (batchId: BatchId, folder: StorageFolder, file: Manifest
     const [ontology, examples, shapes] = yield* Effect.all([
       fixed("ontology", file.ontology, (uri) => extractors.ontology(uri)),
       fixed("examples", file.examples, (uri, text) => Effect.fromResult(readExamples(uri, text))),
-      fixed("shapes", file.shapes, (uri, text) => readShapes(text, uri)),
+      fixed("shapes", file.shapes, (source, text) => checkShapes({ text, source })),
     ])
     const found = yield* Effect.forEach(
       file.documents,

@@ -27,7 +27,8 @@ export type ToWorker =
 
 export type FromWorker =
   | { readonly _tag: "Ready" }
-  | { readonly _tag: "Pull"; readonly source: string; readonly from: "start" | "next" }
+  /** `opening` tells apart what is read at the same time, also of one source: each is read from its beginning. */
+  | { readonly _tag: "Pull"; readonly source: string; readonly opening: number }
   | { readonly _tag: "Emit"; readonly items: ReadonlyArray<unknown> }
   /** `memory` is what the process holds, in megabytes. */
   | { readonly _tag: "Done"; readonly output: unknown; readonly memory: number }

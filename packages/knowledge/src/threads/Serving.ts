@@ -23,18 +23,28 @@ export const serve = (tasks: Readonly<Record<string, TaskHandler>>) => {
   const limit = startWatchdog()
   let replied: ((reply: Reply) => void) | undefined
   const answer = (message: FromWorker) => process.send?.(message)
-  const ask = (message: FromWorker) =>
-    new Promise<Reply>((resolve) => {
-      replied = resolve
-      answer(message)
-    })
+  let openings = 0
+  let last: Promise<unknown> = Promise.resolve()
+  /** One after the other: the pool answers one question at a time. */
+  const ask = (message: FromWorker): Promise<Reply> => {
+    const reply = last.then(
+      () =>
+        new Promise<Reply>((resolve) => {
+          replied = resolve
+          answer(message)
+        }),
+    )
+    last = reply
+    return reply
+  }
   const channel: TaskChannel = {
     emit: async (items) => {
       await ask({ _tag: "Emit", items })
     },
     async *source(name) {
-      for (let from: "start" | "next" = "start"; ; from = "next") {
-        const reply = await ask({ _tag: "Pull", source: name, from })
+      const opening = openings++
+      for (;;) {
+        const reply = await ask({ _tag: "Pull", source: name, opening })
         if (reply._tag === "Taken" || reply.items === undefined) return
         yield reply.items
       }

@@ -2,7 +2,7 @@
 import * as Stream from "effect/Stream"
 
 export interface TaskChannel {
-  /** The pieces of a source, from its beginning. Asked for again, it is read again. One source is read at a time. */
+  /** The pieces of a source, from its beginning. Asked for again, it is read again. Several can be read at the same time. */
   readonly source: (name: string) => AsyncIterable<ReadonlyArray<unknown>>
   /** Hands over a part of the output and waits until the pool has taken it. */
   readonly emit: (items: ReadonlyArray<unknown>) => Promise<void>

@@ -4,6 +4,7 @@ import type { FactsInput, ReadInput, SharedReader, TrainInput } from "../extract
 import type { LoadInput, QueryInput } from "../graph/GraphStore.ts"
 import type { OntologySource } from "../ontology/OntologyLoading.ts"
 import type { ResolveInput } from "../resolve/ResolutionTask.ts"
+import type { ShapesText, ValidationTaskInput } from "../validate/ValidationTask.ts"
 import type { TaskHandler } from "./Serving.ts"
 import type { TaskChannel } from "./TaskChannel.ts"
 
@@ -19,6 +20,7 @@ export const makeTasks = () => {
   const ontologies = once(() => import("../ontology/LoadingTask.ts"))
   const builtIn = once(async () => (await import("../extract/builtin/BuiltInTasks.ts")).makeBuiltInTasks())
   const resolution = once(() => import("../resolve/ResolutionTask.ts"))
+  const validation = once(() => import("../validate/ValidationTask.ts"))
   const graph = once(async () => (await import("../graph/GraphStore.ts")).makeGraphStore())
   return {
     "document.read": async (input: ReadDocumentInput) => (await documents()).documentText(input),
@@ -28,6 +30,9 @@ export const makeTasks = () => {
     "built-in.read": async (input: ReadInput, shared: SharedReader) => (await builtIn()).read(input, shared),
     "built-in.facts": async (input: FactsInput, shared: SharedReader) => (await builtIn()).facts(input, shared),
     "graph.resolve": async (input: ResolveInput, _: never, channel: TaskChannel) => (await resolution()).resolutionTask(input, channel),
+    "shapes.check": async (shapes: ShapesText) => (await validation()).shapesTask(shapes),
+    "graph.validate": async (input: ValidationTaskInput, _: never, channel: TaskChannel) =>
+      (await validation()).validationTask(input, channel),
     "graph.load": async (input: LoadInput, _: never, channel: TaskChannel) => (await graph()).load(input, channel),
     "graph.query": async (input: QueryInput, _: never, channel: TaskChannel) => (await graph()).query(input, channel),
   } satisfies Record<string, TaskHandler>

@@ -114,7 +114,7 @@ export class WorkerProcess {
     const worker = this
     return Effect.gen(function* () {
       const scope = yield* Effect.scope
-      let reading: Effect.Effect<ReadonlyArray<unknown> | undefined, E, R> = Effect.undefined
+      const readings = new Map<number, Effect.Effect<ReadonlyArray<unknown> | undefined, E, R>>()
       // Starting a process takes most of a second on a busy machine, which no task is to blame for.
       if (!worker.#isReady) yield* worker.#next
       const { input, shared, limit } = task
@@ -145,7 +145,8 @@ export class WorkerProcess {
             yield* worker.#post(task.task, { _tag: "Taken" })
             break
           case "Pull": {
-            if (message.from === "start") reading = yield* opened(task.sources[message.source] ?? Stream.empty, scope)
+            const reading = readings.get(message.opening) ?? (yield* opened(task.sources[message.source] ?? Stream.empty, scope))
+            readings.set(message.opening, reading)
             yield* worker.#post(task.task, { _tag: "Piece", items: yield* reading })
           }
         }

@@ -310,14 +310,17 @@ const statementsOf = <E>(
   )
 
 /** The lines of the batch that may be added. */
-export const withoutHeld = <E, R>(lines: Stream.Stream<string, E, R>, held: HeldStatements): Stream.Stream<string, E, R> =>
+export const withoutHeld = <E, R>(lines: Stream.Stream<string, E, R>, held: HeldLines): Stream.Stream<string, E, R> =>
   parted(lines, held, false)
 
 /** The lines that are held back, with those that witness them. */
-export const onlyHeld = <E, R>(lines: Stream.Stream<string, E, R>, held: HeldStatements): Stream.Stream<string, E, R> =>
+export const onlyHeld = <E, R>(lines: Stream.Stream<string, E, R>, held: HeldLines): Stream.Stream<string, E, R> =>
   parted(lines, held, true)
 
-const parted = <E, R>(lines: Stream.Stream<string, E, R>, held: HeldStatements, wanted: boolean): Stream.Stream<string, E, R> =>
+/** Statements that are held back, by their lines. */
+type HeldLines = Pick<HeldStatements, "has">
+
+const parted = <E, R>(lines: Stream.Stream<string, E, R>, held: HeldLines, wanted: boolean): Stream.Stream<string, E, R> =>
   Stream.flattenIterable(
     Stream.map(nodesOfLines(lines), (node) => {
       const stated = isStatement(node) ? statedLine(node) : undefined

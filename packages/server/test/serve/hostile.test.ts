@@ -97,7 +97,7 @@ describe("hostile content", () => {
         const documents = hostile.documents()
         yield* Effect.promise(async () => {
           await mkdir(folder)
-          for (const [name, content] of Object.entries({ ...documents, ...hostile.ontologies() }))
+          for (const [name, content] of Object.entries({ ...documents, ...hostile.ontologies(), ...hostile.shapes() }))
             await writeFile(join(folder, name), content)
           for (const name of ["ontology.ttl", "examples.jsonl", "documents/ada-sol.txt", "documents/el-haddad.txt"])
             await cp(join(corpus, name), join(folder, name))
@@ -125,10 +125,14 @@ describe("hostile content", () => {
         for (const error of errors) assert.notInclude(error, "undefined")
         assertLive(idle, yield* measured)
 
-        // Ontologies.
+        // Ontologies and shapes.
         for (const ontology of Object.keys(hostile.ontologies())) {
           const outcome = yield* batch(url, folder, { ...manifest, targetNamespace: "strange", ontology })
           assert.include([202, 422], outcome.status, `${ontology}: ${outcome.text}`)
+        }
+        for (const shapes of Object.keys(hostile.shapes())) {
+          const outcome = yield* batch(url, folder, { ...manifest, targetNamespace: "shaped", shapes })
+          assert.include([202, 422], outcome.status, `${shapes}: ${outcome.text}`)
         }
         assertLive(idle, yield* measured)
 

@@ -65,6 +65,14 @@ export const ontologies = (): Readonly<Record<string, string>> => ({
   "context.jsonld": nested('{"@context": {"a": "urn:a"}, "a": ', "}", 20_000, "1"),
 })
 
+/** Shapes that refer to themselves, or are nested without an end. */
+export const shapes = (): Readonly<Record<string, string>> => ({
+  "recursive.ttl": `${prefixes}:S a sh:NodeShape ; sh:targetClass :C0 ; sh:property :P . :P sh:path :p ; sh:node :S ; sh:or ( :S :S ) .`,
+  "circle.ttl": `${prefixes}@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
+    :S a sh:NodeShape ; sh:targetClass :C0 ; sh:or _:l . _:l rdf:first :S ; rdf:rest _:l .`,
+  "path.ttl": `${prefixes}:S a sh:NodeShape ; sh:targetClass :C0 ; sh:property [ sh:path ${nested("[ sh:inversePath ", " ]", 5_000, ":p")} ; sh:maxCount 1 ] .`,
+})
+
 /** Queries, at most 100,000 characters long. */
 export const queries: ReadonlyArray<string> = [
   text('"\\', 60_000),
