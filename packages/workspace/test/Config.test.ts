@@ -13,6 +13,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
+import * as TestClock from "effect/testing/TestClock"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import * as Activity from "effect/unstable/workflow/Activity"
 import * as DurableDeferred from "effect/unstable/workflow/DurableDeferred"
@@ -104,6 +105,8 @@ describe("detent.config", () => {
       )
       assert.include(yield* problemOf({ machines: [Tally], upcasters: { tally: { one: {} } } }), "upcasters.tally.one")
       yield* decodeConfig("config", { knowledge: {}, retention: { batch: "30 days" } })
+      const misspelt = { workflow: Greet, layr: greetLayer }
+      assert.include(yield* problemOf({ workflows: [misspelt] }), "workflows.0.layr is not known; did you mean layer?")
     }),
   )
 })
@@ -307,6 +310,27 @@ describe("upcasters, retention and limits of a configuration", () => {
       assert.strictEqual(yield* failing(defineConfig({ machines: [New] })), 1)
       const upcasters = { tally: { 1: { state: (json: object) => ({ count: 0, ...json }) } } }
       assert.strictEqual(yield* failing(defineConfig({ machines: [New], upcasters })), 0)
+    }),
+  )
+
+  it.effect("retention removes instances that ended long ago, and no others", () =>
+    Effect.gen(function* () {
+      const config = defineConfig({ machines: [Tally], retention: { tally: "10 minutes" } })
+      yield* Effect.gen(function* () {
+        const engine = yield* Engine
+        const ended = yield* engine.start(Tally, "ended")
+        yield* ended.send(E.Close())
+        yield* engine.start(Tally, "running")
+        const left = Effect.map(engine.list(Tally), ({ instances }) => instances.map(({ id }) => id).sort())
+        yield* TestClock.adjust("5 minutes")
+        assert.deepStrictEqual(yield* left, ["ended", "running"])
+        for (let minute = 0; (yield* left).length > 1; minute++) {
+          assert.isBelow(minute, 60)
+          yield* TestClock.adjust("1 minute")
+          yield* TestClock.withLive(Effect.sleep("5 millis"))
+        }
+        assert.deepStrictEqual(yield* left, ["running"])
+      }).pipe(Effect.provide(Workspace.open({ data: yield* folder, role: "work", config })))
     }),
   )
 
