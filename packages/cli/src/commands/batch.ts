@@ -443,6 +443,6 @@ const needsAsking = (id: BatchId, operation: "retry" | "resume") =>
     ({ _tag }) => operation === "retry" || _tag === "Failed" || _tag === "Cancelled" || _tag === "PartiallyCompleted",
   )
 
-export const noun = { name: "batch", summary: "documents to a validated knowledge graph" }
+export const noun = { name: "batch", summary: "documents to a validated knowledge graph", system: "knowledge" } as const
 
 export const commands = [run, list, show, watch, cancel, retry, resume, withdraw]

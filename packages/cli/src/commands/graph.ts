@@ -127,6 +127,6 @@ const stats = command(
     }).pipe(Effect.provide(observing(input))),
 )
 
-export const noun = { name: "graph", summary: "ask and export the knowledge graph" }
+export const noun = { name: "graph", summary: "ask and export the knowledge graph", system: "knowledge" } as const
 
 export const commands = [query, exportGraph, diff, stats]

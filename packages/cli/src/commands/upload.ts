@@ -504,6 +504,10 @@ const placeOf = (text: string | undefined): Effect.Effect<{ readonly time: numbe
     : Effect.succeed({ time: Number(time), hnId: Number(hnId) })
 }
 
-export const noun = { name: "upload", summary: "files of items: Hacker News, and those of your configuration" }
+export const noun = {
+  name: "upload",
+  summary: "files of items: Hacker News, and those of your configuration",
+  system: "uploads",
+} as const
 
 export const commands = [run, kinds, list, show, watch, history, retry, cancel, correct, search]

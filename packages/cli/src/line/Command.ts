@@ -53,6 +53,8 @@ export interface Command {
 export interface Noun {
   readonly name: string
   readonly summary: string
+  /** The system it belongs to. Its commands need the system's section, where there is a configuration. */
+  readonly system?: "knowledge" | "uploads"
 }
 
 /** A command of the table, and the file of `commands` that has its code. */

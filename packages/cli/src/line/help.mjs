@@ -23,11 +23,16 @@ export function help(topic, bold) {
 /** @param {(text: string) => string} bold */
 function everything(bold) {
   const single = commands.filter(({ name }) => !name.includes(" ")).map(({ name, summary }) => [name, summary])
-  const grouped = nouns.map(({ name, summary }) => [`${name} ${verbsOf(name).join("|")}`, summary])
+  /** @param {ReadonlyArray<import("./Command.ts").Noun>} some */
+  const grouped = (some) => some.map(({ name, summary }) => [`${name} ${verbsOf(name).join("|")}`, summary])
   return sections([
     "Durable state machines and batch workflows: run, watch and repair them.",
     section(bold("Run"), columns(single)),
-    section(bold("Look and act"), columns(grouped)),
+    section(bold("Look and act"), columns(grouped(nouns.filter(({ system }) => system === undefined)))),
+    section(
+      bold("With `knowledge` or `uploads` in detent.config.ts, or without a configuration"),
+      columns(grouped(nouns.filter(({ system }) => system !== undefined))),
+    ),
     section(bold("Everywhere"), columns(globalOptions.map(optionLine))),
     section(
       bold("Begin"),
