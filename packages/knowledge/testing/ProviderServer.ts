@@ -116,7 +116,8 @@ const problemWith = (api: Api, request: IncomingMessage, body: Record<string, un
       status: 401,
       error: `Incorrect API key provided: ${request.headers.authorization?.replace("Bearer ", "") ?? request.headers["x-api-key"]}`,
     }
-  if (api === "anthropic" && request.headers["anthropic-version"] === undefined) return { status: 400, error: "anthropic-version: missing" }
+  if (api === "anthropic" && request.headers["anthropic-version"] !== "2026-10-21")
+    return { status: 400, error: `anthropic-version: ${request.headers["anthropic-version"]} is not known` }
   if (typeof body["model"] !== "string") return { status: 400, error: "model: required" }
   const limit = body[api === "anthropic" ? "max_tokens" : api === "chat" ? "max_tokens" : "max_output_tokens"]
   if (typeof limit !== "number") return { status: 400, error: "a limit of tokens is required here" }

@@ -22,6 +22,8 @@ export interface AnthropicClientOptions {
   readonly effort?: "low" | "medium" | "high"
 }
 
+const apiVersion = "2026-10-21"
+
 const ownUrl = "https://api.anthropic.com"
 
 const optional = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
@@ -50,7 +52,7 @@ export const makeAnthropicClient = (options: AnthropicClientOptions): Effect.Eff
     const post = yield* makePost({
       extractor,
       url,
-      headers: { "anthropic-version": "2023-06-01", ...(apiKey === undefined ? {} : { "x-api-key": Redacted.value(apiKey) }) },
+      headers: { "anthropic-version": apiVersion, ...(apiKey === undefined ? {} : { "x-api-key": Redacted.value(apiKey) }) },
       apiKey,
       keyName: "ANTHROPIC_API_KEY",
     })
