@@ -8,6 +8,7 @@
  * again from both databases. The source is only read.
  */
 import * as Clock from "effect/Clock"
+import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { MigrationError } from "effect/unstable/sql/Migrator"
@@ -139,7 +140,7 @@ const resumes = ({ name }: CopyOptions, state: CopyState) =>
     if (begun === undefined) return false
     if (begun.completedAt !== undefined)
       return yield* new CopyRefused({
-        problem: `the target is a complete copy of ${begun.source} since ${new Date(begun.completedAt).toISOString()}`,
+        problem: `the target is a complete copy of ${begun.source} since ${DateTime.formatIso(DateTime.makeUnsafe(begun.completedAt))}`,
         nextStep: "use it, or copy into an empty database",
       })
     if (begun.source !== name)

@@ -4,6 +4,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
+import { setTimeout as sleep } from "node:timers/promises"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
@@ -86,7 +87,7 @@ const answer = async (api: Api, request: IncomingMessage, response: ServerRespon
   let turn = next()
   while (typeof turn === "object" && "afterMillis" in turn) {
     const { afterMillis, turn: later } = turn
-    await new Promise((resolve) => setTimeout(resolve, afterMillis))
+    await sleep(afterMillis)
     turn = later
   }
   if (turn === "hang") return
@@ -98,7 +99,8 @@ const answer = async (api: Api, request: IncomingMessage, response: ServerRespon
     const whole = JSON.stringify(reply(api, body, { says: { entities: [] } }))
     response.writeHead(200, { "content-type": "application/json", "content-length": String(whole.length) })
     response.write(whole.slice(0, turn.cutAfter))
-    return void setTimeout(() => request.socket.destroy(), 20)
+    await sleep(20)
+    return void request.socket.destroy()
   }
   return send(response, 200, reply(api, body, turn))
 }

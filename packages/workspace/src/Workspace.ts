@@ -128,7 +128,8 @@ const opened = (options: WorkspaceOptions) =>
           new WorkspaceRefused({ problem: `the folder ${data} cannot be made`, nextStep: "choose another with --data", cause }),
       })
       const facts = Layer.succeed(Workspace, { data, database: database._tag, role: options.role, config })
-      return Layer.mergeAll(facts, RequestKeys.layer, Layer.effectContext(inhabited({ ...options, data, config }))).pipe(
+      return Layer.effectContext(inhabited({ ...options, data, config })).pipe(
+        Layer.provideMerge(Layer.merge(facts, RequestKeys.layer)),
         Layer.provideMerge(storesIn(database)),
       )
     }),

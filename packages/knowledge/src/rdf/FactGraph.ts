@@ -3,6 +3,7 @@
  * on. Where a fact comes from is said with RDF's own vocabulary for statements and PROV, so that any tool can ask for it.
  */
 import { createHash } from "node:crypto"
+import * as DateTime from "effect/DateTime"
 import type { Fact, Mention, Span } from "../extract/Fact.ts"
 import type { DocumentId, RunId } from "../storage/Identity.ts"
 import { lineOf } from "./NTriples.ts"
@@ -71,7 +72,7 @@ export const documentLines = ({ documentId, source, runId, title, contentHash, e
     ...(contentHash === undefined ? [] : [triple(document, `${detentVocabulary}contentHash`, literal(contentHash))]),
     ...(extractedAt === undefined
       ? []
-      : [triple(document, `${prov}generatedAtTime`, literal(new Date(extractedAt).toISOString(), `${xsd}dateTime`))]),
+      : [triple(document, `${prov}generatedAtTime`, literal(DateTime.formatIso(DateTime.makeUnsafe(extractedAt)), `${xsd}dateTime`))]),
   ]
   return said.map(lineOf).sort()
 }
