@@ -71,7 +71,7 @@ const run = (names: ReadonlyArray<RelativePath>) =>
       return yield* Effect.die(`${again.stats.documentsUnchanged} of ${documents} documents were taken for unchanged`)
     return {
       ...measured,
-      ...(again === undefined ? {} : { againSeconds: again.seconds }),
+      ...(again === undefined ? {} : { againSeconds: again.seconds, againCpuSeconds: again.cpuSeconds }),
       peakRssMb: process.resourceUsage().maxRSS / 1024,
       triples: stats.triplesIngested,
     }

@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { BatchApi } from "@detent/server/api"
 import { assert, beforeAll, describe, it } from "vitest"
 import { decoded, detent as run, start, startInTerminal, temporaryFolder } from "./support/Detent.ts"
-import { corpus, manyDocuments, runLetters } from "./support/Project.ts"
+import { corpus, manyDocuments, runLetters, withoutRuns } from "./support/Project.ts"
 
 let cwd = ""
 const detent = (...args: ReadonlyArray<string>) => run(args, { cwd })
@@ -12,11 +12,8 @@ const statuses = (out: string) => decoded(BatchApi.BatchStatus, out)
 const firstBatch = async (data: string) =>
   decoded(BatchApi.BatchListing, (await detent("batch", "list", "--data", data, "--json")).out)[0]?.batchId ?? ""
 
-/** Runs have names and times of their own; everything else is the same. */
 const graphOf = async (data: string, namespace: string) =>
-  (await readFile(join(cwd, data, "canonical", namespace, "entities.ttl"), "utf8"))
-    .replace(/detent:run "[^"]+"/g, "")
-    .replace(/prov:(generatedAtTime|wasGeneratedBy) [^;.]+/g, "")
+  withoutRuns(await readFile(join(cwd, data, "canonical", namespace, "entities.ttl"), "utf8"))
 
 beforeAll(async () => {
   cwd = await temporaryFolder()

@@ -11,14 +11,9 @@ const round = Count
 export const BatchEvent = Schema.TaggedUnion({
   BatchCreated: { ...common, totalDocuments: Count },
   DocumentStarted: { ...common, documentId: DocumentId, round },
-  DocumentCompleted: {
-    ...common,
-    documentId: DocumentId,
-    entityCount: Count,
-    relationCount: Count,
-    /** The graph has this version of it already. */
-    isUnchanged: Schema.optionalKey(Schema.Boolean),
-  },
+  DocumentCompleted: { ...common, documentId: DocumentId, entityCount: Count, relationCount: Count },
+  /** The graph has these documents in the same version: they are completed. Many in one event, since nothing is done for each. */
+  DocumentsUnchanged: { ...common, documentIds: Schema.Array(DocumentId) },
   DocumentFailed: { ...common, documentId: DocumentId, round, error: Schema.String },
   /** Only the latest of a batch is kept. */
   StageProgress: { ...common, completedDocuments: Count, totalDocuments: Count, progress: Schema.Finite },

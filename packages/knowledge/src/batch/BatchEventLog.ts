@@ -26,6 +26,7 @@ export const BatchEvents = EventGroup.empty
   .add({ tag: "BatchCreated", primaryKey, payload: cases.BatchCreated })
   .add({ tag: "DocumentStarted", primaryKey, payload: cases.DocumentStarted })
   .add({ tag: "DocumentCompleted", primaryKey, payload: cases.DocumentCompleted })
+  .add({ tag: "DocumentsUnchanged", primaryKey, payload: cases.DocumentsUnchanged })
   .add({ tag: "DocumentFailed", primaryKey, payload: cases.DocumentFailed })
   .add({ tag: "StageProgress", primaryKey, payload: cases.StageProgress })
   .add({ tag: "ResolutionStarted", primaryKey, payload: cases.ResolutionStarted })
@@ -55,6 +56,14 @@ const handlers = EventLog.group(BatchEvents, (group) =>
       )
       .handle("DocumentCompleted", ({ payload: { batchId, documentId, at } }) =>
         document(batchId, documentId, { status: "completed", error: null, round: 0, at }, sql`true`),
+      )
+      .handle("DocumentsUnchanged", ({ payload: { batchId, documentIds, at } }) =>
+        documentIds.length === 0
+          ? Effect.void
+          : Effect.orDie(sql`insert into batch_documents ${sql.insert(
+              documentIds.map((id) => ({ batch_id: batchId, document_id: id, status: "completed", error: null, round: 0, updated_at: at })),
+            )} on conflict (batch_id, document_id) do update set status = excluded.status, error = excluded.error,
+              round = excluded.round, updated_at = excluded.updated_at where batch_documents.status <> 'completed'`),
       )
       .handle("DocumentFailed", ({ payload: { batchId, documentId, round, error, at } }) =>
         document(batchId, documentId, { status: "failed", error, round, at }, isUnderWay),

@@ -14,7 +14,6 @@ import { Extractors } from "../runs/Extractors.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { type ContentHash, contentHashOf, DocumentId } from "../storage/Identity.ts"
 import { getText, Storage, startHash } from "../storage/Storage.ts"
-import type { StorageUri } from "../storage/Uri.ts"
 import { type BatchConfig, selectionOf } from "./BatchConfig.ts"
 import type { BatchState, S } from "./BatchState.ts"
 import type { Manifest, ManifestDocument } from "./Manifest.ts"
@@ -46,10 +45,10 @@ export const unchangedDocuments = ({ batchId, targetNamespace }: Batch, setting:
     const known = Option.isNone(current)
       ? new Map<string, GraphDocument>()
       : yield* canonical.documents(current.value, { without: batchId })
-    return ({ documentId, sourceUri }: ManifestDocument): Effect.Effect<boolean> => {
-      const before = known.get(documentId)
+    return (document: ManifestDocument): Effect.Effect<boolean> => {
+      const before = known.get(document.documentId)
       if (setting === undefined || before?.setting !== setting || before.contentHash === undefined) return Effect.succeed(false)
-      return Effect.match(hashOf(storage, sourceUri), {
+      return Effect.match(hashOf(storage, document), {
         // Extracting it meets the same fault and reports it.
         onFailure: () => false,
         onSuccess: (hash) => hash === before.contentHash,
@@ -57,11 +56,15 @@ export const unchangedDocuments = ({ batchId, targetNamespace }: Batch, setting:
     }
   })
 
-const hashOf = (storage: typeof Storage.Service, uri: StorageUri) =>
+/** In bytes: what is larger is read in pieces. */
+const wholeAtMost = 1_000_000
+
+const hashOf = (storage: typeof Storage.Service, { sourceUri, sizeBytes }: ManifestDocument) =>
   Effect.suspend(() => {
+    if (sizeBytes <= wholeAtMost) return Effect.map(storage.get(sourceUri), (blob) => blob.hash)
     const hash = startHash()
     return Effect.map(
-      Stream.runForEach(storage.getStream(uri), (piece) => Effect.sync(() => hash.update(piece))),
+      Stream.runForEach(storage.getStream(sourceUri), (piece) => Effect.sync(() => hash.update(piece))),
       () => hash.end(),
     )
   })

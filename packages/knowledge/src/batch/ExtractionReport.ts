@@ -5,6 +5,7 @@
  * The world is told first. A process that dies in between tells the batch anew when it is back; the other way round nobody
  * would know of documents that the batch has counted when its stage is over.
  */
+import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
@@ -34,6 +35,9 @@ const progressInterval = 1000
 /** How long work that is interrupted waits to tell what it has left to tell. */
 const patience = "2 seconds"
 
+/** How many unchanged documents one event names: an event is a row. */
+const unchangedAtOnce = 500
+
 /** What a database that is away for a moment fails with. */
 const outages: ReadonlySet<string> = new Set(["PersistenceFailed", "EventJournalError", "SqlError"])
 
@@ -53,6 +57,7 @@ export const startReport = (state: Extracting, tell: Tell, spending: Spent = Eff
     const counted = { documentsCompleted: 0, documentsFailed: 0, documentsUnchanged: 0, entityCount: 0, relationCount: 0, reviewCount: 0 }
     let usage: BatchUsage | undefined
     const waiting = new Set<DocumentEvent>()
+    const unchanged = new Set<DocumentId>()
     let [changes, told, progressAt] = [0, 0, yield* Clock.currentTimeMillis]
 
     const note = (event: DocumentEvent) => {
@@ -69,6 +74,22 @@ export const startReport = (state: Extracting, tell: Tell, spending: Spent = Eff
         yield* Effect.forEach(news, log.emit, { concurrency: "unbounded", discard: true })
         for (const event of events) waiting.delete(event)
       })
+
+    /** Completed documents stay so, however often it is told. */
+    const tellUnchanged = Effect.suspend(() =>
+      Effect.forEach(
+        Arr.chunksOf([...unchanged], unchangedAtOnce),
+        (documentIds) =>
+          Effect.gen(function* () {
+            const standings = yield* log.standings(batchId, documentIds)
+            const news = documentIds.filter((id) => standings.get(id)?.status !== "completed")
+            const at = yield* Clock.currentTimeMillis
+            if (news.length > 0) yield* log.emit(facts.DocumentsUnchanged.make({ batchId, at, documentIds: news }))
+            for (const id of documentIds) unchanged.delete(id)
+          }),
+        { discard: true },
+      ),
+    )
 
     const tellProgress = Effect.gen(function* () {
       const at = yield* Clock.currentTimeMillis
@@ -93,6 +114,7 @@ export const startReport = (state: Extracting, tell: Tell, spending: Spent = Eff
       yield* count
       if (told === changes) return
       const upTo = changes
+      yield* tellUnchanged
       yield* tellWorld([...waiting])
       yield* tell(E.DocumentsCounted(summary()))
       yield* tellProgress
@@ -119,10 +141,11 @@ export const startReport = (state: Extracting, tell: Tell, spending: Spent = Eff
         }),
       /** The graph has this version of the document. */
       unchanged: (documentId: DocumentId) =>
-        Effect.map(Clock.currentTimeMillis, (at) => {
+        Effect.sync(() => {
           counted.documentsCompleted++
           counted.documentsUnchanged++
-          note(facts.DocumentCompleted.make({ batchId, at, documentId, entityCount: 0, relationCount: 0, isUnchanged: true }))
+          changes++
+          unchanged.add(documentId)
         }),
       failed: (documentId: DocumentId, round: number, error: string) =>
         Effect.map(Clock.currentTimeMillis, (at) => {

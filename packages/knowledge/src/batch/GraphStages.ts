@@ -23,7 +23,7 @@ import { reportTurtle } from "../validate/ReportTurtle.ts"
 import { type ValidationReport, ValidationReportJson, violationText } from "../validate/Violation.ts"
 import { validateOnWorker } from "../validate/WorkerValidation.ts"
 import { E, type S, type Tell } from "./BatchMachine.ts"
-import type { BatchState } from "./BatchState.ts"
+import type { BatchState, StageGraph } from "./BatchState.ts"
 import { BatchStopped } from "./BatchStopped.ts"
 import { documentIds, documentsBrought, graphBeside, settingOf } from "./DocumentVersions.ts"
 import { publishGraph } from "./Publication.ts"
@@ -127,7 +127,11 @@ export const validateGraph = (folder: StorageFolder, state: typeof S.Validating.
 
 /** What the batch would change of the graph: its lines take the place of those of its documents and of what it contributed before. */
 const changeBy = <E>(state: typeof S.Validating.Type, added: Stream.Stream<string, E>) =>
-  Effect.map(graphBeside(state), (beside) => ({ added, ...beside }))
+  Effect.map(changesNothing(state, state.resolvedGraph) ? Effect.succeed({}) : graphBeside(state), (beside) => ({ added, ...beside }))
+
+/** Whether all documents of the batch are unchanged and none is gone: then no node of the graph has to be looked at. */
+const changesNothing = ({ documents }: Pick<typeof S.Validating.Type, "documents">, { triples }: StageGraph): boolean =>
+  triples === 0 && documents !== undefined && documents.brought + documents.withdrawn === 0
 
 /** Whatever keeps it from being finished, the canonical graph is then as it was before. */
 export const ingestGraph = (folder: StorageFolder, state: typeof S.Ingesting.Type, tell: Tell) =>
@@ -137,8 +141,7 @@ export const ingestGraph = (folder: StorageFolder, state: typeof S.Ingesting.Typ
     const { ontology } = yield* equipped(state)
     const current = yield* canonical.current(targetNamespace)
     const before = Option.flatMap(current, ({ contributions }) => Arr.findFirst(contributions, (one) => one.batchId === batchId))
-    const isNothing = validatedGraph.triples === 0 && documents !== undefined && documents.brought + documents.withdrawn === 0
-    if (isNothing && Option.isSome(current) && Option.isNone(before)) {
+    if (changesNothing(state, validatedGraph) && Option.isSome(current) && Option.isNone(before)) {
       const canonicalGraphUri = blobIn(folder, pathsOfNamespace(targetNamespace).entities)
       const unchanged = E.IngestionComplete({ canonicalVersion: current.value.version, canonicalGraphUri })
       return yield* tell(unchanged, eventId(state, "ingested"))

@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { BatchEventLog } from "../../src/batch/BatchEventLog.ts"
 import { Batches } from "../../src/batch/Batches.ts"
 import { manifestOfFolder } from "../../src/batch/ManifestMaking.ts"
 import { CanonicalGraph } from "../../src/graph/CanonicalGraph.ts"
@@ -62,6 +63,8 @@ describe("a folder that is run again", () => {
         expect(second.end.canonicalVersion).toBe(first.end.canonicalVersion)
         expect(second.end.stats).toMatchObject({ documentsProcessed: 3, documentsUnchanged: 3, relationsExtracted: 0, triplesIngested: 0 })
         expect(yield* (yield* Batches).changes(second.id)).toMatchObject({ added: 0, removed: 0, documents: [] })
+        const standings = yield* Effect.flatMap(BatchEventLog, (log) => log.documents(second.id))
+        expect(standings.map(({ status }) => status)).toEqual(["completed", "completed", "completed"])
       }).pipe(Effect.provide(layer))
     }),
   )
