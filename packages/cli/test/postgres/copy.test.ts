@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
 import { detent as run, type Settings, start, temporaryFolder } from "../support/Detent.ts"
-import { corpus, lampConfig, project } from "../support/Project.ts"
+import { bothSystems, corpus, lampConfig, project } from "../support/Project.ts"
 
 const Report = Schema.Struct({
   rows: Schema.Int,
@@ -33,7 +33,7 @@ const succeeded = async (...args: ReadonlyArray<string>) => {
 /** A workspace on SQLite with something of everything: instances, commands, a batch, an upload, a key. */
 beforeAll(async () => {
   cwd = join(await temporaryFolder(), "lamps")
-  await project(cwd, lampConfig())
+  await project(cwd, lampConfig("Schema.Int", bothSystems))
   await cp(corpus, join(cwd, "corpus"), { recursive: true })
   await writeItemFile(join(cwd, "items.jsonl"), { items: 2000, seed: 3, layout: "lines", bad: { missing_id: 0.01 } })
   for (const id of ["hall", "attic"]) await succeeded("instance", "start", "lamp", id, "--with", '{"pin":"4711"}')
