@@ -74,7 +74,8 @@ const storedBy = (work: Work) =>
   new Set(select(work, "select result_json from run_checkpoints").map((row) => String(JSON.parse(String(row["result_json"])).textHash)))
 
 const outcomeOf = async (work: Work): Promise<Outcome> => ({
-  graph: await readFile(join(work.data, "canonical", "generated", "entities.ttl"), "utf8"),
+  // When a document was extracted is not the same twice.
+  graph: (await readFile(join(work.data, "canonical", "generated", "entities.ttl"), "utf8")).replace(/prov:generatedAtTime "[^"]+"/g, ""),
   calls: await callsOf(work),
   stored: storedBy(work),
   completed: select(work, "select document_id from batch_documents where status = 'completed'").length,
