@@ -71,13 +71,17 @@ describe("processors that run in the target", () => {
   it.effect("another transition from the target ends them", () =>
     Effect.gen(function* () {
       const world = new World()
-      world.gate("book")
+      const open = world.gate("book")
       const Booking = make(world)
       const actor = yield* spawn(Booking.machine, ticket())
       yield* settle
       yield* actor.send(Booking.trigger("fail"))
       expect(yield* actor.state).toMatchObject({ _tag: "failed", entity: ticket() })
       expect((yield* actor.state).pending).toBeUndefined()
+      // What they waited for comes too late.
+      yield* open
+      yield* settle
+      expect(yield* actor.state).toMatchObject({ _tag: "failed", entity: ticket() })
     }),
   )
 

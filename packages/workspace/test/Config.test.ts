@@ -124,6 +124,7 @@ export const refusedByTypes = () => [
   // @ts-expect-error: an item type that does not exist.
   defineConfig({ uploads: ["hackernews"] }),
   // @ts-expect-error: a layer that needs a service no workspace provides.
+  // @effect-diagnostics-next-line missingLayerContext:off
   defineConfig({ layers: Layer.effectDiscard(Bell) }),
 ]
 
