@@ -5,7 +5,7 @@ import { assert, beforeAll, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
 import { decoded, detent, temporaryFolder } from "../support/Detent.ts"
-import { corpus, lampConfig, project } from "../support/Project.ts"
+import { bothSystems, corpus, lampConfig, project } from "../support/Project.ts"
 
 let folder = ""
 
@@ -21,7 +21,7 @@ describe("the command line on PostgreSQL", () => {
         const url = yield* freshDatabase
         const cwd = join(folder, "lamps")
         yield* Effect.promise(async () => {
-          await project(cwd, lampConfig())
+          await project(cwd, lampConfig("Schema.Int", bothSystems))
           await cp(corpus, join(cwd, "corpus"), { recursive: true })
           const here = ["--database", url]
           const begun = await detent(["instance", "start", "lamp", "hall", "--with", '{"pin":"1"}', ...here], { cwd })
