@@ -26,7 +26,7 @@ describe("batches over HTTP", () => {
       const { batchId } = yield* start(client)
       const end = yield* finished(client, batchId)
       assert.strictEqual(end.state, "Completed")
-      assert.deepStrictEqual(end.documents, { total: 2, completed: 2, failed: 0 })
+      assert.deepStrictEqual(end.documents, { total: 2, completed: 2, failed: 0, unchanged: 0 })
       const { batches } = yield* client.batches.list({ query: {} })
       assert.deepStrictEqual(
         batches.map((one) => one.batchId),
