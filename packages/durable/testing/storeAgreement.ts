@@ -164,7 +164,7 @@ const commitOf = (key: InstanceKey, operation: Extract<Operation, { readonly _ta
   )
   const reached = Math.max(0, expected + count)
   return commit(key, expected, {
-    startedAt: operation.life ?? undefined,
+    startedAt: expected === -1 ? undefined : (operation.life ?? undefined),
     sequence: reached,
     events,
     snapshot: operation.snapshot === null ? undefined : snapshot(Math.max(0, reached - operation.snapshot)),
@@ -179,7 +179,7 @@ const stepOf = (key: InstanceKey, { stale, life, clear, set, due }: typeof Step.
   const expected = sequence < 0 ? -1 : Math.max(0, sequence + (key.id === "a" ? stale : 0))
   const entry = expected + 1
   return commit(key, expected, {
-    startedAt: life ?? undefined,
+    startedAt: expected === -1 ? undefined : (life ?? undefined),
     at: event(entry).at,
     clearTimers: clear === "" ? [] : [clear],
     setTimers: set === null ? [] : [{ name: set, entry, due: dueAt(due) }],

@@ -5,7 +5,7 @@ import * as Layer from "effect/Layer"
 
 const [, , data = "", port = "0"] = process.argv
 const limit = { time: "3 seconds", memory: 600 } as const
-const contentLimits = { document: limit, chunk: limit, ontology: limit, query: { ...limit, time: "2 seconds" } }
+const contentLimits = { document: limit, chunk: limit, ontology: limit, query: { time: "2 seconds", memory: 600 } } as const
 const workspace = Workspace.open({ data, role: "work", knowledge: { contentLimits } })
 
 runServer(serve({ port: Number(port) }).pipe(Layer.provide(workspace)), ({ url }) => Effect.sync(() => console.log(url)))
