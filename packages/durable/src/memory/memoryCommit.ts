@@ -51,7 +51,9 @@ const refusalOf = (state: MemoryState, stored: StoredInstance | undefined, commi
     const sequence = dedupeId === undefined ? undefined : stored?.dedupe.get(dedupeId)
     if (dedupeId !== undefined && sequence !== undefined) return { _tag: "Duplicate", dedupeId, sequence }
   }
-  const actual = stored === undefined || !isOfLife(stored, commit) ? -1 : stored.record.sequence
+  // The commit that begins an instance meets one of any life.
+  const isMet = stored !== undefined && (commit.expected === -1 || isOfLife(stored, commit))
+  const actual = isMet ? stored.record.sequence : -1
   return actual === commit.expected ? undefined : { _tag: "Conflict", actual }
 }
 
