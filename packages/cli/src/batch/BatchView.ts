@@ -105,5 +105,5 @@ export const batchNextStep = (state: BatchState, place: Place): string | undefin
   if (_tag === "PartiallyCompleted")
     return `See what failed: detent batch show ${batchId} --documents failed${here}; then: detent batch retry ${batchId}${here}`
   if (_tag === "Failed") return `Correct the cause, then: detent batch retry ${batchId}${here}`
-  return _tag === "Cancelled" ? `Go on with it: detent batch resume ${batchId}${here}` : undefined
+  return _tag === "Cancelled" ? `Continue it: detent batch resume ${batchId}${here}` : undefined
 }

@@ -323,7 +323,7 @@ const cancel = command(
     summary: "end a batch; what was extracted is kept",
     arguments: [batch],
     options: [keyOption],
-    examples: [{ line: "detent batch cancel batch-3f9c2a71b0d4 --yes", says: "`detent batch resume` goes on with it later" }],
+    examples: [{ line: "detent batch cancel batch-3f9c2a71b0d4 --yes", says: "`detent batch resume` continues it later" }],
   },
   (input) =>
     Effect.gen(function* () {
@@ -336,7 +336,7 @@ const cancel = command(
         yield* changed(server, changeOf("cancel", id, input.key), operations.cancel(id))
         const state = yield* operations.state(id)
         yield* output.value(batchView(state), () => batchText(state, output.style))
-        yield* output.note(output.noteStyle.dim(`Go on with it: detent batch resume ${id}${placeText(input)}`))
+        yield* output.note(output.noteStyle.dim(`Continue it: detent batch resume ${id}${placeText(input)}`))
       }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
     }),
 )
@@ -391,7 +391,7 @@ const retry = command(
 const resume = command(
   {
     name: "batch resume",
-    summary: "go on with a batch that was stopped, killed, cancelled or has failed",
+    summary: "continue a batch that was stopped, killed or cancelled, or that failed",
     arguments: [batch],
     options: againOptions,
     examples: [

@@ -136,7 +136,7 @@ const changed = <E>(
       const view = yield* changeExecution(server, operation, { workflow, id, key: input.key })
       yield* output.value(view, () => viewText(view, output.style))
       if (server === undefined && !view.ended)
-        yield* output.note(output.noteStyle.dim(`no server runs here; it goes on with: detent worker${placeText(input)}`))
+        yield* output.note(output.noteStyle.dim(`no server runs here; continue it: detent worker${placeText(input)}`))
     }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
   })
 

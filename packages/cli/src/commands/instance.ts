@@ -259,7 +259,7 @@ const ask = command(
 const repair = command(
   {
     name: "instance repair",
-    summary: "replace a stored event that no longer fits, and let a held instance go on",
+    summary: "replace a stored event that no longer fits, and let a held instance continue",
     arguments: [
       instanceArgument,
       { name: "sequence", summary: "the number of the event, as the error and the history tell it" },

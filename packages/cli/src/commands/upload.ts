@@ -297,7 +297,7 @@ const itemsOf = (input: { readonly upload: string; readonly limit: number; reado
 const retry = command(
   {
     name: "upload retry",
-    summary: "try refused items, or a failed upload, again; go on with a stopped one",
+    summary: "try refused items, or a failed upload, again; continue a stopped one",
     arguments: [upload],
     options: [{ name: "detach", kind: "flag", summary: "leave the work to a running server or worker" }, keyOption],
     examples: [{ line: "detent upload retry batch-09ab41cc02", says: "only what is not stored yet is tried" }],

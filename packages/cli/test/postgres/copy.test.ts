@@ -45,7 +45,7 @@ beforeAll(async () => {
 }, 300_000)
 
 describe("a workspace that is copied", { timeout: 300_000 }, () => {
-  it.live("from SQLite to PostgreSQL goes on there after kill -9 in the middle, and comes back the same", () =>
+  it.live("from SQLite to PostgreSQL continues there after kill -9 in the middle, and comes back the same", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
       yield* Effect.promise(async () => {

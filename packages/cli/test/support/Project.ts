@@ -62,6 +62,6 @@ const Lamp = Machine.make({ name: "lamp", state: S, event: E, effects, initial: 
 export default defineConfig({ machines: [Lamp]${settings} })
 `
 
-/** A graph without the names and times of runs: everything else is the same whoever extracts the same documents. */
+/** A graph without the names and times of runs: everything else is the same in every run over the same documents. */
 export const withoutRuns = (turtle: string): string =>
   turtle.replace(/detent:run "[^"]+"/g, "").replace(/prov:(generatedAtTime "[^"]+"|wasGeneratedBy <[^>]+>)/g, "")

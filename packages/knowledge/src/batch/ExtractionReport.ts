@@ -75,7 +75,7 @@ export const startReport = (state: Extracting, tell: Tell, spending: Spent = Eff
         for (const event of events) waiting.delete(event)
       })
 
-    /** Completed documents stay so, however often it is told. */
+    /** A completed document stays completed, however often its end is reported. */
     const tellUnchanged = Effect.suspend(() =>
       Effect.forEach(
         Arr.chunksOf([...unchanged], unchangedAtOnce),

@@ -157,7 +157,7 @@ export const ingestGraph = (folder: StorageFolder, state: typeof S.Ingesting.Typ
       return { canonicalVersion, canonicalGraphUri, graphTriples }
     })
     const added = yield* Effect.onError(add, (cause) =>
-      // An interrupt is a cancel, whose state withdraws it, or the process ends and goes on later. A graph that has moved is as the
+      // An interrupt is a cancel, whose state withdraws it, or the process ends and resumes later. A graph that has moved is as the
       // other batch left it.
       Cause.hasInterruptsOnly(cause) || cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error._tag === "GraphMoved")
         ? Effect.void

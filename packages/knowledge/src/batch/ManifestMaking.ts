@@ -91,7 +91,7 @@ const checkedManifest = (batchId: BatchId, folder: StorageFolder, file: Manifest
   Effect.gen(function* () {
     const extractors = yield* Extractors
     const storage = yield* Storage
-    /** A problem is told of the file that the manifest names, not of its copy. */
+    /** Errors name the file of the manifest, not its stored copy. */
     const fixed = <E extends { readonly message: string }, R>(
       kind: FixedFile["kind"],
       reference: BlobReference | undefined,

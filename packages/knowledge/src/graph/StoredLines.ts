@@ -88,7 +88,7 @@ export const mergedStreams = <E>(streams: ReadonlyArray<Stream.Stream<string, E>
 /** The sorted lines of one stream that another one has not. */
 export const linesOnlyIn = <E, F>(lines: Stream.Stream<string, E>, others: Stream.Stream<string, F>): Stream.Stream<string, E | F> =>
   Stream.suspend(() => {
-    // A line break sorts before whatever a longer line goes on with, so that the order stays. Of equal lines the other one comes first.
+    // A line break sorts before the next character of a longer line, so that the order stays. Of equal lines the other one comes first.
     const marked = mergedStreams<E | F>([Stream.map(others, (line) => `${line}\n0`), Stream.map(lines, (line) => `${line}\n1`)])
     let other = ""
     return Stream.flattenIterable(
