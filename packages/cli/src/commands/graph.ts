@@ -1,6 +1,6 @@
 /** `detent graph`: the knowledge graph that batches add to. */
 import { text as readAll } from "node:stream/consumers"
-import { CanonicalGraph, exportGraph as exported } from "@detent/knowledge"
+import { type BatchChanges, CanonicalGraph, type DiffFact, exportGraph as exported } from "@detent/knowledge"
 import * as batches from "@detent/workspace/operations/batches"
 import * as graph from "@detent/workspace/operations/graph"
 import * as Effect from "effect/Effect"
@@ -8,10 +8,10 @@ import * as Stream from "effect/Stream"
 import { batchIdOf } from "../batch/BatchSource.ts"
 import { answerText } from "../graph/Answer.ts"
 import { chooseGraph } from "../graph/chooseGraph.ts"
-import { diffText } from "../graph/diffText.ts"
 import { command } from "../line/Command.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
+import type { Style } from "../output/Style.ts"
 import { writePieces } from "../output/Writing.ts"
 import { knowledge } from "../workspace/Opening.ts"
 
@@ -93,6 +93,27 @@ const diff = command(
       yield* output.value(changed, () => diffText(changed, output.style))
     }).pipe(Effect.provide(observing(input))),
 )
+
+/** Each document with the facts that it gained and lost. */
+const diffText = ({ namespace, added, removed, documents }: BatchChanges, style: Style): string => {
+  const head = `${namespace}: ${added} facts added, ${removed} removed, in ${documents.length} documents\n`
+  const bodies = documents.map((document) =>
+    [
+      style.bold(document.source ?? document.documentId),
+      ...document.added.map((fact) => style.green(`  + ${factText(fact)}`)),
+      ...document.removed.map((fact) => style.red(`  - ${factText(fact)}`)),
+      "",
+    ].join("\n"),
+  )
+  const listed = documents.reduce((sum, one) => sum + one.added.length + one.removed.length, 0)
+  const rest = added + removed - listed
+  return [head, ...bodies, rest === 0 ? "" : `and ${rest} more; raise --limit to see them\n`].join("")
+}
+
+const factText = ({ subject, subjectLabel, property, object, objectLabel, quote }: DiffFact): string =>
+  `${subjectLabel ?? subject} | ${localName(property)} | ${objectLabel ?? object}   "${quote.replace(/\s+/g, " ")}"`
+
+const localName = (iri: string): string => iri.slice(Math.max(iri.lastIndexOf("/"), iri.lastIndexOf("#")) + 1)
 
 const stats = command(
   {
