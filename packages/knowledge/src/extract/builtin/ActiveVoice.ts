@@ -2,17 +2,18 @@
  * Sentences that say the other way round what a property says: an ontology has "founded by", the text "Piet Marsh founded
  * Tidewater". There the doer stands first, and is the object of the property.
  */
-import { determiners, isFunctionWord } from "../language/FunctionWords.ts"
+import { conjunctions, determiners, isFunctionWord, prepositions } from "../language/FunctionWords.ts"
+import { isVerbLike } from "../language/Verbs.ts"
 import type { Candidate } from "./Candidates.ts"
-import { isNegated, isOneName, isVerbLike } from "./ObjectFeatures.ts"
+import { isOneName } from "./ObjectFeatures.ts"
 import type { PropertyView } from "./PropertyView.ts"
 import type { SentenceView } from "./SentenceView.ts"
 import type { Trigger } from "./Triggers.ts"
 
 export interface Reversal {
   readonly property: number
-  /** The candidate that did it. */
-  readonly doer: number
+  /** The candidate that did it, or `earlier` for "she" and "it". */
+  readonly doer: number | "earlier"
   /** The candidate it was done to. */
   readonly done: number
 }
@@ -27,8 +28,8 @@ export const findReversals = (
     properties[property]?.agentive !== true
       ? []
       : found.flatMap(({ at, strength }) => {
-          if (strength !== "label" || !isActive(view, at) || isNegated(view, at)) return []
-          const doer = nameEndingBefore(view, candidates, at)
+          if (strength !== "label" || !isActive(view, at)) return []
+          const doer = nameEndingBefore(view, candidates, at) ?? subjectOfClause(view, candidates, at)
           const done = nameBeginningAfter(view, candidates, at)
           return doer === undefined || done === undefined ? [] : [{ property, doer, done }]
         }),
@@ -51,10 +52,32 @@ const longest = (view: SentenceView, candidates: ReadonlyArray<Candidate>, fits:
   return found
 }
 
+/** The name or pronoun that the clause of a word is about, as its verb has it. */
+export const subjectOfClause = (view: SentenceView, candidates: ReadonlyArray<Candidate>, at: number): number | "earlier" | undefined => {
+  const words = view.clauses.subjectOf(at)
+  if (words === undefined) return undefined
+  if (
+    words.every((word) => !view.capital[word] || word === view.begin) &&
+    words.some((word) => subjectPronoun.test(view.words[word] ?? ""))
+  ) {
+    return "earlier"
+  }
+  const within = new Set(words)
+  return longest(
+    view,
+    candidates,
+    ({ first, last }) => within.has(first) && within.has(last) && !prepositions.has(view.words[first - 1] ?? ""),
+  )
+}
+
+const subjectPronoun = /^(?:he|she|it|they)$/
+
 /** Over words like "has", "also" and "later". */
-const nameEndingBefore = (view: SentenceView, candidates: ReadonlyArray<Candidate>, verb: number): number | undefined => {
+const nameEndingBefore = (view: SentenceView, candidates: ReadonlyArray<Candidate>, verb: number): number | "earlier" | undefined => {
   let last = verb - 1
-  while (last > verb - 4 && isFunctionWord(view.words[last] ?? "") && !view.capital[last]) last--
+  const leadsUp = (word: string) => isFunctionWord(word) && !conjunctions.has(word) && !subjectPronoun.test(word)
+  while (last > verb - 4 && leadsUp(view.words[last] ?? "") && !view.capital[last]) last--
+  if (subjectPronoun.test(view.words[last] ?? "")) return "earlier"
   return longest(view, candidates, (candidate) => candidate.last === last && !isFunctionWord(view.words[candidate.first] ?? ""))
 }
 

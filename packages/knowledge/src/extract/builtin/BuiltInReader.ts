@@ -3,6 +3,7 @@
  * functions of their arguments, so that a worker thread gives the same answers as the main one.
  */
 import { splitSentences } from "../../document/Sentences.ts"
+import type { ClassExpression } from "../../ontology/Ontology.ts"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
 import type { Chunk } from "../Extractor.ts"
 import type { Fact, Mention, Span } from "../Fact.ts"
@@ -16,10 +17,11 @@ import { Gazetteer, type KnownName } from "./Gazetteer.ts"
 import type { StructuralStatement } from "./KeyValues.ts"
 import { type Piece, splitPiece } from "./Lines.ts"
 import { objectFeatures } from "./ObjectFeatures.ts"
-import { type OntologyView, viewOntology } from "./OntologyView.ts"
+import { classesMeeting, type OntologyView, viewOntology } from "./OntologyView.ts"
 import { type Judge, type Judgement, predict } from "./Prediction.ts"
 import { PropertyNames } from "./PropertyNames.ts"
 import { type KnownNames, type ReadSentence, readSentence } from "./ReadSentence.ts"
+import { Referents } from "./Referents.ts"
 import type { SentenceView } from "./SentenceView.ts"
 import { readStructure } from "./Structure.ts"
 import { subjectFeatures } from "./SubjectFeatures.ts"
@@ -27,6 +29,9 @@ import { ClassLabels, knownTypes } from "./Typing.ts"
 
 /** How likely a subject has to be for the next sentence to refer to it. */
 const clearSubject = 0.4
+
+/** How sure a fact has to be for its subject and object to be of the classes it asks for. */
+const typingConfidence = 0.6
 
 export class BuiltInReader {
   private readonly ontology: OntologyIndex
@@ -115,22 +120,62 @@ export class BuiltInReader {
   }
 
   private prose(sentences: ReadonlyArray<ReadSentence>, heading: Piece | undefined): ReadonlyArray<Statement> {
-    let earlier: Place | undefined = heading === undefined ? undefined : { ...heading, kind: "name", said: [], known: [] }
+    const referents = new Referents(
+      this.ontology,
+      heading === undefined ? undefined : { ...heading, kind: "name", said: this.labels.inName(heading.text), known: [] },
+    )
     return sentences.flatMap((read) => {
       const found = this.labels.find(read.view)
       const placeOf = (at: number): Place => this.place(read, at, found)
-      const before = earlier
-      const { predictions, subjects } = predict(this.judge, read, before !== undefined)
-      const statements = predictions.flatMap(({ subject, property, object, chance }) => {
-        const place = subject === "earlier" ? before : placeOf(subject)
+      const earlier = referents.referredTo(read.view)
+      const { predictions, subjects } = predict(this.judge, read, earlier.length > 0)
+      const statements = predictions.flatMap(({ subject, property, object, chance }): ReadonlyArray<Statement> => {
         const iri = this.view.properties[property]?.iri
-        if (place === undefined || iri === undefined) return []
-        return [{ subject: place, property: iri, object: placeOf(object), confidence: confidenceOf(this.model.calibration, chance) }]
+        if (iri === undefined) return []
+        const from = subject === "earlier" ? earlier.find((place) => this.canBeSubject(place, iri)) : placeOf(subject)
+        const to = object === "earlier" ? earlier.find((place) => this.canBeObject(place, iri)) : placeOf(object)
+        if (from === undefined || to === undefined) return []
+        return [{ subject: from, property: iri, object: to, confidence: confidenceOf(this.model.calibration, chance) }]
       })
       const clear = clearSubjectOf(read, subjects)
-      if (clear !== undefined) earlier = placeOf(clear)
+      const names = read.candidates.flatMap((candidate, at) => (candidate.kind === "name" && isWhole(read, candidate) ? [placeOf(at)] : []))
+      const withTypes = (place: Place) => this.withTypes(place, statements)
+      referents.note(clear === undefined ? undefined : withTypes(placeOf(clear)), names.map(withTypes))
       return statements
     })
+  }
+
+  private canBeSubject({ said, known }: Place, property: string): boolean {
+    const types = [...said, ...known]
+    return (
+      types.length === 0 ||
+      types.some((type) => this.ontology.acceptsSubject(property, type) || this.isAbove(type, this.ontology.domainOf(property)))
+    )
+  }
+
+  private canBeObject({ said, known }: Place, property: string): boolean {
+    const types = [...said, ...known]
+    return (
+      types.length === 0 ||
+      types.some((type) => this.ontology.acceptsObject(property, type) || this.isAbove(type, this.ontology.rangeOf(property)))
+    )
+  }
+
+  /** Whether a class is more general than a class of the expression, so that what is of it may be of that one, too. */
+  private isAbove(type: string, expression: ClassExpression): boolean {
+    return expression.some((members) => members.some((member) => this.ontology.isA(member, type)))
+  }
+
+  /** With the classes that the sentence's own facts give it: who is born is a person. */
+  private withTypes(place: Place, statements: ReadonlyArray<Statement>): Place {
+    if (place.said.length + place.known.length > 0) return place
+    const types = statements.flatMap(({ subject, property, object, confidence }) => {
+      if (confidence < typingConfidence) return []
+      if (subject.start === place.start && subject.end === place.end) return classesMeeting(this.ontology, this.ontology.domainOf(property))
+      if (object.start !== place.start || object.end !== place.end) return []
+      return classesMeeting(this.ontology, this.ontology.rangeOf(property))
+    })
+    return { ...place, known: types.filter((type) => this.ontology.classes.has(type)) }
   }
 
   private place(read: ReadSentence, at: number, found: ReturnType<ClassLabels["find"]>): Place {
@@ -146,7 +191,7 @@ export class BuiltInReader {
   private structural({ topic, property, value, match }: StructuralStatement): ReadonlyArray<Statement> {
     const subject: Place = { ...topic.name, kind: "name", said: topic.type === undefined ? [] : [topic.type], known: [] }
     const manyValued = this.ontology.properties.get(property)?.kind === "object"
-    const values = manyValued ? splitPiece(value, /\s*;\s*|,\s+(?=[\p{Lu}\p{Lo}"“])/gu) : [value]
+    const values = manyValued ? splitPiece(value, /;|,(?=\s+[\p{Lu}\p{Lo}"“])/gu) : [value]
     return values.map((one) => ({ subject, property, object: { ...one, kind: "name", said: [], known: [] }, confidence: match }))
   }
 

@@ -7,7 +7,7 @@
 import type { Span } from "../Fact.ts"
 import type { FoundDate } from "../language/Dates.ts"
 import { auxiliaries, isFunctionWord, nameConnectors, prepositions } from "../language/FunctionWords.ts"
-import { baseForm } from "../language/IrregularVerbs.ts"
+import { baseForm } from "../language/Verbs.ts"
 import type { Gazetteer } from "./Gazetteer.ts"
 import { type SentenceView, textBetween } from "./SentenceView.ts"
 
@@ -98,15 +98,21 @@ const readsLikeTitle = (view: SentenceView, first: number, last: number): boolea
     // "The film follows Ada Sol": a verb before a name.
     if (!view.capital[at] && view.content[at] && /[^s']s$/.test(view.words[at] ?? "") && view.capital[at + 1]) return false
     if (view.words[at - 1] === ":" && !view.capital[at]) return false
+    if (!view.capital[at] && clauseWords.has(view.words[at] ?? "")) return false
   }
   return true
 }
+
+/** What leads on to a clause of its own. */
+const clauseWords: ReadonlySet<string> = new Set(["that", "who", "which", "whose", "he", "she", "it", "they"])
 
 const endsTitle: ReadonlySet<string> = new Set(["is", "was", "are", "were", "(", ",", "has", "had", "'s", "[", "–", "-"])
 
 const addNames = (view: SentenceView, add: Add) => {
   for (let first = 0; first < view.tokens.length; first++) {
-    if (!beginsName(view, first)) continue
+    // "In May 1901 Verran Lines was founded": the name begins after the date.
+    if (!beginsName(view, first) || view.dates.some((date) => date.month !== undefined && date.first <= first && first <= date.last))
+      continue
     const continues = first > 0 && isNamePart(view, first - 1)
     for (const last of nameEnds(view, first)) {
       // "It", "Our", "When": capitalised for standing first, but no name.

@@ -27,7 +27,7 @@ export interface StructuralStatement {
 const keyValueLine = /^(\s*(?:[-*•+]\s+)?(?:\*\*|__)?)([^\s:=|][^:=|\n]{0,48}?)((?:\*\*|__)?\s*[:=]\s*(?:\*\*|__)?\s*)(\S.*)$/u
 
 export const readKeyValue = (line: Piece): KeyValue | undefined => {
-  const match = keyValueLine.exec(line.text)
+  const match = keyValueLine.exec(line.text.trimEnd())
   if (match === null) return undefined
   const [, lead = "", key = "", middle = ""] = match
   // A web address, a time of day, or a sentence with a colon in it.
@@ -38,12 +38,18 @@ export const readKeyValue = (line: Piece): KeyValue | undefined => {
 
 /** The point that ends the line is not of the value, but that of an abbreviation is. */
 const withoutPoint = (piece: Piece): Piece =>
-  /[^.\s]{3,}\.$/.test(piece.text) ? { text: piece.text.slice(0, -1), start: piece.start, end: piece.end - 1 } : piece
+  /^[^.\s]{3}\.$/.test(piece.text.slice(-4)) ? { text: piece.text.slice(0, -1), start: piece.start, end: piece.end - 1 } : piece
 
+/** "# Ada Sol", "== Ada Sol ==": what stands between the marks. */
 export const readHeading = (line: Piece): Piece | undefined => {
-  const match = /^(\s*(?:#{1,6}|={2,})\s+)(.*?)(?:\s*#*|\s+={2,})\s*$/.exec(line.text)
-  if (match === null || match[2] === undefined || match[2] === "") return undefined
-  return pieceOf(line, match[1]?.length ?? 0, (match[1]?.length ?? 0) + match[2].length)
+  const from = /^\s*(?:#{1,6}|={2,})\s+/.exec(line.text)?.[0].length
+  if (from === undefined) return undefined
+  const end = line.text.trimEnd().length
+  const mark = line.text[end - 1]
+  let closing = end
+  while ((mark === "#" || mark === "=") && closing > from && line.text[closing - 1] === mark) closing--
+  const heading = pieceOf(line, from, /\s/.test(line.text[closing - 1] ?? "") ? closing : end)
+  return heading.text === "" ? undefined : heading
 }
 
 /** A short line without a stop, such as stands above the lines about it. */

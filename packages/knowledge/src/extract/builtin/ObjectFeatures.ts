@@ -2,8 +2,7 @@
  * The features by which a candidate is judged to be the object of a property: what examples say, whether words of the
  * property's label stand near, whether the candidate looks like what the range asks for, and whether it is cut out whole.
  */
-import { negations } from "../language/FunctionWords.ts"
-import { baseForm } from "../language/IrregularVerbs.ts"
+import { isVerbLike } from "../language/Verbs.ts"
 import type { Candidate } from "./Candidates.ts"
 import { beginOfList, tokenBefore } from "./Clues.ts"
 import { organisationWords, type PropertyView } from "./PropertyView.ts"
@@ -71,7 +70,6 @@ export const objectPrior = {
   "holds date": -1,
   "begins with article": -0.25,
   "begins with number": -1,
-  "after negation": -8,
 } as const satisfies Record<string, number>
 
 export type ObjectFeature = keyof typeof objectPrior
@@ -144,7 +142,6 @@ const traitsOf = (
   mark("holds preposition", capitalised && inner.some((word) => /^(?:in|for|at|from|by|with|on|to)$/.test(word)))
   mark("holds date", kind !== "date" && view.dates.some((date) => date.first > first && date.last <= last))
   mark("begins with article", view.words[first] === "the")
-  mark("after negation", isNegated(view, first))
   mark("begins with number", kind === "name" && last > first && view.tokens[first]?.kind === "number")
   const listBegin = beginOfList(view, candidate)
   // Until the label turns out to be that of the property in question.
@@ -164,16 +161,6 @@ const traitsOf = (
   }
 }
 
-/** Whether a word of the same clause before a place says that it is not so. */
-export const isNegated = (view: SentenceView, first: number): boolean => {
-  for (let at = first - 1; at >= 0 && at > first - 10; at--) {
-    const word = view.words[at] ?? ""
-    if (/^[,;:]$/.test(word) || word === "but") return false
-    if (negations.has(word) || word.endsWith("n't")) return true
-  }
-  return false
-}
-
 /** Whether a candidate is a name that only a mistake would take apart: "Bank of England", but not "Marx and Engels in London". */
 export const isOneName = (view: SentenceView, { kind, first, last }: Candidate): boolean => {
   if (kind === "quotation" || kind === "date") return true
@@ -181,8 +168,6 @@ export const isOneName = (view: SentenceView, { kind, first, last }: Candidate):
 }
 
 const looseConnectors: ReadonlySet<string> = new Set(["and", "or", "&", ",", "for", "in", "on", "to", "at", "from", "with", "by", "'s"])
-
-export const isVerbLike = (word: string): boolean => /(?:ed|ing)$/.test(word) || baseForm(word) !== undefined
 
 const looksLikePerson = (view: SentenceView, { first, last, text }: Candidate): boolean => {
   if (last === first || last - first > 4 || /\d/.test(text)) return false

@@ -1,5 +1,5 @@
 /** From scored choices to facts: which candidate is the subject, which are the objects of which properties, and how sure that is. */
-import { findReversals } from "./ActiveVoice.ts"
+import { findReversals, subjectOfClause } from "./ActiveVoice.ts"
 import { antecedentOf } from "./Antecedent.ts"
 import { overlaps } from "./Candidates.ts"
 import { subjectRows, visitObjectChoices } from "./Choices.ts"
@@ -8,6 +8,7 @@ import type { Gazetteer } from "./Gazetteer.ts"
 import type { OntologyView } from "./OntologyView.ts"
 import { chancesOf, score } from "./RankingModel.ts"
 import type { ReadSentence } from "./ReadSentence.ts"
+import { triggersOf } from "./Triggers.ts"
 
 export interface Weights {
   readonly object: Float64Array
@@ -26,7 +27,8 @@ export interface Prediction {
   /** A candidate, or `earlier` for what an earlier sentence was about. */
   readonly subject: number | "earlier"
   readonly property: number
-  readonly object: number
+  /** A candidate, or `earlier` for what a pronoun refers to: "She founded …". */
+  readonly object: number | "earlier"
   /** How likely it is that the sentence states this; not yet calibrated. */
   readonly chance: number
 }
@@ -69,23 +71,35 @@ export const predict = (judge: Judge, read: ReadSentence, hasEarlier: boolean): 
     .filter(({ chance }) => chance > 1e-3)
     .sort((one, other) => other.chance - one.chance)
   const reversals = findReversals(read.view, read.candidates, judge.ontology.properties, read.triggers)
-  const taken: Array<Prediction> = reversals.map(({ property, doer, done }) => ({
-    subject: done,
-    property,
-    object: doer,
-    chance: activeVoice,
-  }))
+  const taken: Array<Prediction> = reversals
+    .map(({ property, doer, done }) => ({ subject: done, property, object: doer, chance: activeVoice }))
+    .filter((reversal) => isStated(read, reversal) && (hasEarlier || reversal.object !== "earlier"))
   for (const { candidate, property, chance } of ranked) {
     if (taken.length >= mostPredictions) break
     const object = read.candidates[candidate]!
-    const rival = taken.some((other) => other.property === property && overlaps(read.candidates[other.object]!, object))
+    const rival = taken.some(
+      (other) => other.property === property && other.object !== "earlier" && overlaps(read.candidates[other.object]!, object),
+    )
     const reversed = reversals.some((other) => other.property === property && overlaps(read.candidates[other.done]!, object))
     if (rival || reversed) continue
     const found = subjectFor(read, subjects, candidate)
     if (found === undefined) continue
-    taken.push({ subject: found.subject, property, object: candidate, chance: chance * found.chance })
+    const prediction = { subject: found.subject, property, object: candidate, chance: chance * found.chance }
+    if (isStated(read, prediction)) taken.push(prediction)
   }
   return { predictions: taken, subjects }
+}
+
+/**
+ * Whether the sentence says that it is so. Of subject and object the later stands in the clause that says it: what a relative
+ * clause is about stands before the clause. Where all words of the property's label are denied, so is the fact.
+ */
+const isStated = (read: ReadSentence, { subject, property, object }: Omit<Prediction, "chance">): boolean => {
+  const { stated, excluded } = read.view.clauses
+  const ends = [subject, object].flatMap((at) => (at === "earlier" ? [] : [read.candidates[at]!.first]))
+  if (ends.some((at) => excluded[at]) || !stated[Math.max(...ends)]) return false
+  const labels = triggersOf(read.triggers, property).filter(({ strength }) => strength === "label")
+  return labels.length === 0 || labels.some(({ at }) => stated[at] && !excluded[at])
 }
 
 /** How sure it is that a doer before a verb and a name after it are what a property holds between. */
@@ -99,6 +113,11 @@ const subjectFor = (read: ReadSentence, subjects: Judgement["subjects"], candida
   const fits = (subject: number | "earlier") => subject === "earlier" || !overlaps(read.candidates[subject]!, object)
   const antecedent = antecedentOf(read.view, read.candidates, read.traits[candidate]!.listBegin)
   if (antecedent !== undefined && fits(antecedent)) return { subject: antecedent, chance: clauseSubject }
+  // "Kell has a port, and Elsing lies in Norway": the second clause has a subject of its own.
+  const own = subjectOfClause(read.view, read.candidates, object.first)
+  const best = subjects[0]?.subject
+  const isLater = typeof own === "number" && typeof best === "number" && read.candidates[own]!.first > read.candidates[best]!.last
+  if (isLater && fits(own)) return { subject: own, chance: clauseSubject }
   return subjects.find(({ subject }) => fits(subject))
 }
 

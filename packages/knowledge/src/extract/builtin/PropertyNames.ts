@@ -1,16 +1,26 @@
 /** Finds the property or class that a key or a column heading means. */
 import { isFunctionWord } from "../language/FunctionWords.ts"
-import { stem } from "../language/Stem.ts"
+import { stem, withoutPlural } from "../language/Stem.ts"
 import { labelKey } from "../language/Words.ts"
 import type { OntologyView } from "./OntologyView.ts"
 
 export class PropertyNames {
   private readonly view: OntologyView
   private readonly usable: ReadonlySet<string>
+  private readonly labelStems: ReadonlySet<string>
 
   constructor(view: OntologyView) {
     this.view = view
     this.usable = new Set(view.properties.map((property) => property.iri))
+    const classNames = [...view.ontology.classes.keys()].flatMap((iri) => [...view.ontology.names(iri)])
+    this.labelStems = new Set([
+      ...view.properties.flatMap(({ stems }) => [...stems]),
+      ...classNames.flatMap((name) =>
+        labelKey(name)
+          .split(" ")
+          .map((word) => stem(withoutPlural(word))),
+      ),
+    ])
   }
 
   /** By its label; else by a label or label and like words that have all words of the key. */
@@ -28,6 +38,11 @@ export class PropertyNames {
     if (sameStems.length === 1) return { property: sameStems[0]!.iri, match: 0.85 }
     const within = this.view.properties.filter((property) => stems.every((one) => property.stems.has(one) || property.related.has(one)))
     return within.length === 1 ? { property: within[0]!.iri, match: 0.6 } : undefined
+  }
+
+  /** Whether a word is of a label of the ontology. */
+  isLabelWord(word: string): boolean {
+    return this.labelStems.has(stem(withoutPlural(word)))
   }
 
   classNamed(key: string): string | undefined {

@@ -46,7 +46,7 @@ const contentStems = (texts: ReadonlyArray<string>): ReadonlySet<string> =>
 
 const stemsOf = (words: string): ReadonlySet<string> => new Set(words.split(" ").map(stem))
 
-const personWords = stemsOf("human person people individual man woman agent")
+export const personWords = stemsOf("human person people individual man woman agent")
 const countryWords = stemsOf("country nation state")
 const languageWords = stemsOf("language")
 const placeWords = stemsOf("city place location territory town settlement region country village venue area site")
@@ -55,7 +55,10 @@ export const organisationWords = stemsOf(
   `organization organisation company corporation corp inc ltd llc plc gmbh business firm enterprise group holdings industries university
   college school institute academy press publisher publishing records label studio studios pictures productions entertainment media
   bank systems technologies software laboratories foundation association society union federation council committee ministry department
-  agency bureau club team band church museum hospital airline army navy force corps regiment unit party`.replace(/\s+/g, " "),
+  agency bureau works lines brothers partners trust authority motors airlines railways brewery orchestra club team band church museum hospital airline army navy force corps regiment unit party`.replace(
+    /\s+/g,
+    " ",
+  ),
 )
 const dateWords = /\b(?:date|year|day|when|born|birthday)\b/
 const numberWords =

@@ -1,4 +1,5 @@
 /** A sentence as the extractor looks at it: its tokens, what each is compared by, and where brackets and quotations run. */
+import { type Clauses, readClauses } from "../language/Clauses.ts"
 import { type FoundDate, findDates } from "../language/Dates.ts"
 import { isFunctionWord } from "../language/FunctionWords.ts"
 import { stem } from "../language/Stem.ts"
@@ -19,6 +20,7 @@ export interface SentenceView {
   /** How deep in brackets each token stands. */
   readonly depth: ReadonlyArray<number>
   readonly dates: ReadonlyArray<FoundDate>
+  readonly clauses: Clauses
   /** The first and last token between quotation marks. */
   readonly quotations: ReadonlyArray<readonly [number, number]>
   /** The first token that is no mark; -1 when there is none. */
@@ -28,16 +30,18 @@ export interface SentenceView {
 export const viewSentence = (text: string, offset = 0): SentenceView => {
   const tokens = tokenize(text, offset)
   const words = tokens.map((token) => fold(token.text))
+  const capital = capitalsOf(text, tokens)
   return {
     text,
     offset,
     tokens,
     words,
     stems: words.map(stem),
-    capital: capitalsOf(text, tokens),
+    capital,
     content: tokens.map((token, at) => token.kind === "word" && !isFunctionWord(words[at] ?? "")),
     depth: depths(tokens),
     dates: findDates(tokens),
+    clauses: readClauses(words, capital),
     quotations: quotationsOf(tokens),
     begin: tokens.findIndex((token) => token.kind !== "mark"),
   }

@@ -1,9 +1,8 @@
 /** The features by which a candidate is judged to be what the sentence is about. */
 import { determiners, isFunctionWord, nameConnectors, prepositions } from "../language/FunctionWords.ts"
-import { baseForm } from "../language/IrregularVerbs.ts"
+import { baseForm, isVerbLike } from "../language/Verbs.ts"
 import type { Candidate } from "./Candidates.ts"
 import { isQuote } from "./Clues.ts"
-import { isVerbLike } from "./ObjectFeatures.ts"
 import { organisationWords } from "./PropertyView.ts"
 import type { SentenceView } from "./SentenceView.ts"
 
@@ -134,10 +133,17 @@ const isLinkingWord = (word: string): boolean => isFunctionWord(word) && !determ
 const beginsSentence = (view: SentenceView, first: number): boolean => {
   if (first === view.begin) return true
   const opening = view.words[view.begin] ?? ""
+  // "In May 1901 Verran Lines", "Since Verran Lines"
+  if (prepositions.has(opening) && view.capital[first] && isDate(view, view.begin + 1, first - 1)) return true
   if (first > view.begin + 4 || !(determiners.has(opening) || isLinkingWord(opening))) return false
   for (let at = view.begin + 1; at < first; at++) if (!view.content[at] || isVerbLike(view.words[at] ?? "")) return false
   return true
 }
+
+/** Whether nothing but a date, or nothing at all, stands from one token to another. */
+const isDate = (view: SentenceView, first: number, last: number): boolean =>
+  last < first ||
+  view.dates.some((date) => date.first === first && (date.last === last || (date.last === last - 1 && view.words[last] === ",")))
 
 const shareOfPlainWords = (view: SentenceView, first: number, last: number): number => {
   let [content, plain] = [0, 0]

@@ -61,7 +61,7 @@ const subjectColumn = (
   return columns[0] === undefined ? 0 : -1
 }
 
-const isRule = (line: Piece | undefined): boolean => /^[\s|:+=-]*-{2,}[\s|:+=-]*$/.test(line?.text ?? "")
+const isRule = (line: Piece | undefined): boolean => line !== undefined && /^[\s|:+=-]+$/.test(line.text) && line.text.includes("--")
 
 const cellsOf = (line: Piece | undefined, delimiter: string): ReadonlyArray<Piece> => {
   if (line === undefined || !line.text.includes(delimiter)) return []

@@ -50,19 +50,21 @@ export const trainBuiltIn = (ontology: OntologyIndex, examples: ReadonlyArray<Ex
 
 /** What was predicted for a sentence held back, and whether its example says so too. */
 const outcomesOf = (judge: Judge, sentence: TrainingSentence): ReadonlyArray<Outcome> =>
-  predict(judge, sentence.read, sentence.subjectStoodBefore).predictions.map((prediction) => ({
-    chance: prediction.chance,
-    holds: sentence.facts.some((fact) => states(sentence, fact, prediction)),
-  }))
+  predict(judge, sentence.read, sentence.subjectStoodBefore).predictions.flatMap((prediction) =>
+    // An example shows a fact where its object stands; what a pronoun refers to stands elsewhere.
+    prediction.object === "earlier"
+      ? []
+      : [{ chance: prediction.chance, holds: sentence.facts.some((fact) => states(sentence, fact, prediction)) }],
+  )
 
 const states = (
   { read, subjectStoodBefore }: TrainingSentence,
   fact: TrainingSentence["facts"][number],
-  prediction: Prediction,
+  { subject, property, object }: Prediction,
 ): boolean => {
-  if (fact.property !== prediction.property || !fact.objects.includes(prediction.object)) return false
-  if (prediction.subject === "earlier") return subjectStoodBefore && fact.subjects.length === 0
-  return nameKey(read.candidates[prediction.subject]?.text ?? "") === nameKey(fact.triple.sub)
+  if (fact.property !== property || object === "earlier" || !fact.objects.includes(object)) return false
+  if (subject === "earlier") return subjectStoodBefore && fact.subjects.length === 0
+  return nameKey(read.candidates[subject]?.text ?? "") === nameKey(fact.triple.sub)
 }
 
 const named = (names: ReadonlyArray<string>, weights: Float64Array): Readonly<Record<string, number>> =>

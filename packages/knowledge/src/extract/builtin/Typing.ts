@@ -6,12 +6,12 @@
 import type { ClassExpression } from "../../ontology/Ontology.ts"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
 import { withoutPlural } from "../language/Stem.ts"
+import { isVerbLike } from "../language/Verbs.ts"
 import { labelKey } from "../language/Words.ts"
 import type { Candidate } from "./Candidates.ts"
 import type { Gazetteer } from "./Gazetteer.ts"
-import { isVerbLike } from "./ObjectFeatures.ts"
 import { classesMeeting } from "./OntologyView.ts"
-import type { SentenceView } from "./SentenceView.ts"
+import { type SentenceView, viewSentence } from "./SentenceView.ts"
 
 /** A class label that stands in a sentence. */
 interface NamedClass {
@@ -38,11 +38,14 @@ export class ClassLabels {
     }
   }
 
+  /** Where the sentence states something; "if it is a novel" makes nothing a novel. */
   find(view: SentenceView): ReadonlyArray<NamedClass> {
     const singular = view.words.map(withoutPlural)
     return singular.flatMap((first, at) =>
       (this.byFirstWord.get(first) ?? []).flatMap(({ words, iri }) =>
-        words.every((one, index) => singular[at + index] === one) ? [{ iri, first: at, last: at + words.length - 1 }] : [],
+        view.clauses.stated[at] && words.every((one, index) => singular[at + index] === one)
+          ? [{ iri, first: at, last: at + words.length - 1 }]
+          : [],
       ),
     )
   }
@@ -60,6 +63,14 @@ export class ClassLabels {
         view.capital[first] && (first === candidate.first || last === candidate.last) && first >= candidate.first && last <= candidate.last,
     )
     return [...said.toSorted(moreTelling), ...inName.toSorted(moreTelling)].map(({ iri }) => iri)
+  }
+
+  /** The classes that a name names: "Sor Observatory". */
+  inName(name: string): ReadonlyArray<string> {
+    const view = viewSentence(name)
+    return this.find(view)
+      .filter(({ first, last }) => view.capital[first] && (first === 0 || last === view.words.length - 1))
+      .map(({ iri }) => iri)
   }
 
   /** The class for an entity that has to meet an expression. */

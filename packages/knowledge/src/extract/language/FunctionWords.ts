@@ -1,6 +1,7 @@
 /** The closed classes of English words: those that hold a sentence together rather than name anything. */
 
-const set = (words: string): ReadonlySet<string> => new Set(words.trim().split(/\s+/))
+/** The words of a list. */
+export const set = (words: string): ReadonlySet<string> => new Set(words.trim().split(/\s+/))
 
 export const determiners = set("a an the this that these those its his her their our my your each every some any no both all another")
 
@@ -20,9 +21,6 @@ export const auxiliaries = set(`be is am are was were been being has have had ha
 const others = set(`there here how why again further once such own same too s t now ever never always often usually later currently still
   well much many few several other others first last next new today yesterday tomorrow recently originally initially eventually finally
   meanwhile however therefore thus instead sometimes perhaps`)
-
-/** Words that say that something is not so, or leave open whether it is. */
-export const negations = set("not never no nobody none neither nor without hardly n't whether if contrary allegedly supposedly")
 
 /** Words that may stand inside a name but neither begin nor end it. */
 export const nameConnectors = set(`of the and for in on to de del della di da do dos das du des la le les el los las von van der den und y e

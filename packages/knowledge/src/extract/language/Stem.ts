@@ -3,7 +3,7 @@
  * all give "direc". Labels of properties are nouns ("publisher"), texts use the verb ("was published by"), so ordinary
  * stemming of inflections alone would not bring them together. The root is a key for comparing, not a word.
  */
-import { baseForm } from "./IrregularVerbs.ts"
+import { baseForm } from "./Verbs.ts"
 
 export const stem = (word: string): string => {
   if (!/^[a-z][a-z'-]*$/.test(word) || word.length <= 3) return baseForm(word) ?? word

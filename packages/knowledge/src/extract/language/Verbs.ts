@@ -1,4 +1,4 @@
-/** The forms of English verbs that no rule of endings leads back to their base. */
+/** English verbs: what their forms look like, and the bases that no rule of endings leads back to. */
 
 const forms = `
 arise arose arisen|awake awoke awoken|be am are is was were been being|bear bore borne born|beat beaten|become became
@@ -29,3 +29,16 @@ const table: ReadonlyMap<string, string> = new Map(
 )
 
 export const baseForm = (word: string): string | undefined => table.get(word)
+
+/** "written", "founded", "leading": a form that a verb has, and few other words. */
+export const isVerbLike = (word: string): boolean => /(?:ed|ing)$/.test(word) || baseForm(word) !== undefined
+
+/** Whether a word is a form of one of these verbs, or the plural of one of these nouns. */
+export const isFormOf = (bases: ReadonlySet<string>, word: string): boolean => {
+  if (bases.has(word) || bases.has(baseForm(word) ?? "")) return true
+  const ending = /(?:ied|ies|ed|es|ing|s)$/.exec(word)?.[0]
+  if (ending === undefined) return false
+  const rest = word.slice(0, -ending.length)
+  if (ending === "ied" || ending === "ies") return bases.has(`${rest}y`)
+  return bases.has(rest) || bases.has(`${rest}e`) || (/(.)\1$/.test(rest) && bases.has(rest.slice(0, -1)))
+}
