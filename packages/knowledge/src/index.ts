@@ -21,7 +21,7 @@ export { splitSentences } from "./document/Sentences.ts"
 export type { Encoding } from "./document/TextDecoding.ts"
 export * as BuiltIn from "./extract/builtin/BuiltIn.ts"
 export { BuiltInModel } from "./extract/builtin/BuiltInModel.ts"
-export { Example, ExampleTriple } from "./extract/builtin/Example.ts"
+export { Example, ExamplesRefused, ExampleTriple } from "./extract/builtin/Example.ts"
 export type { KnownName } from "./extract/builtin/Gazetteer.ts"
 export { namesOfGraph } from "./extract/builtin/GraphNames.ts"
 export * as PooledBuiltIn from "./extract/builtin/PooledBuiltIn.ts"
@@ -115,7 +115,7 @@ export { RunCheckpoint, RunCheckpointJson } from "./runs/Checkpoint.ts"
 export { EntityRef, EntityRegistry, EntityRegistryJson, emptyRegistry, register } from "./runs/EntityRegistry.ts"
 export { type ExtractionRequest, Extractions, type ExtractionsService, RunNotFound } from "./runs/Extractions.ts"
 export { ExtractionWorkflow, RunResult } from "./runs/ExtractionWorkflow.ts"
-export { type EquipmentError, ExamplesRefused, ExtractorRefused, Extractors } from "./runs/Extractors.ts"
+export { type EquipmentError, ExtractorRefused, Extractors } from "./runs/Extractors.ts"
 export {
   changeStatus,
   defaultPipelineConfig,

@@ -10,8 +10,9 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { formatOf } from "../document/DocumentReader.ts"
 import type { DocumentFormat } from "../document/ReadError.ts"
+import { checkExamples } from "../extract/builtin/Example.ts"
 import { formatOf as rdfFormatOf } from "../ontology/RdfParsing.ts"
-import { Extractors, readExamples } from "../runs/Extractors.ts"
+import { Extractors } from "../runs/Extractors.ts"
 import {
   type BatchId,
   type ContentHash,
@@ -111,7 +112,7 @@ const checkedManifest = (batchId: BatchId, folder: StorageFolder, file: Manifest
       )
     const [ontology, examples, shapes] = yield* Effect.all([
       fixed("ontology", file.ontology, (uri) => extractors.ontology(uri)),
-      fixed("examples", file.examples, (uri, text) => Effect.fromResult(readExamples(uri, text))),
+      fixed("examples", file.examples, (uri, text) => checkExamples({ uri, text })),
       fixed("shapes", file.shapes, (source, text) => checkShapes({ text, source })),
     ])
     const found = yield* Effect.forEach(

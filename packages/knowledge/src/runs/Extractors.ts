@@ -7,11 +7,9 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Result from "effect/Result"
-import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as BuiltIn from "../extract/builtin/BuiltIn.ts"
-import { Example } from "../extract/builtin/Example.ts"
+import { checkExamples, type ExamplesRefused, readExamples } from "../extract/builtin/Example.ts"
 import * as PooledBuiltIn from "../extract/builtin/PooledBuiltIn.ts"
 import { type Chunk, Extractor, type ExtractorService, type Usage } from "../extract/Extractor.ts"
 import { estimateChunk } from "../extract/model/ModelExtractor.ts"
@@ -23,7 +21,7 @@ import { loadOnWorker } from "../ontology/WorkerLoading.ts"
 import { getText, Storage } from "../storage/Storage.ts"
 import type { StorageError } from "../storage/StorageError.ts"
 import type { StorageUri } from "../storage/Uri.ts"
-import { WorkerPool } from "../threads/WorkerPool.ts"
+import { WorkerPool, type WorkerPoolService } from "../threads/WorkerPool.ts"
 import { type Account, ExtractorRefused, isModel, type ModelExtractors, makeModelExtractors, type Wanted } from "./ModelExtractors.ts"
 import type { RunStoreFailed } from "./RunStoreFailed.ts"
 
@@ -36,18 +34,6 @@ export interface ExtractionSetting {
   readonly examplesUri?: StorageUri
   /** Default: the extractor of this process. */
   readonly selection?: ExtractorSelection
-}
-
-/** A line of an examples file cannot be read. */
-export class ExamplesRefused extends Schema.TaggedError<ExamplesRefused>()("ExamplesRefused", {
-  uri: Schema.String,
-  /** Counted from 1. */
-  line: Schema.Int,
-  problem: Schema.String,
-}) {
-  override get message() {
-    return `${this.uri}, line ${this.line}: no example: ${this.problem}; each line is {"sent": "...", "triples": [{"sub": "...", "rel": "...", "obj": "..."}]}`
-  }
 }
 
 export interface Equipment {
@@ -85,34 +71,19 @@ export class Extractors extends Context.Service<Extractors, ExtractorsService>()
   static readonly layerWith = (settings: KnowledgeSettings): Layer.Layer<Extractors, never, Storage> =>
     Layer.effect(
       Extractors,
-      Effect.flatMap(WorkerPool, (pool) =>
-        makeExtractors(
-          taught((examples) => PooledBuiltIn.make(pool, { examples })),
-          settings,
-        ),
-      ),
+      Effect.flatMap(WorkerPool, (pool) => makeExtractors(taughtOn(pool), settings)),
     ).pipe(Layer.provide(WorkerPool.layerInContext))
 
   /** The same as `layerBuiltIn` on workers that are there already. */
   static readonly layerPooled: Layer.Layer<Extractors, never, Storage | WorkerPool> = Layer.effect(
     Extractors,
-    Effect.flatMap(WorkerPool, (pool) =>
-      makeExtractors(
-        taught((examples) => PooledBuiltIn.make(pool, { examples })),
-        {},
-      ),
-    ),
+    Effect.flatMap(WorkerPool, (pool) => makeExtractors(taughtOn(pool), {})),
   )
 
   /** The same in the thread that asks, which does nothing else meanwhile: for a document or two. */
   static readonly layerUnpooled: Layer.Layer<Extractors, never, Storage> = Layer.effect(
     Extractors,
-    Effect.suspend(() =>
-      makeExtractors(
-        taught((examples) => BuiltIn.make({ examples })),
-        {},
-      ),
-    ),
+    Effect.suspend(() => makeExtractors(taughtHere, {})),
   )
 
   /** The extractor in the context, for every batch. A batch that names another is refused. */
@@ -125,17 +96,26 @@ export class Extractors extends Context.Service<Extractors, ExtractorsService>()
 type ExtractorFor = (
   storage: typeof Storage.Service,
   examplesUri: StorageUri | undefined,
-) => Effect.Effect<ExtractorService, StorageError | ExamplesRefused>
+) => Effect.Effect<ExtractorService, StorageError | OntologyError | ExamplesRefused>
 
-const taught =
-  (make: (examples: ReadonlyArray<Example>) => ExtractorService): ExtractorFor =>
+/** Workers read the examples and learn from them. */
+const taughtOn =
+  (pool: WorkerPoolService): ExtractorFor =>
   (storage, examplesUri) =>
-    examplesUri === undefined
-      ? Effect.sync(() => make([]))
-      : Effect.map(
-          Effect.flatMap(getText(storage, examplesUri), (text) => Effect.fromResult(readExamples(examplesUri, text))),
-          make,
-        )
+    Effect.gen(function* () {
+      if (examplesUri === undefined) return PooledBuiltIn.make(pool)
+      const examples = { uri: examplesUri, text: yield* getText(storage, examplesUri) }
+      yield* Effect.provideService(checkExamples(examples), WorkerPool, pool)
+      return PooledBuiltIn.make(pool, { examples })
+    })
+
+/** The caller's thread does. */
+const taughtHere: ExtractorFor = (storage, examplesUri) =>
+  Effect.gen(function* () {
+    if (examplesUri === undefined) return BuiltIn.make()
+    const text = yield* getText(storage, examplesUri)
+    return BuiltIn.make({ examples: yield* Effect.fromResult(readExamples({ uri: examplesUri, text })) })
+  })
 
 /** Few batches run at once; what is forgotten is made again. */
 const capacity = 8
@@ -214,16 +194,3 @@ const makeFixed = (extractor: ExtractorService): Effect.Effect<ExtractorsService
       spent: () => Effect.succeed(undefined),
     }
   })
-
-const decodeExample = Schema.decodeUnknownResult(Schema.fromJsonString(Example))
-
-export const readExamples = (uri: string, text: string): Result.Result<ReadonlyArray<Example>, ExamplesRefused> => {
-  const examples: Array<Example> = []
-  for (const [index, line] of text.split("\n").entries()) {
-    if (line.trim() === "") continue
-    const decoded = decodeExample(line)
-    if (Result.isFailure(decoded)) return Result.fail(new ExamplesRefused({ uri, line: index + 1, problem: decoded.failure.message }))
-    examples.push(decoded.success)
-  }
-  return Result.succeed(examples)
-}

@@ -1,5 +1,6 @@
 /** The work of this package that workers do. What a kind of work needs is loaded when it is first asked for: a worker starts sooner. */
 import type { ReadCsvInput, ReadDocumentInput } from "../document/DocumentTasks.ts"
+import type { ExamplesText } from "../extract/builtin/Example.ts"
 import type { FactsInput, ReadInput, SharedReader, TrainInput } from "../extract/builtin/BuiltInTasks.ts"
 import type { LoadInput, QueryInput } from "../graph/GraphStore.ts"
 import type { OntologySource } from "../ontology/OntologyLoading.ts"
@@ -19,6 +20,7 @@ export const makeTasks = () => {
   const documents = once(() => import("../document/DocumentTasks.ts"))
   const ontologies = once(() => import("../ontology/LoadingTask.ts"))
   const builtIn = once(async () => (await import("../extract/builtin/BuiltInTasks.ts")).makeBuiltInTasks())
+  const examples = once(() => import("../extract/builtin/Example.ts"))
   const resolution = once(() => import("../resolve/ResolutionTask.ts"))
   const validation = once(() => import("../validate/ValidationTask.ts"))
   const graph = once(async () => (await import("../graph/GraphStore.ts")).makeGraphStore())
@@ -26,6 +28,7 @@ export const makeTasks = () => {
     "document.read": async (input: ReadDocumentInput) => (await documents()).documentText(input),
     "document.csv": async (input: ReadCsvInput) => (await documents()).csvText(input),
     "ontology.load": async (source: OntologySource) => (await ontologies()).loadingTask(source),
+    "examples.check": async (source: ExamplesText) => (await examples()).examplesTask(source),
     "built-in.train": async (input: TrainInput) => (await builtIn()).train(input),
     "built-in.read": async (input: ReadInput, shared: SharedReader) => (await builtIn()).read(input, shared),
     "built-in.facts": async (input: FactsInput, shared: SharedReader) => (await builtIn()).facts(input, shared),

@@ -1,11 +1,12 @@
 /** The side of the worker of the built-in extractor. */
+import * as Result from "effect/Result"
 import type { Ontology } from "../../ontology/Ontology.ts"
 import { OntologyIndex } from "../../ontology/OntologyIndex.ts"
 import type { Chunk } from "../Extractor.ts"
 import type { Fact, Mention } from "../Fact.ts"
 import type { BuiltInModel } from "./BuiltInModel.ts"
 import { BuiltInReader } from "./BuiltInReader.ts"
-import type { Example } from "./Example.ts"
+import { type Example, type ExamplesText, readExamples } from "./Example.ts"
 import type { KnownName } from "./Gazetteer.ts"
 import { trainBuiltIn } from "./Training.ts"
 
@@ -18,7 +19,8 @@ export interface SharedReader {
 
 export interface TrainInput {
   readonly ontology: Ontology
-  readonly examples: ReadonlyArray<Example>
+  /** The text of a file that was checked, or its examples. */
+  readonly examples: ExamplesText | ReadonlyArray<Example>
   readonly names: ReadonlyArray<KnownName>
 }
 
@@ -49,7 +51,8 @@ export const makeBuiltInTasks = () => {
     return reader
   }
   return {
-    train: ({ ontology, examples, names }: TrainInput): BuiltInModel => trainBuiltIn(new OntologyIndex(ontology), examples, { names }),
+    train: ({ ontology, examples, names }: TrainInput): BuiltInModel =>
+      trainBuiltIn(new OntologyIndex(ontology), "text" in examples ? Result.getOrThrow(readExamples(examples)) : examples, { names }),
     read: ({ chunk, leastConfidence }: ReadInput, shared: SharedReader): ReadOutput => {
       const reader = readerOf(shared)
       const mentions = reader.mentions(chunk, leastConfidence)

@@ -1,5 +1,14 @@
-/** Texts with the facts they state, written by hand or taken from elsewhere: what the built-in extractor learns from. */
+/**
+ * Texts with the facts they state, written by hand or taken from elsewhere: what the built-in extractor learns from. An examples file
+ * has one of them a line. A file can be made so that reading it takes any time and memory, so a worker reads it.
+ */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import { OntologyLimitExceeded } from "../../ontology/OntologyError.ts"
+import { fromOutcome, type Outcome, outcomeOf } from "../../threads/Outcome.ts"
+import { WorkerPool } from "../../threads/WorkerPool.ts"
 
 export const ExampleTriple = Schema.Struct({
   sub: Schema.String,
@@ -16,3 +25,54 @@ export const Example = Schema.Struct({
   triples: Schema.Array(ExampleTriple),
 })
 export type Example = typeof Example.Type
+
+/** A line of an examples file cannot be read. */
+export class ExamplesRefused extends Schema.TaggedError<ExamplesRefused>()("ExamplesRefused", {
+  uri: Schema.String,
+  /** Counted from 1. */
+  line: Schema.Int,
+  problem: Schema.String,
+}) {
+  override get message() {
+    return `${this.uri}, line ${this.line}: no example: ${this.problem}; each line is {"sent": "...", "triples": [{"sub": "...", "rel": "...", "obj": "..."}]}`
+  }
+}
+
+/** The text of an examples file, and what errors call it. */
+export interface ExamplesText {
+  readonly uri: string
+  readonly text: string
+}
+
+const decodeExample = Schema.decodeUnknownResult(Schema.fromJsonString(Example))
+
+export const readExamples = ({ uri, text }: ExamplesText): Result.Result<ReadonlyArray<Example>, ExamplesRefused> => {
+  const examples: Array<Example> = []
+  for (const [index, line] of text.split("\n").entries()) {
+    if (line.trim() === "") continue
+    const decoded = decodeExample(line)
+    if (Result.isFailure(decoded)) return Result.fail(new ExamplesRefused({ uri, line: index + 1, problem: decoded.failure.message }))
+    examples.push(decoded.success)
+  }
+  return Result.succeed(examples)
+}
+
+/** Runs in a worker. */
+export const examplesTask = (source: ExamplesText) => outcomeOf(ExamplesRefused, Effect.asVoid(Effect.fromResult(readExamples(source))))
+
+/** Fails where the file has a line that is no example. Reads it on the pool in the context; without one, in the caller's thread. */
+export const checkExamples = (source: ExamplesText): Effect.Effect<void, ExamplesRefused | OntologyLimitExceeded> =>
+  Effect.gen(function* () {
+    const pool = yield* WorkerPool.inContext
+    if (Option.isNone(pool)) return yield* Effect.asVoid(Effect.fromResult(readExamples(source)))
+    const outcome = yield* Effect.mapError(
+      pool.value.run("examples.check", source, undefined, { limit: pool.value.limits.ontology, attempts: 1 }),
+      (error) =>
+        new OntologyLimitExceeded({
+          source: source.uri,
+          problem: error._tag === "LimitExceeded" ? error.problem : `its reader ended: ${error.problem}`,
+        }),
+    )
+    // An answer of the pool is what the task of that name returns.
+    return yield* fromOutcome(ExamplesRefused, outcome as Outcome<void>)
+  })

@@ -13,9 +13,15 @@ import { type Chunk, Extractor, type ExtractorService } from "../Extractor.ts"
 import type { Fact, Mention } from "../Fact.ts"
 import { type BuiltInOptions, builtInName, defaultLeastConfidence, noUsage } from "./BuiltIn.ts"
 import type { BuiltInModel } from "./BuiltInModel.ts"
+import type { ExamplesText } from "./Example.ts"
 import type { FactsInput, ReadInput, ReadOutput, SharedReader, TrainInput } from "./BuiltInTasks.ts"
 
-export const make = (pool: WorkerPoolService, options: BuiltInOptions = {}): ExtractorService => {
+export interface PooledOptions extends Omit<BuiltInOptions, "examples"> {
+  /** Examples, or the text of a file of them that was checked: the worker that trains reads it. */
+  readonly examples?: NonNullable<BuiltInOptions["examples"]> | ExamplesText
+}
+
+export const make = (pool: WorkerPoolService, options: PooledOptions = {}): ExtractorService => {
   const leastConfidence = options.leastConfidence ?? defaultLeastConfidence
   const names = options.names ?? []
   // An answer of the pool is what the task of that name returns.
