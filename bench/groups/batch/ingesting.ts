@@ -13,8 +13,8 @@ import * as CanonicalGraph from "../../../packages/knowledge/src/graph/Canonical
 import { writeLines } from "../../../packages/knowledge/src/graph/StoredLines.ts"
 import { loadOntology } from "../../../packages/knowledge/src/ontology/OntologyLoading.ts"
 import { sortLines } from "../../../packages/knowledge/src/rdf/LineSort.ts"
+import { folderOf } from "../../../packages/knowledge/src/storage/FileBlobs.ts"
 import * as FileStorage from "../../../packages/knowledge/src/storage/FileStorage.ts"
-import { folderOf } from "../../../packages/knowledge/src/storage/file/FileAddress.ts"
 import { BatchId, Namespace } from "../../../packages/knowledge/src/storage/Identity.ts"
 import { blobIn } from "../../../packages/knowledge/src/storage/Uri.ts"
 

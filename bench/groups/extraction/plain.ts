@@ -8,10 +8,11 @@ import * as Stream from "effect/Stream"
 import { chunkStream } from "../../../packages/knowledge/src/document/Chunking.ts"
 import { streamStored } from "../../../packages/knowledge/src/document/DocumentReader.ts"
 import * as BuiltIn from "../../../packages/knowledge/src/extract/builtin/BuiltIn.ts"
+import { readExamples } from "../../../packages/knowledge/src/extract/builtin/Example.ts"
 import type { Chunk } from "../../../packages/knowledge/src/extract/Extractor.ts"
 import { loadOntology } from "../../../packages/knowledge/src/ontology/OntologyLoading.ts"
 import { type ChunkFindings, findInChunks } from "../../../packages/knowledge/src/runs/ChunkFindings.ts"
-import { type Equipment, readExamples } from "../../../packages/knowledge/src/runs/Extractors.ts"
+import type { Equipment } from "../../../packages/knowledge/src/runs/Extractors.ts"
 import { defaultPipelineConfig } from "../../../packages/knowledge/src/runs/Run.ts"
 import { documentIdOf, RunId } from "../../../packages/knowledge/src/storage/Identity.ts"
 import { Storage } from "../../../packages/knowledge/src/storage/Storage.ts"
@@ -23,7 +24,7 @@ export const plain: Effect.Effect<Equipment> = Effect.gen(function* () {
     Promise.all([readFile(ontologyFile, "utf8"), readFile(examplesFile, "utf8")]),
   )
   const ontology = yield* loadOntology({ name: ontologyFile, text: ontologyText })
-  const examples = yield* Effect.fromResult(readExamples(examplesFile, examplesText))
+  const examples = yield* Effect.fromResult(readExamples({ uri: examplesFile, text: examplesText }))
   return { ontology, extractor: BuiltIn.make({ examples }) }
 }).pipe(Effect.orDie)
 

@@ -12,7 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type { LanguageModel } from "effect/unstable/ai/LanguageModel"
 import type { BudgetLimits } from "./extract/model/Budget.ts"
-import { PriceTable } from "./extract/model/Prices.ts"
+import { PriceTable } from "./extract/model/Cost.ts"
 import { ContentLimitOptions } from "./threads/ContentLimits.ts"
 
 /**

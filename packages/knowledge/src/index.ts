@@ -29,26 +29,36 @@ export { type TrainingOptions, trainBuiltIn } from "./extract/builtin/Training.t
 export { ExtractionFailed } from "./extract/ExtractionFailed.ts"
 export { type Chunk, Extractor, type ExtractorService, type KnownEntity, type Usage } from "./extract/Extractor.ts"
 export { type Fact, type FactObject, type Mention, type Span, type SplitFacts, splitByConfidence } from "./extract/Fact.ts"
+export type { Rejection, RejectionReason } from "./extract/model/Answer.ts"
 export { type AnthropicClientOptions, anthropicLayer, makeAnthropicExtractor } from "./extract/model/AnthropicClient.ts"
 export { type Budget, BudgetExhausted, type BudgetLimits, makeBudget, PriceUnknown, unlimited } from "./extract/model/Budget.ts"
 export {
   type Answered,
   type CallGuard,
+  defaultRetryPolicy,
   type GuardOptions,
   type ModelGate,
   makeCallGuard,
   makeModelGate,
+  type RetryPolicy,
 } from "./extract/model/CallGuard.ts"
 export { type BreakerOptions, type CircuitBreaker, CircuitOpen, makeCircuitBreaker, type Verdict } from "./extract/model/CircuitBreaker.ts"
+export {
+  addUsage,
+  costOf,
+  defaultPrices,
+  estimateTokens,
+  ModelPrice,
+  noUsage,
+  PriceTable,
+  PriceTableJson,
+  priceOf,
+} from "./extract/model/Cost.ts"
 export { languageModelClient } from "./extract/model/LanguageModelClient.ts"
 export type { ModelClient, ModelRequest } from "./extract/model/ModelClient.ts"
 export { type ModelExtractor, type ModelExtractorOptions, makeModelExtractor } from "./extract/model/ModelExtractor.ts"
 export { makeOpenAiExtractor, type OpenAiClientOptions, openAiLayer } from "./extract/model/OpenAiClient.ts"
-export { costOf, defaultPrices, ModelPrice, PriceTable, PriceTableJson, priceOf } from "./extract/model/Prices.ts"
 export { CallTooLarge, makeRateLimiter, type Permit, type RateLimiter, type RateLimits } from "./extract/model/RateLimiter.ts"
-export type { Rejection, RejectionReason } from "./extract/model/Rejection.ts"
-export { defaultRetryPolicy, type RetryPolicy } from "./extract/model/Retry.ts"
-export { addUsage, estimateTokens, noUsage } from "./extract/model/UsageCount.ts"
 export { GraphDocument } from "./graph/BatchDocuments.ts"
 export * as CanonicalGraph from "./graph/CanonicalGraph.ts"
 export { DiffFact, DocumentDiff, GraphDiff } from "./graph/GraphDiff.ts"
@@ -108,7 +118,7 @@ export { RdfSyntaxError, readNTriples, readTurtle } from "./rdf/RdfReading.ts"
 export { type TurtleOptions, writeNTriples, writeTurtle } from "./rdf/RdfWriting.ts"
 export * as Rdf from "./rdf/Term.ts"
 export { detentVocabulary } from "./rdf/Vocabulary.ts"
-export type { Merge, MergeReason, NamedMention, Resolution } from "./resolve/Resolution.ts"
+export type { Merge, MergeReason, NamedMention, Resolution } from "./resolve/Resolver.ts"
 export { Resolver } from "./resolve/Resolver.ts"
 export { BatchArtifact, BatchArtifactJson, RunArtifact, RunArtifactJson } from "./runs/Artifact.ts"
 export { RunCheckpoint, RunCheckpointJson } from "./runs/Checkpoint.ts"
@@ -149,8 +159,8 @@ export {
 export * as MemoryStorage from "./storage/MemoryStorage.ts"
 export * as Paths from "./storage/Paths.ts"
 export * from "./storage/Storage.ts"
+export { routed } from "./storage/Storage.ts"
 export * from "./storage/StorageError.ts"
-export { routed } from "./storage/StorageRouter.ts"
 export {
   BlobReference,
   blobIn,
@@ -173,7 +183,7 @@ export {
   defaultContentLimits,
   type TaskLimit,
 } from "./threads/ContentLimits.ts"
-export { LimitExceeded, TaskFailed, WorkerCrashed, type WorkerError } from "./threads/WorkerError.ts"
+export { LimitExceeded, TaskFailed, WorkerCrashed, type WorkerError } from "./threads/Protocol.ts"
 export {
   makeWorkerPool,
   type StreamOptions,
@@ -183,5 +193,5 @@ export {
   type WorkerPoolService,
 } from "./threads/WorkerPool.ts"
 export { derivedShapes } from "./validate/DerivedShapes.ts"
+export { QuarantinedStatement, ValidationPolicy, ValidationReport, ValidationReportJson, Violation } from "./validate/Report.ts"
 export { readShapes, type Shapes, ShapesRefused } from "./validate/Shapes.ts"
-export { QuarantinedStatement, ValidationPolicy, ValidationReport, ValidationReportJson, Violation } from "./validate/Violation.ts"

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
-import { compareCodePoints } from "../src/rdf/CodePointOrder.ts"
+import { compareCodePoints } from "../src/rdf/LineSort.ts"
 import {
   Generation,
   getText,

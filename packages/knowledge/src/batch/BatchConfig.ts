@@ -3,7 +3,7 @@ import * as Schema from "effect/Schema"
 import { ExtractorSelection } from "../KnowledgeSettings.ts"
 import { defaultPipelineConfig, PipelineConfig } from "../runs/Run.ts"
 import { Count } from "../storage/Quantity.ts"
-import { ValidationPolicy } from "../validate/Violation.ts"
+import { ValidationPolicy } from "../validate/Report.ts"
 
 /**
  * What becomes of a batch when documents fail: it continues with the others, ends at the first, or tries those that failed once

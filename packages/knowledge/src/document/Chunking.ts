@@ -6,7 +6,7 @@
 import * as Stream from "effect/Stream"
 import type { Chunk } from "../extract/Extractor.ts"
 import type { Span } from "../extract/Fact.ts"
-import { longestSentence, sentenceEnd } from "./SentenceBoundary.ts"
+import { longestSentence, sentenceEnd, skipSpace } from "./Sentences.ts"
 
 export interface ChunkingOptions {
   /** How many UTF-16 code units a chunk has at most. */
@@ -81,7 +81,7 @@ export class Chunker {
   private take(final: boolean): ReadonlyArray<Chunk> {
     const chunks: Array<Chunk> = []
     for (;;) {
-      this.skipSpace()
+      this.next = skipSpace(this.text, this.next)
       if (this.next >= this.text.length) break
       const end = sentenceEnd(this.text, this.next, final)
       if (end === undefined) break
@@ -110,10 +110,6 @@ export class Chunker {
     const kept = this.window.filter(({ start }) => end - start <= this.overlap && coming.end - start <= this.size)
     this.window = kept
     this.repeated = kept.length
-  }
-
-  private skipSpace() {
-    while (this.next < this.text.length && /\s/.test(this.text[this.next] ?? "")) this.next++
   }
 
   private forget() {

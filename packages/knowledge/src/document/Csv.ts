@@ -6,8 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { describe } from "../storage/Describe.ts"
 import { DocumentMalformed } from "./ReadError.ts"
-import { type Reading, TextBuilder } from "./Reading.ts"
-import { addRecord, isHeader } from "./Records.ts"
+import { addRecord, isHeader, type Reading, TextBuilder } from "./Reading.ts"
 import type { Encoding } from "./TextDecoding.ts"
 
 /** One record, with the names of its columns. */

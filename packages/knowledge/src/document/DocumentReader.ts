@@ -9,20 +9,18 @@ import type { StorageService } from "../storage/Storage.ts"
 import type { StorageError } from "../storage/StorageError.ts"
 import type { StorageUri } from "../storage/Uri.ts"
 import { csvReading, csvRecords, csvRecordText } from "./Csv.ts"
-import { readHtml } from "./Html.ts"
-import { decodeHtml } from "./HtmlEncoding.ts"
+import { decodeHtml, readHtml } from "./Html.ts"
 import { readJson } from "./Json.ts"
 import { readMarkdown } from "./Markdown.ts"
 import { readPdf } from "./Pdf.ts"
-import { decodeBytes, decodeStream, notEmpty, readPlainText } from "./PlainText.ts"
 import { DocumentEmpty, type DocumentFormat, DocumentTooLarge, FormatUnknown, type ReadError } from "./ReadError.ts"
 import type { Reading } from "./Reading.ts"
-import type { Encoding } from "./TextDecoding.ts"
+import { type DecodedText, decodeBytes, decodeStream, type Encoding, notEmpty } from "./TextDecoding.ts"
 
 export interface DocumentSource {
-  /** A file name or an address: what errors call it, and what its format is told by. */
+  /** A file name or an address: what errors call it. Its ending gives the format. */
   readonly name: string
-  /** Where the name does not tell: `text/html`, or just `html`. */
+  /** Where the name has no such ending: `text/html`, or just `html`. */
   readonly contentType?: string
 }
 
@@ -85,7 +83,7 @@ const readWhole = (format: DocumentFormat, source: string, bytes: Uint8Array): E
     return readPlainText(decoded)
   })
 
-/** The text alone, piece by piece where the format allows. `found` is told how the document was written, at its end. */
+/** The text alone, piece by piece where the format allows. `found` receives the encoding at the end of the document. */
 export const streamDocument = <E, R>(
   source: DocumentSource,
   bytes: Stream.Stream<Uint8Array, E, R>,
@@ -121,6 +119,12 @@ export const collect = <E, R>(
     return Buffer.concat(pieces)
   })
 
+const readPlainText = ({ text, encoding }: DecodedText): Reading => ({
+  text,
+  segments: text === "" ? [] : [{ start: 0, end: text.length, place: { _tag: "Characters", start: 0, end: text.length } }],
+  encoding,
+})
+
 /** A document in storage, whole. */
 export const readStored = (
   storage: StorageService,
@@ -152,3 +156,25 @@ const sourceOf = (uri: StorageUri, contentType: string | undefined): DocumentSou
   name: uri,
   ...(contentType === undefined ? {} : { contentType }),
 })
+
+/** What a document is called: by its front matter, by a heading at its beginning, or else by its file's name without the ending. */
+export const titleOf = (address: string, beginning: string): string => {
+  const [first = "", ...rest] = beginning.trimStart().split(/\n[^\S\n]*\n/, 2)
+  const named = /^title:[^\S\n]*(\S[^\n]*)$/imu.exec(first)?.[1]
+  if (named !== undefined) return tidy(named.replace(/^["'](.*)["']\s*$/u, "$1"))
+  return rest.length > 0 && isHeading(first.trim()) ? tidy(first) : fileName(address)
+}
+
+/** How much of a text is needed for its title. */
+export const titleWithin = 2000
+
+/** One short line that is no sentence and no `key: value`. */
+const isHeading = (line: string): boolean => line.length <= 120 && !line.includes("\n") && !line.includes(": ") && !/[.,:;]$/u.test(line)
+
+const tidy = (text: string): string => text.trim().replace(/\s+/gu, " ").slice(0, 200).toWellFormed()
+
+const fileName = (address: string): string => {
+  const last = address.split("/").at(-1) ?? address
+  const spelled = address.startsWith("file:") ? decodeURIComponent(last) : last
+  return spelled.replace(/(?<=.)\.[A-Za-z0-9]+$/, "")
+}

@@ -3,11 +3,11 @@
  * the browser's own are left out.
  */
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import { describe } from "../storage/Describe.ts"
-import { HtmlTable } from "./HtmlTable.ts"
-import type { DecodedText } from "./PlainText.ts"
-import { DocumentMalformed } from "./ReadError.ts"
-import { type Reading, TextBuilder } from "./Reading.ts"
+import { DocumentMalformed, DocumentWronglyEncoded } from "./ReadError.ts"
+import { addCell, addRecord, type Cell, type CellPart, cellText, isHeader, type Reading, TextBuilder } from "./Reading.ts"
+import { type DecodedText, type DecodingError, decodeBytes } from "./TextDecoding.ts"
 
 const skipped = new Set(["script", "style", "noscript", "template", "svg", "math", "iframe", "object", "canvas", "select", "textarea"])
 
@@ -115,4 +115,118 @@ class Page {
     this.#space = undefined
     this.builder.breakLine(breaks)
   }
+}
+
+/** Decodes a page by the encoding that it declares, unless it begins with a byte order mark. */
+export const decodeHtml = (source: string, bytes: Uint8Array): Result.Result<DecodedText, DecodingError> => {
+  const declared = declaredEncoding(bytes)
+  if (declared === undefined || hasMark(bytes) || /^utf-?8$/i.test(declared)) return decodeBytes(source, bytes)
+  const decoder = decoderFor(declared)
+  if (decoder === undefined) {
+    return Result.fail(new DocumentWronglyEncoded({ source, problem: `it says it is written in ${declared}, which is not known` }))
+  }
+  // Under this name pages hold the letters that Windows puts where Latin-1 has controls.
+  if (decoder.encoding === "windows-1252") return decodeBytes(source, bytes)
+  try {
+    return Result.succeed({ text: decoder.decode(bytes), encoding: `declared ${decoder.encoding}` })
+  } catch {
+    // The decoder gives no reason.
+    return Result.fail(new DocumentWronglyEncoded({ source, problem: `it says it is written in ${declared}, but is not` }))
+  }
+}
+
+const declaredEncoding = (bytes: Uint8Array): string | undefined =>
+  /<meta[^>]+charset\s*=\s*["']?\s*([A-Za-z0-9_:-]+)/i.exec(Buffer.from(bytes.subarray(0, 2048)).toString("latin1"))?.[1]
+
+const hasMark = (bytes: Uint8Array): boolean =>
+  (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff) || (bytes[0] === 0xef && bytes[1] === 0xbb)
+
+const decoderFor = (label: string): TextDecoder | undefined => {
+  try {
+    return new TextDecoder(label, { fatal: true })
+  } catch {
+    // A label the platform does not know.
+    return undefined
+  }
+}
+
+interface TableCell {
+  readonly isHeading: boolean
+  readonly parts: Array<CellPart>
+}
+
+/** A table of a page, gathered until it is whole and then written as records. A table within a cell is text of that cell. */
+class HtmlTable {
+  readonly #rows: Array<Array<TableCell>> = []
+  #depth = 1
+  #cell: TableCell | undefined
+  #caption: TableCell | undefined
+
+  open(name: string): void {
+    if (name === "table") this.#depth++
+    if (this.#depth > 1) return
+    if (name === "tr") this.#rows.push([])
+    if (name === "caption") this.#caption = this.#cell = { isHeading: true, parts: [] }
+    if (name !== "td" && name !== "th") return
+    this.#cell = { isHeading: name === "th", parts: [] }
+    if (this.#rows.length === 0) this.#rows.push([])
+    this.#rows.at(-1)?.push(this.#cell)
+  }
+
+  /** Whether the table itself was closed. */
+  close(name: string): boolean {
+    if (name === "table") return --this.#depth === 0
+    if (this.#depth === 1 && ["td", "th", "caption"].includes(name)) this.#cell = undefined
+    return false
+  }
+
+  text(text: string, start: number, end: number): void {
+    this.#cell?.parts.push({ text, place: { _tag: "Characters", start, end } })
+  }
+
+  addTo(builder: TextBuilder): void {
+    if (this.#caption !== undefined) {
+      addCell(builder, trimmed(this.#caption))
+      builder.breakLine(2)
+    }
+    const rows = this.#rows.filter((row) => row.some((cell) => cellText(trimmed(cell)) !== ""))
+    const head = rows[0] ?? []
+    const columns = head.map((cell) => cellText(trimmed(cell)))
+    const namesColumns = rows.length > 1 && (head.every(({ isHeading }) => isHeading) || this.#allPlain(rows)) && isHeader(columns)
+    if (namesColumns) for (const row of rows.slice(1)) addRecord(builder, columns, row.map(trimmed))
+    else for (const row of rows) addRow(builder, row)
+    builder.breakLine(2)
+  }
+
+  /** A table without any headings mostly names its columns in its first row, if it has more than two of them. */
+  #allPlain(rows: ReadonlyArray<ReadonlyArray<TableCell>>): boolean {
+    return (rows[0]?.length ?? 0) > 2 && rows.every((row) => row.every(({ isHeading }) => !isHeading))
+  }
+}
+
+/** A heading beside its values, or cells beside each other. */
+const addRow = (builder: TextBuilder, row: ReadonlyArray<TableCell>): void => {
+  const [first, ...rest] = row
+  if (first === undefined) return
+  const isNamed = rest.length > 0 && (first.isHeading || row.length === 2)
+  addCell(builder, trimmed(first))
+  for (const [index, cell] of rest.entries()) {
+    builder.put(isNamed && index === 0 ? ": " : ", ")
+    addCell(builder, trimmed(cell))
+  }
+  builder.breakLine()
+}
+
+/** Without the white space around and the breaks within. */
+const trimmed = ({ parts }: TableCell): Cell => {
+  const kept: Array<CellPart> = []
+  for (const { text, place } of parts) {
+    const follows = kept.length > 0 && !/\s$/u.test(kept.at(-1)?.text ?? "")
+    const words = text.replace(/\s+/gu, " ")
+    const tidy = follows ? words : words.trimStart()
+    if (tidy !== "") kept.push({ text: tidy, place })
+  }
+  const last = kept.at(-1)
+  if (last !== undefined) kept[kept.length - 1] = { ...last, text: last.text.trimEnd() }
+  return kept.filter(({ text }) => text !== "")
 }

@@ -5,9 +5,9 @@
 import * as Result from "effect/Result"
 import { findJsonFault } from "../ontology/JsonFault.ts"
 import { describe } from "../storage/Describe.ts"
-import type { DecodedText } from "./PlainText.ts"
 import { DocumentMalformed } from "./ReadError.ts"
 import { type Reading, TextBuilder } from "./Reading.ts"
+import type { DecodedText } from "./TextDecoding.ts"
 
 type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [key: string]: Json }
 

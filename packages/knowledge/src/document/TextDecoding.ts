@@ -1,12 +1,13 @@
 /**
  * Turns bytes into text, piece by piece, and finds out on the way what they are: UTF-16 by its mark, UTF-8, or else Latin-1 as
- * Windows writes it. Until the first byte beyond ASCII all three are the same, and that byte decides: a document that goes on
- * otherwise is broken, and is not guessed at.
+ * Windows writes it. Until the first byte beyond ASCII all three are the same, and that byte decides: a document that
+ * continues otherwise is refused as broken.
  */
 import { isAscii, isUtf8 } from "node:buffer"
+import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import { DocumentBinary, DocumentWronglyEncoded } from "./ReadError.ts"
-import { looksLike, signatureOf } from "./Signature.ts"
+import * as Stream from "effect/Stream"
+import { DocumentBinary, DocumentEmpty, DocumentWronglyEncoded } from "./ReadError.ts"
 
 /** The last is what a page said of itself. */
 export type Encoding = "utf-8" | "utf-16le" | "utf-16be" | "latin-1" | `declared ${string}`
@@ -144,7 +145,7 @@ const utf16 = (encoding: "utf-16le" | "utf-16be"): State => {
       try {
         return Result.succeed({ text: decoder.decode(bytes, { stream: !isLast }), rest: none, state })
       } catch {
-        // The decoder says no more than that it failed.
+        // The decoder gives no reason.
         return Result.fail(new DocumentWronglyEncoded({ source, problem: "it begins as UTF-16 but holds something else", offset }))
       }
     },
@@ -215,3 +216,74 @@ const latin1Text = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     .toString("latin1")
     .replace(/[\x80-\x9f]/g, (control) => windows[control.charCodeAt(0) - 0x80] ?? control)
+
+/** What files begin with that are no text, for an error that names them. */
+const signatures: ReadonlyArray<readonly [string, string]> = [
+  ["255044462d", "a PDF"],
+  ["504b0304", "a ZIP archive, as DOCX, XLSX and EPUB are"],
+  ["d0cf11e0", "an old Office document"],
+  ["89504e47", "a PNG picture"],
+  ["ffd8ff", "a JPEG picture"],
+  ["474946383961", "a GIF picture"],
+  ["474946383761", "a GIF picture"],
+  ["1f8b", "a gzip archive"],
+  ["7f454c46", "a program"],
+  ["4d5a9000", "a program"],
+  ["53514c69746520666f726d6174", "an SQLite database"],
+]
+
+/** Of something that is known to be no text. */
+const looksLike = (bytes: Uint8Array): string | undefined =>
+  signatureOf(bytes) ?? (isUnmarkedUtf16(bytes) ? "UTF-16 without its byte order mark" : undefined)
+
+/** Of anything: no text begins like that. */
+const signatureOf = (bytes: Uint8Array): string | undefined => {
+  const start = Buffer.from(bytes.subarray(0, 16)).toString("hex")
+  return signatures.find(([signature]) => start.startsWith(signature))?.[1]
+}
+
+/** Every other byte is zero, as in English text of two bytes a letter. */
+const isUnmarkedUtf16 = (bytes: Uint8Array): boolean => {
+  const sample = bytes.subarray(0, 200)
+  const zeros = [0, 1].map((parity) => sample.filter((byte, index) => index % 2 === parity && byte === 0).length)
+  return sample.length >= 4 && Math.max(...zeros) * 2 >= sample.length * 0.8 && Math.min(...zeros) === 0
+}
+
+export interface DecodedText {
+  readonly text: string
+  readonly encoding: Encoding
+}
+
+/** All at once. */
+export const decodeBytes = (source: string, bytes: Uint8Array): Result.Result<DecodedText, DecodingError> => {
+  const decoding = startDecoding(source)
+  return Result.gen(function* () {
+    const start = yield* decoding.push(bytes)
+    const end = yield* decoding.end()
+    return { text: start + end, encoding: decoding.encoding() }
+  })
+}
+
+/** As the bytes come. `found` receives the encoding when everything was read. */
+export const decodeStream = <E, R>(
+  source: string,
+  bytes: Stream.Stream<Uint8Array, E, R>,
+  found: (encoding: Encoding) => Effect.Effect<void> = () => Effect.void,
+): Stream.Stream<string, E | DecodingError, R> =>
+  Stream.suspend(() => {
+    const decoding = startDecoding(source)
+    const rest = Effect.suspend(() => Effect.fromResult(decoding.end())).pipe(Effect.tap(() => found(decoding.encoding())))
+    return Stream.mapEffect(bytes, (piece) => Effect.fromResult(decoding.push(piece))).pipe(Stream.concat(Stream.fromEffect(rest)))
+  })
+
+/** Fails at the end when all of it was white space. */
+export const notEmpty = <E, R>(source: string, text: Stream.Stream<string, E, R>): Stream.Stream<string, E | DocumentEmpty, R> =>
+  Stream.suspend(() => {
+    let hasText = false
+    const watched = Stream.map(text, (piece) => {
+      hasText ||= piece.trim() !== ""
+      return piece
+    })
+    const check = Effect.suspend(() => (hasText ? Effect.void : Effect.fail(new DocumentEmpty({ source, format: "txt" }))))
+    return Stream.concat(watched, Stream.fromEffectDrain(check))
+  })

@@ -5,16 +5,12 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import { fromOutcome, type Outcome } from "../threads/Outcome.ts"
-import type { TaskName } from "../threads/Tasks.ts"
-import type { WorkerError } from "../threads/WorkerError.ts"
+import { fromOutcome, type Outcome, outcomeOf, type WorkerError } from "../threads/Protocol.ts"
 import { WorkerPool, type WorkerPoolService } from "../threads/WorkerPool.ts"
-import { csvBatches, csvStart } from "./Csv.ts"
-import { collect, type DocumentSource, formatOf, streamDocument } from "./DocumentReader.ts"
-import type { ReadCsvInput, ReadCsvOutput, ReadDocumentInput, ReadDocumentOutput } from "./DocumentTasks.ts"
-import { decodeStream, notEmpty } from "./PlainText.ts"
+import { type CsvPosition, csvBatches, csvReading, csvStart, readCsvBatch } from "./Csv.ts"
+import { collect, type DocumentSource, formatOf, readDocument, streamDocument } from "./DocumentReader.ts"
 import { type DocumentFormat, DocumentMalformed, DocumentSetAside, ReadError } from "./ReadError.ts"
-import type { Encoding } from "./TextDecoding.ts"
+import { decodeStream, type Encoding, notEmpty } from "./TextDecoding.ts"
 
 /** Like `streamDocument`, on the pool in the context. Without one, the caller's thread reads. */
 export const streamOnWorkers = <E, R>(
@@ -65,8 +61,8 @@ class ReadingWorkers {
     })
   }
 
-  /** An answer of the pool is what the task of that name returns. */
-  #ask<A>(task: TaskName, input: unknown): Effect.Effect<A, ReadError> {
+  /** The answer of the pool is the output of the task of that name. */
+  #ask<A>(task: "document.read" | "document.csv", input: unknown): Effect.Effect<A, ReadError> {
     return this.#pool.run(task, input, undefined, { limit: this.#pool.limits.document }).pipe(
       Effect.mapError((error) => this.#failure(error)),
       Effect.flatMap((outcome) => fromOutcome(ReadError, outcome as Outcome<A>)),
@@ -90,3 +86,41 @@ function* piecesOf(text: string): Generator<string> {
 
 const inPieces = (text: string): Stream.Stream<string> =>
   Stream.rechunk(Stream.fromIterable({ [Symbol.iterator]: () => piecesOf(text) }), 1)
+
+interface ReadDocumentInput {
+  readonly source: DocumentSource
+  readonly bytes: Uint8Array
+}
+
+interface ReadDocumentOutput {
+  readonly text: string
+  readonly encoding: Encoding | undefined
+}
+
+interface ReadCsvInput {
+  readonly source: string
+  readonly batch: string
+  readonly at: CsvPosition
+}
+
+interface ReadCsvOutput {
+  readonly text: string
+  readonly next: CsvPosition
+}
+
+/** The text of a whole document. */
+const documentText = ({ source, bytes }: ReadDocumentInput) =>
+  outcomeOf(
+    ReadError,
+    Effect.map(readDocument(source, bytes), ({ text, encoding }): ReadDocumentOutput => ({ text, encoding })),
+  )
+
+/** The text of some records. */
+const csvText = ({ source, batch, at }: ReadCsvInput) =>
+  outcomeOf(
+    ReadError,
+    Effect.map(readCsvBatch(source, batch, at), ({ records, next }): ReadCsvOutput => ({ text: csvReading(records, "utf-8").text, next })),
+  )
+
+/** What a worker runs under `document.read` and `document.csv`. */
+export const tasks = { read: documentText, csv: csvText }

@@ -6,8 +6,7 @@
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { documentOfIri, documentOfStatement, entityDigest, entityPlace } from "../rdf/FactGraph.ts"
-import { termOf } from "../rdf/NTriples.ts"
-import { lineParts, typePredicate } from "../rdf/TurtleText.ts"
+import { lineParts, termOf, typePredicate } from "../rdf/NTriples.ts"
 import { owl, rdf, vocabularies } from "../rdf/Vocabulary.ts"
 import { labelPredicate, type NodeOfLines, nodesOfLines } from "./LineNodes.ts"
 

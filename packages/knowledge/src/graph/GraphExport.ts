@@ -5,11 +5,10 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { detached } from "../rdf/DetachedText.ts"
 import { graphPrefixes } from "../rdf/FactGraph.ts"
-import { nameOfNode, termOf } from "../rdf/NTriples.ts"
+import { detached, nameOfNode, termOf, typePredicate } from "../rdf/NTriples.ts"
+import { turtleText } from "../rdf/RdfWriting.ts"
 import type { Literal, Triple } from "../rdf/Term.ts"
-import { turtleText, typePredicate } from "../rdf/TurtleText.ts"
 import { xsd } from "../rdf/Vocabulary.ts"
 import { labelPredicate, type NodeOfLines, nodesOfLines, statementType } from "./LineNodes.ts"
 

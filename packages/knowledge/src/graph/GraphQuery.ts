@@ -12,8 +12,7 @@ import * as Semaphore from "effect/Semaphore"
 import type { ArtifactDamaged } from "../storage/ArtifactStore.ts"
 import type { StorageError } from "../storage/StorageError.ts"
 import { type ContentLimitOptions, limitText } from "../threads/ContentLimits.ts"
-import type { TaskName } from "../threads/Tasks.ts"
-import type { WorkerError } from "../threads/WorkerError.ts"
+import type { WorkerError } from "../threads/Protocol.ts"
 import { makeWorkerPool } from "../threads/WorkerPool.ts"
 import { CanonicalGraph, type GraphVersion } from "./CanonicalGraph.ts"
 import { graphLines, type LoadInput, type QueryAnswer, type QueryInput } from "./GraphStore.ts"
@@ -92,7 +91,7 @@ const make = (options: ContentLimitOptions): Effect.Effect<GraphQueryService, ne
     const unknown = Semaphore.makeUnsafe(workers - 1)
 
     /** The answer of a task over a version, which the worker loads unless it holds it. */
-    const ask = (version: GraphVersion, task: TaskName, input: LoadInput | QueryInput) =>
+    const ask = (version: GraphVersion, task: "graph.load" | "graph.query", input: LoadInput | QueryInput) =>
       pool.run(task, input, undefined, { limit, attempts: 1, affinity: version.version, sources: { [graphLines]: graph.lines(version) } })
 
     /** A worker that ended took its copy of the graph along. The next query does not wait for another one to load it. */

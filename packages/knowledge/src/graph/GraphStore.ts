@@ -1,6 +1,5 @@
 /** The side of the worker that answers queries: holds one version of a graph in memory. */
-import { UnsoundWorker } from "../threads/Serving.ts"
-import type { TaskChannel } from "../threads/TaskChannel.ts"
+import { type TaskChannel, UnsoundWorker } from "../threads/Protocol.ts"
 import { formStart } from "./SparqlText.ts"
 
 export interface LoadInput {

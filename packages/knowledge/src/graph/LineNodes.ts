@@ -1,6 +1,6 @@
 /** Sorted lines of N-Triples gathered by subject. */
 import * as Stream from "effect/Stream"
-import { lineParts } from "../rdf/TurtleText.ts"
+import { lineParts } from "../rdf/NTriples.ts"
 import { rdf, rdfs } from "../rdf/Vocabulary.ts"
 
 export const labelPredicate = `<${rdfs.label}>`

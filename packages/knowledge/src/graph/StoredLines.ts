@@ -1,9 +1,7 @@
 /** Lines of stored files: written and read in pieces, checked against the hash of the whole, and merged where several are sorted alike. */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { mergeParts } from "../rdf/LineMerge.ts"
-import type { Part } from "../rdf/LinePart.ts"
-import { type SortFailed, sortLines } from "../rdf/LineSort.ts"
+import { mergeParts, type Part, type SortFailed, sortLines } from "../rdf/LineSort.ts"
 import { ArtifactDamaged } from "../storage/ArtifactStore.ts"
 import type { ContentHash } from "../storage/Identity.ts"
 import { Storage, type StorageService, startHash } from "../storage/Storage.ts"

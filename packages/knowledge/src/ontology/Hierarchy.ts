@@ -10,6 +10,7 @@ export class Hierarchy {
   readonly #order: ReadonlyMap<string, number>
   readonly #above = new Reached()
   readonly #below = new Reached()
+  #generality: ReadonlyMap<string, number> | undefined
 
   constructor(parents: ReadonlyMap<string, ReadonlyArray<string>>) {
     this.#parents = parents
@@ -31,6 +32,12 @@ export class Hierarchy {
   /** Without the term itself, in the order of the graph. */
   descendants(term: string): ReadonlySet<string> {
     return this.#below.from(term, () => new Set([...reachableFrom(term, this.#children)].sort(byOrder(this.#order))))
+  }
+
+  /** How many terms lie below a term, where one with several parents counts below its first only: so all counts take one pass. */
+  generality(term: string): number {
+    this.#generality ??= generalityOf(this.#parents)
+    return this.#generality.get(term) ?? 0
   }
 
   isA(term: string, ancestor: string): boolean {
@@ -75,6 +82,27 @@ const reachableFrom = (start: string, edges: ReadonlyMap<string, ReadonlyArray<s
     for (const one of edges.get(next) ?? []) waiting.push(one)
   }
   return reached
+}
+
+/** From the leaves upwards: a term is counted when all below it are. The terms of a cycle count what lies below the cycle. */
+const generalityOf = (parents: ReadonlyMap<string, ReadonlyArray<string>>): ReadonlyMap<string, number> => {
+  const below = new Map<string, number>()
+  const waitsFor = new Map<string, number>()
+  const parentOf = (term: string) => parents.get(term)?.[0]
+  for (const term of parents.keys()) {
+    const parent = parentOf(term)
+    if (parent !== undefined) waitsFor.set(parent, (waitsFor.get(parent) ?? 0) + 1)
+  }
+  const counted = [...parents.keys()].filter((term) => !waitsFor.has(term))
+  for (let term = counted.pop(); term !== undefined; term = counted.pop()) {
+    const parent = parentOf(term)
+    if (parent === undefined) continue
+    below.set(parent, (below.get(parent) ?? 0) + 1 + (below.get(term) ?? 0))
+    const left = (waitsFor.get(parent) ?? 0) - 1
+    waitsFor.set(parent, left)
+    if (left === 0) counted.push(parent)
+  }
+  return below
 }
 
 /** The groups of terms that are above themselves, each once, beginning with the term that comes first. */

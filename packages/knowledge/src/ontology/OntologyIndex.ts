@@ -78,6 +78,11 @@ export class OntologyIndex {
     return this.propertyHierarchy.descendants(iri)
   }
 
+  /** How much of the ontology a class or a property stands for: see `Hierarchy.generality`. */
+  generality(iri: string): number {
+    return (this.classes.has(iri) ? this.classHierarchy : this.propertyHierarchy).generality(iri)
+  }
+
   /** Whether nothing can be of both classes, by their own statements or by those of classes above them. */
   areDisjoint(one: string, other: string): boolean {
     const others = new Set([other, ...this.ancestors(other)])

@@ -6,11 +6,14 @@
  * index.label("https://example.org/library#Book") // "book"
  * ```
  */
-
 import { createHash } from "node:crypto"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type { Triple } from "../rdf/Term.ts"
-import { OntologyEmpty, type OntologyError, type OntologyFormat, OntologySyntaxError } from "./OntologyError.ts"
+import { fromOutcome, type Outcome, outcomeOf, type WorkerError } from "../threads/Protocol.ts"
+import { WorkerPool } from "../threads/WorkerPool.ts"
+import type { Ontology } from "./Ontology.ts"
+import { OntologyEmpty, OntologyError, type OntologyFormat, OntologyLimitExceeded, OntologySyntaxError } from "./OntologyError.ts"
 import { OntologyIndex } from "./OntologyIndex.ts"
 import { readOntology } from "./OntologyReading.ts"
 import { formatOf, parseRdf } from "./RdfParsing.ts"
@@ -47,3 +50,39 @@ const longestIri = 4096
 
 const isOverlong = ({ subject, predicate, object }: Triple): boolean =>
   [subject, predicate, object].some(({ termType, value }) => termType === "NamedNode" && value.length > longestIri)
+
+/**
+ * Like `loadOntology`, on the pool in the context: a file can be made so that reading it takes any time and memory. Without a pool, the
+ * caller's thread loads.
+ */
+export const loadOnWorker = (source: OntologySource): Effect.Effect<OntologyIndex, OntologyError> =>
+  Effect.gen(function* () {
+    const pool = yield* WorkerPool.inContext
+    if (Option.isNone(pool)) return yield* loadOntology(source)
+    const outcome = yield* Effect.mapError(
+      // Once is enough: nothing has started that would have to be kept.
+      pool.value.run("ontology.load", source, undefined, { limit: pool.value.limits.ontology, attempts: 1 }),
+      (error) => failureOf(source, error),
+    )
+    // The answer of the pool is the output of the task of that name.
+    return new OntologyIndex(yield* fromOutcome(OntologyError, outcome as Outcome<Ontology>))
+  })
+
+const failureOf = (source: OntologySource, error: WorkerError): OntologyError => {
+  const { name, text } = source
+  return error._tag === "TaskFailed"
+    ? new OntologySyntaxError({ source: name, format: source.format ?? formatOf(name, text), problem: error.problem })
+    : new OntologyLimitExceeded({
+        source: name,
+        problem: error._tag === "LimitExceeded" ? error.problem : `its reader ended: ${error.problem}`,
+      })
+}
+
+/** What a worker runs under `ontology.load`. */
+export const tasks = {
+  load: (source: OntologySource) =>
+    outcomeOf(
+      OntologyError,
+      Effect.map(loadOntology(source), (index) => index.toJSON()),
+    ),
+}

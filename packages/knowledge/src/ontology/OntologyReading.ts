@@ -1,10 +1,17 @@
 /** Turns the triples of an RDF file into an {@link Ontology}: OWL and RDFS, and what schema.org says in its own words. */
 import type { Triple } from "../rdf/Term.ts"
-import { dc, isStandardDatatype, owl, rdfs } from "../rdf/Vocabulary.ts"
-import { readClasses } from "./ClassReading.ts"
+import { dc, isStandardDatatype, owl, rdf, rdfs, schemaOrg, skos } from "../rdf/Vocabulary.ts"
 import { cyclesOf } from "./Hierarchy.ts"
-import type { Ontology, OntologyNote } from "./Ontology.ts"
-import { readProperties } from "./PropertyReading.ts"
+import type {
+  ClassExpression,
+  Label,
+  Ontology,
+  OntologyClass,
+  OntologyNote,
+  OntologyProperty,
+  PropertyTrait,
+  Restriction,
+} from "./Ontology.ts"
 import { distinct, isBlank, StatementGraph } from "./StatementGraph.ts"
 
 export const readOntology = (triples: ReadonlyArray<Triple>, hash: string): Ontology => {
@@ -53,4 +60,291 @@ const namespaceOf = (iris: ReadonlyArray<string>): string | undefined => {
     counts.set(beginning, (counts.get(beginning) ?? 0) + 1)
   }
   return [...counts].sort(([a, countA], [b, countB]) => countB - countA || (a < b ? -1 : 1))[0]?.[0]
+}
+
+/** The classes with their restrictions and disjointness. */
+const readClasses = (
+  graph: StatementGraph,
+  properties: ReadonlyArray<OntologyProperty>,
+  datatypes: ReadonlySet<string>,
+  notes: Array<OntologyNote>,
+): ReadonlyArray<OntologyClass> => {
+  const isClass = (iri: string) => !isBlank(iri) && !isStandardDatatype(iri) && !datatypes.has(iri) && !builtIn.has(iri)
+  const declared = distinct([...graph.typed(owl.class), ...graph.typed(rdfs.class)]).filter(isClass)
+  const disjoint = disjointnessOf(graph)
+  const unions = unionsOf(graph)
+  const read = (iri: string): OntologyClass => {
+    const { parents, restrictions } = superclassesOf(graph, iri, notes)
+    return {
+      ...describe(graph, iri),
+      declared: declaredSet.has(iri),
+      parents: distinct([...parents, ...(unions.get(iri) ?? [])]).filter((parent) => parent !== iri && isClass(parent)),
+      equivalents: graph.iris(iri, owl.equivalentClass).filter((other) => other !== iri && isClass(other)),
+      disjoint: distinct(disjoint.get(iri) ?? []).filter(isClass),
+      restrictions,
+    }
+  }
+  const declaredSet = new Set(declared)
+  const classes = new Map(declared.map((iri) => [iri, read(iri)]))
+  const referred = [
+    ...properties.flatMap((property) => [...property.domain.flat(), ...(property.kind === "datatype" ? [] : property.range.flat())]),
+    ...[...graph.subjects()].filter((key) => graph.has(key, rdfs.subClassOf)),
+    ...unions.keys(),
+    ...disjoint.keys(),
+  ].filter(isClass)
+  // A class may be named only by its subclasses or in a domain; those in turn may have superclasses that are named nowhere else.
+  const waiting = [...referred, ...[...classes.values()].flatMap(mentionedBy)]
+  for (let at = 0; at < waiting.length; at++) {
+    const iri = waiting[at] ?? ""
+    if (!isClass(iri) || classes.has(iri)) continue
+    const found = read(iri)
+    classes.set(iri, found)
+    waiting.push(...mentionedBy(found))
+    notes.push({ kind: "undeclared", subject: iri, detail: "used as a class but not declared as one" })
+  }
+  return [...classes.values()]
+}
+
+const builtIn: ReadonlySet<string> = new Set([owl.thing, owl.nothing, rdfs.resource, rdfs.class, owl.class])
+
+const mentionedBy = (one: OntologyClass): ReadonlyArray<string> => [
+  ...one.parents,
+  ...one.equivalents,
+  ...one.disjoint,
+  ...one.restrictions.flatMap((restriction) => restriction.fillers),
+]
+
+const superclassesOf = (graph: StatementGraph, iri: string, notes: Array<OntologyNote>) => {
+  const parents: Array<string> = []
+  const restrictions: Array<Restriction> = []
+  const definitions = graph.keys(iri, owl.equivalentClass).filter(isBlank)
+  // What a class is defined as an intersection of, it is below each of.
+  const parts = [...graph.keys(iri, rdfs.subClassOf), ...definitions, ...(graph.has(iri, owl.intersectionOf) ? [iri] : [])]
+  const visited = new Set<string>()
+  while (parts.length > 0) {
+    const part = parts.shift() ?? ""
+    if (visited.has(part)) continue
+    visited.add(part)
+    const [intersection] = graph.keys(part, owl.intersectionOf)
+    if (intersection !== undefined) parts.push(...graph.list(intersection))
+    else if (!isBlank(part)) parents.push(part)
+    else if (graph.has(part, owl.onProperty)) restrictions.push(...restrictionsOf(graph, part))
+    else if (!graph.has(part, owl.unionOf)) {
+      notes.push({
+        kind: "unsupported",
+        subject: iri,
+        detail: "one of its superclasses is an expression that is not understood and is left out",
+      })
+    }
+  }
+  return { parents, restrictions }
+}
+
+/** The classes that are defined as unions, by member: each member is below them. */
+const unionsOf = (graph: StatementGraph): ReadonlyMap<string, ReadonlyArray<string>> => {
+  const unions = new Map<string, Array<string>>()
+  for (const iri of graph.subjects()) {
+    if (isBlank(iri)) continue
+    const definitions = [iri, ...graph.keys(iri, owl.equivalentClass).filter(isBlank)]
+    const lists = definitions.flatMap((node) => [...graph.keys(node, owl.unionOf), ...graph.keys(node, owl.disjointUnionOf)])
+    for (const member of lists.flatMap((list) => graph.list(list))) unions.set(member, [...(unions.get(member) ?? []), iri])
+  }
+  return unions
+}
+
+const quantified: ReadonlyArray<readonly [string, Restriction["kind"]]> = [
+  [owl.someValuesFrom, "some"],
+  [owl.allValuesFrom, "all"],
+]
+
+const counted: ReadonlyArray<readonly [string, Restriction["kind"]]> = [
+  [owl.minCardinality, "min"],
+  [owl.minQualifiedCardinality, "min"],
+  [owl.maxCardinality, "max"],
+  [owl.maxQualifiedCardinality, "max"],
+  [owl.cardinality, "exactly"],
+  [owl.qualifiedCardinality, "exactly"],
+]
+
+const restrictionsOf = (graph: StatementGraph, node: string): ReadonlyArray<Restriction> => {
+  const [property] = graph.iris(node, owl.onProperty)
+  if (property === undefined) return []
+  const quantifiedOnes = quantified.flatMap(([predicate, kind]) =>
+    graph.keys(node, predicate).map((filler) => ({ property, kind, fillers: fillersOf(graph, [filler]) })),
+  )
+  const countedOnes = counted.flatMap(([predicate, kind]) => {
+    const count = graph.integer(node, predicate)
+    const qualifiers = [...graph.keys(node, owl.onClass), ...graph.keys(node, owl.onDataRange)]
+    return count === undefined ? [] : [{ property, kind, fillers: fillersOf(graph, qualifiers), count }]
+  })
+  const valued = graph.objects(node, owl.hasValue).map((value) => ({ property, kind: "value" as const, fillers: [], value: value.value }))
+  return [...quantifiedOnes, ...countedOnes, ...valued]
+}
+
+const fillersOf = (graph: StatementGraph, keys: ReadonlyArray<string>): ReadonlyArray<string> =>
+  distinct(keys.flatMap((key) => graph.classExpression(key)?.[0] ?? []).filter((iri) => iri !== owl.thing))
+
+/** Disjointness holds for both sides, and in a group for every pair. */
+const disjointnessOf = (graph: StatementGraph): ReadonlyMap<string, ReadonlyArray<string>> => {
+  const pairs = new Map<string, Array<string>>()
+  const group = (members: ReadonlyArray<string>) => {
+    for (const one of members) pairs.set(one, [...(pairs.get(one) ?? []), ...members.filter((other) => other !== one)])
+  }
+  for (const key of graph.subjects()) {
+    for (const other of graph.iris(key, owl.disjointWith)) group([key, other])
+    for (const list of graph.keys(key, owl.disjointUnionOf)) group(graph.list(list))
+    if (graph.isTyped(key, owl.allDisjointClasses)) for (const list of graph.keys(key, owl.members)) group(graph.list(list))
+  }
+  return pairs
+}
+
+/** The properties with their domains and ranges. */
+const readProperties = (
+  graph: StatementGraph,
+  datatypes: ReadonlySet<string>,
+  notes: Array<OntologyNote>,
+): ReadonlyArray<OntologyProperty> => {
+  const annotations = new Set(graph.typed(owl.annotationProperty))
+  const known = distinct(propertyTypes.flatMap((type) => graph.typed(type))).filter((key) => !isBlank(key) && !isBuiltIn(key))
+  const named = known.filter(
+    (iri) => !annotations.has(iri) || graph.isTyped(iri, owl.objectProperty) || graph.isTyped(iri, owl.datatypeProperty),
+  )
+  const inverses = inversesOf(graph)
+  return named.map((iri) => {
+    const range = expressionOf(graph, iri, rdfs.range, schemaOrg.rangeIncludes, notes)
+    return {
+      ...describe(graph, iri),
+      kind: kindOf(graph, iri, range, datatypes),
+      parents: graph.iris(iri, rdfs.subPropertyOf).filter((parent) => parent !== iri && !isBuiltIn(parent)),
+      equivalents: graph.iris(iri, owl.equivalentProperty).filter((other) => other !== iri),
+      inverses: distinct(inverses.get(iri) ?? []),
+      traits: traits.flatMap(([type, trait]) => (graph.isTyped(iri, type) ? [trait] : [])),
+      domain: expressionOf(graph, iri, rdfs.domain, schemaOrg.domainIncludes, notes),
+      range,
+    }
+  })
+}
+
+const propertyTypes = [
+  owl.objectProperty,
+  owl.datatypeProperty,
+  owl.functionalProperty,
+  owl.inverseFunctionalProperty,
+  owl.symmetricProperty,
+  owl.asymmetricProperty,
+  owl.transitiveProperty,
+  owl.irreflexiveProperty,
+  rdf.property,
+]
+
+const traits: ReadonlyArray<readonly [string, PropertyTrait]> = [
+  [owl.functionalProperty, "functional"],
+  [owl.inverseFunctionalProperty, "inverseFunctional"],
+  [owl.symmetricProperty, "symmetric"],
+  [owl.asymmetricProperty, "asymmetric"],
+  [owl.transitiveProperty, "transitive"],
+  [owl.irreflexiveProperty, "irreflexive"],
+]
+
+const isBuiltIn = (iri: string): boolean => iri === owl.topObjectProperty || iri === owl.topDataProperty
+
+/** An inverse holds for both sides, though it is written at one. */
+const inversesOf = (graph: StatementGraph): ReadonlyMap<string, ReadonlyArray<string>> => {
+  const inverses = new Map<string, Array<string>>()
+  const add = (from: string, to: string) => inverses.set(from, [...(inverses.get(from) ?? []), to])
+  for (const iri of graph.subjects()) {
+    if (isBlank(iri)) continue
+    for (const other of graph.iris(iri, owl.inverseOf)) {
+      add(iri, other)
+      if (other !== iri) add(other, iri)
+    }
+  }
+  return inverses
+}
+
+const kindOf = (graph: StatementGraph, iri: string, range: ClassExpression, datatypes: ReadonlySet<string>): OntologyProperty["kind"] => {
+  const object = objectOnly.some((type) => graph.isTyped(iri, type))
+  const datatype = graph.isTyped(iri, owl.datatypeProperty)
+  if (object !== datatype) return object ? "object" : "datatype"
+  const members = range.flat()
+  const literal = members.filter((member) => isStandardDatatype(member) || datatypes.has(member)).length
+  if (members.length === 0) return "any"
+  if (literal === members.length) return "datatype"
+  return literal === 0 ? "object" : "any"
+}
+
+const objectOnly = [
+  owl.objectProperty,
+  owl.inverseFunctionalProperty,
+  owl.symmetricProperty,
+  owl.asymmetricProperty,
+  owl.transitiveProperty,
+  owl.irreflexiveProperty,
+]
+
+/** Several `rdfs:domain` are all to hold; of several `schema:domainIncludes` any one. */
+const expressionOf = (
+  graph: StatementGraph,
+  iri: string,
+  predicate: string,
+  includes: ReadonlyArray<string>,
+  notes: Array<OntologyNote>,
+): ClassExpression => {
+  const anyOf = distinct(includes.flatMap((one) => graph.iris(iri, one)))
+  const all = graph.keys(iri, predicate).flatMap((key): ClassExpression => {
+    const expression = graph.classExpression(key)
+    if (expression !== undefined) return expression
+    const detail = `its ${predicate === rdfs.domain ? "domain" : "range"} is neither a class nor a union or intersection of classes, so anything is allowed`
+    notes.push({ kind: "unsupported", subject: iri, detail })
+    return []
+  })
+  const expression = anyOf.length === 0 ? all : [...all, anyOf]
+  // Everything is a thing, so a part that says so demands nothing.
+  return expression.filter((members) => !members.some(isAnything))
+}
+
+const isAnything = (iri: string): boolean => iri === owl.thing || iri === rdfs.resource
+
+/** The labels, comments and status that classes and properties are described with alike. */
+const describe = (graph: StatementGraph, iri: string) => {
+  const labels = graph.literals(iri, [skos.prefLabel, rdfs.label, ...dc.title])
+  return {
+    iri,
+    labels: labels.length > 0 ? labels : [labelFromIri(iri)],
+    alternativeLabels: graph.literals(iri, [skos.altLabel, skos.hiddenLabel]),
+    comments: graph.literals(iri, [rdfs.comment, skos.definition, ...dc.description]),
+    deprecated: graph.literals(iri, [owl.deprecated]).some(({ text }) => text === "true" || text === "1"),
+  }
+}
+
+/** `https://example.org/terms#hasHeadOffice` says "has head office". */
+const labelFromIri = (iri: string): Label => {
+  const last = decode(lastName(iri) || iri)
+  const words = last
+    .replace(/[_\-+.]+/g, " ")
+    .replace(/(\p{Ll}|\d)(\p{Lu})/gu, "$1 $2")
+    .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, "$1 $2")
+    .trim()
+  const text = words.split(" ").map((word) => (/^\p{Lu}\p{Ll}/u.test(word) ? word.toLowerCase() : word))
+  return { text: text.join(" ") || iri, language: "" }
+}
+
+/** What stands behind the last mark that something follows. */
+const lastName = (iri: string): string => {
+  let end = iri.length
+  while (end > 0 && isMark(iri[end - 1])) end--
+  let start = end
+  while (start > 0 && !isMark(iri[start - 1])) start--
+  return iri.slice(start, end)
+}
+
+const isMark = (character: string | undefined): boolean => character === "#" || character === "/" || character === ":"
+
+const decode = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    // A stray percent sign is part of the name, then.
+    return text
+  }
 }

@@ -22,9 +22,8 @@ export interface Terms {
   readonly classes: ReadonlyMap<string, unknown>
   readonly properties: ReadonlyMap<string, unknown>
   ancestors(iri: string): ReadonlySet<string>
-  descendants(iri: string): ReadonlySet<string>
   propertyAncestors(iri: string): ReadonlySet<string>
-  propertyDescendants(iri: string): ReadonlySet<string>
+  generality(iri: string): number
   domainOf(property: string): ClassExpression
   rangeOf(property: string): ClassExpression
   datatypesOf(property: string): ReadonlyArray<string>
@@ -41,7 +40,7 @@ export const relevantTerms = (index: Terms, text: string, { most = defaultMost }
   const properties = best(
     [...index.properties.keys()],
     (iri) => named(index, iri, said) + 0.3 * shownByValues(index, iri, text),
-    (iri) => index.propertyDescendants(iri).size,
+    (iri) => index.generality(iri),
     most,
   )
   // A property is of no use without the classes it holds between.
@@ -49,7 +48,7 @@ export const relevantTerms = (index: Terms, text: string, { most = defaultMost }
   const classes = best(
     [...index.classes.keys()],
     (iri) => named(index, iri, said),
-    (iri) => index.descendants(iri).size,
+    (iri) => index.generality(iri),
     most,
   )
   return {

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { compareCodePoints } from "./CodePointOrder.ts"
+import { compareCodePoints } from "./LineSort.ts"
 import { lineOf } from "./NTriples.ts"
 import { type BlankNode, blankNode, type Literal, type NamedNode, type Triple } from "./Term.ts"
 

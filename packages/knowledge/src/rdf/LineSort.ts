@@ -1,15 +1,16 @@
 /**
  * Sorts lines, and leaves out repeated ones, in bounded memory: what does not fit is sorted in parts that are written to disk
- * and merged as the result is read. The parts are files without a name, so that nothing is left of them however it ends.
+ * and merged as the result is read. The parts are files without a name, so that they are gone however it ends.
  */
+
+import { type FileHandle, mkdtemp, open, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { describe } from "../storage/Describe.ts"
-import { compareCodePoints, hasSurrogates } from "./CodePointOrder.ts"
-import { mergeParts } from "./LineMerge.ts"
-import { type Batches, openPart, type Part } from "./LinePart.ts"
 
 export interface LineSortOptions {
   /** How many characters may be held in memory. */
@@ -72,6 +73,7 @@ export const sortLines = <E, R>(
     }),
   )
 
+/** How many lines are handed on at once. */
 const batchSize = 1024
 
 /** What a string costs besides its characters. */
@@ -94,3 +96,183 @@ const openedPart = (options: LineSortOptions): Effect.Effect<Part, SortFailed, S
   )
 
 const attempt = <A>(run: () => Promise<A>) => Effect.tryPromise({ try: run, catch: (cause) => new SortFailed({ cause }) })
+
+/** Where the merging stands in one part. */
+interface Cursor {
+  readonly batches: AsyncGenerator<ReadonlyArray<string>>
+  lines: ReadonlyArray<string>
+  index: number
+  line: string
+}
+
+/**
+ * Merges sorted parts into one sorted sequence in which no line is repeated. A batch at a time, since a promise for every line would
+ * take longer than the merging.
+ */
+export async function* mergeParts(parts: ReadonlyArray<Pick<Part, "lines">>): AsyncGenerator<ReadonlyArray<string>> {
+  const heap: Array<Cursor> = []
+  for (const part of parts) {
+    const cursor: Cursor = { batches: part.lines(), lines: [], index: 0, line: "" }
+    if (await advance(cursor)) {
+      heap.push(cursor)
+      rise(heap)
+    }
+  }
+  let last: string | undefined
+  let merged: Array<string> = []
+  for (let top = heap[0]; top !== undefined; top = heap[0]) {
+    if (top.line !== last) merged.push(top.line)
+    last = top.line
+    if (merged.length === batchSize) {
+      yield merged
+      merged = []
+    }
+    const moved = advance(top)
+    if (moved === true || (await moved)) sink(heap)
+    else removeTop(heap)
+  }
+  if (merged.length > 0) yield merged
+}
+
+const removeTop = (heap: Array<Cursor>): void => {
+  const end = heap.pop()
+  if (end === undefined || heap.length === 0) return
+  heap[0] = end
+  sink(heap)
+}
+
+/** Most steps stay within the buffer and need not wait; the others read on. */
+const advance = (cursor: Cursor): true | Promise<boolean> => {
+  const next = cursor.lines[cursor.index]
+  if (next === undefined) return refill(cursor)
+  cursor.index++
+  cursor.line = next
+  return true
+}
+
+const refill = async (cursor: Cursor): Promise<boolean> => {
+  const batch = await cursor.batches.next()
+  if (batch.done) return false
+  cursor.lines = batch.value
+  cursor.index = 0
+  return advance(cursor)
+}
+
+const isBefore = (one: Cursor, other: Cursor): boolean => compareCodePoints(one.line, other.line) < 0
+
+const rise = (heap: Array<Cursor>): void => {
+  for (let child = heap.length - 1; child > 0; ) {
+    const parent = (child - 1) >> 1
+    if (!isBefore(heap[child]!, heap[parent]!)) return
+    swap(heap, child, parent)
+    child = parent
+  }
+}
+
+const sink = (heap: Array<Cursor>): void => {
+  for (let parent = 0; ; ) {
+    const left = 2 * parent + 1
+    if (left >= heap.length) return
+    const right = left + 1
+    const child = right < heap.length && isBefore(heap[right]!, heap[left]!) ? right : left
+    if (!isBefore(heap[child]!, heap[parent]!)) return
+    swap(heap, child, parent)
+    parent = child
+  }
+}
+
+const swap = (heap: Array<Cursor>, one: number, other: number): void => {
+  const held = heap[one]!
+  heap[one] = heap[other]!
+  heap[other] = held
+}
+
+export type Batches = Iterable<ReadonlyArray<string>> | AsyncIterable<ReadonlyArray<string>>
+
+/** Sorted lines in a file that has no name: it is deleted as soon as it is open, and gone for good when it is closed. */
+export interface Part {
+  /** Once, before it is read. */
+  readonly write: (batches: Batches) => Promise<void>
+  /** The lines from the beginning, a buffer at a time. */
+  readonly lines: () => AsyncGenerator<ReadonlyArray<string>>
+  /** May be called more than once. */
+  readonly close: () => Promise<void>
+}
+
+const bufferSize = 64 * 1024
+
+export const openPart = async (folder = tmpdir()): Promise<Part> => {
+  const handle = await openUnnamed(folder)
+  let isOpen = true
+  return {
+    write: (batches) => writeLines(handle, batches),
+    lines: () => readLines(handle),
+    close: async () => {
+      if (!isOpen) return
+      isOpen = false
+      await handle.close()
+    },
+  }
+}
+
+const writeLines = async (handle: FileHandle, batches: Batches): Promise<void> => {
+  let buffered = ""
+  for await (const lines of batches) {
+    for (const line of lines) {
+      buffered += `${line}\n`
+      if (buffered.length < bufferSize) continue
+      await writeAll(handle, buffered)
+      buffered = ""
+    }
+  }
+  await writeAll(handle, buffered)
+}
+
+const openUnnamed = async (folder: string): Promise<FileHandle> => {
+  const home = await mkdtemp(join(folder, "detent-sort-"))
+  try {
+    return await open(join(home, "part"), "wx+")
+  } finally {
+    await rm(home, { recursive: true, force: true })
+  }
+}
+
+const writeAll = async (handle: FileHandle, text: string): Promise<void> => {
+  const bytes = Buffer.from(text)
+  for (let written = 0; written < bytes.length; ) written += (await handle.write(bytes, written)).bytesWritten
+}
+
+async function* readLines(handle: FileHandle): AsyncGenerator<ReadonlyArray<string>> {
+  const decoder = new TextDecoder()
+  const bytes = new Uint8Array(bufferSize)
+  let rest = ""
+  for (let position = 0; ; ) {
+    const { bytesRead } = await handle.read(bytes, 0, bufferSize, position)
+    if (bytesRead === 0) return
+    position += bytesRead
+    const lines = (rest + decoder.decode(bytes.subarray(0, bytesRead), { stream: true })).split("\n")
+    rest = lines.pop() ?? ""
+    if (lines.length > 0) yield lines
+  }
+}
+
+/**
+ * Strings in the order of their code points, which is also the order of their UTF-8 bytes: what `LC_ALL=C sort` and object
+ * stores use. JavaScript's own order differs where characters beyond U+FFFF meet those from U+E000 on.
+ */
+export const compareCodePoints = (a: string, b: string): number => {
+  const length = Math.min(a.length, b.length)
+  for (let index = 0; index < length; index++) {
+    const x = a.charCodeAt(index)
+    const y = b.charCodeAt(index)
+    if (x === y) continue
+    // A surrogate stands for a code point above all others, so it is moved behind U+FFFF.
+    return raised(x) - raised(y)
+  }
+  return a.length - b.length
+}
+
+/** Whether JavaScript's own order could differ. */
+export const hasSurrogates = (text: string): boolean => /[\ud800-\udfff]/.test(text)
+
+const raised = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit)

@@ -3,8 +3,7 @@
  * lines in order are triples in order with those of one subject together.
  */
 import { type BlankNode, blankNode, type Literal, languageLiteral, literal, type NamedNode, namedNode, type Triple } from "./Term.ts"
-import type { LineParts } from "./TurtleText.ts"
-import { xsd } from "./Vocabulary.ts"
+import { rdf, xsd } from "./Vocabulary.ts"
 
 /**
  * Without the line break. The triple has been checked. Joined rather than put together in a template, which leaves the line in
@@ -26,6 +25,21 @@ export const termOf = (text: string): NamedNode | BlankNode | Literal => {
   if (rest.startsWith("@")) return languageLiteral(value, rest.slice(1))
   return literal(value, rest.startsWith("^^<") ? unescaped(rest.slice(3, -1)) : xsd.string)
 }
+
+export interface LineParts {
+  readonly subject: string
+  readonly predicate: string
+  readonly object: string
+}
+
+/** Neither subject nor predicate can hold a space, so the first two part the line. */
+export const lineParts = (line: string): LineParts => {
+  const first = line.indexOf(" ")
+  const second = line.indexOf(" ", first + 1)
+  return { subject: line.slice(0, first), predicate: line.slice(first + 1, second), object: line.slice(second + 1, -2) }
+}
+
+export const typePredicate = `<${rdf.type}>`
 
 /** The triple that a line states. The line has been taken apart, and has come from a triple. */
 export const tripleOfParts = ({ subject, predicate, object }: LineParts): Triple => ({
@@ -74,3 +88,22 @@ const unescaped = (text: string): string =>
     : text
 
 const meanings: Readonly<Record<string, string>> = { t: "\t", n: "\n", r: "\r", b: "\b", f: "\f" }
+
+/**
+ * A copy of a text that stands by itself. The engine makes a part of a text by pointing into the whole, which then stays in
+ * memory as long as the part does: a name of twenty letters would keep the lines of its whole document.
+ */
+export const detached = (text: string): string => Buffer.from(text).toString()
+
+/** Texts that are kept for long and come again and again: each is there once, and stands by itself. */
+export class KeptTexts {
+  readonly #texts = new Map<string, string>()
+
+  of(text: string): string {
+    const known = this.#texts.get(text)
+    if (known !== undefined) return known
+    const own = detached(text)
+    this.#texts.set(own, own)
+    return own
+  }
+}

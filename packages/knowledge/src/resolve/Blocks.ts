@@ -1,7 +1,7 @@
 /**
  * Finds what shares a key among millions without comparing all with all: keys are hashed, sorted together with the number of
  * their owner in one typed array, and equal neighbours form a block. A different key that happens to share a hash is in the
- * block too, so whoever reads a block compares what it holds.
+ * block too, so the caller compares what a block holds.
  */
 
 /** FNV-1a, with the bits mixed once more at the end. */
@@ -16,8 +16,8 @@ export const hashOf = (text: string, seed: number): number => {
 const base = 0x01000193
 
 /**
- * Tells a hash of the word, and one of each word that is left when one letter is taken out. The hash of what is left is made
- * of those of its two parts, so that no string has to be built.
+ * Hashes the word, and each word that remains when one letter is taken out. The hash of a remaining word is made of those of its
+ * two parts, so that no string is built.
  */
 export const eachShortening = (word: string, seed: number, tell: (hash: number) => void): void => {
   let whole = 0

@@ -2,18 +2,21 @@
  * The graphs of many documents as one, in which what is the same entity has the same IRI. Each document is read twice: for its
  * entities, and, when all are resolved, for its lines. What a document called an entity is kept as `owl:sameAs`.
  */
+
+import { createHash } from "node:crypto"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { sameAs } from "../graph/DocumentLines.ts"
 import { labelPredicate, type NodeOfLines, nodesOfLines, statementType } from "../graph/LineNodes.ts"
-import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
-import { detached, KeptTexts } from "../rdf/DetachedText.ts"
-import { nameOfNode, termOf } from "../rdf/NTriples.ts"
-import { lineParts, typePredicate } from "../rdf/TurtleText.ts"
-import { canonicalIri } from "./CanonicalIri.ts"
+import type { Ontology } from "../ontology/Ontology.ts"
+import { OntologyIndex } from "../ontology/OntologyIndex.ts"
+import { type SortFailed, sortLines } from "../rdf/LineSort.ts"
+import { detached, KeptTexts, lineParts, nameOfNode, termOf, typePredicate } from "../rdf/NTriples.ts"
+import { itemsOf, type TaskChannel, type WorkerError } from "../threads/Protocol.ts"
+import { WorkerPool } from "../threads/WorkerPool.ts"
 import type { Identifier } from "./Clusters.ts"
-import type { KnownEntity, Merge, NamedMention } from "./Resolution.ts"
-import { Resolver } from "./Resolver.ts"
+import { type Cluster, type KnownEntity, type Merge, type NamedMention, Resolver } from "./Resolver.ts"
 
 export interface ResolveOptions<E, R> {
   /** The sorted lines of each document. Asked for twice, they come in the same order. */
@@ -123,3 +126,101 @@ const rewrite = <E, R>(lines: Stream.Stream<string, E, R>, iriOf: (index: number
       return Stream.concat(body, Stream.fromIterable(links))
     }),
   )
+
+const longestSlug = 60
+
+/**
+ * The IRI of a resolved entity: readable, and the same wherever the same entity is resolved from the same name. Keeps the IRI that an
+ * earlier batch gave. `base` ends with a slash or a hash.
+ */
+export const canonicalIri = (base: string, cluster: Cluster): string => {
+  if (cluster.known !== undefined) return cluster.known
+  const digest = createHash("sha256").update(`${cluster.type}\n${cluster.identity}`).digest("hex").slice(0, 16)
+  return `${base}${slugOf(localName(cluster.type))}/${slugOf(cluster.names[0] ?? "")}-${digest}`
+}
+
+const localName = (iri: string): string => iri.slice(Math.max(iri.lastIndexOf("/"), iri.lastIndexOf("#")) + 1)
+
+/** Letters and numbers of any script are allowed in an IRI; whatever else there is becomes a hyphen. */
+const slugOf = (text: string): string => {
+  const slug = text
+    .normalize("NFC")
+    .replace(/[^\p{L}\p{M}\p{N}]+/gu, "-")
+    .replace(/^-+|-+$/g, "")
+  const cut = [...slug].slice(0, longestSlug).join("")
+  return cut === "" ? "entity" : cut
+}
+
+export interface ResolvedLines<E, R> {
+  /** In order, each once. */
+  readonly lines: Stream.Stream<string, E | SortFailed | WorkerError, R>
+  /** Known when all lines were read. */
+  readonly counts: () => Pick<ResolveOutput, "mentions" | "entities">
+}
+
+/** How many documents are handed over at once. */
+const documentsAtOnce = 8
+
+/**
+ * Like `resolveGraphs` with sorted lines, on the pool in the context: how long names take to be compared depends on what the documents
+ * hold. Without a pool, the caller's thread resolves.
+ */
+export const resolveOnWorker = <E, R>(options: ResolveOptions<E, R>): Effect.Effect<ResolvedLines<E, R>, E, R> =>
+  Effect.gen(function* () {
+    const pool = yield* WorkerPool.inContext
+    if (Option.isNone(pool)) {
+      const graph = yield* resolveGraphs(options)
+      return { lines: sortLines(graph.lines), counts: () => graph }
+    }
+    let counts = { mentions: 0, entities: 0 }
+    const { documents, existing, ontology, base } = options
+    const lines = pool.value.stream<E, R>("resolution.resolve", { ontology: ontology.toJSON(), base } satisfies ResolveInput, {
+      limit: pool.value.limits.graph,
+      sources: {
+        documents: Stream.rechunk(
+          Stream.mapEffect(documents, (one) => Stream.runCollect(one)),
+          documentsAtOnce,
+        ),
+        existing,
+      } satisfies Record<ResolveSource, Stream.Stream<unknown, E, R>>,
+      // The task of that name returns this, and emits lines.
+      done: (output) => {
+        counts = output as ResolveOutput
+      },
+    })
+    return { lines: Stream.map(lines, (line) => line as string), counts: () => counts }
+  })
+
+interface ResolveInput {
+  readonly ontology: Ontology
+  readonly base: string
+}
+
+interface ResolveOutput {
+  readonly mentions: number
+  readonly entities: number
+  readonly merges: ReadonlyArray<Merge>
+}
+
+/** The lines of each document, and the lines of the graph as it is. */
+type ResolveSource = "documents" | "existing"
+
+/** Emits the lines of the resolved graph in order, each once. */
+const resolutionTask = ({ ontology, base }: ResolveInput, channel: TaskChannel): Promise<ResolveOutput> =>
+  Effect.runPromise(
+    Effect.gen(function* () {
+      const graph = yield* resolveGraphs({
+        documents: Stream.map(itemsOf<ReadonlyArray<string>>(channel, "documents" satisfies ResolveSource), (lines) =>
+          Stream.fromIterable(lines),
+        ),
+        existing: itemsOf<string>(channel, "existing" satisfies ResolveSource),
+        ontology: new OntologyIndex(ontology),
+        base,
+      })
+      yield* Stream.runForEachArray(sortLines(graph.lines), (lines) => Effect.promise(() => channel.emit(lines)))
+      return { mentions: graph.mentions, entities: graph.entities, merges: graph.merges }
+    }),
+  )
+
+/** What a worker runs under `resolution.resolve`. */
+export const tasks = { resolve: resolutionTask }

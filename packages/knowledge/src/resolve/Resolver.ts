@@ -1,19 +1,59 @@
 /**
- * Decides which mentions name the same entity. Only mentions of one type, or of one below it, in one script are joined: by a shared identifier,
- * by the same words with or without the name of their class, by one slip of the pen in a long word, by initials and acronyms that
- * fit exactly one, and within a document by a surname that fits exactly one. A name of several words that one document puts under
- * two classes is one entity of both. Whatever fits several stays apart: a wrong join spoils two entities, a missing one can be made
- * later.
+ * Decides which mentions name the same entity. Only mentions of one type, or of one below it, in one script are joined: by a shared
+ * identifier, by the same words with or without the name of their class, by one slip of the pen in a long word, by initials and
+ * acronyms that fit exactly one, and within a document by a surname that fits exactly one. A name of several words that one document
+ * puts under two classes is one entity of both. Whatever fits several stays apart: a wrong join spoils two entities, a missing one
+ * can be made later.
  *
  * The time is that of sorting; memory holds each distinct name once. The same mentions in the same order give the same
  * result.
  */
 import { eachBlock, eachShortening, hashOf } from "./Blocks.ts"
 import { Clusters, type Identifier } from "./Clusters.ts"
-import { fullNameInDocument } from "./DocumentNames.ts"
-import { type NameForm, nameForm } from "./NameForm.ts"
-import { firstLetters, initialsFit, isSlip, wordSlots } from "./NameRules.ts"
-import type { Cluster, KnownEntity, Merge, MergeReason, NamedMention, Resolution } from "./Resolution.ts"
+import { firstLetters, fits, initialsFit, isShortForm, isSlip, type NameForm, nameForm, wordSlots } from "./NameForm.ts"
+
+export interface NamedMention {
+  /** The IRI of its class. */
+  readonly type: string
+  readonly name: string
+  readonly identifiers?: ReadonlyArray<Identifier>
+}
+
+/** An entity that an earlier batch resolved: its IRI is kept, and two of them are never joined. */
+export interface KnownEntity {
+  readonly iri: string
+  readonly type: string
+  readonly names: ReadonlyArray<string>
+  readonly identifiers?: ReadonlyArray<Identifier>
+}
+
+export type MergeReason = "identifier" | "same words" | "slip" | "initials" | "acronym"
+
+/** Two names that became one entity. */
+export interface Merge {
+  readonly type: string
+  readonly left: string
+  readonly right: string
+  readonly reason: MergeReason
+}
+
+/** What is known of a group of mentions that are one entity. */
+export interface Cluster {
+  readonly type: string
+  /** The IRI an earlier batch gave it. */
+  readonly known: string | undefined
+  /** Its names, most frequent first. */
+  readonly names: ReadonlyArray<string>
+  /** The form of the first name and, where identifiers tell namesakes apart, those: what its IRI is made of. */
+  readonly identity: string
+}
+
+export interface Resolution {
+  readonly clusters: ReadonlyArray<Cluster>
+  /** For each mention, in the order they were added, the position of its cluster. */
+  readonly clusterOf: Int32Array
+  readonly merges: ReadonlyArray<Merge>
+}
 
 /** A distinct name of a type, of one identity where identifiers tell namesakes apart. */
 interface Node {
@@ -52,7 +92,7 @@ export class Resolver {
   /** The names of classes, as the words of a name are compared. */
   readonly #classWords = new Map<string, ReadonlyArray<ReadonlyArray<string>>>()
 
-  /** `above` tells the classes above a class; without it, every class stands alone. */
+  /** `above` returns the classes above a class. Default: every class stands alone. */
   constructor(above: (type: string) => ReadonlySet<string> = () => new Set(), classes: ClassNames = noNames) {
     this.#above = above
     this.#classes = classes
@@ -62,7 +102,7 @@ export class Resolver {
     return this.#mentionCount
   }
 
-  /** Tells of an entity that exists already, before any document. */
+  /** Adds an entity that exists already, before any document. */
   know({ iri, type, names, identifiers = [] }: KnownEntity): void {
     const own: ReadonlyArray<Identifier> = [[knownKind, iri], ...identifiers]
     for (const name of names) this.#nodeOf(type, name, own, iri)
@@ -320,3 +360,17 @@ export class Resolver {
 
 /** Of equally frequent names the longer says more. */
 const byLength = (left: Node, right: Node) => right.name.length - left.name.length || (left.name < right.name ? -1 : 1)
+
+/** A surname, initials or an acronym, where the same document has exactly one full name of the type that fits. */
+const fullNameInDocument = (mentions: ReadonlyArray<NamedMention>, forms: ReadonlyArray<NameForm>, index: number): string | undefined => {
+  const form = forms[index]
+  const mention = mentions[index]
+  if (form === undefined || mention === undefined || !isShortForm(form) || (mention.identifiers ?? []).length > 0) return undefined
+  const fitting = new Map<string, string>()
+  for (const [other, full] of forms.entries()) {
+    const candidate = mentions[other]
+    if (candidate?.type === mention.type && full.script === form.script && !isShortForm(full) && fits(form, full))
+      fitting.set(full.key, candidate.name)
+  }
+  return fitting.size === 1 ? [...fitting.values()][0] : undefined
+}

@@ -1,6 +1,6 @@
 /** What is kept of a document while it is read piece by piece: the hash of its bytes, its title, and the text not yet stored. */
 import * as Stream from "effect/Stream"
-import { titleOf, titleWithin } from "../document/Title.ts"
+import { titleOf, titleWithin } from "../document/DocumentReader.ts"
 import type { ContentHash } from "../storage/Identity.ts"
 import { startHash } from "../storage/Storage.ts"
 

@@ -1,16 +1,16 @@
 /**
  * Blobs by address, whether they lie in memory, in a folder or in a cloud. A blob is written whole or not at all; every
- * writing gives it a new generation, and a writer may ask that the blob be absent or at the generation he read.
+ * writing gives it a new generation, and a writer may ask that the blob be absent or at the generation it read.
  */
 import { createHash } from "node:crypto"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type * as Stream from "effect/Stream"
+import * as Stream from "effect/Stream"
 import { ContentHash } from "./Identity.ts"
-import type { StorageError } from "./StorageError.ts"
-import type { StorageFolder, StorageUri } from "./Uri.ts"
+import { AddressRefused, type StorageError } from "./StorageError.ts"
+import { type Scheme, type StorageFolder, type StorageUri, schemeOf } from "./Uri.ts"
 
 /** Which writing of a blob this is. Two writings never have the same, and nothing else can be told from it. */
 export const Generation = Schema.String.pipe(Schema.brand("Generation"))
@@ -38,7 +38,7 @@ export type Precondition = { readonly _tag: "Absent" } | { readonly _tag: "AtGen
 /** Only if there is no such blob yet. */
 export const ifAbsent: Precondition = { _tag: "Absent" }
 
-/** Only if nobody wrote the blob since. */
+/** Only if the blob was not written since. */
 export const ifGeneration = (generation: Generation): Precondition => ({ _tag: "AtGeneration", generation })
 
 export interface StorageService {
@@ -74,5 +74,26 @@ export const startHash = () => {
       hash.update(piece)
     },
     end: (): ContentHash => ContentHash.make(hash.digest("hex").slice(0, 16)),
+  }
+}
+
+/** One storage out of several, each serving one scheme: documents may lie in a bucket while results are written to a folder. */
+export const routed = (byScheme: Readonly<Partial<Record<Scheme, StorageService>>>): StorageService => {
+  const serving = (uri: StorageUri | StorageFolder): Effect.Effect<StorageService, AddressRefused> => {
+    const service = byScheme[schemeOf(uri)]
+    if (service !== undefined) return Effect.succeed(service)
+    const known = Object.keys(byScheme).map((scheme) => `${scheme}://`)
+    return Effect.fail(
+      new AddressRefused({ uri, problem: "is in a storage that is not set up", nextStep: `use ${known.join(" or ")}, or set it up` }),
+    )
+  }
+  return {
+    get: (uri) => Effect.flatMap(serving(uri), (storage) => storage.get(uri)),
+    getStream: (uri) => Stream.unwrap(Effect.map(serving(uri), (storage) => storage.getStream(uri))),
+    info: (uri) => Effect.flatMap(serving(uri), (storage) => storage.info(uri)),
+    set: (uri, content, precondition) => Effect.flatMap(serving(uri), (storage) => storage.set(uri, content, precondition)),
+    setStream: (uri, content, precondition) => Effect.flatMap(serving(uri), (storage) => storage.setStream(uri, content, precondition)),
+    list: (folder) => Stream.unwrap(Effect.map(serving(folder), (storage) => storage.list(folder))),
+    remove: (uri, precondition) => Effect.flatMap(serving(uri), (storage) => storage.remove(uri, precondition)),
   }
 }

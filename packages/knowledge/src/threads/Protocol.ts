@@ -1,7 +1,12 @@
 /**
- * What a pool and its worker processes say to each other. A worker has one task at a time. While it works, it may ask for the next
- * piece of a source and hand over a part of its output; it waits for the answer to either before it continues.
+ * The contract between a pool and its worker processes: the messages they exchange, what a task can read and write, how its typed
+ * errors are copied, and how work on a worker fails. A worker has one task at a time. While it works, it may ask for the next piece of
+ * a source and hand over a part of its output; it waits for the answer to either before it continues.
  */
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 
 /** Something large that many tasks need: handed to a worker once, and known by its key from then on. */
 export interface Shared {
@@ -34,3 +39,96 @@ export type FromWorker =
   | { readonly _tag: "Done"; readonly output: unknown; readonly memory: number }
   /** `isUnsound`: the state of the worker cannot be relied on any more. */
   | { readonly _tag: "Failed"; readonly problem: string; readonly isUnsound: boolean; readonly memory: number }
+
+export interface TaskChannel {
+  /** The pieces of a source, from its beginning. Asked for again, it is read again. Several can be read at the same time. */
+  readonly source: (name: string) => AsyncIterable<ReadonlyArray<unknown>>
+  /** Hands over a part of the output and waits until the pool has taken it. */
+  readonly emit: (items: ReadonlyArray<unknown>) => Promise<void>
+}
+
+/** The items of a source, which the pool knows to be of this type. A source that fails ends the worker: there is no error to handle. */
+export const itemsOf = <A>(channel: TaskChannel, source: string): Stream.Stream<A> =>
+  Stream.suspend(() =>
+    Stream.flattenIterable(
+      Stream.orDie(Stream.fromAsyncIterable(channel.source(source) as AsyncIterable<ReadonlyArray<A>>, (error) => error)),
+    ),
+  )
+
+/** Does one kind of work. Its input and output are copied between processes, so they are plain data. */
+export type TaskHandler = (input: never, shared: never, channel: TaskChannel) => unknown
+
+/** Tasks by name. */
+export type TaskHandlers = Readonly<Record<string, TaskHandler>>
+
+/** Thrown by a task that leaves the worker in a state in which no further task must run. */
+export class UnsoundWorker extends Error {}
+
+/** The outcome of an effect in a worker, as plain data, with its typed errors. */
+export type Outcome<A> =
+  | { readonly _tag: "Success"; readonly value: A }
+  /** Encoded by the schema of the task's errors. */
+  | { readonly _tag: "Failure"; readonly error: unknown }
+
+/** Runs an effect in the worker. A defect rejects. */
+export const outcomeOf = <A, E>(errors: Schema.Codec<E, unknown>, effect: Effect.Effect<A, E>): Promise<Outcome<A>> =>
+  Effect.runPromise(
+    Effect.map(
+      Effect.result(effect),
+      (result): Outcome<A> =>
+        Result.isSuccess(result)
+          ? { _tag: "Success", value: result.success }
+          : { _tag: "Failure", error: Schema.encodeSync(errors)(result.failure) },
+    ),
+  )
+
+/** The effect again, on the side of the pool. */
+export const fromOutcome = <A, E>(errors: Schema.Codec<E, unknown>, outcome: Outcome<A>): Effect.Effect<A, E> =>
+  outcome._tag === "Success"
+    ? Effect.succeed(outcome.value)
+    : Effect.flatMap(Effect.orDie(Schema.decodeUnknownEffect(errors)(outcome.error)), (error) => Effect.fail(error))
+
+/** The task itself failed. Asking again would end the same way. */
+export class TaskFailed extends Schema.TaggedError<TaskFailed>()("TaskFailed", {
+  task: Schema.String,
+  problem: Schema.String,
+}) {
+  override get message() {
+    return `the task ${this.task} failed: ${this.problem}`
+  }
+}
+
+/** The worker was killed at a limit. */
+export class LimitExceeded extends Schema.TaggedError<LimitExceeded>()("LimitExceeded", {
+  task: Schema.String,
+  exceeded: Schema.Literals(["time", "memory"]),
+  /** The limit in words. */
+  limit: Schema.String,
+  attempts: Schema.Int,
+}) {
+  /** Without a next step, which depends on what the task was for. */
+  get problem() {
+    const times = this.attempts === 1 ? "" : `, in ${this.attempts} attempts`
+    return this.exceeded === "time" ? `it took longer than ${this.limit}${times}` : `it needed more than ${this.limit}${times}`
+  }
+
+  override get message() {
+    return `the task ${this.task} was stopped: ${this.problem}; give it less at once, or raise the limit`
+  }
+}
+
+/** The worker ended by itself while it worked on the task. */
+export class WorkerCrashed extends Schema.TaggedError<WorkerCrashed>()("WorkerCrashed", {
+  task: Schema.String,
+  attempts: Schema.Int,
+  problem: Schema.String,
+}) {
+  override get message() {
+    return `${this.attempts} workers ended while working on ${this.task}: ${this.problem}; give the task less at once, or the process more memory`
+  }
+}
+
+export type WorkerError = TaskFailed | LimitExceeded | WorkerCrashed
+
+/** The address of a module in the same folder. Sources run as TypeScript, a built package as JavaScript. */
+export const moduleBeside = (self: string, name: string): URL => new URL(`./${name}${self.endsWith(".ts") ? ".ts" : ".js"}`, self)

@@ -1,15 +1,7 @@
 /** The side of the worker process: runs the tasks of its pool, one at a time. */
 import { Worker } from "node:worker_threads"
 import { describe } from "../storage/Describe.ts"
-import { moduleBeside } from "./ModuleBeside.ts"
-import type { FromWorker, ToWorker } from "./Protocol.ts"
-import type { TaskChannel } from "./TaskChannel.ts"
-
-/** Does one kind of work. What it is given and what it returns is copied between processes, so it has to be plain data. */
-export type TaskHandler = (input: never, shared: never, channel: TaskChannel) => unknown
-
-/** Thrown by a task that leaves the worker in a state in which no further task must run. */
-export class UnsoundWorker extends Error {}
+import { type FromWorker, moduleBeside, type TaskChannel, type TaskHandler, type ToWorker, UnsoundWorker } from "./Protocol.ts"
 
 type Run = Extract<ToWorker, { readonly _tag: "Run" }>
 type Reply = Extract<ToWorker, { readonly _tag: "Piece" | "Taken" }>
@@ -18,7 +10,10 @@ const megabyte = 1024 * 1024
 
 const memory = () => Math.ceil(process.memoryUsage.rss() / megabyte)
 
-export const serve = (tasks: Readonly<Record<string, TaskHandler>>) => {
+/** The task of a name. What it needs may be loaded when it is first asked for. */
+export type FindTask = (name: string) => TaskHandler | undefined | Promise<TaskHandler | undefined>
+
+export const serve = (find: FindTask) => {
   const kept = new Map<string, unknown>()
   const limit = startWatchdog()
   let replied: ((reply: Reply) => void) | undefined
@@ -52,9 +47,9 @@ export const serve = (tasks: Readonly<Record<string, TaskHandler>>) => {
   }
 
   const run = async ({ task, input, shared }: Run): Promise<FromWorker> => {
-    const handler = tasks[task]
-    if (handler === undefined) return { _tag: "Failed", problem: "this worker knows no such task", isUnsound: false, memory: memory() }
     try {
+      const handler = await find(task)
+      if (handler === undefined) return { _tag: "Failed", problem: "this worker knows no such task", isUnsound: false, memory: memory() }
       // Both were sent by the pool of this very package, which knows what the task takes.
       const output = await handler(input as never, kept.get(shared ?? "") as never, channel)
       return { _tag: "Done", output, memory: memory() }

@@ -1,6 +1,31 @@
-/** Where a worker process begins: serves the tasks of this package. */
+/**
+ * Where a worker process begins: serves the tasks of this package. The name of a task begins with its kind. The modules of a kind are
+ * loaded when it is first asked for, so that a worker starts sooner.
+ */
+import type { TaskHandlers } from "./Protocol.ts"
 import { serve } from "./Serving.ts"
-import { makeTasks } from "./Tasks.ts"
+
+const kinds: Readonly<Record<string, () => Promise<TaskHandlers>>> = {
+  document: async () => (await import("../document/WorkerReading.ts")).tasks,
+  ontology: async () => (await import("../ontology/OntologyLoading.ts")).tasks,
+  "built-in": async () => (await import("../extract/builtin/BuiltInTasks.ts")).makeBuiltInTasks(),
+  resolution: async () => (await import("../resolve/ResolvedGraph.ts")).tasks,
+  validation: async () => (await import("../validate/WorkerValidation.ts")).tasks,
+  graph: async () => (await import("../graph/GraphStore.ts")).makeGraphStore(),
+}
+
+/** Each kind is loaded once, and keeps what it has prepared. */
+const findTask = () => {
+  const loaded = new Map<string, Promise<TaskHandlers>>()
+  return async (task: string) => {
+    const [kind = "", name = ""] = task.split(".")
+    const load = kinds[kind]
+    if (load === undefined) return undefined
+    const tasks = loaded.get(kind) ?? load()
+    loaded.set(kind, tasks)
+    return (await tasks)[name]
+  }
+}
 
 // Without a pool that started it, there is nothing to serve.
-if (process.send !== undefined) serve(makeTasks())
+if (process.send !== undefined) serve(findTask())

@@ -16,9 +16,7 @@ import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import { type ContentLimitOptions, type ContentLimits, contentLimitsOf, limitText, type TaskLimit } from "./ContentLimits.ts"
-import { moduleBeside } from "./ModuleBeside.ts"
-import type { Shared } from "./Protocol.ts"
-import { LimitExceeded, WorkerCrashed, type WorkerError } from "./WorkerError.ts"
+import { LimitExceeded, moduleBeside, type Shared, WorkerCrashed, type WorkerError } from "./Protocol.ts"
 import { WorkerEnded, WorkerProcess, type WorkerTask } from "./WorkerProcess.ts"
 
 export interface WorkerPoolOptions {

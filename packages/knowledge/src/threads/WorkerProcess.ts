@@ -12,8 +12,7 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { describe } from "../storage/Describe.ts"
 import type { TaskLimit } from "./ContentLimits.ts"
-import type { FromWorker, Shared, ToWorker } from "./Protocol.ts"
-import { TaskFailed } from "./WorkerError.ts"
+import { type FromWorker, type Shared, TaskFailed, type ToWorker } from "./Protocol.ts"
 
 /** The process ended before it answered, by a limit, by itself, or because the pool stopped it. */
 export class WorkerEnded {
@@ -190,7 +189,7 @@ export class WorkerProcess {
   #post(task: string, ...messages: ReadonlyArray<ToWorker>): Effect.Effect<void, TaskFailed> {
     return Effect.try({
       try: () => {
-        // That the channel is closed is told by the end of the process.
+        // A closed channel shows as the end of the process.
         if (this.alive) for (const message of messages) this.#child.send(message, () => undefined)
       },
       catch: (error) => new TaskFailed({ task, problem: describe(error) }),

@@ -4,9 +4,7 @@
  */
 import type { NodeOfLines } from "../graph/LineNodes.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
-import { detached } from "../rdf/DetachedText.ts"
-import { termOf } from "../rdf/NTriples.ts"
-import { type LineParts, typePredicate } from "../rdf/TurtleText.ts"
+import { detached, type LineParts, termOf, typePredicate } from "../rdf/NTriples.ts"
 import { rdfs } from "../rdf/Vocabulary.ts"
 
 export const subClassPredicate = `<${rdfs.subClassOf}>`

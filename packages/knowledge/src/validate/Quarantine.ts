@@ -8,12 +8,11 @@ import * as Stream from "effect/Stream"
 import { labelPredicate, nodesOfLines } from "../graph/LineNodes.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import type { SortFailed } from "../rdf/LineSort.ts"
-import { termOf } from "../rdf/NTriples.ts"
-import { lineParts, typePredicate } from "../rdf/TurtleText.ts"
+import { lineParts, termOf, typePredicate } from "../rdf/NTriples.ts"
 import { owl, prov } from "../rdf/Vocabulary.ts"
 import { type GraphChange, isStatement, type MarkedNode } from "./AffectedNodes.ts"
+import { listedAtMost, type QuarantinedStatement, sourcesOfLines, statedLine, type Violation } from "./Report.ts"
 import { predicatesOf, type Shapes, sh } from "./Shapes.ts"
-import { sourcesOfLines, statedLine } from "./Sources.ts"
 import {
   type Finding,
   type Found,
@@ -24,7 +23,6 @@ import {
   Tally,
   type ValidationFailed,
 } from "./Validation.ts"
-import { listedAtMost, type QuarantinedStatement, type Violation } from "./Violation.ts"
 
 export interface Quarantine extends Found {
   readonly held: HeldStatements

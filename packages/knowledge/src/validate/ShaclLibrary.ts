@@ -1,9 +1,8 @@
 /** The SHACL library, loaded when something is first validated, with the shapes parsed once for all pieces of a graph. */
 import * as Effect from "effect/Effect"
 import type { NodeOfLines } from "../graph/LineNodes.ts"
-import { termOf, termText, tripleOfParts } from "../rdf/NTriples.ts"
+import { termOf, termText, tripleOfParts, typePredicate } from "../rdf/NTriples.ts"
 import type { Triple } from "../rdf/Term.ts"
-import { typePredicate } from "../rdf/TurtleText.ts"
 import { type ClassMembership, subClassPredicate } from "./ClassMembership.ts"
 import type { Shapes } from "./Shapes.ts"
 

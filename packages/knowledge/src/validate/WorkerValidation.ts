@@ -1,24 +1,18 @@
 /** Reads shapes and validates on a worker: shapes and data can be made so that holding one against the other takes any time. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
-import { fromOutcome, type Outcome } from "../threads/Outcome.ts"
-import type { TaskName } from "../threads/Tasks.ts"
-import type { WorkerError } from "../threads/WorkerError.ts"
+import * as Schema from "effect/Schema"
+import type { Ontology } from "../ontology/Ontology.ts"
+import { OntologyIndex } from "../ontology/OntologyIndex.ts"
+import { SortFailed } from "../rdf/LineSort.ts"
+import { RdfSyntaxError } from "../rdf/RdfReading.ts"
+import { fromOutcome, itemsOf, type Outcome, outcomeOf, type TaskChannel, type WorkerError } from "../threads/Protocol.ts"
 import { WorkerPool } from "../threads/WorkerPool.ts"
 import type { GraphChange } from "./AffectedNodes.ts"
+import { derivedShapes } from "./DerivedShapes.ts"
+import { type Quarantine, quarantine } from "./Quarantine.ts"
 import { readShapes, ShapesRefused } from "./Shapes.ts"
-import {
-  ShapesError,
-  type ShapesText,
-  ValidationError,
-  type ValidationInput,
-  type ValidationOutput,
-  type ValidationTaskInput,
-  validation,
-} from "./ValidationTask.ts"
-
-const tasks = { shapes: "shapes.check", validation: "graph.validate" } as const satisfies Record<string, TaskName>
+import { type Found, ValidationFailed, validate } from "./Validation.ts"
 
 /** Like `validation`, on the pool in the context. Without one, the caller's thread validates. */
 export const validateOnWorker = <E>(
@@ -33,8 +27,8 @@ export const validateOnWorker = <E>(
     const sources = { added, ...(existing === undefined ? {} : { existing }), ...(replaced === undefined ? {} : { replaced }) }
     const parts = (["added", "existing", "replaced"] as const).filter((part) => change[part] !== undefined)
     const asked: ValidationTaskInput = { ...input, ontology: ontology.toJSON(), parts }
-    const outcome = yield* pool.value.run<E>(tasks.validation, asked, undefined, { limit: pool.value.limits.graph, attempts: 1, sources })
-    // An answer of the pool is what the task of that name returns.
+    const outcome = yield* pool.value.run<E>("validation.graph", asked, undefined, { limit: pool.value.limits.graph, attempts: 1, sources })
+    // The answer of the pool is the output of the task of that name.
     return yield* fromOutcome(ValidationError, outcome as Outcome<ValidationOutput>)
   })
 
@@ -44,7 +38,7 @@ export const checkShapes = (shapes: ShapesText): Effect.Effect<void, ShapesError
     const pool = yield* WorkerPool.inContext
     if (Option.isNone(pool)) return yield* Effect.asVoid(readShapes(shapes.text, shapes.source))
     const outcome = yield* Effect.mapError(
-      pool.value.run(tasks.shapes, shapes, undefined, { limit: pool.value.limits.ontology, attempts: 1 }),
+      pool.value.run("validation.shapes", shapes, undefined, { limit: pool.value.limits.ontology, attempts: 1 }),
       (error) =>
         new ShapesRefused({
           source: shapes.source,
@@ -53,3 +47,60 @@ export const checkShapes = (shapes: ShapesText): Effect.Effect<void, ShapesError
     )
     return yield* fromOutcome(ShapesError, outcome as Outcome<void>)
   })
+
+export const ShapesError = Schema.Union([RdfSyntaxError, ShapesRefused])
+export type ShapesError = typeof ShapesError.Type
+
+export const ValidationError = Schema.Union([RdfSyntaxError, ShapesRefused, ValidationFailed, SortFailed])
+export type ValidationError = typeof ValidationError.Type
+
+/** Shapes as they are written, and what errors call them. */
+export interface ShapesText {
+  readonly text: string
+  readonly source: string
+}
+
+export interface ValidationInput {
+  /** Absent: the shapes that the ontology implies. */
+  readonly shapes: ShapesText | undefined
+  /** Whether statements are held back until the graph conforms. */
+  readonly isQuarantine: boolean
+}
+
+/** `held` is in order, and absent where nothing is to be held back. */
+export type ValidationOutput = Omit<Found, "offenders"> &
+  Partial<Pick<Quarantine, "remaining" | "statements">> & {
+    readonly held?: { readonly lines: ReadonlyArray<string>; readonly entities: ReadonlyArray<string> }
+  }
+
+export const validation = <E>(
+  { shapes, isQuarantine }: ValidationInput,
+  change: GraphChange<E>,
+  ontology: OntologyIndex,
+): Effect.Effect<ValidationOutput, E | ValidationError> =>
+  Effect.gen(function* () {
+    const read = yield* readShapes(shapes?.text ?? derivedShapes(ontology), shapes?.source ?? "the ontology")
+    if (!isQuarantine) {
+      const { violations, warnings, listed } = yield* validate(change, read, ontology)
+      return { violations, warnings, listed }
+    }
+    const { violations, warnings, listed, held, remaining, statements } = yield* quarantine(change, read, ontology)
+    return { violations, warnings, listed, remaining, statements, held: { lines: held.lines(), entities: held.entities() } }
+  })
+
+interface ValidationTaskInput extends ValidationInput {
+  readonly ontology: Ontology
+  /** Which parts of the change there are: each is a source. */
+  readonly parts: ReadonlyArray<keyof GraphChange<never>>
+}
+
+const validationTask = ({ ontology, parts, ...input }: ValidationTaskInput, channel: TaskChannel) => {
+  const part = (name: keyof GraphChange<never>) => (parts.includes(name) ? { [name]: itemsOf<string>(channel, name) } : {})
+  const change: GraphChange<never> = { added: itemsOf<string>(channel, "added"), ...part("existing"), ...part("replaced") }
+  return outcomeOf(ValidationError, validation(input, change, new OntologyIndex(ontology)))
+}
+
+const shapesTask = ({ text, source }: ShapesText) => outcomeOf(ShapesError, Effect.asVoid(readShapes(text, source)))
+
+/** What a worker runs under `validation.graph` and `validation.shapes`. */
+export const tasks = { graph: validationTask, shapes: shapesTask }

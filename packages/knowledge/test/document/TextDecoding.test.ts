@@ -2,8 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
-import { decodeBytes } from "../../src/document/PlainText.ts"
-import { startDecoding } from "../../src/document/TextDecoding.ts"
+import { decodeBytes, startDecoding } from "../../src/document/TextDecoding.ts"
 
 const decode = (bytes: Uint8Array | ReadonlyArray<number>) => Result.getOrThrow(decodeBytes("test.txt", Uint8Array.from(bytes)))
 const failure = (bytes: Uint8Array | ReadonlyArray<number>) => {

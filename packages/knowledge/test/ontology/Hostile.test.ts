@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { loadOnWorker } from "../../src/ontology/WorkerLoading.ts"
+import { loadOnWorker } from "../../src/ontology/OntologyLoading.ts"
 import { WorkerPool } from "../../src/threads/WorkerPool.ts"
 
 const load = (name: string, text: string) =>

@@ -8,8 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
-import { compareCodePoints } from "../../src/rdf/CodePointOrder.ts"
-import { sortLines } from "../../src/rdf/LineSort.ts"
+import { compareCodePoints, sortLines } from "../../src/rdf/LineSort.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "detent-sort-test-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -3,8 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { lineOf } from "../../src/rdf/NTriples.ts"
 import { readTurtle } from "../../src/rdf/RdfReading.ts"
-import { writeNTriples } from "../../src/rdf/RdfWriting.ts"
-import { turtleText } from "../../src/rdf/TurtleText.ts"
+import { turtleText, writeNTriples } from "../../src/rdf/RdfWriting.ts"
 import { triples } from "./triples.ts"
 
 const prefixes = { ex: "http://example.org/", x: "urn:x:", xsd: "http://www.w3.org/2001/XMLSchema#", c: "https://a.b/c#" }

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest"
-import { canonicalIri } from "../../src/resolve/CanonicalIri.ts"
 import type { Identifier } from "../../src/resolve/Clusters.ts"
-import type { NamedMention } from "../../src/resolve/Resolution.ts"
-import { Resolver } from "../../src/resolve/Resolver.ts"
+import { canonicalIri } from "../../src/resolve/ResolvedGraph.ts"
+import { type NamedMention, Resolver } from "../../src/resolve/Resolver.ts"
 
 const person = "https://example.org/Person"
 const company = "https://example.org/Company"

@@ -1,8 +1,8 @@
 /** A process of its own that uses a folder as storage, for the tests to watch and to kill. */
 import * as Effect from "effect/Effect"
 import { describe } from "../../src/storage/Describe.ts"
+import { folderOf } from "../../src/storage/FileBlobs.ts"
 import * as FileStorage from "../../src/storage/FileStorage.ts"
-import { folderOf } from "../../src/storage/file/FileAddress.ts"
 import { contentHashOf } from "../../src/storage/Identity.ts"
 import { blobIn } from "../../src/storage/Uri.ts"
 import { countUp } from "../../testing/storageContention.ts"

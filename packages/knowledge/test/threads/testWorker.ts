@@ -1,6 +1,7 @@
 /** A worker with tasks that misbehave in all the ways a pool has to cope with. They count in files, which processes share. */
 import { appendFileSync, readFileSync } from "node:fs"
-import { serve, UnsoundWorker } from "../../src/threads/Serving.ts"
+import { type TaskHandlers, UnsoundWorker } from "../../src/threads/Protocol.ts"
+import { serve } from "../../src/threads/Serving.ts"
 
 interface Counted {
   readonly file: string
@@ -17,7 +18,7 @@ const seen = new WeakSet<object>()
 let prepared: string | undefined
 
 if (process.send !== undefined) {
-  serve({
+  const tasks: TaskHandlers = {
     double: (number: number) => number * 2,
     worker: () => process.pid,
     environment: () => Object.keys(process.env),
@@ -75,5 +76,6 @@ if (process.send !== undefined) {
       for await (const pieces of channel.source("numbers")) await channel.emit(pieces.map((number) => [number, sum]))
       return sum
     },
-  })
+  }
+  serve((name) => tasks[name])
 }

@@ -5,9 +5,9 @@ import * as Stream from "effect/Stream"
 import { loadOntology } from "../../src/ontology/OntologyLoading.ts"
 import { derivedShapes } from "../../src/validate/DerivedShapes.ts"
 import { onlyHeld, quarantine, withoutHeld } from "../../src/validate/Quarantine.ts"
+import type { Violation } from "../../src/validate/Report.ts"
 import { readShapes, type Shapes } from "../../src/validate/Shapes.ts"
 import { validate } from "../../src/validate/Validation.ts"
-import type { Violation } from "../../src/validate/Violation.ts"
 import { base, GeneratedShapes, linesOf, Nodes, ontologyText, shapesText, type } from "./generated.ts"
 
 /** Generated cases; `DETENT_PROPERTY_RUNS` asks for more. */

@@ -6,7 +6,7 @@ import type { Chunk } from "../Extractor.ts"
 import type { Fact, Mention } from "../Fact.ts"
 import type { BuiltInModel } from "./BuiltInModel.ts"
 import { BuiltInReader } from "./BuiltInReader.ts"
-import { type Example, type ExamplesText, readExamples } from "./Example.ts"
+import { type Example, type ExamplesText, examplesTask, readExamples } from "./Example.ts"
 import type { KnownName } from "./Gazetteer.ts"
 import { trainBuiltIn } from "./Training.ts"
 
@@ -51,6 +51,7 @@ export const makeBuiltInTasks = () => {
     return reader
   }
   return {
+    examples: examplesTask,
     train: ({ ontology, examples, names }: TrainInput): BuiltInModel =>
       trainBuiltIn(new OntologyIndex(ontology), "text" in examples ? Result.getOrThrow(readExamples(examples)) : examples, { names }),
     read: ({ chunk, leastConfidence }: ReadInput, shared: SharedReader): ReadOutput => {

@@ -7,7 +7,7 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { OntologyLimitExceeded } from "../../ontology/OntologyError.ts"
-import { fromOutcome, type Outcome, outcomeOf } from "../../threads/Outcome.ts"
+import { fromOutcome, type Outcome, outcomeOf } from "../../threads/Protocol.ts"
 import { WorkerPool } from "../../threads/WorkerPool.ts"
 
 export const ExampleTriple = Schema.Struct({
@@ -66,7 +66,7 @@ export const checkExamples = (source: ExamplesText): Effect.Effect<void, Example
     const pool = yield* WorkerPool.inContext
     if (Option.isNone(pool)) return yield* Effect.asVoid(Effect.fromResult(readExamples(source)))
     const outcome = yield* Effect.mapError(
-      pool.value.run("examples.check", source, undefined, { limit: pool.value.limits.ontology, attempts: 1 }),
+      pool.value.run("built-in.examples", source, undefined, { limit: pool.value.limits.ontology, attempts: 1 }),
       (error) =>
         new OntologyLimitExceeded({
           source: source.uri,

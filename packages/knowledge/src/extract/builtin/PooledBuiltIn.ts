@@ -4,17 +4,15 @@ import * as Layer from "effect/Layer"
 import * as Semaphore from "effect/Semaphore"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
 import type { TaskLimit } from "../../threads/ContentLimits.ts"
-import type { Shared } from "../../threads/Protocol.ts"
-import type { TaskName } from "../../threads/Tasks.ts"
-import type { WorkerError } from "../../threads/WorkerError.ts"
+import type { Shared, WorkerError } from "../../threads/Protocol.ts"
 import { WorkerPool, type WorkerPoolService } from "../../threads/WorkerPool.ts"
 import { ExtractionFailed } from "../ExtractionFailed.ts"
 import { type Chunk, Extractor, type ExtractorService } from "../Extractor.ts"
 import type { Fact, Mention } from "../Fact.ts"
 import { type BuiltInOptions, builtInName, defaultLeastConfidence, noUsage } from "./BuiltIn.ts"
 import type { BuiltInModel } from "./BuiltInModel.ts"
-import type { ExamplesText } from "./Example.ts"
 import type { FactsInput, ReadInput, ReadOutput, SharedReader, TrainInput } from "./BuiltInTasks.ts"
+import type { ExamplesText } from "./Example.ts"
 
 export interface PooledOptions extends Omit<BuiltInOptions, "examples"> {
   /** Examples, or the text of a file of them that was checked: the worker that trains reads it. */
@@ -25,8 +23,12 @@ export const make = (pool: WorkerPoolService, options: PooledOptions = {}): Extr
   const leastConfidence = options.leastConfidence ?? defaultLeastConfidence
   const names = options.names ?? []
   // An answer of the pool is what the task of that name returns.
-  const ask = <A>(task: TaskName, input: unknown, shared?: Shared, limit: TaskLimit = pool.limits.chunk) =>
-    Effect.mapError(pool.run(task, input, shared, { limit }) as Effect.Effect<A, WorkerError>, failed)
+  const ask = <A>(
+    task: "built-in.train" | "built-in.read" | "built-in.facts",
+    input: unknown,
+    shared?: Shared,
+    limit: TaskLimit = pool.limits.chunk,
+  ) => Effect.mapError(pool.run(task, input, shared, { limit }) as Effect.Effect<A, WorkerError>, failed)
   const prepared = new WeakMap<OntologyIndex, Shared>()
   /** Facts are found on the way to entities, and mostly asked for next: by another worker they would be looked for anew. */
   const found = new WeakMap<

@@ -10,10 +10,10 @@ import * as LanguageModel from "effect/unstable/ai/LanguageModel"
 import { ModelName, ProviderName } from "effect/unstable/ai/Model"
 import { describe } from "../../storage/Describe.ts"
 import { ExtractionFailed } from "../ExtractionFailed.ts"
-import { SaidEntity, SaidFact } from "./AnswerReading.ts"
+import { SaidEntity, SaidFact } from "./Answer.ts"
 import type { Answered } from "./CallGuard.ts"
+import { estimateTokens } from "./Cost.ts"
 import { cutOff, declined, type ModelClient, type ModelRequest } from "./ModelClient.ts"
-import { estimateTokens } from "./UsageCount.ts"
 
 const Entities = Schema.Struct({ entities: Schema.Array(SaidEntity) })
 const Facts = Schema.Struct({ facts: Schema.Array(SaidFact) })

@@ -6,7 +6,7 @@ import type * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { ExtractionFailed } from "../ExtractionFailed.ts"
 import type { Answered } from "./CallGuard.ts"
-import { estimateTokens } from "./UsageCount.ts"
+import { estimateTokens } from "./Cost.ts"
 
 /** A JSON Schema in the part of the language that all providers understand. */
 export type JsonSchema = { readonly [key: string]: unknown }

@@ -3,12 +3,10 @@
  * ontology give the same prompt. The text stands between marks that it cannot hold itself, and is called data: a document may
  * try to give orders.
  */
-
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
 import { contentHashOf } from "../../storage/Identity.ts"
 import type { Chunk, KnownEntity } from "../Extractor.ts"
 import type { Mention } from "../Fact.ts"
-import type { Entry, Vocabulary } from "./ChunkVocabulary.ts"
 import type { ModelRequest } from "./ModelClient.ts"
 
 type Question = Pick<ModelRequest, "system" | "prompt" | "name" | "schema">
@@ -116,3 +114,93 @@ const answer = (name: string, fields: Readonly<Record<string, unknown>>) => ({
 })
 
 const keys = (entries: Vocabulary): ReadonlyArray<string> => entries.map(({ key }) => key)
+
+/** A class or property that a chunk needs. Its key is the same for the same ontology and chunk. */
+export interface Entry {
+  /** What the model calls it. */
+  readonly key: string
+  readonly iri: string
+  /** Other words for it. */
+  readonly names: ReadonlyArray<string>
+  readonly comment: string | undefined
+}
+
+export type Vocabulary = ReadonlyArray<Entry>
+
+/** Providers limit how many names an answer's schema may hold, and a model overlooks what stands in too long a list. */
+const most = 80
+
+/** The classes an entity in the chunk may be of. */
+export const classesFor = (chunk: Chunk, ontology: OntologyIndex): Vocabulary => {
+  const classes = [...ontology.classes.values()].filter(({ declared, deprecated }) => declared && !deprecated).map(({ iri }) => iri)
+  return entriesOf(mostRelevant(classes, chunk, ontology), ontology)
+}
+
+/** The properties that can hold of what was found: between two of the mentions, or of one of them and a value. */
+export const propertiesFor = (chunk: Chunk, mentions: ReadonlyArray<Mention>, ontology: OntologyIndex): Vocabulary => {
+  const types = [...new Set(mentions.map(({ type }) => type))]
+  const possible = [...ontology.properties.values()]
+    .filter(({ iri, deprecated, kind }) => {
+      if (deprecated || !types.some((type) => ontology.acceptsSubject(iri, type))) return false
+      return kind !== "object" || types.some((type) => ontology.acceptsObject(iri, type))
+    })
+    .map(({ iri }) => iri)
+  return entriesOf(mostRelevant(possible, chunk, ontology), ontology)
+}
+
+/** What the words of the chunk name comes first; among equals, what stands for more. */
+const mostRelevant = (iris: ReadonlyArray<string>, chunk: Chunk, ontology: OntologyIndex): ReadonlyArray<string> => {
+  if (iris.length <= most) return iris.toSorted(inOrder)
+  const words = wordsOf(chunk.text)
+  const score = new Map(iris.map((iri) => [iri, sharedWords(words, nameWords(ontology, iri))]))
+  return iris
+    .toSorted((a, b) => (score.get(b) ?? 0) - (score.get(a) ?? 0) || ontology.generality(b) - ontology.generality(a) || inOrder(a, b))
+    .slice(0, most)
+    .sort(inOrder)
+}
+
+/** How much of the best of the names stands in the text. */
+const sharedWords = (text: ReadonlySet<string>, names: ReadonlyArray<ReadonlyArray<string>>): number => {
+  let highest = 0
+  for (const words of names) {
+    if (words.length > 0) highest = Math.max(highest, words.filter((word) => text.has(word)).length / words.length)
+  }
+  return highest
+}
+
+/** The words of each name of a term. Kept: a large ontology is asked for all of them chunk by chunk. */
+const nameWords = (ontology: OntologyIndex, iri: string): ReadonlyArray<ReadonlyArray<string>> => {
+  const kept = keptWords.get(ontology) ?? new Map<string, ReadonlyArray<ReadonlyArray<string>>>()
+  keptWords.set(ontology, kept)
+  const known = kept.get(iri)
+  if (known !== undefined) return known
+  const words = ontology.names(iri).map((name) => [...wordsOf(name)])
+  kept.set(iri, words)
+  return words
+}
+
+const keptWords = new WeakMap<OntologyIndex, Map<string, ReadonlyArray<ReadonlyArray<string>>>>()
+
+export const wordsOf = (text: string): ReadonlySet<string> => new Set(text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [])
+
+const entriesOf = (iris: ReadonlyArray<string>, ontology: OntologyIndex): Vocabulary => {
+  const taken = new Set<string>()
+  return iris.map((iri) => {
+    const key = freeKey(keyOf(iri), taken)
+    taken.add(key)
+    const label = ontology.label(iri)
+    const term = ontology.classes.get(iri) ?? ontology.properties.get(iri)
+    return { key, iri, names: [label, ...ontology.names(iri).filter((name) => name !== label)], comment: term?.comments[0]?.text }
+  })
+}
+
+/** The last part of the IRI, which is what people who write ontologies call things. */
+const keyOf = (iri: string): string => /[^/#:]+$/.exec(iri)?.[0].replace(/[^\p{L}\p{N}_-]/gu, "_") ?? "term"
+
+const freeKey = (key: string, taken: ReadonlySet<string>): string => {
+  let free = key
+  for (let number = 2; taken.has(free); number++) free = `${key}_${number}`
+  return free
+}
+
+const inOrder = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)

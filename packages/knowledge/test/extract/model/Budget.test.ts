@@ -7,8 +7,16 @@ import * as TestClock from "effect/testing/TestClock"
 import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import type { Usage } from "../../../src/extract/Extractor.ts"
 import { makeBudget } from "../../../src/extract/model/Budget.ts"
-import { costOf, defaultPrices, PriceTableJson, priceOf } from "../../../src/extract/model/Prices.ts"
-import { addUsage, estimateTokens, noUsage, usageOf } from "../../../src/extract/model/UsageCount.ts"
+import {
+  addUsage,
+  costOf,
+  defaultPrices,
+  estimateTokens,
+  noUsage,
+  PriceTableJson,
+  priceOf,
+  usageOf,
+} from "../../../src/extract/model/Cost.ts"
 
 const usage = (tokens: number, cost: number | undefined = tokens / 100): Usage => ({ calls: 1, inputTokens: tokens, outputTokens: 0, cost })
 

@@ -7,8 +7,7 @@ import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import { ExtractionFailed } from "../../../src/extract/ExtractionFailed.ts"
 import { type BudgetLimits, makeBudget } from "../../../src/extract/model/Budget.ts"
-import { type Answered, type GuardOptions, makeCallGuard } from "../../../src/extract/model/CallGuard.ts"
-import { waitAfter } from "../../../src/extract/model/Retry.ts"
+import { type Answered, type GuardOptions, makeCallGuard, waitAfter } from "../../../src/extract/model/CallGuard.ts"
 
 const failure = (reason: ExtractionFailed["reason"], retryable: boolean, retryAfterMillis?: number) =>
   new ExtractionFailed({

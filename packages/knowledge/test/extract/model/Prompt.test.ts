@@ -1,8 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { Mention } from "../../../src/extract/Fact.ts"
-import { classesFor, propertiesFor } from "../../../src/extract/model/ChunkVocabulary.ts"
-import { entityQuestion } from "../../../src/extract/model/Prompt.ts"
+import { classesFor, entityQuestion, propertiesFor } from "../../../src/extract/model/Prompt.ts"
 import { loadOntology } from "../../../src/ontology/OntologyLoading.ts"
 import * as Harbour from "./harbour.ts"
 
@@ -39,6 +38,19 @@ describe("the vocabulary of a chunk", () => {
         entityQuestion({ index: 0, text: "x", offset: 0 }, classesFor(Harbour.chunk, ontology), ontology).schema,
       )
       assert.isBelow(schema.length, 3000)
+    }),
+  )
+
+  it.effect("is, of a chain of 10,000 classes, the most general ones", () =>
+    Effect.gen(function* () {
+      const ontology = yield* loadOntology({
+        name: "chain.ttl",
+        text: `@prefix : <urn:l:> . @prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+${Array.from({ length: 10_000 }, (_, number) => `:C${number} a owl:Class ; rdfs:subClassOf :C${number + 1} .`).join("\n")}`,
+      })
+      const keys = classesFor({ index: 0, text: "Nothing of it.", offset: 0 }, ontology).map(({ key }) => key)
+      assert.strictEqual(keys.length, 80)
+      for (const number of [9999, 9960, 9920]) assert.include(keys, `C${number}`)
     }),
   )
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
-import { QuoteFinder } from "../../../src/extract/model/QuoteFinder.ts"
+import { QuoteFinder } from "../../../src/extract/model/Answer.ts"
 
 const found = (text: string, quote: string) => new QuoteFinder(text).findAll(quote).map(({ start, end }) => text.slice(start, end))
 

@@ -1,9 +1,10 @@
 /**
- * What models cost. Prices change and differ between accounts, so the table is data: the one here is dated and meant to be
+ * What models cost and what was used. Prices change and differ between accounts, so the table is data: the one here is dated and meant to be
  * replaced. A model that is not in the table, or whose price depends on more than a table of this form can say, has no known
  * price, which is not a price of zero.
  */
 import * as Schema from "effect/Schema"
+import type { Usage } from "../Extractor.ts"
 
 export const ModelPrice = Schema.Struct({
   /** As the provider calls it, without a date at the end. */
@@ -57,3 +58,27 @@ export interface Tokens {
 /** Undefined when the price is not known. */
 export const costOf = (price: ModelPrice | undefined, tokens: Tokens): number | undefined =>
   price === undefined ? undefined : (tokens.inputTokens * price.input + tokens.outputTokens * price.output) / 1_000_000
+
+export const noUsage: Usage = { calls: 0, inputTokens: 0, outputTokens: 0, cost: 0 }
+
+/** A sum of which one part is not known is not known. */
+export const addUsage = (one: Usage, other: Usage): Usage => ({
+  calls: one.calls + other.calls,
+  inputTokens: one.inputTokens + other.inputTokens,
+  outputTokens: one.outputTokens + other.outputTokens,
+  cost: one.cost === undefined || other.cost === undefined ? undefined : one.cost + other.cost,
+})
+
+/** One call's. */
+export const usageOf = (price: ModelPrice | undefined, tokens: Tokens): Usage => ({
+  calls: 1,
+  inputTokens: tokens.inputTokens,
+  outputTokens: tokens.outputTokens,
+  cost: costOf(price, tokens),
+})
+
+/**
+ * About how many tokens a text takes, without asking the provider: a third of its bytes. English takes a quarter, Chinese one
+ * for three bytes, so this errs on the side of too many.
+ */
+export const estimateTokens = (text: string): number => Math.ceil(Buffer.byteLength(text) / 3)

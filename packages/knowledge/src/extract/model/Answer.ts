@@ -1,0 +1,318 @@
+/**
+ * Takes from a model's answer what holds: names and quotes that are in the text, classes and properties that are in the ontology
+ * and fit each other, values that say what the text says. Everything else is rejected, with the reason. Not every server keeps a
+ * model to the schema it was given, so the answer as a whole has to be JSON of the right outline, and each item that does not fit is
+ * left out alone.
+ */
+
+import * as Effect from "effect/Effect"
+import * as Metric from "effect/Metric"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
+import { xsd } from "../../rdf/Vocabulary.ts"
+import { ExtractionFailed } from "../ExtractionFailed.ts"
+import type { Chunk, KnownEntity } from "../Extractor.ts"
+import type { Fact, FactObject, Mention, Span } from "../Fact.ts"
+import { lexicalOf } from "./Lexical.ts"
+import type { Vocabulary } from "./Prompt.ts"
+
+const optional = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
+export const SaidEntity = Schema.Struct({
+  quote: Schema.String,
+  class: Schema.String,
+  /** The number of the entity among those that are known, counted from 1. */
+  known: optional(Schema.Int),
+  confidence: optional(Schema.Finite),
+})
+export type SaidEntity = typeof SaidEntity.Type
+
+export const SaidFact = Schema.Struct({
+  subject: Schema.Int,
+  property: Schema.String,
+  object: optional(Schema.Int),
+  value: optional(Schema.String),
+  normalized: optional(Schema.String),
+  quote: Schema.String,
+  confidence: optional(Schema.Finite),
+})
+export type SaidFact = typeof SaidFact.Type
+
+export interface Said<A> {
+  readonly items: ReadonlyArray<A>
+  readonly rejected: ReadonlyArray<Rejection>
+}
+
+export const readEntities = (extractor: string, text: string) => readItems(extractor, text, "entities", SaidEntity)
+
+export const readFacts = (extractor: string, text: string) => readItems(extractor, text, "facts", SaidFact)
+
+const readItems = <A>(
+  extractor: string,
+  text: string,
+  field: "entities" | "facts",
+  schema: Schema.Codec<A, unknown>,
+): Result.Result<Said<A>, ExtractionFailed> => {
+  const parsed = parse(text)
+  const list = typeof parsed === "object" && parsed !== null ? (parsed as Readonly<Record<string, unknown>>)[field] : undefined
+  if (!Array.isArray(list)) return Result.fail(malformed(extractor, text, field))
+  const decode = Schema.decodeUnknownResult(schema)
+  const items: Array<A> = []
+  const rejected: Array<Rejection> = []
+  for (const item of list as ReadonlyArray<unknown>) {
+    const decoded = decode(item)
+    if (Result.isSuccess(decoded)) items.push(decoded.success)
+    else rejected.push(rejectionOf(field === "facts" ? "fact" : "entity", "Malformed", item))
+  }
+  return Result.succeed({ items, rejected })
+}
+
+/** Some models put a fence around their JSON, or a sentence before it. */
+const parse = (text: string): unknown => {
+  const start = text.indexOf("{")
+  const end = text.lastIndexOf("}")
+  try {
+    return JSON.parse(start === -1 || end < start ? text : text.slice(start, end + 1))
+  } catch {
+    // The caller says that this is no JSON, and what it was instead.
+    return undefined
+  }
+}
+
+const malformed = (extractor: string, text: string, field: string): ExtractionFailed =>
+  new ExtractionFailed({
+    extractor,
+    reason: "Malformed",
+    retryable: true,
+    detail: `the answer is no JSON with a list of ${field}: ${JSON.stringify(text.slice(0, 200))}`,
+  })
+
+export interface Checked<A> {
+  readonly taken: ReadonlyArray<A>
+  readonly rejected: ReadonlyArray<Rejection>
+}
+
+/** A model that does not say how sure it is counts as undecided. */
+const unsaid = 0.5
+
+export const checkEntities = (
+  said: ReadonlyArray<SaidEntity>,
+  chunk: Chunk,
+  classes: Vocabulary,
+  known: ReadonlyArray<KnownEntity> = [],
+): Checked<Mention> => {
+  const finder = new QuoteFinder(chunk.text)
+  const types = new Map(classes.map(({ key, iri }) => [key, iri]))
+  const taken: Array<Mention> = []
+  const rejected: Array<Rejection> = []
+  const used = new Map<string, number>()
+  for (const entity of said) {
+    const type = types.get(entity.class)
+    if (type === undefined) {
+      rejected.push(rejectionOf("entity", "UnknownClass", entity))
+      continue
+    }
+    // A name given twice stands for the second place, a name given more often than it is there for nothing.
+    const turn = used.get(entity.quote) ?? 0
+    const places = finder.findAll(entity.quote)
+    const span = places[turn]
+    if (span === undefined) {
+      if (places.length === 0) rejected.push(rejectionOf("entity", "QuoteNotFound", entity))
+      continue
+    }
+    used.set(entity.quote, turn + 1)
+    const name = nameOf(entity, type, known)
+    taken.push({
+      type,
+      text: textAt(chunk, span),
+      span: inDocument(chunk, span),
+      confidence: confidenceOf(entity),
+      ...(name === undefined ? {} : { name }),
+    })
+  }
+  return { taken, rejected }
+}
+
+/** One of another class is another entity, whatever the model says. */
+const nameOf = (entity: SaidEntity, type: string, known: ReadonlyArray<KnownEntity>): string | undefined => {
+  const same = entity.known === undefined || entity.known === null ? undefined : known[entity.known - 1]
+  return same?.types.includes(type) ? same.label : undefined
+}
+
+export const checkFacts = (
+  said: ReadonlyArray<SaidFact>,
+  chunk: Chunk,
+  mentions: ReadonlyArray<Mention>,
+  properties: Vocabulary,
+  ontology: OntologyIndex,
+): Checked<Fact> => {
+  const finder = new QuoteFinder(chunk.text)
+  const byKey = new Map(properties.map(({ key, iri }) => [key, iri]))
+  const taken: Array<Fact> = []
+  const rejected: Array<Rejection> = []
+  for (const item of said) {
+    const outcome = checkFact(item, { chunk, mentions, byKey, ontology, finder })
+    if (typeof outcome === "string") rejected.push(rejectionOf("fact", outcome, item))
+    else taken.push(outcome)
+  }
+  return { taken, rejected }
+}
+
+interface Grounds {
+  readonly chunk: Chunk
+  readonly mentions: ReadonlyArray<Mention>
+  readonly byKey: ReadonlyMap<string, string>
+  readonly ontology: OntologyIndex
+  readonly finder: QuoteFinder
+}
+
+const checkFact = (said: SaidFact, grounds: Grounds): Fact | RejectionReason => {
+  const { chunk, mentions, byKey, ontology, finder } = grounds
+  const property = byKey.get(said.property)
+  if (property === undefined) return "UnknownProperty"
+  const subject = mentions[said.subject - 1]
+  if (subject === undefined) return "UnknownEntity"
+  if (!ontology.acceptsSubject(property, subject.type)) return "DomainMismatch"
+  const span = nearest(finder.findAll(said.quote), subject.span.start - chunk.offset)
+  if (span === undefined) return "QuoteNotFound"
+  const object = checkObject(said, property, span, grounds)
+  if (typeof object === "string") return object
+  return { subject, property, object, quote: textAt(chunk, span), span: inDocument(chunk, span), confidence: confidenceOf(said) }
+}
+
+const checkObject = (said: SaidFact, property: string, quote: Span, grounds: Grounds): FactObject | RejectionReason => {
+  const { mentions, ontology } = grounds
+  if (said.object === undefined || said.object === null) return checkValue(said, property, quote, grounds)
+  const mention = mentions[said.object - 1]
+  if (mention === undefined) return "UnknownEntity"
+  return ontology.acceptsObject(property, mention.type) ? { _tag: "Entity", mention } : "RangeMismatch"
+}
+
+const checkValue = (said: SaidFact, property: string, quote: Span, { chunk, ontology, finder }: Grounds): FactObject | RejectionReason => {
+  if (said.value === undefined || said.value === null) return "Malformed"
+  const span = nearest(finder.findAll(said.value), quote.start)
+  if (span === undefined) return "QuoteNotFound"
+  const text = textAt(chunk, span)
+  const possible = ontology.datatypesOf(property)
+  for (const datatype of possible.length === 0 ? [xsd.string] : possible) {
+    if (!ontology.acceptsValue(property, datatype)) continue
+    const lexical = lexicalOf(datatype, text, said.normalized ?? said.value)
+    if (lexical !== undefined) return { _tag: "Value", text, span: inDocument(chunk, span), datatype, lexical }
+  }
+  return possible.some((datatype) => ontology.acceptsValue(property, datatype)) ? "InvalidValue" : "RangeMismatch"
+}
+
+/** Of several places the one closest to where it is spoken of. */
+const nearest = (places: ReadonlyArray<Span>, to: number): Span | undefined =>
+  places.toSorted((a, b) => distance(a, to) - distance(b, to) || a.start - b.start)[0]
+
+const distance = ({ start, end }: Span, to: number): number => (to < start ? start - to : Math.max(0, to - end))
+
+const textAt = (chunk: Chunk, { start, end }: Span): string => chunk.text.slice(start, end)
+
+const inDocument = (chunk: Chunk, { start, end }: Span): Span => ({ start: start + chunk.offset, end: end + chunk.offset })
+
+const confidenceOf = ({ confidence }: { readonly confidence?: number | null }): number => Math.min(1, Math.max(0, confidence ?? unsaid))
+
+/** Why something a model said was not taken. Counted, so that a model that makes things up is found out. */
+export type RejectionReason =
+  /** Not of the form that was asked for. */
+  | "Malformed"
+  /** The words are not in the text. */
+  | "QuoteNotFound"
+  | "UnknownClass"
+  | "UnknownProperty"
+  | "UnknownEntity"
+  /** The property does not hold of such a subject, or does not lead to such an object. */
+  | "DomainMismatch"
+  | "RangeMismatch"
+  /** Not written as the datatype demands, or not what the text says. */
+  | "InvalidValue"
+
+export interface Rejection {
+  readonly of: "entity" | "fact"
+  readonly reason: RejectionReason
+  /** What the model said. */
+  readonly said: string
+}
+
+export const rejectionOf = (of: Rejection["of"], reason: RejectionReason, said: unknown): Rejection => ({
+  of,
+  reason,
+  said: JSON.stringify(said)?.slice(0, 300) ?? "",
+})
+
+/** By extractor and reason. */
+export const rejectedCounter = Metric.counter("detent_extraction_rejected", {
+  description: "What extractors said and was not taken",
+  incremental: true,
+})
+
+export const countRejections = (extractor: string, rejections: ReadonlyArray<Rejection>): Effect.Effect<void> =>
+  Effect.forEach(rejections, ({ of, reason }) => Metric.update(Metric.withAttributes(rejectedCounter, { extractor, of, reason }), 1), {
+    discard: true,
+  })
+
+/**
+ * Finds quoted words in a text. What a model quotes has to be there to the letter; only white space may differ, since models
+ * mend line breaks, and then the place is that of the letters in the text.
+ */
+export class QuoteFinder {
+  readonly #text: string
+  #collapsed: Collapsed | undefined
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  /** Every place where the words stand as words, in order. */
+  findAll(quote: string): ReadonlyArray<Span> {
+    const words = quote.trim()
+    if (words === "") return []
+    const exact = occurrences(this.#text, words).filter((span) => standsAlone(this.#text, span))
+    if (exact.length > 0) return exact
+    this.#collapsed ??= collapse(this.#text)
+    const { text, origin } = this.#collapsed
+    return occurrences(text, words.replace(/\s+/gu, " "))
+      .map(({ start, end }) => ({ start: origin[start]!, end: origin[end - 1]! + 1 }))
+      .filter((span) => standsAlone(this.#text, span))
+  }
+}
+
+interface Collapsed {
+  /** With one space for every stretch of white space. */
+  readonly text: string
+  /** Where each of its characters stands in the original. */
+  readonly origin: ReadonlyArray<number>
+}
+
+const collapse = (text: string): Collapsed => {
+  const parts: Array<string> = []
+  const origin: Array<number> = []
+  for (const { 0: part, index } of text.matchAll(/\s+|\S+/gu)) {
+    const isSpace = /^\s/u.test(part)
+    parts.push(isSpace ? " " : part)
+    for (let offset = 0; offset < (isSpace ? 1 : part.length); offset++) origin.push(index + offset)
+  }
+  return { text: parts.join(""), origin }
+}
+
+const occurrences = (text: string, words: string): ReadonlyArray<Span> => {
+  const found: Array<Span> = []
+  for (let start = text.indexOf(words); start !== -1; start = text.indexOf(words, start + 1))
+    found.push({ start, end: start + words.length })
+  return found
+}
+
+/** "Ada" does not stand in "Canada". Scripts that write no spaces between words have no such ends. */
+const standsAlone = (text: string, { start, end }: Span): boolean => !joins(text, start) && !joins(text, end)
+
+const joins = (text: string, at: number): boolean => {
+  const before = /[\p{L}\p{M}\p{N}]$/u.exec(text.slice(Math.max(0, at - 2), at))?.[0]
+  const after = /^[\p{L}\p{M}\p{N}]/u.exec(text.slice(at, at + 2))?.[0]
+  return before !== undefined && after !== undefined && !unspaced.test(before) && !unspaced.test(after)
+}
+
+const unspaced =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Hangul}]/u

@@ -1,0 +1,327 @@
+/**
+ * One blob as a file. An address leads only to a path inside the folders that were opened: links are followed before that is decided,
+ * so that a link cannot lead out. A blob is there whole or not at all: it is written to a temporary file, through to the disk, then
+ * into place by one rename, under a lock in which the precondition is checked.
+ */
+
+import { renameSync, statSync, unlinkSync, utimesSync } from "node:fs"
+import { type FileHandle, mkdir, open, opendir, realpath, stat } from "node:fs/promises"
+import { dirname, join, relative, resolve, sep } from "node:path"
+import { fileURLToPath, pathToFileURL } from "node:url"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Random from "effect/Random"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { compareCodePoints } from "../rdf/LineSort.ts"
+import type { FileLock, TemporaryFile, TemporaryFiles } from "./FileLock.ts"
+import { contentHashOf } from "./Identity.ts"
+import { type Blob, type BlobInfo, Generation, type Precondition, startHash, type Written } from "./Storage.ts"
+import { AddressRefused, BlobNotFound, PreconditionFailed, type StorageError, StorageFailed, StorageFull } from "./StorageError.ts"
+import { blobIn, RelativePath, StorageFolder, type StorageUri, schemeOf } from "./Uri.ts"
+
+/** Size, generation and bytes of the same writing: all are asked of one open file, which a later rename does not touch. */
+export const readFile = (uri: StorageUri, path: string): Effect.Effect<Blob, StorageError> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const { handle, info } = yield* openFile(uri, path)
+      const buffer = yield* Effect.tryPromise({ try: () => handle.readFile(), catch: faultOf(uri, "read") })
+      const bytes = new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength)
+      return { ...info, bytes, hash: contentHashOf(bytes) }
+    }),
+  )
+
+export const streamFile = (uri: StorageUri, path: string): Stream.Stream<Uint8Array, StorageError> =>
+  Stream.unwrap(
+    Effect.map(openFile(uri, path), ({ handle, info }) =>
+      Stream.paginate(0, (position) =>
+        Effect.map(readPiece(uri, handle, position, info.size), (piece) => {
+          const next = position + piece.length
+          // A file that is written to while it is read continues beyond the size it had.
+          const isOver = piece.length === 0 || (next === info.size && piece.length < pieceSize)
+          return [piece.length === 0 ? [] : [piece], isOver ? Option.none() : Option.some(next)]
+        }),
+      ),
+    ),
+  )
+
+const pieceSize = 256 * 1024
+
+/** Room for one byte more than the file has: what comes back short of it is the file's end, and is not asked for once more. */
+const readPiece = (uri: StorageUri, handle: FileHandle, position: number, size: number): Effect.Effect<Uint8Array, StorageError> =>
+  Effect.tryPromise({
+    try: async () => {
+      const room = position > size ? pieceSize : Math.min(pieceSize, size - position + 1)
+      const { bytesRead, buffer } = await handle.read(new Uint8Array(room), 0, room, position)
+      return buffer.subarray(0, bytesRead)
+    },
+    catch: faultOf(uri, "read"),
+  })
+
+export const infoOfFile = (uri: StorageUri, path: string): Effect.Effect<Option.Option<BlobInfo>, StorageError> =>
+  Effect.tryPromise({ try: () => stat(path, { bigint: true }), catch: faultOf(uri, "read") }).pipe(
+    Effect.map((stats) =>
+      stats.isFile() ? Option.some({ uri, generation: generationOf(stats), size: Number(stats.size) }) : Option.none(),
+    ),
+    Effect.catchTag("BlobNotFound", () => Effect.succeedNone),
+  )
+
+const openFile = (uri: StorageUri, path: string) =>
+  Effect.gen(function* () {
+    const fault = faultOf(uri, "read")
+    const handle = yield* Effect.acquireRelease(Effect.tryPromise({ try: () => open(path, "r"), catch: fault }), (handle) =>
+      Effect.promise(() => handle.close()),
+    )
+    const stats = yield* Effect.tryPromise({ try: () => handle.stat({ bigint: true }), catch: fault })
+    if (!stats.isFile()) return yield* new BlobNotFound({ uri })
+    const info: BlobInfo = { uri, generation: generationOf(stats), size: Number(stats.size) }
+    return { handle, info }
+  })
+
+/** Everything below a folder. Links are not followed: they could lead out, or in circles. */
+export const listFolder = (folder: StorageFolder, path: string): Stream.Stream<BlobInfo, StorageError> =>
+  Stream.fromAsyncIterable(walk(folder, path, ""), faultOf(folder, "list"))
+
+async function* walk(root: StorageFolder, folder: string, below: string): AsyncGenerator<BlobInfo> {
+  for (const entry of await entriesOf(folder)) {
+    const path = join(folder, entry.name)
+    const name = `${below}${entry.name}`
+    if (entry.isFolder) {
+      if (entry.name !== ownFolder) yield* walk(root, path, `${name}/`)
+      continue
+    }
+    const stats = await statIfThere(path)
+    if (stats === undefined) continue
+    yield { uri: addressOf(root, name), generation: generationOf(stats), size: Number(stats.size) }
+  }
+}
+
+const addressOf = (root: StorageFolder, name: string): StorageUri => {
+  if (!isRelativePath(name)) throw new Error(`${JSON.stringify(name)} has a name no address can have; rename it`)
+  return blobIn(root, name)
+}
+
+const isRelativePath = Schema.is(RelativePath)
+
+/** A folder sorts as if its name ended in the slash that its blobs have there. */
+const entriesOf = async (folder: string) => {
+  const entries: Array<{ readonly name: string; readonly isFolder: boolean; readonly order: string }> = []
+  try {
+    for await (const entry of await opendir(folder)) {
+      const isFolder = entry.isDirectory()
+      if (isFolder || entry.isFile()) entries.push({ name: entry.name, isFolder, order: isFolder ? `${entry.name}/` : entry.name })
+    }
+  } catch (error) {
+    // A folder that was not written into yet holds nothing.
+    if (!hasCode(error, "ENOENT", "ENOTDIR")) throw error
+  }
+  return entries.sort((a, b) => compareCodePoints(a.order, b.order))
+}
+
+const statIfThere = async (path: string) => {
+  try {
+    return await stat(path, { bigint: true })
+  } catch (error) {
+    // It was removed since its folder was read.
+    if (hasCode(error, "ENOENT")) return undefined
+    throw error
+  }
+}
+
+export interface FileTarget {
+  readonly uri: StorageUri
+  readonly path: string
+  readonly precondition: Precondition | undefined
+}
+
+/**
+ * A file's generation is its time of modification, which a writer sets later than the one before. After a removal nothing is
+ * left to be later than, so a new file's time is drawn by chance within the second.
+ */
+export const generationOf = (stats: { readonly mtimeNs: bigint }): Generation => Generation.make(String(stats.mtimeNs))
+
+export const writeFile = <E, R>(
+  lock: FileLock,
+  temporary: TemporaryFiles,
+  target: FileTarget,
+  content: Stream.Stream<Uint8Array, E, R>,
+): Effect.Effect<Written, StorageError | E, R> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const { uri, path } = target
+      const fault = faultOf(uri, "write")
+      const file = yield* temporary.create(fault)
+
+      const hash = startHash()
+      let size = 0
+      yield* Stream.runForEach(content, (piece) =>
+        attempt(async () => {
+          hash.update(piece)
+          size += piece.length
+          for (let written = 0; written < piece.length; ) written += (await file.handle.write(piece, written)).bytesWritten
+        }, fault),
+      )
+      yield* attempt(() => file.handle.sync(), fault)
+      yield* attempt(() => makeFolder(dirname(path)), fault)
+
+      const earliest = yield* newTime
+      const moved = yield* lock.hold(() => moveIntoPlace(file, target, earliest), fault)
+      const generation = yield* Effect.fromResult(moved)
+      yield* attempt(() => syncFolder(dirname(path)), fault)
+      return { uri, generation, size, hash: hash.end() }
+    }),
+  )
+
+/** Whether there was one. */
+export const removeFile = (lock: FileLock, target: FileTarget): Effect.Effect<boolean, StorageError> =>
+  Effect.gen(function* () {
+    const { uri, path } = target
+    const fault = faultOf(uri, "remove")
+    const removed = yield* lock.hold(() => {
+      const current = currentOf(path)
+      const refusal = refusalOf(target, current)
+      if (refusal !== undefined) return Result.fail(refusal)
+      if (current === undefined) return Result.succeed(false)
+      unlinkSync(path)
+      return Result.succeed(true)
+    }, fault)
+    const existed = yield* Effect.fromResult(removed)
+    if (existed) yield* attempt(() => syncFolder(dirname(path)), fault)
+    return existed
+  })
+
+const moveIntoPlace = (file: TemporaryFile, target: FileTarget, earliest: bigint): Result.Result<Generation, PreconditionFailed> => {
+  const current = currentOf(target.path)
+  const refusal = refusalOf(target, current)
+  if (refusal !== undefined) return Result.fail(refusal)
+  const generation = stamp(file.path, earliest, current?.mtimeNs ?? 0n)
+  renameSync(file.path, target.path)
+  file.isMoved = true
+  return Result.succeed(generation)
+}
+
+/** Gives the file a time later than that of the one it replaces, in steps as fine as the file system keeps them. */
+const stamp = (path: string, earliest: bigint, before: bigint): Generation => {
+  for (const step of [1_000n, 1_000_000n, 1_000_000_000n, 2_000_000_000n]) {
+    const next = earliest > before ? earliest : before + step
+    utimesSync(path, Number(next) / 1e9, Number(next) / 1e9)
+    const stats = statSync(path, { bigint: true })
+    if (stats.mtimeNs > before) return generationOf(stats)
+  }
+  throw new Error("the file system does not keep times of modification")
+}
+
+const currentOf = (path: string) => {
+  try {
+    const stats = statSync(path, { bigint: true })
+    return stats.isFile() ? stats : undefined
+  } catch (error) {
+    if (hasCode(error, "ENOENT", "ENOTDIR")) return undefined
+    throw error
+  }
+}
+
+const refusalOf = (
+  { uri, precondition }: FileTarget,
+  current: { readonly mtimeNs: bigint } | undefined,
+): PreconditionFailed | undefined => {
+  if (precondition === undefined) return undefined
+  const actual = current === undefined ? undefined : generationOf(current)
+  const expected = precondition._tag === "AtGeneration" ? precondition.generation : undefined
+  return actual === expected ? undefined : new PreconditionFailed({ uri, expected, actual })
+}
+
+const newTime = Effect.gen(function* () {
+  const millis = yield* Clock.currentTimeMillis
+  const micros = yield* Random.nextIntBetween(0, 1_000_000)
+  return BigInt(Math.floor(millis / 1000)) * 1_000_000_000n + BigInt(micros) * 1_000n
+})
+
+/** Makes a folder and all above it, through to the disk. */
+const makeFolder = async (path: string): Promise<void> => {
+  const first = await mkdir(path, { recursive: true })
+  if (first === undefined) return
+  for (let made = path; made.length >= first.length; made = dirname(made)) await syncFolder(dirname(made))
+}
+
+const syncFolder = async (path: string): Promise<void> => {
+  const folder = await open(path, "r")
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
+
+const attempt = <A>(run: () => Promise<A>, fault: (cause: unknown) => StorageError) => Effect.tryPromise({ try: run, catch: fault })
+
+/** The store's own files: never a blob. */
+export const ownFolder = ".detent"
+
+export const folderOf = (path: string): StorageFolder => {
+  const url = pathToFileURL(resolve(path)).href
+  return StorageFolder.make(url.endsWith("/") ? url : `${url}/`)
+}
+
+/** The path of an address that lies, with all links followed, in one of the folders. The folders have no links in them. */
+export const pathIn = (
+  folders: ReadonlyArray<string>,
+  uri: StorageUri | StorageFolder,
+): Effect.Effect<string, AddressRefused | StorageFailed> =>
+  Effect.gen(function* () {
+    if (schemeOf(uri) !== "file") {
+      return yield* new AddressRefused({ uri, problem: "is no file", nextStep: "use an address that begins with file:///" })
+    }
+    const path = fileURLToPath(uri)
+    const real = yield* Effect.tryPromise({
+      try: () => realPathOf(path),
+      catch: (cause) => new StorageFailed({ uri, operation: "open", retryable: false, cause }),
+    })
+    const home = folders.find((folder) => isInside(folder, real))
+    if (home === undefined) {
+      const problem = folders.some((folder) => isInside(folder, path))
+        ? "is a link that leads out of its folder"
+        : "is not in an opened folder"
+      return yield* new AddressRefused({ uri, problem, nextStep: `opened are ${folders.join(", ")}` })
+    }
+    if (relative(home, real).split(sep)[0] === ownFolder) {
+      return yield* new AddressRefused({ uri, problem: "is a file of the store itself", nextStep: `choose a name outside ${ownFolder}` })
+    }
+    return real
+  })
+
+const isInside = (folder: string, path: string): boolean => {
+  const rest = relative(folder, path)
+  return rest === "" || (rest !== ".." && !rest.startsWith(`..${sep}`) && resolve(folder, rest) === path)
+}
+
+/** With all links followed, also for a path of which only the beginning exists. */
+const realPathOf = async (path: string): Promise<string> => {
+  try {
+    return await realpath(path)
+  } catch (error) {
+    const parent = dirname(path)
+    if (!hasCode(error, "ENOENT", "ENOTDIR") || parent === path) throw error
+    return resolve(await realPathOf(parent), path.slice(parent.length).replace(/^[/\\]/, ""))
+  }
+}
+
+export const hasCode = (error: unknown, ...codes: ReadonlyArray<string>): boolean =>
+  typeof error === "object" && error !== null && "code" in error && codes.some((code) => error.code === code)
+
+/** No room on the disk, in the quota, or under the limit of a file's size. */
+const full = ["ENOSPC", "EDQUOT", "EFBIG"]
+
+/** Too many files open, or interrupted: passes. */
+const passing = ["EMFILE", "ENFILE", "EAGAIN", "EINTR", "EBUSY"]
+
+export const faultOf =
+  (uri: StorageUri | StorageFolder, operation: StorageFailed["operation"]) =>
+  (cause: unknown): StorageError => {
+    // Below a file, or at a folder, there is no blob; a writer on the other hand has to know what is in his way.
+    if (operation === "read" && hasCode(cause, "ENOENT", "ENOTDIR", "EISDIR")) return new BlobNotFound({ uri })
+    if (operation === "write" && hasCode(cause, ...full)) return new StorageFull({ uri, cause })
+    return new StorageFailed({ uri, operation, retryable: hasCode(cause, ...passing), cause })
+  }
