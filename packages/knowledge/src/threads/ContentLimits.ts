@@ -7,7 +7,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
 export interface TaskLimit {
-  /** How long a worker may be busy without an answer. */
+  /** Processor time that a worker may use without an answer. By the clock it may take five times as long. */
   readonly time: Duration.Input
   /** Resident memory of the worker process, in megabytes. About 100 of them are the process itself. */
   readonly memory: number

@@ -24,6 +24,8 @@ export type ToWorker =
       readonly shared: string | undefined
       /** In megabytes: the worker ends itself above it. */
       readonly memory: number
+      /** Processor time of one step, in milliseconds: the worker ends itself above it. */
+      readonly time: number
     }
   /** The next piece of the source that was asked for; without items, the source is at its end. */
   | { readonly _tag: "Piece"; readonly items: ReadonlyArray<unknown> | undefined }
@@ -56,7 +58,7 @@ export const itemsOf = <A>(channel: TaskChannel, source: string): Stream.Stream<
   )
 
 /** Does one kind of work. Its input and output are copied between processes, so they are plain data. */
-export type TaskHandler = (input: never, shared: never, channel: TaskChannel) => unknown
+export type TaskHandler = (input: never, channel: TaskChannel, shared: never) => unknown
 
 /** Tasks by name. */
 export type TaskHandlers = Readonly<Record<string, TaskHandler>>

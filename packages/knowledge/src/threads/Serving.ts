@@ -15,7 +15,7 @@ export type FindTask = (name: string) => TaskHandler | undefined | Promise<TaskH
 
 export const serve = (find: FindTask) => {
   const kept = new Map<string, unknown>()
-  const limit = startWatchdog()
+  const watchdog = startWatchdog()
   let replied: ((reply: Reply) => void) | undefined
   const answer = (message: FromWorker) => process.send?.(message)
   let openings = 0
@@ -51,7 +51,7 @@ export const serve = (find: FindTask) => {
       const handler = await find(task)
       if (handler === undefined) return { _tag: "Failed", problem: "this worker knows no such task", isUnsound: false, memory: memory() }
       // Both were sent by the pool of this very package, which knows what the task takes.
-      const output = await handler(input as never, kept.get(shared ?? "") as never, channel)
+      const output = await handler(input as never, channel, kept.get(shared ?? "") as never)
       return { _tag: "Done", output, memory: memory() }
     } catch (error) {
       return { _tag: "Failed", problem: describe(error), isUnsound: error instanceof UnsoundWorker, memory: memory() }
@@ -67,13 +67,14 @@ export const serve = (find: FindTask) => {
         kept.delete(message.key)
         return
       case "Run":
-        limit.set(message.memory)
+        watchdog.begin(message)
         void run(message).then((outcome) => {
-          limit.set(0)
+          watchdog.end()
           answer(outcome)
         })
         return
       default:
+        watchdog.nextStep()
         replied?.(message)
     }
   })
@@ -83,13 +84,27 @@ export const serve = (find: FindTask) => {
   answer({ _tag: "Ready" })
 }
 
+/** The largest number that the watchdog is handed: 24 days. */
+const mostMillis = 2 ** 31 - 1
+
 const startWatchdog = () => {
-  const limit = new Int32Array(new SharedArrayBuffer(4))
-  new Worker(moduleBeside(import.meta.url, "Watchdog"), { workerData: limit }).unref()
+  const limits = new Int32Array(new SharedArrayBuffer(12))
+  new Worker(moduleBeside(import.meta.url, "Watchdog"), { workerData: limits }).unref()
+  const setMemory = (megabytes: number) => {
+    Atomics.store(limits, 0, megabytes)
+    Atomics.notify(limits, 0)
+  }
+  const nextStep = () => {
+    Atomics.add(limits, 2, 1)
+  }
   return {
-    set: (megabytes: number) => {
-      Atomics.store(limit, 0, megabytes)
-      Atomics.notify(limit, 0)
+    begin: ({ memory, time }: Run) => {
+      Atomics.store(limits, 1, Math.min(time, mostMillis))
+      nextStep()
+      setMemory(memory)
     },
+    /** The processor time of a step is counted from its beginning. */
+    nextStep,
+    end: () => setMemory(0),
   }
 }

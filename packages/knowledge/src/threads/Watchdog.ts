@@ -1,6 +1,6 @@
 /**
- * A thread beside the work of a worker process. It ends the process when its memory exceeds the limit of the task, which the busy
- * thread cannot do itself, and when the process that started it is gone.
+ * A thread beside the work of a worker process. It ends the process when a task exceeds its memory or its processor time, which the
+ * busy thread cannot do itself, and when the process that started it is gone.
  */
 import { workerData } from "node:worker_threads"
 
@@ -9,18 +9,32 @@ const interval = 25
 
 const megabyte = 1024 * 1024
 
-const watch = (limitOf: Int32Array) => {
+/**
+ * Limits as the serving thread sets them: memory in megabytes, or 0 between tasks; milliseconds of processor time for one step; and
+ * the number of the step.
+ */
+const watch = (limits: Int32Array) => {
   const parent = process.ppid
+  let step: number | undefined
+  let since = process.cpuUsage()
   for (;;) {
-    const limit = Atomics.load(limitOf, 0)
-    // 0 between tasks: then the thread sleeps until the next one.
-    if (limit === 0) {
-      Atomics.wait(limitOf, 0, 0)
+    const memory = Atomics.load(limits, 0)
+    // Sleeps until the next task.
+    if (memory === 0) {
+      Atomics.wait(limits, 0, 0)
       continue
     }
-    Atomics.wait(limitOf, 0, limit, interval)
-    if (Atomics.load(limitOf, 0) === 0) continue
-    if (process.memoryUsage.rss() > limit * megabyte || process.ppid !== parent) process.kill(process.pid, "SIGKILL")
+    if (step !== Atomics.load(limits, 2)) {
+      step = Atomics.load(limits, 2)
+      since = process.cpuUsage()
+    }
+    Atomics.wait(limits, 0, memory, interval)
+    if (Atomics.load(limits, 0) === 0) continue
+    if (process.memoryUsage.rss() > memory * megabyte || process.ppid !== parent) process.kill(process.pid, "SIGKILL")
+    const { user, system } = process.cpuUsage(since)
+    const isOver = step === Atomics.load(limits, 2) && (user + system) / 1000 > Atomics.load(limits, 1)
+    // The pool tells from the signal which limit it was. Windows has no such signal.
+    if (isOver) process.kill(process.pid, process.platform === "win32" ? "SIGKILL" : "SIGVTALRM")
   }
 }
 

@@ -53,8 +53,8 @@ export interface WorkerPoolService {
   readonly size: number
   readonly limits: ContentLimits
   /**
-   * Runs a task on a worker. Interruption ends it there, too. The time limit is that of each step: the time in which the worker
-   * waits for a source does not count.
+   * Runs a task on a worker. Interruption ends it there, too. The time limit is that of each step, in processor time of the
+   * worker: waiting for a source does not count, nor does what else the machine does.
    */
   readonly run: <E = never, R = never>(
     task: string,

@@ -5,6 +5,7 @@
  */
 import { type ChildProcess, fork } from "node:child_process"
 import { fileURLToPath } from "node:url"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Pull from "effect/Pull"
@@ -41,6 +42,12 @@ const mostShared = 4
 
 /** Variables a worker may need. It gets no others: keys and passwords stay with the process that started it. */
 const passedOn = ["NODE_COMPILE_CACHE", "NODE_ENV", "TZ", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SystemRoot"]
+
+/**
+ * How many times its processor time a step may take by the clock. On a machine that is busy with other work a task takes longer
+ * without doing more, and one that only waits uses no processor.
+ */
+const idleFactor = 5
 
 /** How much of what a worker writes to standard error is kept, to tell why it ended. */
 const keptOutput = 4000
@@ -123,10 +130,12 @@ export class WorkerProcess {
         input,
         shared: shared?.key,
         memory: limit.memory,
+        time: Duration.toMillis(limit.time),
       })
+      const patience = Duration.times(Duration.fromInputUnsafe(limit.time), idleFactor)
       for (;;) {
         const message = yield* Effect.timeoutOrElse(worker.#next, {
-          duration: limit.time,
+          duration: patience,
           orElse: () => Effect.fail(new WorkerEnded("time", "it exceeded its time limit")),
         })
         switch (message._tag) {
@@ -202,7 +211,8 @@ export class WorkerProcess {
   }
 
   #endOf(code: number | null, signal: NodeJS.Signals | null): WorkerEnded {
-    // The watchdog of the process uses this signal, and so does a system that runs out of memory.
+    // The watchdog of the process uses these signals. A system that runs out of memory uses the second, too.
+    if (signal === "SIGVTALRM") return new WorkerEnded("time", "it exceeded its time limit")
     if (signal === "SIGKILL") return new WorkerEnded("memory", "it exceeded its memory limit")
     if (/heap out of memory|heap limit|allocation failed/i.test(this.#output)) return new WorkerEnded("memory", "its heap is full")
     const said = this.#output.split("\n").find((line) => /\berror\b/i.test(line))

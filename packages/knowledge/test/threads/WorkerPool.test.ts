@@ -259,6 +259,15 @@ describe("a task that exceeds a limit", { timeout: 90_000 }, () => {
     }),
   )
 
+  it.live("of time is charged for its own work, not for what else takes time", () =>
+    Effect.gen(function* () {
+      const { run } = yield* pool({ size: 1, limits: { chunk: { time: "500 millis" } } })
+      assert.strictEqual(yield* run("rest", 1000), "rested")
+      const error = yield* Effect.flip(run("spin", undefined))
+      assert.match(error.message, /spin was stopped: it took longer than 500ms, in 2 attempts/)
+    }),
+  )
+
   for (const task of ["buffers", "heap"])
     it.live(`of memory is stopped, whether it fills ${task === "heap" ? "the heap" : "memory outside of the heap"}`, () =>
       Effect.gen(function* () {

@@ -46,6 +46,14 @@ if (process.send !== undefined) {
         busyFor(1)
       }
     },
+    spin: () => {
+      for (;;) Math.random()
+    },
+    /** Takes time without a processor. */
+    rest: (millis: number) => {
+      busyFor(millis)
+      return "rested"
+    },
     /** Memory that the heap of the engine knows nothing of. */
     buffers: (counted: Counted) => {
       count(counted)
@@ -58,19 +66,19 @@ if (process.send !== undefined) {
       for (;;) held.push(Array.from({ length: 1000 }, (_, at) => at + held.length))
     },
     /** Whether this worker has been given this very object before. */
-    shared: (_: undefined, value: object) => {
+    shared: (_: undefined, __: unknown, value: object) => {
       const before = seen.has(value)
       seen.add(value)
       return { value, before }
     },
     /** Prepares something that takes long, unless it is there. */
-    prepare: async (name: string, _: never, channel) => {
+    prepare: async (name: string, channel) => {
       const before = prepared === name
       if (!before) for await (const _pieces of channel.source("large")) prepared = name
       return before
     },
     /** Reads numbers twice, and gives each with the sum of all. */
-    sums: async (_: undefined, __: never, channel) => {
+    sums: async (_: undefined, channel) => {
       let sum = 0
       for await (const pieces of channel.source("numbers")) for (const number of pieces) sum += Number(number)
       for await (const pieces of channel.source("numbers")) await channel.emit(pieces.map((number) => [number, sum]))

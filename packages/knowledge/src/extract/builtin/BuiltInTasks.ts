@@ -2,6 +2,7 @@
 import * as Result from "effect/Result"
 import type { Ontology } from "../../ontology/Ontology.ts"
 import { OntologyIndex } from "../../ontology/OntologyIndex.ts"
+import type { TaskChannel } from "../../threads/Protocol.ts"
 import type { Chunk } from "../Extractor.ts"
 import type { Fact, Mention } from "../Fact.ts"
 import type { BuiltInModel } from "./BuiltInModel.ts"
@@ -54,12 +55,12 @@ export const makeBuiltInTasks = () => {
     examples: examplesTask,
     train: ({ ontology, examples, names }: TrainInput): BuiltInModel =>
       trainBuiltIn(new OntologyIndex(ontology), "text" in examples ? Result.getOrThrow(readExamples(examples)) : examples, { names }),
-    read: ({ chunk, leastConfidence }: ReadInput, shared: SharedReader): ReadOutput => {
+    read: ({ chunk, leastConfidence }: ReadInput, _: TaskChannel, shared: SharedReader): ReadOutput => {
       const reader = readerOf(shared)
       const mentions = reader.mentions(chunk, leastConfidence)
       return { mentions, facts: reader.factsBetween(chunk, leastConfidence, mentions) }
     },
-    facts: ({ chunk, leastConfidence, mentions }: FactsInput, shared: SharedReader) =>
+    facts: ({ chunk, leastConfidence, mentions }: FactsInput, _: TaskChannel, shared: SharedReader) =>
       readerOf(shared).factsBetween(chunk, leastConfidence, mentions),
   }
 }
