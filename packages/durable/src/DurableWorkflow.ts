@@ -16,6 +16,7 @@ import * as Layer from "effect/Layer"
 import type * as Workflow from "effect/unstable/workflow/Workflow"
 import { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
 import { Placement } from "./engine/Placement.ts"
+import { purgeTurn, type Retained } from "./engine/Retention.ts"
 import { forkLoop } from "./runtime/BackgroundLoop.ts"
 import { untilAnswered } from "./runtime/untilAnswered.ts"
 import type { EventRecord, InstanceStatus } from "./store/Commit.ts"
@@ -50,11 +51,19 @@ export interface WorkflowOptions {
   readonly scanInterval?: Duration.Input
   /** How long the journal of an execution that has ended is kept. Its result stays in any case. Default: for ever. */
   readonly retention?: Duration.Input
+  /**
+   * How long executions are kept after their end, by the workflow's name: then they are removed with journal and result, and their
+   * ids can be started again. An execution that calls one keeps its result, so give every node the same. Default: for ever.
+   */
+  readonly executionRetention?: Readonly<Record<string, Duration.Input>>
   /** How long closing waits for runs to end and for the store. Default: 30 seconds. */
   readonly drainTimeout?: Duration.Input
 }
 
 const millis = (duration: Duration.Input) => Duration.toMillis(Duration.fromInputUnsafe(duration))
+
+const retentionOf = (machine: string, retention: Duration.Input | undefined): ReadonlyArray<Retained> =>
+  retention === undefined ? [] : [{ machine, retention }]
 
 const make = (options: WorkflowOptions) =>
   Effect.gen(function* () {
@@ -67,7 +76,8 @@ const make = (options: WorkflowOptions) =>
     })
     const drainTimeout = Duration.fromInputUnsafe(options.drainTimeout ?? "30 seconds")
     const environment = new Environment(context as Context.Context<unknown>)
-    const executions = new Executions(journal, placement, environment, drainTimeout)
+    const kept = new Map(Object.entries(options.executionRetention ?? {}).map(([name, retention]) => [machineOf(name), retention]))
+    const executions = new Executions(journal, placement, environment, drainTimeout, kept)
     yield* Effect.addFinalizer(() => executions.close)
     yield* untilAnswered(executions.measureClock)
     const orphans = new OrphanScan(executions)
@@ -82,6 +92,11 @@ const make = (options: WorkflowOptions) =>
         "the pruning of ended executions",
         pruneTurn(journal, () => executions.machines, retention, interval),
       )
+    }
+    if (kept.size > 0) {
+      // Of workflows that run here, as of machines that are registered here.
+      const retained = () => executions.machines.flatMap((machine) => retentionOf(machine, kept.get(machine)))
+      yield* forkLoop("the removal of ended executions", purgeTurn(journal, retained))
     }
     return makeEngine(executions, orphans, clocks)
   })

@@ -53,6 +53,19 @@ const millisOf = (machine: string, options: Partial<PurgeOptions> | undefined): 
   throw new TypeError(`purge of ${machine}: endedBefore is a duration such as { endedBefore: "30 days" }; ${given}`)
 }
 
+/** A machine, or the machine of a workflow, whose ended instances are removed. */
+export interface Retained {
+  readonly machine: string
+  readonly retention: Duration.Input
+}
+
+/** A pause of about a minute, then the removal of all that ended longer ago than its retention. */
+export const purgeTurn = (journal: JournalService, retained: () => Iterable<Retained>): Effect.Effect<void, PersistenceFailed> =>
+  Effect.gen(function* () {
+    yield* Effect.sleep(intervalMillis * (0.8 + 0.4 * (yield* Random.next)))
+    for (const { machine, retention } of retained()) yield* purgeEnded(journal, machine, { endedBefore: retention })
+  })
+
 /** Removes what the machines' retention says for as long as the scope lasts. */
 export const startRetention = (
   journal: JournalService,
@@ -60,12 +73,14 @@ export const startRetention = (
   registry: MachineRegistry,
 ): Effect.Effect<void, never, Scope.Scope> => {
   let turns = 0
-  const turn = Effect.gen(function* () {
-    yield* Effect.sleep(intervalMillis * (0.8 + 0.4 * (yield* Random.next)))
-    for (const machine of registry.all) {
+  const retained = () =>
+    registry.all.flatMap((machine): ReadonlyArray<Retained> => {
       const retention = registry.retentionOf(machine)
-      if (retention !== undefined) yield* purgeEnded(journal, machine.name, { endedBefore: retention })
-    }
+      return retention === undefined ? [] : [{ machine: machine.name, retention }]
+    })
+  const purging = purgeTurn(journal, retained)
+  const turn = Effect.gen(function* () {
+    yield* purging
     if (++turns % turnsPerLeasePurge === 0) yield* leases.purge(leaseMillis, batchSize)
   })
   return forkLoop("retention", turn)

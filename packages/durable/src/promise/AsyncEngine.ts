@@ -37,6 +37,11 @@ export interface OpenEngineOptions<R = never> extends EngineOptions {
   readonly upcasters?: { readonly [machine: string]: Upcasters }
   /** How long the journal of an execution of a workflow that has ended is kept. Its result stays in any case. Default: for ever. */
   readonly workflowRetention?: Duration.Input
+  /**
+   * How long executions of workflows are kept after their end, by the workflow's name: then they are removed with journal and
+   * result, and their ids can be started again. Default: for ever.
+   */
+  readonly executionRetention?: Readonly<Record<string, Duration.Input>>
   /** Services for handlers that are written with Effect. They close after the engine has stopped: its last handler has them. */
   readonly layer?: Layer.Layer<R, unknown, Engine | Stores>
 }
@@ -97,7 +102,8 @@ export interface AsyncEngine<in out R = never> extends AsyncDisposable {
  * ```
  */
 export const openEngine = async <R = never>(options: OpenEngineOptions<R>): Promise<AsyncEngine<R>> => {
-  const { database, machines = [], workflows = [], upcasters = {}, workflowRetention: _, layer, ...engineOptions } = options
+  const { database, machines = [], workflows = [], upcasters = {}, layer, ...others } = options
+  const { workflowRetention: _, executionRetention: __, ...engineOptions } = others
   const scope = Scope.makeUnsafe()
   const opening = Effect.gen(function* () {
     const stores = yield* Layer.buildWithScope(storeAt(database), scope)
@@ -124,14 +130,15 @@ export const openEngine = async <R = never>(options: OpenEngineOptions<R>): Prom
 
 const registration = (upcasters: Upcasters | undefined) => (upcasters === undefined ? {} : { upcasters })
 
-type SharedOptions = Pick<OpenEngineOptions, "nodeId" | "lease" | "drainTimeout" | "workflowRetention">
+type SharedOptions = Pick<OpenEngineOptions, "nodeId" | "lease" | "drainTimeout" | "workflowRetention" | "executionRetention">
 
 /** The workflow engine is a node of its own: the two must not take each other's name. */
-const workflowOptions = ({ nodeId, lease, drainTimeout, workflowRetention }: SharedOptions): WorkflowOptions => ({
+const workflowOptions = ({ nodeId, lease, drainTimeout, workflowRetention, executionRetention }: SharedOptions): WorkflowOptions => ({
   ...(nodeId === undefined ? {} : { nodeId: `workflows/${nodeId}` }),
   ...(lease === undefined ? {} : { lease }),
   ...(drainTimeout === undefined ? {} : { drainTimeout }),
   ...(workflowRetention === undefined ? {} : { retention: workflowRetention }),
+  ...(executionRetention === undefined ? {} : { executionRetention }),
 })
 
 const asyncEngine = <R>(

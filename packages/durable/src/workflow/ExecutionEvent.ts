@@ -14,6 +14,11 @@ export type ExecutionEvent =
   | { readonly _tag: "ClockFired"; readonly name: string }
   /** Another execution sleeps until this one ends. */
   | { readonly _tag: "Awaited"; readonly by: InstanceKey }
+  /**
+   * It called another execution, which may be removed before this one ends. Without an exit that one was started, and its end is
+   * not awaited.
+   */
+  | { readonly _tag: "Called"; readonly name: string; readonly exit: StoredExit | undefined }
   | { readonly _tag: "Suspended"; readonly cause: unknown }
   /** A node runs it from now on. Commits of the node before conflict with this event. */
   | { readonly _tag: "Resumed"; readonly on: string }
@@ -60,6 +65,7 @@ export const tagOf = (event: ExecutionEvent): string => {
     case "Deferred":
     case "ClockSet":
     case "ClockFired":
+    case "Called":
       return `${event._tag}/${event.name}`
     case "Compensated":
       return `Compensated/${event.step}`
@@ -77,6 +83,7 @@ export const bodyOf = (event: ExecutionEvent): string => {
     case "Activity":
       return JSON.stringify({ attempt: event.attempt, exit: event.exit })
     case "Deferred":
+    case "Called":
     case "Ended":
       return JSON.stringify({ exit: event.exit })
     case "ClockSet":
@@ -116,6 +123,8 @@ export const readEvent = ({ tag, body, sequence }: EventRecord): ExecutionEvent 
       return { _tag: "ClockFired", name }
     case "Awaited":
       return { _tag: "Awaited", by: fields["by"] as InstanceKey }
+    case "Called":
+      return { _tag: "Called", name, exit: "exit" in fields ? exitOf(fields, sequence) : undefined }
     case "Suspended":
       return { _tag: "Suspended", cause: fields["cause"] }
     case "Resumed":

@@ -59,6 +59,8 @@ export class ExecutionState {
   /** Clocks that are set and have not fired. */
   readonly clocks = new Set<string>()
   readonly compensated = new Set<string>()
+  /** Executions it called that may be removed before it ends, with their results. Undefined: it has not awaited the end. */
+  readonly called = new Map<string, StoredExit | undefined>()
   interruptRequested = false
   /** Why it was suspended, where a failure suspended it. */
   suspendedBy: unknown = undefined
@@ -111,6 +113,9 @@ export class ExecutionState {
         return
       case "Awaited":
         this.parents.set(instanceName(event.by), event.by)
+        return
+      case "Called":
+        this.called.set(event.name, event.exit)
         return
       case "Suspended":
         this.suspendedBy = event.cause

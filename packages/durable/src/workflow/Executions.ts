@@ -57,7 +57,17 @@ export class Executions implements ExecutionHost {
   /** `closing`: runs end and are stored, and nothing new begins. */
   #mode: "open" | "closing" | "closed" = "open"
 
-  constructor(journal: JournalService, placement: PlacementService, environment: Environment, drainTimeout: Duration.Duration) {
+  /** How long executions are kept after their end, by machine. */
+  readonly retention: ReadonlyMap<string, Duration.Input>
+
+  constructor(
+    journal: JournalService,
+    placement: PlacementService,
+    environment: Environment,
+    drainTimeout: Duration.Duration,
+    retention: ReadonlyMap<string, Duration.Input>,
+  ) {
+    this.retention = retention
     this.#drainTimeout = drainTimeout
     this.journal = journal
     this.environment = environment
@@ -99,6 +109,11 @@ export class Executions implements ExecutionHost {
 
   get machines(): ReadonlyArray<string> {
     return [...this.#workflows.keys()]
+  }
+
+  /** Whether executions of a workflow are removed after their end. */
+  removes(machine: string): boolean {
+    return this.retention.has(machine)
   }
 
   registered(machine: string): RegisteredWorkflow | undefined {

@@ -93,7 +93,10 @@ interface ExecuteOptions {
   readonly parent?: WorkflowInstance["Service"] | undefined
 }
 
-/** A caller waits for the end. An execution that calls another also gets its suspension, and is suspended itself. */
+/**
+ * A caller waits for the end. An execution that calls another also gets its suspension, and is suspended itself. Where the other has
+ * a retention, the caller's journal keeps that it was called and its result: a caller that runs again does not start it again.
+ */
 const execute = (
   executions: Executions,
   workflow: Workflow.Any,
@@ -102,7 +105,21 @@ const execute = (
   Effect.gen(function* () {
     const key = keyOf(workflow, executionId)
     const by = parent === undefined ? undefined : keyOf(parent.workflow, parent.executionId)
-    const run = parent === undefined ? undefined : Execution.of(parent)?.run
+    const caller = parent === undefined ? undefined : Execution.of(parent)
+    const run = caller?.run
+    const called = `${workflow._tag}/${executionId}`
+    const keep = (exit: StoredExit | undefined) =>
+      caller !== undefined && executions.removes(key.machine) ? caller.store({ _tag: "Called", name: called, exit }) : Effect.void
+    const ended = (exit: StoredExit) =>
+      Effect.gen(function* () {
+        const complete = yield* completed(executions, workflow, executionId, exit)
+        const step = `${workflow._tag} ${executionId}`
+        yield* Effect.withFiber((fiber) => Effect.sync(() => run?.compensations.stepEnded(fiber, step)))
+        return complete
+      })
+    const kept = caller?.state.called.get(called)
+    if (discard && caller?.state.called.has(called)) return undefined
+    if (!discard && kept !== undefined) return yield* ended(kept)
     if (run?.stopsHere && !discard) return new Workflow.Suspended({})
     // A body that runs again has most likely started it in an earlier run.
     const isThere = run?.isReplay && (yield* executions.exists(key))
@@ -110,15 +127,11 @@ const execute = (
       const encoded = yield* Effect.orDie(executions.codecs.value(workflow.payloadSchema).encode(payload))
       yield* executions.ensure(key, encoded, discard ? undefined : by)
     }
-    if (discard) return undefined
+    if (discard) return yield* Effect.as(keep(undefined), undefined)
     const outcome = yield* executions.wait(key, by, by !== undefined || workflow.suspendedRetrySchedule !== undefined)
     switch (outcome._tag) {
-      case "Ended": {
-        const complete = yield* completed(executions, workflow, executionId, outcome.exit)
-        const step = `${workflow._tag} ${executionId}`
-        yield* Effect.withFiber((fiber) => Effect.sync(() => run?.compensations.stepEnded(fiber, step)))
-        return complete
-      }
+      case "Ended":
+        return yield* Effect.andThen(keep(outcome.exit), ended(outcome.exit))
       case "Suspended":
         return new Workflow.Suspended({ cause: yield* executions.codecs.decodeCause(outcome.cause) })
       case "Held":

@@ -8,6 +8,7 @@ import * as Schema from "effect/Schema"
 import * as DurableDeferred from "effect/unstable/workflow/DurableDeferred"
 import * as Workflow from "effect/unstable/workflow/Workflow"
 import * as DurableWorkflow from "../../src/DurableWorkflow.ts"
+import { keyOf } from "../../src/workflow/ExecutionKey.ts"
 import { Calls } from "./Calls.ts"
 import type { Kit } from "./Rig.ts"
 
@@ -108,6 +109,83 @@ export const keeping = ({ describe, test }: Kit) => {
         yield* run(DurableDeferred.succeed(Gate, { token, value: undefined }))
         expect(yield* run(Outer.execute({}))).toBe("work of a")
         expect(calls.all).toEqual(["work"])
+      }))
+
+    test("160 with a retention of executions, those that ended go with their results, and nothing else", ({
+      open,
+      pass,
+      inTime,
+      reaches,
+      journal,
+    }) =>
+      Effect.gen(function* () {
+        const calls = new Calls()
+        const Other = Workflow.make("Other", { payload: {}, success: Schema.String, idempotencyKey: () => "other" })
+        const layer = Layer.merge(
+          layerOf(calls),
+          Other.toLayer(() => Effect.succeed("kept")),
+        )
+        const { run } = yield* open(layer, { executionRetention: { Job: "1 hour" } })
+        const id = yield* Job.executionId({ id: "a" })
+        const later = yield* Job.executionId({ id: "later" })
+        yield* run(Job.execute({ id: "a" }))
+        yield* run(Other.execute({}))
+        const asleep = yield* run(Job.execute({ id: "asleep" }, { discard: true }))
+        yield* reaches(Job, asleep, "Suspended")
+        yield* pass("50 minutes")
+        expect(Option.isSome(yield* journal.open(keyOf(Job, id)))).toBe(true)
+        yield* run(Job.execute({ id: "later" }))
+        yield* pass("10 minutes")
+        yield* inTime(journal.open(keyOf(Job, id)), Option.isNone, "1 minute")
+        expect(yield* run(Job.poll(id))).toEqual(Option.none())
+        expect(Option.isSome(yield* journal.open(keyOf(Job, later)))).toBe(true)
+        expect(Option.isSome(yield* journal.open(keyOf(Other, yield* Other.executionId({}))))).toBe(true)
+        yield* reaches(Job, asleep, "Suspended")
+        // Its id is free: it is executed again.
+        expect(calls.all).toEqual(["work", "work", "work"])
+        expect(yield* run(Job.execute({ id: "a" }))).toEqual({ text: "work of a" })
+        expect(calls.all).toEqual(["work", "work", "work", "work"])
+      }))
+
+    test("a parent that is resumed after its children were removed has their results, and starts none again", ({
+      open,
+      pass,
+      inTime,
+      reaches,
+      journal,
+      tags,
+    }) =>
+      Effect.gen(function* () {
+        const Outer = Workflow.make("Outer", { payload: {}, success: Schema.String, error: Schema.String, idempotencyKey: () => "o" })
+        const calls = new Calls()
+        const layer = Layer.merge(
+          layerOf(calls),
+          Outer.toLayer(() =>
+            Effect.gen(function* () {
+              const { text } = yield* Job.execute({ id: "a" })
+              const problem = yield* Effect.catch(Effect.as(Job.execute({ id: "fails" }), "none"), Effect.succeed)
+              yield* Job.execute({ id: "apart" }, { discard: true })
+              yield* DurableDeferred.await(Gate)
+              return `${text}, ${problem}`
+            }),
+          ),
+        )
+        const options: DurableWorkflow.WorkflowOptions = { executionRetention: { Job: "1 hour" } }
+        const first = yield* open(layer, options)
+        const outer = yield* first.run(Outer.execute({}, { discard: true }))
+        yield* reaches(Outer, outer, "Suspended")
+        const children = yield* Effect.forEach(["a", "fails", "apart"], (id) => Job.executionId({ id }))
+        for (const child of children) {
+          yield* pass("20 minutes")
+          yield* inTime(journal.open(keyOf(Job, child)), Option.isNone, "1 minute")
+        }
+        yield* first.close
+        const { run } = yield* open(layer, options)
+        const token = DurableDeferred.tokenFromExecutionId(Gate, { workflow: Outer, executionId: outer })
+        yield* run(DurableDeferred.succeed(Gate, { token, value: undefined }))
+        expect(yield* run(Outer.execute({}))).toBe("work of a, no")
+        expect(calls.all).toEqual(["work", "work", "work"])
+        expect((yield* tags(Outer, outer)).filter((tag) => tag.startsWith("Called/"))).toEqual(children.map((id) => `Called/Job/${id}`))
       }))
   })
 }
