@@ -84,42 +84,63 @@ const make = Effect.gen(function* () {
       (rows) => Schema.decodeUnknownSync(Rows)(rows)[0],
     )
 
-  /** Enters the digest, or refuses the request where the key has another one. Returns the answer, if there is one. */
+  /**
+   * Enters the digest, or refuses the request where the key has another one. Returns the answer, if there is one, and whether the
+   * digest was entered now: the same request may be running in this or another process.
+   */
   const claim = (request: KeyedRequest, digest: string) =>
     Effect.gen(function* () {
       const { operation, key } = request
       const at = yield* Clock.currentTimeMillis
-      yield* storing(
-        sql`INSERT INTO ${table} (operation, request_key, digest, at) VALUES (${operation}, ${key}, ${digest}, ${at}) ON CONFLICT DO NOTHING`,
+      const entered = yield* storing(
+        sql`
+          INSERT INTO ${table} (operation, request_key, digest, at) VALUES (${operation}, ${key}, ${digest}, ${at})
+          ON CONFLICT DO NOTHING RETURNING digest`,
       )
+      if (entered.length > 0) return { isFirst: true, answer: undefined }
       const row = yield* find(request)
       if (row !== undefined && row.digest !== digest) return yield* new RequestKeyTaken({ key })
-      return row?.answer ?? undefined
+      return { isFirst: false, answer: row?.answer ?? undefined }
     })
 
-  const release = ({ operation, key }: KeyedRequest) =>
-    Effect.ignore(storing(sql`DELETE FROM ${table} WHERE operation = ${operation} AND request_key = ${key} AND answer IS NULL`))
+  /** Only the request that entered the digest gives the key free, and only where no other one has succeeded. */
+  const release = ({ operation, key }: KeyedRequest, isFirst: boolean) =>
+    isFirst
+      ? Effect.ignore(storing(sql`DELETE FROM ${table} WHERE operation = ${operation} AND request_key = ${key} AND answer IS NULL`))
+      : Effect.void
 
-  const remember = ({ operation, key }: KeyedRequest, answer: string) =>
-    storing(sql`UPDATE ${table} SET answer = ${answer} WHERE operation = ${operation} AND request_key = ${key}`)
+  /** The key belongs to the request from now on, also where the same request has failed elsewhere and given the key free. */
+  const remember = ({ operation, key }: KeyedRequest, digest: string, answer: string) =>
+    Effect.gen(function* () {
+      const at = yield* Clock.currentTimeMillis
+      yield* storing(
+        sql`
+          INSERT INTO ${table} AS old (operation, request_key, digest, answer, at)
+          VALUES (${operation}, ${key}, ${digest}, ${answer}, ${at})
+          ON CONFLICT (operation, request_key) DO UPDATE SET answer = excluded.answer WHERE old.digest = excluded.digest`,
+      )
+    })
 
   const guard: RequestKeysService["guard"] = (request, operation) =>
-    Effect.andThen(
-      claim(request, digestOf(request.content)),
-      Effect.onError(operation, () => release(request)),
-    )
+    Effect.gen(function* () {
+      const digest = digestOf(request.content)
+      const { isFirst, answer } = yield* claim(request, digest)
+      const result = yield* Effect.onError(operation, () => release(request, isFirst))
+      if (answer === undefined) yield* remember(request, digest, "")
+      return result
+    })
 
   const once: RequestKeysService["once"] = <A, E, R>(request: KeyedRequest, operation: Effect.Effect<A, E, R>) =>
     Effect.gen(function* () {
       const digest = digestOf(request.content)
       const known = yield* claim(request, digest)
-      if (known !== undefined) return answerOf<A>(known)
+      if (known.answer !== undefined) return answerOf<A>(known.answer)
       const running = Effect.gen(function* () {
         // The same request may have ended while this one waited, or failed and given the key free.
         const earlier = yield* claim(request, digest)
-        if (earlier !== undefined) return answerOf<A>(earlier)
-        const answer = yield* Effect.onError(operation, () => release(request))
-        yield* remember(request, JSON.stringify(answer) ?? "")
+        if (earlier.answer !== undefined) return answerOf<A>(earlier.answer)
+        const answer = yield* Effect.onError(operation, () => release(request, known.isFirst || earlier.isFirst))
+        yield* remember(request, digest, JSON.stringify(answer) ?? "")
         return answer
       })
       return yield* (semaphores[stripeOf(request)] as Semaphore.Semaphore).withPermit(running)
