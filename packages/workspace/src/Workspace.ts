@@ -167,7 +167,10 @@ const inhabited = (options: Opening) =>
         (built): Context.Context<A> => Context.omit(Layer.CurrentMemoMap)(built) as Context.Context<A>,
       )
     const build = <A, E, R>(layer: Layer.Layer<A, E, R>, context: Context.Context<R>) => buildIn(services, layer, context)
-    const engines = Context.merge(stores, yield* buildIn(enginesScope, enginesOf(options, nodeId), stores))
+    const built = Context.merge(stores, yield* buildIn(enginesScope, enginesOf(options, nodeId), stores))
+    const registered = new Map<string, Workflow.Any>()
+    const workflowEngine = Context.get(built, WorkflowEngine.WorkflowEngine)
+    const engines = Context.add(built, WorkflowEngine.WorkflowEngine, recording(workflowEngine, registered))
 
     const knowledge = (yield* isOn("knowledge", options)) ? yield* build(yield* knowledgeIn(options), engines) : undefined
     const uploads = (yield* isOn("uploads", options)) ? yield* build(yield* uploadsIn(options), engines) : undefined
@@ -182,20 +185,35 @@ const inhabited = (options: Opening) =>
       const all = Context.merge(provided, own)
       yield* Effect.provideContext(registerMachines(config), all)
       const workflows = runsWorkflows(options) ? (config.workflows ?? []) : []
-      yield* Effect.forEach(workflows, (workflow) =>
-        refusing(
-          `workflow ${definitionOf(workflow)._tag} of the configuration could not be started`,
-          build(layerOfWorkflow(workflow), all),
-        ),
-      )
+      yield* Effect.forEach(workflows, (workflow) => {
+        const { _tag: name } = definitionOf(workflow)
+        const starting = Effect.tap(build(layerOfWorkflow(workflow), all), () =>
+          registered.has(name) ? Effect.void : Effect.fail(new Error(`its layer does not register it; give what ${name}.toLayer makes`)),
+        )
+        return refusing(`workflow ${name} of the configuration could not be started`, starting)
+      })
     }
     const known = [
       ...(knowledge === undefined ? [] : [(yield* loadKnowledge).ExtractionWorkflow]),
       ...(config?.workflows ?? []).map(definitionOf),
+      ...registered.values(),
     ]
     const machines = yield* build(Machines.layer(known), provided)
     return Context.mergeAll(provided, machines, knowledge ?? Context.empty(), uploads ?? Context.empty())
   })
+
+/** Also notes which workflows are registered: a layer may register others than those that the configuration names. */
+const recording = (
+  engine: WorkflowEngine.WorkflowEngine["Service"],
+  registered: Map<string, Workflow.Any>,
+): WorkflowEngine.WorkflowEngine["Service"] => ({
+  ...engine,
+  register: (workflow, execute) =>
+    Effect.suspend(() => {
+      registered.set(workflow._tag, workflow)
+      return engine.register(workflow, execute)
+    }),
+})
 
 const enginesOf = (options: Opening, nodeId: string | undefined) =>
   nodeId === undefined ? observingEngines(options) : workingEngines(options, nodeId)
@@ -206,7 +224,11 @@ const observingEngines = (options: Opening): Layer.Layer<Engine | WorkflowEngine
 
 const workingEngines = (options: Opening, nodeId: string): Layer.Layer<Engine | WorkflowEngine.WorkflowEngine, never, Stores> => {
   const engine = engineOptions(options)
-  const workflow = { ...options.knowledge?.workflow, ...options.workflow }
+  const workflow = {
+    ...optional({ executionRetention: executionRetention(options.config) }),
+    ...options.knowledge?.workflow,
+    ...options.workflow,
+  }
   const lease = engine.lease ?? workflow.lease
   const node: LeasePlacementOptions = { nodeId: engine.nodeId ?? workflow.nodeId ?? nodeId, ...optional({ lease }) }
   // What is built last ends first: instances stop before the executions that they wait for.
@@ -264,10 +286,19 @@ const registerMachines = ({ machines, upcasters = {}, retention = {} }: Config) 
     const engine = yield* Engine
     for (const machine of machines) yield* engine.register(machine, optional({ upcasters: upcasters[machine.name] }))
     for (const [name, kept] of Object.entries(retention)) {
+      if (name.startsWith(workflowPrefix)) continue
       // The configuration was checked: every machine it names is registered.
       yield* engine.register(Option.getOrThrow(engine.machine(name)), { retention: kept })
     }
   })
+
+const workflowPrefix = DurableWorkflow.machineOf("")
+
+/** The retention of executions, by the workflow's name. */
+const executionRetention = (config: Config | undefined) => {
+  const entries = Object.entries(config?.retention ?? {}).filter(([name]) => name.startsWith(workflowPrefix))
+  return entries.length === 0 ? undefined : Object.fromEntries(entries.map(([name, kept]) => [name.slice(workflowPrefix.length), kept]))
+}
 
 /** A process that resumes no instances resumes no executions either. */
 const runsWorkflows = (options: Opening): boolean => options.role === "work" && engineOptions(options).resume !== false

@@ -81,7 +81,7 @@ describe("detent.config", () => {
     ["export default { layers: {} }", "layers: Expected a Layer of Effect"],
     [
       "export default { retention: { ordr: '1 day' } }",
-      "retention.ordr names no machine of this configuration; add the machine to machines",
+      "retention.ordr names no machine or workflow of this configuration; add the machine or workflow to the configuration",
     ],
     ["export default { cluster: {} }", "cluster is not known; known are machines"],
     ["export default {{", "cannot be loaded"],
@@ -101,10 +101,13 @@ describe("detent.config", () => {
       assert.include(yield* problemOf({ workflows: [twice, twice] }), "two workflows have the name greet")
       assert.include(
         yield* problemOf({ machines: [Tally], retention: { taly: "1 day" } }),
-        "retention.taly names no machine of this configuration; did you mean tally?",
+        "retention.taly names no machine or workflow of this configuration; did you mean tally?",
       )
       assert.include(yield* problemOf({ machines: [Tally], upcasters: { tally: { one: {} } } }), "upcasters.tally.one")
-      yield* decodeConfig("config", { knowledge: {}, retention: { batch: "30 days" } })
+      yield* decodeConfig("config", { knowledge: {}, retention: { batch: "30 days", "workflow/extraction": "30 days" } })
+      const greeting = { workflows: [{ workflow: Greet, layer: greetLayer }] }
+      yield* decodeConfig("config", { ...greeting, retention: { "workflow/greet": "1 day" } })
+      assert.include(yield* problemOf({ ...greeting, retention: { greet: "1 day" } }), "did you mean workflow/greet?")
       const misspelt = { workflow: Greet, layr: greetLayer }
       assert.include(yield* problemOf({ workflows: [misspelt] }), "workflows.0.layr is not known; did you mean layer?")
     }),
@@ -254,6 +257,64 @@ describe("the workflows of a configuration", () => {
           ],
         )
       }).pipe(Effect.provide(Workspace.open({ data, role: "observe", config })))
+    }),
+  )
+
+  it.live("that a layer registers besides its own are listed, can be called, and are changed by name", () =>
+    Effect.gen(function* () {
+      const data = yield* folder
+      const Outer = Workflow.make("outer", { payload: { name: Schema.String }, success: Schema.String, idempotencyKey: ({ name }) => name })
+      const outerLayer = Outer.toLayer(({ name }) => Greet.execute({ name }))
+      const nested = defineConfig({ workflows: [{ workflow: Outer, layer: Layer.merge(outerLayer, greetLayer) }] })
+      yield* Effect.gen(function* () {
+        assert.strictEqual(yield* Outer.execute({ name: "Ada" }), "hello Ada")
+        const names = (yield* (yield* Machines).list).map(({ name }) => name)
+        assert.deepStrictEqual(names, ["workflow/greet", "workflow/outer"])
+        const [greeted] = (yield* executions.list({ workflow: "greet", limit: 10 })).executions
+        assert.strictEqual((yield* Effect.flip(executions.interrupt("greet", greeted?.id ?? "")))._tag, "ExecutionEnded")
+      }).pipe(Effect.provide(Workspace.open({ data, role: "work", config: nested })))
+      const observed = yield* Effect.provide(machines.list, Workspace.open({ data, role: "observe", config: nested }))
+      assert.deepStrictEqual(
+        observed.map(({ name, kind }) => [name, kind]),
+        [
+          ["workflow/greet", "effect-workflow"],
+          ["workflow/outer", "effect-workflow"],
+        ],
+      )
+    }),
+  )
+
+  it.live("whose layer registers another one instead are refused", () =>
+    Effect.gen(function* () {
+      const wrong = defineConfig({ workflows: [{ workflow: Wait, layer: greetLayer }] })
+      const error = yield* Effect.flip(Effect.provide(Effect.void, Workspace.open({ data: yield* folder, role: "work", config: wrong })))
+      assert.include(error.message, "workflow wait of the configuration could not be started: its layer does not register it")
+      assert.include(error.message, "detent.config.ts")
+    }),
+  )
+
+  it.effect("with a retention are removed some time after their end, and no others", () =>
+    Effect.gen(function* () {
+      const kept = defineConfig({ ...config, retention: { "workflow/greet": "10 minutes" } })
+      yield* Effect.gen(function* () {
+        const live = <A, E, R>(effect: Effect.Effect<A, E, R>) => TestClock.withLive(effect)
+        yield* live(Greet.execute({ name: "Ada" }))
+        const left = Effect.map(executions.list({ limit: 10 }), (page) => page.executions.map(({ workflow: name }) => name).sort())
+        yield* live(
+          (yield* WorkflowEngine).execute(Count.definition, { executionId: "one", payload: { to: 1 }, discard: false }) as Effect.Effect<
+            unknown,
+            unknown
+          >,
+        )
+        yield* TestClock.adjust("5 minutes")
+        assert.deepStrictEqual(yield* left, ["count", "greet"])
+        for (let minute = 0; (yield* left).length > 1; minute++) {
+          assert.isBelow(minute, 60)
+          yield* TestClock.adjust("1 minute")
+          yield* live(Effect.sleep("5 millis"))
+        }
+        assert.deepStrictEqual(yield* left, ["count"])
+      }).pipe(Effect.provide(Workspace.open({ data: yield* folder, role: "work", config: kept })))
     }),
   )
 

@@ -1,5 +1,5 @@
 /** Decodes a configuration at run time: a setting that is not known, at any depth, is refused with its path and the nearest known name. */
-import type { Upcasters } from "@detent/durable"
+import { DurableWorkflow, type Upcasters } from "@detent/durable"
 import { nearest } from "@detent/entity"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -141,15 +141,16 @@ const problemOfNames = ({ machines = [], workflows = [], upcasters = {}, retenti
       ? []
       : [batchMachine, ...uploads.map((one) => (one === "hacker-news" ? hackerNewsMachine : one.kind.machine))]),
   ]
+  const named = [...(knowledge === undefined ? [] : workflowsOfKnowledge), ...workflows.map(nameOfWorkflow)]
   return (
     usedTwice("machines", known) ??
     usedTwice(
       "uploads",
       (uploads ?? []).map((one) => (one === "hacker-news" ? one : one.name)),
     ) ??
-    usedTwice("workflows", [...(knowledge === undefined ? [] : workflowsOfKnowledge), ...workflows.map(nameOfWorkflow)]) ??
-    unknownMachine("upcasters", Object.keys(upcasters), own) ??
-    unknownMachine("retention", Object.keys(retention), known)
+    usedTwice("workflows", named) ??
+    unknownName("upcasters", "machine", Object.keys(upcasters), own) ??
+    unknownName("retention", "machine or workflow", Object.keys(retention), [...known, ...named.map(DurableWorkflow.machineOf)])
   )
 }
 
@@ -167,12 +168,17 @@ const usedTwice = (kind: string, names: ReadonlyArray<string>): ConfigProblem | 
   return twice === undefined ? undefined : { problem: `two ${kind} have the name ${twice}`, nextStep: "give each a name of its own" }
 }
 
-const unknownMachine = (setting: string, names: ReadonlyArray<string>, known: ReadonlyArray<string>): ConfigProblem | undefined => {
+const unknownName = (
+  setting: string,
+  kind: string,
+  names: ReadonlyArray<string>,
+  known: ReadonlyArray<string>,
+): ConfigProblem | undefined => {
   const name = names.find((one) => !known.includes(one))
   if (name === undefined) return undefined
-  const near = nearest(name, known)
+  const near = known.find((one) => one === DurableWorkflow.machineOf(name)) ?? nearest(name, known)
   return {
-    problem: `${setting}.${name} names no machine of this configuration`,
-    nextStep: near === undefined ? "add the machine to machines, or remove the setting" : `did you mean ${near}?`,
+    problem: `${setting}.${name} names no ${kind} of this configuration`,
+    nextStep: near === undefined ? `add the ${kind} to the configuration, or remove the setting` : `did you mean ${near}?`,
   }
 }

@@ -63,7 +63,10 @@ interface PlainSettings {
   readonly knowledge?: KnowledgeSettings
   /** Turns uploads of these item types on. */
   readonly uploads?: ReadonlyArray<UploadType>
-  /** How long instances are kept after their end, by the machine's name. Default: what the machine says, or for ever. */
+  /**
+   * How long instances are kept after their end, by the machine's name, and executions of a workflow, by `workflow/NAME`. Default:
+   * what the machine says, or for ever.
+   */
   readonly retention?: Readonly<Record<string, Duration.Input>>
   readonly limits?: WorkspaceLimits
 }

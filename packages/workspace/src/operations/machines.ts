@@ -20,7 +20,10 @@ const notRegistered = (machine: string) =>
     (counts) => Effect.fail(counts.size > 0 ? new MachineUnregistered({ machine }) : new MachineNotFound({ machine })),
   )
 
-const listing = (entry: MachineEntry) =>
+/** A workflow is listed by its name: its definition need not be known here. */
+type Listed = Exclude<MachineEntry, { readonly _tag: "EffectWorkflow" }> | { readonly _tag: "EffectWorkflow"; readonly name: string }
+
+const listing = (entry: Listed) =>
   Effect.gen(function* () {
     const counts = yield* Effect.flatMap(Journal, (journal) => journal.count(entry.name))
     if (entry._tag === "EffectWorkflow")
@@ -43,11 +46,19 @@ const listing = (entry: MachineEntry) =>
     }
   })
 
-/** All machines, by name, with how many instances are in each state. */
-export const list = Effect.flatMap(
-  Effect.flatMap(Machines, (machines) => machines.list),
-  (entries) => Effect.forEach(entries, listing, { concurrency: 4 }),
-)
+/**
+ * All machines, by name, with how many instances are in each state. Workflows that have executions are among them where no
+ * definition is known here: a process that observes builds no layers of workflows, which may register others besides their own.
+ */
+export const list = Effect.gen(function* () {
+  const entries = yield* Effect.flatMap(Machines, (machines) => machines.list)
+  const names = new Set(entries.map(({ name }) => name))
+  const stored = yield* Effect.flatMap(Journal, (journal) => journal.machines)
+  const unknown = stored.filter((name) => name.startsWith(workflowPrefix) && !names.has(name))
+  const all: ReadonlyArray<Listed> = [...entries, ...unknown.map((name) => ({ _tag: "EffectWorkflow" as const, name }))]
+  const listed = yield* Effect.forEach(all, listing, { concurrency: 4 })
+  return listed.sort((a, b) => (a.name < b.name ? -1 : 1))
+})
 
 /** One machine. An Effect workflow has no blueprint and no schemas of events. */
 export const get = (name: string) =>
