@@ -72,7 +72,9 @@ export const budgetOf = (setting: BudgetSetting): BudgetLimits & { readonly curr
 /** Which extractor a batch uses, as it is stored with the batch. What it leaves out is that of the process which works on it. */
 export const ExtractorSelection = Schema.Struct({
   extractor: Schema.optionalKey(ExtractorName),
+  /** Default: OPENAI_BASE_URL for OpenAI, then the provider's own address. */
   baseUrl: Schema.optionalKey(BaseUrl),
+  /** A batch stops before it spends more on a model. Default: no limit. */
   budget: Schema.optionalKey(BudgetSetting),
 })
 export type ExtractorSelection = typeof ExtractorSelection.Type
@@ -92,13 +94,11 @@ export const ModelLimits = Schema.Struct({
 })
 export type ModelLimits = typeof ModelLimits.Type
 
+/** The defaults of every batch, in the fields of its selection, with prices and limits. */
 export const KnowledgeSettings = Schema.Struct({
+  ...ExtractorSelection.fields,
   /** Default: `built-in`, which works offline and costs nothing. */
   extractor: Schema.optionalKey(ExtractorChoice),
-  /** Default: OPENAI_BASE_URL for OpenAI, then the provider's own address. */
-  baseUrl: Schema.optionalKey(BaseUrl),
-  /** A batch stops before it spends more on a model. Default: no limit. */
-  budget: Schema.optionalKey(BudgetSetting),
   /** Prices of models, for costs and budgets. They come before those of the table that this version ships. */
   prices: Schema.optionalKey(PriceTable),
   /** Default: 50 requests a minute, 5 at once. */

@@ -61,8 +61,9 @@ export { makeOpenAiExtractor, type OpenAiClientOptions, openAiLayer } from "./ex
 export { CallTooLarge, makeRateLimiter, type Permit, type RateLimiter, type RateLimits } from "./extract/model/RateLimiter.ts"
 export { GraphDocument } from "./graph/BatchDocuments.ts"
 export * as CanonicalGraph from "./graph/CanonicalGraph.ts"
-export { DiffFact, DocumentDiff, GraphDiff } from "./graph/GraphDiff.ts"
-export { contentTypes, ExportFormat, exportGraph } from "./graph/GraphExport.ts"
+export { DiffFact, DocumentDiff, GraphDiff } from "./graph/DiffFact.ts"
+export { contentTypes, ExportFormat } from "./graph/ExportFormat.ts"
+export { exportGraph } from "./graph/GraphExport.ts"
 export {
   type EntityOptions,
   GraphEntity,

@@ -3,25 +3,14 @@
  * one of the relations between them. All stream from sorted lines.
  */
 import * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { graphPrefixes } from "../rdf/FactGraph.ts"
 import { detached, nameOfNode, termOf, typePredicate } from "../rdf/NTriples.ts"
 import { turtleText } from "../rdf/RdfWriting.ts"
 import type { Literal, Triple } from "../rdf/Term.ts"
 import { xsd } from "../rdf/Vocabulary.ts"
+import type { ExportFormat } from "./ExportFormat.ts"
 import { labelPredicate, type NodeOfLines, nodesOfLines, statementType } from "./LineNodes.ts"
-
-export const ExportFormat = Schema.Literals(["turtle", "ntriples", "jsonld", "entities", "relations"])
-export type ExportFormat = typeof ExportFormat.Type
-
-export const contentTypes: Readonly<Record<ExportFormat, string>> = {
-  turtle: "text/turtle; charset=utf-8",
-  ntriples: "application/n-triples; charset=utf-8",
-  jsonld: "application/ld+json; charset=utf-8",
-  entities: "text/csv; charset=utf-8",
-  relations: "text/csv; charset=utf-8",
-}
 
 /** The text in pieces. `lines` is read twice for relations: once for the names of what they point to. */
 export const exportGraph = <E, R>(

@@ -1,5 +1,5 @@
 /** Batches of documents: start, look, cancel, retry, resume, follow, and read what they left. */
-import { BatchConfig, BatchId, BudgetText, DocumentDiff, DocumentId, ManifestFile, StorageFolder } from "@detent/knowledge"
+import { BatchConfig, BatchId, BudgetText, DocumentDiff, DocumentId, ManifestFile, StorageFolder } from "@detent/knowledge/schemas"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
@@ -12,7 +12,7 @@ import { problems } from "../api/Problem.ts"
 import { InstanceStatus } from "../instances/Api.ts"
 import { BatchEstimate, BatchStateTag, BatchStatus } from "./BatchStatus.ts"
 
-export { statusOf } from "@detent/workspace/operations/batches"
+export { statusOf } from "@detent/workspace/operations/batchStatus"
 export { BatchEstimate, BatchOutcome, BatchStateTag, BatchStatus, ModelUsage } from "./BatchStatus.ts"
 
 export const BatchListing = Schema.Struct({

@@ -1,5 +1,5 @@
 /** Where a batch stands, in the words of the API: what the server answers, and what the command line tells as JSON. */
-import { BatchId, batchStates } from "@detent/knowledge"
+import { BatchId, batchStates } from "@detent/knowledge/schemas"
 import * as Schema from "effect/Schema"
 import { Millis } from "../api/Paging.ts"
 

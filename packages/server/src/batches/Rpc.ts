@@ -1,5 +1,5 @@
 /** The operations on batches as remote procedures, over HTTP and WebSocket. */
-import { BatchId } from "@detent/knowledge"
+import { BatchId } from "@detent/knowledge/schemas"
 import * as Schema from "effect/Schema"
 import * as Rpc from "effect/unstable/rpc/Rpc"
 import * as RpcGroup from "effect/unstable/rpc/RpcGroup"

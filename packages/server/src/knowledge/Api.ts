@@ -1,5 +1,5 @@
 /** The graph of a namespace: its entities, the relations between them, where each is said, and SPARQL. */
-import { contentTypes, ExportFormat, Namespace } from "@detent/knowledge"
+import { contentTypes, ExportFormat, Namespace } from "@detent/knowledge/schemas"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"

@@ -1,5 +1,5 @@
 /** Bulk uploads of items of any kind: send a file, watch it, correct and retry failed items, search stored ones. */
-import { HNItem, ItemType } from "@detent/uploads"
+import { HNItem, ItemType } from "@detent/uploads/HNItem"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"

@@ -7,19 +7,15 @@ import {
   BatchEventLog,
   Batches,
   BatchId,
-  type BatchState,
   blobIn,
   type DocumentStanding,
   folderIn,
-  isTerminal,
   loadManifest,
   type ManifestFile,
-  progressPercent,
   RelativePath,
   type SelectionChange,
   Storage,
   StorageFolder,
-  stageDisplayName,
   ValidationReportJson,
 } from "@detent/knowledge"
 import * as Effect from "effect/Effect"
@@ -30,44 +26,9 @@ import { ArtifactNotFound } from "../errors.ts"
 import { optional, paged } from "../optional.ts"
 import { RequestKeys } from "../RequestKeys.ts"
 import { Workspace } from "../Workspace.ts"
+import { statusOf } from "./batchStatus.ts"
 
-/** `5usd`, `200000tokens`, or both where the configuration sets both. */
-const budgetText = (budget: BatchConfig["budget"]): string | undefined => {
-  if (budget === undefined || typeof budget === "string") return budget
-  const parts = [
-    ...(budget.cost === undefined ? [] : [String(budget.cost)]),
-    ...(budget.tokens === undefined ? [] : [`${budget.tokens}tokens`]),
-  ]
-  return parts.length === 0 ? undefined : parts.join(" ")
-}
-
-/** Where a batch stands, in the words of the API and of the command line. */
-export const statusOf = (state: BatchState) => ({
-  batchId: state.batchId,
-  state: state._tag,
-  stage: stageDisplayName(state),
-  percent: progressPercent(state),
-  isTerminal: isTerminal(state),
-  namespace: state.targetNamespace,
-  ontologyVersion: state.ontologyVersion,
-  documents: {
-    total: state.documentsTotal,
-    completed: "documentsCompleted" in state ? state.documentsCompleted : 0,
-    failed: "documentsFailed" in state ? state.documentsFailed : 0,
-    unchanged: "documentsUnchanged" in state ? (state.documentsUnchanged ?? 0) : 0,
-  },
-  extractor: state.config.extractor ?? "built-in",
-  ...optional({ budget: budgetText(state.config.budget), usage: "usage" in state ? state.usage : undefined }),
-  entities: "entityCount" in state ? state.entityCount : 0,
-  relations: "relationCount" in state ? state.relationCount : 0,
-  forReview: "reviewCount" in state ? (state.reviewCount ?? 0) : 0,
-  retryCount: state.retryCount,
-  createdAt: state.createdAt,
-  ...(state._tag === "Failed" ? { failure: { stage: state.failedInStage, ...state.error } } : {}),
-  ...("stats" in state ? { outcome: state.stats } : {}),
-})
-
-export type BatchStatus = ReturnType<typeof statusOf>
+export { type BatchStatus, statusOf } from "./batchStatus.ts"
 
 const workspaceFolder = Effect.map(Workspace, ({ data }) => StorageFolder.make(`${pathToFileURL(data).href}/`))
 

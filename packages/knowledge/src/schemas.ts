@@ -1,0 +1,14 @@
+/**
+ * The data that batches and graphs exchange with programs, without the code that works on documents: definitions of an API and
+ * clients import this, and none of the libraries that read documents and graphs is loaded.
+ */
+
+export { BatchConfig } from "./batch/BatchConfig.ts"
+export { isTerminal, progressPercent, stageDisplayName } from "./batch/BatchProgress.ts"
+export { type BatchState, batchStates } from "./batch/BatchState.ts"
+export { ManifestFile } from "./batch/Manifest.ts"
+export { DiffFact, DocumentDiff, GraphDiff } from "./graph/DiffFact.ts"
+export { contentTypes, ExportFormat } from "./graph/ExportFormat.ts"
+export { BaseUrl, BudgetSetting, BudgetText, ExtractorName, ExtractorSelection } from "./KnowledgeSettings.ts"
+export { BatchId, DocumentId, Namespace } from "./storage/Identity.ts"
+export { StorageFolder } from "./storage/Uri.ts"
