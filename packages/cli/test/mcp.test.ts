@@ -61,6 +61,7 @@ describe("detent mcp", { timeout: 120_000 }, () => {
     const tools: ReadonlyArray<{ readonly name: string; readonly annotations: { readonly readOnlyHint: boolean } }> = listed.tools
     const names = tools.map(({ name }) => name).sort()
     assert.deepStrictEqual(names, [
+      "estimate_batch",
       "interrupt_execution",
       "list_executions",
       "list_instances",
@@ -114,7 +115,7 @@ describe("detent mcp", { timeout: 120_000 }, () => {
     client.running.type("null\n")
     await client.running.until('"code":-32600')
     const { result } = await client.request("tools/list", {})
-    assert.strictEqual(result.tools.length, 12)
+    assert.strictEqual(result.tools.length, 13)
     assert.strictEqual((await client.close()).code, 0)
   })
 
@@ -165,8 +166,19 @@ describe("detent mcp", { timeout: 120_000 }, () => {
     const { result: bare } = await client.call("start_batch", { source: join(cwd, "corpus", "documents") })
     assert.include(bare.content[0].text, "`ontology`")
     assert.notInclude(bare.content[0].text, "--")
-    const { result: started } = await client.call("start_batch", { source: join(cwd, "corpus") })
+    const { result: estimated } = await client.call("estimate_batch", { source: join(cwd, "corpus"), extractor: "openai:gpt-5-mini" })
+    assert.deepInclude(estimated.structuredContent.estimate, { extractor: "openai:gpt-5-mini", currency: "USD" })
+    assert.isAbove(estimated.structuredContent.estimate.calls, 0)
+    const { result: unknown } = await client.call("estimate_batch", { source: join(cwd, "corpus"), extractor: "openai" })
+    assert.include(unknown.content[0].text, "`extractor` openai cannot be used")
+    const { result: unpaid } = await client.call("start_batch", { source: join(cwd, "corpus"), budget: "much" })
+    assert.include(unpaid.content[0].text, "`budget` much cannot be used")
+    const start = { source: join(cwd, "corpus"), extractor: "built-in", budget: "5usd", key: "agent-batch" }
+    const { result: started } = await client.call("start_batch", start)
     const { batchId } = started.structuredContent.batch
+    assert.deepInclude(started.structuredContent.batch, { extractor: "built-in", budget: "5usd" })
+    const { result: again } = await client.call("start_batch", start)
+    assert.strictEqual(again.structuredContent.batch.batchId, batchId)
     const { result: watched } = await client.call("watch_batch", { batch: batchId, seconds: 60 })
     assert.deepInclude(watched.structuredContent.batch, { state: "Completed", percent: 100 })
     const { result: asked } = await client.call("query_graph", {

@@ -1,7 +1,8 @@
+import { cp } from "node:fs/promises"
 import { join } from "node:path"
 import { assert, beforeAll, describe, it } from "vitest"
 import { detent as run, temporaryFolder } from "./support/Detent.ts"
-import { bothSystems, lampConfig, project } from "./support/Project.ts"
+import { bothSystems, corpus, lampConfig, project } from "./support/Project.ts"
 
 let cwd = ""
 const detent = (...args: ReadonlyArray<string>) => run(args, { cwd })
@@ -9,6 +10,7 @@ const detent = (...args: ReadonlyArray<string>) => run(args, { cwd })
 beforeAll(async () => {
   cwd = join(await temporaryFolder(), "lamps")
   await project(cwd, lampConfig("Schema.Int", bothSystems))
+  await cp(corpus, join(cwd, "corpus"), { recursive: true })
 })
 
 describe("what the API can do, the command line can", { timeout: 120_000 }, () => {
@@ -31,5 +33,15 @@ describe("what the API can do, the command line can", { timeout: 120_000 }, () =
     assert.strictEqual((await detent("upload", "search", "database")).err, "no stored item fits\n")
     assert.strictEqual((await detent("upload", "cancel", "batch-none", "--yes")).code, 3)
     assert.strictEqual((await detent("batch", "withdraw", "batch-3f9c2a71b0d4", "--yes")).code, 3)
+  })
+
+  it.each([
+    ["batch", "run", "corpus"],
+    ["upload", "run", "detent.config.ts"],
+    ["instance", "send", "hall", "Switch"],
+  ])("refuses a --key for `detent %s %s` that no header of a request can hold", async (...command) => {
+    const { code, err } = await detent(...command, "--key", "clé")
+    assert.strictEqual(code, 2, err)
+    assert.include(err, "--key does not fit; it has 1 to 200 visible ASCII characters")
   })
 })

@@ -4,7 +4,7 @@ import * as batches from "@detent/workspace/operations/batches"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { WrongUsage } from "../Failure.ts"
-import { headersOf } from "../workspace/Changing.ts"
+import { checkKey, headersOf } from "../workspace/Changing.ts"
 import type { RunningServer } from "../workspace/Server.ts"
 import { problemOfOption, type SourceInput, sourceOf } from "./BatchSource.ts"
 
@@ -54,6 +54,7 @@ const Accepted = Schema.Struct({ batchId: BatchId })
 
 export const startBatch = (server: RunningServer | undefined, input: SourceInput, config: Partial<BatchConfig>, key?: string) =>
   Effect.gen(function* () {
+    yield* checkKey(key)
     const { folder, manifest } = yield* sourceOf(input)
     if (server === undefined) return (yield* batches.start({ folder, manifest, config }, key)).batchId
     const answer = yield* server.post("/api/v1/batch", { json: { folder, manifest, config } }, headersOf(key))

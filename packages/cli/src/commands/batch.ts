@@ -1,5 +1,14 @@
 /** `detent batch`: documents to a validated knowledge graph. */
-import { Batches, type BatchId, batchStates, documentOfIri, loadManifest, Storage, type StorageUri } from "@detent/knowledge"
+import {
+  Batches,
+  type BatchId,
+  type BatchState,
+  batchStates,
+  documentOfIri,
+  loadManifest,
+  Storage,
+  type StorageUri,
+} from "@detent/knowledge"
 import * as operations from "@detent/workspace/operations/batches"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -17,7 +26,7 @@ import type { Column } from "../output/Table.ts"
 import { changed } from "../workspace/Changing.ts"
 import { cursorFrom, cursorText } from "../workspace/Cursor.ts"
 import { knowledge, type Place, placeText } from "../workspace/Opening.ts"
-import { neededServer, runningServerWith } from "../workspace/Server.ts"
+import { neededServer, type RunningServer, runningServerWith } from "../workspace/Server.ts"
 import { allowSource } from "../workspace/Sources.ts"
 import { keyOption, paging } from "./shared.ts"
 
@@ -326,19 +335,18 @@ const cancel = command(
     examples: [{ line: "detent batch cancel batch-3f9c2a71b0d4 --yes", says: "`detent batch resume` continues it later" }],
   },
   (input) =>
-    Effect.gen(function* () {
-      const output = yield* Output
-      const id = yield* batchIdOf(input.batch)
-      const server = yield* runningServerWith(input, "knowledge")
-      return yield* Effect.gen(function* () {
-        yield* operations.state(id)
-        yield* agreed(`Cancel ${id}? What it has extracted is kept.`)
-        yield* changed(server, changeOf("cancel", id, input.key), operations.cancel(id))
-        const state = yield* operations.state(id)
-        yield* output.value(batchView(state), () => batchText(state, output.style))
-        yield* output.note(output.noteStyle.dim(`Continue it: detent batch resume ${id}${placeText(input)}`))
-      }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
-    }),
+    afterAsking(
+      input,
+      ({ batchId }) => `Cancel ${batchId}? What it has extracted is kept.`,
+      (server, id) =>
+        Effect.gen(function* () {
+          const output = yield* Output
+          yield* changed(server, changeOf("cancel", id, input.key), operations.cancel(id))
+          const state = yield* operations.state(id)
+          yield* output.value(batchView(state), () => batchText(state, output.style))
+          yield* output.note(output.noteStyle.dim(`Continue it: detent batch resume ${id}${placeText(input)}`))
+        }),
+    ),
 )
 
 const Withdrawn = Schema.Struct({ batchId: Schema.String, namespace: Schema.String, version: Schema.optionalKey(Schema.String) })
@@ -353,21 +361,35 @@ const withdraw = command(
     examples: [{ line: "detent batch withdraw batch-3f9c2a71b0d4", says: "asks first; --yes agrees" }],
   },
   (input) =>
-    Effect.gen(function* () {
-      const output = yield* Output
-      const id = yield* batchIdOf(input.batch)
-      const server = yield* runningServerWith(input, "knowledge")
-      return yield* Effect.gen(function* () {
-        const { targetNamespace } = yield* operations.state(id)
-        yield* agreed(`Take the facts of ${id} out of the graph ${targetNamespace}?`)
-        const withdrawn = yield* changed(server, { ...changeOf("withdraw", id, input.key), answer: Withdrawn }, operations.withdraw(id))
-        const { namespace, version } = withdrawn
-        yield* output.value(withdrawn, () =>
-          version === undefined ? `${id} had added nothing to ${namespace}\n` : `${namespace} is at version ${version}, without ${id}\n`,
-        )
-      }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
-    }),
+    afterAsking(
+      input,
+      ({ batchId, targetNamespace }) => `Take the facts of ${batchId} out of the graph ${targetNamespace}?`,
+      (server, id) =>
+        Effect.gen(function* () {
+          const output = yield* Output
+          const withdrawn = yield* changed(server, { ...changeOf("withdraw", id, input.key), answer: Withdrawn }, operations.withdraw(id))
+          const { namespace, version } = withdrawn
+          yield* output.value(withdrawn, () =>
+            version === undefined ? `${id} had added nothing to ${namespace}\n` : `${namespace} is at version ${version}, without ${id}\n`,
+          )
+        }),
+    ),
 )
+
+/** Asks about a batch that there is, then changes it: through the server that works in the workspace, or here where none does. */
+const afterAsking = <A, E, R>(
+  input: Place & { readonly batch: string },
+  question: (state: BatchState) => string,
+  change: (server: RunningServer | undefined, id: BatchId) => Effect.Effect<A, E, R>,
+) =>
+  Effect.gen(function* () {
+    const id = yield* batchIdOf(input.batch)
+    const server = yield* runningServerWith(input, "knowledge")
+    return yield* Effect.gen(function* () {
+      yield* agreed(question(yield* operations.state(id)))
+      return yield* change(server, id)
+    }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
+  })
 
 /** Of a batch that starts again. */
 const againOptions = [

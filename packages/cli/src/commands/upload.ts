@@ -16,7 +16,7 @@ import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import { followElsewhere, followHere } from "../upload/UploadFollowing.ts"
 import { stateLooks, uploadText } from "../upload/UploadView.ts"
-import { changed, changedHere, headersOf } from "../workspace/Changing.ts"
+import { changed, changedHere, checkKey, headersOf } from "../workspace/Changing.ts"
 import { uploads as opening, type Place, placeText } from "../workspace/Opening.ts"
 import { neededServer, type RunningServer, runningServerWith } from "../workspace/Server.ts"
 import { keyOption, paging } from "./shared.ts"
@@ -47,6 +47,7 @@ const run = command(
   },
   (input) =>
     Effect.gen(function* () {
+      yield* checkKey(input.key)
       yield* isFile(input.file)
       const server = input.detach ? yield* neededServer(input, "uploads") : yield* runningServerWith(input, "uploads")
       if (server !== undefined) return yield* given(input, yield* sent(server, input))

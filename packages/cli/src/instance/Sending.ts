@@ -3,7 +3,7 @@ import * as instances from "@detent/workspace/operations/instances"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { NotAllowed, WrongUsage } from "../Failure.ts"
-import { changed, headersOf } from "../workspace/Changing.ts"
+import { changed, checkKey, headersOf } from "../workspace/Changing.ts"
 import type { RunningServer } from "../workspace/Server.ts"
 
 export type Fields = Readonly<Record<string, Schema.Json>>
@@ -26,6 +26,7 @@ export const addressOf = ({ machine, id }: { readonly machine: string; readonly 
 /** Sends an event and says where the instance stands then, and, where it had been sent before under its key, as which one. */
 export const sendEvent = (server: RunningServer | undefined, options: SentEvent) =>
   Effect.gen(function* () {
+    yield* checkKey(options.key)
     const key = yield* instances.resolve(options.instance)
     const { sequence: last } = yield* instances.record(key)
     const event = { ...options.fields, _tag: options.event }

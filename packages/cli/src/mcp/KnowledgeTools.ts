@@ -10,8 +10,8 @@ import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as Tool from "effect/unstable/ai/Tool"
 import * as Toolkit from "effect/unstable/ai/Toolkit"
-import { foldersOf } from "../batch/BatchSource.ts"
-import { startBatch } from "../batch/BatchStarting.ts"
+import { foldersOf, type SourceInput, sourceOf } from "../batch/BatchSource.ts"
+import { selectionOf, startBatch } from "../batch/BatchStarting.ts"
 import { batchView } from "../batch/BatchView.ts"
 import { chooseGraph } from "../graph/chooseGraph.ts"
 import { json, type Session, sessionOf } from "./Session.ts"
@@ -41,22 +41,46 @@ export const WatchBatch = Tool.make("watch_batch", {
   .annotate(Tool.Readonly, true)
   .annotate(Tool.Destructive, false)
 
+/** What a batch is made of, and which extractor reads it. No base URL: an agent must not choose where a key of the user is sent. */
+const batchParameters = {
+  source: Schema.String.annotate({
+    description: "path of a manifest.json, of a folder that has one, or of a folder of documents; below the working folder",
+  }),
+  ontology: optional(Schema.String, "path of the ontology; for a folder without manifest"),
+  namespace: optional(Schema.String, "the graph to add to; for a folder without manifest"),
+  shapes: optional(Schema.String, "path of SHACL shapes to validate with; default: derived from the ontology"),
+  examples: optional(Schema.String, "path of sentences with their facts, to learn from"),
+  extractor: optional(
+    Schema.String,
+    "built-in, openai:MODEL or anthropic:MODEL; default: the manifest's, then that of the configuration, then built-in",
+  ),
+  budget: optional(Schema.String, "stop before models cost more, like 5usd or 200000tokens; default: that of the configuration"),
+}
+
+type BatchParameters = Schema.Struct<typeof batchParameters>["Type"]
+
+export const EstimateBatch = Tool.make("estimate_batch", {
+  ...looking,
+  description: "What a batch would take: chunks, calls, tokens and cost. No model is asked, and nothing is stored.",
+  parameters: Schema.Struct(batchParameters),
+  success: Schema.Struct({ estimate: Schema.Json }),
+})
+  .annotate(Tool.Readonly, true)
+  .annotate(Tool.Destructive, false)
+
 export const StartBatch = Tool.make("start_batch", {
   failure,
   description: "Starts a batch that turns documents into facts of the graph; follow it with watch_batch. Needs the role operate.",
   parameters: Schema.Struct({
-    source: Schema.String.annotate({
-      description: "path of a manifest.json, of a folder that has one, or of a folder of documents; below the working folder",
-    }),
-    ontology: optional(Schema.String, "path of the ontology; for a folder without manifest"),
-    namespace: optional(Schema.String, "the graph to add to; for a folder without manifest"),
+    ...batchParameters,
+    key: optional(Schema.String, "your own id for it: started again under the same one, it is answered, not repeated"),
   }),
   success: Schema.Struct({ batch: Schema.Json }),
 })
   .annotate(Tool.Readonly, false)
   .annotate(Tool.Destructive, false)
 
-export const knowledgeTools = Toolkit.make(QueryGraph, WatchBatch, StartBatch)
+export const knowledgeTools = Toolkit.make(QueryGraph, WatchBatch, EstimateBatch, StartBatch)
 
 export const knowledgeToolHandlers = (
   session: Session,
@@ -81,21 +105,43 @@ export const knowledgeToolHandlers = (
               return { batch: json(batchView(state)) }
             }),
           ),
-        start_batch: ({ source, ontology, namespace }) =>
+        estimate_batch: (parameters) =>
+          answering(
+            Effect.gen(function* () {
+              const input = inputOf(parameters)
+              yield* foldersOf(input)
+              const config = yield* selectionOf(parameters)
+              const { folder, manifest } = yield* sourceOf(input)
+              return { estimate: json(yield* batches.estimate({ folder, manifest, config })) }
+            }),
+          ).pipe(withArguments),
+        start_batch: ({ key, ...parameters }) =>
           operating(
             Effect.gen(function* () {
-              const input = { source, ontology, namespace, shapes: undefined, "keep-missing": false, examples: undefined }
+              const input = inputOf(parameters)
               yield* foldersOf(input)
-              const id = yield* startBatch(serverWithKnowledge(session), input, {})
+              const id = yield* startBatch(serverWithKnowledge(session), input, yield* selectionOf(parameters), key)
               const state = yield* batches.state(id)
               return { batch: json(batchView(state)) }
             }),
-          ).pipe(Effect.mapError(({ reason }) => new ToolRefused({ reason: inArguments(reason) }))),
+          ).pipe(withArguments),
       }
     }),
   )
 
 const serverWithKnowledge = ({ server }: Session) => (server?.systems.includes("knowledge") ? server : undefined)
 
+const inputOf = ({ source, ontology, namespace, shapes, examples }: BatchParameters): SourceInput => ({
+  source,
+  ontology,
+  namespace,
+  shapes,
+  examples,
+  "keep-missing": false,
+})
+
 /** Texts that name options of the command name the tool's arguments, which are called the same. */
-const inArguments = (text: string): string => text.replaceAll(/--(ontology|namespace)(?: (?:FILE|NAME)\b)?/g, "`$1`")
+const withArguments = <A>(tool: Effect.Effect<A, ToolRefused>): Effect.Effect<A, ToolRefused> =>
+  Effect.mapError(tool, ({ reason }) => new ToolRefused({ reason: reason.replaceAll(optionNames, "`$1`") }))
+
+const optionNames = /--(ontology|namespace|shapes|examples|extractor|budget)(?: (?:FILE|NAME)\b)?/g

@@ -17,7 +17,8 @@ export interface Change {
 
 const isKey = (key: string): boolean => /^[\x21-\x7e]{1,200}$/.test(key)
 
-const checkKey = (key: string | undefined): Effect.Effect<void, WrongUsage> =>
+/** A key that the header of a request could not hold is refused, also where no server is asked. */
+export const checkKey = (key: string | undefined): Effect.Effect<void, WrongUsage> =>
   key === undefined || isKey(key)
     ? Effect.void
     : Effect.fail(new WrongUsage({ problem: "--key does not fit", nextStep: "it has 1 to 200 visible ASCII characters" }))
