@@ -295,7 +295,7 @@ describe("the workflows of a configuration", () => {
 
   it.effect("with a retention are removed some time after their end, and no others", () =>
     Effect.gen(function* () {
-      const kept = defineConfig({ ...config, retention: { "workflow/greet": "10 minutes" } })
+      const kept = { ...config, retention: { "workflow/greet": "10 minutes" } } as const
       yield* Effect.gen(function* () {
         const live = <A, E, R>(effect: Effect.Effect<A, E, R>) => TestClock.withLive(effect)
         yield* live(Greet.execute({ name: "Ada" }))
