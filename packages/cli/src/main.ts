@@ -14,14 +14,26 @@ import { ExitCode } from "./line/ExitCode.mjs"
 import { Output } from "./output/Output.ts"
 import { printable, printableJson } from "./output/Style.ts"
 
-export const main = ({ name, module, serves }: TableCommand, values: Values & GlobalValues): void => {
-  const program = Effect.gen(function* () {
+/** Runs one command. Succeeds with its exit code. */
+export const execute = ({ name, module, serves }: TableCommand, values: Values & GlobalValues): Effect.Effect<number, unknown> =>
+  Effect.gen(function* () {
     const file = yield* Effect.promise(async () => commandFiles[module]?.())
     const command = file?.commands.find(({ declared }) => declared.name === name)
     if (command === undefined) return yield* Effect.die(new Error(`the table of commands is not current: there is no code of ${name}`))
     return (yield* command.run(values)) ?? ExitCode.ok
-  })
-  const fiber = Effect.runFork(Effect.provide(program, environment(values, serves === true)))
+  }).pipe(Effect.provide(environment(values, serves === true)))
+
+/** Writes why a command failed to stderr. Returns its exit code. */
+export const concluded = (exit: Exit.Exit<number, unknown>, { serves }: TableCommand, { json }: GlobalValues): number => {
+  if (Exit.isSuccess(exit)) return exit.value
+  const failure = failureOf(exit.cause)
+  if (failure.tag === "Interrupted") return serves ? ExitCode.ok : ExitCode.interrupted
+  process.stderr.write(failureText(failure, json))
+  return failure.exitCode
+}
+
+export const main = (command: TableCommand, values: Values & GlobalValues): void => {
+  const fiber = Effect.runFork(execute(command, values))
 
   let isInterrupted = false
   const interrupt = () => {
@@ -34,13 +46,7 @@ export const main = ({ name, module, serves }: TableCommand, values: Values & Gl
   // The reader has seen enough, as `head` has: nothing is left to do, and nothing went wrong.
   process.stdout.on("error", () => process.exit(ExitCode.ok))
 
-  fiber.addObserver((exit) => {
-    if (Exit.isSuccess(exit)) return end(exit.value)
-    const failure = failureOf(exit.cause)
-    if (failure.tag === "Interrupted") return end(serves ? ExitCode.ok : ExitCode.interrupted)
-    process.stderr.write(failureText(failure, values.json))
-    end(failure.exitCode)
-  })
+  fiber.addObserver((exit) => end(concluded(exit, command, values)))
 }
 
 /** Worker threads and idle connections must not keep a process that is done; what was written must get out. */

@@ -1,9 +1,14 @@
 import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { shipModel } from "@detent/knowledge/testing/ProviderServer"
 import { BatchApi } from "@detent/server/api"
-import { assert, beforeAll, describe, it } from "vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import { assert, beforeAll, describe, it, onTestFinished } from "vitest"
 import { decoded, detent as run, start, startInTerminal, temporaryFolder } from "./support/Detent.ts"
-import { corpus, manyDocuments, runLetters, withoutRuns } from "./support/Project.ts"
+import { corpus, withoutRuns } from "./support/Project.ts"
+import { seaProject } from "./support/SeaProject.ts"
 
 let cwd = ""
 const detent = (...args: ReadonlyArray<string>) => run(args, { cwd })
@@ -12,13 +17,34 @@ const statuses = (out: string) => decoded(BatchApi.BatchStatus, out)
 const firstBatch = async (data: string) =>
   decoded(BatchApi.BatchListing, (await detent("batch", "list", "--data", data, "--json")).out)[0]?.batchId ?? ""
 
-const graphOf = async (data: string, namespace: string) =>
-  withoutRuns(await readFile(join(cwd, data, "canonical", namespace, "entities.ttl"), "utf8"))
+/** Logs in a folder of their own, and a model that answers some questions and then none until it is released: a batch that waits. */
+const waiting = async () => {
+  let unanswered = Number.NEGATIVE_INFINITY
+  const scope = Scope.makeUnsafe()
+  onTestFinished(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+  const sea = seaProject((heard) => (unanswered++ < 0 ? shipModel(heard) : "hang"))
+  const { cwd, env, line } = await Effect.runPromise(Scope.provide(sea, scope))
+  const stopAnswering = () => {
+    unanswered = -3
+  }
+  stopAnswering()
+  return {
+    cwd,
+    env,
+    line,
+    detent: (...args: ReadonlyArray<string>) => run(args, { cwd, env }),
+    stopAnswering,
+    answer: () => {
+      unanswered = Number.NEGATIVE_INFINITY
+    },
+  }
+}
 
 beforeAll(async () => {
   cwd = await temporaryFolder()
   await cp(corpus, join(cwd, "corpus"), { recursive: true })
-  await manyDocuments(cwd, 8)
+  for (const name of ["ontology.ttl", "examples.jsonl"]) await cp(join(corpus, name), join(cwd, name))
+  for (const name of ["ada-sol.txt", "el-haddad.txt"]) await cp(join(corpus, "documents", name), join(cwd, "letters", name))
 })
 
 describe("a batch from the command line", { timeout: 240_000 }, () => {
@@ -75,9 +101,10 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
   it("run again, skips what is unchanged, withdraws what is gone, and shows what it changed", async () => {
     const few = join(cwd, "few")
     await mkdir(few)
-    for (const name of ["0-ada-sol.txt", "1-ada-sol.txt"]) await cp(join(cwd, "letters", name), join(few, name))
+    for (const name of ["0-ada-sol.txt", "1-ada-sol.txt"]) await cp(join(corpus, "documents/ada-sol.txt"), join(few, name))
+    const setting = ["--ontology", "ontology.ttl", "--examples", "examples.jsonl", "--namespace", "letters", "--data", "few-data"]
     const again = (...more: ReadonlyArray<string>) =>
-      detent("batch", "run", "few", ...runLetters.slice(3), "--data", "few-data", "--json", ...more).then(({ out }) => statuses(out).at(-1))
+      detent("batch", "run", "few", ...setting, "--json", ...more).then(({ out }) => statuses(out).at(-1))
     const first = await again()
     assert.deepInclude(first?.outcome, { documentsProcessed: 2, documentsUnchanged: 0 })
     assert.deepInclude((await again())?.outcome, { documentsProcessed: 2, documentsUnchanged: 2, triplesIngested: 0 })
@@ -99,7 +126,7 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
       detent("batch", "show", "batch-000000000000"),
       detent("batch", "show", "seven"),
       detent("batch", "run", "letters", "--ontology", "none.ttl", "--namespace", "letters"),
-      detent("batch", "run", "letters", "--ontology", "letters/0-ada-sol.txt", "--namespace", "letters"),
+      detent("batch", "run", "letters", "--ontology", "letters/ada-sol.txt", "--namespace", "letters"),
     ])
     assert.strictEqual(missing.code, 3)
     assert.strictEqual(bare.code, 2)
@@ -109,7 +136,7 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
     assert.strictEqual(unknown.code, 2)
     assert.include(unknown.err, "--ontology none.ttl: there is no such file")
     assert.strictEqual(noTurtle.code, 2)
-    assert.match(noTurtle.err, /^detent: --ontology letters\/0-ada-sol\.txt, line 1: no valid Turtle: /)
+    assert.match(noTurtle.err, /^detent: --ontology letters\/ada-sol\.txt, line 1: no valid Turtle: /)
     assert.notInclude(noTurtle.err, "manifest")
   })
 
@@ -174,32 +201,34 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
   })
 
   it("that is stopped with Ctrl-C says how to go on, goes on, and ends with the same graph as one that was killed", async () => {
-    const stopped = start([...runLetters, "--data", "stopped"], { cwd })
+    const { cwd, env, line, detent, stopAnswering, answer } = await waiting()
+    const graphOf = async (data: string) => withoutRuns(await readFile(join(cwd, data, "canonical/sea/entities.ttl"), "utf8"))
+    const stopped = start([...line, "--data", "stopped"], { cwd, env })
     await stopped.until("Extracting")
     const { code, err } = await stopped.stop("SIGINT")
     assert.strictEqual(code, 130)
     const again = /Go on with: detent (batch resume \S+ --data stopped)/.exec(err)?.[1] ?? ""
     const listed = decoded(BatchApi.BatchListing, (await detent("batch", "list", "--data", "stopped", "--json")).out)
     assert.strictEqual(listed[0]?.state, "Extracting")
+    answer()
     const resumed = await detent(...again.split(" "))
     assert.strictEqual(resumed.code, 0, resumed.err)
 
-    const killed = start([...runLetters, "--data", "killed"], { cwd })
+    stopAnswering()
+    const killed = start([...line, "--data", "killed"], { cwd, env })
     await killed.until("Extracting")
     assert.strictEqual((await killed.stop("SIGKILL")).signal, "SIGKILL")
     const told = /it goes on with: detent (batch resume \S+ --data killed)/.exec(killed.err)?.[1] ?? ""
+    answer()
     const taken = await detent(...told.split(" "), "--json")
     assert.strictEqual(taken.code, 0, taken.err)
     assert.strictEqual(statuses(taken.out).at(-1)?.documents.failed, 0)
-    assert.strictEqual(await graphOf("killed", "letters"), await graphOf("stopped", "letters"))
+    assert.strictEqual(await graphOf("killed"), await graphOf("stopped"))
   })
 
   it("can be watched and cancelled from another terminal, and gone on with", async () => {
-    // So many that nobody comes too late to watch.
-    const cwd = await temporaryFolder()
-    const detent = (...args: ReadonlyArray<string>) => run(args, { cwd })
-    await manyDocuments(cwd, 40)
-    const running = start([...runLetters, "--concurrency", "1", "--data", "shared", "--json"], { cwd })
+    const { cwd, env, line, detent, answer } = await waiting()
+    const running = start([...line, "--data", "shared", "--json"], { cwd, env })
     await running.until("Extracting")
     const id = statuses(running.out)[0]?.batchId ?? ""
     const watching = start(["batch", "watch", id, "--data", "shared"], { cwd })
@@ -215,11 +244,12 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
     assert.strictEqual(statuses(cancelled.out)[0]?.state, "Cancelled")
     assert.strictEqual((await running.ended).code, 1)
     assert.strictEqual((await watching.ended).code, 1)
+    answer()
     const resumed = await detent("batch", "resume", id, "--data", "shared")
     assert.strictEqual(resumed.code, 0, resumed.err)
     const shown = statuses((await detent("batch", "show", id, "--data", "shared", "--json")).out)[0]
     assert.deepInclude(shown, { state: "Completed", percent: 100 })
-    assert.strictEqual(shown?.outcome?.documentsProcessed, (await readdir(join(cwd, "letters"))).length)
+    assert.strictEqual(shown?.outcome?.documentsProcessed, (await readdir(join(cwd, "logs"))).length)
   })
 
   it("shows a bar in a terminal, drawn over itself; Ctrl-C there stops it, too", async () => {
@@ -231,16 +261,17 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
     const plain = await startInTerminal(["batch", "run", "corpus", "--data", "drawn"], { cwd, env: { NO_COLOR: "1" } }).ended
     assert.include(plain.out, "█")
     assert.notInclude(plain.out, "\x1b[32m")
-    const stopped = startInTerminal([...runLetters, "--data", "typed"], { cwd })
+    const { line, ...sea } = await waiting()
+    const stopped = startInTerminal([...line, "--data", "typed"], sea)
     await stopped.until("Extracting")
     stopped.type("\x03")
     const end = await stopped.ended
     assert.strictEqual(end.code, 130)
     assert.include(end.out, "Go on with: detent batch resume")
 
-    // Another batch in the same home does not take the first one along: somebody may be at it elsewhere.
-    assert.strictEqual((await detent("batch", "run", "corpus", "--data", "typed")).code, 0)
-    const listed = decoded(BatchApi.BatchListing, (await detent("batch", "list", "--data", "typed", "--json")).out)
+    // Another batch in the same home does not resume the first one: another process may work on it.
+    assert.strictEqual((await sea.detent("batch", "run", join(cwd, "corpus"), "--data", "typed")).code, 0)
+    const listed = decoded(BatchApi.BatchListing, (await sea.detent("batch", "list", "--data", "typed", "--json")).out)
     assert.deepStrictEqual(
       listed.map(({ state }) => state),
       ["Extracting", "Completed"],

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { assert, beforeAll, describe, it } from "vitest"
-import { bin, detent, Running, startInTerminal, temporaryFolder } from "./support/Detent.ts"
+import { bin, detentProcess as detent, Running, startInTerminal, temporaryFolder } from "./support/Detent.ts"
 import { lampConfig, project } from "./support/Project.ts"
 
 let folder = ""

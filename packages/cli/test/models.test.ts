@@ -1,42 +1,18 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises"
+import { readdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { type Heard, key, questionIn, type Script, shipModel, startProvider, type Turn } from "@detent/knowledge/testing/ProviderServer"
+import { type Heard, key, questionIn, type Script, shipModel, type Turn } from "@detent/knowledge/testing/ProviderServer"
 import { BatchApi } from "@detent/server/api"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { decoded, detent as run, start, temporaryFolder } from "./support/Detent.ts"
+import { decoded, detent as run, start } from "./support/Detent.ts"
 import { linkPackages } from "./support/Project.ts"
+import { allCalls, files, seaProject } from "./support/SeaProject.ts"
 
-const ontology = `
-@prefix : <https://example.org/sea#> . @prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-:Ship a owl:Class ; rdfs:label "ship" .
-:passed a owl:ObjectProperty ; rdfs:label "passed" ; rdfs:domain :Ship ; rdfs:range :Ship .
-`
-const ships = ["Adagio", "Bellona", "Cormoran", "Dunlin", "Eider"]
-const files = Object.fromEntries(ships.map((name) => [`${name}.txt`, `Ship${name} passed Ship${name}bis off the coast.`]))
-const allCalls = 2 * Object.keys(files).length
-
-/** A folder of logs, and a server that answers about them. */
 const project = (script: Script, api: "anthropic" | "chat" = "chat") =>
-  Effect.gen(function* () {
-    const server = yield* startProvider(api, script)
-    const cwd = yield* Effect.promise(async () => {
-      const folder = await temporaryFolder()
-      await mkdir(join(folder, "logs"))
-      await writeFile(join(folder, "sea.ttl"), ontology)
-      for (const [name, text] of Object.entries(files)) await writeFile(join(folder, "logs", name), text)
-      return folder
-    })
-    const env =
-      api === "anthropic"
-        ? { ANTHROPIC_API_KEY: key, OPENAI_API_KEY: "", OPENAI_BASE_URL: "" }
-        : { OPENAI_API_KEY: key, OPENAI_BASE_URL: server.url, ANTHROPIC_API_KEY: "" }
-    const extractor =
-      api === "anthropic" ? ["--extractor", "anthropic:claude-haiku-4-5", "--base-url", server.url] : ["--extractor", "openai:gpt-4o-mini"]
-    const line = ["batch", "run", "logs", "--ontology", "sea.ttl", "--namespace", "sea", "--concurrency", "1", ...extractor]
-    const detent = (...args: ReadonlyArray<string>) => Effect.promise(() => run(args, { cwd, env }))
-    return { server, cwd, env, line, detent }
-  })
+  Effect.map(seaProject(script, api), (sea) => ({
+    ...sea,
+    detent: (...args: ReadonlyArray<string>) => Effect.promise(() => run(args, { cwd: sea.cwd, env: sea.env })),
+  }))
 
 const statuses = (out: string) => decoded(BatchApi.BatchStatus, out)
 

@@ -3,7 +3,7 @@ import { cp, mkdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { assert, beforeAll, describe, it } from "vitest"
-import { detent, start, temporaryFolder } from "./support/Detent.ts"
+import { detent, detentProcess, start, temporaryFolder } from "./support/Detent.ts"
 import { corpus, lampConfig, linkPackages, project } from "./support/Project.ts"
 
 const recorder = pathToFileURL(join(import.meta.dirname, "support/recordModules.mjs")).href
@@ -66,7 +66,7 @@ describe("a project without knowledge and uploads", { timeout: 120_000 }, () => 
     ["command", "list"],
   ])("`detent %s %s` loads none of their code", async (...command) => {
     const { file, env } = await recorded("commands.txt")
-    const { code, err } = await detent(command, { cwd, env })
+    const { code, err } = await detentProcess(command, { cwd, env })
     assert.strictEqual(code, 0, err)
     const modules = (await readFile(file, "utf8")).split("\n")
     assert.isTrue(modules.some((url) => url.includes("/packages/durable/")))

@@ -122,6 +122,12 @@ const asking = (options: OnEngineOptions) => Layer.provideMerge(GraphFacts.layer
 
 const limitsOf = ({ contentLimits, settings }: OnEngineOptions): ContentLimitOptions => contentLimits ?? settings?.contentLimits ?? {}
 
+/** Everything that reads user content does so on these workers. Pipelines without limits of their own use a pool in the context. */
+const workersOf = (options: OnEngineOptions): Layer.Layer<WorkerPool> => {
+  const limits = options.contentLimits ?? options.settings?.contentLimits
+  return limits === undefined ? WorkerPool.layerInContext : WorkerPool.layer({ limits })
+}
+
 const kept = (options: OnEngineOptions) => {
   const folder = folderOf(options.folder)
   return Layer.mergeAll(
@@ -131,8 +137,7 @@ const kept = (options: OnEngineOptions) => {
     CanonicalGraph.layer(folder),
     options.extractors ?? Extractors.layerWith(options.settings ?? {}),
   ).pipe(
-    // Everything that reads user content does so on these workers.
-    Layer.provideMerge(WorkerPool.layer({ limits: limitsOf(options) })),
+    Layer.provideMerge(workersOf(options)),
     Layer.provideMerge(
       options.storage ?? FileStorage.layer({ root: options.folder, readable: options.readable ?? [], allowedSince: options.allowedSince }),
     ),

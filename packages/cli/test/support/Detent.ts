@@ -1,4 +1,4 @@
-/** The real `detent`, in a process of its own: without a terminal, and in one. */
+/** The `detent` command: in a process of its own, without a terminal and in one, and in a process that commands share. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtemp, rm } from "node:fs/promises"
@@ -6,15 +6,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as Schema from "effect/Schema"
 import { afterAll } from "vitest"
+import { parseLine } from "../../src/line/parse.mjs"
+import { type Ended, executed } from "./SharedProcess.ts"
 
 export const bin = join(import.meta.dirname, "../../bin/detent.mjs")
-
-export interface Ended {
-  readonly code: number | null
-  readonly signal: string | null
-  readonly out: string
-  readonly err: string
-}
 
 export interface Settings {
   readonly cwd?: string
@@ -23,9 +18,10 @@ export interface Settings {
 }
 
 /** Nothing of the tests' own surroundings gets in. */
-const environment = (more: Settings["env"]) => {
+const environment = (more: Settings["env"]): Readonly<Record<string, string>> => {
   const { NO_COLOR: _, FORCE_COLOR: __, DETENT_DATABASE_URL: ___, DETENT_TOKEN: ____, ...rest } = process.env
-  return { ...rest, TERM: "xterm-256color", ...more }
+  const given = Object.entries(rest).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]))
+  return { ...Object.fromEntries(given), TERM: "xterm-256color", ...more }
 }
 
 export class Running {
@@ -79,8 +75,20 @@ export class Running {
 
 export const start = (args: ReadonlyArray<string>, settings?: Settings) => new Running(process.execPath, [bin, ...args], settings)
 
-export const detent = (args: ReadonlyArray<string>, settings: Settings = {}): Promise<Ended> =>
+/** Runs a command in a process of its own to its end. */
+export const detentProcess = (args: ReadonlyArray<string>, settings: Settings = {}): Promise<Ended> =>
   start(args, { input: "", ...settings }).ended
+
+/**
+ * Runs a command to its end, in a process that other commands use before and after it: a process of its own takes longer to start than
+ * most commands take. Help and wrong usage, which load nothing, are answered by a process of their own.
+ */
+export const detent = (args: ReadonlyArray<string>, settings: Settings = {}): Promise<Ended> => {
+  const line = parseLine(args)
+  if (line._tag !== "Run" || line.command.name === "completions") return detentProcess(args, settings)
+  const { cwd = tmpdir(), env, input = "" } = settings
+  return executed({ args, cwd, env: environment(env), input })
+}
 
 const quoted = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`
 

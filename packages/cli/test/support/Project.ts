@@ -1,5 +1,5 @@
 /** Projects in the way users have them, with the packages of the workspace where npm would have put them. */
-import { cp, mkdir, readdir, symlink, writeFile } from "node:fs/promises"
+import { mkdir, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 
 const root = join(import.meta.dirname, "../../../..")
@@ -13,30 +13,6 @@ export const project = async (folder: string, config: string): Promise<void> => 
   await linkPackages(folder)
   await writeFile(join(folder, "detent.config.ts"), config)
 }
-
-/** So many documents that a batch of them takes seconds. */
-export const manyDocuments = async (folder: string, times: number): Promise<void> => {
-  const documents = join(corpus, "documents")
-  await mkdir(join(folder, "letters"), { recursive: true })
-  await cp(join(corpus, "ontology.ttl"), join(folder, "ontology.ttl"))
-  await cp(join(corpus, "examples.jsonl"), join(folder, "examples.jsonl"))
-  const texts = (await readdir(documents)).filter((name) => name.endsWith(".txt"))
-  for (let time = 0; time < times; time++)
-    await Promise.all(texts.map((name) => cp(join(documents, name), join(folder, "letters", `${time}-${name}`))))
-}
-
-/** `detent batch run` of them. */
-export const runLetters = [
-  "batch",
-  "run",
-  "letters",
-  "--ontology",
-  "ontology.ttl",
-  "--examples",
-  "examples.jsonl",
-  "--namespace",
-  "letters",
-]
 
 /** What turns knowledge and uploads on, after the machines of a configuration. */
 export const bothSystems = ', knowledge: {}, uploads: ["hacker-news"]'

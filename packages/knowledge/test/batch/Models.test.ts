@@ -12,6 +12,7 @@ import type { ManifestFile } from "../../src/batch/Manifest.ts"
 import * as Knowledge from "../../src/Knowledge.ts"
 import type { KnowledgeSettings } from "../../src/KnowledgeSettings.ts"
 import { type Api, type Heard, key, questionIn, type Script, shipModel, startProvider, type Turn } from "../../testing/ProviderServer.ts"
+import { sharedWorkers } from "../../testing/SharedWorkers.ts"
 import { canonical, documentsOf, harbour, manifest } from "./sea.ts"
 
 const files = documentsOf(6)
@@ -48,7 +49,7 @@ const port = ({ api = "chat", script = shipModel, settings, environment = enviro
             ...more,
           },
         }),
-      ).pipe(Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(env))))
+      ).pipe(Layer.provide([ConfigProvider.layer(ConfigProvider.fromUnknown(env)), sharedWorkers]))
     return { server, root, data, folder, start }
   })
 

@@ -6,6 +6,7 @@ import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import * as Knowledge from "../../src/Knowledge.ts"
+import { makeWorkerPool, WorkerPool } from "../../src/threads/WorkerPool.ts"
 
 const folder = Effect.acquireRelease(
   Effect.promise(() => mkdtemp(join(tmpdir(), "detent-node-"))),
@@ -39,5 +40,21 @@ it.live("a placement of the caller is used", () =>
       Effect.provideService(Placement, placement),
     )
     assert.strictEqual(found, "other/1")
+  }),
+)
+
+it.live("pipelines use the workers in the context, except where they have limits of their own", () =>
+  Effect.gen(function* () {
+    const path = yield* folder
+    const pool = yield* makeWorkerPool()
+    const workersOf = (options: Omit<Knowledge.KnowledgeOptions, "folder">) =>
+      Effect.map(WorkerPool, (one) => one).pipe(
+        Effect.provide(Knowledge.layerEmbedded({ folder: path, nodeId: "desk", ...options })),
+        Effect.provideService(WorkerPool, pool),
+      )
+    assert.strictEqual(yield* workersOf({}), pool)
+    const own = yield* workersOf({ contentLimits: { document: { memory: 700 } } })
+    assert.notStrictEqual(own, pool)
+    assert.strictEqual(own.limits.document.memory, 700)
   }),
 )

@@ -23,6 +23,7 @@ import { type BatchId, Namespace } from "../../src/storage/Identity.ts"
 import { Storage, type StorageService } from "../../src/storage/Storage.ts"
 import { RelativePath, StorageFolder } from "../../src/storage/Uri.ts"
 import type { ContentLimitOptions } from "../../src/threads/ContentLimits.ts"
+import { sharedWorkers } from "../../testing/SharedWorkers.ts"
 
 export const base = "https://example.org/sea#"
 export const sea = Namespace.make("sea")
@@ -114,7 +115,7 @@ export const harbour = ({
         ...(contentLimits === undefined ? {} : { contentLimits }),
         extractors: Extractors.layer.pipe(Layer.provide(Layer.succeed(Extractor, extractor))),
         storage: Layer.effect(Storage, Effect.map(FileStorage.make({ root: data, readable: [input] }), storage)),
-      }).pipe(Layer.provideMerge(store(join(root, "batches.db")))),
+      }).pipe(Layer.provideMerge(store(join(root, "batches.db"))), Layer.provide(sharedWorkers)),
     )
     return { root, data, input, layer, folder: StorageFolder.make(`${pathToFileURL(input)}/`) }
   })

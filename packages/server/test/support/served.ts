@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { sharedWorkers } from "@detent/knowledge/testing/SharedWorkers"
 import { client as clients, defineConfig, type ServeOptions, Server, serve, Workspace, type WorkspaceOptions } from "@detent/server"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -24,7 +25,9 @@ export const served = ({ serve: options, ...home }: ServedOptions = {}) =>
   Effect.gen(function* () {
     const data = home.data ?? (yield* temporaryFolder)
     const config = defineConfig({ machines: [Tally] })
-    const opened = Workspace.open({ config, readable: [corpus], knowledge: {}, uploads: {}, ...home, data, role: "work" })
+    const opened = Workspace.open({ config, readable: [corpus], knowledge: {}, uploads: {}, ...home, data, role: "work" }).pipe(
+      Layer.provide(sharedWorkers),
+    )
     const context = yield* Layer.build(serve({ port: 0, ...options }).pipe(Layer.provideMerge(opened)))
     const { url } = Context.get(context, Server)
     return { url, data, context, client: yield* clients.makeClient({ url, token: options?.token }) }
