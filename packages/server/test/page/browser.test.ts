@@ -6,7 +6,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import { installedBrowser, openTab } from "../support/browser.ts"
+import { installedBrowser, useBrowser } from "../support/browser.ts"
 import { corpusFolder } from "../support/manifest.ts"
 import { served, temporaryFolder } from "../support/served.ts"
 import { Tally } from "../support/Tally.ts"
@@ -25,6 +25,8 @@ const observed = (data: string) => {
 const timeout = 90_000
 
 describe.skipIf(installedBrowser === undefined)("the start page in a browser (Chromium, where it is installed)", () => {
+  const openTab = useBrowser()
+
   it.live(
     "says how to begin where nothing is there yet",
     () =>

@@ -1,11 +1,13 @@
-/** A real browser without a window, for as long as a test lasts, driven over its DevTools protocol. */
+/** A real browser without a window, for the tests of a file, driven over its DevTools protocol. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { temporaryFolder } from "./served.ts"
+import { afterAll, beforeAll } from "vitest"
 
 const names = ["chromium", "chromium-browser", "google-chrome"]
 
@@ -32,28 +34,45 @@ interface Message {
   readonly [part: string]: any
 }
 
-/** Opens an address in a browser of its own. */
-export const openTab = (url: string): Effect.Effect<Tab, never, Scope.Scope> =>
+interface Browser {
+  readonly child: ChildProcess
+  readonly profile: string
+  readonly connection: Connection
+}
+
+/** Starts a browser before the tests, and ends it after them. Opens an address in a tab with cookies and storage of its own. */
+export const useBrowser = (): ((url: string) => Effect.Effect<Tab, never, Scope.Scope>) => {
+  let browser: Browser | undefined
+  // A browser takes a while to start on a busy machine.
+  beforeAll(async () => {
+    const profile = await mkdtemp(join(tmpdir(), "detent-browser-"))
+    const { child, address } = await launch(profile)
+    browser = { child, profile, connection: await connect(address) }
+  }, 90_000)
+  afterAll(async () => {
+    if (browser === undefined) return
+    browser.connection.socket.close()
+    await stop(browser.child)
+    await rm(browser.profile, { recursive: true, force: true, maxRetries: 5 })
+  })
+  return (url) => Effect.suspend(() => (browser === undefined ? Effect.die(new Error("the browser did not start")) : openTab(browser, url)))
+}
+
+const openTab = ({ child, connection }: Browser, url: string): Effect.Effect<Tab, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const folder = yield* temporaryFolder
-    const { child, address } = yield* Effect.acquireRelease(
-      Effect.promise(() => launch(join(folder, "profile"))),
-      ({ child: running }) => Effect.promise(() => stop(running)),
-    )
-    const connection = yield* Effect.acquireRelease(
-      Effect.promise(() => connect(address)),
-      ({ socket }) => Effect.sync(() => socket.close()),
-    )
     const problems: Array<string> = []
     const requests: Array<string> = []
-    connection.listen(({ method, params }) => {
+    const { browserContextId } = yield* Effect.acquireRelease(connection.call("Target.createBrowserContext", {}), (context) =>
+      connection.call("Target.disposeBrowserContext", { browserContextId: context["browserContextId"] }),
+    )
+    const { targetId } = yield* connection.call("Target.createTarget", { url: "about:blank", browserContextId })
+    const { sessionId } = yield* connection.call("Target.attachToTarget", { targetId, flatten: true })
+    connection.listen(sessionId, ({ method, params }) => {
       if (method === "Runtime.exceptionThrown")
         problems.push(params.exceptionDetails.exception?.description ?? params.exceptionDetails.text)
       if (method === "Log.entryAdded" && params.entry.level === "error") problems.push(`${params.entry.text} ${params.entry.url ?? ""}`)
       if (method === "Network.requestWillBeSent") requests.push(params.request.url)
     })
-    const { targetId } = yield* connection.call("Target.createTarget", { url: "about:blank" })
-    const { sessionId } = yield* connection.call("Target.attachToTarget", { targetId, flatten: true })
     const call = (method: string, params: object = {}) => connection.call(method, params, sessionId)
     for (const domain of ["Runtime", "Log", "Network", "Page"]) yield* call(`${domain}.enable`)
     yield* call("Page.navigate", { url })
@@ -106,6 +125,8 @@ const stop = async (child: ChildProcess) => {
   await over
 }
 
+type Connection = Awaited<ReturnType<typeof connect>>
+
 const connect = async (address: string) => {
   const socket = new WebSocket(address)
   await new Promise((resolve, reject) => {
@@ -113,11 +134,11 @@ const connect = async (address: string) => {
     socket.addEventListener("error", () => reject(new Error(`the browser does not answer at ${address}`)))
   })
   const waiting = new Map<number, (message: Message) => void>()
-  const listeners: Array<(message: Message) => void> = []
+  const listeners = new Map<string, (message: Message) => void>()
   let last = 0
   socket.addEventListener("message", ({ data }) => {
     const message = JSON.parse(String(data)) as Message
-    if (message.id === undefined) for (const listener of listeners) listener(message)
+    if (message.id === undefined) listeners.get(message["sessionId"])?.(message)
     else waiting.get(message.id)?.(message)
   })
   const call = (method: string, params: object, sessionId?: string): Effect.Effect<Message> =>
@@ -129,5 +150,5 @@ const connect = async (address: string) => {
       })
       socket.send(JSON.stringify({ id, method, params, sessionId }))
     })
-  return { socket, call, listen: (listener: (message: Message) => void) => void listeners.push(listener) }
+  return { socket, call, listen: (sessionId: string, listener: (message: Message) => void) => void listeners.set(sessionId, listener) }
 }
