@@ -14,7 +14,7 @@ import * as Schema from "effect/Schema"
 import type { MigrationError } from "effect/unstable/sql/Migrator"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
-import { type Catalog, readCatalog, type Table } from "./copy/Catalog.ts"
+import { alignNames, type Catalog, readCatalog, type Table } from "./copy/Catalog.ts"
 import { type CopyState, openCopyState, ownTables } from "./copy/CopyState.ts"
 import { countRows, hasRows, type Page, pairOf, RowDigest, readPage, type TablePair, writePage } from "./copy/TablePair.ts"
 import { type Row, textOf } from "./sql/Row.ts"
@@ -98,8 +98,7 @@ export const isCopyUnfinished = (target: SqlClient): Effect.Effect<boolean, Migr
 export const copyDatabase = (options: CopyOptions): Effect.Effect<CopyReport, CopyError> =>
   Effect.gen(function* () {
     const state = yield* openCopyState(options.target)
-    const source = yield* readCatalog(options.source)
-    const target = yield* readCatalog(options.target)
+    const [source, target] = alignNames(yield* readCatalog(options.source), yield* readCatalog(options.target))
     const { pairs, left } = yield* pairsOf(source, target)
     const isResumed = yield* resumes(options, state)
     if (options.force !== true) yield* refuseLive(source)

@@ -50,6 +50,8 @@ export interface KnowledgeOptions {
   readonly patience?: Duration.Input
   /** Which extractor runs use. Default: the one that a batch or `settings` names. */
   readonly extractors?: Layer.Layer<Extractors, never, Storage>
+  /** How long batches, their runs and their stage files are kept after their end. Default: for ever. */
+  readonly retention?: Duration.Input | undefined
   /** Default: the built-in extractor. */
   readonly settings?: KnowledgeSettings
   /** How much time and memory the work on one document, ontology, batch or query may take. Default: those of `settings`. */
@@ -62,7 +64,7 @@ export interface KnowledgeOptions {
 export const layer = (options: KnowledgeOptions) => {
   const placement = nodeOf(options)
   // What is built last ends first: batches stop before the runs of their documents do, and those before what they write to.
-  return Batches.layer(folderOf(options.folder)).pipe(
+  return Batches.layer(folderOf(options.folder), options).pipe(
     Layer.provideMerge(Engine.layer({ ...placement, ...options.engine })),
     Layer.provideMerge(Layer.mergeAll(ExtractionWorkflow.layer, asking(options))),
     Layer.provideMerge(Extractions.layer),
@@ -80,7 +82,7 @@ export type OnEngineOptions = Omit<KnowledgeOptions, "nodeId" | "engine" | "work
  * The pipeline on the engines in the context. Those must close before this layer does: until then batches and runs use its services.
  */
 export const layerOnEngine = (options: OnEngineOptions) =>
-  Batches.layer(folderOf(options.folder)).pipe(
+  Batches.layer(folderOf(options.folder), options).pipe(
     Layer.provideMerge(Layer.mergeAll(ExtractionWorkflow.layer, asking(options))),
     Layer.provideMerge(Extractions.layer),
     Layer.provideMerge(kept(options)),

@@ -3,15 +3,30 @@
 export { BatchConfig, Dispatch, defaultBatchConfig, FailurePolicy } from "./batch/BatchConfig.ts"
 export { BatchEvent } from "./batch/BatchEvent.ts"
 export { BatchEventLog, type BatchEventLogService, type DocumentStanding } from "./batch/BatchEventLog.ts"
-export { type BatchChanges, Batches, type BatchesService, BatchNotFound, type SelectionChange } from "./batch/Batches.ts"
+export {
+  type BatchChanges,
+  Batches,
+  type BatchesOptions,
+  type BatchesService,
+  BatchNotFound,
+  type SelectionChange,
+} from "./batch/Batches.ts"
 export { BatchMachine } from "./batch/BatchMachine.ts"
 export { errorOf, isTerminal, progressPercent, stageDisplayName } from "./batch/BatchProgress.ts"
-export { type BatchFault, type BatchState, type BatchStats, type BatchUsage, batchStates, type Stage } from "./batch/BatchState.ts"
+export {
+  type BatchFault,
+  type BatchState,
+  BatchStateJson,
+  type BatchStats,
+  type BatchUsage,
+  batchStates,
+  type Stage,
+} from "./batch/BatchState.ts"
 export { BatchStopped } from "./batch/BatchStopped.ts"
 export { Document, DocumentJson, DocumentProblem, DocumentStatus } from "./batch/Document.ts"
 export type { BatchEstimate, EstimateError } from "./batch/Estimate.ts"
 export { Manifest, ManifestDocument, ManifestFile, ManifestFileJson, ManifestJson } from "./batch/Manifest.ts"
-export { type ManifestError, makeManifest, manifestOfFolder, readManifestFile } from "./batch/ManifestMaking.ts"
+export { type ManifestError, makeManifest, manifestOfFolder, readManifest, readManifestFile } from "./batch/ManifestMaking.ts"
 export { loadManifest, ManifestRefused } from "./batch/StageFiles.ts"
 export { Chunker, type ChunkingOptions, chunkStream, chunkText } from "./document/Chunking.ts"
 export { type DocumentSource, readDocument, readStored, streamDocument, streamStored } from "./document/DocumentReader.ts"

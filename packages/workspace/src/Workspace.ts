@@ -266,7 +266,8 @@ const loadKnowledge = Effect.promise(() => import("@detent/knowledge"))
 const knowledgeIn = ({ data, role, readable = [], allowedSince, knowledge = {}, config }: Opening) =>
   Effect.map(loadKnowledge, ({ Knowledge }) => {
     const { engine: _, workflow: __, ...given } = knowledge
-    const options = { ...optional({ settings: config?.knowledge }), ...given, folder: data, readable, allowedSince }
+    const kept = optional({ settings: config?.knowledge, retention: config?.retention?.["batch"] })
+    const options = { ...kept, ...given, folder: data, readable, allowedSince }
     return role === "observe" ? Knowledge.layerOnObservingEngine(options) : Knowledge.layerOnEngine(options)
   })
 

@@ -6,6 +6,7 @@ import {
   BatchId,
   FileUri,
   ManifestFile,
+  ManifestJson,
   ManifestRefused,
   manifestOfFolder,
   Namespace,
@@ -14,6 +15,7 @@ import {
 } from "@detent/knowledge"
 import { decodeStrictly } from "@detent/workspace/SchemaProblem"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { NothingFound, WrongUsage } from "../Failure.ts"
@@ -94,7 +96,10 @@ const decodeManifest = decodeStrictly(Schema.toCodecJson(ManifestFile))
 /** A misspelt setting of a manifest must not be dropped without a word. */
 const hasKnownKeys = (uri: FileUri, file: string): Effect.Effect<void, ManifestRefused> =>
   Effect.suspend(() => {
-    const decoded = decodeManifest(JSON.parse(readFileSync(file, "utf8")))
+    const text = readFileSync(file, "utf8")
+    // The manifest.json that a batch has stored has keys of its own.
+    if (Option.isSome(Schema.decodeOption(ManifestJson)(text))) return Effect.void
+    const decoded = decodeManifest(JSON.parse(text))
     return Result.isSuccess(decoded) ? Effect.void : Effect.fail(new ManifestRefused({ uri, problem: decoded.failure }))
   })
 

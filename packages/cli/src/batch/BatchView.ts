@@ -19,7 +19,11 @@ export type BatchView = ReturnType<typeof batchView>
 export const batchStep = (state: BatchState): Step => {
   const { stage, percent, documents, relations, usage } = batchView(state)
   const spent = usage === undefined ? "" : `, ${usageText(usage)}`
-  return { stage, percent, text: `${documents.completed + documents.failed}/${documents.total} documents, ${relations} facts${spent}` }
+  return {
+    stage,
+    percent,
+    text: `${documents.completed + documents.failed + documents.setAside}/${documents.total} documents, ${relations} facts${spent}`,
+  }
 }
 
 /** `14,200 tokens, 0.0312 USD`. */
@@ -60,6 +64,7 @@ export const batchText = (state: BatchState, style: Style): string => {
       ["state", view.state, (text) => stateLooks(text, style)],
       ["progress", `${view.percent}%`],
       ["documents", `${documents.completed} done${unchanged}, ${documents.failed} failed, ${documents.total} in all`],
+      ["set aside", documents.setAside === 0 ? undefined : `${documents.setAside} documents that exceeded a limit twice`],
       ["withdrawn", withdrawn === 0 ? undefined : `${withdrawn} documents that are gone`],
       ["graph", view.namespace],
       ["extractor", view.extractor === "built-in" ? undefined : view.extractor],
@@ -102,6 +107,9 @@ export const batchNextStep = (state: BatchState, place: Place): string | undefin
   if (state._tag === "Completed" && state.stats.quarantined > 0)
     return `See what validation held back: detent batch show ${batchId} --quarantine${here}`
   if (_tag === "Completed") return `Ask it: detent graph query "SELECT * { ?s ?p ?o } LIMIT 5"${here}`
+  const setAside = "documentsSetAside" in state ? (state.documentsSetAside ?? 0) : 0
+  if (setAside > 0 && "documentsFailed" in state && state.documentsFailed === 0)
+    return `See why documents were set aside, and how to try again: detent batch show ${batchId} --documents set-aside${here}`
   if (_tag === "PartiallyCompleted")
     return `See what failed: detent batch show ${batchId} --documents failed${here}; then: detent batch retry ${batchId}${here}`
   if (_tag === "Failed") return `Correct the cause, then: detent batch retry ${batchId}${here}`

@@ -242,7 +242,7 @@ const show = command(
         name: "documents",
         kind: "text",
         value: "WHICH",
-        choices: ["processing", "completed", "failed"],
+        choices: ["processing", "completed", "failed", "set-aside"],
         summary: "list its documents of this kind as well",
       },
       { name: "quarantine", kind: "flag", summary: "list the statements that validation held back, with the reason and the document" },

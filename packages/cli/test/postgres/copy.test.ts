@@ -69,9 +69,9 @@ describe("a workspace that is copied", { timeout: 300_000 }, () => {
           "detent.upload_batches",
           "detent.upload_entries",
           "detent.items",
-          "batch_documents",
-          "extraction_runs",
-          "run_artifacts",
+          "detent.batch_documents",
+          "detent.extraction_runs",
+          "detent.run_artifacts",
         ])
 
         // What is made again from the rows, and not copied: counts of instances and commands, and the index of words.

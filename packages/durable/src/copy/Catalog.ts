@@ -2,8 +2,8 @@
  * The tables of a database as a copy sees them: under one name on SQLite and PostgreSQL, with their columns and the key by which they
  * are read in pages. They come from the database's own catalog, so that a table of a later migration is copied too.
  *
- * The store's tables are `detent_events` on SQLite and `detent.events` on PostgreSQL, and `detent.events` here. Others have the
- * same name on both.
+ * The store's tables are `detent_events` on SQLite and `detent.events` on PostgreSQL, and `detent.events` here. Some packages leave
+ * the prefix out on SQLite: see `alignNames`. Others have the same name on both.
  */
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
@@ -50,6 +50,22 @@ export const readCatalog = (client: SqlClient): Effect.Effect<Catalog, SqlError>
     sqlite: () => Effect.map(sqliteTables(sql), (tables): Catalog => ({ sql, dialect: "sqlite", tables })),
     orElse: () => Effect.die(new Error("workspaces are kept on SQLite and PostgreSQL")),
   })
+}
+
+/**
+ * Names a table `detent.runs` in both catalogs where one has it in the schema `detent` and the other under `runs` alone, as SQLite has
+ * tables without the prefix.
+ */
+export const alignNames = (one: Catalog, other: Catalog): readonly [Catalog, Catalog] => [alignedTo(one, other), alignedTo(other, one)]
+
+const alignedTo = (catalog: Catalog, other: Catalog): Catalog => {
+  const aligned = [...catalog.tables].map(([name, table]): readonly [string, Table] => {
+    const placed = `detent.${name}`
+    return other.tables.has(placed) && !catalog.tables.has(placed) && !other.tables.has(name)
+      ? [placed, { ...table, name: placed }]
+      : [name, table]
+  })
+  return { ...catalog, tables: new Map(aligned) }
 }
 
 const prefix = "detent_"

@@ -5,17 +5,20 @@
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { writeLines } from "../graph/StoredLines.ts"
 import { documentLines } from "../rdf/FactGraph.ts"
 import { Extractions } from "../runs/Extractions.ts"
+import { Extractors } from "../runs/Extractors.ts"
 import { documentNode } from "../runs/Run.ts"
-import type { RunFailed } from "../runs/RunFailed.ts"
+import { type RunFailed, setAsideCode } from "../runs/RunFailed.ts"
 import { RunStore } from "../runs/RunStore.ts"
+import { type BatchId, runIdOf } from "../storage/Identity.ts"
 import { pathsOfDocument } from "../storage/Paths.ts"
-import { Storage } from "../storage/Storage.ts"
-import { blobIn, type StorageFolder } from "../storage/Uri.ts"
+import { getText, Storage } from "../storage/Storage.ts"
+import { blobIn, type StorageFolder, type StorageUri } from "../storage/Uri.ts"
 import {
   type ActivityName,
   ExtractionInput,
@@ -31,10 +34,12 @@ import { selectionOf } from "./BatchConfig.ts"
 import { BatchEvent } from "./BatchEvent.ts"
 import { BatchEventLog } from "./BatchEventLog.ts"
 import { E } from "./BatchMachine.ts"
+import { DocumentJson, documentRecord, writeMetadata } from "./Document.ts"
+import { settingOf, unchangedDocuments } from "./DocumentVersions.ts"
 import { roundOf, usageOf } from "./ExtractionReport.ts"
 import { ingestGraph, resolveEntities, validateGraph } from "./GraphStages.ts"
 import type { Manifest, ManifestDocument } from "./Manifest.ts"
-import { graphAt, linesAt, reported, type StageRequest, stageRequest } from "./StageRun.ts"
+import { ActivityRefused, graphAt, linesAt, reported, type StageRequest, stageRequest } from "./StageRun.ts"
 
 export * from "./ActivityInput.ts"
 export { ActivityRefused } from "./StageRun.ts"
@@ -82,41 +87,84 @@ const running = <I, O, E, R>(
 
 const extraction = (folder: StorageFolder) => (input: typeof ExtractionInput.Type) =>
   Effect.gen(function* () {
+    const startedAt = yield* Clock.currentTimeMillis
     const stage = yield* stageRequest(folder, input.batchId, "Extracting")
     const { manifest, request } = stage
     const document = yield* documentOf(manifest, input)
+    const unchanged = yield* unchangedRun(stage, document)
     const extractions = yield* Extractions
-    const startedAt = yield* Clock.currentTimeMillis
-    const result = yield* extractions
-      .complete(
-        {
-          sourceUri: document.sourceUri,
-          contentType: document.contentType,
-          ontologyUri: manifest.ontologyUri,
-          ...(manifest.examplesUri === undefined ? {} : { examplesUri: manifest.examplesUri }),
-          config: request.config.pipeline,
-          selection: selectionOf(request.config),
-          part: { batchId: input.batchId, attempt: 0 },
-        },
-        // The job runner starts an activity again so that it is tried again.
-        startedAt,
-      )
-      .pipe(Effect.tapError((failed) => reportFailure(stage, document, failed)))
+    const result =
+      unchanged ??
+      (yield* extractions
+        .complete(
+          {
+            sourceUri: document.sourceUri,
+            contentType: document.contentType,
+            ontologyUri: manifest.ontologyUri,
+            ...(manifest.examplesUri === undefined ? {} : { examplesUri: manifest.examplesUri }),
+            config: request.config.pipeline,
+            selection: selectionOf(request.config),
+            part: { batchId: input.batchId, attempt: 0, batchAttempt: request.attempt },
+          },
+          // The job runner starts an activity again so that it is tried again.
+          startedAt,
+        )
+        .pipe(Effect.tapError((failed) => reportFailure(folder, stage, document, failed))))
+    const run = yield* extractions.get(result.runId)
     const paths = pathsOfDocument(input.documentId)
-    const described = Stream.fromIterable(documentLines(documentNode(yield* extractions.get(result.runId))))
+    const described = Stream.fromIterable(documentLines(documentNode(run)))
     const { uri } = yield* writeLines(blobIn(folder, paths.graph), Stream.concat(described, extractions.lines(result.runId)))
     yield* (yield* Storage).set(blobIn(folder, paths.input), yield* extractions.text(result.runId))
-    yield* reportDocument(stage, document, (_round, at) =>
-      facts.DocumentCompleted.make({
-        batchId: input.batchId,
-        at,
-        documentId: input.documentId,
-        entityCount: result.entities,
-        relationCount: result.facts,
-      }),
+    yield* writeRecord(folder, stage, document, { run, extractionOutputUri: uri })
+    const { batchId, documentId } = input
+    const counts = { entityCount: result.entities, relationCount: result.facts }
+    yield* reportDocument(folder, stage, document, (_round, at) =>
+      unchanged === undefined
+        ? facts.DocumentCompleted.make({ batchId, at, documentId, ...counts })
+        : facts.DocumentsUnchanged.make({ batchId, at, documentIds: [documentId] }),
     )
     const durationMs = Math.round((yield* Clock.currentTimeMillis) - startedAt)
-    return { documentId: input.documentId, graphUri: uri, entityCount: result.entities, relationCount: result.facts, durationMs }
+    return { documentId, graphUri: uri, ...counts, durationMs, ...(unchanged === undefined ? {} : { unchanged: true }) }
+  })
+
+/**
+ * The run of an earlier batch that extracted this version of the document in this setting, with what it found: it is not extracted
+ * again. None where that run was removed since, or where this batch has begun with the document.
+ */
+const unchangedRun = ({ manifest, request }: StageRequest, document: ManifestDocument) =>
+  Effect.gen(function* () {
+    const runs = yield* RunStore
+    const { batchId } = request
+    const own = yield* runs.get(runIdOf({ batchId, documentId: document.documentId, attempt: 0 }))
+    if (Option.isSome(own)) return undefined
+    const unchangedIn = yield* unchangedDocuments(request, yield* settingOf(manifest, request.config))
+    const runId = (yield* unchangedIn(document))?.runId
+    if (runId === undefined) return undefined
+    const run = yield* runs.get(runId)
+    if (!Option.exists(run, ({ status }) => status === "succeeded")) return undefined
+    const { entities, facts: found } = yield* runs.totals(runId)
+    return { runId, entities, facts: found }
+  })
+
+/** Writes `metadata.json` of the document, with the problems of earlier attempts. */
+const writeRecord = (
+  folder: StorageFolder,
+  { request }: StageRequest,
+  document: ManifestDocument,
+  recorded: Pick<Parameters<typeof documentRecord>[3], "run" | "extractionOutputUri">,
+) =>
+  Effect.gen(function* () {
+    const storage = yield* Storage
+    const uri = blobIn(folder, pathsOfDocument(document.documentId).metadata)
+    const { extractor } = (yield* Extractors).estimator(selectionOf(request.config))
+    const before = yield* getText(storage, uri).pipe(
+      Effect.flatMap((text) => Effect.orDie(Schema.decodeEffect(DocumentJson)(text))),
+      Effect.catchTag("BlobNotFound", () => Effect.undefined),
+    )
+    // Problems of another batch with another version of the document are that batch's.
+    const own = before?.batchId === request.batchId ? { before } : {}
+    const record = documentRecord(request, extractor, document, { ...recorded, ...own })
+    yield* storage.set(uri, yield* Effect.orDie(Schema.encodeEffect(DocumentJson)(record)))
   })
 
 const refused = (activity: ActivityName, problem: string) => new ActivityInputRefused({ activity, problem })
@@ -134,14 +182,19 @@ const documentOf = (manifest: Manifest, { batchId, documentId, sourceUri, ontolo
     return found
   })
 
-type DocumentEnd = typeof facts.DocumentCompleted.Type | typeof facts.DocumentFailed.Type
+type DocumentEnd =
+  | typeof facts.DocumentCompleted.Type
+  | typeof facts.DocumentsUnchanged.Type
+  | typeof facts.DocumentFailed.Type
+  | typeof facts.DocumentSetAside.Type
 
 /**
  * Logs what became of a document and counts for the batch. The activity that finds all documents done moves the batch on: of two
  * that end together, the later one finds both in the log.
  */
 const reportDocument = (
-  { batch, report }: StageRequest,
+  folder: StorageFolder,
+  { batch, report, manifest }: StageRequest,
   { documentId }: ManifestDocument,
   eventOf: (round: number, at: number) => DocumentEnd,
 ) =>
@@ -149,49 +202,75 @@ const reportDocument = (
     if (batch?._tag !== "Extracting") return
     const { batchId, attempt, documentsTotal } = batch
     const log = yield* BatchEventLog
+    const runs = yield* RunStore
     const round = roundOf(batch)
     const at = yield* Clock.currentTimeMillis
     const standing = (yield* log.standings(batchId, [documentId])).get(documentId)
     if (standing?.status !== "completed") {
-      yield* log.emit(facts.DocumentStarted.make({ batchId, at, documentId, round }))
-      yield* log.emit(eventOf(round, at))
+      const event = eventOf(round, at)
+      if (event._tag !== "DocumentsUnchanged") yield* log.emit(facts.DocumentStarted.make({ batchId, at, documentId, round }))
+      yield* log.emit(event)
     }
-    const { completed, failed } = yield* log.counts(batchId)
-    const { entities, facts: relations, usage } = yield* Effect.flatMap(RunStore, (runs) => runs.totals(batchId))
+    const { completed, failed, "set-aside": setAside } = yield* log.counts(batchId)
+    const { entities, facts: relations, usage } = yield* runs.totals(batchId)
+    const { succeeded } = yield* runs.counts(batchId)
     const counted = {
       documentsCompleted: completed,
       documentsFailed: failed,
+      documentsSetAside: setAside,
+      // A document that the graph had in the same version has no run.
+      documentsUnchanged: Math.max(0, completed - succeeded),
       entityCount: entities,
       relationCount: relations,
       ...(usage.calls === 0 ? {} : { usage: usageOf(usage) }),
     }
-    if (completed + failed < documentsTotal) return yield* report(E.DocumentsCounted(counted))
+    if (completed + failed + setAside < documentsTotal)
+      return yield* report(E.DocumentsCounted({ ...counted, currentDocumentId: documentId }))
+    yield* writeMetadata(folder, batch, manifest)
     yield* report(E.ExtractionComplete(counted), `${attempt}/extracted`)
   })
 
 /** What the job runner can try again is not reported. A document that cannot be read counts as failed. */
-const reportFailure = (stage: StageRequest, document: ManifestDocument, { retryable, stops, code, detail }: RunFailed) =>
+const reportFailure = (
+  folder: StorageFolder,
+  stage: StageRequest,
+  document: ManifestDocument,
+  { runId, retryable, stops, code, detail }: RunFailed,
+) =>
   Effect.gen(function* () {
     const { batch, report } = stage
+    yield* writeRecord(folder, stage, document, { run: Option.getOrUndefined(yield* Effect.flatMap(RunStore, (runs) => runs.get(runId))) })
     if (batch?._tag !== "Extracting") return
     if (stops !== undefined || (!retryable && batch.config.failurePolicy === "failFast")) {
       const error = { code: stops ?? code, message: `document ${document.sourceUri}: ${detail}` }
       return yield* report(E.Fail({ stage: "extracting", attempt: batch.attempt, error }), `${batch.attempt}/Extracting/failed`)
     }
     if (retryable) return
-    yield* reportDocument(stage, document, (round, at) =>
-      facts.DocumentFailed.make({ batchId: batch.batchId, at, documentId: document.documentId, round, error: detail }),
+    const ended = code === setAsideCode ? facts.DocumentSetAside : facts.DocumentFailed
+    yield* reportDocument(folder, stage, document, (round, at) =>
+      ended.make({ batchId: batch.batchId, at, documentId: document.documentId, round, error: detail }),
     )
   })
+
+/** The graphs of documents that the batch has extracted. Those of the others are in the canonical graph in the same version. */
+const extractedGraphs = (folder: StorageFolder, { manifest, request }: StageRequest, uris: ReadonlyArray<StorageUri>) =>
+  Effect.map(
+    Effect.flatMap(RunStore, (runs) => runs.ofBatch(request.batchId)),
+    (runs) => {
+      const own = new Set(runs.filter(({ status }) => status === "succeeded").map(({ documentId }) => documentId))
+      const others = manifest.documents.filter(({ documentId }) => !own.has(documentId))
+      const unchanged = new Set(others.map(({ documentId }) => blobIn(folder, pathsOfDocument(documentId).graph)))
+      return uris.filter((uri) => !unchanged.has(uri))
+    },
+  )
 
 const resolution = (folder: StorageFolder) => (input: typeof ResolutionInput.Type) =>
   Effect.gen(function* () {
     const stage = yield* stageRequest(folder, input.batchId, "Resolving")
-    const documents = Stream.fromIterable(input.documentGraphUris.map(linesAt))
-    const { event, durationMs } = yield* reported(stage, "ResolutionComplete", (tell) =>
-      resolveEntities(folder, { ...stage.request, _tag: "Resolving" }, tell, documents),
-    )
-    return { resolvedUri: event.graph.uri, entitiesTotal: event.entitiesTotal, clustersFormed: event.clustersFormed, durationMs }
+    const documents = Stream.fromIterable((yield* extractedGraphs(folder, stage, input.documentGraphUris)).map(linesAt))
+    const work = resolveEntities(folder, { ...stage.request, _tag: "Resolving" }, documents)
+    const { value, durationMs } = yield* reported(stage, "Resolving", work, E.ResolutionComplete)
+    return { resolvedUri: value.graph.uri, entitiesTotal: value.entitiesTotal, clustersFormed: value.clustersFormed, durationMs }
   })
 
 const validation = (folder: StorageFolder) => (input: typeof ValidationInput.Type) =>
@@ -201,8 +280,16 @@ const validation = (folder: StorageFolder) => (input: typeof ValidationInput.Typ
       return yield* refused("validation", `${input.batchId} resolved to ${stage.batch.resolvedGraph.uri}, not to ${input.resolvedUri}`)
     const resolvedGraph = yield* graphAt(input.resolvedUri)
     const state = { entitiesTotal: 0, clustersFormed: 0, ...stage.request, _tag: "Validating", resolvedGraph } as const
-    const { event, durationMs } = yield* reported(stage, "ValidationComplete", (tell) => validateGraph(folder, state, tell, input.shaclUri))
-    return { validatedUri: event.graph.uri, conforms: event.violations === 0, violations: event.violations, durationMs }
+    const { value, durationMs } = yield* reported(stage, "Validating", validateGraph(folder, state, input.shaclUri), E.ValidationComplete)
+    return { validatedUri: value.graph.uri, conforms: value.violations === 0, violations: value.violations, durationMs }
+  })
+
+/** Another batch has published since this one was resolved, so that its graph is not the one that would be added. */
+const movedOn = (batchId: BatchId) =>
+  new ActivityRefused({
+    batchId,
+    problem: "was resolved against an earlier version of the graph",
+    nextStep: "run the activities resolution, validation and ingestion again",
   })
 
 const ingestion = (folder: StorageFolder) => (input: typeof IngestionInput.Type) =>
@@ -225,6 +312,9 @@ const ingestion = (folder: StorageFolder) => (input: typeof IngestionInput.Type)
       _tag: "Ingesting",
       validatedGraph,
     } as const
-    const { event, durationMs } = yield* reported(stage, "IngestionComplete", (tell) => ingestGraph(folder, state, tell))
-    return { canonicalUri: event.canonicalGraphUri, triplesIngested: validatedGraph.triples, durationMs }
+    const { value, durationMs } = yield* reported(stage, "Ingesting", ingestGraph(folder, state), (done) =>
+      "movedTo" in done ? E.GraphMoved({ version: done.movedTo }) : E.IngestionComplete(done),
+    )
+    if ("movedTo" in value) return yield* movedOn(input.batchId)
+    return { canonicalUri: value.canonicalGraphUri, triplesIngested: validatedGraph.triples, durationMs }
   })

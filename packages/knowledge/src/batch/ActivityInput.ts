@@ -17,6 +17,8 @@ export const ExtractionOutput = Schema.Struct({
   entityCount: Count,
   relationCount: Count,
   durationMs,
+  /** Set where the graph has the document in the same version: it was not extracted again. */
+  unchanged: Schema.optionalKey(Schema.Boolean),
 })
 
 export const ResolutionInput = Schema.Struct({ batchId: BatchId, documentGraphUris: Schema.Array(StorageUri) })

@@ -15,6 +15,7 @@ import type { EventJournalError } from "effect/unstable/eventlog/EventJournal"
 import * as EventLog from "effect/unstable/eventlog/EventLog"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { Fragment } from "effect/unstable/sql/Statement"
+import { moveTables, tableIn } from "../runs/RunTables.ts"
 import type { BatchId, DocumentId } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
 import { BatchEvent } from "./BatchEvent.ts"
@@ -28,9 +29,14 @@ export const BatchEvents = EventGroup.empty
   .add({ tag: "DocumentCompleted", primaryKey, payload: cases.DocumentCompleted })
   .add({ tag: "DocumentsUnchanged", primaryKey, payload: cases.DocumentsUnchanged })
   .add({ tag: "DocumentFailed", primaryKey, payload: cases.DocumentFailed })
+  .add({ tag: "DocumentSetAside", primaryKey, payload: cases.DocumentSetAside })
   .add({ tag: "StageProgress", primaryKey, payload: cases.StageProgress })
   .add({ tag: "ResolutionStarted", primaryKey, payload: cases.ResolutionStarted })
   .add({ tag: "ResolutionCompleted", primaryKey, payload: cases.ResolutionCompleted })
+  .add({ tag: "ValidationStarted", primaryKey, payload: cases.ValidationStarted })
+  .add({ tag: "ValidationCompleted", primaryKey, payload: cases.ValidationCompleted })
+  .add({ tag: "IngestionStarted", primaryKey, payload: cases.IngestionStarted })
+  .add({ tag: "IngestionCompleted", primaryKey, payload: cases.IngestionCompleted })
   .add({ tag: "BatchCompleted", primaryKey, payload: cases.BatchCompleted })
   .add({ tag: "BatchFailed", primaryKey, payload: cases.BatchFailed })
 
@@ -39,16 +45,17 @@ export const BatchLogSchema = EventLog.schema(BatchEvents)
 const handlers = EventLog.group(BatchEvents, (group) =>
   Effect.gen(function* () {
     const sql = (yield* SqlClient).withoutTransforms()
+    const documents = tableIn(sql, table)
     type Row = Pick<DocumentStanding, "status" | "error" | "round"> & { readonly at: number }
     /** Of two processes at one batch the late one tells what is no longer so: what is told replaces only what `isOlder`. */
     const document = (batch: string, id: string, { status, error, round, at }: Row, isOlder: Fragment) =>
-      Effect.orDie(sql`insert into batch_documents (batch_id, document_id, status, error, round, updated_at)
+      Effect.orDie(sql`insert into ${documents} as d (batch_id, document_id, status, error, round, updated_at)
         values (${batch}, ${id}, ${status}, ${error}, ${round}, ${at})
         on conflict (batch_id, document_id) do update set status = excluded.status, error = excluded.error,
           round = excluded.round, updated_at = excluded.updated_at
-        where batch_documents.status <> 'completed' and ${isOlder}`)
-    const isEarlierRound = sql`batch_documents.round < excluded.round`
-    const isUnderWay = sql`(${isEarlierRound} or (batch_documents.round = excluded.round and batch_documents.status = 'processing'))`
+        where d.status <> 'completed' and ${isOlder}`)
+    const isEarlierRound = sql`d.round < excluded.round`
+    const isUnderWay = sql`(${isEarlierRound} or (d.round = excluded.round and d.status = 'processing'))`
     return group
       .handle("BatchCreated", () => Effect.void)
       .handle("DocumentStarted", ({ payload: { batchId, documentId, round, at } }) =>
@@ -60,40 +67,54 @@ const handlers = EventLog.group(BatchEvents, (group) =>
       .handle("DocumentsUnchanged", ({ payload: { batchId, documentIds, at } }) =>
         documentIds.length === 0
           ? Effect.void
-          : Effect.orDie(sql`insert into batch_documents ${sql.insert(
+          : Effect.orDie(sql`insert into ${documents} as d ${sql.insert(
               documentIds.map((id) => ({ batch_id: batchId, document_id: id, status: "completed", error: null, round: 0, updated_at: at })),
             )} on conflict (batch_id, document_id) do update set status = excluded.status, error = excluded.error,
-              round = excluded.round, updated_at = excluded.updated_at where batch_documents.status <> 'completed'`),
+              round = excluded.round, updated_at = excluded.updated_at where d.status <> 'completed'`),
       )
       .handle("DocumentFailed", ({ payload: { batchId, documentId, round, error, at } }) =>
         document(batchId, documentId, { status: "failed", error, round, at }, isUnderWay),
       )
+      .handle("DocumentSetAside", ({ payload: { batchId, documentId, round, error, at } }) =>
+        document(batchId, documentId, { status: "set-aside", error, round, at }, isUnderWay),
+      )
       .handle("StageProgress", () => Effect.void)
       .handle("ResolutionStarted", () => Effect.void)
       .handle("ResolutionCompleted", () => Effect.void)
+      .handle("ValidationStarted", () => Effect.void)
+      .handle("ValidationCompleted", () => Effect.void)
+      .handle("IngestionStarted", () => Effect.void)
+      .handle("IngestionCompleted", () => Effect.void)
       .handle("BatchCompleted", () => Effect.void)
       .handle("BatchFailed", () => Effect.void)
   }),
 )
 
+const table = "batch_documents"
+
 /** Filled by the events; dropped, it is filled again. */
-const documents: SqlEventLog.Projection = {
+const documentsIn = (sql: SqlClient): SqlEventLog.Projection => ({
   name: "batch-documents",
   version: 2,
-  tables: ["batch_documents"],
-  create: Effect.flatMap(
-    SqlClient,
-    (sql) => sql`create table batch_documents (
+  tables: [sql.onDialectOrElse({ pg: () => `detent.${table}`, orElse: () => table })],
+  create: sql`create table ${tableIn(sql, table)} (
       batch_id text not null, document_id text not null, status text not null, error text,
       round integer not null, updated_at bigint not null,
       primary key (batch_id, document_id)
     )`,
-  ),
-}
+})
+
+/** The projection is known to the log where an earlier version has made the table. */
+const moveDocuments = moveTables([table], (sql) =>
+  Effect.gen(function* () {
+    if ((yield* sql`select 1 where to_regclass('detent.domain_projections') is not null`).length === 0) return false
+    return (yield* sql`select 1 from detent.domain_projections where name = 'batch-documents'`).length > 0
+  }),
+)
 
 export const DocumentStanding = Schema.Struct({
   documentId: Schema.String,
-  status: Schema.Literals(["processing", "completed", "failed"]),
+  status: Schema.Literals(["processing", "completed", "failed", "set-aside"]),
   error: Schema.NullOr(Schema.String),
   /** Counts how often the documents of the batch were begun with, up to what is told here; 0 when it is completed. */
   round: Count,
@@ -127,7 +148,16 @@ export class BatchEventLog extends Context.Service<BatchEventLog, BatchEventLogS
     BatchEventLog,
     Effect.suspend(() => make),
   ).pipe(
-    Layer.provide(SqlEventLog.layer(BatchLogSchema, handlers, { journal: "batches", keepLatest: ["StageProgress"], replay: documents })),
+    Layer.provide(
+      Layer.unwrap(
+        Effect.gen(function* () {
+          const sql = (yield* SqlClient).withoutTransforms()
+          yield* moveDocuments
+          const replay = documentsIn(sql)
+          return SqlEventLog.layer(BatchLogSchema, handlers, { journal: "batches", keepLatest: ["StageProgress"], replay })
+        }),
+      ),
+    ),
   )
 }
 
@@ -142,6 +172,7 @@ const make = Effect.gen(function* () {
   const sql = (yield* SqlClient).withoutTransforms()
   const context = yield* Effect.context<Stream.Services<ReturnType<typeof SqlEventLog.stream<typeof BatchEvents>>>>()
   const feed = yield* EventFeed
+  const documents = tableIn(sql, table)
   const events = (after = 0) => Stream.provideContext(SqlEventLog.stream(BatchLogSchema, { after }), context)
   return {
     // The payload is that of the tag, which the types cannot follow through the union.
@@ -160,7 +191,7 @@ const make = Effect.gen(function* () {
       Effect.map(
         Effect.forEach(Arr.chunksOf(ids, 500), (some) =>
           Effect.orDie(
-            sql`select document_id as "documentId", status, error, round from batch_documents
+            sql`select document_id as "documentId", status, error, round from ${documents}
                 where batch_id = ${batch} and ${sql.in("document_id", some)}`,
           ),
         ),
@@ -168,20 +199,19 @@ const make = Effect.gen(function* () {
       ),
     counts: (batch) =>
       Effect.map(
-        Effect.orDie(
-          sql`select status, cast(count(*) as text) as documents from batch_documents where batch_id = ${batch} group by status`,
-        ),
+        Effect.orDie(sql`select status, cast(count(*) as text) as documents from ${documents} where batch_id = ${batch} group by status`),
         (rows) => ({
           processing: 0,
           completed: 0,
           failed: 0,
+          "set-aside": 0,
           ...Object.fromEntries(decodeCounts(rows).map(({ status, documents }) => [status, documents])),
         }),
       ),
     documents: (batch, { status, after = "", limit = 100 } = {}) =>
       Effect.map(
         Effect.orDie(
-          sql`select document_id as "documentId", status, error, round from batch_documents
+          sql`select document_id as "documentId", status, error, round from ${documents}
             where batch_id = ${batch} and document_id > ${after} ${status === undefined ? sql`` : sql`and status = ${status}`}
             order by document_id limit ${Math.min(limit, 1000)}`,
         ),

@@ -2,49 +2,41 @@
  * The batch: documents are extracted, what they name is resolved, the graph is validated and added to the canonical one. Each
  * active state does its stage's work for as long as it lasts; leaving it, by a cancel for one, ends the work. A process that
  * dies takes up the work of the state where it was.
+ *
+ * A stage is an effect that returns what it has done. The work of the state makes an event of that, and sends it.
  */
 import { Event, Machine, refuse, type SendError, Slot } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { ExtractorSelection } from "../KnowledgeSettings.ts"
-import { ContentHash } from "../storage/Identity.ts"
+import { ContentHash, DocumentId } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
-import { StorageUri } from "../storage/Uri.ts"
 import { BatchEvent } from "./BatchEvent.ts"
-import { BatchFault, type BatchState, type BatchStats, BatchUsage, DocumentList, S, Stage, StageGraph } from "./BatchState.ts"
+import { BatchFault, type BatchState, type BatchStats, extracted, Ingested, Moved, Resolved, S, Stage, Validated } from "./BatchState.ts"
 
 export { S } from "./BatchState.ts"
 
-const counts = {
-  documentsCompleted: Count,
-  documentsFailed: Count,
-  documentsUnchanged: Schema.optionalKey(Count),
-  entityCount: Count,
-  relationCount: Count,
-  reviewCount: Schema.optionalKey(Count),
-  usage: Schema.optionalKey(BatchUsage),
-}
+/** What extraction returns. */
+const Extracted = Schema.Struct(extracted)
+
+/** How far extraction is. */
+export const Counted = Schema.Struct({ ...extracted, currentDocumentId: Schema.optionalKey(DocumentId) })
+export type Counted = typeof Counted.Type
 
 /** A larger budget or another address, for the attempt that begins. */
 const changes = { selection: Schema.optionalKey(ExtractorSelection) }
 
 export const E = Event({
   StartExtraction: {},
-  /** How far it is, in all: told now and then, so that a batch of many documents does not keep an event of each. */
-  DocumentsCounted: counts,
+  /** All counts so far. Sent now and then, so that a batch of many documents does not keep an event of each. */
+  DocumentsCounted: Counted.fields,
   /** Documents that failed are tried once more. */
   DocumentsRetried: { failuresSince: Schema.Int },
-  /** By who has been through all documents. Another process that is not so far may have counted fewer just before. */
-  ExtractionComplete: counts,
-  ResolutionComplete: {
-    graph: StageGraph,
-    entitiesTotal: Count,
-    clustersFormed: Count,
-    documents: Schema.optionalKey(DocumentList),
-    against: Schema.optionalKey(Schema.NullOr(ContentHash)),
-  },
-  ValidationComplete: { graph: StageGraph, violations: Count, quarantined: Count, reportUri: StorageUri },
-  IngestionComplete: { canonicalVersion: ContentHash, canonicalGraphUri: StorageUri, graphTriples: Schema.optionalKey(Count) },
+  /** Sent by the process that finished all documents. Another one that is not so far may have counted fewer just before. */
+  ExtractionComplete: Extracted.fields,
+  ResolutionComplete: Resolved.fields,
+  ValidationComplete: Validated.fields,
+  IngestionComplete: Ingested.fields,
   /** Another batch has published since this one was resolved: it is resolved again, against the version of now. */
   GraphMoved: { version: ContentHash },
   Cancel: {},
@@ -56,16 +48,15 @@ export const E = Event({
   Fail: { stage: Stage, attempt: Count, error: BatchFault },
 })
 
-/** Sends an event from a stage to its batch. The batch stores the same id once, so that a stage that starts over counts nothing twice. */
-export type Tell = (event: typeof E.Type, id?: string) => Effect.Effect<void, SendError>
-
-/** What the stages do, and what the batch has to tell the world. A stage tells the batch by an event when it is done. */
+/** The stages, which return what they have done, and what the batch publishes. */
 export const stages = Slot.Effects({
   emitBatchEvent: { event: BatchEvent },
-  processDocuments: { state: S.Extracting.schema },
-  runResolution: { state: S.Resolving.schema },
-  runValidation: { state: S.Validating.schema },
-  runIngestion: { state: S.Ingesting.schema },
+  /** Writes the state of now to `status.json`. */
+  writeStatus: {},
+  processDocuments: Slot.effect({ state: S.Extracting.schema }, { success: Extracted, failure: BatchFault }),
+  runResolution: Slot.effect({ state: S.Resolving.schema }, { success: Resolved, failure: BatchFault }),
+  runValidation: Slot.effect({ state: S.Validating.schema }, { success: Validated, failure: BatchFault }),
+  runIngestion: Slot.effect({ state: S.Ingesting.schema }, { success: Schema.Union([Ingested, Moved]), failure: BatchFault }),
   endWork: { state: S.Cancelled.schema },
 })
 
@@ -73,37 +64,70 @@ const facts = BatchEvent.cases
 
 const active = [S.Pending, S.Extracting, S.Resolving, S.Validating, S.Ingesting] as const
 
+/** Why the batch refuses an event of a stage that another process has ended before. */
+export const isPassedBy = ({ _tag }: { readonly _tag: string }): boolean => refusals.has(_tag)
+
+const refusals: ReadonlySet<string> = new Set(["InvalidTransition", "TransitionRefused", "MachineStopped"] satisfies ReadonlyArray<
+  SendError["_tag"]
+>)
+
+/** Sends what a stage has come to. Activities do the work of a batch that says so, and report it. */
+const staged = <A>(
+  state: Parameters<typeof stageOf>[0] & Pick<BatchState, "attempt" | "config">,
+  send: (event: typeof E.Type) => Effect.Effect<void, SendError>,
+  stage: Effect.Effect<A, BatchFault>,
+  eventOf: (value: A) => typeof E.Type,
+): Effect.Effect<void, SendError> =>
+  state.config.dispatch === "activities"
+    ? Effect.void
+    : stage.pipe(
+        Effect.match({
+          onSuccess: eventOf,
+          onFailure: (error): typeof E.Type => E.Fail({ stage: stageOf(state), attempt: state.attempt, error }),
+        }),
+        Effect.flatMap(send),
+        Effect.catchIf(isPassedBy, () => Effect.void),
+      )
+
 export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, event: E, effects: stages, initial: S.Pending })
   .on(S.Pending, E.StartExtraction, S.Extracting, ({ state, at }) =>
-    S.Extracting.derive(state, { ...nothing, failuresSince: at, round: 0 }),
+    S.Extracting.derive(state, { ...nothing, failuresSince: at, round: 0, updatedAt: at }),
   )
 
-  // A transition to the same state changes its data and nothing else: the extraction goes on.
+  // A transition to the same state changes its data and nothing else: the extraction continues.
   // After a restart the work counts from the beginning again: what is completed stays so.
-  .on(S.Extracting, E.DocumentsCounted, S.Extracting, ({ state, event }) =>
+  .on(S.Extracting, E.DocumentsCounted, S.Extracting, ({ state, event, at }) =>
     S.Extracting.derive(state, {
+      updatedAt: at,
       documentsCompleted: Math.max(state.documentsCompleted, event.documentsCompleted),
       documentsFailed: event.documentsFailed,
+      documentsSetAside: event.documentsSetAside ?? 0,
       documentsUnchanged: Math.max(state.documentsUnchanged ?? 0, event.documentsUnchanged ?? 0),
       entityCount: Math.max(state.entityCount, event.entityCount),
       relationCount: Math.max(state.relationCount, event.relationCount),
       reviewCount: Math.max(state.reviewCount ?? 0, event.reviewCount ?? 0),
       ...(event.usage === undefined ? {} : { usage: event.usage }),
+      ...(event.currentDocumentId === undefined ? {} : { currentDocumentId: event.currentDocumentId }),
     }),
   )
-  .on(S.Extracting, E.DocumentsRetried, S.Extracting, ({ state, event }) =>
-    S.Extracting.derive(state, { failuresSince: event.failuresSince, round: state.round + 1 }),
+  .on(S.Extracting, E.DocumentsRetried, S.Extracting, ({ state, event, at }) =>
+    S.Extracting.derive(state, { failuresSince: event.failuresSince, round: state.round + 1, updatedAt: at }),
   )
   .on(S.Extracting, E.ExtractionComplete, [S.Resolving, S.Failed], ({ state, event, at }) => {
-    const { documentsCompleted, documentsFailed, documentsUnchanged = 0, entityCount, relationCount, reviewCount = 0, usage } = event
-    const used = usage === undefined ? {} : { usage }
-    const counted = { documentsCompleted, documentsFailed, documentsUnchanged, entityCount, relationCount, reviewCount, ...used }
-    if (documentsCompleted > 0) return S.Resolving.derive(state, counted)
-    const message = "every document failed; see the documents for why, then retry"
-    return S.Failed.derive(state, { ...counted, failedInStage: "extracting", failedAt: at, error: { code: "AllDocumentsFailed", message } })
+    const { _tag, documentsUnchanged = 0, documentsSetAside = 0, reviewCount = 0, ...counts } = event
+    const counted = { ...counts, documentsUnchanged, documentsSetAside, reviewCount, updatedAt: at }
+    if (event.documentsCompleted > 0) return S.Resolving.derive(state, counted)
+    const message =
+      documentsSetAside === 0
+        ? "every document failed; see the documents for why, then retry"
+        : `${event.documentsFailed} documents failed and ${documentsSetAside} were set aside; see the documents for why`
+    const error = { code: "AllDocumentsFailed", message }
+    return S.Failed.derive(state, { ...counted, ...failedIn("extracting"), failedAt: at, error })
   })
-  .on(S.Resolving, E.ResolutionComplete, S.Validating, ({ state, event }) =>
+  .on(S.Resolving, E.ResolutionComplete, S.Validating, ({ state, event, at }) =>
     S.Validating.derive(state, {
+      updatedAt: at,
+      validationStartedAt: at,
       resolvedGraph: event.graph,
       entitiesTotal: event.entitiesTotal,
       clustersFormed: event.clustersFormed,
@@ -111,15 +135,20 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
       ...(event.against === undefined ? {} : { resolvedAgainst: event.against }),
     }),
   )
-  .on(S.Validating, E.ValidationComplete, S.Ingesting, ({ state, event }) =>
+  .on(S.Validating, E.ValidationComplete, S.Ingesting, ({ state, event, at }) =>
     S.Ingesting.derive(state, {
+      updatedAt: at,
       validatedGraph: event.graph,
+      triplesTotal: event.graph.triples,
+      triplesIngested: 0,
       violations: event.violations,
       quarantined: event.quarantined,
       reportUri: event.reportUri,
     }),
   )
-  .on(S.Ingesting, E.GraphMoved, S.Resolving, ({ state }) => S.Resolving.derive(state, { resolvedAgain: (state.resolvedAgain ?? 0) + 1 }))
+  .on(S.Ingesting, E.GraphMoved, S.Resolving, ({ state, at }) =>
+    S.Resolving.derive(state, { resolvedAgain: (state.resolvedAgain ?? 0) + 1, updatedAt: at }),
+  )
   .on(S.Ingesting, E.IngestionComplete, [S.Completed, S.PartiallyCompleted], ({ state, event, at }) => {
     const outcome = {
       canonicalVersion: event.canonicalVersion,
@@ -127,29 +156,37 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
       ...(state.resolvedAgainst === undefined ? {} : { previousVersion: state.resolvedAgainst }),
       stats: { ...statsOf(state, at), ...(event.graphTriples === undefined ? {} : { triplesTotal: event.graphTriples }) },
       completedAt: at,
+      updatedAt: at,
     }
-    return state.documentsFailed > 0 ? S.PartiallyCompleted.derive(state, outcome) : S.Completed.derive(state, outcome)
+    return state.documentsFailed + (state.documentsSetAside ?? 0) > 0
+      ? S.PartiallyCompleted.derive(state, outcome)
+      : S.Completed.derive(state, outcome)
   })
 
   .on(active, E.Cancel, S.Cancelled, ({ state, at }) =>
-    S.Cancelled.derive({ ...nothing, ...state }, { cancelledInStage: stageOf(state), cancelledAt: at }),
+    S.Cancelled.derive({ ...nothing, ...state }, { cancelledInStage: stageOf(state), cancelledAt: at, updatedAt: at }),
   )
   .on(active, E.Fail, S.Failed, ({ state, event, at }) =>
     event.stage === stageOf(state) && event.attempt === state.attempt
-      ? S.Failed.derive({ ...nothing, ...state }, { failedInStage: event.stage, failedAt: at, error: event.error })
+      ? S.Failed.derive({ ...nothing, ...state }, { ...failedIn(event.stage), failedAt: at, updatedAt: at, error: event.error })
       : refuse(`stage ${event.stage} of attempt ${event.attempt} is over; the batch is ${stageOf(state)} in attempt ${state.attempt}`),
   )
   // What a partially completed batch has added stays until the new attempt adds its own in its place.
-  .on([S.Failed, S.PartiallyCompleted], E.Retry, S.Pending, ({ state, event }) =>
+  .on([S.Failed, S.PartiallyCompleted], E.Retry, S.Pending, ({ state, event, at }) =>
     state.retryCount < state.config.maxRetries
-      ? S.Pending.derive(state, { retryCount: state.retryCount + 1, attempt: state.attempt + 1, config: changed(state, event) })
+      ? S.Pending.derive(state, {
+          retryCount: state.retryCount + 1,
+          attempt: state.attempt + 1,
+          config: changed(state, event),
+          updatedAt: at,
+        })
       : refuse(`retried ${state.retryCount} times, as often as allowed; resume it, or raise maxRetries in a new batch`),
   )
-  .on([S.Failed, S.PartiallyCompleted, S.Cancelled], E.Resume, S.Pending, ({ state, event }) =>
-    S.Pending.derive(state, { attempt: state.attempt + 1, config: changed(state, event) }),
+  .on([S.Failed, S.PartiallyCompleted, S.Cancelled], E.Resume, S.Pending, ({ state, event, at }) =>
+    S.Pending.derive(state, { attempt: state.attempt + 1, config: changed(state, event), updatedAt: at }),
   )
 
-  // A batch that was started goes on by itself. That it was is told before anything is told of its documents.
+  // A batch that was started continues by itself. That it was is published before anything about its documents.
   .spawn(
     S.Pending,
     ({ state: { batchId, attempt, createdAt, documentsTotal }, effects, self }) =>
@@ -161,32 +198,59 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
       ),
     { runs: ["emitBatchEvent"] },
   )
-  .spawn(S.Extracting, ({ state, effects }) => effects.processDocuments({ state }), { runs: ["processDocuments"] })
-  .spawn(S.Resolving, ({ state, effects }) => effects.runResolution({ state }), { runs: ["runResolution"] })
-  .spawn(S.Validating, ({ state, effects }) => effects.runValidation({ state }), { runs: ["runValidation"] })
-  .spawn(S.Ingesting, ({ state, effects }) => effects.runIngestion({ state }), { runs: ["runIngestion"] })
+  .spawn(S.Extracting, ({ state, effects, self }) => staged(state, self.send, effects.processDocuments({ state }), E.ExtractionComplete), {
+    runs: ["processDocuments"],
+  })
+  .spawn(S.Resolving, ({ state, effects, self }) => staged(state, self.send, effects.runResolution({ state }), E.ResolutionComplete), {
+    runs: ["runResolution"],
+  })
+  .spawn(S.Validating, ({ state, effects, self }) => staged(state, self.send, effects.runValidation({ state }), E.ValidationComplete), {
+    runs: ["runValidation"],
+  })
+  .spawn(
+    S.Ingesting,
+    ({ state, effects, self }) =>
+      staged(state, self.send, effects.runIngestion({ state }), (done) =>
+        "movedTo" in done ? E.GraphMoved({ version: done.movedTo }) : E.IngestionComplete(done),
+      ),
+    { runs: ["runIngestion"] },
+  )
   .spawn(S.Cancelled, ({ state, effects }) => effects.endWork({ state }), { runs: ["endWork"] })
 
   // Called in `enter`, an effect is requested: it is carried out after the transition is stored, by whichever process has time.
   .enter(
     S.Resolving,
     ({ state: { batchId }, effects, at }) => effects.emitBatchEvent({ event: facts.ResolutionStarted.make({ batchId, at }) }),
-    { requests: ["emitBatchEvent"] },
+    {
+      requests: ["emitBatchEvent"],
+    },
   )
   .enter(
     S.Validating,
-    ({ state: { batchId, entitiesTotal, clustersFormed }, effects, at }) =>
-      effects.emitBatchEvent({
-        event: facts.ResolutionCompleted.make({ batchId, at, mergeCount: Math.max(0, entitiesTotal - clustersFormed) }),
-      }),
+    ({ state: { batchId, entitiesTotal, clustersFormed }, effects, at }) => {
+      const mergeCount = Math.max(0, entitiesTotal - clustersFormed)
+      effects.emitBatchEvent({ event: facts.ResolutionCompleted.make({ batchId, at, mergeCount }) })
+      effects.emitBatchEvent({ event: facts.ValidationStarted.make({ batchId, at }) })
+    },
+    { requests: ["emitBatchEvent"] },
+  )
+  .enter(
+    S.Ingesting,
+    ({ state: { batchId, violations, quarantined, validatedGraph }, effects, at }) => {
+      effects.emitBatchEvent({ event: facts.ValidationCompleted.make({ batchId, at, violations, quarantined }) })
+      effects.emitBatchEvent({ event: facts.IngestionStarted.make({ batchId, at, triplesTotal: validatedGraph.triples }) })
+    },
     { requests: ["emitBatchEvent"] },
   )
   .enter(
     [S.Completed, S.PartiallyCompleted],
-    ({ state: { batchId, documentsTotal, entityCount, relationCount }, effects, at }) =>
+    ({ state: { batchId, documentsTotal, entityCount, relationCount, canonicalVersion, stats }, effects, at }) => {
+      const { triplesIngested } = stats
+      effects.emitBatchEvent({ event: facts.IngestionCompleted.make({ batchId, at, triplesIngested, canonicalVersion }) })
       effects.emitBatchEvent({
         event: facts.BatchCompleted.make({ batchId, at, totalDocuments: documentsTotal, entityCount, relationCount }),
-      }),
+      })
+    },
     { requests: ["emitBatchEvent"] },
   )
   .enter(
@@ -201,6 +265,9 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
       effects.emitBatchEvent({ event: facts.BatchFailed.make({ batchId, at, error: "cancelled", failedDocuments: documentsFailed }) }),
     { requests: ["emitBatchEvent"] },
   )
+  .enter([...active, S.Completed, S.PartiallyCompleted, S.Failed, S.Cancelled], ({ effects }) => effects.writeStatus({}), {
+    requests: ["writeStatus"],
+  })
   .commands({ emitBatchEvent: { ordered: true } })
   .final(S.Completed)
 
@@ -208,6 +275,11 @@ const changed = ({ config }: Pick<BatchState, "config">, { selection }: { readon
   ...config,
   ...selection,
 })
+
+const failedIn = (failedInStage: Stage) => {
+  const before = Stage.literals[Stage.literals.indexOf(failedInStage) - 1]
+  return { failedInStage, ...(before === undefined ? {} : { lastSuccessfulStage: before }) }
+}
 
 const nothing = { documentsCompleted: 0, documentsFailed: 0, entityCount: 0, relationCount: 0 }
 
@@ -226,6 +298,7 @@ export const stageOf = ({ _tag }: Pick<Active, "_tag">): Stage => stageNames[_ta
 const statsOf = (state: typeof S.Ingesting.Type, at: number): BatchStats => ({
   documentsProcessed: state.documentsCompleted,
   documentsFailed: state.documentsFailed,
+  documentsSetAside: state.documentsSetAside ?? 0,
   documentsUnchanged: state.documentsUnchanged ?? 0,
   documentsWithdrawn: state.documents?.withdrawn ?? 0,
   entitiesExtracted: state.entityCount,

@@ -7,7 +7,7 @@ export const progressPercent = (state: BatchState): number => {
     case "Pending":
       return 0
     case "Extracting": {
-      const done = state.documentsCompleted + state.documentsFailed
+      const done = state.documentsCompleted + state.documentsFailed + (state.documentsSetAside ?? 0)
       return state.documentsTotal === 0 ? 0 : Math.min(70, Math.round((done / state.documentsTotal) * 70))
     }
     case "Resolving":
@@ -21,7 +21,7 @@ export const progressPercent = (state: BatchState): number => {
       return 100
     case "Failed":
     case "Cancelled": {
-      const done = state.documentsCompleted + state.documentsFailed
+      const done = state.documentsCompleted + state.documentsFailed + (state.documentsSetAside ?? 0)
       return state.documentsTotal === 0 ? 0 : Math.min(70, Math.round((done / state.documentsTotal) * 70))
     }
   }

@@ -1,7 +1,10 @@
-/** Where a batch stands, and what there is to say about it in each stage. */
+/**
+ * Where a batch stands, and what there is to say about it in each stage. Fields that a later version has added are optional, so that
+ * a batch of an earlier one can be read.
+ */
 import { State } from "@detent/machine"
 import * as Schema from "effect/Schema"
-import { BatchId, ContentHash, Namespace, OntologyVersion } from "../storage/Identity.ts"
+import { BatchId, ContentHash, DocumentId, Namespace, OntologyVersion } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
 import { StorageUri } from "../storage/Uri.ts"
 import { BatchConfig } from "./BatchConfig.ts"
@@ -22,6 +25,8 @@ const request = {
   /** How often it has been set going: runs of documents that failed before get a new attempt. */
   attempt: Count,
   createdAt: Schema.Int,
+  /** The time of the last event. */
+  updatedAt: Schema.optionalKey(Schema.Int),
 }
 
 /** What models have cost so far. Absent for a batch that asks none. */
@@ -35,9 +40,11 @@ export const BatchUsage = Schema.Struct({
 })
 export type BatchUsage = typeof BatchUsage.Type
 
-const extracted = {
+export const extracted = {
   documentsCompleted: Count,
   documentsFailed: Count,
+  /** Documents that exceeded a limit twice. They are not among the failed ones, and are not tried again in this batch. */
+  documentsSetAside: Schema.optionalKey(Count),
   /** Of the completed ones, those that the graph has in the same version. */
   documentsUnchanged: Schema.optionalKey(Count),
   entityCount: Count,
@@ -58,6 +65,30 @@ export type StageGraph = typeof StageGraph.Type
 export const DocumentList = Schema.Struct({ uri: StorageUri, hash: ContentHash, brought: Count, withdrawn: Count })
 export type DocumentList = typeof DocumentList.Type
 
+/** What resolution returns. */
+export const Resolved = Schema.Struct({
+  graph: StageGraph,
+  entitiesTotal: Count,
+  clustersFormed: Count,
+  documents: Schema.optionalKey(DocumentList),
+  /** The version of the graph that it was resolved against; null where there was none. */
+  against: Schema.optionalKey(Schema.NullOr(ContentHash)),
+})
+
+/** What validation returns. */
+export const Validated = Schema.Struct({ graph: StageGraph, violations: Count, quarantined: Count, reportUri: StorageUri })
+
+/** What ingestion returns: the version it has published. */
+export const Ingested = Schema.Struct({
+  canonicalVersion: ContentHash,
+  canonicalGraphUri: StorageUri,
+  /** Triples of the whole graph. */
+  graphTriples: Schema.optionalKey(Count),
+})
+
+/** Or the version that another batch has published since this one was resolved. */
+export const Moved = Schema.Struct({ movedTo: ContentHash })
+
 const resolved = {
   resolvedGraph: StageGraph,
   entitiesTotal: Count,
@@ -67,11 +98,21 @@ const resolved = {
   resolvedAgainst: Schema.optionalKey(Schema.NullOr(ContentHash)),
   resolvedAgain,
 }
-const validated = { validatedGraph: StageGraph, violations: Count, quarantined: Count, reportUri: StorageUri }
+const validated = {
+  validatedGraph: StageGraph,
+  violations: Count,
+  quarantined: Count,
+  reportUri: StorageUri,
+  /** Triples that the batch brings to the graph. */
+  triplesTotal: Schema.optionalKey(Count),
+  /** Those of them that are in the graph: none until the pointer of the graph moves, and then all. */
+  triplesIngested: Schema.optionalKey(Count),
+}
 
 export const BatchStats = Schema.Struct({
   documentsProcessed: Count,
   documentsFailed: Count,
+  documentsSetAside: Schema.optionalKey(Count),
   documentsUnchanged: Schema.optionalKey(Count),
   documentsWithdrawn: Schema.optionalKey(Count),
   entitiesExtracted: Count,
@@ -98,7 +139,8 @@ const ended = {
   completedAt: Schema.Int,
 }
 
-export const BatchFault = Schema.Struct({ code: Schema.String, message: Schema.String })
+/** `cause` is what led to it, in words, where the message does not say it. */
+export const BatchFault = Schema.Struct({ code: Schema.String, message: Schema.String, cause: Schema.optionalKey(Schema.String) })
 export type BatchFault = typeof BatchFault.Type
 
 export const S = State({
@@ -110,18 +152,31 @@ export const S = State({
     failuresSince: Schema.Int,
     /** 1 when those that failed are being tried once more. */
     round: Count,
+    /** Of those that are being extracted, the one that was begun last. */
+    currentDocumentId: Schema.optionalKey(DocumentId),
   },
   Resolving: { ...request, ...extracted, resolvedAgain },
-  Validating: { ...request, ...extracted, ...resolved },
+  Validating: { ...request, ...extracted, ...resolved, validationStartedAt: Schema.optionalKey(Schema.Int) },
   Ingesting: { ...request, ...extracted, ...resolved, ...validated },
   Completed: ended,
-  /** Some documents failed, and the failure policy allowed it. */
+  /** Some documents failed or were set aside, and the failure policy allowed it. */
   PartiallyCompleted: ended,
-  Failed: { ...request, ...extracted, failedInStage: Stage, error: BatchFault, failedAt: Schema.Int },
+  Failed: {
+    ...request,
+    ...extracted,
+    failedInStage: Stage,
+    error: BatchFault,
+    failedAt: Schema.Int,
+    /** The stage before the one it failed in. */
+    lastSuccessfulStage: Schema.optionalKey(Stage),
+  },
   Cancelled: { ...request, ...extracted, cancelledInStage: Stage, cancelledAt: Schema.Int },
 })
 
 export type BatchState = typeof S.Type
+
+/** A state as `status.json` has it. */
+export const BatchStateJson = Schema.fromJsonString(Schema.toCodecJson(S.$schema))
 
 /** The tags of all states. */
 export const batchStates = S.$tags

@@ -1,62 +1,111 @@
 /** The batch machine with its stages. What keeps a stage from being finished becomes the batch's failure. */
-import type { SendError } from "@detent/machine"
+import type { ReadError } from "@detent/durable"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { cancelledWithBatch } from "../runs/Extractions.ts"
 import { describe } from "../storage/Describe.ts"
-import type { BatchId } from "../storage/Identity.ts"
-import type { StorageFolder } from "../storage/Uri.ts"
+import { BatchId } from "../storage/Identity.ts"
+import { pathsOfBatch } from "../storage/Paths.ts"
+import { Storage } from "../storage/Storage.ts"
+import type { StorageError } from "../storage/StorageError.ts"
+import { blobIn, type StorageFolder } from "../storage/Uri.ts"
 import { BatchEventLog } from "./BatchEventLog.ts"
-import { BatchMachine, E, type S, stageOf, type Tell } from "./BatchMachine.ts"
-import type { BatchFault, BatchState } from "./BatchState.ts"
+import { BatchMachine, E } from "./BatchMachine.ts"
+import { type BatchFault, type BatchState, BatchStateJson, type S } from "./BatchState.ts"
 import { endRuns, extractDocuments } from "./ExtractionStage.ts"
 import { ingestGraph, resolveEntities, validateGraph, withdrawGraph } from "./GraphStages.ts"
-import { isPassedBy } from "./PassedBy.ts"
 
-/** Sends an event to a batch under an id of the sender's own. */
-export type TellBatch = (batch: BatchId, event: typeof E.Type, id?: string) => Effect.Effect<void, SendError>
-
-/** Files of batches go below the folder. */
-export const batchMachine = (folder: StorageFolder, tellBatch: TellBatch) => {
-  const stage = <Stated extends Parameters<typeof stageOf>[0] & Pick<BatchState, "batchId" | "attempt" | "config">, Failure, R>(
-    state: Stated,
-    work: (state: Stated, tell: Tell) => Effect.Effect<void, Failure, R>,
-  ): Effect.Effect<void, SendError, R> => {
-    // Activities do the work, and report it.
-    if (state.config.dispatch === "activities") return Effect.void
-    const tell: Tell = (event, id) => tellBatch(state.batchId, event, id)
-    return Effect.catchCause(
-      work(state, tell),
-      (cause): Effect.Effect<void, SendError> =>
-        // Interrupted by a cancel or a stop of the process: the one has changed the state, the other is taken up again.
-        Cause.hasInterruptsOnly(cause)
-          ? Effect.interrupt
-          : tell(
-              E.Fail({ stage: stageOf(state), attempt: state.attempt, error: faultOf(cause) }),
-              `${state.attempt}/${state._tag}/failed`,
-            ).pipe(
-              // Another process has ended the stage: what keeps this one from it is of no interest any more.
-              Effect.catchIf(isPassedBy, () => Effect.void),
-            ),
-    )
-  }
-  return BatchMachine.build({
+/** Files of batches go below the folder. `stateOf` reads the state of a batch as it is stored now; undefined where it is gone. */
+export const batchMachine = (folder: StorageFolder, stateOf: (id: BatchId) => Effect.Effect<BatchState | undefined, ReadError>) =>
+  BatchMachine.build({
     emitBatchEvent: ({ event }) => Effect.orDie(Effect.flatMap(BatchEventLog, (log) => log.emit(event))),
-    processDocuments: ({ state }) => Effect.orDie(stage(state, extractDocuments)),
-    runResolution: ({ state }) => Effect.orDie(stage(state, (one, tell) => resolveEntities(folder, one, tell))),
-    runValidation: ({ state }) => Effect.orDie(stage(state, (one, tell) => validateGraph(folder, one, tell))),
+    writeStatus: (_, { id }) => Effect.orDie(writeStatus(folder, stateOf(BatchId.make(id)))),
+    processDocuments: ({ state }, { self }) =>
+      Effect.onInterrupt(
+        failing(
+          extractDocuments(folder, state, {
+            counted: (counts) => self.send(E.DocumentsCounted(counts)),
+            retried: (failuresSince) => self.send(E.DocumentsRetried({ failuresSince })),
+          }),
+        ),
+        () => endCancelled(state, stateOf(state.batchId)),
+      ),
+    runResolution: ({ state }) => failing(resolveEntities(folder, state)),
+    runValidation: ({ state }) => failing(validateGraph(folder, state)),
+    runIngestion: ({ state }) => failing(ingestGraph(folder, state)),
     endWork: ({ state }) => Effect.orDie(endWork(folder, state)),
-    runIngestion: ({ state }) => Effect.orDie(stage(state, (one, tell) => ingestGraph(folder, one, tell))),
   })
-}
 
-/** What a cancelled batch had under way is ended, and what it had added is taken back. Done twice, it is done once. */
+/** An interrupt is a cancel, which has changed the state, or a stop of the process, after which the stage is taken up again. */
+const failing = <A, Failure, R>(stage: Effect.Effect<A, Failure, R>): Effect.Effect<A, BatchFault, R> =>
+  Effect.catchCause(stage, (cause) => (Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.fail(faultOf(cause))))
+
+/**
+ * Ends what a cancelled batch had under way, and takes back what it had added. Done twice, it is done once. A process that stops ends
+ * its runs first, since it may be the last one that works.
+ */
 export const endWork = (folder: StorageFolder, state: typeof S.Cancelled.Type) =>
-  Effect.andThen(endRuns(state), state.cancelledInStage === "ingesting" ? Effect.asVoid(withdrawGraph(folder, state)) : Effect.void)
+  Effect.andThen(
+    Effect.uninterruptible(endRuns(state, cancelledWithBatch(state.attempt))),
+    state.cancelledInStage === "ingesting" ? Effect.asVoid(withdrawGraph(folder, state)) : Effect.void,
+  )
+
+/** How long a process that stops waits to end the runs of a batch that another process has cancelled. */
+const patience = "10 seconds"
+
+/**
+ * Where another process has cancelled the batch, its runs are ended before the work of this one is over: a process that follows the
+ * batch stops then. What cannot be ended in time is ended by the next process that works.
+ */
+const endCancelled = ({ batchId, attempt }: typeof S.Extracting.Type, stored: Effect.Effect<BatchState | undefined, ReadError>) =>
+  Effect.gen(function* () {
+    const now = yield* stored
+    if (now?._tag === "Cancelled") yield* endRuns({ batchId }, cancelledWithBatch(attempt))
+  }).pipe(
+    Effect.timeout(patience),
+    // Finalizers are not interruptible by default, and this one has a time limit.
+    Effect.interruptible,
+    Effect.catchCause((cause) => Effect.logDebug(`batch ${batchId}: its runs are ended by the next process that works`, cause)),
+  )
+
+/** Writes `status.json`. Of two that write at once the later may write an older state, sees that, and writes again. */
+export const writeStatus = (
+  folder: StorageFolder,
+  state: Effect.Effect<BatchState | undefined, ReadError>,
+): Effect.Effect<void, ReadError | StorageError, Storage> =>
+  Effect.gen(function* () {
+    const storage = yield* Storage
+    let current = yield* state
+    while (current !== undefined) {
+      const written = current
+      const json = yield* Effect.orDie(Schema.encodeEffect(BatchStateJson)(written))
+      yield* storage.set(blobIn(folder, pathsOfBatch(written.batchId).status), json)
+      const now: BatchState | undefined = yield* state
+      current = now?._tag === written._tag && now.updatedAt === written.updatedAt ? undefined : now
+    }
+  })
 
 const faultOf = (cause: Cause.Cause<unknown>): BatchFault => {
   const error = Cause.squash(cause)
-  if (typeof error !== "object" || error === null || !("_tag" in error)) return { code: "Defect", message: describe(error) }
+  const led = causeOf(error)
+  if (typeof error !== "object" || error === null || !("_tag" in error)) return { code: "Defect", message: describe(error), ...led }
   // Some errors of libraries say nothing but have a cause that does.
   const said = describe(error) === "" && "cause" in error ? error.cause : error
-  return { code: "code" in error ? String(error.code) : String(error._tag), message: describe(said) }
+  return { code: "code" in error ? String(error.code) : String(error._tag), message: describe(said), ...led }
+}
+
+/** How many causes of causes are followed. */
+const mostCauses = 5
+
+/** What led to an error, the nearest first, without what the error itself says. */
+const causeOf = (error: unknown): Pick<BatchFault, "cause"> => {
+  const said: Array<string> = []
+  let one = error
+  while (typeof one === "object" && one !== null && "cause" in one && one.cause !== undefined && said.length < mostCauses) {
+    one = one.cause
+    said.push(describe(one))
+  }
+  const told = said.filter((text) => text !== "" && text !== describe(error))
+  return told.length === 0 ? {} : { cause: told.join(": ") }
 }

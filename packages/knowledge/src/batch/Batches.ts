@@ -8,10 +8,11 @@
  * const end = yield* batches.awaitEnd(id)
  * ```
  */
-import { Engine, type Instance, type InstancePage, type ListOptions, type ReadError } from "@detent/durable"
+import { Engine, forkLoop, type Instance, type InstancePage, type ListOptions, type ReadError } from "@detent/durable"
 import type { InvalidState, PersistenceFailed, SendError } from "@detent/machine"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -34,8 +35,9 @@ import { type BatchConfig, defaultBatchConfig, selectionOf } from "./BatchConfig
 import type { BatchEventLog } from "./BatchEventLog.ts"
 import { E, S } from "./BatchMachine.ts"
 import { isTerminal } from "./BatchProgress.ts"
+import { type Purged, purgeBatches } from "./BatchRetention.ts"
 import type { BatchState } from "./BatchState.ts"
-import { batchMachine, endWork } from "./BatchWork.ts"
+import { batchMachine, endWork, writeStatus } from "./BatchWork.ts"
 import { type BatchEstimate, type EstimateError, estimateBatch } from "./Estimate.ts"
 import { withdrawGraph } from "./GraphStages.ts"
 import { type ManifestFile, ManifestJson } from "./Manifest.ts"
@@ -62,7 +64,15 @@ export interface BatchChanges extends GraphDiff {
 }
 
 /** What can keep work from being ended, or what was added from being taken back. It can be tried again. */
-export type UndoError = Effect.Error<ReturnType<typeof endWork>>
+export type UndoError = Effect.Error<ReturnType<typeof endWork>> | Effect.Error<ReturnType<typeof writeStatus>>
+
+/** What can keep old runs and files from being removed. It can be tried again. */
+export type PurgeError = Effect.Error<ReturnType<typeof purgeBatches<ReadError, never>>>
+
+export interface BatchesOptions {
+  /** How long batches, their runs and their stage files are kept after their end. Default: for ever. */
+  readonly retention?: Duration.Input | undefined
+}
 
 export interface BatchesService {
   /** Checks the manifest, stores it and starts the batch. References in it are beside `folder`. */
@@ -97,24 +107,32 @@ export interface BatchesService {
     id: BatchId,
     options?: { readonly limit?: number },
   ) => Effect.Effect<BatchChanges, BatchNotFound | ReadError | GraphError | GraphVersionUnknown>
+  /**
+   * Removes the runs and stage files of batches that ended longer ago than this, as far as no graph needs them. A batch that is resumed
+   * after that extracts its documents again.
+   */
+  readonly purge: (options: { readonly endedBefore: Duration.Input }) => Effect.Effect<Purged, PurgeError>
   readonly list: (options?: ListOptions<BatchState["_tag"]>) => Effect.Effect<InstancePage, PersistenceFailed>
 }
 
 export class Batches extends Context.Service<Batches, BatchesService>()("@detent/knowledge/Batches") {
   /** Files of batches and of the canonical graph are kept below the folder. */
-  static readonly layer = (folder: StorageFolder) => Layer.effect(Batches, make(folder))
+  static readonly layer = (folder: StorageFolder, options: BatchesOptions = {}) => Layer.effect(Batches, make(folder, options))
 }
 
 const manifestExtractor = ({ extractor }: ManifestFile) => (extractor === undefined ? {} : { manifest: extractor })
 
-const make = (folder: StorageFolder) =>
+/** How often old runs and files are looked for. */
+const purgeInterval = "10 minutes"
+
+const make = (folder: StorageFolder, { retention }: BatchesOptions) =>
   Effect.gen(function* () {
     const engine = yield* Engine
     const services = yield* Effect.context<Storage | ArtifactStore | RunStore | Extractors | Extractions | CanonicalGraph | BatchEventLog>()
     const storage = yield* Storage
     const extractors = yield* Extractors
     const canonical = yield* CanonicalGraph
-    const machine = batchMachine(folder, (batch, event, id) => tell(batch, event, id))
+    const machine = batchMachine(folder, (id) => storedState(id))
 
     const find = (id: BatchId): Effect.Effect<Instance<BatchState, Event>, BatchNotFound | PersistenceFailed> =>
       Effect.flatMap(
@@ -122,19 +140,20 @@ const make = (folder: StorageFolder) =>
         Option.match({ onNone: () => Effect.fail(new BatchNotFound({ batchId: id })), onSome: (one) => Effect.succeed(one) }),
       )
 
-    /** From the work of the batch itself, so it is there. */
-    const tell = (batch: BatchId, event: Event, id?: string): Effect.Effect<void, SendError> =>
-      find(batch).pipe(
-        Effect.flatMap((one) => one.send(event, id === undefined ? {} : { id })),
-        Effect.catchTag(["BatchNotFound", "InstanceNotFound"], Effect.die),
-      )
+    const stateOf = (id: BatchId) => Effect.flatMap(find(id), (batch) => batch.state)
+    const storedState = (id: BatchId) => Effect.catchTag(stateOf(id), "BatchNotFound", () => Effect.undefined)
 
     const send = (id: BatchId, event: Event) => Effect.flatMap(find(id), (batch) => Effect.asVoid(batch.send(event)))
     const watch = (id: BatchId): Stream.Stream<BatchState, BatchNotFound | ReadError> =>
       Stream.unwrap(Effect.map(find(id), (batch) => Stream.takeUntil(batch.changes, isTerminal)))
 
-    // From now on unfinished batches of this database go on.
-    yield* Effect.provide(engine.register(machine), services)
+    // From now on unfinished batches of this database continue.
+    yield* Effect.provide(engine.register(machine, retention === undefined ? {} : { retention }), services)
+
+    const purge = ({ endedBefore }: { readonly endedBefore: Duration.Input }) =>
+      Effect.provide(purgeBatches(folder, storedState, endedBefore), services)
+    if (retention !== undefined)
+      yield* forkLoop("the retention of batches", Effect.andThen(purge({ endedBefore: retention }), Effect.sleep(purgeInterval)))
 
     const service: BatchesService = {
       watch,
@@ -162,14 +181,16 @@ const make = (folder: StorageFolder) =>
           yield* Effect.provide(engine.ensure(machine, batchId, pending), services)
           return batchId
         }),
-      state: (id) => Effect.flatMap(find(id), (batch) => batch.state),
+      state: stateOf,
       awaitEnd: (id) => Effect.flatMap(Stream.runLast(watch(id)), (last) => Effect.orDie(Effect.fromOption(last))),
       cancel: (id) =>
         Effect.gen(function* () {
           yield* send(id, E.Cancel())
-          const state = yield* Effect.flatMap(find(id), (batch) => batch.state)
-          // The batch does so by itself; here it is waited for.
-          if (state._tag === "Cancelled") yield* Effect.provide(endWork(folder, state), services)
+          const state = yield* stateOf(id)
+          if (state._tag !== "Cancelled") return
+          // The batch does so by itself, in the process that works on it. Here it is waited for, also where no process does.
+          yield* Effect.provide(endWork(folder, state), services)
+          yield* Effect.provide(writeStatus(folder, storedState(id)), services)
         }),
       estimate: (beside, file, { config = {} } = {}) => Effect.provide(estimateBatch(beside, file, config), services),
       retry: (id, changes) => send(id, E.Retry(changes === undefined ? {} : { selection: changes })),
@@ -178,12 +199,12 @@ const make = (folder: StorageFolder) =>
         Effect.flatMap(find(id), (batch) => Effect.asVoid(batch.send(event, eventId === undefined ? {} : { id: eventId }))),
       withdraw: (id) =>
         Effect.gen(function* () {
-          const state = yield* Effect.flatMap(find(id), (batch) => batch.state)
+          const state = yield* stateOf(id)
           return yield* Effect.provide(withdrawGraph(folder, state), services)
         }),
       changes: (id, options) =>
         Effect.gen(function* () {
-          const state = yield* Effect.flatMap(find(id), (batch) => batch.state)
+          const state = yield* stateOf(id)
           const { targetNamespace: namespace } = state
           const nothing = { namespace, added: 0, removed: 0, documents: [] }
           if (!("canonicalVersion" in state)) return nothing
@@ -194,6 +215,7 @@ const make = (folder: StorageFolder) =>
           const changed = yield* diffGraphs(before, canonical.lines(after), options)
           return { ...changed, namespace, version: after.version, ...(previous === null ? {} : { previous }) }
         }),
+      purge,
       list: (options) => engine.list(machine, options),
     }
     return service

@@ -1,10 +1,28 @@
-/** A document as the system knows it: where it came from, what was done with it and what went wrong on the way. */
+/**
+ * A document as the system knows it: where it came from, what was done with it and what went wrong on the way. The records of a
+ * batch's documents are `metadata.json` of the batch; an activity that extracts one document writes the record of that one.
+ */
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { ContentHash, DocumentId, OntologyVersion } from "../storage/Identity.ts"
+import * as Stream from "effect/Stream"
+import { resumptionOf } from "../runs/ExtractionWorkflow.ts"
+import { Extractors } from "../runs/Extractors.ts"
+import type { ExtractionRun } from "../runs/Run.ts"
+import { isSetAside, setAsideCode } from "../runs/RunFailed.ts"
+import { RunStore } from "../runs/RunStore.ts"
+import { BatchId, ContentHash, DocumentId, OntologyVersion, RunId } from "../storage/Identity.ts"
+import { pathsOfBatch } from "../storage/Paths.ts"
 import { Count } from "../storage/Quantity.ts"
-import { StorageUri } from "../storage/Uri.ts"
+import { getText, Storage } from "../storage/Storage.ts"
+import { blobIn, type StorageFolder, StorageUri } from "../storage/Uri.ts"
+import { selectionOf } from "./BatchConfig.ts"
+import type { BatchState } from "./BatchState.ts"
+import type { Manifest, ManifestDocument } from "./Manifest.ts"
 
-export const DocumentStatus = Schema.Literals(["pending", "processing", "completed", "failed"])
+/** `set-aside`: it exceeded a limit twice and is not tried again in its batch. */
+export const DocumentStatus = Schema.Literals(["pending", "processing", "completed", "failed", "set-aside"])
 export type DocumentStatus = typeof DocumentStatus.Type
 
 /** Something that went wrong, kept for as long as the document is. */
@@ -17,7 +35,8 @@ export type DocumentProblem = typeof DocumentProblem.Type
 
 export class Document extends Schema.TaggedClass<Document>()("Document", {
   documentId: DocumentId,
-  contentHash: ContentHash,
+  /** Absent for a document that could not be read to its end, and for one that the graph had in the same version. */
+  contentHash: Schema.optionalKey(ContentHash),
 
   sourceUri: StorageUri,
   contentType: Schema.String,
@@ -35,6 +54,98 @@ export class Document extends Schema.TaggedClass<Document>()("Document", {
   errors: Schema.Array(DocumentProblem),
 
   extractionOutputUri: Schema.optionalKey(StorageUri),
+  batchId: Schema.optionalKey(BatchId),
+  /** Absent for a document that was not extracted, since the graph had it in the same version. */
+  runId: Schema.optionalKey(RunId),
 }) {}
 
 export const DocumentJson = Schema.fromJsonString(Schema.toCodecJson(Document))
+
+const DocumentsJson = Schema.fromJsonString(Schema.Array(Schema.toCodecJson(Document)))
+
+/** The fields that all records of a batch share. */
+type Batch = Pick<BatchState, "batchId" | "ontologyVersion" | "createdAt" | "config">
+
+interface Recorded {
+  readonly run: ExtractionRun | undefined
+  readonly tokens?: { readonly input: number; readonly output: number } | undefined
+  /** The record of an earlier attempt, whose problems are kept. */
+  readonly before?: Document | undefined
+  readonly extractionOutputUri?: StorageUri
+}
+
+const statuses = { queued: "pending", running: "processing", succeeded: "completed", failed: "failed", cancelled: "pending" } as const
+
+/** What is known of a document. One without a run is in the graph in the same version. */
+export const documentRecord = (
+  { batchId, ontologyVersion, createdAt }: Batch,
+  modelId: string,
+  { documentId, sourceUri, contentType, sizeBytes }: ManifestDocument,
+  { run, tokens, before, extractionOutputUri }: Recorded,
+): Document => {
+  const startedAt = run === undefined ? undefined : Option.getOrUndefined(run.startedAt)
+  const endedAt = run === undefined ? undefined : Option.getOrUndefined(run.completedAt)
+  const contentHash = run === undefined ? undefined : Option.getOrUndefined(run.inputHash)
+  return new Document({
+    documentId,
+    ...(contentHash === undefined ? {} : { contentHash }),
+    sourceUri,
+    contentType,
+    sizeBytes,
+    fetchedAt: startedAt ?? DateTime.makeUnsafe(createdAt),
+    ontologyVersion,
+    modelId,
+    status: run === undefined ? "completed" : isSetAside(run) ? "set-aside" : statuses[run.status],
+    ...(startedAt === undefined || endedAt === undefined
+      ? {}
+      : { processingDurationMs: Math.max(0, endedAt.epochMilliseconds - startedAt.epochMilliseconds) }),
+    ...(tokens === undefined ? {} : { tokenUsage: tokens }),
+    retryCount: run === undefined ? 0 : Math.max(0, resumptionOf(run)),
+    errors: problemsOf(run, before?.errors ?? []),
+    ...(extractionOutputUri === undefined ? {} : { extractionOutputUri }),
+    batchId,
+    ...(run === undefined ? {} : { runId: run.runId }),
+  })
+}
+
+/** `run ID failed (CODE): detail`, as a run keeps why it failed. */
+const failure = /^run \S+ failed \((\w+)\): /
+
+const problemsOf = (run: ExtractionRun | undefined, before: ReadonlyArray<DocumentProblem>): ReadonlyArray<DocumentProblem> => {
+  if (run === undefined || run.status !== "failed") return before
+  const message = Option.getOrElse(run.errorMessage, () => "")
+  const timestamp = Option.getOrElse(run.completedAt, () => run.createdAt)
+  if (before.some((problem) => problem.timestamp.epochMilliseconds === timestamp.epochMilliseconds)) return before
+  const code = isSetAside(run) ? setAsideCode : (failure.exec(message)?.[1] ?? "RunFailed")
+  return [...before, { timestamp, code, message: message.replace(failure, "") }]
+}
+
+/** Writes the records of all documents of a batch, with the problems of its earlier attempts. */
+export const writeMetadata = (folder: StorageFolder, state: Batch & Pick<BatchState, "attempt">, manifest: Manifest) =>
+  Effect.gen(function* () {
+    const storage = yield* Storage
+    const runs = yield* RunStore
+    const { extractor } = (yield* Extractors).estimator(selectionOf(state.config))
+    const uri = blobIn(folder, pathsOfBatch(state.batchId).metadata)
+    const earlier = state.attempt === 0 ? [] : yield* recordsAt(uri)
+    const before = new Map(earlier.filter(({ errors }) => errors.length > 0).map((one) => [one.documentId, one]))
+    const ofDocument = new Map((yield* runs.ofBatch(state.batchId)).map((run) => [run.documentId, run]))
+    const tokens = extractor === "built-in" ? undefined : yield* runs.tokensOf(state.batchId)
+    const encode = Schema.encodeEffect(DocumentJson)
+    const lines = Stream.mapEffect(Stream.fromIterable(manifest.documents.entries()), ([index, document]) => {
+      const run = ofDocument.get(document.documentId)
+      const recorded = { run, tokens: run === undefined ? undefined : tokens?.get(run.runId), before: before.get(document.documentId) }
+      return Effect.map(
+        Effect.orDie(encode(documentRecord(state, extractor, document, recorded))),
+        (json) => `${index === 0 ? "[" : ",\n"}${json}`,
+      )
+    })
+    yield* storage.setStream(uri, Stream.encodeText(Stream.concat(lines, Stream.succeed("]\n"))))
+  })
+
+/** Written by an earlier attempt. None where it ended before it wrote them. */
+const recordsAt = (uri: StorageUri) =>
+  Effect.gen(function* () {
+    const text = yield* getText(yield* Storage, uri)
+    return yield* Effect.orDie(Schema.decodeEffect(DocumentsJson)(text))
+  }).pipe(Effect.catchTag("BlobNotFound", () => Effect.succeed([])))

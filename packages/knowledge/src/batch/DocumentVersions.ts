@@ -36,7 +36,7 @@ export const settingOf = (
 
 type Batch = Pick<BatchState, "batchId" | "targetNamespace">
 
-/** Tells of a document whether the graph has this version of it, extracted in this setting. */
+/** Of a document, the version that the graph has, where it is the one of now and was extracted in this setting. */
 export const unchangedDocuments = ({ batchId, targetNamespace }: Batch, setting: ContentHash | undefined) =>
   Effect.gen(function* () {
     const canonical = yield* CanonicalGraph
@@ -45,13 +45,13 @@ export const unchangedDocuments = ({ batchId, targetNamespace }: Batch, setting:
     const known = Option.isNone(current)
       ? new Map<string, GraphDocument>()
       : yield* canonical.documents(current.value, { without: batchId })
-    return (document: ManifestDocument): Effect.Effect<boolean> => {
+    return (document: ManifestDocument): Effect.Effect<GraphDocument | undefined> => {
       const before = known.get(document.documentId)
-      if (setting === undefined || before?.setting !== setting || before.contentHash === undefined) return Effect.succeed(false)
+      if (setting === undefined || before?.setting !== setting || before.contentHash === undefined) return Effect.undefined
       return Effect.match(hashOf(storage, document), {
         // Extracting it meets the same fault and reports it.
-        onFailure: () => false,
-        onSuccess: (hash) => hash === before.contentHash,
+        onFailure: () => undefined,
+        onSuccess: (hash) => (hash === before.contentHash ? before : undefined),
       })
     }
   })

@@ -49,10 +49,14 @@ export const estimateBatch = (
     })
     const estimator = extractors.estimator(selection)
     const ontology = yield* extractors.ontology(manifest.ontologyUri)
-    const isUnchanged = yield* unchangedDocuments(manifest, yield* settingOf(manifest, { ...wanted, ...selection }))
-    const changed = yield* Effect.filter(manifest.documents, (document) => Effect.map(isUnchanged(document), (same) => !same), {
-      concurrency,
-    })
+    const unchangedIn = yield* unchangedDocuments(manifest, yield* settingOf(manifest, { ...wanted, ...selection }))
+    const changed = yield* Effect.filter(
+      manifest.documents,
+      (document) => Effect.map(unchangedIn(document), (same) => same === undefined),
+      {
+        concurrency,
+      },
+    )
     const found = yield* Effect.forEach(
       changed,
       (document) => Effect.exit(estimateDocument(document, wanted.pipeline, ontology, estimator)),

@@ -1,10 +1,11 @@
 /**
- * What the extraction of a batch has to tell: to the world what became of each document, to the batch how far it is. Both go
- * out twice a second and not for each document, since each is a write that waits for the disk.
+ * What the extraction of a batch reports: to the log of batch events what became of each document, to the batch how far it is. Both
+ * are written twice a second and not for each document, since each is a write that waits for the disk.
  *
- * The world is told first. A process that dies in between tells the batch anew when it is back; the other way round nobody
- * would know of documents that the batch has counted when its stage is over.
+ * The log comes first. A process that dies in between reports to the batch again when it is back; the other way round the log
+ * would lack documents that the batch has counted when its stage is over.
  */
+import type { SendError } from "@detent/machine"
 import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -16,15 +17,26 @@ import { defaultPatience, patienceOf } from "../runs/StorePatience.ts"
 import type { DocumentId } from "../storage/Identity.ts"
 import { BatchEvent } from "./BatchEvent.ts"
 import { BatchEventLog, type DocumentStanding } from "./BatchEventLog.ts"
-import { E, type S, type Tell } from "./BatchMachine.ts"
+import type { Counted } from "./BatchMachine.ts"
 import { progressPercent } from "./BatchProgress.ts"
-import type { BatchUsage } from "./BatchState.ts"
+import type { BatchUsage, S } from "./BatchState.ts"
 
 type Extracting = typeof S.Extracting.Type
 
 const facts = BatchEvent.cases
 
-type DocumentEvent = typeof facts.DocumentStarted.Type | typeof facts.DocumentCompleted.Type | typeof facts.DocumentFailed.Type
+type DocumentEvent =
+  | typeof facts.DocumentStarted.Type
+  | typeof facts.DocumentCompleted.Type
+  | typeof facts.DocumentFailed.Type
+  | typeof facts.DocumentSetAside.Type
+
+/** What hears how far the extraction is. */
+export interface ExtractionProgress {
+  readonly counted: (counts: Counted) => Effect.Effect<void, SendError>
+  /** Documents that failed before this time are tried once more. */
+  readonly retried: (failuresSince: number) => Effect.Effect<void, SendError>
+}
 
 /** How often something is told at most. Each time takes two commits or more, and on a busy disk one takes 5 ms. */
 const interval = "500 millis"
@@ -49,13 +61,19 @@ export type ExtractionReport = Effect.Success<ReturnType<typeof startReport>>
 /** What models have cost the batch. None where it asks none. */
 type Spent = Effect.Effect<(Usage & { readonly currency?: string }) | undefined>
 
-export const startReport = (state: Extracting, tell: Tell, spending: Spent = Effect.succeed(undefined)) =>
+export const startReport = (
+  state: Extracting,
+  progress: Pick<ExtractionProgress, "counted">,
+  spending: Spent = Effect.succeed(undefined),
+) =>
   Effect.gen(function* () {
     const log = yield* BatchEventLog
     const { batchId, documentsTotal: totalDocuments } = state
     const failures = new Set<DocumentId>()
-    const counted = { documentsCompleted: 0, documentsFailed: 0, documentsUnchanged: 0, entityCount: 0, relationCount: 0, reviewCount: 0 }
+    const setAside = new Set<DocumentId>()
+    const counted = { documentsCompleted: 0, documentsUnchanged: 0, entityCount: 0, relationCount: 0, reviewCount: 0 }
     let usage: BatchUsage | undefined
+    let currentDocumentId: DocumentId | undefined
     const waiting = new Set<DocumentEvent>()
     const unchanged = new Set<DocumentId>()
     let [changes, told, progressAt] = [0, 0, yield* Clock.currentTimeMillis]
@@ -93,14 +111,19 @@ export const startReport = (state: Extracting, tell: Tell, spending: Spent = Eff
 
     const tellProgress = Effect.gen(function* () {
       const at = yield* Clock.currentTimeMillis
-      const { documentsCompleted: completedDocuments, documentsFailed } = counted
-      if (completedDocuments + documentsFailed < totalDocuments && at - progressAt < progressInterval) return
+      const { documentsCompleted: completedDocuments } = counted
+      if (completedDocuments + failures.size + setAside.size < totalDocuments && at - progressAt < progressInterval) return
       progressAt = at
-      const progress = progressPercent({ ...state, ...counted })
-      yield* log.emit(facts.StageProgress.make({ batchId, at, completedDocuments, totalDocuments, progress }))
+      const percent = progressPercent({ ...state, ...summary() })
+      yield* log.emit(facts.StageProgress.make({ batchId, at, completedDocuments, totalDocuments, progress: percent }))
     })
 
-    const summary = () => ({ ...counted, ...(usage === undefined ? {} : { usage }) })
+    const summary = () => ({
+      ...counted,
+      documentsFailed: failures.size,
+      documentsSetAside: setAside.size,
+      ...(usage === undefined ? {} : { usage }),
+    })
 
     const one = yield* Semaphore.make(1)
     /** A document may take long: what its calls cost counts before it is done. */
@@ -116,7 +139,7 @@ export const startReport = (state: Extracting, tell: Tell, spending: Spent = Eff
       const upTo = changes
       yield* tellUnchanged
       yield* tellWorld([...waiting])
-      yield* tell(E.DocumentsCounted(summary()))
+      yield* progress.counted({ ...summary(), ...(currentDocumentId === undefined ? {} : { currentDocumentId }) })
       yield* tellProgress
       told = upTo
     }).pipe(
@@ -129,10 +152,14 @@ export const startReport = (state: Extracting, tell: Tell, spending: Spent = Eff
     return {
       counted: summary,
       started: (documentId: DocumentId, round: number) =>
-        Effect.map(Clock.currentTimeMillis, (at) => note(facts.DocumentStarted.make({ batchId, at, documentId, round }))),
+        Effect.map(Clock.currentTimeMillis, (at) => {
+          currentDocumentId = documentId
+          note(facts.DocumentStarted.make({ batchId, at, documentId, round }))
+        }),
       completed: (documentId: DocumentId, { entities: entityCount, facts: relationCount, forReview }: RunResult) =>
         Effect.map(Clock.currentTimeMillis, (at) => {
-          if (failures.delete(documentId)) counted.documentsFailed--
+          failures.delete(documentId)
+          setAside.delete(documentId)
           counted.documentsCompleted++
           counted.entityCount += entityCount
           counted.relationCount += relationCount
@@ -149,9 +176,15 @@ export const startReport = (state: Extracting, tell: Tell, spending: Spent = Eff
         }),
       failed: (documentId: DocumentId, round: number, error: string) =>
         Effect.map(Clock.currentTimeMillis, (at) => {
-          if (!failures.has(documentId)) counted.documentsFailed++
           failures.add(documentId)
           note(facts.DocumentFailed.make({ batchId, at, documentId, round, error }))
+        }),
+      /** The document exceeded a limit twice. */
+      setAside: (documentId: DocumentId, round: number, error: string) =>
+        Effect.map(Clock.currentTimeMillis, (at) => {
+          failures.delete(documentId)
+          setAside.add(documentId)
+          note(facts.DocumentSetAside.make({ batchId, at, documentId, round, error }))
         }),
       /** Tells what there is, for as long as the extraction takes. */
       telling: Effect.forever(Effect.delay(flush, interval)),
@@ -187,5 +220,5 @@ const isNews = (event: DocumentEvent, standing: DocumentStanding | undefined): b
   if (standing === undefined) return true
   if (standing.status === "completed") return false
   if (event._tag === "DocumentCompleted" || standing.round < event.round) return true
-  return event._tag === "DocumentFailed" && standing.round === event.round && standing.status === "processing"
+  return event._tag !== "DocumentStarted" && standing.round === event.round && standing.status === "processing"
 }

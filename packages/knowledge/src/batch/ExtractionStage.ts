@@ -3,46 +3,62 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { Extractions, endedWithBatch } from "../runs/Extractions.ts"
+import * as Option from "effect/Option"
+import { Extractions, endedWithBatch, isEndedWithBatch } from "../runs/Extractions.ts"
 import { Extractors } from "../runs/Extractors.ts"
-import { isStoreAway, RunFailed } from "../runs/RunFailed.ts"
+import { isStoreAway, RunFailed, setAsideCode } from "../runs/RunFailed.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { runIdOf } from "../storage/Identity.ts"
 import { Storage } from "../storage/Storage.ts"
+import type { StorageFolder } from "../storage/Uri.ts"
 import { selectionOf } from "./BatchConfig.ts"
-import { E, type S, type Tell } from "./BatchMachine.ts"
+import { isPassedBy } from "./BatchMachine.ts"
+import type { S } from "./BatchState.ts"
 import { BatchStopped } from "./BatchStopped.ts"
+import { writeMetadata } from "./Document.ts"
 import { settingOf, unchangedDocuments } from "./DocumentVersions.ts"
-import { type ExtractionReport, roundOf, startReport } from "./ExtractionReport.ts"
+import { type ExtractionProgress, type ExtractionReport, roundOf, startReport } from "./ExtractionReport.ts"
 import type { Manifest, ManifestDocument } from "./Manifest.ts"
-import { isPassedBy } from "./PassedBy.ts"
 import { loadManifest, startedOntology } from "./StageFiles.ts"
 
 type Extracting = typeof S.Extracting.Type
 
-export const extractDocuments = (state: Extracting, tell: Tell) =>
+/** Returns the counts of all documents. */
+export const extractDocuments = (folder: StorageFolder, state: Extracting, progress: ExtractionProgress) =>
   Effect.gen(function* () {
     const manifest = yield* loadManifest(yield* Storage, state.manifestUri)
     yield* startedOntology(manifest)
     const extractors = yield* Extractors
-    const isUnchanged = yield* unchangedDocuments(state, yield* settingOf(manifest, state.config))
-    const report = yield* startReport(state, tell, extractors.spent(state.batchId))
+    const unchangedIn = yield* unchangedDocuments(state, yield* settingOf(manifest, state.config))
+    const report = yield* startReport(state, progress, extractors.spent(state.batchId))
     const extract = (round: Pick<Extracting, "failuresSince" | "round">, documents: ReadonlyArray<ManifestDocument>) =>
-      extractAll({ ...state, ...round }, manifest, documents, isUnchanged, report)
+      extractAll({ ...state, ...round }, manifest, documents, report)
     const rounds = Effect.gen(function* () {
-      const failed = yield* extract(state, manifest.documents)
+      const changed = yield* Effect.filter(
+        manifest.documents,
+        (document) =>
+          Effect.gen(function* () {
+            if ((yield* unchangedIn(document)) === undefined) return true
+            yield* report.unchanged(document.documentId)
+            return false
+          }),
+        { concurrency: state.config.concurrency },
+      )
+      yield* Effect.flatMap(Extractions, (extractions) => extractions.queue(changed.map((one) => requestOf(state, manifest, one))))
+      const failed = yield* extract(state, changed)
       if (failed.length > 0 && state.config.failurePolicy === "retryFailed" && state.round === 0) {
         const failuresSince = (yield* Clock.currentTimeMillis) + 1
-        yield* tell(E.DocumentsRetried({ failuresSince }), `${state.attempt}/retried`)
+        yield* progress.retried(failuresSince)
         yield* extract({ failuresSince, round: state.round + 1 }, failed)
       }
       yield* report.end
     })
     yield* Effect.onError(Effect.raceFirst(rounds, report.telling), () => report.rest)
-    yield* tell(E.ExtractionComplete(report.counted()), `${state.attempt}/extracted`)
+    yield* writeMetadata(folder, state, manifest)
+    return report.counted()
   }).pipe(
-    // Documents beside the one that ended the batch are still being worked on. An interrupt leaves that to who interrupts, and
-    // who was passed by leaves it to who did.
+    // Documents beside the one that ended the batch are still being worked on. After an interrupt the state that follows ends them;
+    // where another process has moved the batch on, that one does.
     Effect.onError((cause) => (isLeft(cause) ? Effect.void : endRunsSoon(state))),
   )
 
@@ -51,9 +67,9 @@ const patience = "5 seconds"
 
 /** Work that cannot be ended in time, because the database is away or full, is joined when the batch is resumed. */
 const endRunsSoon = (state: Extracting) =>
-  endRuns(state).pipe(
+  endRuns(state, endedWithBatch).pipe(
     Effect.timeout(patience),
-    // It is called while the work is ended, where nothing is interrupted unless it says so.
+    // Finalizers are not interruptible by default, and this one has a time limit.
     Effect.interruptible,
     Effect.catchCause((cause) => Effect.logWarning(`batch ${state.batchId}: some of its documents are still being extracted`, cause)),
   )
@@ -61,32 +77,30 @@ const endRunsSoon = (state: Extracting) =>
 const isLeft = (cause: Cause.Cause<{ readonly _tag: string }>) =>
   Cause.hasInterruptsOnly(cause) || cause.reasons.some((reason) => Cause.isFailReason(reason) && isPassedBy(reason.error))
 
-/** Ends the runs of a batch that are under way. What they have stored is kept. */
-export const endRuns = ({ batchId }: Pick<Extracting, "batchId">) =>
+/** How often the runs of a batch are looked for: a process that works on it may begin one while the others are ended. */
+const passes = 20
+
+/** Ends the runs of a batch that wait or are under way. What they have stored is kept. */
+export const endRuns = ({ batchId }: Pick<Extracting, "batchId">, why: string) =>
   Effect.gen(function* () {
     const extractions = yield* Extractions
-    const running = yield* Effect.flatMap(RunStore, (runs) => runs.runningOf(batchId))
-    yield* Effect.forEach(
-      running,
-      (id) =>
-        // One that has ended by itself meanwhile needs no end.
-        Effect.catchTag(
-          Effect.asVoid(extractions.cancel(id, endedWithBatch)),
-          ["RunStatusConflict", "RunStatusRefused"],
-          () => Effect.void,
-        ),
-      { concurrency: 16, discard: true },
-    )
+    const runs = yield* RunStore
+    for (let pass = 0; pass < passes; pass++) {
+      yield* runs.cancelQueued(batchId, why)
+      const running = yield* runs.runningOf(batchId)
+      if (running.length === 0) return
+      yield* Effect.forEach(
+        running,
+        (id) =>
+          // One that has ended by itself meanwhile needs no end.
+          Effect.catchTag(Effect.asVoid(extractions.cancel(id, why)), ["RunStatusConflict", "RunStatusRefused"], () => Effect.void),
+        { concurrency: 16, discard: true },
+      )
+    }
   })
 
 /** The documents that failed. */
-const extractAll = (
-  state: Extracting,
-  manifest: Manifest,
-  documents: ReadonlyArray<ManifestDocument>,
-  isUnchanged: (document: ManifestDocument) => Effect.Effect<boolean>,
-  report: ExtractionReport,
-) =>
+const extractAll = (state: Extracting, manifest: Manifest, documents: ReadonlyArray<ManifestDocument>, report: ExtractionReport) =>
   Effect.gen(function* () {
     const extractions = yield* Extractions
     const failures: Array<ManifestDocument> = []
@@ -100,6 +114,7 @@ const extractAll = (
           yield* report.end
           return yield* new BatchStopped({ code: stops, problem: detail })
         }
+        if (code === setAsideCode) return yield* report.setAside(document.documentId, roundOf(state), detail)
         failures.push(document)
         yield* report.failed(document.documentId, roundOf(state), detail)
         if (state.config.failurePolicy !== "failFast") return
@@ -109,7 +124,6 @@ const extractAll = (
 
     const extract = (document: ManifestDocument) =>
       Effect.gen(function* () {
-        if (yield* isUnchanged(document)) return yield* report.unchanged(document.documentId)
         yield* report.started(document.documentId, roundOf(state))
         const exit = yield* Effect.exit(extractions.complete(requestOf(state, manifest, document), state.failuresSince))
         if (Exit.isSuccess(exit)) return yield* report.completed(document.documentId, exit.value)
@@ -121,13 +135,13 @@ const extractAll = (
     return failures
   })
 
-/** A run that somebody cancelled by itself is a failure of its document. Anything else that ends a run so is not. */
+/** A run that a user cancelled by itself is a failure of its document. Anything else that ends a run so is not. */
 const cancelled = ({ batchId }: Extracting, { documentId }: ManifestDocument, cause: Cause.Cause<RunFailed>) =>
   Effect.gen(function* () {
     if (!Cause.hasInterruptsOnly(cause)) return yield* Effect.failCause(cause)
     const runId = runIdOf({ batchId, documentId, attempt: 0 })
     const run = yield* Effect.flatMap(Extractions, (extractions) => extractions.get(runId))
-    if (run.status !== "cancelled") return yield* Effect.interrupt
+    if (run.status !== "cancelled" || Option.exists(run.errorMessage, isEndedWithBatch)) return yield* Effect.interrupt
     return new RunFailed({ runId, code: "Cancelled", detail: "its run was cancelled; resume the batch to go on", retryable: true })
   })
 
@@ -139,5 +153,5 @@ const requestOf = (state: Extracting, manifest: Manifest, document: ManifestDocu
   config: state.config.pipeline,
   selection: selectionOf(state.config),
   // A document's run is the same however often the batch is started again: what failed is resumed, what is done stays.
-  part: { batchId: state.batchId, attempt: 0 },
+  part: { batchId: state.batchId, attempt: 0, batchAttempt: state.attempt },
 })

@@ -21,8 +21,7 @@ import { blobIn, type StorageFolder, type StorageUri } from "../storage/Uri.ts"
 import { onlyHeld, withoutHeld } from "../validate/Quarantine.ts"
 import { reportTurtle, type ValidationReport, ValidationReportJson, violationText } from "../validate/Report.ts"
 import { validateOnWorker } from "../validate/WorkerValidation.ts"
-import { E, type S, type Tell } from "./BatchMachine.ts"
-import type { BatchState, StageGraph } from "./BatchState.ts"
+import type { BatchState, Ingested, Moved, Resolved, S, StageGraph, Validated } from "./BatchState.ts"
 import { BatchStopped } from "./BatchStopped.ts"
 import { documentIds, documentsBrought, graphBeside, settingOf } from "./DocumentVersions.ts"
 import { publishGraph } from "./Publication.ts"
@@ -38,10 +37,6 @@ export type DocumentGraphs = Stream.Stream<Lines, StageReadError, RunStore | Art
 /** What new entities of a namespace are called. */
 const entityBase = (namespace: string) => `urn:detent:graph:${namespace}/`
 
-/** The same work again sends the same event; a batch that is resolved again sends another. */
-const eventId = ({ attempt, resolvedAgain = 0 }: { readonly attempt: number; readonly resolvedAgain?: number }, what: string) =>
-  resolvedAgain === 0 ? `${attempt}/${what}` : `${attempt}/${what}/${resolvedAgain}`
-
 const equipped = (state: { readonly manifestUri: Parameters<typeof loadManifest>[1] }) =>
   Effect.gen(function* () {
     const manifest = yield* loadManifest(yield* Storage, state.manifestUri)
@@ -49,7 +44,7 @@ const equipped = (state: { readonly manifestUri: Parameters<typeof loadManifest>
   })
 
 /** Of the documents that the batch has extracted, unless others are given. */
-export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving.Type, tell: Tell, others?: DocumentGraphs) =>
+export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving.Type, others?: DocumentGraphs) =>
   Effect.gen(function* () {
     const canonical = yield* CanonicalGraph
     const { manifest, ontology } = yield* equipped(state)
@@ -75,20 +70,17 @@ export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving
     const written = yield* writeLines(blobIn(folder, linesOfBatch(state.batchId, from).resolved), graph.lines)
     const { mentions, entities } = graph.counts()
     const list = yield* writeDocuments(yield* Storage, folder, state.batchId, brought)
-    yield* tell(
-      E.ResolutionComplete({
-        graph: written,
-        entitiesTotal: mentions,
-        clustersFormed: entities,
-        documents: { ...list, brought: brought.documents.length, withdrawn: brought.withdrawn.length },
-        against,
-      }),
-      eventId(state, "resolved"),
-    )
+    return {
+      graph: written,
+      entitiesTotal: mentions,
+      clustersFormed: entities,
+      documents: { ...list, brought: brought.documents.length, withdrawn: brought.withdrawn.length },
+      against,
+    } satisfies typeof Resolved.Type
   })
 
 /** Against the shapes of the manifest, unless others are given; without any, against what the ontology says. */
-export const validateGraph = (folder: StorageFolder, state: typeof S.Validating.Type, tell: Tell, otherShapes?: StorageUri) =>
+export const validateGraph = (folder: StorageFolder, state: typeof S.Validating.Type, otherShapes?: StorageUri) =>
   Effect.gen(function* () {
     const storage = yield* Storage
     const { manifest, ontology } = yield* equipped(state)
@@ -121,7 +113,7 @@ export const validateGraph = (folder: StorageFolder, state: typeof S.Validating.
     const parted = linesOfBatch(state.batchId, contentHashOf(JSON.stringify([state.resolvedGraph.hash, [...held]])))
     const graph = quarantined === 0 ? state.resolvedGraph : yield* writeLines(blobIn(folder, parted.validated), withoutHeld(lines, held))
     if (quarantined > 0) yield* writeLines(blobIn(folder, parted.quarantine), onlyHeld(lines, held))
-    yield* tell(E.ValidationComplete({ graph, violations: found.violations, quarantined, reportUri }), eventId(state, "validated"))
+    return { graph, violations: found.violations, quarantined, reportUri } satisfies typeof Validated.Type
   })
 
 /** What the batch would change of the graph: its lines take the place of those of its documents and of what it contributed before. */
@@ -132,18 +124,22 @@ const changeBy = <E>(state: typeof S.Validating.Type, added: Stream.Stream<strin
 const changesNothing = ({ documents }: Pick<typeof S.Validating.Type, "documents">, { triples }: StageGraph): boolean =>
   triples === 0 && documents !== undefined && documents.brought + documents.withdrawn === 0
 
-/** Whatever keeps it from being finished, the canonical graph is then as it was before. */
-export const ingestGraph = (folder: StorageFolder, state: typeof S.Ingesting.Type, tell: Tell) =>
+/**
+ * Whatever keeps it from being finished, the canonical graph is then as it was before. What the batch brings is in `final.ttl` first:
+ * sorted N-Triples, which every reader of Turtle reads.
+ */
+export const ingestGraph = (folder: StorageFolder, state: typeof S.Ingesting.Type) =>
   Effect.gen(function* () {
+    const storage = yield* Storage
     const canonical = yield* CanonicalGraph
     const { targetNamespace, batchId, validatedGraph, documents, resolvedAgainst } = state
     const { ontology } = yield* equipped(state)
+    yield* storage.setStream(blobIn(folder, pathsOfBatch(batchId).canonical), storage.getStream(validatedGraph.uri))
     const current = yield* canonical.current(targetNamespace)
     const before = Option.flatMap(current, ({ contributions }) => Arr.findFirst(contributions, (one) => one.batchId === batchId))
     if (changesNothing(state, validatedGraph) && Option.isSome(current) && Option.isNone(before)) {
       const canonicalGraphUri = blobIn(folder, pathsOfNamespace(targetNamespace).entities)
-      const unchanged = E.IngestionComplete({ canonicalVersion: current.value.version, canonicalGraphUri })
-      return yield* tell(unchanged, eventId(state, "ingested"))
+      return { canonicalVersion: current.value.version, canonicalGraphUri } satisfies typeof Ingested.Type
     }
     const list = documents === undefined ? {} : { documents: { uri: documents.uri, hash: documents.hash } }
     const contribution = { batchId, ...validatedGraph, ...list }
@@ -155,7 +151,7 @@ export const ingestGraph = (folder: StorageFolder, state: typeof S.Ingesting.Typ
       const { uri: canonicalGraphUri, triples: graphTriples } = yield* publishGraph(folder, targetNamespace, ontology)
       return { canonicalVersion, canonicalGraphUri, graphTriples }
     })
-    const added = yield* Effect.onError(add, (cause) =>
+    return yield* Effect.onError(add, (cause) =>
       // An interrupt is a cancel, whose state withdraws it, or the process ends and resumes later. A graph that has moved is as the
       // other batch left it.
       Cause.hasInterruptsOnly(cause) || cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error._tag === "GraphMoved")
@@ -167,8 +163,10 @@ export const ingestGraph = (folder: StorageFolder, state: typeof S.Ingesting.Typ
             }),
           ),
     )
-    yield* tell(E.IngestionComplete(added), eventId(state, "ingested"))
-  }).pipe(Effect.catchTag("GraphMoved", ({ version }) => tell(E.GraphMoved({ version }), eventId(state, "moved"))))
+  }).pipe(
+    Effect.catchTag("GraphMoved", ({ version }) => Effect.succeed<typeof Moved.Type>({ movedTo: version })),
+    Effect.map((done): typeof Ingested.Type | typeof Moved.Type => done),
+  )
 
 /** Takes what a batch added out of the canonical graph. */
 export const withdrawGraph = (folder: StorageFolder, state: Pick<BatchState, "manifestUri" | "batchId" | "targetNamespace">) =>

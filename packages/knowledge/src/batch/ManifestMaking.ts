@@ -27,7 +27,7 @@ import { getText, ifAbsent, ifGeneration, Storage } from "../storage/Storage.ts"
 import type { StorageError } from "../storage/StorageError.ts"
 import { type BlobReference, blobIn, resolveReference, type StorageFolder, type StorageUri } from "../storage/Uri.ts"
 import { checkShapes } from "../validate/WorkerValidation.ts"
-import { type Manifest, type ManifestDocument, type ManifestFile, ManifestFileJson } from "./Manifest.ts"
+import { type Manifest, type ManifestDocument, type ManifestFile, ManifestFileJson, ManifestJson } from "./Manifest.ts"
 import { ManifestRefused } from "./StageFiles.ts"
 
 export type ManifestError = ManifestRefused
@@ -188,13 +188,49 @@ const ontologyNameOf = (uri: StorageUri): OntologyName => {
   return OntologyName.make(name === "" ? "ontology" : name)
 }
 
-export const readManifestFile = (uri: StorageUri): Effect.Effect<ManifestFile, StorageError | ManifestRefused, Storage> =>
+/**
+ * A manifest at an address: written by hand, or one that a batch has stored, with which the same documents are worked on with the same
+ * ontology. `batchId` is that of the stored one.
+ */
+export const readManifest = (
+  uri: StorageUri,
+): Effect.Effect<{ readonly manifest: ManifestFile; readonly batchId?: BatchId }, StorageError | ManifestRefused, Storage> =>
   Effect.gen(function* () {
     const text = yield* getText(yield* Storage, uri)
-    return yield* Effect.mapError(
+    const stored = Schema.decodeOption(ManifestJson)(text)
+    if (Option.isSome(stored)) return { manifest: yield* fileOf(uri, stored.value), batchId: stored.value.batchId }
+    const manifest = yield* Effect.mapError(
       Schema.decodeEffect(ManifestFileJson)(text),
       ({ message }) => new ManifestRefused({ uri, problem: `${message}; see the example in the README` }),
     )
+    return { manifest }
+  })
+
+export const readManifestFile = (uri: StorageUri): Effect.Effect<ManifestFile, StorageError | ManifestRefused, Storage> =>
+  Effect.map(readManifest(uri), ({ manifest }) => manifest)
+
+/** A document has the id of its source: a manifest that gives it another names what no batch has. */
+const fileOf = (uri: StorageUri, stored: Manifest): Effect.Effect<ManifestFile, ManifestRefused> =>
+  Effect.gen(function* () {
+    const wrong = stored.documents.find(({ documentId, sourceUri }) => documentId !== documentIdOf(sourceUri))
+    if (wrong !== undefined)
+      return yield* new ManifestRefused({
+        uri,
+        problem: `${wrong.sourceUri} has the id ${documentIdOf(wrong.sourceUri)}, not ${wrong.documentId}; correct it`,
+      })
+    const [first, ...others] = stored.documents.map(({ sourceUri, contentType }) => ({ source: sourceUri, contentType }))
+    if (first === undefined) return yield* new ManifestRefused({ uri, problem: "it names no document; name one" })
+    const { targetNamespace, ontologyUri, shaclUri, examplesUri, extractor, collection, keepMissing } = stored
+    return {
+      targetNamespace,
+      ontology: ontologyUri,
+      documents: [first, ...others],
+      ...(shaclUri === undefined ? {} : { shapes: shaclUri }),
+      ...(examplesUri === undefined ? {} : { examples: examplesUri }),
+      ...(extractor === undefined ? {} : { extractor }),
+      ...(collection === undefined ? {} : { collection }),
+      ...(keepMissing === undefined ? {} : { keepMissing }),
+    }
   })
 
 /** A manifest for all documents of a folder: what is of no known kind is left out. */

@@ -2,6 +2,8 @@
  * A stage of a batch by itself: the same work as in the batch's own process, with the batch's configuration. Where the batch is in
  * the database, it decides whether the stage is due, and gets the result.
  */
+import type { ReadError } from "@detent/durable"
+import type { SendError } from "@detent/machine"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -14,10 +16,9 @@ import type { StorageError } from "../storage/StorageError.ts"
 import { blobIn, type StorageFolder, type StorageUri } from "../storage/Uri.ts"
 import { defaultBatchConfig } from "./BatchConfig.ts"
 import { Batches } from "./Batches.ts"
-import { E, type S, type Tell } from "./BatchMachine.ts"
-import type { BatchState, StageGraph } from "./BatchState.ts"
+import { E, isPassedBy, stageOf } from "./BatchMachine.ts"
+import type { BatchState, S, StageGraph } from "./BatchState.ts"
 import { BatchStopped } from "./BatchStopped.ts"
-import { isPassedBy } from "./PassedBy.ts"
 import { loadManifest } from "./StageFiles.ts"
 
 /** The batch does not wait for this activity. */
@@ -51,6 +52,8 @@ const batchAt = (id: BatchId) =>
     )
   })
 
+type Report = (event: typeof E.Type, id?: string) => Effect.Effect<void, ReadError | SendError>
+
 export interface StageRequest {
   readonly manifest: Effect.Success<ReturnType<typeof loadManifest>>
   /** What every state of the batch has. */
@@ -58,7 +61,7 @@ export interface StageRequest {
   /** The batch, where it is in the database. */
   readonly batch: BatchState | undefined
   /** Sends what the stage has done to the batch. Nothing is sent to a batch that has left the stage. */
-  readonly report: Tell
+  readonly report: Report
 }
 
 /** What a stage works with. Fails where the batch does not wait for it yet, or not any more until it is resumed. */
@@ -85,7 +88,7 @@ export const stageRequest = (folder: StorageFolder, batchId: BatchId, stage: Sta
     }
     const { _tag, ...known } = { _tag: "", ...batch }
     const batches = yield* Batches
-    const report: Tell = (event, id) =>
+    const report: Report = (event, id) =>
       batch?._tag !== stage
         ? Effect.void
         : batches.report(batchId, event, id).pipe(
@@ -108,43 +111,27 @@ const isDue = (batch: BatchState, stage: Stage) => {
   return Effect.fail(new ActivityRefused({ batchId, problem: `is ${_tag}${left}`, nextStep: first }))
 }
 
-type Event = typeof E.Type
-
-/** Runs a stage, reports what it has done, and gives that event. A stage that stopped for good fails the batch. */
-export const reported = <Tag extends Event["_tag"], Failure, R>(
-  { request, report }: StageRequest,
-  tag: Tag,
-  stage: (tell: Tell) => Effect.Effect<void, Failure, R>,
+/** Runs a stage, and reports what it has done to the batch. A stage that stopped for good fails the batch. */
+export const reported = <A, Failure, R>(
+  { request: { attempt, resolvedAgain = 0 }, report }: StageRequest,
+  stage: Exclude<Stage, "Extracting">,
+  work: Effect.Effect<A, Failure, R>,
+  eventOf: (value: A) => typeof E.Type,
 ) =>
   Effect.gen(function* () {
     const startedAt = yield* Clock.currentTimeMillis
-    let told: { readonly event: Event; readonly id: string | undefined } | undefined
-    const work = stage((event, id) =>
-      Effect.sync(() => {
-        told = { event, id }
-      }),
-    )
-    yield* Effect.tapError(work, (error) =>
+    const value = yield* Effect.tapError(work, (error) =>
       error instanceof BatchStopped
         ? report(
-            E.Fail({ stage: stageNames[tag] ?? "pending", attempt: request.attempt, error: { code: error.code, message: error.problem } }),
-            `${request.attempt}/${tag}/failed`,
+            E.Fail({ stage: stageOf({ _tag: stage }), attempt, error: { code: error.code, message: error.problem } }),
+            `${attempt}/${stage}/failed`,
           )
         : Effect.void,
     )
-    const durationMs = Math.round((yield* Clock.currentTimeMillis) - startedAt)
-    const done: typeof told = told
-    if (done?.event._tag !== tag)
-      return yield* Effect.die(new Error(`the stage ended with ${done?.event._tag ?? "nothing"}, not with ${tag}`))
-    yield* report(done.event, done.id)
-    return { event: done.event as Extract<Event, { readonly _tag: Tag }>, durationMs }
+    // The same work again reports the same event; a batch that is resolved again takes another.
+    yield* report(eventOf(value), `${attempt}/${stage}/${resolvedAgain}`)
+    return { value, durationMs: Math.round((yield* Clock.currentTimeMillis) - startedAt) }
   })
-
-const stageNames: Readonly<Partial<Record<Event["_tag"], "resolving" | "validating" | "ingesting">>> = {
-  ResolutionComplete: "resolving",
-  ValidationComplete: "validating",
-  IngestionComplete: "ingesting",
-}
 
 /** Lines of a file of which only the address is known. */
 export const linesAt = (uri: StorageUri): Stream.Stream<string, StorageError, Storage> =>

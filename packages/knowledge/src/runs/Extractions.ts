@@ -18,7 +18,7 @@ import type { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
 import { mergedParts } from "../graph/StoredLines.ts"
 import type { SortFailed } from "../rdf/LineSort.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
-import { type BatchId, type ContentHash, contentHashOf, documentIdOf, newBatchId, RunId, runIdOf } from "../storage/Identity.ts"
+import { type BatchId, ContentHash, documentIdOf, newBatchId, RunId, runIdOf } from "../storage/Identity.ts"
 import type { StorageUri } from "../storage/Uri.ts"
 import { type EntityRegistry, EntityRegistryJson, emptyRegistry, register } from "./EntityRegistry.ts"
 import * as ExtractionWorkflow from "./ExtractionWorkflow.ts"
@@ -40,6 +40,8 @@ export interface ExtractionRequest extends ExtractionSetting {
 interface Part {
   readonly batchId: BatchId
   readonly attempt: number
+  /** The attempt of the batch: a run that was cancelled with it is not resumed before the next one. */
+  readonly batchAttempt?: number
 }
 
 export class RunNotFound extends Schema.TaggedError<RunNotFound>()("RunNotFound", { runId: RunId }) {
@@ -51,6 +53,8 @@ export class RunNotFound extends Schema.TaggedError<RunNotFound>()("RunNotFound"
 export interface ExtractionsService {
   /** Starts a run and waits for its end. If it was started before, it is that run. */
   readonly run: (request: ExtractionRequest) => Effect.Effect<ExtractionWorkflow.RunResult, RunFailed>
+  /** Stores runs that will be started, as `queued`. Those that are there already stay as they are. */
+  readonly queue: (requests: ReadonlyArray<ExtractionRequest & { readonly part: Part }>) => Effect.Effect<void, RunFailed>
   /** Starts a run and gives its id. */
   readonly start: (request: ExtractionRequest) => Effect.Effect<RunId, RunFailed>
   /**
@@ -85,8 +89,15 @@ export class Extractions extends Context.Service<Extractions, ExtractionsService
   )
 }
 
-/** Why a run is cancelled that nobody cancelled by itself. */
+/** Why a run is cancelled when its batch fails: the batch may continue with it in the same attempt, where its process died. */
 export const endedWithBatch = "its batch was ended"
+
+const cancelledWith = "its batch was cancelled in attempt "
+
+/** Why a run is cancelled when its batch is: the next attempt resumes it, and no process that is still at this one does. */
+export const cancelledWithBatch = (attempt: number) => `${cancelledWith}${attempt + 1}`
+
+export const isEndedWithBatch = (why: string) => why === endedWithBatch || why.startsWith(cancelledWith)
 
 /** Of what extraction stores: another version extracts every document again. */
 export const schemaVersion = "1.0.0"
@@ -97,14 +108,13 @@ const make = Effect.gen(function* () {
   const extractors = yield* Extractors
   const provided = <A, E>(effect: Effect.Effect<A, E, WorkflowEngine | RunStore | ArtifactStore>) => Effect.provide(effect, context)
 
-  /** As running, since it starts at once: that spares a write for each document. */
-  const newRun = (request: ExtractionRequest, runId: RunId, part: Part, ontologyHash: ContentHash) =>
-    Effect.gen(function* () {
-      const now = yield* DateTime.now
+  const newRun = (request: ExtractionRequest, runId: RunId, part: Part, ontologyHash: ContentHash, status: "queued" | "running") =>
+    Effect.map(DateTime.now, (now) => {
+      const isRunning = status === "running"
       return new ExtractionRun({
         runId,
-        status: "running",
-        statusVersion: 1,
+        status,
+        statusVersion: isRunning ? 1 : 0,
         documentId: documentIdOf(request.sourceUri),
         batchId: request.part === undefined ? Option.none() : Option.some(part.batchId),
         attempt: part.attempt,
@@ -114,20 +124,23 @@ const make = Effect.gen(function* () {
         inputHash: Option.none(),
         config: { ...defaultPipelineConfig, ...request.config },
         createdAt: now,
-        startedAt: Option.some(now),
+        startedAt: isRunning ? Option.some(now) : Option.none(),
         completedAt: Option.none(),
         errorMessage: Option.none(),
       })
     })
 
-  const created = (request: ExtractionRequest) =>
+  const madeRun = (request: ExtractionRequest, status: "queued" | "running") =>
     Effect.gen(function* () {
       const part = request.part ?? { batchId: yield* newBatchId, attempt: 0 }
       const runId = runIdOf({ ...part, documentId: documentIdOf(request.sourceUri) })
       const ontology = yield* Effect.mapError(extractors.ontology(request.ontologyUri), runFailed(runId))
-      const run = yield* newRun(request, runId, part, contentHashOf(ontology.hash))
-      return yield* Effect.mapError(runs.create(run), runFailed(runId))
+      return yield* newRun(request, runId, part, ContentHash.make(ontology.hash.slice(0, 16)), status)
     })
+
+  /** Stored as running at once: a queued run is begun by the same write. */
+  const created = (request: ExtractionRequest) =>
+    Effect.flatMap(madeRun(request, "running"), (run) => Effect.mapError(runs.create(run), runFailed(run.runId)))
 
   const payloadOf = (run: ExtractionRun, { ontologyUri, examplesUri, contentType, selection }: ExtractionRequest) => ({
     runId: run.runId,
@@ -180,11 +193,14 @@ const make = Effect.gen(function* () {
     Effect.gen(function* () {
       const run = yield* created(request)
       const endedAt = Option.match(run.completedAt, { onNone: () => 0, onSome: ({ epochMilliseconds }) => epochMilliseconds })
+      const isOver = run.status === "cancelled" && Option.contains(run.errorMessage, cancelledWithBatch(request.part?.batchAttempt ?? -1))
+      // Another process has cancelled the batch, and this one is about to hear of it.
+      if (isOver) return yield* Effect.interrupt
       const isToResume =
         (run.status === "failed" && endedAt < failuresSince && !isSetAside(run)) ||
-        // A batch is cancelled and resumed within a millisecond. And its process may die when it has ended its runs and not yet said
-        // so: then it is its own batch that goes on.
-        (run.status === "cancelled" && (endedAt <= failuresSince || Option.contains(run.errorMessage, endedWithBatch)))
+        // A batch is cancelled and resumed within a millisecond. And its process may die when it has ended its runs and not yet stored
+        // that the batch has failed: then the batch continues with them.
+        (run.status === "cancelled" && (endedAt <= failuresSince || Option.exists(run.errorMessage, isEndedWithBatch)))
       if (!isToResume) return yield* insisting(run, request)
       const change = { expectedVersion: run.statusVersion, status: "running", at: yield* DateTime.now } as const
       return yield* runs.changeStatus(run, change).pipe(
@@ -197,6 +213,12 @@ const make = Effect.gen(function* () {
 
   const service: ExtractionsService = {
     get,
+    queue: (requests) =>
+      Effect.gen(function* () {
+        const queued = yield* Effect.forEach(requests, (request) => madeRun(request, "queued"))
+        const [first] = queued
+        if (first !== undefined) yield* Effect.mapError(runs.queue(queued), runFailed(first.runId))
+      }),
     start: (request) =>
       Effect.gen(function* () {
         const run = yield* created(request)

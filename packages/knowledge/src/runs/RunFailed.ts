@@ -36,8 +36,8 @@ export const runFailed = (runId: RunId) => (error: { readonly _tag: string; read
   })
 }
 
-/** What a document is known by that exceeded a limit as often as it may. */
-const setAsideCode: DocumentSetAside["_tag"] = "DocumentSetAside"
+/** The code of a run whose document exceeded a limit as often as it may. */
+export const setAsideCode: DocumentSetAside["_tag"] = "DocumentSetAside"
 
 const setAside = (runId: RunId, problem: string) =>
   new RunFailed({

@@ -178,6 +178,28 @@ export const totalsOf = (row: object): RunTotals => {
   return { entities, facts, usage: { calls, inputTokens, outputTokens, cost: unpriced > 0 ? undefined : cost } }
 }
 
+const CountRow = Schema.Struct({ status: RunStatus, runs: Schema.NumberFromString })
+
+const readCount = rowReader("extraction_runs", CountRow)
+
+export const countsOf = (rows: ReadonlyArray<object>): Readonly<Record<RunStatus, number>> => ({
+  queued: 0,
+  running: 0,
+  succeeded: 0,
+  failed: 0,
+  cancelled: 0,
+  ...Object.fromEntries(rows.map(readCount).map(({ status, runs }) => [status, runs])),
+})
+
+const TokensRow = Schema.Struct({ run_id: RunId, input: Count, output: Count })
+
+const readTokens = rowReader("run_checkpoints", TokensRow)
+
+export const tokensOf = (row: object) => {
+  const { run_id, input, output } = readTokens(row)
+  return [run_id, { input, output }] as const
+}
+
 const GraphPlaceRow = Schema.Struct({
   document_id: DocumentId,
   run_id: RunId,

@@ -3,6 +3,7 @@
  * many runs share a transaction.
  */
 
+import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
@@ -13,17 +14,18 @@ import type { MigrationError } from "effect/unstable/sql/Migrator"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
 import type { DocumentNode } from "../rdf/FactGraph.ts"
-import { type BatchId, RunId } from "../storage/Identity.ts"
+import { BatchId, RunId } from "../storage/Identity.ts"
 import { ArtifactMissing } from "./ArtifactMissing.ts"
 import { gathered } from "./Gathered.ts"
-import { changeStatus, type ExtractionRun, RunStatusConflict, type RunStatusRefused, type StatusChange } from "./Run.ts"
-import { reopenRun } from "./RunReopening.ts"
+import { changeStatus, type ExtractionRun, type RunStatus, RunStatusConflict, type RunStatusRefused, type StatusChange } from "./Run.ts"
+import { type PurgedRuns, purgeRuns, reopenRun } from "./RunReopening.ts"
 import {
   type AnswerRow,
   type ArtifactRow,
   answerOf,
   artifactOf,
   checkpointOf,
+  countsOf,
   graphKey,
   graphPlaceOf,
   lastBatchOf,
@@ -33,10 +35,11 @@ import {
   type StoredAnswer,
   type StoredArtifact,
   type StoredCheckpoint,
+  tokensOf,
   totalsOf,
 } from "./RunRows.ts"
 import { type RunStoreFailed, runStoreFailed } from "./RunStoreFailed.ts"
-import { migrateRuns } from "./RunTables.ts"
+import { migrateRuns, runTables } from "./RunTables.ts"
 import { type NewStatus, type RunStep, type RunWrite, runWrites } from "./RunWrites.ts"
 import { defaultPatience, storePatience } from "./StorePatience.ts"
 
@@ -56,7 +59,9 @@ export interface RunGraph extends DocumentNode {
 }
 
 export interface RunStoreService {
-  /** A run that is there already is given back as it is. */
+  /** Stores runs that wait. Those that are there already stay as they are. */
+  readonly queue: (runs: ReadonlyArray<ExtractionRun>) => Effect.Effect<void, RunStoreFailed>
+  /** Stores a run, or begins it where it was queued. One that is there already is given back as it is. */
   readonly create: (run: ExtractionRun) => Effect.Effect<ExtractionRun, RunStoreFailed>
   readonly get: (id: RunId) => Effect.Effect<Option.Option<ExtractionRun>, RunStoreFailed>
   readonly standing: (id: RunId) => Effect.Effect<Option.Option<RunStanding>, RunStoreFailed>
@@ -64,6 +69,14 @@ export interface RunStoreService {
   readonly ofBatch: (batch: BatchId) => Effect.Effect<ReadonlyArray<ExtractionRun>, RunStoreFailed>
   /** Those of a batch that are under way. */
   readonly runningOf: (batch: BatchId) => Effect.Effect<ReadonlyArray<RunId>, RunStoreFailed>
+  /** Cancels the runs of a batch that wait. */
+  readonly cancelQueued: (batch: BatchId, why: string) => Effect.Effect<void, RunStoreFailed>
+  /** How many runs of a batch are in each status. */
+  readonly counts: (batch: BatchId) => Effect.Effect<Readonly<Record<RunStatus, number>>, RunStoreFailed>
+  /** The tokens that models took for each run of a batch. */
+  readonly tokensOf: (
+    batch: BatchId,
+  ) => Effect.Effect<ReadonlyMap<RunId, { readonly input: number; readonly output: number }>, RunStoreFailed>
   /**
    * The runs of a batch that succeeded, by document, with the graphs of their batches of chunks: a page after a document. A
    * content that is not small is left out, and loaded by itself.
@@ -92,6 +105,13 @@ export interface RunStoreService {
    * more: resumed, the run extracts that one again. One that is under way again is left alone.
    */
   readonly reopen: (run: RunId, graph: string, why: string) => Effect.Effect<void, RunStoreFailed>
+  /** Batches, after one, that have graphs of runs and whose last run ended before a time. */
+  readonly endedBatches: (before: number, after: string, limit: number) => Effect.Effect<ReadonlyArray<BatchId>, RunStoreFailed>
+  /**
+   * Removes the runs of a batch with all they stored. The ones to keep lose their graphs and entities: their text and review list
+   * stay. What is in files is the caller's to remove.
+   */
+  readonly purge: (batch: BatchId, kept: ReadonlySet<string>) => Effect.Effect<PurgedRuns, RunStoreFailed>
   readonly saveArtifact: (artifact: ArtifactRow) => Effect.Effect<void, RunStoreFailed>
   readonly checkpoint: (run: RunId, batchIndex: number) => Effect.Effect<Option.Option<StoredCheckpoint>, RunStoreFailed>
   readonly lastCheckpoint: (run: RunId) => Effect.Effect<Option.Option<StoredCheckpoint>, RunStoreFailed>
@@ -122,6 +142,9 @@ export class RunStore extends Context.Service<RunStore, RunStoreService>()("@det
 /** In characters, or in bytes of what is packed. A page holds hundreds of these, and is in memory as a whole. */
 const smallContent = 16_384
 
+/** Rows of one insert, of 16 parameters each: a statement takes 32,766. */
+const queuedAtOnce = 1000
+
 /** More than this in one transaction gains nothing and keeps others waiting. */
 const writesAtOnce = 250
 
@@ -129,6 +152,7 @@ const make = (patience: Duration.Input) =>
   Effect.gen(function* () {
     const sql = (yield* SqlClient).withoutTransforms()
     yield* migrateRuns
+    const { runs, checkpoints, artifacts, graphs, answers } = runTables(sql)
 
     const failing =
       (operation: string) =>
@@ -154,7 +178,7 @@ const make = (patience: Duration.Input) =>
     const write = (one: RunWrite) => patiently(gather(one))
 
     const get = (id: RunId) =>
-      sql`select * from extraction_runs where run_id = ${id}`.pipe(
+      sql`select * from ${runs} where run_id = ${id}`.pipe(
         reading,
         Effect.map(([row]) => Option.map(Option.fromUndefinedOr(row), runOf)),
       )
@@ -177,15 +201,28 @@ const make = (patience: Duration.Input) =>
         return yield* new RunStatusConflict({ runId: run.runId, expectedVersion: expected, actualVersion })
       })
 
-    const checkpoints = (rows: ReadonlyArray<object>) => Option.map(Option.fromUndefinedOr(rows[0]), checkpointOf)
+    const firstCheckpoint = (rows: ReadonlyArray<object>) => Option.map(Option.fromUndefinedOr(rows[0]), checkpointOf)
+
+    /** Of the result of a checkpoint `c`. */
+    const field = (name: string) =>
+      sql.onDialectOrElse({
+        pg: () => sql.literal(`(c.result_json::json->>'${name}')::double precision`),
+        orElse: () => sql.literal(`json_extract(c.result_json, '$.${name}')`),
+      })
 
     return {
       get,
       standing: (id) =>
-        sql`select r.*, (select max(c.batch_index) from run_checkpoints c where c.run_id = r.run_id) as last_batch
-          from extraction_runs r where r.run_id = ${id}`.pipe(
+        sql`select r.*, (select max(c.batch_index) from ${checkpoints} c where c.run_id = r.run_id) as last_batch
+          from ${runs} r where r.run_id = ${id}`.pipe(
           reading,
           Effect.map(([row]) => Option.map(Option.fromUndefinedOr(row), (one) => ({ run: runOf(one), lastBatch: lastBatchOf(one) }))),
+        ),
+      queue: (queued) =>
+        Effect.forEach(
+          Arr.chunksOf(queued, queuedAtOnce),
+          (some) => patiently(failing("write")(sql`insert into ${runs} ${sql.insert(some.map(rowOfRun))} on conflict (run_id) do nothing`)),
+          { discard: true },
         ),
       create: (run) =>
         Effect.flatMap(write({ _tag: "Create", run }), (isNew) =>
@@ -197,23 +234,45 @@ const make = (patience: Duration.Input) =>
               ),
         ),
       ofBatch: (batch) =>
-        sql`select * from extraction_runs where batch_id = ${batch} order by document_id, attempt`.pipe(
+        sql`select * from ${runs} where batch_id = ${batch} order by document_id, attempt`.pipe(
           reading,
           Effect.map((rows) => rows.map(runOf)),
         ),
       runningOf: (batch) =>
-        sql`select run_id from extraction_runs where batch_id = ${batch} and status = 'running' order by run_id`.pipe(
+        sql`select run_id from ${runs} where batch_id = ${batch} and status = 'running' order by run_id`.pipe(
           reading,
           Effect.map((rows) => rows.map((row) => RunId.make(String(row["run_id"])))),
         ),
+      cancelQueued: (batch, why) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) =>
+          Effect.asVoid(
+            patiently(
+              failing("write")(sql`update ${runs} set status = 'cancelled', status_version = status_version + 1, completed_at = ${now},
+                error_message = ${why} where batch_id = ${batch} and status = 'queued'`),
+            ),
+          ),
+        ),
+      counts: (batch) =>
+        sql`select status, cast(count(*) as text) as runs from ${runs} where batch_id = ${batch} group by status`.pipe(
+          reading,
+          Effect.map(countsOf),
+        ),
+      tokensOf: (batch) => {
+        const tokens = (name: string) => sql`cast(coalesce(sum(${field(name)}), 0) as double precision)`
+        return sql`select c.run_id, ${tokens("inputTokens")} as input, ${tokens("outputTokens")} as output from ${checkpoints} c
+          where c.run_id in (select run_id from ${runs} where batch_id = ${batch}) group by c.run_id`.pipe(
+          reading,
+          Effect.map((rows) => new Map(rows.map(tokensOf))),
+        )
+      },
       graphsOf: (batch, after, limit) =>
         sql`select r.document_id, r.run_id, r.input_uri, r.input_hash, r.title, r.completed_at, b.batch_index, a.artifact_key, a.content_path, a.content_hash, a.created_at,
             case when length(a.content) <= ${smallContent} then a.content end as content,
             case when length(a.packed) <= ${smallContent} then a.packed end as packed from (
-            select run_id, document_id, input_uri, input_hash, title, completed_at from extraction_runs
+            select run_id, document_id, input_uri, input_hash, title, completed_at from ${runs}
             where batch_id = ${batch} and status = 'succeeded' and document_id > ${after} order by document_id limit ${limit}
-          ) r left join batch_artifacts b on b.run_id = r.run_id
-          left join run_artifacts a on a.run_id = b.run_id and a.artifact_key = 'batch_' || b.batch_index || '.nt'
+          ) r left join ${graphs} b on b.run_id = r.run_id
+          left join ${artifacts} a on a.run_id = b.run_id and a.artifact_key = 'batch_' || b.batch_index || '.nt'
           order by r.document_id, b.batch_index`.pipe(reading, Effect.flatMap(graphsOfRows)),
       changeStatus: (run, change) =>
         Effect.flatMap(Effect.fromResult(changeStatus(run, change)), (changed) =>
@@ -236,45 +295,51 @@ const make = (patience: Duration.Input) =>
         }),
       reopen: (run, graph, why) =>
         Effect.flatMap(Clock.currentTimeMillis, (now) => patiently(failing("write")(reopenRun(sql, run, graph, why, now)))),
+      endedBatches: (before, after, limit) =>
+        sql`select r.batch_id from ${runs} r where r.batch_id > ${after}
+            and exists (select 1 from ${artifacts} a where a.run_id = r.run_id and a.artifact_key = 'batch_0.nt')
+          group by r.batch_id having max(coalesce(r.completed_at, ${before})) < ${before} order by r.batch_id limit ${limit}`.pipe(
+          reading,
+          Effect.map((rows) => rows.map((row) => BatchId.make(String(row["batch_id"])))),
+        ),
+      purge: (batch, kept) => patiently(failing("write")(purgeRuns(sql, batch, kept))),
       saveArtifact: (artifact) => Effect.asVoid(write({ _tag: "Artifact", artifact })),
       checkpoint: (run, batchIndex) =>
-        sql`select * from run_checkpoints where run_id = ${run} and batch_index = ${batchIndex}`.pipe(reading, Effect.map(checkpoints)),
+        sql`select * from ${checkpoints} where run_id = ${run} and batch_index = ${batchIndex}`.pipe(reading, Effect.map(firstCheckpoint)),
       lastCheckpoint: (run) =>
-        sql`select * from run_checkpoints where run_id = ${run} order by batch_index desc limit 1`.pipe(reading, Effect.map(checkpoints)),
+        sql`select * from ${checkpoints} where run_id = ${run} order by batch_index desc limit 1`.pipe(
+          reading,
+          Effect.map(firstCheckpoint),
+        ),
       artifact: (run, key) =>
-        sql`select * from run_artifacts where run_id = ${run} and artifact_key = ${key}`.pipe(
+        sql`select * from ${artifacts} where run_id = ${run} and artifact_key = ${key}`.pipe(
           reading,
           Effect.map(([row]) => Option.map(Option.fromUndefinedOr(row), artifactOf)),
         ),
       saveAnswer: (answer) =>
         patiently(
           failing("write")(
-            Effect.asVoid(sql`insert into model_answers ${sql.insert({ ...answer })} on conflict (run_id, chunk_index, step) do update
+            Effect.asVoid(sql`insert into ${answers} ${sql.insert({ ...answer })} on conflict (run_id, chunk_index, step) do update
               set input_hash = excluded.input_hash, content = excluded.content, calls = excluded.calls,
                 input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens, cost = excluded.cost`),
           ),
         ),
       answers: (run, first, last) =>
-        sql`select * from model_answers where run_id = ${run} and chunk_index between ${first} and ${last}`.pipe(
+        sql`select * from ${answers} where run_id = ${run} and chunk_index between ${first} and ${last}`.pipe(
           reading,
           Effect.map((rows) => rows.map(answerOf)),
         ),
       totals: (of) => {
-        const field = (name: string) =>
-          sql.onDialectOrElse({
-            pg: () => sql.literal(`(c.result_json::json->>'${name}')::double precision`),
-            orElse: () => sql.literal(`json_extract(c.result_json, '$.${name}')`),
-          })
-        const runs = sql`(select run_id from extraction_runs where ${of.startsWith("batch-") ? sql`batch_id = ${of}` : sql`run_id = ${of}`})`
+        const own = sql`(select run_id from ${runs} where ${of.startsWith("batch-") ? sql`batch_id = ${of}` : sql`run_id = ${of}`})`
         const sum = (name: string) => sql.literal(`cast(coalesce(sum(${name}), 0) as double precision) as ${name}`)
         return sql`select ${sum("entities")}, ${sum("facts")}, ${sum("calls")}, ${sum("input_tokens")}, ${sum("output_tokens")},
             ${sum("cost")}, cast(coalesce(sum(case when cost is null and calls > 0 then 1 else 0 end), 0) as double precision) as unpriced
           from (
             select ${field("entities")} as entities, ${field("facts")} as facts, ${field("calls")} as calls,
               ${field("inputTokens")} as input_tokens, ${field("outputTokens")} as output_tokens, ${field("cost")} as cost
-            from run_checkpoints c where c.run_id in ${runs}
+            from ${checkpoints} c where c.run_id in ${own}
             union all
-            select 0, 0, a.calls, a.input_tokens, a.output_tokens, a.cost from model_answers a where a.run_id in ${runs}
+            select 0, 0, a.calls, a.input_tokens, a.output_tokens, a.cost from ${answers} a where a.run_id in ${own}
           ) stored`.pipe(
           reading,
           Effect.map(([row]) => totalsOf(row ?? {})),
@@ -283,7 +348,9 @@ const make = (patience: Duration.Input) =>
     } satisfies RunStoreService
   })
 
-const isSameRun = (one: ExtractionRun, other: ExtractionRun): boolean => JSON.stringify(rowOfRun(one)) === JSON.stringify(rowOfRun(other))
+/** A run that was queued keeps the time it was made at. */
+const isSameRun = (one: ExtractionRun, other: ExtractionRun): boolean =>
+  JSON.stringify({ ...rowOfRun(one), created_at: 0 }) === JSON.stringify({ ...rowOfRun(other), created_at: 0 })
 
 /** Rows of one run stand together. A graph that was stored and is not there any more must not be taken for an empty one. */
 const graphsOfRows = (rows: ReadonlyArray<object>): Effect.Effect<ReadonlyArray<RunGraph>, ArtifactMissing> =>

@@ -1,13 +1,31 @@
-/** The tables of runs, on SQLite and PostgreSQL. Made when they are first needed; forward only. */
+/**
+ * The tables of runs: in the schema `detent` on PostgreSQL, under the same names without it on SQLite. Made when they are first needed;
+ * forward only. An earlier version had them in the first schema of the search path, from where they are moved.
+ */
 import * as Effect from "effect/Effect"
 import * as Migrator from "effect/unstable/sql/Migrator"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
+import type { Fragment } from "effect/unstable/sql/Statement"
+
+const schema = "detent"
+
+/** A table as statements name it. */
+export const tableIn = (sql: SqlClient, name: string): Fragment =>
+  sql.onDialectOrElse({ pg: () => sql.literal(`${schema}.${name}`), orElse: () => sql.literal(name) })
+
+export const runTables = (sql: SqlClient) => ({
+  runs: tableIn(sql, "extraction_runs"),
+  checkpoints: tableIn(sql, "run_checkpoints"),
+  artifacts: tableIn(sql, "run_artifacts"),
+  graphs: tableIn(sql, "batch_artifacts"),
+  answers: tableIn(sql, "model_answers"),
+})
 
 /** Small artifacts stand in their row; a file each would take a sync of the disk each. */
 const initial = Effect.gen(function* () {
   const sql = yield* SqlClient
-  yield* sql`create table extraction_runs (
+  yield* sql`create table ${runTables(sql).runs} (
     run_id text primary key,
     status text not null,
     status_version integer not null,
@@ -24,8 +42,8 @@ const initial = Effect.gen(function* () {
     completed_at bigint,
     error_message text
   )`
-  yield* sql`create index extraction_runs_batch on extraction_runs (batch_id, document_id)`
-  yield* sql`create table run_checkpoints (
+  yield* sql`create index extraction_runs_batch on ${runTables(sql).runs} (batch_id, document_id)`
+  yield* sql`create table ${runTables(sql).checkpoints} (
     run_id text not null,
     batch_index integer not null,
     result_json text not null,
@@ -34,7 +52,7 @@ const initial = Effect.gen(function* () {
     created_at bigint not null,
     primary key (run_id, batch_index)
   )`
-  yield* sql`create table run_artifacts (
+  yield* sql`create table ${runTables(sql).artifacts} (
     run_id text not null,
     artifact_key text not null,
     content_path text not null,
@@ -43,7 +61,7 @@ const initial = Effect.gen(function* () {
     created_at bigint not null,
     primary key (run_id, artifact_key)
   )`
-  yield* sql`create table batch_artifacts (
+  yield* sql`create table ${runTables(sql).graphs} (
     run_id text not null,
     batch_index integer not null,
     turtle_path text not null,
@@ -58,15 +76,15 @@ const initial = Effect.gen(function* () {
 const packed = Effect.gen(function* () {
   const sql = yield* SqlClient
   yield* sql.onDialectOrElse({
-    pg: () => sql`alter table run_artifacts add column packed bytea`,
-    orElse: () => sql`alter table run_artifacts add column packed blob`,
+    pg: () => sql`alter table ${runTables(sql).artifacts} add column packed bytea`,
+    orElse: () => sql`alter table ${runTables(sql).artifacts} add column packed blob`,
   })
 })
 
 /** Answers of models that no checkpoint covers yet. The checkpoint of their chunks removes them. */
 const answers = Effect.gen(function* () {
   const sql = yield* SqlClient
-  yield* sql`create table model_answers (
+  yield* sql`create table ${runTables(sql).answers} (
     run_id text not null,
     chunk_index integer not null,
     step text not null,
@@ -84,15 +102,49 @@ const answers = Effect.gen(function* () {
 /** What a document is called, beside the hash of its bytes. */
 const titled = Effect.gen(function* () {
   const sql = yield* SqlClient
-  yield* sql`alter table extraction_runs add column title text`
+  yield* sql`alter table ${runTables(sql).runs} add column title text`
 })
 
-const table = "knowledge_migrations"
+const migrations = "knowledge_migrations"
+
+/** The key of the advisory lock that all migrations of the database take: "detent" in ASCII. */
+const lockKey = 0x646574656e74
+
+/**
+ * Moves tables into the schema, if an earlier version has made them elsewhere. `isOurs` says whether it has: another program may have
+ * tables of the same name.
+ */
+export const moveTables = (names: ReadonlyArray<string>, isOurs: (sql: SqlClient) => Effect.Effect<boolean, SqlError>) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    sql.onDialectOrElse({
+      pg: () =>
+        Effect.gen(function* () {
+          yield* sql`select pg_advisory_xact_lock(${lockKey}::bigint)::text`
+          yield* sql.unsafe(`create schema if not exists ${schema}`)
+          if (!(yield* isOurs(sql))) return
+          for (const name of names) {
+            const found = yield* sql`select 1 where to_regclass(${name}) is not null and to_regclass(${`${schema}.${name}`}) is null`
+            if (found.length > 0) yield* sql.unsafe(`alter table ${name} set schema ${schema}`)
+          }
+        }).pipe(sql.withTransaction),
+      orElse: () => Effect.void,
+    }),
+  )
+
+const isThere = (sql: SqlClient, name: string) =>
+  Effect.map(sql`select 1 where to_regclass(${name}) is not null`, (rows) => rows.length > 0)
+
+const moveRunTables = moveTables(
+  ["extraction_runs", "run_checkpoints", "run_artifacts", "batch_artifacts", "model_answers", migrations],
+  (sql) => isThere(sql, migrations),
+)
 
 /** Two processes may start at once: the migrator locks its table, which has to be there first. */
 export const migrateRuns: Effect.Effect<void, Migrator.MigrationError | SqlError, SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient
-  yield* sql`create table if not exists knowledge_migrations (
+  yield* moveRunTables
+  const table = tableIn(sql, migrations)
+  yield* sql`create table if not exists ${table} (
     migration_id integer primary key not null,
     created_at timestamp not null default current_timestamp,
     name varchar(255) not null
@@ -101,15 +153,15 @@ export const migrateRuns: Effect.Effect<void, Migrator.MigrationError | SqlError
     Effect.retry({ times: 5 }),
   )
   const lock = sql.onDialectOrElse({
-    pg: () => sql`lock table knowledge_migrations in access exclusive mode`,
-    orElse: () => sql`delete from knowledge_migrations where migration_id < 0`,
+    pg: () => sql`lock table ${table} in access exclusive mode`,
+    orElse: () => sql`delete from ${table} where migration_id < 0`,
   })
   yield* sql.withTransaction(
     Effect.andThen(
       lock,
       Migrator.make({})({
         loader: Migrator.fromRecord({ "0001_runs": initial, "0002_packed": packed, "0003_answers": answers, "0004_titled": titled }),
-        table,
+        table: sql.onDialectOrElse({ pg: () => `${schema}.${migrations}`, orElse: () => migrations }),
       }),
     ),
   )

@@ -5,6 +5,7 @@ import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import type { ExtractionRun } from "./Run.ts"
 import { type ArtifactRow, type CheckpointRow, rowOfRun } from "./RunRows.ts"
+import { runTables } from "./RunTables.ts"
 
 /** What one step of a run leaves behind, all or nothing. */
 export interface RunStep {
@@ -29,19 +30,22 @@ export type RunWrite =
   | { readonly _tag: "End"; readonly step: RunStep; readonly status: NewStatus }
   | { readonly _tag: "Artifact"; readonly artifact: ArtifactRow }
 
-/** True for every write that was made; false for a run that was there, and a status that somebody else had changed. */
+/** True for every write that was made; false for a run that was there and not queued, and a status that was changed meanwhile. */
 export const runWrites = (sql: SqlClient) => {
+  const tables = runTables(sql)
   const insertRuns = (runs: ReadonlyArray<ExtractionRun>) =>
     runs.length === 0
       ? Effect.succeed([])
       : sql<{
           readonly run_id: string
-        }>`insert into extraction_runs ${sql.insert(runs.map(rowOfRun))} on conflict (run_id) do nothing returning run_id`
+        }>`insert into ${tables.runs} as r ${sql.insert(runs.map(rowOfRun))} on conflict (run_id) do update
+          set status = excluded.status, status_version = excluded.status_version, started_at = excluded.started_at
+          where r.status = 'queued' returning run_id`
 
   const upsertArtifacts = (rows: ReadonlyArray<ArtifactRow>) =>
     rows.length === 0
       ? Effect.void
-      : sql`insert into run_artifacts ${sql.insert(rows.map((row) => ({ ...row })))} on conflict (run_id, artifact_key) do update
+      : sql`insert into ${tables.artifacts} ${sql.insert(rows.map((row) => ({ ...row })))} on conflict (run_id, artifact_key) do update
           set content_path = excluded.content_path, content_hash = excluded.content_hash, content = excluded.content,
             packed = excluded.packed`
 
@@ -50,7 +54,7 @@ export const runWrites = (sql: SqlClient) => {
     steps.size === 0
       ? Effect.succeed([])
       : Effect.map(
-          sql<{ readonly run_id: string; readonly batch_index: number | bigint }>`insert into run_checkpoints ${sql.insert(
+          sql<{ readonly run_id: string; readonly batch_index: number | bigint }>`insert into ${tables.checkpoints} ${sql.insert(
             [...steps.values()].map(({ checkpoint }) => ({ ...checkpoint })),
           )} on conflict (run_id, batch_index) do nothing returning run_id, batch_index`,
           (rows) => rows.flatMap((row) => steps.get(stepKey(row)) ?? []),
@@ -59,7 +63,7 @@ export const runWrites = (sql: SqlClient) => {
   const insertGraphs = (steps: ReadonlyArray<RunStep>) =>
     steps.length === 0
       ? Effect.void
-      : sql`insert into batch_artifacts ${sql.insert(
+      : sql`insert into ${tables.graphs} ${sql.insert(
           steps.map(({ checkpoint, graph }) => ({
             run_id: checkpoint.run_id,
             batch_index: checkpoint.batch_index,
@@ -73,14 +77,14 @@ export const runWrites = (sql: SqlClient) => {
   const removeAnswers = (steps: ReadonlyArray<RunStep>) =>
     Effect.forEach(
       steps.flatMap(({ checkpoint, answered }) => (answered === undefined ? [] : [{ run: checkpoint.run_id, ...answered }])),
-      ({ run, first, last }) => sql`delete from model_answers where run_id = ${run} and chunk_index between ${first} and ${last}`,
+      ({ run, first, last }) => sql`delete from ${tables.answers} where run_id = ${run} and chunk_index between ${first} and ${last}`,
       { discard: true },
     )
 
   const updateStatus = ({ run, expected }: NewStatus) => {
     const row = rowOfRun(run)
     return Effect.map(
-      sql<{ readonly run_id: string }>`update extraction_runs set status = ${row.status}, status_version = ${row.status_version},
+      sql<{ readonly run_id: string }>`update ${tables.runs} set status = ${row.status}, status_version = ${row.status_version},
         input_hash = ${row.input_hash}, title = ${row.title}, started_at = ${row.started_at}, completed_at = ${row.completed_at}, error_message = ${row.error_message}
         where run_id = ${row.run_id} and status_version = ${expected} returning run_id`,
       (rows) => rows.length === 1,

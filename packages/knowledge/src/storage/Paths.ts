@@ -17,6 +17,10 @@ export type DocumentGraphPath = typeof DocumentGraphPath.Type
 export const BatchManifestPath = Schema.TemplateLiteral(["batches/", BatchId, "/manifest.json"])
 export type BatchManifestPath = typeof BatchManifestPath.Type
 
+/** The records of its documents. */
+export const BatchMetadataPath = Schema.TemplateLiteral(["batches/", BatchId, "/metadata.json"])
+export type BatchMetadataPath = typeof BatchMetadataPath.Type
+
 export const BatchStatusPath = Schema.TemplateLiteral(["batches/", BatchId, "/status.json"])
 export type BatchStatusPath = typeof BatchStatusPath.Type
 
@@ -88,6 +92,7 @@ export const pathsOfDocument = (id: DocumentId) => ({
 
 export const pathsOfBatch = (id: BatchId) => ({
   manifest: `batches/${id}/manifest.json` satisfies BatchManifestPath,
+  metadata: `batches/${id}/metadata.json` satisfies BatchMetadataPath,
   status: `batches/${id}/status.json` satisfies BatchStatusPath,
   resolution: `batches/${id}/resolution/merged.ttl` satisfies BatchResolutionPath,
   validation: `batches/${id}/validation/report.json` satisfies BatchValidationPath,

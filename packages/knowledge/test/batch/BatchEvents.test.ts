@@ -19,7 +19,16 @@ describe("what a batch tells the world", () => {
         const told = yield* toldOf(id, "BatchCompleted")
         const tags = told.map(({ _tag }) => _tag)
         expect(tags[0]).toBe("BatchCreated")
-        expect(tags.slice(-4)).toEqual(["StageProgress", "ResolutionStarted", "ResolutionCompleted", "BatchCompleted"])
+        expect(tags.slice(-8)).toEqual([
+          "StageProgress",
+          "ResolutionStarted",
+          "ResolutionCompleted",
+          "ValidationStarted",
+          "ValidationCompleted",
+          "IngestionStarted",
+          "IngestionCompleted",
+          "BatchCompleted",
+        ])
         expect(tags.filter((tag) => tag === "DocumentStarted")).toHaveLength(6)
         expect(tags.filter((tag) => tag === "DocumentCompleted")).toHaveLength(5)
         expect(tags.filter((tag) => tag === "DocumentFailed")).toHaveLength(1)

@@ -61,7 +61,7 @@ const toldSoFar = Effect.gen(function* () {
   return events.map(({ _tag }) => _tag)
 })
 
-const ignored = () => Effect.void
+const ignored = { counted: () => Effect.void }
 
 describe("what two processes at one batch tell of a document", () => {
   const started = DocumentStarted.make({ batchId, at: 1, documentId: document, round: 0 })
@@ -129,11 +129,12 @@ describe("the report of an extraction", () => {
     Effect.gen(function* () {
       const log = yield* BatchEventLog
       let known: unknown
-      const report = yield* startReport(extracting, () =>
-        Effect.map(log.documents(batchId), (standings) => {
-          known = standings[0]?.status
-        }),
-      )
+      const report = yield* startReport(extracting, {
+        counted: () =>
+          Effect.map(log.documents(batchId), (standings) => {
+            known = standings[0]?.status
+          }),
+      })
       yield* report.started(document, 0)
       yield* report.completed(document, found)
       yield* report.end

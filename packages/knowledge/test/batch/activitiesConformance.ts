@@ -1,4 +1,6 @@
 /** What activities must do for their batch, on whichever database. */
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -120,6 +122,43 @@ export const activitiesConformance = (
           yield* Effect.flatMap(Batches, (batches) => batches.resume(id))
           yield* Effect.forEach(documents, extract)
           assert.strictEqual((yield* stateOf(id))._tag, "Resolving")
+        }).pipe(Effect.provide(layer))
+      }).pipe(Effect.scoped),
+    )
+
+    it.live("extract no document again that the graph has in the same version", () =>
+      Effect.gen(function* () {
+        const asked: Array<string> = []
+        const { data, folder, layer } = yield* port({ extractor: lookout(asked) })
+        yield* Effect.gen(function* () {
+          const batches = yield* Batches
+          // All but the last, by the process itself.
+          const before = yield* batches.start(folder, manifest(names.slice(0, 2)))
+          assert.strictEqual((yield* batches.awaitEnd(before))._tag, "Completed")
+          assert.strictEqual(asked.length, 2)
+          const { id, documents, extract, resolve, validate, ingest } = yield* waiting(data, folder)
+          const graphs = yield* Effect.forEach(documents, extract)
+          assert.deepStrictEqual(
+            graphs.map(({ unchanged, relationCount }) => [unchanged, relationCount]),
+            [
+              [true, 1],
+              [true, 1],
+              [undefined, 1],
+            ],
+          )
+          assert.strictEqual(asked.length, 3)
+          const storage = yield* Storage
+          for (const { graphUri } of graphs) assert.include(yield* getText(storage, graphUri), "passed")
+          assert.deepInclude(yield* stateOf(id), { _tag: "Resolving", documentsCompleted: 3, documentsUnchanged: 2 })
+          const { resolvedUri } = yield* resolve(graphs)
+          const { validatedUri } = yield* validate(resolvedUri)
+          yield* ingest(validatedUri)
+          assert.strictEqual((yield* stateOf(id))._tag, "Completed")
+          assert.strictEqual((yield* canonical(data)).passings, 3)
+          const record = JSON.parse(
+            yield* Effect.promise(() => readFile(join(data, "documents", documents[2]!.documentId, "metadata.json"), "utf8")),
+          )
+          assert.deepInclude(record, { status: "completed", batchId: id })
         }).pipe(Effect.provide(layer))
       }).pipe(Effect.scoped),
     )

@@ -45,7 +45,7 @@ const outcomeOf = async ({ data, calls }: Work) => ({
 
 const completedIn = (url: string) =>
   Effect.map(
-    Effect.flatMap(PgClient.PgClient, (sql) => sql`select document_id from batch_documents where status = 'completed'`),
+    Effect.flatMap(PgClient.PgClient, (sql) => sql`select document_id from detent.batch_documents where status = 'completed'`),
     (rows) => rows.length,
   ).pipe(Effect.provide(Layer.fresh(PgClient.layer({ url: Redacted.make(url) }))))
 

@@ -43,7 +43,7 @@ describe("a run on PostgreSQL", () => {
           const sql = yield* SqlClient
           const lines = yield* Stream.runCollect(extractions.lines(runId))
           expect(lines.filter((line) => line.includes("#passed> <urn"))).toHaveLength(600)
-          yield* sql`update run_artifacts set packed = substring(packed from 1 for 100) where packed is not null`
+          yield* sql`update detent.run_artifacts set packed = substring(packed from 1 for 100) where packed is not null`
           expect((yield* Effect.flip(extractions.registry(runId)))._tag).toBe("ArtifactDamaged")
         }).pipe(Effect.provide(node("fourth")))
       }),

@@ -112,7 +112,7 @@ describe("a batch on PostgreSQL", () => {
             Effect.flatMap(PgClient.PgClient, (sql) =>
               sql.withTransaction(
                 Effect.gen(function* () {
-                  yield* sql`lock table run_checkpoints, extraction_runs in access exclusive mode`
+                  yield* sql`lock table detent.run_checkpoints, detent.extraction_runs in access exclusive mode`
                   yield* Deferred.succeed(held, undefined)
                   yield* Deferred.await(release)
                 }),

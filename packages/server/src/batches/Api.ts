@@ -1,5 +1,14 @@
 /** Batches of documents: start, look, cancel, retry, resume, follow, and read what they left. */
-import { BatchConfig, BatchId, BudgetText, DocumentDiff, DocumentId, ManifestFile, StorageFolder } from "@detent/knowledge/schemas"
+import {
+  BatchConfig,
+  BatchId,
+  BudgetText,
+  DocumentDiff,
+  DocumentId,
+  ManifestFile,
+  StorageFolder,
+  StorageUri,
+} from "@detent/knowledge/schemas"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
@@ -24,26 +33,38 @@ export const BatchListing = Schema.Struct({
   updatedAt: Millis,
 })
 
-export const StartBatch = Schema.Struct({
+const config = Schema.optionalKey(
+  Schema.Struct({
+    failurePolicy: Schema.optionalKey(BatchConfig.fields.failurePolicy),
+    concurrency: Schema.optionalKey(BatchConfig.fields.concurrency.check(Schema.isLessThanOrEqualTo(1024))),
+    maxRetries: Schema.optionalKey(BatchConfig.fields.maxRetries),
+    resolveEntities: Schema.optionalKey(Schema.Boolean),
+    validation: Schema.optionalKey(BatchConfig.fields.validation),
+    dispatch: BatchConfig.fields.dispatch,
+    // No base URL: the server sends its key only to addresses of its own configuration.
+    extractor: BatchConfig.fields.extractor,
+    budget: BatchConfig.fields.budget,
+  }),
+)
+
+export const StartManifest = Schema.Struct({
   /** The folder that paths in the manifest are relative to. Default: the server's folder. */
   folder: Schema.optionalKey(StorageFolder),
   manifest: ManifestFile,
-  config: Schema.optionalKey(
-    Schema.Struct({
-      failurePolicy: Schema.optionalKey(BatchConfig.fields.failurePolicy),
-      concurrency: Schema.optionalKey(BatchConfig.fields.concurrency.check(Schema.isLessThanOrEqualTo(1024))),
-      maxRetries: Schema.optionalKey(BatchConfig.fields.maxRetries),
-      resolveEntities: Schema.optionalKey(Schema.Boolean),
-      validation: Schema.optionalKey(BatchConfig.fields.validation),
-      dispatch: BatchConfig.fields.dispatch,
-      // No base URL: the server sends its key only to addresses of its own configuration.
-      extractor: BatchConfig.fields.extractor,
-      budget: BatchConfig.fields.budget,
-    }),
-  ),
-}).annotate({ identifier: "StartBatch" })
+  config,
+})
 
-export const DocumentState = Schema.Literals(["processing", "completed", "failed"])
+export const StartManifestUri = Schema.Struct({
+  /** Where the manifest is, below a folder that the server may read. Paths in it are relative to its own folder. */
+  manifestUri: StorageUri,
+  config,
+})
+
+/** The manifest itself, or where it is. */
+export const StartBatch = Schema.Union([StartManifest, StartManifestUri]).annotate({ identifier: "StartBatch" })
+
+/** `set-aside`: the document exceeded a limit twice and is not tried again in this batch; `error` says how to try again. */
+export const DocumentState = Schema.Literals(["processing", "completed", "failed", "set-aside"])
 
 export const DocumentStatus = Schema.Struct({
   documentId: Schema.String,
@@ -101,7 +122,8 @@ export class BatchApi extends HttpApiGroup.make("batches")
       .annotate(OpenApi.Summary, "Start a batch")
       .annotate(
         OpenApi.Description,
-        "Checks the manifest, stores it and starts the batch. With an Idempotency-Key, the same key again is the same batch.",
+        "Checks the manifest, stores it and starts the batch. `manifestUri` names a manifest that was written by hand, or the manifest.json " +
+          "of a batch, which is then that batch. With an Idempotency-Key, the same key again is the same batch.",
       ),
     HttpApiEndpoint.post("estimate", "/api/v1/batch/estimate", { payload: StartBatch, success: BatchEstimate, error })
       .annotate(OpenApi.Summary, "Estimate a batch")

@@ -9,6 +9,8 @@ export const BatchStateTag = Schema.Literals(batchStates)
 export const BatchOutcome = Schema.Struct({
   documentsProcessed: Schema.Int,
   documentsFailed: Schema.Int,
+  /** Documents that exceeded a limit twice. They are not among the failed ones, and are not tried again in this batch. */
+  documentsSetAside: Schema.optionalKey(Schema.Int),
   /** Documents that the graph had in the same version: they were not extracted again. */
   documentsUnchanged: Schema.optionalKey(Schema.Int),
   /** Documents that were gone from the folder or manifest and were taken out of the graph. */
@@ -61,6 +63,10 @@ export const BatchStatus = Schema.Struct({
     total: Schema.Int,
     completed: Schema.Int,
     failed: Schema.Int,
+    /** Documents that exceeded a limit twice. They are not among the failed ones, and are not tried again in this batch. */
+    setAside: Schema.optionalKey(Schema.Int),
+    /** The document that was begun last. */
+    current: Schema.optionalKey(Schema.String),
     /** Of the completed ones, those that the graph had in the same version. */
     unchanged: Schema.optionalKey(Schema.Int),
   }),
@@ -73,7 +79,18 @@ export const BatchStatus = Schema.Struct({
   forReview: Schema.optionalKey(Schema.Int),
   retryCount: Schema.Int,
   createdAt: Millis,
-  failure: Schema.optionalKey(Schema.Struct({ stage: Schema.String, code: Schema.String, message: Schema.String })),
+  /** The time of its last event. */
+  updatedAt: Schema.optionalKey(Millis),
+  failure: Schema.optionalKey(
+    Schema.Struct({
+      stage: Schema.String,
+      code: Schema.String,
+      message: Schema.String,
+      /** What led to it, where the message does not say it. */
+      cause: Schema.optionalKey(Schema.String),
+      lastSuccessfulStage: Schema.optionalKey(Schema.String),
+    }),
+  ),
   outcome: Schema.optionalKey(BatchOutcome),
 }).annotate({ identifier: "BatchStatus" })
 export type BatchStatus = typeof BatchStatus.Type

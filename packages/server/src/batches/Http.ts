@@ -2,6 +2,7 @@
 import * as batches from "@detent/workspace/operations/batches"
 import type { KnowledgeServices } from "@detent/workspace/Systems"
 import * as Effect from "effect/Effect"
+import type { HttpServerRequest } from "effect/unstable/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { KnowledgePart } from "../api/KnowledgePart.ts"
@@ -9,7 +10,7 @@ import { pageLimit, pageSize } from "../api/Paging.ts"
 import { frameOf } from "../serve/live/Channel.ts"
 import { endingResponse, liveResponse } from "../serve/live/liveResponse.ts"
 import { makeChanging, makeOperating, refuseUnknownKeys } from "../serve/Operating.ts"
-import { artifactType, StartBatch } from "./Api.ts"
+import { artifactType, type StartBatch, StartManifest, StartManifestUri } from "./Api.ts"
 import { BatchFeed } from "./BatchFeed.ts"
 
 export const batchHandlers = HttpApiBuilder.group(
@@ -19,12 +20,16 @@ export const batchHandlers = HttpApiBuilder.group(
     const operating = yield* makeOperating<KnowledgeServices>()
     const changing = yield* makeChanging<KnowledgeServices>()
     const feed = yield* BatchFeed
-    const startKeys = refuseUnknownKeys(StartBatch)
+    const manifestKeys = refuseUnknownKeys(StartManifest)
+    const manifestUriKeys = refuseUnknownKeys(StartManifestUri)
+    /** The keys of the form that was given, so that a misspelt one is named. */
+    const startKeys = (request: HttpServerRequest, payload: typeof StartBatch.Type) =>
+      ("manifest" in payload ? manifestKeys : manifestUriKeys)(request)
     return handlers
       .handle("start", ({ request, payload, headers }) =>
-        Effect.andThen(startKeys(request), operating(batches.start(payload, headers["idempotency-key"]))),
+        Effect.andThen(startKeys(request, payload), operating(batches.start(payload, headers["idempotency-key"]))),
       )
-      .handle("estimate", ({ request, payload }) => Effect.andThen(startKeys(request), operating(batches.estimate(payload))))
+      .handle("estimate", ({ request, payload }) => Effect.andThen(startKeys(request, payload), operating(batches.estimate(payload))))
       .handle("list", ({ query }) => operating(batches.list(query)))
       .handle("get", ({ params }) => operating(batches.status(params.batchId)))
       .handle("cancel", (input) => {

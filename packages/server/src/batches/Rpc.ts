@@ -6,12 +6,20 @@ import * as RpcGroup from "effect/unstable/rpc/RpcGroup"
 import { IdempotencyKey } from "../api/Headers.ts"
 import { type Problem, problems } from "../api/Problem.ts"
 import { Operating, Reading } from "../api/RpcRoles.ts"
-import { BatchStatus, StartBatch } from "./Api.ts"
+import { BatchStatus, StartManifest, StartManifestUri } from "./Api.ts"
 
 const error = Schema.Union(problems) satisfies Schema.Codec<Problem, unknown>
 
+const idempotencyKey = Schema.optionalKey(IdempotencyKey)
+
+/** What `batch_start` takes: the manifest itself, or where it is. */
+export const startPayloads = {
+  manifest: Schema.Struct({ ...StartManifest.fields, idempotencyKey }),
+  manifestUri: Schema.Struct({ ...StartManifestUri.fields, idempotencyKey }),
+}
+
 export const start = Rpc.make("batch_start", {
-  payload: { ...StartBatch.fields, idempotencyKey: Schema.optionalKey(IdempotencyKey) },
+  payload: Schema.Union([startPayloads.manifest, startPayloads.manifestUri]),
   success: BatchStatus,
   error,
 }).middleware(Operating)

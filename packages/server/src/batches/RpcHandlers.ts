@@ -7,6 +7,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as HttpRouter from "effect/unstable/http/HttpRouter"
@@ -22,7 +23,7 @@ import { problemResponse } from "../serve/ProblemResponse.ts"
 import { RpcLimits } from "../serve/RpcLimits.ts"
 import { areMessages, layerWholeMessages, noMessages } from "../serve/RpcMessages.ts"
 import { type AccessRole, RequestRoles } from "../serve/Tokens.ts"
-import { cancel, getStatus, start, streamProgress } from "./Rpc.ts"
+import { cancel, getStatus, start, startPayloads, streamProgress } from "./Rpc.ts"
 
 /** Takes payloads as they were sent: a key that a procedure does not know is refused, where its schema would drop it. */
 class ReceivedRpc extends RpcGroup.make(
@@ -44,7 +45,10 @@ const procedures = ReceivedRpc.toLayer(
   Effect.gen(function* () {
     const operating = yield* makeOperating<KnowledgeServices>()
     const workspace = yield* Effect.context<WorkspaceServices | KnowledgeServices>()
-    const startOf = payloadOf(start.payloadSchema)
+    const [manifestOf, manifestUriOf] = [payloadOf(startPayloads.manifest), payloadOf(startPayloads.manifestUri)]
+    /** Decodes the form that was given, so that a misspelt key is named. */
+    const startOf = (payload: unknown): Effect.Effect<typeof start.payloadSchema.Type, BadRequest> =>
+      Predicate.hasProperty(payload, "manifestUri") ? manifestUriOf(payload) : manifestOf(payload)
     const batchOf = payloadOf(getStatus.payloadSchema)
     return ReceivedRpc.of({
       batch_start: (payload) =>

@@ -1,3 +1,4 @@
+import { pathToFileURL } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
@@ -20,13 +21,53 @@ const start = (client: Client, key?: string) =>
   })
 
 describe("batches over HTTP", () => {
+  it.live("start from a manifest at an address: one that was written by hand, or that of a batch, which is then that batch", () =>
+    Effect.gen(function* () {
+      const { client, url } = yield* served()
+      const manifestUri = `${corpusFolder}manifest.json`
+      const started = yield* request(`${url}/api/v1/batch`, json({ manifestUri, config: { validation: "warn" } }))
+      assert.strictEqual(started.status, 202, started.text)
+      const { batchId, documents } = JSON.parse(started.text)
+      assert.isAbove(documents.total, 2)
+      const { artifacts } = yield* client.batches.artifacts({ params: { batchId } })
+      assert.include(
+        artifacts.map(({ name }) => name),
+        "manifest.json",
+      )
+      const { batches } = yield* client.batches.list({ query: {} })
+      assert.strictEqual(batches.length, 1)
+      const unknown = yield* request(`${url}/api/v1/batch`, json({ manifestUri, confg: {} }))
+      assert.strictEqual(unknown.status, 400)
+      assert.include(JSON.parse(unknown.text).detail, "confg is not known; did you mean config?")
+      const missing = yield* request(`${url}/api/v1/batch`, json({ manifestUri: `${corpusFolder}none.json` }))
+      assert.strictEqual(missing.status, 404, missing.text)
+      const outside = yield* request(`${url}/api/v1/batch`, json({ manifestUri: "file:///etc/passwd" }))
+      assert.include([400, 403, 404, 422], outside.status, outside.text)
+      assert.notInclude(outside.text, "root:")
+      yield* client.batches.cancel({ params: { batchId } })
+    }),
+  )
+
+  it.live("start again as the same batch from the manifest.json that it stored", () =>
+    Effect.gen(function* () {
+      const { client, data, url } = yield* served()
+      const { batchId } = yield* start(client)
+      yield* finished(client, batchId)
+      const manifestUri = `${pathToFileURL(data).href}/batches/${batchId}/manifest.json`
+      const again = yield* request(`${url}/api/v1/batch`, json({ manifestUri }))
+      assert.strictEqual(again.status, 202, again.text)
+      assert.deepInclude(JSON.parse(again.text), { batchId, state: "Completed" })
+      assert.strictEqual((yield* client.batches.list({ query: {} })).batches.length, 1)
+    }),
+  )
+
   it.live("go from a manifest to a graph that can be asked", () =>
     Effect.gen(function* () {
       const { client, url } = yield* served()
       const { batchId } = yield* start(client)
       const end = yield* finished(client, batchId)
       assert.strictEqual(end.state, "Completed")
-      assert.deepStrictEqual(end.documents, { total: 2, completed: 2, failed: 0, unchanged: 0 })
+      assert.deepStrictEqual(end.documents, { total: 2, completed: 2, failed: 0, setAside: 0, unchanged: 0 })
       const { batches } = yield* client.batches.list({ query: {} })
       assert.deepStrictEqual(
         batches.map((one) => one.batchId),

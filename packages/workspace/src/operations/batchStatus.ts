@@ -25,7 +25,9 @@ export const statusOf = (state: BatchState) => ({
     total: state.documentsTotal,
     completed: "documentsCompleted" in state ? state.documentsCompleted : 0,
     failed: "documentsFailed" in state ? state.documentsFailed : 0,
+    setAside: "documentsSetAside" in state ? (state.documentsSetAside ?? 0) : 0,
     unchanged: "documentsUnchanged" in state ? (state.documentsUnchanged ?? 0) : 0,
+    ...optional({ current: "currentDocumentId" in state ? state.currentDocumentId : undefined }),
   },
   extractor: state.config.extractor ?? "built-in",
   ...optional({ budget: budgetText(state.config.budget), usage: "usage" in state ? state.usage : undefined }),
@@ -34,7 +36,10 @@ export const statusOf = (state: BatchState) => ({
   forReview: "reviewCount" in state ? (state.reviewCount ?? 0) : 0,
   retryCount: state.retryCount,
   createdAt: state.createdAt,
-  ...(state._tag === "Failed" ? { failure: { stage: state.failedInStage, ...state.error } } : {}),
+  updatedAt: state.updatedAt ?? state.createdAt,
+  ...(state._tag === "Failed"
+    ? { failure: { stage: state.failedInStage, ...state.error, ...optional({ lastSuccessfulStage: state.lastSuccessfulStage }) } }
+    : {}),
   ...("stats" in state ? { outcome: state.stats } : {}),
 })
 

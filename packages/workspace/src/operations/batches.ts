@@ -13,9 +13,11 @@ import {
   loadManifest,
   type ManifestFile,
   RelativePath,
+  readManifest,
   type SelectionChange,
   Storage,
   StorageFolder,
+  type StorageUri,
   ValidationReportJson,
 } from "@detent/knowledge"
 import * as Effect from "effect/Effect"
@@ -36,12 +38,20 @@ export const state = (id: BatchId) => Effect.flatMap(Batches, (batches) => batch
 
 export const status = (id: BatchId) => Effect.map(state(id), statusOf)
 
-export interface StartBatch {
+interface StartManifest {
   /** The folder that paths in the manifest are relative to. Default: the folder of the workspace. */
   readonly folder?: StorageFolder | undefined
   readonly manifest: ManifestFile
   readonly config?: Partial<BatchConfig> | undefined
 }
+
+interface StartManifestUri {
+  /** Where the manifest is. Paths in it are relative to its own folder. */
+  readonly manifestUri: StorageUri
+  readonly config?: Partial<BatchConfig> | undefined
+}
+
+export type StartBatch = StartManifest | StartManifestUri
 
 /** The same key gives the same batch on every process. */
 const batchOfKey = (key: string): BatchId => BatchId.make(`batch-${createHash("sha256").update(key).digest("hex").slice(0, 12)}`)
@@ -58,18 +68,35 @@ export const start = (request: StartBatch, key?: string) =>
     return yield* (yield* RequestKeys).guard({ operation: "batches.start", key, content: request }, starting)
   })
 
-const begin = ({ folder, manifest, config = {} }: StartBatch, batchId: BatchId | undefined) =>
+/** A manifest that a batch has stored is that batch: started again, it is the same one. */
+const begin = (request: StartBatch, batchId: BatchId | undefined) =>
   Effect.gen(function* () {
     const batches = yield* Batches
-    const id = yield* batches.start(folder ?? (yield* workspaceFolder), manifest, { ...optional({ batchId }), config })
+    const { folder, manifest, stored } = yield* manifestOf(request)
+    if (stored !== undefined && batchId === undefined) {
+      const known = yield* Effect.catchTag(status(stored), "BatchNotFound", () => Effect.undefined)
+      if (known !== undefined) return known
+    }
+    const id = yield* batches.start(folder, manifest, { ...optional({ batchId: batchId ?? stored }), config: request.config ?? {} })
     return yield* status(id)
   })
 
+const manifestOf = (request: StartBatch) =>
+  Effect.gen(function* () {
+    if ("manifest" in request) return { folder: request.folder ?? (yield* workspaceFolder), manifest: request.manifest, stored: undefined }
+    const { manifestUri } = request
+    const { manifest, batchId } = yield* readManifest(manifestUri)
+    const folder = StorageFolder.make(manifestUri.slice(0, manifestUri.lastIndexOf("/") + 1))
+    // The manifest stands for what it names: documents that it no longer names are gone.
+    return { folder, manifest: batchId === undefined ? { collection: manifestUri, ...manifest } : manifest, stored: batchId }
+  })
+
 /** What a batch would take: chunks, calls, tokens and cost. No model is asked, and nothing is stored. */
-export const estimate = ({ folder, manifest, config = {} }: StartBatch) =>
+export const estimate = (request: StartBatch) =>
   Effect.gen(function* () {
     const batches = yield* Batches
-    return yield* batches.estimate(folder ?? (yield* workspaceFolder), manifest, { config })
+    const { folder, manifest } = yield* manifestOf(request)
+    return yield* batches.estimate(folder, manifest, { config: request.config ?? {} })
   })
 
 const listingOf = ({ id, tag, status: standing, reason, startedAt, updatedAt }: InstanceRecord) => ({

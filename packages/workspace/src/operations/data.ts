@@ -75,7 +75,8 @@ const storesOf = (database: Database) =>
 const isUsed = (tables: ReadonlySet<string>) => ({
   requests: tables.has("detent.request_keys"),
   events: tables.has("detent.domain_events"),
-  systems: tables.has("extraction_runs") || tables.has("detent.upload_batches"),
+  // Without the schema on SQLite, and in a database on PostgreSQL that an earlier version has made.
+  systems: tables.has("detent.extraction_runs") || tables.has("extraction_runs") || tables.has("detent.upload_batches"),
   uploads: tables.has("detent.upload_batches"),
 })
 

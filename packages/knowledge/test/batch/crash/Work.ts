@@ -10,6 +10,10 @@ export interface Work {
   readonly batchId: string
   /** Gets a line for every call of the extractor: the hash of what it was asked about. */
   readonly calls: string
+  /** How long the extractor takes for a chunk, in milliseconds. Default: 5. */
+  readonly pause?: number
+  /** `cancel` cancels the batch and does no work; `wait` works on what is there and does not start it. Default: it starts the batch. */
+  readonly task?: "cancel" | "wait"
 }
 
 export type Told =

@@ -21,7 +21,7 @@ import type { Told, Work } from "./Work.ts"
 const tell = (told: Told) => process.send?.(told)
 
 /** The built-in extractor, which notes what it is asked about before it answers. */
-const noting = (calls: string) =>
+const noting = (calls: string, pause: number) =>
   Layer.effect(
     Extractors,
     Effect.map(Extractors, ({ equip, ...others }) => ({
@@ -34,7 +34,7 @@ const noting = (calls: string) =>
             entities: (chunk, index) =>
               Effect.gen(function* () {
                 appendFileSync(calls, `${textHashOf([chunk])}\n`)
-                yield* Effect.sleep("5 millis")
+                yield* Effect.sleep(pause)
                 return yield* extractor.entities(chunk, index)
               }),
           },
@@ -58,10 +58,19 @@ const slowly = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.delay(Effect.
 const storeOf = (database: string) =>
   database.startsWith("postgres") ? PostgresStore.layer({ url: database }) : SqliteStore.layer({ filename: database })
 
-const run = ({ node, database, data, input, names, batchId, calls }: Work) =>
+const run = ({ node, database, data, input, names, batchId, calls, pause = 5, task }: Work) =>
   Effect.gen(function* () {
     const batches = yield* Batches
     const id = BatchId.make(batchId)
+    if (task === "cancel") {
+      yield* batches.cancel(id)
+      tell({ _tag: "State", state: yield* batches.state(id) })
+      return
+    }
+    if (task === "wait") {
+      tell({ _tag: "State", state: yield* batches.state(id) })
+      yield* Effect.never
+    }
     const [first = { source: RelativePath.make("none") }, ...others] = names.map((name) => ({ source: RelativePath.make(name) }))
     const manifest = {
       targetNamespace: Namespace.make("generated"),
@@ -72,9 +81,14 @@ const run = ({ node, database, data, input, names, batchId, calls }: Work) =>
     yield* Stream.runForEach(batches.watch(id), (state) => Effect.sync(() => tell({ _tag: "State", state })))
   }).pipe(
     Effect.provide(
-      Knowledge.layer({ folder: data, nodeId: node, extractors: noting(calls), storage: slowFiles(data, input) }).pipe(
-        Layer.provide(storeOf(database)),
-      ),
+      Knowledge.layer({
+        folder: data,
+        nodeId: node,
+        extractors: noting(calls, pause),
+        storage: slowFiles(data, input),
+        // As the command line opens a workspace to act on one batch.
+        ...(task === "cancel" ? { engine: { resume: false, worker: false } } : {}),
+      }).pipe(Layer.provide(storeOf(database))),
     ),
     Effect.provideService(References.MinimumLogLevel, "Error"),
   )

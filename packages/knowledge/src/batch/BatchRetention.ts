@@ -1,0 +1,108 @@
+/**
+ * Removes what batches that ended long ago leave behind and no graph needs: their runs with what those stored, and the files that stages
+ * handed on. Runs whose documents the graph shows keep the text that its spans count in and their review list. Files that a version of
+ * the graph names stay, and so do manifest, status, metadata and reports.
+ */
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import { CanonicalGraph } from "../graph/CanonicalGraph.ts"
+import { RunStore } from "../runs/RunStore.ts"
+import { ArtifactStore } from "../storage/ArtifactStore.ts"
+import type { BatchId, Namespace } from "../storage/Identity.ts"
+import { pathsOfBatch } from "../storage/Paths.ts"
+import { Storage } from "../storage/Storage.ts"
+import { blobIn, folderIn, type StorageFolder } from "../storage/Uri.ts"
+import type { BatchState } from "./BatchState.ts"
+import { loadManifest } from "./StageFiles.ts"
+
+/** What was removed. */
+export interface Purged {
+  readonly batches: number
+  readonly runs: number
+  readonly files: number
+}
+
+/** Batches that one page of the search has. */
+const pageSize = 100
+
+/** When a batch ended. None while it works. */
+const endOf = (state: BatchState): Option.Option<number> => {
+  if ("completedAt" in state) return Option.some(state.completedAt)
+  if ("failedAt" in state) return Option.some(state.failedAt)
+  return "cancelledAt" in state ? Option.some(state.cancelledAt) : Option.none()
+}
+
+/** `stateOf` gives nothing for a batch that was removed itself. */
+export const purgeBatches = <E, R>(
+  folder: StorageFolder,
+  stateOf: (id: BatchId) => Effect.Effect<BatchState | undefined, E, R>,
+  endedBefore: Duration.Input,
+) =>
+  Effect.gen(function* () {
+    const runs = yield* RunStore
+    const artifacts = yield* ArtifactStore
+    const storage = yield* Storage
+    const before = (yield* Clock.currentTimeMillis) - Duration.toMillis(endedBefore)
+    let [batches, removed, files, after] = [0, 0, 0, ""]
+    for (;;) {
+      const page = yield* runs.endedBatches(before, after, pageSize)
+      for (const id of page) {
+        const state = yield* stateOf(id)
+        if (state !== undefined && !Option.exists(endOf(state), (end) => end < before)) continue
+        const namespace = state?.targetNamespace ?? (yield* namespaceOf(folder, id))
+        const { shown, named } = namespace === undefined ? nothing : yield* neededBy(folder, namespace)
+        const { gone, paths } = yield* runs.purge(id, shown)
+        yield* Effect.forEach(gone, artifacts.remove, { concurrency: 8, discard: true })
+        yield* Effect.forEach(paths, (path) => storage.remove(blobIn(folder, path)), { concurrency: 8, discard: true })
+        files += yield* removeStageFiles(folder, id, named)
+        removed += gone.length
+        batches++
+      }
+      const last = page.at(-1)
+      if (last === undefined || page.length < pageSize) return { batches, runs: removed, files } satisfies Purged
+      after = last
+    }
+  })
+
+const nothing = { shown: new Set<string>(), named: new Set<string>() }
+
+/** Undefined where the manifest is gone too. */
+const namespaceOf = (folder: StorageFolder, id: BatchId) =>
+  Effect.flatMap(Storage, (storage) => loadManifest(storage, blobIn(folder, pathsOfBatch(id).manifest))).pipe(
+    Effect.map(({ targetNamespace }) => targetNamespace),
+    Effect.catchTag("BlobNotFound", () => Effect.undefined),
+  )
+
+/** The runs whose documents the graph shows, and the files that any of its versions names. */
+const neededBy = (folder: StorageFolder, namespace: Namespace) =>
+  Effect.gen(function* () {
+    const canonical = yield* CanonicalGraph
+    const storage = yield* Storage
+    const current = yield* canonical.current(namespace)
+    if (Option.isNone(current)) return nothing
+    const documents = yield* canonical.documents(current.value)
+    const shown = new Set([...documents.values()].flatMap(({ runId }) => (runId === undefined ? [] : [runId])))
+    const named = new Set<string>()
+    yield* Stream.runForEach(storage.list(folderIn(folder, `canonical/${namespace}/versions`)), ({ uri }) =>
+      Effect.map(storage.get(uri), ({ bytes }) => {
+        for (const [address] of new TextDecoder().decode(bytes).matchAll(/"(?:file|gs|s3|mem):[^"]+"/g)) named.add(address.slice(1, -1))
+      }),
+    )
+    return { shown, named }
+  })
+
+/** Graphs that stages handed on. */
+const stageFile = /\/(resolution\/merged|validation\/validated|validation\/quarantine)-[a-f0-9]{16}\.nt$|\/canonical\/final\.ttl$/
+
+const removeStageFiles = (folder: StorageFolder, id: BatchId, named: ReadonlySet<string>) =>
+  Effect.gen(function* () {
+    const storage = yield* Storage
+    const found = yield* Stream.runCollect(storage.list(folderIn(folder, `batches/${id}`)))
+    const removed = yield* Effect.filter(found, ({ uri }) =>
+      stageFile.test(uri) && !named.has(uri) ? storage.remove(uri) : Effect.succeed(false),
+    )
+    return removed.length
+  })
