@@ -25,6 +25,7 @@ import { InstanceLock } from "./engine/InstanceLock.ts"
 import type { StartError } from "./engine/InstanceTable.ts"
 import { type Leader, makeLeader } from "./engine/LeaderElection.ts"
 import { mayHaveWork, type RegisteredMachine } from "./engine/MachineRegistry.ts"
+import { invalidId } from "./engine/NewInstance.ts"
 import { NodeMembership } from "./engine/NodeMembership.ts"
 import { Placement } from "./engine/Placement.ts"
 import { repairInstance } from "./engine/Repair.ts"
@@ -258,6 +259,8 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
     })
 
   const ensure = (registered: RegisteredMachine, id: string, input: unknown) => {
+    const invalid = invalidId(registered.name, id)
+    if (invalid !== undefined) return Effect.fail(invalid)
     const open = table.open({ machine: registered.name, id })
     const existing = Effect.flatMap(wasRemoved(registered, id), () => open)
     return Effect.catchTag(existing, "InstanceNotFound", () =>

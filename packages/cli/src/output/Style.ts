@@ -27,16 +27,23 @@ export const plain: Style = { bold: same, dim: same, red: same, green: same, yel
 export const isColoured = (stream: { readonly isTTY?: boolean }, noColor: boolean): boolean =>
   stream.isTTY === true && !noColor && !process.env["NO_COLOR"] && process.env["TERM"] !== "dumb"
 
-/** In one line: each run of control characters becomes a space, so that a stored text cannot move the cursor or set the title of a terminal. */
-export const oneLine = (text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is to be taken out
-  text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ")
+/**
+ * In one line: each run of control characters, and of marks that reorder the text around them, becomes a space. A stored text can
+ * neither move the cursor or set the title of a terminal nor disguise its neighbours.
+ */
+export const oneLine = (text: string): string => text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu, " ")
 
 /** Keeps line ends and the colours that the command itself sets. */
 export const printable = (text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is to be taken out
-  text.replace(/(\u001b\[\d{1,2}m)|[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g, (_, colour: string | undefined) => colour ?? " ")
+  text.replace(
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is to be taken out
+    /(\n|\u001b\[\d{1,2}m)|[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu,
+    (_, kept: string | undefined) => kept ?? " ",
+  )
 
 /** JSON escapes most control characters by itself. These it leaves as they are. */
 export const printableJson = (value: unknown): string =>
-  (JSON.stringify(value) ?? "null").replace(/[\u007f-\u009f]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`)
+  (JSON.stringify(value) ?? "null").replace(
+    /[\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  )

@@ -80,9 +80,9 @@ const liveServer = (place: Place, url: string): Effect.Effect<{ readonly systems
 const announcedUrl = (place: Place): string | undefined => {
   try {
     const { url, pid, database } = Schema.decodeSync(AnnouncementJson)(readFileSync(fileOf(place.data), "utf8"))
-    return database === databaseMark(place) && isAlive(pid) ? url : undefined
+    return database === databaseMark(place) && isAlive(pid) && URL.canParse(url) ? url : undefined
   } catch {
-    // No file, or one that was being written: then there is no server yet.
+    // No file, or one that is no announcement, such as one that is being written: then there is no server yet.
     return undefined
   }
 }

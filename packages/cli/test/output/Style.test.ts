@@ -2,12 +2,13 @@ import { assert, describe, it } from "vitest"
 import { oneLine, plain, printable, printableJson } from "../../src/output/Style.ts"
 import { pairsText } from "../../src/output/Table.ts"
 
-const hostile = "order\u001b]0;owned\u0007\u009b2J\u007f"
+const hostile = "order\u001b]0;owned\u0007\u009b2J\u007f\u202edetrever\u2066\u2028"
+/** Control characters but line ends, and marks that reorder the text around them. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not be printed
-const controls = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/
+const controls = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/
 
 describe("texts that are printed", () => {
-  it("hold no control characters of ids, whatever the form", () => {
+  it("hold no control characters and no reordering marks of ids, whatever the form", () => {
     for (const text of [oneLine(hostile), printable(hostile), printableJson({ id: hostile }), pairsText([["id", hostile]], plain)])
       assert.notMatch(text, controls)
   })

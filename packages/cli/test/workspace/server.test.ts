@@ -52,4 +52,19 @@ describe("the server of a workspace", () => {
       other.close()
     }
   })
+
+  it.each(["", "not an address", "http://", "ftp://127.0.0.1/", "http://127.0.0.1:1"])(
+    "is none where its file has the address %j",
+    async (url) => {
+      const data = await temporaryFolder()
+      announce(data, { url, pid: process.pid })
+      assert.isUndefined(await found(data))
+    },
+  )
+
+  it.each(["", "{", "null", '{"url":7}'])("is none where its file is %j", async (text) => {
+    const data = await temporaryFolder()
+    writeFileSync(join(data, "server.json"), text)
+    assert.isUndefined(await found(data))
+  })
 })

@@ -75,7 +75,7 @@ const commandNameProblem = ({ key, queue }: { readonly key: string; readonly que
  * Half of a surrogate pair is no character: databases replace it when they store it, so that two names become the same. PostgreSQL
  * has no null character in texts.
  */
-const nameProblem = (what: string, name: string): string | undefined => {
+export const nameProblem = (what: string, name: string): string | undefined => {
   if (!name.isWellFormed()) return `its ${what} ${JSON.stringify(name)} holds half of a surrogate pair: use well-formed Unicode`
   return name.includes("\u0000") ? `its ${what} ${JSON.stringify(name)} holds a null character` : undefined
 }

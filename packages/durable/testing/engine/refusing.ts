@@ -64,6 +64,24 @@ export const refusing = ({ describe, test }: Kit) =>
         expect([...(yield* engine.count(Job))]).toEqual([["Idle", 1]])
       }))
 
+    test("45 an id that no database can keep is refused before anything is stored, however it is started", ({ open }) =>
+      Effect.gen(function* () {
+        const { engine } = yield* open()
+        yield* engine.start(Job, "j")
+        for (const [id, problem] of [
+          ["a\u0000b", /null character/],
+          ["a\ud800b", /surrogate pair/],
+        ] as const) {
+          for (const start of [engine.start(Job, id), engine.ensure(Job, id), engine.fork(Job, "j", 0, id)]) {
+            const error = yield* Effect.flip(start as Effect.Effect<unknown, Error>)
+            expect(error).toMatchObject({ _tag: "InvalidState", machine: "job", problem: expect.stringMatching(problem) })
+          }
+          const [bulk] = yield* engine.startAll(Job, [{ id, input: S.Idle({ n: 0 }) }])
+          expect(bulk).toMatchObject({ failure: { _tag: "InvalidState" } })
+        }
+        expect([...(yield* engine.count(Job))]).toEqual([["Idle", 1]])
+      }))
+
     test("45 an id that is no string is refused, and is no instance's", ({ open }) =>
       Effect.gen(function* () {
         const { engine } = yield* open()

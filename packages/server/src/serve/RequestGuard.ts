@@ -44,6 +44,7 @@ export class RequestGuard {
   refusal(request: IncomingMessage): ProblemResponse | undefined {
     const { url = "", headers } = request
     if (tokenInQuery.test(url)) return inQuery
+    if (url.includes("%00")) return nullCharacter
     const elsewhere = this.#originProblem(request)
     if (elsewhere !== undefined) return elsewhere
     if (headers["transfer-encoding"] !== undefined && !isUpload(request)) return lengthNeeded
@@ -99,6 +100,14 @@ const inQuery: ProblemResponse = {
   name: "TokenInAddress",
   title: "A token does not belong into an address",
   detail: "addresses are kept in logs and histories; send the token as header, Authorization: Bearer TOKEN, and replace this one",
+}
+
+/** No name has one, and PostgreSQL fails where it is asked for one. */
+const nullCharacter: ProblemResponse = {
+  status: 400,
+  name: "AddressInvalid",
+  title: "The address cannot be understood",
+  detail: "it holds a null character, which no name has; correct it",
 }
 
 const noToken: ProblemResponse = {

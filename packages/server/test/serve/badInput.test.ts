@@ -55,6 +55,27 @@ describe("bad input", () => {
     }),
   )
 
+  it.live.each([
+    ["a null character", String.raw`a\u0000b`],
+    ["half of a surrogate pair", String.raw`a\ud800b`],
+  ] as const)("an id with %s is refused, not taken for an outage of the store", ([, id]) =>
+    Effect.gen(function* () {
+      const { url } = yield* served()
+      const answer = yield* request(`${url}/api/v1/instances/tally`, { ...json({}), body: `{"id":"${id}"}` })
+      assert.deepStrictEqual(problemOf(answer), [422, "InvalidState"])
+      assert.include(answer.text, "its id")
+    }),
+  )
+
+  it.live.each(["/api/v1/instances/tally/a%00b", "/api/v1/instances?machine=%00", "/api/v1/commands?queue=a%00"])(
+    "a null character in the address %s is refused before a database is asked",
+    (path) =>
+      Effect.gen(function* () {
+        const { url } = yield* served()
+        assert.deepStrictEqual(problemOf(yield* request(`${url}${path}`)), [400, "AddressInvalid"])
+      }),
+  )
+
   it.live("a body of another type, too large a body, a wrong method and an unknown address are problems too", () =>
     Effect.gen(function* () {
       const { url } = yield* served({ serve: { limits: { bodyBytes: 10_000 } } })

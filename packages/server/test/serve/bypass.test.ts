@@ -30,6 +30,8 @@ describe("the limit of live streams", () => {
   it.live.each([
     ["a parameter of the path", "/events;x", ""],
     ["an encoded letter", "/%65vents", ""],
+    ["a capital letter", "/Events", ""],
+    ["slashes at its end", "/events///", ""],
     [
       "an upgrade",
       "/events",
