@@ -37,6 +37,12 @@ export interface RequestKeysService {
   ) => Effect.Effect<A, E | RequestKeyTaken | PersistenceFailed, R>
 }
 
+/**
+ * Whether the same request was begun before under its key and its outcome is unknown: its process was killed, or another one runs
+ * it. An operation that finds its own work done then answers as if it had done it now.
+ */
+export const HasUnknownAttempt = Context.Reference("@detent/workspace/HasUnknownAttempt", { defaultValue: () => false })
+
 /** A key that is older is forgotten. */
 const keptMillis = 7 * 24 * 3600 * 1000
 
@@ -139,7 +145,9 @@ const make = Effect.gen(function* () {
         // The same request may have ended while this one waited, or failed and given the key free.
         const earlier = yield* claim(request, digest)
         if (earlier.answer !== undefined) return answerOf<A>(earlier.answer)
-        const answer = yield* Effect.onError(operation, () => release(request, known.isFirst || earlier.isFirst))
+        const isFirst = known.isFirst || earlier.isFirst
+        const attempt = Effect.provideService(operation, HasUnknownAttempt, !isFirst)
+        const answer = yield* Effect.onError(attempt, () => release(request, isFirst))
         yield* remember(request, digest, JSON.stringify(answer) ?? "")
         return answer
       })

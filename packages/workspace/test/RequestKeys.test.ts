@@ -1,7 +1,10 @@
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { RequestKeys } from "@detent/workspace/RequestKeys"
+import { Event, Machine, State } from "@detent/machine"
+import { defineConfig } from "@detent/workspace"
+import * as instances from "@detent/workspace/operations/instances"
+import { changeOnce, RequestKeys } from "@detent/workspace/RequestKeys"
 import { Workspace } from "@detent/workspace/Workspace"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -9,23 +12,30 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 
-/** Two processes of one workspace: each has its own service, and both the same database. */
+const S = State({ Open: { count: Schema.Int } })
+const Tally = Machine.make({ name: "tally", state: S, event: Event({ Close: {} }), initial: S.Open })
+
+/** Two processes of one workspace: each has its own services, and both the same database. */
 const twoProcesses = Effect.gen(function* () {
   const data = yield* Effect.acquireRelease(
     Effect.promise(() => mkdtemp(join(tmpdir(), "detent-keys-"))),
     (path) => Effect.promise(() => rm(path, { recursive: true, force: true })),
   )
-  const open = () => Effect.map(Layer.build(Workspace.open({ data, role: "observe" })), (services) => Context.get(services, RequestKeys))
+  const config = defineConfig({ machines: [Tally] })
+  const open = () => Layer.build(Workspace.open({ data, role: "work", config }))
   return [yield* open(), yield* open()] as const
 })
+
+type Keys = (typeof RequestKeys)["Service"]
 
 const request = (content: string) => ({ operation: "batches.start", key: "k", content })
 
 describe("an idempotency key", () => {
   it.live("stays with the request that succeeded, though the same request fails afterwards", () =>
     Effect.gen(function* () {
-      const [keys] = yield* twoProcesses
+      const keys = Context.get((yield* twoProcesses)[0], RequestKeys)
       yield* keys.guard(request("one"), Effect.succeed("done"))
       yield* Effect.flip(keys.guard(request("one"), Effect.fail("the connection broke off")))
       const refused = yield* Effect.flip(keys.guard(request("other"), Effect.succeed("done")))
@@ -35,7 +45,7 @@ describe("an idempotency key", () => {
 
   it.live("is free again after a request that failed", () =>
     Effect.gen(function* () {
-      const [keys] = yield* twoProcesses
+      const keys = Context.get((yield* twoProcesses)[0], RequestKeys)
       for (const method of ["once", "guard"] as const) {
         const of = (content: string) => ({ ...request(content), operation: method })
         yield* Effect.flip(keys[method](of("one"), Effect.fail("refused")))
@@ -48,7 +58,7 @@ describe("an idempotency key", () => {
   for (const method of ["once", "guard"] as const)
     it.live(`belongs to the request that succeeds in one process while the same one fails in another (${method})`, () =>
       Effect.gen(function* () {
-        const [first, second] = yield* twoProcesses
+        const [first, second] = (yield* twoProcesses).map((services) => Context.get(services, RequestKeys)) as [Keys, Keys]
         const failing = yield* Deferred.make<void>()
         const succeeding = yield* Deferred.make<void>()
         const begun = yield* Deferred.make<void>()
@@ -74,4 +84,30 @@ describe("an idempotency key", () => {
         assert.strictEqual(refused._tag, "RequestKeyTaken")
       }),
     )
+
+  it.live("of a start whose process was killed before it answered gives the answer, and to another instance it does not", () =>
+    Effect.gen(function* () {
+      const [killed, next] = yield* twoProcesses
+      const keyed = (operation: string, content: object) => ({ operation, params: {}, content, key: "k" })
+      /** Does its work and never comes to its answer. */
+      const dying = <A, E, R>(operation: Effect.Effect<A, E, R>) =>
+        Effect.gen(function* () {
+          const done = yield* Deferred.make<void>()
+          const change = changeOnce(
+            keyed("instances.start", { id: "one" }),
+            Effect.andThen(operation, Effect.andThen(Deferred.succeed(done, undefined), Effect.never)),
+          )
+          yield* Effect.forkChild(change, { startImmediately: true })
+          yield* Deferred.await(done)
+        })
+      const start = instances.start({ machine: "tally", id: "one", input: { count: 3 } })
+      yield* Effect.provideContext(dying(start), killed)
+      const again = (operation: typeof start) => Effect.provideContext(changeOnce(keyed("instances.start", { id: "one" }), operation), next)
+      const other = instances.start({ machine: "tally", id: "one", input: { count: 4 } })
+      assert.strictEqual((yield* Effect.flip(again(other)))._tag, "ActorExists")
+      assert.deepInclude(yield* again(start), { id: "one", state: { _tag: "Open", count: 3 } })
+      const plain = yield* Effect.flip(Effect.provideContext(start, next))
+      assert.strictEqual(plain._tag, "ActorExists")
+    }),
+  )
 })

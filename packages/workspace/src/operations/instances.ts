@@ -24,6 +24,7 @@ import { InputNeeded, InputTwice, InstanceAmbiguous, InstanceUnknown, KeyTaken, 
 import { type MachineEntry, Machines } from "../Machines.ts"
 import type { MachineJson, TaggedJson } from "../machine/MachineJson.ts"
 import { optional, paged } from "../optional.ts"
+import { HasUnknownAttempt } from "../RequestKeys.ts"
 import { commandView } from "./commands.ts"
 import { findEntry, workflowPrefix } from "./machines.ts"
 import { mergedList } from "./mergedList.ts"
@@ -316,9 +317,31 @@ export const start = ({ machine: name, id, input, state }: StartRequest) =>
       return yield* new InputNeeded({ machine: name, id, first, states: stateTags.join(", "), fields })
     }
     const first = given === undefined ? undefined : yield* Effect.fromResult(json.readState(id, given))
-    yield* Effect.flatMap(Engine, (engine) => engine.start(machine, id, first))
-    return yield* get({ machine: name, id })
+    const key = { machine: name, id }
+    const isOurs = Effect.gen(function* () {
+      const { instance } = yield* find(key)
+      return first === undefined || isDeepStrictEqual(yield* instance.stateAt(0), first)
+    })
+    yield* unlessDone(
+      Effect.flatMap(Engine, (engine) => engine.start(machine, id, first)),
+      isOurs,
+    )
+    return yield* get(key)
   })
+
+/** Passes over that an instance exists where an earlier attempt at the same request, whose outcome is unknown, has made it. */
+const unlessDone = <E extends { readonly _tag: string }, R, E2, R2>(
+  making: Effect.Effect<unknown, E, R>,
+  isOurs: Effect.Effect<boolean, E2, R2>,
+): Effect.Effect<void, E | E2, R | R2> =>
+  Effect.asVoid(making).pipe(
+    Effect.catch((error) =>
+      Effect.gen(function* () {
+        if (error._tag !== "ActorExists" || !(yield* HasUnknownAttempt)) return yield* Effect.fail(error)
+        if (!(yield* isOurs)) return yield* Effect.fail(error)
+      }),
+    ),
+  )
 
 /**
  * Sends an event. Under a key the same event again is answered with the first outcome and changes nothing; another event under
@@ -399,8 +422,17 @@ export const repair = (key: InstanceKey, sequence: number, event: { readonly _ta
 export const fork = (key: InstanceKey, through: number, newId: string) =>
   Effect.gen(function* () {
     const { machine } = yield* find(key)
-    yield* Effect.flatMap(Engine, (engine) => engine.fork(machine, key.id, through, newId))
-    return yield* get({ machine: key.machine, id: newId })
+    const made = { machine: key.machine, id: newId }
+    const isOurs = Effect.gen(function* () {
+      const [from, to] = [yield* find(key), yield* find(made)]
+      if ((yield* record(made)).sequence < through) return false
+      return isDeepStrictEqual(yield* from.instance.stateAt(through), yield* to.instance.stateAt(through))
+    })
+    yield* unlessDone(
+      Effect.flatMap(Engine, (engine) => engine.fork(machine, key.id, through, newId)),
+      isOurs,
+    )
+    return yield* get(made)
   })
 
 export interface PurgeRequest {
