@@ -21,9 +21,10 @@ export class OntologyIndex {
   readonly ontology: Ontology
   readonly classes: ReadonlyMap<string, OntologyClass>
   readonly properties: ReadonlyMap<string, OntologyProperty>
-  private readonly classHierarchy: Hierarchy
-  private readonly propertyHierarchy: Hierarchy
-  private readonly labelled = new Map<string, { classes: Array<string>; properties: Array<string> }>()
+  // Made when they are first asked for: of an ontology of 100,000 classes they take a second.
+  private classesAbove: Hierarchy | undefined
+  private propertiesAbove: Hierarchy | undefined
+  private labelled: ReadonlyMap<string, Labelled> | undefined
   private readonly domains = new Map<string, ClassExpression>()
   private readonly ranges = new Map<string, ClassExpression>()
   private readonly datatypes: ReadonlySet<string>
@@ -34,10 +35,16 @@ export class OntologyIndex {
     this.classes = new Map(ontology.classes.map((one) => [one.iri, one]))
     this.properties = new Map(ontology.properties.map((one) => [one.iri, one]))
     this.datatypes = new Set(ontology.datatypes)
-    this.classHierarchy = new Hierarchy(parentsOf(ontology.classes))
-    this.propertyHierarchy = new Hierarchy(parentsOf(ontology.properties))
-    for (const one of ontology.classes) this.addLabels(one, "classes")
-    for (const one of ontology.properties) this.addLabels(one, "properties")
+  }
+
+  private get classHierarchy(): Hierarchy {
+    this.classesAbove ??= new Hierarchy(parentsOf(this.ontology.classes))
+    return this.classesAbove
+  }
+
+  private get propertyHierarchy(): Hierarchy {
+    this.propertiesAbove ??= new Hierarchy(parentsOf(this.ontology.properties))
+    return this.propertiesAbove
   }
 
   static fromJSON(json: unknown): OntologyIndex {
@@ -168,6 +175,7 @@ export class OntologyIndex {
 
   /** The terms known by this label; case, hyphens and spacing make no difference. */
   withLabel(text: string): Labelled {
+    this.labelled ??= labelsOf(this.ontology)
     return this.labelled.get(labelKey(text)) ?? { classes: [], properties: [] }
   }
 
@@ -184,14 +192,6 @@ export class OntologyIndex {
 
   private meets(type: string, expression: ClassExpression): boolean {
     return expression.every((members) => members.some((member) => this.isA(type, member)))
-  }
-
-  private addLabels(term: OntologyClass | OntologyProperty, kind: "classes" | "properties") {
-    for (const key of new Set([...term.labels, ...term.alternativeLabels].map((label) => labelKey(label.text)))) {
-      const found = this.labelled.get(key) ?? { classes: [], properties: [] }
-      found[kind].push(term.iri)
-      this.labelled.set(key, found)
-    }
   }
 
   /**
@@ -227,6 +227,21 @@ export class OntologyIndex {
       return seen.has(key) ? false : seen.add(key)
     })
   }
+}
+
+/** What each label stands for, by its key. */
+const labelsOf = (ontology: Ontology): ReadonlyMap<string, Labelled> => {
+  const labelled = new Map<string, { classes: Array<string>; properties: Array<string> }>()
+  const add = (term: OntologyClass | OntologyProperty, kind: "classes" | "properties") => {
+    for (const key of new Set([...term.labels, ...term.alternativeLabels].map((label) => labelKey(label.text)))) {
+      const found = labelled.get(key) ?? { classes: [], properties: [] }
+      found[kind].push(term.iri)
+      labelled.set(key, found)
+    }
+  }
+  for (const one of ontology.classes) add(one, "classes")
+  for (const one of ontology.properties) add(one, "properties")
+  return labelled
 }
 
 const contentStems = (name: string): ReadonlyArray<string> =>

@@ -1,6 +1,9 @@
 /** Content that is made to cost as much as possible, and what must become of it. */
 import { deflateSync, gzipSync, zstdCompressSync } from "node:zlib"
 
+/** Of the server that is attacked: the second may only look. */
+export const tokens = { operate: "operate-0123456789", read: "read-0123456789abc" }
+
 const text = (part: string, length: number) => part.repeat(Math.ceil(length / part.length))
 
 const nested = (open: string, close: string, depth: number, inner = "x") => `${open.repeat(depth)}${inner}${close.repeat(depth)}`
@@ -72,6 +75,45 @@ export const shapes = (): Readonly<Record<string, string>> => ({
     :S a sh:NodeShape ; sh:targetClass :C0 ; sh:or _:l . _:l rdf:first :S ; rdf:rest _:l .`,
   "path.ttl": `${prefixes}:S a sh:NodeShape ; sh:targetClass :C0 ; sh:property [ sh:path ${nested("[ sh:inversePath ", " ]", 5_000, ":p")} ; sh:maxCount 1 ] .`,
 })
+
+/** Files of examples, by name. */
+export const examples = (): Readonly<Record<string, string>> => ({
+  "lines.jsonl": text("\n", 5_000_000),
+  "deep.jsonl": nested("[", "]", 1_000_000, "1"),
+  "sentence.jsonl": JSON.stringify({ sent: text("A. B met C. ", 20_000), triples: [{ sub: "A", rel: "knows", obj: "B" }] }),
+  "many.jsonl": `${text(`${JSON.stringify({ sent: "A met B.", triples: [{ sub: "A", rel: "knows", obj: "B" }] })}\n`, 10_000_000)}no example`,
+})
+
+/** Items of uploads by what they are made of, each 300 kB long. */
+export const items: ReadonlyArray<readonly [name: string, content: string]> = [
+  ["tags that never close", text("<", 300_000)],
+  ["entities that never end", text("&", 300_000)],
+  ["accents without letters", text("\u0301", 150_000)],
+  ["white space", text(" \t", 300_000)],
+]
+
+/** Requests that change nothing, besides queries. */
+export const readings = (
+  batchId: string,
+): ReadonlyArray<readonly [path: string, init?: { readonly body: string; readonly type: string }]> => {
+  const long = encodeURIComponent(text("<", 3_000))
+  return [
+    [`/api/v1/knowledge/coast/sparql?query=${encodeURIComponent(text('"\\', 2_000))}`],
+    [`/api/v1/knowledge/coast/entities?search=${encodeURIComponent(text("(a*)*", 200))}`],
+    [`/api/v1/knowledge/coast/entities?after=${long}`],
+    [`/api/v1/knowledge/coast/relations?after=${Buffer.from(text('"\\', 8_000)).toString("base64url")}`],
+    [`/api/v1/knowledge/coast/provenance?entity=urn:${text("a:", 1_900)}`],
+    [`/api/v1/batch/${batchId}/documents?limit=1000`],
+    [`/api/v1/batch/${batchId}/changes?limit=1000`],
+    [`/api/v1/batch/${batchId}/artifacts/${encodeURIComponent(text("../", 3_000))}`],
+    [`/api/v1/instances?after=${Buffer.from(text("[", 8_000)).toString("base64url")}`],
+    [`/api/v1/items?text=${encodeURIComponent(text('"', 500))}`],
+    [`/api/v1/items?text=${encodeURIComponent(text("a* ", 500))}`],
+    [`/api/v1/upload-kinds/hn/items?where=${encodeURIComponent(nested("[", "]", 3_000))}`],
+    ["/rpc", { body: nested("[", "]", 400_000, "1"), type: "application/json" }],
+    ["/rpc", { body: nested('{"a":', "}", 150_000, "1"), type: "application/json" }],
+  ]
+}
 
 /** Queries, at most 100,000 characters long. */
 export const queries: ReadonlyArray<string> = [

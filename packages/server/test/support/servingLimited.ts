@@ -1,11 +1,37 @@
-/** A server with tight limits on content, as a program of its own. Arguments: the data folder and the port. It prints its address. */
+/**
+ * A server with tight limits on content, as a program of its own. Arguments: the data folder and the port. It prints its address. A
+ * message of its parent is answered with the longest time, in milliseconds of processor time, in which its serving thread did nothing
+ * but work on one thing, since the last message: unlike the time of a clock, it does not grow with what else the machine does.
+ */
 import { runServer, serve, Workspace } from "@detent/server"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { tokens } from "./hostile.ts"
 
 const [, , data = "", port = "0"] = process.argv
-const limit = { time: "3 seconds", memory: 600 } as const
-const contentLimits = { document: limit, chunk: limit, ontology: limit, query: { time: "2 seconds", memory: 600 } } as const
-const workspace = Workspace.open({ data, role: "work", knowledge: { contentLimits } })
+const limit = { time: "1 second", memory: 600 } as const
+const contentLimits = {
+  document: limit,
+  chunk: limit,
+  ontology: { ...limit, time: "3 seconds" },
+  query: { ...limit, time: "2 seconds" },
+} as const
+const workspace = Workspace.open({ data, role: "work", knowledge: { contentLimits }, uploads: {} })
 
-runServer(serve({ port: Number(port) }).pipe(Layer.provide(workspace)), ({ url }) => Effect.sync(() => console.log(url)))
+let longest = 0
+let last = process.threadCpuUsage()
+setInterval(() => {
+  const { user, system } = process.threadCpuUsage(last)
+  last = process.threadCpuUsage()
+  longest = Math.max(longest, (user + system) / 1000)
+}, 5).unref()
+process.on("message", () => {
+  process.send?.(longest)
+  longest = 0
+})
+
+runServer(
+  serve({ port: Number(port), token: Redacted.make(tokens.operate), readToken: Redacted.make(tokens.read) }).pipe(Layer.provide(workspace)),
+  ({ url }) => Effect.sync(() => console.log(url)),
+)
