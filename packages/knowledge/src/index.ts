@@ -20,6 +20,7 @@ export {
   type BatchStats,
   type BatchUsage,
   batchStates,
+  type LanguageCount,
   type Stage,
 } from "./batch/BatchState.ts"
 export { BatchStopped } from "./batch/BatchStopped.ts"
@@ -44,6 +45,8 @@ export { type TrainingOptions, trainBuiltIn } from "./extract/builtin/Training.t
 export { ExtractionFailed } from "./extract/ExtractionFailed.ts"
 export { type Chunk, Extractor, type ExtractorService, type KnownEntity, type Usage } from "./extract/Extractor.ts"
 export { type Fact, type FactObject, type Mention, type Span, type SplitFacts, splitByConfidence } from "./extract/Fact.ts"
+export { detectLanguage } from "./extract/language/Detection.ts"
+export { languageName, proseLanguages, UnreadProse, unreadNextStep } from "./extract/language/UnreadProse.ts"
 export type { Rejection, RejectionReason } from "./extract/model/Answer.ts"
 export { type AnthropicClientOptions, anthropicLayer, makeAnthropicExtractor } from "./extract/model/AnthropicClient.ts"
 export { type Budget, BudgetExhausted, type BudgetLimits, makeBudget, PriceUnknown, unlimited } from "./extract/model/Budget.ts"

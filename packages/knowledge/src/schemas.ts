@@ -5,8 +5,9 @@
 
 export { BatchConfig } from "./batch/BatchConfig.ts"
 export { isTerminal, progressPercent, stageDisplayName } from "./batch/BatchProgress.ts"
-export { type BatchState, batchStates } from "./batch/BatchState.ts"
+export { type BatchState, batchStates, type LanguageCount } from "./batch/BatchState.ts"
 export { ManifestFile } from "./batch/Manifest.ts"
+export { languageName, UnreadProse, unreadNextStep } from "./extract/language/UnreadProse.ts"
 export { DiffFact, DocumentDiff, GraphDiff } from "./graph/DiffFact.ts"
 export { contentTypes, ExportFormat } from "./graph/ExportFormat.ts"
 export { BaseUrl, BudgetSetting, BudgetText, ExtractorName, ExtractorSelection } from "./KnowledgeSettings.ts"

@@ -65,6 +65,8 @@ export const batchText = (state: BatchState, style: Style): string => {
       ["progress", `${view.percent}%`],
       ["documents", `${documents.completed} done${unchanged}, ${documents.failed} failed, ${documents.total} in all`],
       ["set aside", documents.setAside === 0 ? undefined : `${documents.setAside} documents that exceeded a limit twice`],
+      ["languages", languagesText(view.languages)],
+      ...view.languages.flatMap(unreadPairs),
       ["withdrawn", withdrawn === 0 ? undefined : `${withdrawn} documents that are gone`],
       ["graph", view.namespace],
       ["extractor", view.extractor === "built-in" ? undefined : view.extractor],
@@ -83,6 +85,22 @@ export const batchText = (state: BatchState, style: Style): string => {
     style,
   )
 }
+
+type Languages = BatchView["languages"]
+
+/** Nothing to say where all documents are in English. */
+const languagesText = (languages: Languages): string | undefined =>
+  languages.every(({ language }) => language === "en" || language === "und")
+    ? undefined
+    : languages
+        .map(({ language, name, documents }) => `${documents} in ${language === "und" ? "a language that could not be told" : name}`)
+        .join(", ")
+
+/** A document that gave little or nothing says why. */
+const unreadPairs = ({ name, unread, nextStep }: Languages[number]): ReadonlyArray<readonly [string, string]> =>
+  unread === undefined || nextStep === undefined
+    ? []
+    : [["not read", `prose of ${unread} ${unread === 1 ? "document" : "documents"} in ${name}: ${nextStep}`]]
 
 const triplesText = ({ triplesIngested, triplesTotal }: BatchStats): string =>
   triplesTotal === undefined ? `${triplesIngested}` : `${triplesIngested} of ${triplesTotal} in the graph`

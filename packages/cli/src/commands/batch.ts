@@ -276,7 +276,8 @@ const show = command(
           [
             { title: "DOCUMENT", of: ({ source }) => source },
             { title: "STATUS", of: ({ status }) => status },
-            { title: "PROBLEM", of: ({ error }) => error ?? "" },
+            { title: "LANGUAGE", of: ({ language }) => language ?? "" },
+            { title: "PROBLEM", of: ({ error, nextStep }) => error ?? (nextStep === undefined ? "" : `prose not read: ${nextStep}`) },
           ],
           `no document is ${input.documents}`,
         )

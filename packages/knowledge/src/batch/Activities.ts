@@ -36,7 +36,7 @@ import { BatchEventLog } from "./BatchEventLog.ts"
 import { E } from "./BatchMachine.ts"
 import { DocumentJson, documentRecord, writeMetadata } from "./Document.ts"
 import { settingOf, unchangedDocuments } from "./DocumentVersions.ts"
-import { roundOf, usageOf } from "./ExtractionReport.ts"
+import { LanguageCounts, roundOf, usageOf } from "./ExtractionReport.ts"
 import { ingestGraph, resolveEntities, validateGraph } from "./GraphStages.ts"
 import type { Manifest, ManifestDocument } from "./Manifest.ts"
 import { ActivityRefused, graphAt, linesAt, reported, type StageRequest, stageRequest } from "./StageRun.ts"
@@ -227,7 +227,9 @@ const reportDocument = (
     if (completed + failed + setAside < documentsTotal)
       return yield* report(E.DocumentsCounted({ ...counted, currentDocumentId: documentId }))
     yield* writeMetadata(folder, batch, manifest)
-    yield* report(E.ExtractionComplete(counted), `${attempt}/extracted`)
+    const languages = new LanguageCounts()
+    for (const run of yield* Effect.flatMap(RunStore, (runs) => runs.ofBatch(batchId))) if (run.status === "succeeded") languages.add(run)
+    yield* report(E.ExtractionComplete({ ...counted, languages: languages.counted() }), `${attempt}/extracted`)
   })
 
 /** What the job runner can try again is not reported. A document that cannot be read counts as failed. */

@@ -12,7 +12,19 @@ import { ExtractorSelection } from "../KnowledgeSettings.ts"
 import { ContentHash, DocumentId } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
 import { BatchEvent } from "./BatchEvent.ts"
-import { BatchFault, type BatchState, type BatchStats, extracted, Ingested, Moved, Resolved, S, Stage, Validated } from "./BatchState.ts"
+import {
+  BatchFault,
+  type BatchState,
+  type BatchStats,
+  extracted,
+  Ingested,
+  type LanguageCount,
+  Moved,
+  Resolved,
+  S,
+  Stage,
+  Validated,
+} from "./BatchState.ts"
 
 export { S } from "./BatchState.ts"
 
@@ -108,6 +120,9 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
       reviewCount: Math.max(state.reviewCount ?? 0, event.reviewCount ?? 0),
       ...(event.usage === undefined ? {} : { usage: event.usage }),
       ...(event.currentDocumentId === undefined ? {} : { currentDocumentId: event.currentDocumentId }),
+      ...(languageTotal(event.languages) < languageTotal(state.languages) || event.languages === undefined
+        ? {}
+        : { languages: event.languages }),
     }),
   )
   .on(S.Extracting, E.DocumentsRetried, S.Extracting, ({ state, event, at }) =>
@@ -270,6 +285,9 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
   })
   .commands({ emitBatchEvent: { ordered: true } })
   .final(S.Completed)
+
+const languageTotal = (languages: ReadonlyArray<LanguageCount> | undefined): number =>
+  (languages ?? []).reduce((sum, { documents }) => sum + documents, 0)
 
 const changed = ({ config }: Pick<BatchState, "config">, { selection }: { readonly selection?: ExtractorSelection }) => ({
   ...config,

@@ -4,6 +4,7 @@
  */
 import { State } from "@detent/machine"
 import * as Schema from "effect/Schema"
+import { UnreadProse } from "../extract/language/UnreadProse.ts"
 import { BatchId, ContentHash, DocumentId, Namespace, OntologyVersion } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
 import { StorageUri } from "../storage/Uri.ts"
@@ -40,6 +41,18 @@ export const BatchUsage = Schema.Struct({
 })
 export type BatchUsage = typeof BatchUsage.Type
 
+/** How many documents are in a language. */
+export const LanguageCount = Schema.Struct({
+  /** A tag such as `de`; `und` where the text is too short to tell. */
+  language: Schema.String,
+  documents: Count,
+  /** Of these, documents whose prose was left out. Their tables, fields and `key: value` lines were read. */
+  unread: Schema.optionalKey(Count),
+  /** Why: the extractor does not know the language, or the ontology has no labels in it. */
+  reason: Schema.optionalKey(UnreadProse),
+})
+export type LanguageCount = typeof LanguageCount.Type
+
 export const extracted = {
   documentsCompleted: Count,
   documentsFailed: Count,
@@ -52,6 +65,8 @@ export const extracted = {
   /** Facts too unsure for the graph, which are on the review list. */
   reviewCount: Schema.optionalKey(Count),
   usage: Schema.optionalKey(BatchUsage),
+  /** Of the completed documents, the most frequent language first. */
+  languages: Schema.optionalKey(Schema.Array(LanguageCount)),
 }
 
 /** How often it has been resolved again because another batch published in between. */

@@ -84,12 +84,14 @@ export const documentsBrought = (
     const documents = runs
       .filter(({ status }) => status === "succeeded")
       .map(
-        ({ documentId, inputUri, inputHash, title, runId, completedAt }): GraphDocument => ({
+        ({ documentId, inputUri, inputHash, title, language, unread, runId, completedAt }): GraphDocument => ({
           documentId,
           at: Option.match(completedAt, { onNone: () => now, onSome: ({ epochMilliseconds }) => epochMilliseconds }),
           source: inputUri,
           runId,
           ...(title === undefined ? {} : { title }),
+          ...(language === undefined ? {} : { language }),
+          ...(unread === undefined ? {} : { unread }),
           ...Option.match(inputHash, { onNone: () => ({}), onSome: (contentHash) => ({ contentHash }) }),
           ...(setting === undefined ? {} : { setting }),
           ...(collection === undefined ? {} : { collection }),

@@ -19,7 +19,7 @@ import { BatchEvent } from "./BatchEvent.ts"
 import { BatchEventLog, type DocumentStanding } from "./BatchEventLog.ts"
 import type { Counted } from "./BatchMachine.ts"
 import { progressPercent } from "./BatchProgress.ts"
-import type { BatchUsage, S } from "./BatchState.ts"
+import type { BatchUsage, LanguageCount, S } from "./BatchState.ts"
 
 type Extracting = typeof S.Extracting.Type
 
@@ -74,6 +74,7 @@ export const startReport = (
     const counted = { documentsCompleted: 0, documentsUnchanged: 0, entityCount: 0, relationCount: 0, reviewCount: 0 }
     let usage: BatchUsage | undefined
     let currentDocumentId: DocumentId | undefined
+    const languages = new LanguageCounts()
     const waiting = new Set<DocumentEvent>()
     const unchanged = new Set<DocumentId>()
     let [changes, told, progressAt] = [0, 0, yield* Clock.currentTimeMillis]
@@ -123,6 +124,7 @@ export const startReport = (
       documentsFailed: failures.size,
       documentsSetAside: setAside.size,
       ...(usage === undefined ? {} : { usage }),
+      languages: languages.counted(),
     })
 
     const one = yield* Semaphore.make(1)
@@ -156,8 +158,9 @@ export const startReport = (
           currentDocumentId = documentId
           note(facts.DocumentStarted.make({ batchId, at, documentId, round }))
         }),
-      completed: (documentId: DocumentId, { entities: entityCount, facts: relationCount, forReview }: RunResult) =>
+      completed: (documentId: DocumentId, { entities: entityCount, facts: relationCount, forReview, ...read }: RunResult) =>
         Effect.map(Clock.currentTimeMillis, (at) => {
+          languages.add(read)
           failures.delete(documentId)
           setAside.delete(documentId)
           counted.documentsCompleted++
@@ -167,8 +170,9 @@ export const startReport = (
           note(facts.DocumentCompleted.make({ batchId, at, documentId, entityCount, relationCount }))
         }),
       /** The graph has this version of the document. */
-      unchanged: (documentId: DocumentId) =>
+      unchanged: (documentId: DocumentId, before: Spoken) =>
         Effect.sync(() => {
+          languages.add(before)
           counted.documentsCompleted++
           counted.documentsUnchanged++
           changes++
@@ -205,6 +209,32 @@ export const startReport = (
       ),
     }
   })
+
+type Spoken = Pick<RunResult, "language" | "unread">
+
+/** How many documents are in each language, and of how many the prose was left out. */
+export class LanguageCounts {
+  readonly #counts = new Map<string, { documents: number; unread: number; reason: Spoken["unread"] }>()
+
+  add({ language = "und", unread }: Spoken): void {
+    const count = this.#counts.get(language) ?? { documents: 0, unread: 0, reason: undefined }
+    count.documents++
+    if (unread !== undefined) count.unread++
+    count.reason ??= unread
+    this.#counts.set(language, count)
+  }
+
+  counted(): ReadonlyArray<LanguageCount> {
+    return [...this.#counts]
+      .map(([language, { documents, unread, reason }]) => ({
+        language,
+        documents,
+        ...(unread === 0 ? {} : { unread }),
+        ...(reason === undefined ? {} : { reason }),
+      }))
+      .sort((one, other) => other.documents - one.documents || (one.language < other.language ? -1 : 1))
+  }
+}
 
 /** As the batch stores it. */
 export const usageOf = ({ calls, inputTokens, outputTokens, cost, currency }: Usage & { readonly currency?: string }): BatchUsage => ({

@@ -38,8 +38,9 @@ export const extractDocuments = (folder: StorageFolder, state: Extracting, progr
         manifest.documents,
         (document) =>
           Effect.gen(function* () {
-            if ((yield* unchangedIn(document)) === undefined) return true
-            yield* report.unchanged(document.documentId)
+            const same = yield* unchangedIn(document)
+            if (same === undefined) return true
+            yield* report.unchanged(document.documentId, same)
             return false
           }),
         { concurrency: state.config.concurrency },

@@ -83,11 +83,15 @@ const readWhole = (format: DocumentFormat, source: string, bytes: Uint8Array): E
     return readPlainText(decoded)
   })
 
-/** The text alone, piece by piece where the format allows. `found` receives the encoding at the end of the document. */
+/**
+ * The text alone, piece by piece where the format allows. `found` receives the encoding at the end, `declared` the language that the
+ * document declares, before any text.
+ */
 export const streamDocument = <E, R>(
   source: DocumentSource,
   bytes: Stream.Stream<Uint8Array, E, R>,
   found: (encoding: Encoding) => Effect.Effect<void> = () => Effect.void,
+  declared: (language: string) => Effect.Effect<void> = () => Effect.void,
 ): Stream.Stream<string, E | ReadError, R> =>
   Stream.unwrap(
     Effect.map(formatOf(source), (format): Stream.Stream<string, E | ReadError, R> => {
@@ -97,6 +101,7 @@ export const streamDocument = <E, R>(
       }
       const whole = Effect.flatMap(collect(source.name, format, bytes), (all) => readDocument(source, all)).pipe(
         Effect.tap(({ encoding }) => (encoding === undefined ? Effect.void : found(encoding))),
+        Effect.tap(({ language }) => (language === undefined ? Effect.void : declared(language))),
         Effect.map(({ text }) => text),
       )
       return Stream.fromEffect(whole)

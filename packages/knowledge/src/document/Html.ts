@@ -30,12 +30,17 @@ export const readHtml = (source: string, { text, encoding }: DecodedText): Effec
         try: () => {
           const page = new Page()
           let depth = 0
+          let language: string | undefined
           const parser = new Parser(
             {
               onopentagname: (name) => {
                 // Thrown through the parser, which has no other way to be stopped.
                 if (++depth > deepest) throw new Error(`its elements are nested more than ${deepest} deep`)
                 page.open(name)
+              },
+              // Of the page, and not of a part of it.
+              onattribute: (name, value) => {
+                if (name === "lang" || name === "xml:lang") language ??= depth <= 2 ? value : undefined
               },
               ontext: (piece) => page.text(piece, parser.startIndex, parser.endIndex + 1),
               onclosetag: (name) => {
@@ -46,7 +51,7 @@ export const readHtml = (source: string, { text, encoding }: DecodedText): Effec
             { decodeEntities: true, lowerCaseTags: true },
           )
           parser.end(text)
-          return page.builder.build(encoding)
+          return page.builder.build(encoding, language)
         },
         catch: (error) => new DocumentMalformed({ source, format: "html", problem: describe(error) }),
       }),

@@ -17,11 +17,26 @@ export const readJson = (source: string, { text, encoding }: DecodedText): Resul
   const builder = new TextBuilder()
   const isShallow = addValue(builder, parsed.success, [], "", 0)
   return isShallow
-    ? Result.succeed(builder.build(encoding))
+    ? Result.succeed(builder.build(encoding, declaredLanguage(parsed.success)))
     : Result.fail(new DocumentMalformed({ source, format: "json", problem: `it is nested more than ${deepest} deep` }))
 }
 
 const deepest = 200
+
+/** Fields that say what language a document is in. Their value is a tag: `language: "German"` says something of what it is about. */
+const languageFields = ["lang", "language", "inLanguage", "locale", "@language"]
+
+const declaredLanguage = (value: Json): string | undefined => {
+  if (isScalar(value) || Array.isArray(value)) return undefined
+  const fields = value as { readonly [key: string]: Json }
+  const context = fields["@context"]
+  const own = languageFields.map((field) => fields[field])
+  const said = [
+    ...own,
+    context === undefined || isScalar(context) || Array.isArray(context) ? undefined : (context as typeof fields)["@language"],
+  ]
+  return said.find((one): one is string => typeof one === "string" && /^[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*$/.test(one))
+}
 
 const parse = (source: string, text: string): Result.Result<Json, DocumentMalformed> => {
   try {

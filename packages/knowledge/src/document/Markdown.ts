@@ -12,8 +12,18 @@ interface Line {
 export const readMarkdown = ({ text, encoding }: DecodedText): Reading => {
   const builder = new TextBuilder()
   const all = linesOf(text)
-  for (let index = frontMatter(all, builder); index < all.length; ) index = addBlock(builder, all, index)
-  return builder.build(encoding)
+  const body = frontMatter(all, builder)
+  for (let index = body; index < all.length; ) index = addBlock(builder, all, index)
+  return builder.build(encoding, declaredLanguage(all.slice(0, body)))
+}
+
+/** `lang: de` in the front matter. */
+const declaredLanguage = (front: ReadonlyArray<Line>): string | undefined => {
+  for (const { text } of front) {
+    const found = /^(?:lang|language|locale)\s*:\s*["']?([A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*)["']?\s*$/i.exec(text)?.[1]
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 const linesOf = (text: string): ReadonlyArray<Line> =>

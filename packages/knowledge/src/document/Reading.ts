@@ -26,6 +26,8 @@ export interface Reading {
   readonly segments: ReadonlyArray<Segment>
   /** How the source was written, as far as it was text. */
   readonly encoding: Encoding | undefined
+  /** The tag of the language that the document declares: in `lang` of HTML, in front matter, or in a field of JSON. */
+  readonly language?: string
 }
 
 /** Where the words of a span come from, in order. */
@@ -99,8 +101,9 @@ export class TextBuilder {
     if (this.#lineBreaks < lines) this.put("\n".repeat(lines - this.#lineBreaks))
   }
 
-  build(encoding: Encoding | undefined): Reading {
-    return { text: this.#parts.join(""), segments: this.#segments, encoding }
+  build(encoding: Encoding | undefined, language?: string): Reading {
+    const text = this.#parts.join("")
+    return { text, segments: this.#segments, encoding, ...(language === undefined ? {} : { language }) }
   }
 }
 

@@ -127,6 +127,8 @@ const isWordPart = (code: number): boolean =>
   (code >= 48 && code <= 57) ||
   (code > 127 && /[\p{L}\p{M}\p{N}]/u.test(String.fromCharCode(code)))
 
+const germanMonth = /^(?:Januar|Jänner|Februar|Feber|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)(?!\p{L})/u
+
 const isAbbreviation = (text: string, start: number, mark: number, next: string): boolean => {
   const word = wordBefore(text, start, mark)
   const folded = word.toLowerCase()
@@ -135,8 +137,8 @@ const isAbbreviation = (text: string, start: number, mark: number, next: string)
   if (openAbbreviations.has(folded)) return true
   const initials = /^(?:\p{L}\.)+\p{L}$/u.test(word)
   if (closingAbbreviations.has(folded) || initials) return !openers.has(next.toLowerCase().replace(/[^\p{L}]+$/u, ""))
-  // "2. Mai", "am 3. Oktober": a number at the beginning of a line or before a small number of letters is an ordinal.
-  return /^\d{1,3}$/.test(word) && mark - word.length === start
+  // "am 3. Oktober", and a number at the beginning of a line: both are ordinals.
+  return /^\d{1,3}$/.test(word) && (mark - word.length === start || germanMonth.test(next))
 }
 
 /** The last space before the limit; without one, the last place that splits no character as a reader sees it. */

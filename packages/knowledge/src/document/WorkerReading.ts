@@ -17,17 +17,19 @@ export const streamOnWorkers = <E, R>(
   source: DocumentSource,
   bytes: Stream.Stream<Uint8Array, E, R>,
   found: (encoding: Encoding) => Effect.Effect<void> = () => Effect.void,
+  declared: (language: string) => Effect.Effect<void> = () => Effect.void,
 ): Stream.Stream<string, E | ReadError, R> =>
   Stream.unwrap(
     Effect.gen(function* () {
       const format = yield* formatOf(source)
       const pool = yield* WorkerPool.inContext
-      if (Option.isNone(pool) || format === "txt") return streamDocument(source, bytes, found)
+      if (Option.isNone(pool) || format === "txt") return streamDocument(source, bytes, found, declared)
       const reading = new ReadingWorkers(pool.value, source.name, format)
       if (format === "csv") return notEmpty(source.name, reading.csv(decodeStream(source.name, bytes, found)))
       const whole = Effect.gen(function* () {
-        const { text, encoding } = yield* reading.whole(source, yield* collect(source.name, format, bytes))
+        const { text, encoding, language } = yield* reading.whole(source, yield* collect(source.name, format, bytes))
         if (encoding !== undefined) yield* found(encoding)
+        if (language !== undefined) yield* declared(language)
         return text
       })
       return Stream.flatMap(Stream.fromEffect(whole), inPieces)
@@ -95,6 +97,8 @@ interface ReadDocumentInput {
 interface ReadDocumentOutput {
   readonly text: string
   readonly encoding: Encoding | undefined
+  /** That the document declares. */
+  readonly language?: string
 }
 
 interface ReadCsvInput {
@@ -112,7 +116,7 @@ interface ReadCsvOutput {
 const documentText = ({ source, bytes }: ReadDocumentInput) =>
   outcomeOf(
     ReadError,
-    Effect.map(readDocument(source, bytes), ({ text, encoding }): ReadDocumentOutput => ({ text, encoding })),
+    Effect.map(readDocument(source, bytes), ({ segments: _, ...read }): ReadDocumentOutput => read),
   )
 
 /** The text of some records. */

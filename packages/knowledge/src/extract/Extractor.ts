@@ -7,6 +7,7 @@ import type * as Effect from "effect/Effect"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import type { ExtractionFailed } from "./ExtractionFailed.ts"
 import type { Fact, Mention } from "./Fact.ts"
+import type { UnreadProse } from "./language/UnreadProse.ts"
 
 /** A piece of a document. Spans in answers count from the beginning of the document, not of the chunk. */
 export interface Chunk {
@@ -14,6 +15,8 @@ export interface Chunk {
   readonly text: string
   /** Where the chunk begins in the document. */
   readonly offset: number
+  /** Of the document, as a tag such as `de`. Absent where it could not be told. */
+  readonly language?: string
 }
 
 /** What a step used. A price that is not known is undefined, never zero. */
@@ -36,6 +39,8 @@ export interface ExtractorService {
   readonly name: string
   /** Whether answers cost money. A run stores each of these when it arrives, and gives later chunks the entities that are known. */
   readonly isPaid?: boolean
+  /** Why the prose of a language is not read; undefined where it is. An extractor without it reads every language. */
+  readonly unread?: (language: string | undefined, ontology: OntologyIndex) => UnreadProse | undefined
   readonly entities: (
     chunk: Chunk,
     ontology: OntologyIndex,

@@ -2,6 +2,7 @@
 import type * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { UnreadProse } from "../extract/language/UnreadProse.ts"
 import type { ArtifactDamaged } from "../storage/ArtifactStore.ts"
 import { type BatchId, ContentHash, contentHashOf, DocumentId, RunId } from "../storage/Identity.ts"
 import { pathOfDocuments, pathsOfBatch } from "../storage/Paths.ts"
@@ -18,6 +19,10 @@ export const GraphDocument = Schema.Struct({
   at: Schema.Int,
   source: Schema.optionalKey(StorageUri),
   title: Schema.optionalKey(Schema.String),
+  /** A tag such as `de`. */
+  language: Schema.optionalKey(Schema.String),
+  /** Why the extractor left out its prose. */
+  unread: Schema.optionalKey(UnreadProse),
   /** Of its bytes. */
   contentHash: Schema.optionalKey(ContentHash),
   /** Of the ontology, extractor and configuration it was extracted with. */

@@ -7,7 +7,7 @@ import * as DateTime from "effect/DateTime"
 import type { Fact, Mention, Span } from "../extract/Fact.ts"
 import type { DocumentId, RunId } from "../storage/Identity.ts"
 import { lineOf } from "./NTriples.ts"
-import { literal, namedNode, type Triple, triple } from "./Term.ts"
+import { type Literal, languageLiteral, literal, namedNode, type Triple, triple } from "./Term.ts"
 import { detentVocabulary, vocabularies } from "./Vocabulary.ts"
 
 export interface FactSource {
@@ -15,6 +15,8 @@ export interface FactSource {
   readonly runId: RunId
   /** The extractor's name, as provenance gives it. */
   readonly extractor: string
+  /** Of the document. */
+  readonly language?: string
 }
 
 const { dcterms, prov, rdf, rdfs, xsd } = vocabularies
@@ -57,12 +59,22 @@ export interface DocumentNode {
   readonly title?: string
   /** Of its bytes. */
   readonly contentHash?: string
+  /** A tag such as `de`. */
+  readonly language?: string
   /** When it was extracted, in milliseconds. */
   readonly extractedAt?: number
 }
 
 /** The document as a node of PROV, as sorted lines of N-Triples: they stand before the lines of its entities. */
-export const documentLines = ({ documentId, source, runId, title, contentHash, extractedAt }: DocumentNode): ReadonlyArray<string> => {
+export const documentLines = ({
+  documentId,
+  source,
+  runId,
+  title,
+  contentHash,
+  language,
+  extractedAt,
+}: DocumentNode): ReadonlyArray<string> => {
   const document = namedNode(documentIri(documentId))
   const said = [
     triple(document, `${rdf}type`, namedNode(`${prov}Entity`)),
@@ -70,6 +82,7 @@ export const documentLines = ({ documentId, source, runId, title, contentHash, e
     triple(document, `${prov}wasGeneratedBy`, namedNode(`urn:detent:run:${runId}`)),
     ...(title === undefined ? [] : [triple(document, `${dcterms}title`, literal(title.toWellFormed()))]),
     ...(contentHash === undefined ? [] : [triple(document, `${detentVocabulary}contentHash`, literal(contentHash))]),
+    ...(language === undefined ? [] : [triple(document, `${dcterms}language`, literal(language))]),
     ...(extractedAt === undefined
       ? []
       : [triple(document, `${prov}generatedAtTime`, literal(DateTime.formatIso(DateTime.makeUnsafe(extractedAt)), `${xsd}dateTime`))]),
@@ -98,18 +111,25 @@ export const statementOf = (fact: Fact, source: FactSource): string => statement
 const statedTriple = (fact: Fact, source: FactSource): Triple => {
   const subject = namedNode(entityIri(source.documentId, fact.subject))
   const object =
-    fact.object._tag === "Entity"
-      ? namedNode(entityIri(source.documentId, fact.object.mention))
-      : literal(fact.object.lexical, fact.object.datatype)
+    fact.object._tag === "Entity" ? namedNode(entityIri(source.documentId, fact.object.mention)) : valueLiteral(fact.object, source)
   return triple(subject, fact.property, object)
 }
+
+const valueLiteral = ({ lexical, datatype }: { readonly lexical: string; readonly datatype: string }, { language }: FactSource): Literal =>
+  datatype === `${rdf}langString` ? languageLiteral(lexical, language ?? english) : literal(lexical, datatype)
+
+const english = "en"
+
+/** Names of English documents, and of those whose language could not be told, have no tag: they are looked up as plain text. */
+const labelOf = (text: string, language: string | undefined): Literal =>
+  language === undefined || language === english || language === "und" ? literal(text) : languageLiteral(text, language)
 
 /** An entity that is named, whether or not a fact speaks of it. */
 export const mentionTriples = (mention: Mention, source: FactSource): ReadonlyArray<Triple> => {
   const entity = namedNode(entityIri(source.documentId, mention))
   return [
     triple(entity, `${rdf}type`, namedNode(mention.type)),
-    triple(entity, `${rdfs}label`, literal(mention.text.replace(/\s+/gu, " ").trim())),
+    triple(entity, `${rdfs}label`, labelOf(mention.text.replace(/\s+/gu, " ").trim(), source.language)),
     triple(entity, `${prov}wasDerivedFrom`, namedNode(documentIri(source.documentId))),
   ]
 }

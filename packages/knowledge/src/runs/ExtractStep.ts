@@ -53,7 +53,13 @@ export const extractStep = (input: StepInput): Effect.Effect<FinishedStep, StepE
   Effect.gen(function* () {
     const { run, batchIndex, chunks, extractor, ontology, known = [] } = input
     const { concurrency, reviewBelow } = run.config
-    const source = { documentId: run.documentId, runId: run.runId, extractor: extractor.name }
+    const language = chunks[0]?.language
+    const source = {
+      documentId: run.documentId,
+      runId: run.runId,
+      extractor: extractor.name,
+      ...(language === undefined ? {} : { language }),
+    }
     const answers = extractor.isPaid === true ? { answers: yield* loadAnswers(run.runId, extractor.name, chunks) } : {}
     const found = yield* findInChunks({ chunks, extractor, ontology, source, concurrency, reviewBelow, known, ...answers })
     const { registry, review, usage } = found

@@ -16,6 +16,8 @@ import { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
 import { chunkStream } from "../document/Chunking.ts"
 import { streamOnWorkers } from "../document/WorkerReading.ts"
 import type { Chunk } from "../extract/Extractor.ts"
+import { documentLanguage } from "../extract/language/DocumentLanguage.ts"
+import { UnreadProse } from "../extract/language/UnreadProse.ts"
 import { ExtractorSelection } from "../KnowledgeSettings.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
 import { RunId } from "../storage/Identity.ts"
@@ -23,17 +25,25 @@ import { Count } from "../storage/Quantity.ts"
 import { Storage } from "../storage/Storage.ts"
 import { StorageUri } from "../storage/Uri.ts"
 import { type EntityRef, type EntityRegistry, EntityRegistryJson, emptyRegistry, register } from "./EntityRegistry.ts"
-import { Extractors } from "./Extractors.ts"
+import { type Equipment, Extractors } from "./Extractors.ts"
 import { extractStep, type StepInput, textHashOf } from "./ExtractStep.ts"
 import { type PassingDocument, passingDocument } from "./PassingDocument.ts"
-import type { ExtractionRun, StatusChange } from "./Run.ts"
+import type { DocumentVersion, ExtractionRun, StatusChange } from "./Run.ts"
 import { loadArtifact } from "./RunArtifacts.ts"
 import { DocumentChanged, RunFailed, runFailed } from "./RunFailed.ts"
 import { entitiesKey, foundCounts, graphKey, type StepResult } from "./RunRows.ts"
 import { type RunStanding, RunStore } from "./RunStore.ts"
 
 /** What a whole run found. */
-export const RunResult = Schema.Struct({ runId: RunId, batches: Count, ...foundCounts })
+export const RunResult = Schema.Struct({
+  runId: RunId,
+  batches: Count,
+  ...foundCounts,
+  /** Of the document, as a tag such as `de`. */
+  language: Schema.optionalKey(Schema.String),
+  /** Why its prose was left out. */
+  unread: Schema.optionalKey(UnreadProse),
+})
 export type RunResult = typeof RunResult.Type
 
 export const ExtractionWorkflow = Workflow.make("extraction", {
@@ -91,6 +101,8 @@ export const layer: Layer.Layer<never, never, WorkflowEngine | RunStore | Artifa
 /** What a document has come to, batch after batch. */
 interface Progress {
   readonly total: RunResult
+  /** The language of the document; known from its first chunks on. */
+  readonly reading: DocumentReading | undefined
   /** Whether the run's end is stored, with its last batch. */
   readonly isEnded: boolean
   /** The entities of the batches so far. Kept for extractors that use them. */
@@ -113,10 +125,19 @@ const extraction = (payload: Payload, { run, lastBatch }: RunStanding) =>
     const { total, isEnded } = yield* chunksOf(run, payload, passing).pipe(
       Stream.grouped(run.config.batchSize),
       Stream.runFoldEffect(
-        (): Progress => ({ total: nothingYet(run.runId), isEnded: false, known: emptyRegistry, statements: Option.some(new Map()) }),
-        ({ total, known, statements }, chunks) =>
+        (): Progress => ({
+          total: nothingYet(run.runId),
+          reading: undefined,
+          isEnded: false,
+          known: emptyRegistry,
+          statements: Option.some(new Map()),
+        }),
+        ({ total: before, reading: earlier, known, statements }, cut) =>
           Effect.gen(function* () {
-            const text = passing.takeUntil(endOf(chunks))
+            const text = passing.takeUntil(endOf(cut))
+            const reading = earlier ?? readingOf(text, passing.declared(), equipment)
+            const total = { ...before, ...reading }
+            const chunks = cut.map((chunk) => (reading.language === undefined ? chunk : { ...chunk, language: reading.language }))
             const part = { run, batchIndex: total.batches, chunks, textHash: textHashOf(chunks), text }
             const stored = yield* storedStep(part, lastBatch)
             const added = (entities: ReadonlyArray<EntityRef>) => (remembers ? remembered(known, entities) : known)
@@ -124,19 +145,33 @@ const extraction = (payload: Payload, { run, lastBatch }: RunStanding) =>
               const before = Option.isSome(statements) ? statements.value : yield* storedStatements(run, total.batches - 1)
               const input = { ...equipment, ...part, known: inOrder(known), earlier: reaching(before, chunks) }
               const { registry, ...step } = yield* newStep(input, total, passing)
-              return { ...step, known: added(registry.entities) }
+              return { ...step, reading, known: added(registry.entities) }
             }
             if (stored.value.textHash !== part.textHash) return yield* changed(part)
             const entities = remembers ? yield* storedEntities(run.runId, total.batches) : []
-            return { total: withStep(total, stored.value), isEnded: false, known: added(entities), statements: Option.none() }
+            return { total: withStep(total, stored.value), reading, isEnded: false, known: added(entities), statements: Option.none() }
           }),
       ),
     )
     // A document that was cut short at the end of a batch has all its batches as they were, and yet is another one.
     if (Option.exists(lastBatch, (last) => last >= total.batches)) return yield* changed({ run, batchIndex: total.batches })
-    if (!isEnded) yield* endRun(run, { status: "succeeded", version: passing.version() })
+    const { language, unread } = total
+    if (!isEnded) yield* endRun(run, { status: "succeeded", version: { ...passing.version(), ...spoken(language, unread) } })
     return total
   })
+
+type DocumentReading = Pick<DocumentVersion, "language" | "unread">
+
+const spoken = (language: string | undefined, unread: DocumentReading["unread"]): DocumentReading => ({
+  ...(language === undefined ? {} : { language }),
+  ...(unread === undefined ? {} : { unread }),
+})
+
+/** From the text of the first batch of chunks, which is the same however often the document is read. */
+const readingOf = (text: string, declared: string | undefined, { ontology, extractor }: Equipment): DocumentReading => {
+  const { language, hasProse } = documentLanguage(text, declared, ontology)
+  return spoken(language, hasProse ? extractor.unread?.(language, ontology) : undefined)
+}
 
 /** What is not in it is named anew by a later chunk; resolution finds that both are one. */
 const mostKnown = 2000
@@ -183,7 +218,11 @@ const newStep = (input: StepInput, before: RunResult, passing: PassingDocument) 
     const total = withStep(before, result)
     const isLast = chunks.length < run.config.batchSize && run.status === "running"
     if (isLast) {
-      const ended = { status: "succeeded", at: yield* DateTime.now, version: passing.version() } as const
+      const ended = {
+        status: "succeeded",
+        at: yield* DateTime.now,
+        version: { ...passing.version(), ...spoken(before.language, before.unread) },
+      } as const
       const change = { expectedVersion: run.statusVersion, ...ended }
       // A run that somebody cancelled, ended or resumed meanwhile is left as it is.
       yield* Effect.catchTag(runs.saveEnd(step, run, change), "RunStatusConflict", () => Effect.void)
@@ -214,7 +253,7 @@ const chunksOf = (run: ExtractionRun, { contentType }: Payload, passing: Passing
   Stream.unwrap(
     Effect.map(Storage, (storage) => {
       const source = { name: run.inputUri, ...(contentType === undefined ? {} : { contentType }) }
-      return streamOnWorkers(source, passing.bytes(storage.getStream(run.inputUri))).pipe(
+      return streamOnWorkers(source, passing.bytes(storage.getStream(run.inputUri)), undefined, passing.declare).pipe(
         passing.text,
         chunkStream({ size: run.config.windowSize, overlap: run.config.overlap }),
       )
@@ -223,6 +262,7 @@ const chunksOf = (run: ExtractionRun, { contentType }: Payload, passing: Passing
 
 const withStep = (total: RunResult, step: StepResult): RunResult => {
   const { cost, ...sum } = {
+    ...spoken(total.language, total.unread),
     runId: total.runId,
     batches: total.batches + 1,
     chunks: total.chunks + step.chunks,

@@ -100,7 +100,7 @@ export const cancelledWithBatch = (attempt: number) => `${cancelledWith}${attemp
 export const isEndedWithBatch = (why: string) => why === endedWithBatch || why.startsWith(cancelledWith)
 
 /** Of what extraction stores: another version extracts every document again. */
-export const schemaVersion = "1.0.0"
+export const schemaVersion = "1.1.0"
 
 const make = Effect.gen(function* () {
   const runs = yield* RunStore

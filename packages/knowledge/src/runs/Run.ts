@@ -6,6 +6,7 @@ import type * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import { UnreadProse } from "../extract/language/UnreadProse.ts"
 import type { DocumentNode } from "../rdf/FactGraph.ts"
 import { BatchId, ContentHash, DocumentId, RunId } from "../storage/Identity.ts"
 import { Confidence, Count } from "../storage/Quantity.ts"
@@ -53,14 +54,19 @@ export class ExtractionRun extends Schema.Class<ExtractionRun>("ExtractionRun")(
   errorMessage: Schema.OptionFromNullOr(Schema.String),
   /** What the document is called. Known once it has been read. */
   title: Schema.optionalKey(Schema.String),
+  /** Of the document, as a tag such as `de`. Absent where it could not be told. */
+  language: Schema.optionalKey(Schema.String),
+  /** Why the extractor left out the prose of the document. Absent where it read it. */
+  unread: Schema.optionalKey(UnreadProse),
 }) {}
 
 /** The document as the graph of the run describes it. */
-export const documentNode = ({ documentId, inputUri, inputHash, title, runId, completedAt }: ExtractionRun): DocumentNode => ({
+export const documentNode = ({ documentId, inputUri, inputHash, title, language, runId, completedAt }: ExtractionRun): DocumentNode => ({
   documentId,
   runId,
   source: inputUri,
   ...(title === undefined ? {} : { title }),
+  ...(language === undefined ? {} : { language }),
   ...Option.match(inputHash, { onNone: () => ({}), onSome: (contentHash) => ({ contentHash }) }),
   ...Option.match(completedAt, { onNone: () => ({}), onSome: ({ epochMilliseconds }) => ({ extractedAt: epochMilliseconds }) }),
 })
@@ -100,6 +106,14 @@ export const nextStatuses: Readonly<Record<RunStatus, ReadonlyArray<RunStatus>>>
   cancelled: ["running"],
 }
 
+/** What is known of a document that has been read to its end. */
+export interface DocumentVersion {
+  readonly inputHash: ContentHash
+  readonly title: string
+  readonly language?: string
+  readonly unread?: UnreadProse
+}
+
 export interface StatusChange {
   readonly expectedVersion: number
   readonly status: RunStatus
@@ -107,7 +121,7 @@ export interface StatusChange {
   /** Why it failed. */
   readonly error?: string
   /** Of the document, which has been read to its end. */
-  readonly version?: { readonly inputHash: ContentHash; readonly title: string }
+  readonly version?: DocumentVersion
 }
 
 /** The run after a change of its status, or why it stays as it is. */
@@ -131,7 +145,7 @@ export const changeStatus = (
       startedAt: running ? Option.some(change.at) : run.startedAt,
       completedAt: running ? Option.none() : Option.some(change.at),
       errorMessage: Option.fromUndefinedOr(change.error),
-      ...(change.version === undefined ? {} : { inputHash: Option.some(change.version.inputHash), title: change.version.title }),
+      ...(change.version === undefined ? {} : { ...change.version, inputHash: Option.some(change.version.inputHash) }),
     }),
   )
 }

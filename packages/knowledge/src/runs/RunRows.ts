@@ -3,6 +3,7 @@ import * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Usage } from "../extract/Extractor.ts"
+import { UnreadProse } from "../extract/language/UnreadProse.ts"
 import { ArtifactKey, BatchId, ContentHash, DocumentId, RunId } from "../storage/Identity.ts"
 import { ArtifactPath } from "../storage/Paths.ts"
 import { Count } from "../storage/Quantity.ts"
@@ -27,6 +28,8 @@ const RunRow = Schema.Struct({
   completed_at: Schema.NullOr(Schema.Int),
   error_message: Schema.NullOr(Schema.String),
   title: Schema.NullOr(Schema.String),
+  language: Schema.NullOr(Schema.String),
+  unread: Schema.NullOr(UnreadProse),
 })
 
 export const rowOfRun = (run: ExtractionRun) => ({
@@ -46,6 +49,8 @@ export const rowOfRun = (run: ExtractionRun) => ({
   completed_at: millis(run.completedAt),
   error_message: Option.getOrNull(run.errorMessage),
   title: run.title ?? null,
+  language: run.language ?? null,
+  unread: run.unread ?? null,
 })
 
 const readRun = rowReader("extraction_runs", RunRow)
@@ -69,6 +74,8 @@ export const runOf = (row: object): ExtractionRun => {
     completedAt: time(found.completed_at),
     errorMessage: Option.fromNullOr(found.error_message),
     ...(found.title === null ? {} : { title: found.title }),
+    ...(found.language === null ? {} : { language: found.language }),
+    ...(found.unread === null ? {} : { unread: found.unread }),
   }
   // The row was checked just now.
   return new ExtractionRun(fields, { disableChecks: true })
@@ -206,6 +213,7 @@ const GraphPlaceRow = Schema.Struct({
   input_uri: StorageUri,
   input_hash: Schema.NullOr(ContentHash),
   title: Schema.NullOr(Schema.String),
+  language: Schema.NullOr(Schema.String),
   completed_at: Schema.NullOr(Schema.Int),
   /** Null for a run without any batch of chunks. */
   batch_index: Schema.NullOr(Count),
@@ -223,6 +231,7 @@ export const graphPlaceOf = (row: object) => {
     runId: place.run_id,
     source: place.input_uri,
     ...(place.title === null ? {} : { title: place.title }),
+    ...(place.language === null ? {} : { language: place.language }),
     ...(place.input_hash === null ? {} : { contentHash: place.input_hash }),
     ...(place.completed_at === null ? {} : { extractedAt: place.completed_at }),
     batchIndex: place.batch_index,

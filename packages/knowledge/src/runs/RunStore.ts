@@ -67,6 +67,8 @@ export interface RunStoreService {
   readonly standing: (id: RunId) => Effect.Effect<Option.Option<RunStanding>, RunStoreFailed>
   /** The runs of a batch, by document and attempt. */
   readonly ofBatch: (batch: BatchId) => Effect.Effect<ReadonlyArray<ExtractionRun>, RunStoreFailed>
+  /** The runs of a batch for some of its documents. */
+  readonly ofDocuments: (batch: BatchId, documents: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<ExtractionRun>, RunStoreFailed>
   /** Those of a batch that are under way. */
   readonly runningOf: (batch: BatchId) => Effect.Effect<ReadonlyArray<RunId>, RunStoreFailed>
   /** Cancels the runs of a batch that wait. */
@@ -238,6 +240,13 @@ const make = (patience: Duration.Input) =>
           reading,
           Effect.map((rows) => rows.map(runOf)),
         ),
+      ofDocuments: (batch, documents) =>
+        documents.length === 0
+          ? Effect.succeed([])
+          : sql`select * from ${runs} where batch_id = ${batch} and ${sql.in("document_id", documents)} order by document_id, attempt`.pipe(
+              reading,
+              Effect.map((rows) => rows.map(runOf)),
+            ),
       runningOf: (batch) =>
         sql`select run_id from ${runs} where batch_id = ${batch} and status = 'running' order by run_id`.pipe(
           reading,
@@ -266,10 +275,10 @@ const make = (patience: Duration.Input) =>
         )
       },
       graphsOf: (batch, after, limit) =>
-        sql`select r.document_id, r.run_id, r.input_uri, r.input_hash, r.title, r.completed_at, b.batch_index, a.artifact_key, a.content_path, a.content_hash, a.created_at,
+        sql`select r.document_id, r.run_id, r.input_uri, r.input_hash, r.title, r.language, r.completed_at, b.batch_index, a.artifact_key, a.content_path, a.content_hash, a.created_at,
             case when length(a.content) <= ${smallContent} then a.content end as content,
             case when length(a.packed) <= ${smallContent} then a.packed end as packed from (
-            select run_id, document_id, input_uri, input_hash, title, completed_at from ${runs}
+            select run_id, document_id, input_uri, input_hash, title, language, completed_at from ${runs}
             where batch_id = ${batch} and status = 'succeeded' and document_id > ${after} order by document_id limit ${limit}
           ) r left join ${graphs} b on b.run_id = r.run_id
           left join ${artifacts} a on a.run_id = b.run_id and a.artifact_key = 'batch_' || b.batch_index || '.nt'

@@ -105,6 +105,14 @@ const titled = Effect.gen(function* () {
   yield* sql`alter table ${runTables(sql).runs} add column title text`
 })
 
+/** The language of a document, and why its prose was left out. */
+const languages = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const { runs } = runTables(sql)
+  yield* sql`alter table ${runs} add column language text`
+  yield* sql`alter table ${runs} add column unread text`
+})
+
 const migrations = "knowledge_migrations"
 
 /** The key of the advisory lock that all migrations of the database take: "detent" in ASCII. */
@@ -160,7 +168,13 @@ export const migrateRuns: Effect.Effect<void, Migrator.MigrationError | SqlError
     Effect.andThen(
       lock,
       Migrator.make({})({
-        loader: Migrator.fromRecord({ "0001_runs": initial, "0002_packed": packed, "0003_answers": answers, "0004_titled": titled }),
+        loader: Migrator.fromRecord({
+          "0001_runs": initial,
+          "0002_packed": packed,
+          "0003_answers": answers,
+          "0004_titled": titled,
+          "0005_languages": languages,
+        }),
         table: sql.onDialectOrElse({ pg: () => `${schema}.${migrations}`, orElse: () => migrations }),
       }),
     ),

@@ -85,7 +85,7 @@ export const runWrites = (sql: SqlClient) => {
     const row = rowOfRun(run)
     return Effect.map(
       sql<{ readonly run_id: string }>`update ${tables.runs} set status = ${row.status}, status_version = ${row.status_version},
-        input_hash = ${row.input_hash}, title = ${row.title}, started_at = ${row.started_at}, completed_at = ${row.completed_at}, error_message = ${row.error_message}
+        input_hash = ${row.input_hash}, title = ${row.title}, language = ${row.language}, unread = ${row.unread}, started_at = ${row.started_at}, completed_at = ${row.completed_at}, error_message = ${row.error_message}
         where run_id = ${row.run_id} and status_version = ${expected} returning run_id`,
       (rows) => rows.length === 1,
     )

@@ -8,6 +8,7 @@ import {
   ManifestFile,
   StorageFolder,
   StorageUri,
+  UnreadProse,
 } from "@detent/knowledge/schemas"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
@@ -72,6 +73,10 @@ export const DocumentStatus = Schema.Struct({
   source: Schema.String,
   status: DocumentState,
   error: Schema.NullOr(Schema.String),
+  language: Schema.optionalKey(Schema.String),
+  /** Why its prose was left out, and what to do about it. */
+  unread: Schema.optionalKey(UnreadProse),
+  nextStep: Schema.optionalKey(Schema.String),
 })
 
 export const Artifact = Schema.Struct({ name: Schema.String, bytes: Schema.Int })

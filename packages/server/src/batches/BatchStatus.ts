@@ -1,5 +1,5 @@
 /** Where a batch stands, in the words of the API: what the server answers, and what the command line tells as JSON. */
-import { BatchId, batchStates } from "@detent/knowledge/schemas"
+import { BatchId, batchStates, UnreadProse } from "@detent/knowledge/schemas"
 import * as Schema from "effect/Schema"
 import { Millis } from "../api/Paging.ts"
 
@@ -36,6 +36,18 @@ export const ModelUsage = Schema.Struct({
   outputTokens: Schema.Int,
   cost: Schema.optionalKey(Schema.Finite),
   currency: Schema.optionalKey(Schema.String),
+})
+
+/** How many documents are in a language, and of how many the prose was left out. */
+export const DocumentLanguages = Schema.Struct({
+  /** A tag such as `de`; `und` where the text is too short to tell. */
+  language: Schema.String,
+  name: Schema.String,
+  documents: Schema.Int,
+  /** Documents whose prose was left out. Their tables, fields and `key: value` lines were read. */
+  unread: Schema.optionalKey(Schema.Int),
+  reason: Schema.optionalKey(UnreadProse),
+  nextStep: Schema.optionalKey(Schema.String),
 })
 
 export const BatchEstimate = Schema.Struct({
@@ -77,6 +89,8 @@ export const BatchStatus = Schema.Struct({
   relations: Schema.Int,
   /** Facts too unsure for the graph, which are on the review list. */
   forReview: Schema.optionalKey(Schema.Int),
+  /** Of the completed documents. */
+  languages: Schema.optionalKey(Schema.Array(DocumentLanguages)),
   retryCount: Schema.Int,
   createdAt: Millis,
   /** The time of its last event. */

@@ -1,5 +1,14 @@
 /** Where a batch stands, as every surface shows it. It loads nothing that works on documents, so definitions of an API import it. */
-import { type BatchConfig, type BatchState, isTerminal, progressPercent, stageDisplayName } from "@detent/knowledge/schemas"
+import {
+  type BatchConfig,
+  type BatchState,
+  isTerminal,
+  type LanguageCount,
+  languageName,
+  progressPercent,
+  stageDisplayName,
+  unreadNextStep,
+} from "@detent/knowledge/schemas"
 import { optional } from "../optional.ts"
 
 /** `5usd`, `200000tokens`, or both where the configuration sets both. */
@@ -11,6 +20,12 @@ const budgetText = (budget: BatchConfig["budget"]): string | undefined => {
   ]
   return parts.length === 0 ? undefined : parts.join(" ")
 }
+
+const languageOf = (count: LanguageCount) => ({
+  ...count,
+  name: languageName(count.language),
+  ...(count.reason === undefined ? {} : { nextStep: unreadNextStep(count.language, count.reason) }),
+})
 
 /** Where a batch stands, in the words of the API and of the command line. */
 export const statusOf = (state: BatchState) => ({
@@ -34,6 +49,7 @@ export const statusOf = (state: BatchState) => ({
   entities: "entityCount" in state ? state.entityCount : 0,
   relations: "relationCount" in state ? state.relationCount : 0,
   forReview: "reviewCount" in state ? (state.reviewCount ?? 0) : 0,
+  languages: "languages" in state ? (state.languages ?? []).map(languageOf) : [],
   retryCount: state.retryCount,
   createdAt: state.createdAt,
   updatedAt: state.updatedAt ?? state.createdAt,

@@ -9,15 +9,18 @@ import {
   BatchId,
   blobIn,
   type DocumentStanding,
+  type ExtractionRun,
   folderIn,
   loadManifest,
   type ManifestFile,
   RelativePath,
+  RunStore,
   readManifest,
   type SelectionChange,
   Storage,
   StorageFolder,
   type StorageUri,
+  unreadNextStep,
   ValidationReportJson,
 } from "@detent/knowledge"
 import * as Effect from "effect/Effect"
@@ -175,13 +178,26 @@ export interface DocumentQuery {
     : never
 }
 
+/** The language of a document, and why its prose was left out. */
+const readingOf = ({ language, unread }: Pick<ExtractionRun, "language" | "unread">) => ({
+  ...(language === undefined ? {} : { language }),
+  ...(unread === undefined ? {} : { unread, nextStep: unreadNextStep(language ?? "und", unread) }),
+})
+
 export const documents = (id: BatchId, { limit, ...query }: DocumentQuery) =>
   Effect.gen(function* () {
     const { manifestUri } = yield* state(id)
     const found = yield* Effect.flatMap(BatchEventLog, (log) => log.documents(id, { ...optional(query), limit }))
     const manifest = yield* loadManifest(yield* Storage, manifestUri)
     const sources = new Map<string, string>(manifest.documents.map(({ documentId, sourceUri }) => [documentId, sourceUri]))
-    const documents = found.map((one) => ({ ...one, source: sources.get(one.documentId) ?? one.documentId }))
+    const runs = yield* Effect.flatMap(RunStore, (store) =>
+      store.ofDocuments(
+        id,
+        found.map(({ documentId }) => documentId),
+      ),
+    )
+    const read = new Map<string, ReturnType<typeof readingOf>>(runs.map((run) => [run.documentId, readingOf(run)]))
+    const documents = found.map((one) => ({ ...one, source: sources.get(one.documentId) ?? one.documentId, ...read.get(one.documentId) }))
     return paged({ documents }, found.length === limit ? found.at(-1)?.documentId : undefined)
   })
 

@@ -11,6 +11,7 @@ import * as Layer from "effect/Layer"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
 import { ExtractionFailed } from "../ExtractionFailed.ts"
 import { Extractor, type ExtractorService, type Usage } from "../Extractor.ts"
+import { unreadProse } from "../language/LanguageReader.ts"
 import type { BuiltInModel } from "./BuiltInModel.ts"
 import { BuiltInReader } from "./BuiltInReader.ts"
 import type { Example } from "./Example.ts"
@@ -58,6 +59,7 @@ export const make = (options: BuiltInOptions = {}): ExtractorService => {
   }
   return {
     name: builtInName,
+    unread: unreadProse,
     entities: (chunk, ontology) => attempt(() => ({ mentions: readerFor(ontology).mentions(chunk, least), usage: noUsage })),
     facts: (chunk, mentions, ontology) =>
       attempt(() => ({ facts: readerFor(ontology).factsBetween(chunk, least, mentions), usage: noUsage })),

@@ -7,6 +7,8 @@ import type { ClassExpression } from "../../ontology/Ontology.ts"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
 import type { Chunk } from "../Extractor.ts"
 import type { Fact, Mention, Span } from "../Fact.ts"
+import { LanguageReader, type ReadStatement } from "../language/LanguageReader.ts"
+import { fold, tokenize } from "../language/Words.ts"
 import type { BuiltInModel } from "./BuiltInModel.ts"
 import { confidenceOf } from "./Calibration.ts"
 import { type Candidate, overlaps } from "./Candidates.ts"
@@ -23,7 +25,7 @@ import { PropertyNames } from "./PropertyNames.ts"
 import { type KnownNames, type ReadSentence, readSentence } from "./ReadSentence.ts"
 import { Referents } from "./Referents.ts"
 import type { SentenceView } from "./SentenceView.ts"
-import { readStructure } from "./Structure.ts"
+import { readStructure, type Structure } from "./Structure.ts"
 import { subjectFeatures } from "./SubjectFeatures.ts"
 import { ClassLabels, knownTypes } from "./Typing.ts"
 
@@ -42,6 +44,8 @@ export class BuiltInReader {
   private readonly labels: ClassLabels
   private readonly given: Gazetteer
   private readonly fromExamples: Gazetteer
+  /** By language. */
+  private readonly languages = new Map<string, LanguageReader | undefined>()
   /** What was found in the last chunk asked for: after its entities, its facts are mostly asked for next. */
   private last:
     | { readonly chunk: Chunk; readonly leastConfidence: number; readonly facts: ReadonlyArray<Fact>; readonly spans: ReadonlySet<string> }
@@ -66,7 +70,11 @@ export class BuiltInReader {
   /** The facts between given mentions. Those that came from here were found among places that are looked at anyway. */
   factsBetween(chunk: Chunk, leastConfidence: number, mentions: ReadonlyArray<Mention>): ReadonlyArray<Fact> {
     const { last } = this
-    const isOwn = last?.chunk.text === chunk.text && last.chunk.offset === chunk.offset && last.leastConfidence === leastConfidence
+    const isOwn =
+      last?.chunk.text === chunk.text &&
+      last.chunk.language === chunk.language &&
+      last.chunk.offset === chunk.offset &&
+      last.leastConfidence === leastConfidence
     const known = isOwn && mentions.every(({ span }) => last.spans.has(spanKey(span)))
     const facts = known
       ? last.facts
@@ -86,11 +94,12 @@ export class BuiltInReader {
       const known = found.get(key)
       if (known === undefined || known.confidence < mention.confidence) found.set(key, mention)
     }
-    const { facts, sentences } = this.read(chunk, leastConfidence, [])
+    const { facts, sentences, named } = this.read(chunk, leastConfidence, [])
     for (const fact of facts) {
       add(fact.subject)
       if (fact.object._tag === "Entity") add(fact.object.mention)
     }
+    for (const mention of named) if (![...found.values()].some(({ span }) => spanKey(span) === spanKey(mention.span))) add(mention)
     for (const sentence of sentences) for (const mention of this.named(sentence, found)) add(mention)
     const mentions = [...found.values()].sort((one, other) => one.span.start - other.span.start || other.span.end - one.span.end)
     this.last = { chunk, leastConfidence, facts, spans: new Set(mentions.map(({ span }) => spanKey(span))) }
@@ -100,6 +109,8 @@ export class BuiltInReader {
   /** What the chunk states, and its sentences as they were read for it. */
   private read(chunk: Chunk, leastConfidence: number, spans: ReadonlyArray<Span>) {
     const structure = readStructure(chunk.text, chunk.offset, this.names)
+    const { language } = chunk
+    if (language !== undefined && language !== "en") return this.readOther(chunk, language, structure, leastConfidence)
     const prose = structure.prose.map(({ piece, topic }) => ({ sentences: this.sentences(piece, spans), heading: topic?.name }))
     const statements = [
       ...structure.statements.flatMap((statement) => this.structural(statement)),
@@ -109,7 +120,43 @@ export class BuiltInReader {
       const fact = statement.confidence < leastConfidence ? undefined : factOf(this.ontology, this.labels, chunk, statement)
       return fact === undefined ? [] : [fact]
     })
-    return { facts: compatible(this.ontology, facts), sentences: prose.flatMap(({ sentences }) => sentences) }
+    return { facts: compatible(this.ontology, facts), sentences: prose.flatMap(({ sentences }) => sentences), named: [] }
+  }
+
+  /** In another language than English: its structure is read alike, its prose by the patterns of the language, if it has any. */
+  private readOther(chunk: Chunk, language: string, structure: Structure, leastConfidence: number) {
+    const reader = this.readerOf(language)
+    const prose = reader === undefined ? [] : structure.prose.map(({ piece, topic }) => reader.read(piece, topic?.name))
+    const statements = [
+      ...structure.statements.flatMap((statement) => this.structural(statement)),
+      ...prose.flatMap((read) => read.statements.map((one) => this.statementOf(one))),
+    ]
+    const facts = statements.flatMap((statement) => {
+      const fact = statement.confidence < leastConfidence ? undefined : factOf(this.ontology, this.labels, chunk, statement)
+      return fact === undefined ? [] : [fact]
+    })
+    const named = prose.flatMap((read) =>
+      read.named.flatMap(
+        ({ text, start, end, said: [type] }): ReadonlyArray<Mention> =>
+          type === undefined ? [] : [{ type, text, span: { start, end }, confidence: 0.6 }],
+      ),
+    )
+    return { facts: compatible(this.ontology, facts), sentences: [], named }
+  }
+
+  private readerOf(language: string): LanguageReader | undefined {
+    if (!this.languages.has(language)) this.languages.set(language, LanguageReader.of(language, this.ontology))
+    return this.languages.get(language)
+  }
+
+  private statementOf({ subject, property, object, confidence }: ReadStatement): Statement {
+    const known = (text: string) => this.given.typesOf(tokenize(text).map((token) => fold(token.text))) ?? []
+    return {
+      subject: { ...subject, kind: "name", known: known(subject.text) },
+      property,
+      object: { ...object, kind: object.isValue ? "number" : "name", known: known(object.text) },
+      confidence,
+    }
   }
 
   private sentences(piece: Piece, spans: ReadonlyArray<Span>): ReadonlyArray<ReadSentence> {

@@ -26,13 +26,14 @@ export interface Source {
   readonly text: string
   /** Where the text begins in the document. */
   readonly offset: number
+  readonly language?: string
 }
 
 export const factOf = (ontology: OntologyIndex, labels: ClassLabels, source: Source, statement: Statement): Fact | undefined => {
   const { subject, property, object, confidence } = statement
   if (nameKey(subject.text) === nameKey(object.text)) return undefined
   const type = labels.meeting(ontology.domainOf(property), subject.said, subject.known)
-  const end = type === undefined ? undefined : objectOf(ontology, labels, statement)
+  const end = type === undefined ? undefined : objectOf(ontology, labels, statement, source.language)
   if (type === undefined || end === undefined || excludes(ontology, subject, type)) return undefined
   const span = { start: Math.min(subject.start, object.start), end: Math.max(subject.end, object.end) }
   return {
@@ -52,9 +53,14 @@ const mentionOf = ({ text, start, end }: Place, type: string, confidence: number
   confidence,
 })
 
-const objectOf = (ontology: OntologyIndex, labels: ClassLabels, { property, object, confidence }: Statement): FactObject | undefined => {
+const objectOf = (
+  ontology: OntologyIndex,
+  labels: ClassLabels,
+  { property, object, confidence }: Statement,
+  language: string | undefined,
+): FactObject | undefined => {
   if (isValue(ontology, property, object)) {
-    const value = valueOf(ontology, property, object.text)
+    const value = valueOf(ontology, property, object.text, language)
     if (value === undefined) return undefined
     return { _tag: "Value", text: object.text, span: { start: object.start, end: object.end }, ...value }
   }

@@ -60,7 +60,12 @@ export const readName = (line: Piece): Piece | undefined => {
   return isName ? piece : undefined
 }
 
-const nameKeys: ReadonlySet<string> = new Set(["name", "title", "full name", "label"])
+const nameKeys: ReadonlySet<string> = new Set([
+  ...["name", "title", "full name", "label"],
+  ...["titel", "bezeichnung", "vollständiger name"],
+  ...["nom", "titre", "nom complet", "intitulé"],
+  ...["nombre", "título", "nombre completo", "denominación"],
+])
 
 export const namesTopic = (key: string): boolean => nameKeys.has(labelKey(key))
 

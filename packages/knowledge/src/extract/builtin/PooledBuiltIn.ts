@@ -9,6 +9,7 @@ import { WorkerPool, type WorkerPoolService } from "../../threads/WorkerPool.ts"
 import { ExtractionFailed } from "../ExtractionFailed.ts"
 import { type Chunk, Extractor, type ExtractorService } from "../Extractor.ts"
 import type { Fact, Mention } from "../Fact.ts"
+import { unreadProse } from "../language/LanguageReader.ts"
 import { type BuiltInOptions, builtInName, defaultLeastConfidence, noUsage } from "./BuiltIn.ts"
 import type { BuiltInModel } from "./BuiltInModel.ts"
 import type { FactsInput, ReadInput, ReadOutput, SharedReader, TrainInput } from "./BuiltInTasks.ts"
@@ -64,6 +65,7 @@ export const make = (pool: WorkerPoolService, options: PooledOptions = {}): Extr
     })
   return {
     name: builtInName,
+    unread: unreadProse,
     entities: (chunk, ontology) => {
       const input: ReadInput = { chunk, leastConfidence }
       return prepare(ontology).pipe(

@@ -1,5 +1,6 @@
 /** Finds the property or class that a key or a column heading means. */
 import { isFunctionWord } from "../language/FunctionWords.ts"
+import { unmarked } from "../language/ProseLanguage.ts"
 import { stem, withoutPlural } from "../language/Stem.ts"
 import { labelKey } from "../language/Words.ts"
 import type { OntologyView } from "./OntologyView.ts"
@@ -8,6 +9,8 @@ export class PropertyNames {
   private readonly view: OntologyView
   private readonly usable: ReadonlySet<string>
   private readonly labelStems: ReadonlySet<string>
+  /** By label without accents, which tables often leave out. */
+  private readonly unaccented = new Map<string, string>()
 
   constructor(view: OntologyView) {
     this.view = view
@@ -21,12 +24,15 @@ export class PropertyNames {
           .map((word) => stem(withoutPlural(word))),
       ),
     ])
+    for (const iri of this.usable) for (const name of view.ontology.names(iri)) this.unaccented.set(unmarked(labelKey(name)), iri)
   }
 
   /** By its label; else by a label or label and like words that have all words of the key. */
   find(key: string): { readonly property: string; readonly match: number } | undefined {
     const exact = this.view.ontology.withLabel(key).properties.find((iri) => this.usable.has(iri))
     if (exact !== undefined) return { property: exact, match: 0.95 }
+    const unaccented = this.unaccented.get(unmarked(labelKey(key)))
+    if (unaccented !== undefined) return { property: unaccented, match: 0.9 }
     const stems = labelKey(key)
       .split(" ")
       .filter((word) => word !== "" && !isFunctionWord(word))

@@ -16,43 +16,59 @@ export interface FoundDate {
 const languages = ["en", "de", "fr", "es", "it", "pt", "nl"]
 
 const months: ReadonlyMap<string, number> = new Map(
-  languages.flatMap((language) =>
-    (["long", "short"] as const).flatMap((width) => {
-      const format = new Intl.DateTimeFormat(language, { month: width, timeZone: "UTC" })
-      return Array.from({ length: 12 }, (_, index) => {
-        const name = format
-          .format(Date.UTC(2001, index, 15))
-          .toLowerCase()
-          .replace(/\.$/, "")
-        return [name, index + 1] as const
-      })
-    }),
-  ),
+  languages
+    .flatMap((language) =>
+      (["long", "short"] as const).flatMap((width) => {
+        const format = new Intl.DateTimeFormat(language, { month: width, timeZone: "UTC" })
+        return Array.from({ length: 12 }, (_, index) => {
+          const name = format
+            .format(Date.UTC(2001, index, 15))
+            .toLowerCase()
+            .replace(/\.$/, "")
+          return [name, index + 1] as const
+        })
+      }),
+    )
+    .concat([
+      // As Austrians say.
+      ["jänner", 1],
+      ["feber", 2],
+    ]),
 )
 
 /** "may" and "mar" are words of their own, so a month that stands alone with a year has to be written as a name. */
 const monthOf = (token: Token | undefined): number | undefined => {
   if (token === undefined || token.kind !== "word") return undefined
-  const found = months.get(token.text.toLowerCase().replace(/\.$/, ""))
+  const found = namedMonth(token)
   return found !== undefined && /^\p{Lu}/u.test(token.text) ? found : found !== undefined && token.text.length > 3 ? found : undefined
 }
+
+const namedMonth = (token: Token | undefined): number | undefined =>
+  token?.kind === "word" ? months.get(token.text.toLowerCase().replace(/\.$/, "")) : undefined
 
 const yearOf = (token: Token | undefined): number | undefined =>
   token !== undefined && /^(?:1[0-9]|20)\d\d$/.test(token.text) ? Number(token.text) : undefined
 
 const dayOf = (token: Token | undefined): number | undefined => {
-  const found = token === undefined ? null : /^(\d{1,2})(?:st|nd|rd|th)?$/.exec(token.text)
+  const found = token === undefined ? null : /^(\d{1,2})(?:st|nd|rd|th|er|º|°)?$/.exec(token.text)
   const day = found === null ? 0 : Number(found[1])
   return day >= 1 && day <= 31 ? day : undefined
 }
 
 const isMark = (token: Token | undefined, mark: string): boolean => token?.text === mark
 
-export const findDates = (tokens: ReadonlyArray<Token>): ReadonlyArray<FoundDate> => {
+/** In the languages that write the day first, "3.4.1998" and "3/4/1998" are the third of April; elsewhere they are left alone. */
+export const findDates = (tokens: ReadonlyArray<Token>, language?: string): ReadonlyArray<FoundDate> => {
+  const daysFirst = language !== undefined && dayFirst.has(language)
   const found: Array<FoundDate> = []
   for (let at = 0; at < tokens.length; at++) {
     const date =
-      isoDate(tokens, at) ?? dayMonthYear(tokens, at) ?? monthDayYear(tokens, at) ?? monthYear(tokens, at) ?? yearAlone(tokens, at)
+      isoDate(tokens, at) ??
+      (daysFirst ? numericDate(tokens, at) : undefined) ??
+      dayMonthYear(tokens, at) ??
+      monthDayYear(tokens, at) ??
+      monthYear(tokens, at) ??
+      yearAlone(tokens, at)
     if (date === undefined || !exists(date)) continue
     found.push(date)
     at = date.last
@@ -72,16 +88,29 @@ const isoDate = (tokens: ReadonlyArray<Token>, at: number): FoundDate | undefine
   }
 }
 
+const dayFirst: ReadonlySet<string> = new Set(["de", "fr", "es"])
+
+/** "03.04.1998" is one token, "03/04/1998" are five. */
+const numericDate = (tokens: ReadonlyArray<Token>, at: number): FoundDate | undefined => {
+  const dotted = /^(\d{1,2})\.(\d{1,2})\.(\d{4})$/.exec(tokens[at]?.text ?? "")
+  if (dotted !== null) return { first: at, last: at, day: Number(dotted[1]), month: Number(dotted[2]), year: Number(dotted[3]) }
+  const [day, month] = [tokens[at], tokens[at + 2]].map((token) => (/^\d{1,2}$/.test(token?.text ?? "") ? Number(token?.text) : undefined))
+  const year = yearOf(tokens[at + 4])
+  const isSlashed = isMark(tokens[at + 1], "/") && isMark(tokens[at + 3], "/")
+  if (!isSlashed || day === undefined || month === undefined || year === undefined) return undefined
+  return { first: at, last: at + 4, day, month, year }
+}
+
 const dayMonthYear = (tokens: ReadonlyArray<Token>, at: number): FoundDate | undefined => {
   const day = dayOf(tokens[at])
   if (day === undefined) return undefined
-  // "2. Mai 1984", "2 de mayo de 1984"
+  // "2. Mai 1984", "2 de mayo de 1984", "1er mai 1984": between a day and a year, a month need not stand out.
   let next = at + 1
   if (isMark(tokens[next], ".") || tokens[next]?.text === "de" || tokens[next]?.text === "of") next++
-  const month = monthOf(tokens[next])
+  const month = namedMonth(tokens[next])
   if (month === undefined) return undefined
   next++
-  if (isMark(tokens[next], ",") || isMark(tokens[next], ".") || tokens[next]?.text === "de") next++
+  if (isMark(tokens[next], ",") || isMark(tokens[next], ".") || /^del?$/.test(tokens[next]?.text ?? "")) next++
   const year = yearOf(tokens[next])
   return year === undefined ? undefined : { first: at, last: next, year, month, day }
 }

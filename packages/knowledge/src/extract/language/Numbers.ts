@@ -15,18 +15,48 @@ const scales: Readonly<Record<string, number>> = {
   k: 3,
   m: 6,
   bn: 9,
+  tausend: 3,
+  mio: 6,
+  millionen: 6,
+  mrd: 9,
+  milliarde: 9,
+  milliarden: 9,
+  mille: 3,
+  millions: 6,
+  milliard: 9,
+  milliards: 9,
+  mil: 3,
+  millón: 6,
+  millones: 6,
 }
 
-const pattern = /^\s*[$€£¥₹]?\s*([+-]?\d+(?:[.,\s\u00a0]\d+)*)\s*(?:st|nd|rd|th)?\s*(hundred|thousand|million|billion|trillion|k|m|bn)?\b/i
+const scaleWords = Object.keys(scales).sort((one, other) => other.length - one.length)
 
-export const readNumber = (text: string): FoundNumber | undefined => {
+const pattern = new RegExp(
+  `^\\s*[$€£¥₹]?\\s*([+-]?\\d+(?:[.,\\s]\\d+)*)\\s*(?:st|nd|rd|th)?\\s*(?:(${scaleWords.join("|")})(?![\\p{L}\\p{N}]))?`,
+  "iu",
+)
+
+/** Languages that write 1.200,5 where English writes 1,200.5. */
+const commas: ReadonlySet<string> = new Set(["de", "fr", "es"])
+
+export const readNumber = (text: string, language?: string): FoundNumber | undefined => {
   const match = pattern.exec(text)
   const digits = match?.[1]
   if (digits === undefined) return undefined
-  const plain = withoutGrouping(digits)
+  const plain = language !== undefined && commas.has(language) ? withDecimalComma(digits) : withoutGrouping(digits)
   if (plain === undefined) return undefined
   const lexical = shifted(plain, scales[match?.[2]?.toLowerCase() ?? ""] ?? 0)
   return { lexical, whole: !lexical.includes(".") }
+}
+
+/** A point groups three digits, a comma is the decimal point. What fits neither is read as elsewhere: "3.5". */
+const withDecimalComma = (digits: string): string | undefined => {
+  const compact = digits.replace(/\s/gu, "")
+  const match = /^([+-]?\d{1,3}(?:\.\d{3})+|[+-]?\d+)(?:,(\d+))?$/.exec(compact)
+  if (match === null) return withoutGrouping(digits)
+  const whole = (match[1] ?? "").replaceAll(".", "")
+  return match[2] === undefined ? whole : `${whole}.${match[2]}`
 }
 
 /** A mark before exactly three digits groups, unless another kind of mark follows; the last mark of another kind is the point. */

@@ -1,0 +1,310 @@
+/**
+ * What a sentence of German, French or Spanish states, by the forms that sentences about a relation take: "X was founded by Y in Z",
+ * "Y founded X", "the founder of X is Y", "X has its seat in Z", "X has 1,250 employees". Fewer facts than sentences hold, and few
+ * that they do not: a sentence that denies or doubts something states nothing.
+ */
+import type { LanguageProperty, ValueKind } from "./LanguageProperties.ts"
+import type { EntityPhrase, Phrase, PhrasedSentence, TriggerPhrase, ValuePhrase } from "./Phrases.ts"
+import type { ProseLanguage } from "./ProseLanguage.ts"
+
+/** An end of a statement: a phrase of the sentence, or what an earlier sentence is about. */
+export type End = EntityPhrase | "earlier"
+
+export interface ClauseStatement {
+  readonly subject: End
+  readonly property: string
+  readonly object: EntityPhrase | ValuePhrase | "earlier"
+  readonly confidence: number
+}
+
+export interface SentenceFacts {
+  readonly statements: ReadonlyArray<ClauseStatement>
+  /** Names whose class the sentence tells: "Nordlys is a brewery". */
+  readonly types: ReadonlyArray<{ readonly name: End; readonly type: string }>
+  /** What the sentence is about; undefined where it names nothing. */
+  readonly about: EntityPhrase | undefined
+}
+
+const nothing: SentenceFacts = { statements: [], types: [], about: undefined }
+
+const sure = { verb: 0.8, noun: 0.8, earlier: 0.9, related: 0.9 }
+
+export const factsOfSentence = (language: ProseLanguage, { phrases, words }: PhrasedSentence, text: string): SentenceFacts => {
+  if (/[?¿]/u.test(text) || language.hedges.test(text) || words.some((word) => language.negations.has(word))) return nothing
+  const statements: Array<ClauseStatement> = []
+  const types: Array<{ name: End; type: string }> = []
+  let inherited: End | undefined
+  let about: EntityPhrase | undefined
+  const segments = segmentsOf(phrases)
+  segments.forEach((segment, at) => {
+    const antecedent = antecedentOf(segment, segments[at - 1])
+    const clause = new Clause(language, segment, antecedent ?? inherited)
+    statements.push(...clause.statements())
+    types.push(...clause.types())
+    const { subject } = clause
+    // What a relative clause is about is not what the sentence is about.
+    if (subject === "earlier" || antecedent !== undefined) return
+    about ??= subject
+    inherited = subject
+  })
+  return { statements, types, about }
+}
+
+const isVerbal = (phrase: Phrase): boolean => phrase.kind === "verb" || (phrase.kind === "trigger" && !phrase.isNoun)
+
+/** The name right before a clause that begins with a relative pronoun or a participle. */
+const antecedentOf = ([comma, first]: ReadonlyArray<Phrase>, before: ReadonlyArray<Phrase> | undefined): EntityPhrase | undefined => {
+  const isRelative = first?.kind === "relative" || (first?.kind === "trigger" && !first.isNoun && first.form === "participle")
+  const last = before?.at(-1)
+  return comma?.kind === "break" && comma.word === "," && isRelative && last?.kind === "entity" ? last : undefined
+}
+
+/** Parts of a sentence with a verb each. What has none belongs to the part before; an adverbial at the beginning to the part after. */
+const segmentsOf = (phrases: ReadonlyArray<Phrase>): ReadonlyArray<ReadonlyArray<Phrase>> => {
+  const parts: Array<Array<Phrase>> = [[]]
+  for (const phrase of phrases) {
+    if (phrase.kind === "break" && phrase.word !== "(" && phrase.word !== ")") parts.push([phrase])
+    else parts.at(-1)?.push(phrase)
+  }
+  const segments: Array<Array<Phrase>> = []
+  for (const part of parts) {
+    const before = segments.at(-1)
+    const isOwn = part.some(isVerbal) && (before?.some(isVerbal) || before?.some(({ kind }) => kind === "entity"))
+    if (before === undefined || isOwn) segments.push(part)
+    else before.push(...part)
+  }
+  return segments
+}
+
+class Clause {
+  readonly #language: ProseLanguage
+  readonly #phrases: ReadonlyArray<Phrase>
+  /** Names without a preposition that belong to no noun before them. */
+  readonly #plain: ReadonlyArray<EntityPhrase>
+  readonly #verbAt: number
+  readonly #isPassive: boolean
+  readonly #isActive: boolean
+  readonly #inherited: End | undefined
+  readonly subject: End
+  /** Of an active verb: what it is done to. */
+  readonly #done: EntityPhrase | undefined
+
+  constructor(language: ProseLanguage, phrases: ReadonlyArray<Phrase>, inherited: End | undefined) {
+    this.#language = language
+    this.#phrases = phrases
+    this.#inherited = inherited
+    this.#plain = phrases.filter(
+      (phrase, at): phrase is EntityPhrase =>
+        phrase.kind === "entity" && phrase.preposition === undefined && this.#ownedBy(at) === undefined,
+    )
+    const verb = phrases.find(isVerbal)
+    this.#verbAt = verb?.first ?? Number.POSITIVE_INFINITY
+    const words = phrases.flatMap((phrase) => (phrase.kind === "verb" ? [phrase.word] : []))
+    const participle = phrases.some((phrase) => phrase.kind === "trigger" && !phrase.isNoun && phrase.form === "participle")
+    const hasPerfect = words.some((word) => language.perfects.has(word))
+    // In "a été fondée" and "ha sido fundada" both auxiliaries stand.
+    this.#isPassive =
+      participle &&
+      (words.some((word) => language.passives.has(word)) || !hasPerfect) &&
+      !(hasPerfect && !words.some((word) => isPassiveOnly(word)))
+    this.#isActive = !this.#isPassive && verb !== undefined
+    this.subject = this.#findSubject()
+    this.#done = this.#isActive ? this.#plain.find((phrase) => phrase !== this.subject && phrase.first > this.#verbAt) : undefined
+  }
+
+  types(): ReadonlyArray<{ readonly name: End; readonly type: string }> {
+    const found: Array<{ name: End; type: string }> = []
+    this.#phrases.forEach((phrase, at) => {
+      const before = this.#phrases[at - 1]
+      if (
+        phrase.kind === "class" &&
+        phrase.determiner !== undefined &&
+        before?.kind === "verb" &&
+        this.#language.copulas.has(before.word)
+      ) {
+        if (this.subject !== "earlier" && this.subject.first < phrase.first) found.push({ name: this.subject, type: phrase.iri })
+      }
+    })
+    return found
+  }
+
+  statements(): ReadonlyArray<ClauseStatement> {
+    return this.#phrases.flatMap((phrase, at) => {
+      if (phrase.kind !== "trigger") return []
+      if (phrase.isNoun) return this.#byNoun(phrase, at)
+      // "Le siège de X se trouve à Y": the verb speaks of the seat.
+      const isOfNoun = this.#phrases.some(
+        (other) => other.kind === "trigger" && other.isNoun && other.preposition === undefined && other.first < phrase.first,
+      )
+      return isOfNoun && !this.#plain.some(({ first }) => first < phrase.first) ? [] : this.#byVerb(phrase, at)
+    })
+  }
+
+  /** The name before the verb; in "1998 wurde Nordlicht ..." the first after it; else that of the clause before, or an earlier sentence's. */
+  #findSubject(): End {
+    const hasPronoun = this.#phrases.some(({ kind }) => kind === "pronoun")
+    const before = this.#plain.filter(({ first }) => first < this.#verbAt)
+    const own = before.at(-1)
+    if (own !== undefined) return before[0] ?? own
+    const definite = this.#phrases.some(
+      (phrase) =>
+        phrase.kind === "class" && phrase.preposition === undefined && phrase.first < this.#verbAt && this.#isDefinite(phrase.determiner),
+    )
+    if (hasPronoun || definite) return "earlier"
+    if (this.#inherited !== undefined) return this.#inherited
+    const after = this.#plain.filter(({ first }) => first > this.#verbAt)
+    const isInverted = this.#language.capitalNouns || this.#isPassive
+    if (isInverted && after[0] !== undefined && (this.#isPassive || after.length > 1 || !this.#hasAgentiveVerb())) return after[0]
+    return "earlier"
+  }
+
+  #hasAgentiveVerb(): boolean {
+    return this.#phrases.some(
+      (phrase) => phrase.kind === "trigger" && !phrase.isNoun && phrase.triggered.some(({ property }) => property.agentive),
+    )
+  }
+
+  #isDefinite(determiner: string | undefined): boolean {
+    return determiner !== undefined && this.#language.definite.has(determiner)
+  }
+
+  /** The noun that a name belongs to: "der Sitz der Brauerei Nordlicht". */
+  #ownedBy(at: number): TriggerPhrase | undefined {
+    const phrase = this.#phrases[at]
+    const before = this.#phrases[at - 1]
+    if (before?.kind !== "trigger" || !before.isNoun || phrase === undefined || !("determiner" in phrase)) return undefined
+    const { genitives } = this.#language
+    const leads = genitives.has(phrase.preposition ?? "") || (phrase.preposition === undefined && genitives.has(phrase.determiner ?? ""))
+    return leads ? before : undefined
+  }
+
+  #byVerb(trigger: TriggerPhrase, at: number): ReadonlyArray<ClauseStatement> {
+    const acted = this.#done ?? this.subject
+    return trigger.triggered.flatMap(({ property, strength }) => {
+      const state = (subject: End, object: EntityPhrase | ValuePhrase | "earlier"): ReadonlyArray<ClauseStatement> =>
+        this.#stated(subject, property, object, sure.verb * (strength === "label" ? 1 : sure.related))
+      if (property.kind === "date") return this.#nearest(at, "date").flatMap((date) => state(acted, date))
+      if (property.kind === "number") return this.#numberAfter(at).flatMap((number) => state(this.subject, number))
+      if (property.kind === "place") return this.#places(at).flatMap((place) => state(acted, place))
+      if (property.kind === "text") return []
+      if (this.#isPassive) return property.agentive ? this.#agents().flatMap((agent) => state(this.subject, agent)) : []
+      if (!this.#isActive || this.#done === undefined) return []
+      if (property.agentive) return state(this.#done, this.subject)
+      return state(this.subject, this.#done)
+    })
+  }
+
+  #byNoun(trigger: TriggerPhrase, at: number): ReadonlyArray<ClauseStatement> {
+    const owned = this.#owner(trigger, at)
+    return trigger.triggered.flatMap(({ property, strength }) => {
+      const value = this.#valueOfNoun(trigger, at, property, owned)
+      if (value === undefined || owned === undefined) return []
+      return this.#stated(owned, property, value, sure.noun * (strength === "label" ? 1 : sure.related))
+    })
+  }
+
+  #owner(trigger: TriggerPhrase, at: number): End | undefined {
+    const next = this.#phrases[at + 1]
+    if (next?.kind === "entity" && this.#ownedBy(at + 1) === trigger) return next
+    if (next?.kind === "class" && this.#ownedBy(at + 1) === trigger) return "earlier"
+    const hasHaving = this.#phrases.some(
+      (phrase) => phrase.kind === "verb" && this.#language.having.has(phrase.word) && phrase.first < trigger.first,
+    )
+    const isOwn = this.#language.possessives.has(trigger.determiner ?? "")
+    if (hasHaving || (isOwn && trigger.first > this.#verbAt) || this.#phrases[at - 1]?.kind === "number") return this.subject
+    if (isOwn) return "earlier"
+    // "im Verlag Hafenlicht", "à la direction Paul Petit": the noun and its name stand in a preposition's phrase.
+    if (trigger.preposition !== undefined && next?.kind === "entity" && next.preposition === undefined) return this.subject
+    // "Der Sitz ist Kiel."
+    return this.#isDefinite(trigger.determiner) && trigger.first < this.#verbAt && next?.kind === "verb" ? "earlier" : undefined
+  }
+
+  #valueOfNoun(
+    trigger: TriggerPhrase,
+    at: number,
+    property: LanguageProperty,
+    owner: End | undefined,
+  ): EntityPhrase | ValuePhrase | undefined {
+    const next = this.#phrases[at + 1]
+    if (property.kind === "number") {
+      const before = this.#phrases[at - 1]
+      if (before?.kind === "number") return before
+      return this.#phrases.find((phrase): phrase is ValuePhrase => phrase.kind === "number" && phrase.first > trigger.last)
+    }
+    if (property.kind === "date") return this.#nearest(at, "date")[0]
+    if (property.kind === "text") return undefined
+    const isOther = (phrase: Phrase): phrase is EntityPhrase => phrase.kind === "entity" && phrase !== owner
+    if (trigger.preposition !== undefined && next !== undefined && isOther(next) && next.preposition === undefined) return next
+    const hasOwnName = next !== undefined && isOther(next) && next.preposition === undefined && next.determiner === undefined
+    const isTold = (phrase: Phrase): phrase is EntityPhrase =>
+      isOther(phrase) &&
+      (phrase.preposition === undefined || this.#language.places.has(phrase.preposition)) &&
+      this.#ownedBy(this.#phrases.indexOf(phrase)) === undefined
+    const copula = this.#phrases.findIndex((phrase) => phrase.kind === "verb" && this.#language.copulas.has(phrase.word))
+    const having = this.#phrases.findIndex((phrase) => phrase.kind === "verb" && this.#language.having.has(phrase.word))
+    if (copula > at) return this.#phrases.slice(copula + 1).find(isTold)
+    // "Ilse Brandt ist die Gründerin von Nordlicht."
+    if (copula !== -1 && copula < at && owner !== this.subject) return this.#phrases.slice(0, copula).find(isTold)
+    if (having !== -1 && having < at) return this.#phrases.slice(at + 1).find(isTold)
+    const before = this.#phrases[at - 1]
+    const named = this.#phrases[at - 2]
+    // "Ilse Brandt, Gründerin von Nordlicht"
+    if (before?.kind === "break" && before.word === "," && named !== undefined && isTold(named)) return named
+    return hasOwnName && owner !== undefined && owner !== this.subject ? next : undefined
+  }
+
+  /** Who did it, and those that are joined to them. */
+  #agents(): ReadonlyArray<EntityPhrase> {
+    const at = this.#phrases.findIndex((phrase) => phrase.kind === "entity" && this.#language.agents.has(phrase.preposition ?? ""))
+    const first = this.#phrases[at]
+    if (first?.kind !== "entity") return []
+    const found = [first]
+    for (let next = at + 1; next + 1 < this.#phrases.length; next += 2) {
+      const joined = this.#phrases[next]
+      const phrase = this.#phrases[next + 1]
+      if (
+        joined?.kind !== "break" ||
+        phrase?.kind !== "entity" ||
+        (phrase.preposition !== undefined && !this.#language.agents.has(phrase.preposition))
+      )
+        break
+      found.push(phrase)
+    }
+    return found
+  }
+
+  #places(at: number): ReadonlyArray<EntityPhrase> {
+    const places = this.#phrases.filter(
+      (phrase): phrase is EntityPhrase => phrase.kind === "entity" && this.#language.places.has(phrase.preposition ?? ""),
+    )
+    const trigger = this.#phrases[at]!
+    const [nearest] = places.toSorted((one, other) => Math.abs(one.first - trigger.first) - Math.abs(other.first - trigger.first))
+    return nearest === undefined ? [] : [nearest]
+  }
+
+  #nearest(at: number, kind: ValueKind & ValuePhrase["kind"]): ReadonlyArray<ValuePhrase> {
+    const trigger = this.#phrases[at]!
+    const found = this.#phrases.filter((phrase): phrase is ValuePhrase => phrase.kind === kind)
+    const [nearest] = found.toSorted((one, other) => Math.abs(one.first - trigger.first) - Math.abs(other.first - trigger.first))
+    return nearest === undefined ? [] : [nearest]
+  }
+
+  #numberAfter(at: number): ReadonlyArray<ValuePhrase> {
+    const found = this.#phrases.slice(at + 1, at + 3).find((phrase): phrase is ValuePhrase => phrase.kind === "number")
+    return found === undefined ? [] : [found]
+  }
+
+  #stated(
+    subject: End,
+    property: LanguageProperty,
+    object: EntityPhrase | ValuePhrase | "earlier",
+    confidence: number,
+  ): ReadonlyArray<ClauseStatement> {
+    if (subject === object) return []
+    const isEarlier = subject === "earlier" || object === "earlier"
+    return [{ subject, property: property.iri, object, confidence: confidence * (isEarlier ? sure.earlier : 1) }]
+  }
+}
+
+/** Auxiliaries that only the passive has. */
+const isPassiveOnly = (word: string): boolean => /^(?:été|sido|worden|wurde|wurden)$/u.test(word)

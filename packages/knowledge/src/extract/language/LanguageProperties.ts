@@ -1,0 +1,150 @@
+/** The properties and classes of an ontology by the words of a language: its labels, and words that speak of the same relation. */
+import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
+import { xsd } from "../../rdf/Vocabulary.ts"
+import type { ProseLanguage } from "./ProseLanguage.ts"
+import { fold, labelKey } from "./Words.ts"
+
+/** What the values of a property are. */
+export type ValueKind = "date" | "number" | "place" | "entity" | "text"
+
+export interface LanguageProperty {
+  readonly iri: string
+  readonly kind: ValueKind
+  /** Its values are who did something: a founder, an author. */
+  readonly agentive: boolean
+}
+
+export interface Triggered {
+  readonly property: LanguageProperty
+  /** By a word of its own label, or by a word of like meaning. */
+  readonly strength: "label" | "related"
+}
+
+const dateTypes: ReadonlySet<string> = new Set([xsd.date, xsd.dateTime, xsd.gYear, xsd.gYearMonth])
+const numberTypes = /#(?:integer|decimal|double|float|int|long|short|byte|nonNegativeInteger|positiveInteger|unsigned\w+)$/
+const placeClass =
+  /(?:^|\s)(?:place|city|town|country|location|region|village|settlement|ort|stadt|land|gemeinde|lieu|ville|pays|région|commune|lugar|ciudad|país|región|municipio)(?:\s|$)/u
+
+export class LanguageProperties {
+  readonly #language: ProseLanguage
+  readonly #ontology: OntologyIndex
+  readonly #byStem = new Map<string, Array<Triggered>>()
+  readonly #classes = new Map<string, Array<{ readonly stems: ReadonlyArray<string>; readonly iri: string }>>()
+
+  constructor(ontology: OntologyIndex, language: ProseLanguage) {
+    this.#language = language
+    this.#ontology = ontology
+    const related = relatedStems(language)
+    for (const { iri, deprecated } of ontology.ontology.properties) {
+      const labels = deprecated ? [] : this.#labels(iri)
+      const words = labels.map((label) => this.#content(label))
+      const property = this.#property(iri, labels)
+      const own = new Set(words.flatMap(({ stems }) => stems))
+      for (const stem of own) this.#add(stem, { property, strength: "label" })
+      for (const stem of new Set([...own].flatMap((one) => [...(related.get(one) ?? [])]))) {
+        if (!own.has(stem)) this.#add(stem, { property, strength: "related" })
+      }
+    }
+    for (const iri of ontology.classes.keys()) {
+      for (const label of this.#labels(iri)) {
+        const stems = labelKey(label).split(" ").map(language.stem)
+        const [first] = stems
+        if (first !== undefined && first !== "") this.#classes.set(first, [...(this.#classes.get(first) ?? []), { stems, iri }])
+      }
+    }
+  }
+
+  /** Undefined for a word that speaks of no property. */
+  triggered(word: string): ReadonlyArray<Triggered> | undefined {
+    return this.#byStem.get(this.#language.stem(word))
+  }
+
+  /** The class whose label begins at a word, and the last word of it; the longest label. */
+  classAt(words: ReadonlyArray<string>, at: number): { readonly iri: string; readonly last: number } | undefined {
+    const fitting = (this.#classes.get(this.#language.stem(words[at] ?? "")) ?? []).filter(({ stems }) =>
+      stems.every((stem, index) => this.#language.stem(words[at + index] ?? "") === stem),
+    )
+    const [best] = fitting.toSorted((one, other) => other.stems.length - one.stems.length)
+    return best === undefined ? undefined : { iri: best.iri, last: at + best.stems.length - 1 }
+  }
+
+  /** The labels in the language, and those without one. */
+  #labels(iri: string): ReadonlyArray<string> {
+    const term = this.#ontology.classes.get(iri) ?? this.#ontology.properties.get(iri)
+    const all = [...(term?.labels ?? []), ...(term?.alternativeLabels ?? [])]
+    return all
+      .filter(({ language }) => language === "" || language.split("-")[0]?.toLowerCase() === this.#language.tag)
+      .map(({ text }) => text)
+  }
+
+  /** The stems of a label's words without those that only say what kind of value there is. */
+  #content(label: string) {
+    const language = this.#language
+    const words = labelKey(label)
+      .split(" ")
+      .flatMap((word) => [...language.parts(word.replace(/^(?:l|d)'/u, ""))])
+    const isSmall = (word: string) =>
+      [
+        language.agents,
+        language.places,
+        language.genitives,
+        language.definite,
+        language.indefinite,
+        language.prepositions,
+        language.passives,
+        language.perfects,
+      ].some((set) => set.has(word))
+    const content = words.filter((word) => word !== "" && !isSmall(word))
+    const isKind = (word: string) => language.dateWords.has(word) || language.placeWords.has(word) || language.numberWords.has(word)
+    const telling = content.filter((word) => !isKind(word))
+    return { words, stems: (telling.length > 0 ? telling : content).map(language.stem) }
+  }
+
+  #property(iri: string, labels: ReadonlyArray<string>): LanguageProperty {
+    const { agents, form } = this.#language
+    const agentive = labels.some((label) => {
+      const words = fold(label).split(/\s+/)
+      return agents.has(words.at(-1) ?? "") || words.some((word) => form(word) === "agent")
+    })
+    return { iri, agentive, kind: this.#kind(iri, labels) }
+  }
+
+  #kind(iri: string, labels: ReadonlyArray<string>): ValueKind {
+    const language = this.#language
+    const words = new Set(labels.flatMap((label) => [...this.#content(label).words]))
+    const has = (set: ReadonlySet<string>) => [...words].some((word) => set.has(word))
+    const datatypes = this.#ontology.datatypesOf(iri)
+    if (datatypes.length > 0) {
+      if (datatypes.every((one) => dateTypes.has(one))) return "date"
+      return datatypes.every((one) => numberTypes.test(one)) ? "number" : "text"
+    }
+    const range = this.#ontology.rangeOf(iri).flat()
+    if (this.#ontology.properties.get(iri)?.kind === "datatype" || range.length === 0) {
+      if (has(language.dateWords)) return "date"
+      if (has(language.numberWords)) return "number"
+      if (this.#ontology.properties.get(iri)?.kind === "datatype") return "text"
+    }
+    const classes = range.flatMap((one) => [one, ...this.#ontology.ancestors(one)]).flatMap((one) => [...this.#ontology.names(one)])
+    return has(language.placeWords) || classes.some((name) => placeClass.test(labelKey(name))) ? "place" : "entity"
+  }
+
+  #add(stem: string, triggered: Triggered) {
+    const known = this.#byStem.get(stem)
+    if (known === undefined) this.#byStem.set(stem, [triggered])
+    else if (!known.some(({ property }) => property.iri === triggered.property.iri)) known.push(triggered)
+  }
+}
+
+const relatedStems = (language: ProseLanguage): ReadonlyMap<string, ReadonlySet<string>> => {
+  const found = new Map<string, Set<string>>()
+  for (const line of language.synonyms.trim().split("\n")) {
+    const stems = new Set(
+      line
+        .trim()
+        .split(" ")
+        .map((word) => language.stem(fold(word))),
+    )
+    for (const stem of stems) found.set(stem, new Set([...(found.get(stem) ?? []), ...stems]))
+  }
+  return found
+}

@@ -1,0 +1,131 @@
+/** Reads prose of one language with one ontology. */
+import { splitSentences } from "../../document/Sentences.ts"
+import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
+import { type ClauseStatement, type End, factsOfSentence } from "./ClauseFacts.ts"
+import { languagesOfOntology } from "./DocumentLanguage.ts"
+import { french } from "./French.ts"
+import { german } from "./German.ts"
+import { LanguageProperties } from "./LanguageProperties.ts"
+import { type EntityPhrase, phrasesOf, type ValuePhrase } from "./Phrases.ts"
+import type { ProseLanguage } from "./ProseLanguage.ts"
+import { spanish } from "./Spanish.ts"
+import type { UnreadProse } from "./UnreadProse.ts"
+import { labelKey } from "./Words.ts"
+
+const languages: ReadonlyMap<string, ProseLanguage> = new Map([german, french, spanish].map((language) => [language.tag, language]))
+
+/** Of the built-in extractor; undefined where it reads the prose. A language that could not be told is read as English. */
+export const unreadProse = (language: string | undefined, ontology: OntologyIndex): UnreadProse | undefined => {
+  if (language === undefined || language === "en") return undefined
+  if (!languages.has(language)) return "language"
+  return languagesOfOntology(ontology).has(language) ? undefined : "labels"
+}
+
+interface Piece {
+  readonly text: string
+  readonly start: number
+  readonly end: number
+}
+
+export interface NamedPlace extends Piece {
+  /** Classes that the text names for it. */
+  readonly said: ReadonlyArray<string>
+  readonly isValue: boolean
+}
+
+export interface ReadStatement {
+  readonly subject: NamedPlace
+  readonly property: string
+  readonly object: NamedPlace
+  readonly confidence: number
+}
+
+export interface ReadProse {
+  readonly statements: ReadonlyArray<ReadStatement>
+  /** Names whose class the text tells. */
+  readonly named: ReadonlyArray<NamedPlace>
+}
+
+export class LanguageReader {
+  readonly #language: ProseLanguage
+  readonly #terms: LanguageProperties
+
+  private constructor(language: ProseLanguage, ontology: OntologyIndex) {
+    this.#language = language
+    this.#terms = new LanguageProperties(ontology, language)
+  }
+
+  /** Undefined for a language that has no reader. */
+  static of(language: string, ontology: OntologyIndex): LanguageReader | undefined {
+    const known = languages.get(language)
+    return known === undefined || unreadProse(language, ontology) !== undefined ? undefined : new LanguageReader(known, ontology)
+  }
+
+  /** The sentences of a stretch of prose, which stands under a heading or not. */
+  read(prose: Piece, heading: Piece | undefined): ReadProse {
+    let earlier: Piece | undefined = heading
+    const said = new Map<string, Set<string>>()
+    const note = ({ text }: Piece, type: string) => said.set(labelKey(text), (said.get(labelKey(text)) ?? new Set()).add(type))
+    const found: Array<{ statement: ClauseStatement; subject: Piece; object: Piece }> = []
+    const named: Array<Piece> = []
+    for (const { start, end } of splitSentences(prose.text)) {
+      const text = prose.text.slice(start, end)
+      const sentence = phrasesOf(this.#language, this.#terms, text, prose.start + start)
+      const before = earlier
+      const pieceOf = (at: End | ValuePhrase): Piece | undefined =>
+        at === "earlier" ? before : at.kind === "entity" ? this.#whole(at, prose.text) : at
+      const { statements, types, about } = factsOfSentence(this.#language, sentence, text)
+      for (const phrase of sentence.phrases) {
+        if (phrase.kind !== "entity" || phrase.type === undefined) continue
+        const piece = this.#whole(phrase, prose.text)
+        note(piece, phrase.type)
+        named.push(piece)
+      }
+      for (const { name, type } of types) {
+        const piece = pieceOf(name)
+        if (piece === undefined) continue
+        note(piece, type)
+        named.push(piece)
+      }
+      for (const statement of statements) {
+        const [subject, object] = [pieceOf(statement.subject), pieceOf(statement.object)]
+        if (subject !== undefined && object !== undefined) found.push({ statement, subject, object })
+      }
+      if (about !== undefined) earlier = this.#whole(about, prose.text)
+    }
+    const place = ({ text, start, end }: Piece, isValue: boolean): NamedPlace => ({
+      text,
+      start,
+      end,
+      isValue,
+      said: [...(said.get(labelKey(text)) ?? [])],
+    })
+    return {
+      statements: found.map(({ statement: { property, object: end, confidence }, subject, object }) => ({
+        subject: place(subject, false),
+        property,
+        object: place(object, end !== "earlier" && end.kind !== "entity"),
+        confidence,
+      })),
+      named: named.map((piece) => place(piece, false)),
+    }
+  }
+
+  /** "Die Brauerei Nordlicht" is Nordlicht where the text names it so elsewhere. */
+  #whole({ text, start, end, type, isQuoted, first, last }: EntityPhrase, prose: string): Piece {
+    const [lead = "", ...rest] = text.split(" ")
+    const name = rest.join(" ")
+    if (type === undefined || isQuoted || first === last || name === "" || this.#terms.classAt([labelKey(lead)], 0) === undefined)
+      return { text, start, end }
+    return standsAlone(prose, name, lead) ? { text: name, start: start + lead.length + 1, end } : { text, start, end }
+  }
+}
+
+/** Whether a name stands somewhere without the word before it. */
+const standsAlone = (text: string, name: string, lead: string): boolean => {
+  for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
+    const around = `${text[at - 1] ?? " "}${text[at + name.length] ?? " "}`
+    if (!/[\p{L}\p{N}]/u.test(around) && !text.slice(0, at).endsWith(`${lead} `)) return true
+  }
+  return false
+}

@@ -1,0 +1,71 @@
+/** What reading sentences of a language takes: its small words, the forms of its verbs, and words that speak of the same relation. */
+
+/** How a word takes part in a sentence, as far as its form tells. */
+export type WordForm = "participle" | "agent" | "finite" | "other"
+
+export interface ProseLanguage {
+  readonly tag: string
+  /** The article of a noun that is known already, and the one of a noun that is new. */
+  readonly definite: ReadonlySet<string>
+  readonly indefinite: ReadonlySet<string>
+  /** Words that stand for what an earlier sentence is about. */
+  readonly pronouns: ReadonlySet<string>
+  /** `his`, `her`, `their`. */
+  readonly possessives: ReadonlySet<string>
+  readonly copulas: ReadonlySet<string>
+  /** Auxiliaries of the passive voice. */
+  readonly passives: ReadonlySet<string>
+  /** Auxiliaries of tenses of the active voice. */
+  readonly perfects: ReadonlySet<string>
+  /** `has`, `possesses`. */
+  readonly having: ReadonlySet<string>
+  /** Prepositions before who did something. */
+  readonly agents: ReadonlySet<string>
+  /** Prepositions before a place. */
+  readonly places: ReadonlySet<string>
+  /** Prepositions and articles before what something belongs to. */
+  readonly genitives: ReadonlySet<string>
+  /** All other prepositions. */
+  readonly prepositions: ReadonlySet<string>
+  readonly conjunctions: ReadonlySet<string>
+  readonly relatives: ReadonlySet<string>
+  /** Other words that name nothing. */
+  readonly others: ReadonlySet<string>
+  /** Small words inside a name. */
+  readonly connectors: ReadonlySet<string>
+  /** A sentence with one of these asserts nothing. */
+  readonly negations: ReadonlySet<string>
+  /** So does one with one of these phrases. */
+  readonly hedges: RegExp
+  /** Nouns that are no names, where all nouns have capitals; and titles before names. */
+  readonly commonNouns: ReadonlySet<string>
+  readonly titles: ReadonlySet<string>
+  /** Endings of nouns that are no names. */
+  readonly abstractEndings: RegExp
+  /** Whether nouns have capitals. */
+  readonly capitalNouns: boolean
+  /** Words of a label that say what kind of value there is: `date`, `place`, `number`. */
+  readonly dateWords: ReadonlySet<string>
+  readonly placeWords: ReadonlySet<string>
+  readonly numberWords: ReadonlySet<string>
+  /** Powers of ten. */
+  readonly scales: Readonly<Record<string, number>>
+  /** Groups of words that can speak of the same relation. */
+  readonly synonyms: string
+  /** Of a folded word. */
+  readonly stem: (word: string) => string
+  readonly form: (word: string) => WordForm
+  /** Parts of a compound that are words of their own. */
+  readonly parts: (word: string) => ReadonlyArray<string>
+}
+
+export const wordSet = (words: string): ReadonlySet<string> => new Set(words.trim().split(/\s+/))
+
+/** Without the marks above and below letters. */
+export const unmarked = (word: string): string => word.normalize("NFD").replace(/\p{M}/gu, "").replaceAll("ß", "ss")
+
+/** The word without the first of the endings, longest first, that leaves enough of it. */
+export const withoutEnding = (word: string, endings: ReadonlyArray<string>, least: number): string => {
+  const ending = endings.find((one) => word.length - one.length >= least && word.endsWith(one))
+  return ending === undefined ? word : word.slice(0, -ending.length)
+}
