@@ -7,8 +7,8 @@ import { highPrecisionConfidence } from "../src/extract/builtin/BuiltIn.ts"
 import { type Choice, help, readArguments } from "./Arguments.ts"
 import { builtIn, fromEnvironment } from "./Contestants.ts"
 import { loadDocuments, loadSentences } from "./Dataset.ts"
-import { type Contestant, evaluate } from "./Evaluation.ts"
-import { json, type Result, table } from "./Report.ts"
+import { type Contestant, evaluate, learningCurve } from "./Evaluation.ts"
+import { curveTable, json, type Result, table } from "./Report.ts"
 
 export interface Printed {
   readonly out: string
@@ -53,6 +53,10 @@ const evaluated = Effect.fnUntraced(function* (choice: Choice, options: CommandO
       extractor: Effect.succeed(contestant.name),
       corpus: corpus === undefined ? Effect.succeed(undefined) : evaluate(contestant, [corpus], settings),
       data: data === undefined ? Effect.succeed(undefined) : evaluate(contestant, data, settings),
+      curve:
+        contestant.learns === true && (data ?? corpus) !== undefined
+          ? learningCurve(contestant, data ?? (corpus === undefined ? [] : [corpus]), settings)
+          : Effect.succeed(undefined),
     }),
   )
   return { results, missing: corpus === undefined ? `The corpus is not at ${folder}, so it is left out.` : undefined }
@@ -60,8 +64,11 @@ const evaluated = Effect.fnUntraced(function* (choice: Choice, options: CommandO
 
 const tables = (results: ReadonlyArray<Result>): string =>
   results
-    .flatMap(({ extractor, corpus, data }) => [
+    .flatMap(({ extractor, corpus, data, curve }) => [
       ...(corpus === undefined ? [] : [table(`${extractor}, shipped corpus`, corpus)]),
       ...(data === undefined ? [] : [table(`${extractor}, given folder`, data)]),
+      ...(curve === undefined
+        ? []
+        : [curveTable(`${extractor}, ${data === undefined ? "shipped corpus" : "given folder"}, by number of examples`, curve)]),
     ])
     .join("\n\n")

@@ -12,6 +12,7 @@ export const builtIn: Contestant = {
   name: BuiltIn.builtInName,
   layer: (_, examples) => BuiltIn.layer({ examples }),
   concurrency: 1,
+  learns: true,
 }
 
 /** `EVAL_MODEL` names something that cannot be asked. */

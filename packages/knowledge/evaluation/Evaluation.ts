@@ -17,6 +17,8 @@ export interface Contestant<E = never> {
   readonly layer: (ontology: OntologyIndex, examples: ReadonlyArray<Example>) => Layer.Layer<Extractor, E>
   /** How many texts are asked about at once. */
   readonly concurrency: number
+  /** Whether it learns from examples, so that scores with fewer of them say something. */
+  readonly learns?: boolean
 }
 
 export interface EvaluationOptions {
@@ -24,7 +26,32 @@ export interface EvaluationOptions {
   readonly threshold?: number
   /** The confidence of the high-precision setting. */
   readonly highPrecision: number
+  /** How many of each ontology's examples may be learnt from. Default: all. */
+  readonly examples?: number
 }
+
+/** What an extractor reaches with a number of examples. */
+export interface CurvePoint {
+  readonly examples: number
+  readonly scores: Scores
+}
+
+/** The numbers of examples that a curve is measured with. */
+export const curveExamples: ReadonlyArray<number> = [0, 5, 20, 40]
+
+/** The scores with few examples and with more of them. */
+export const learningCurve = <E>(
+  contestant: Contestant<E>,
+  datasets: ReadonlyArray<Dataset>,
+  options: EvaluationOptions,
+): Effect.Effect<ReadonlyArray<CurvePoint>, E | ExtractionFailed> =>
+  Effect.forEach(curveExamples, (examples) =>
+    Effect.map(evaluate(contestant, datasets, { ...options, examples }), ({ all }) => ({ examples, scores: all })),
+  )
+
+/** This number of all, spread evenly: examples of one kind often follow each other. */
+const spread = <A>(all: ReadonlyArray<A>, count: number): ReadonlyArray<A> =>
+  count >= all.length ? all : Array.from({ length: count }, (_, at) => all[Math.floor((at * all.length) / count)]!)
 
 export interface Evaluated {
   readonly all: Scores
@@ -47,7 +74,7 @@ export const evaluate = <E>(
 const scoreDataset = <E>(
   contestant: Contestant<E>,
   { ontology, examples, cases }: Dataset,
-  { threshold }: EvaluationOptions,
+  { threshold, examples: count = Number.POSITIVE_INFINITY }: EvaluationOptions,
 ): Effect.Effect<ReadonlyArray<Scored>, E | ExtractionFailed> => {
   const notation = notationOf(examples)
   const scored = Effect.flatMap(Extractor, (extractor) =>
@@ -65,6 +92,6 @@ const scoreDataset = <E>(
   )
   return scored.pipe(
     Effect.map((all) => (threshold === undefined ? all : atLeast(all, threshold))),
-    Effect.provide(contestant.layer(ontology, examples)),
+    Effect.provide(contestant.layer(ontology, spread(examples, count))),
   )
 }

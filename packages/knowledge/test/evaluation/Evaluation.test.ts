@@ -126,8 +126,17 @@ describe("npm run eval", () => {
       assert.isNumber(result.highPrecision.precision)
       assert.strictEqual(result.ontologies.library.texts, 2)
       assert.strictEqual(result.corpus.strict.recall, 1)
+      assert.deepStrictEqual(
+        result.curve.map(({ examples }: { readonly examples: number }) => examples),
+        [0, 5, 20, 40],
+      )
+      assert.strictEqual(result.curve[3].strict.recall, 1)
       const shown = yield* runEvaluation(["--data", data], options)
       assert.match(shown.out, /built-in, shipped corpus\n.*\ncorpus .*\n\nbuilt-in, given folder\n.*\nlibrary +2 +2 /)
+      assert.match(
+        shown.out,
+        /\n\nbuilt-in, given folder, by number of examples\n.*\n0 examples .*\n5 examples .*\n20 examples .*\n40 examples /,
+      )
     }),
   )
 

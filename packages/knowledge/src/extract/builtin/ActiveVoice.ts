@@ -55,7 +55,6 @@ const longest = (view: SentenceView, candidates: ReadonlyArray<Candidate>, fits:
 /** The name or pronoun that the clause of a word is about, as its verb has it. */
 export const subjectOfClause = (view: SentenceView, candidates: ReadonlyArray<Candidate>, at: number): number | "earlier" | undefined => {
   const words = view.clauses.subjectOf(at)
-  if (words === undefined) return undefined
   if (
     words.every((word) => !view.capital[word] || word === view.begin) &&
     words.some((word) => subjectPronoun.test(view.words[word] ?? ""))
@@ -63,10 +62,11 @@ export const subjectOfClause = (view: SentenceView, candidates: ReadonlyArray<Ca
     return "earlier"
   }
   const within = new Set(words)
+  const isWhole = (first: number) => !(view.capital[first - 1] && view.content[first - 1])
   return longest(
     view,
     candidates,
-    ({ first, last }) => within.has(first) && within.has(last) && !prepositions.has(view.words[first - 1] ?? ""),
+    ({ first, last }) => within.has(first) && within.has(last) && isWhole(first) && !prepositions.has(view.words[first - 1] ?? ""),
   )
 }
 

@@ -34,6 +34,7 @@ export interface Prediction {
 }
 
 const mostPredictions = 24
+const longestList = 12
 
 /**
  * How much a choice has to hold its own in its place alone, as against the whole sentence. A sentence may state several
@@ -62,7 +63,7 @@ export const predict = (judge: Judge, read: ReadSentence, hasEarlier: boolean): 
   })
   const inSentence = chancesOf(scores)
   const inPlace = chancesInPlace(read, choices, scores)
-  const ranked = choices
+  const likely = choices
     .map(({ candidate, property }, at) => ({
       candidate,
       property,
@@ -70,6 +71,7 @@ export const predict = (judge: Judge, read: ReadSentence, hasEarlier: boolean): 
     }))
     .filter(({ chance }) => chance > 1e-3)
     .sort((one, other) => other.chance - one.chance)
+  const ranked = raiseListMembers(read, likely).toSorted((one, other) => other.chance - one.chance)
   const reversals = findReversals(read.view, read.candidates, judge.ontology.properties, read.triggers)
   const taken: Array<Prediction> = reversals
     .map(({ property, doer, done }) => ({ subject: done, property, object: doer, chance: activeVoice }))
@@ -100,6 +102,33 @@ const isStated = (read: ReadSentence, { subject, property, object }: Omit<Predic
   if (ends.some((at) => excluded[at]) || !stated[Math.max(...ends)]) return false
   const labels = triggersOf(read.triggers, property).filter(({ strength }) => strength === "label")
   return labels.length === 0 || labels.some(({ at }) => stated[at] && !excluded[at])
+}
+
+interface Choice {
+  readonly candidate: number
+  readonly property: number
+  readonly chance: number
+}
+
+/**
+ * Of "for the Amiga, the Atari ST and the C64" all or none hold. The surest member of a list pulls the others up half of the way,
+ * counted in logarithms. `choices` come best first, so that of candidates that overlap only the best is a member.
+ */
+const raiseListMembers = (read: ReadSentence, choices: ReadonlyArray<Choice>): ReadonlyArray<Choice> => {
+  const lists = new Map<string, Array<Choice>>()
+  return choices.map((choice) => {
+    const key = `${choice.property} ${read.traits[choice.candidate]!.listBegin}`
+    const members = lists.get(key)
+    if (members === undefined) {
+      lists.set(key, [choice])
+      return choice
+    }
+    const object = read.candidates[choice.candidate]!
+    const isMember = members.every(({ candidate }) => !overlaps(read.candidates[candidate]!, object)) && members.length < longestList
+    if (!isMember) return choice
+    members.push(choice)
+    return { ...choice, chance: Math.sqrt(choice.chance * members[0]!.chance) }
+  })
 }
 
 /** How sure it is that a doer before a verb and a name after it are what a property holds between. */

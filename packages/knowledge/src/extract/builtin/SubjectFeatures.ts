@@ -133,16 +133,19 @@ const isLinkingWord = (word: string): boolean => isFunctionWord(word) && !determ
 const beginsSentence = (view: SentenceView, first: number): boolean => {
   if (first === view.begin) return true
   const opening = view.words[view.begin] ?? ""
-  // "In May 1901 Verran Lines", "Since Verran Lines"
-  if (prepositions.has(opening) && view.capital[first] && isDate(view, view.begin + 1, first - 1)) return true
+  // "In May 1901 Verran Lines", "Since Verran Lines was founded"
+  const opened = isDate(view, view.begin + 1, first - 1) || (first === view.begin + 1 && subordinators.has(opening))
+  if (prepositions.has(opening) && view.capital[first] && opened) return true
   if (first > view.begin + 4 || !(determiners.has(opening) || isLinkingWord(opening))) return false
   for (let at = view.begin + 1; at < first; at++) if (!view.content[at] || isVerbLike(view.words[at] ?? "")) return false
   return true
 }
 
-/** Whether nothing but a date, or nothing at all, stands from one token to another. */
+/** Words that open a clause; others such also open titles: "For Scent-imental Reasons". */
+const subordinators: ReadonlySet<string> = new Set(["since", "after", "before", "until"])
+
+/** Whether a date stands from one token to another. */
 const isDate = (view: SentenceView, first: number, last: number): boolean =>
-  last < first ||
   view.dates.some((date) => date.first === first && (date.last === last || (date.last === last - 1 && view.words[last] === ",")))
 
 const shareOfPlainWords = (view: SentenceView, first: number, last: number): number => {

@@ -17,9 +17,9 @@ export interface Clauses {
   readonly excluded: ReadonlyArray<boolean>
   /**
    * The words before the verb of the clause that a word stands in, among which the clause's subject is; those of the clause it is
-   * joined to where it has no subject of its own. Undefined for a relative clause and the like.
+   * joined to where nothing but a conjunction and "with the outbreak of the war" stands there. None for a relative clause.
    */
-  readonly subjectOf: (at: number) => ReadonlyArray<number> | undefined
+  readonly subjectOf: (at: number) => ReadonlyArray<number>
 }
 
 /** `words` in lower case; `capital` tells which of them begin with a capital letter. */
@@ -77,15 +77,17 @@ class ClauseReader {
     if (this.current.verb === undefined && this.isFinite(at)) this.current.verb = at
   }
 
-  subjectOf(at: number): ReadonlyArray<number> | undefined {
+  subjectOf(at: number): ReadonlyArray<number> {
     let clause = this.clauses[at]
     while (clause?.verb !== undefined && (clause.kind === "independent" || clause.kind === "predicate")) {
       const own: Array<number> = []
-      for (let before = clause.opened; before < clause.verb; before++) if (this.clauses[before] === clause) own.push(before)
-      if (own.some((one) => this.capital[one] === true || pronouns.has(this.word(one)))) return own
+      for (let before = clause.opened; before < clause.verb; before++) {
+        if (this.clauses[before] === clause && !(own.length === 0 && leading.has(this.word(before)))) own.push(before)
+      }
+      if (own.length > 0 && (clause.joined === undefined || !prepositions.has(this.word(own[0] ?? 0)))) return own
       clause = clause.joined
     }
-    return undefined
+    return []
   }
 
   isDenied(at: number): boolean {
@@ -491,6 +493,8 @@ const isHypothetical = (words: ReadonlyArray<string>, at: number): boolean => {
   return word === "whether" || word === "unless" || word === "lest"
 }
 
+/** What joins a clause to the one before. */
+const leading = set("and but or nor so yet then , ; : - later also finally soon eventually")
 const relatives = set("who whom which whose where")
 const articles = set("a an the")
 const adverbialOpeners = set("although though while whereas because since after before when until once")

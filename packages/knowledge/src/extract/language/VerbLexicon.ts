@@ -110,6 +110,59 @@ own possess hold holder
 sign contract
 move transfer
 visit travel
+lyric write songwriter text
+compose write composer songwriter
+port platform console computer version
+record label release sign
+play footballer player striker midfielder defender goalkeeper forward captain
+office position hold serve post minister governor mayor senator president chancellor ambassador secretary
+party politician politics
+candidate candidacy run nominee
+constituency district represent representative
+launch rocket liftoff carry vehicle
+crew astronaut cosmonaut fly pilot mission
+orbit satellite planet moon
+habitat native endemic occur inhabit live range found
+mouth empty flow drain join
+basin drain watershed
+summit peak mountain range elevation high rise
+genus species family taxon order belong
+religion faith church worship denomination
+ethnic people group
+alphabet script write writing
+dialect language speak
+industry sector business field
+product make manufacture sell
+parent own subsidiary owner
+alma mater graduate study attend educate
+degree thesis doctor doctorate advisor supervise
+successor succeed follow replace
+architect architecture design build
+floor storey story tall
+runway airport serve
+operator operate run
+ingredient contain make serve dish
+origin come originate
+chairman chair head lead
+dean rector president head
+engine power drive motor
+assembly assemble build plant
+length long
+height high tall
+width wide
+weight weigh heavy
+depth deep
+age old
+diameter wide across
+crosses cross span bridge
+tenant occupy house home
+maintain maintenance manage
+currency money
+anthem song
+patron saint
+twin sister partner
+debut premiere open first
+voice dub star
 `
 
 const synonyms: ReadonlyMap<string, ReadonlySet<string>> = readGroups()
