@@ -10,15 +10,22 @@ import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
 import { makeFolder } from "./Folder.ts"
 
+/** The data folder cannot be written to. */
+export interface WriteFailed {
+  readonly _tag: "WriteFailed"
+  readonly cause: unknown
+}
+
 /** Returns the first free name. A file lock holds it; the kernel releases the lock when the process dies. */
-export const takeNodeName = (data: string): Effect.Effect<string, never, Scope.Scope> =>
+export const takeNodeName = (data: string): Effect.Effect<string, WriteFailed, Scope.Scope> =>
   Effect.gen(function* () {
     const folder = join(data, "nodes")
     const random = yield* Effect.all([Random.nextIntBetween(0, 2 ** 32), Random.nextIntBetween(0, 2 ** 32)])
-    const workspace = yield* Effect.sync(() => workspaceName(folder, random.map((part) => part.toString(16).padStart(8, "0")).join("")))
+    const writing = <A>(write: () => A) => Effect.try({ try: write, catch: (cause): WriteFailed => ({ _tag: "WriteFailed", cause }) })
+    const workspace = yield* writing(() => workspaceName(folder, random.map((part) => part.toString(16).padStart(8, "0")).join("")))
     for (let number = 1; ; number++) {
       const lock = yield* Effect.acquireRelease(
-        Effect.sync(() => tryLock(join(folder, `${number}.lock`))),
+        writing(() => tryLock(join(folder, `${number}.lock`))),
         (held) => Effect.sync(() => held?.close()),
       )
       if (lock !== undefined) return `${workspace}/${number}`

@@ -37,7 +37,7 @@ import { type Database, databaseOf, type Stores, storesIn } from "./Database.ts"
 import type { SystemName } from "./errors.ts"
 import { makeFolder } from "./Folder.ts"
 import { Machines } from "./Machines.ts"
-import { takeNodeName } from "./NodeName.ts"
+import { takeNodeName, type WriteFailed } from "./NodeName.ts"
 import { optional } from "./optional.ts"
 import { RequestKeys } from "./RequestKeys.ts"
 import { isStored, type KnowledgeServices, Systems } from "./Systems.ts"
@@ -147,7 +147,7 @@ type Opening = WorkspaceOptions & { readonly data: string }
 const inhabited = (options: Opening) =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
-    const nodeId = options.role === "work" ? yield* takeNodeName(options.data) : undefined
+    const nodeId = options.role === "work" ? yield* Effect.mapError(takeNodeName(options.data), notWritable(options.data)) : undefined
     const stores: Context.Context<Stores> = Context.pick(
       Journal,
       Timers,
@@ -187,10 +187,11 @@ const inhabited = (options: Opening) =>
       const workflows = runsWorkflows(options) ? (config.workflows ?? []) : []
       yield* Effect.forEach(workflows, (workflow) => {
         const { _tag: name } = definitionOf(workflow)
-        const starting = Effect.tap(build(layerOfWorkflow(workflow), all), () =>
-          registered.has(name) ? Effect.void : Effect.fail(new Error(`its layer does not register it; give what ${name}.toLayer makes`)),
+        const problem = `workflow ${name} of the configuration could not be started`
+        const cause = `its layer does not register it; give what ${name}.toLayer makes`
+        return Effect.tap(refusing(problem, build(layerOfWorkflow(workflow), all)), () =>
+          registered.has(name) ? Effect.void : Effect.fail(notCorrect(problem, cause)),
         )
-        return refusing(`workflow ${name} of the configuration could not be started`, starting)
       })
     }
     const known = [
@@ -201,6 +202,15 @@ const inhabited = (options: Opening) =>
     const machines = yield* build(Machines.layer(known), provided)
     return Context.mergeAll(provided, machines, knowledge ?? Context.empty(), uploads ?? Context.empty())
   })
+
+const notWritable =
+  (data: string) =>
+  ({ cause }: WriteFailed): WorkspaceRefused =>
+    new WorkspaceRefused({
+      problem: `no process can work in the folder ${data}`,
+      nextStep: "let this user write to it, and make room on its disk",
+      cause,
+    })
 
 /** Also notes which workflows are registered: a layer may register others than those that the configuration names. */
 const recording = (
@@ -311,4 +321,6 @@ const layerOfWorkflow = (one: ConfiguredWorkflow<unknown>): Layer.Layer<never, u
   "workflow" in one ? (one.layer as Layer.Layer<never, unknown, ProvidedServices>) : Layer.effectDiscard(one.register)
 
 const refusing = <A, R>(problem: string, effect: Effect.Effect<A, unknown, R>): Effect.Effect<A, WorkspaceRefused, R> =>
-  Effect.mapError(effect, (cause) => new WorkspaceRefused({ problem, nextStep: "correct detent.config.ts", cause }))
+  Effect.mapError(effect, (cause) => notCorrect(problem, cause))
+
+const notCorrect = (problem: string, cause: unknown) => new WorkspaceRefused({ problem, nextStep: "correct detent.config.ts", cause })

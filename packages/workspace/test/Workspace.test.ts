@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs"
-import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Engine } from "@detent/durable"
@@ -126,6 +126,25 @@ describe("the name of a working process", () => {
       const first = yield* Effect.scoped(take)
       assert.strictEqual(new Set(first).size, 3)
       assert.deepStrictEqual(yield* Effect.scoped(take), first)
+    }),
+  )
+})
+
+describe("a data folder that cannot be written to", () => {
+  it.live.each([
+    ["a file in the place of a folder", (data: string) => writeFile(join(data, "nodes"), "")],
+    ["a folder in the place of a lock", (data: string) => mkdir(join(data, "nodes", "1.lock"), { recursive: true })],
+  ] as const)("by %s is refused with the next step", ([, spoil]) =>
+    Effect.gen(function* () {
+      const data = yield* Effect.acquireRelease(
+        Effect.promise(() => mkdtemp(join(tmpdir(), "detent-workspace-"))),
+        (path) => Effect.promise(() => rm(path, { recursive: true, force: true })),
+      )
+      yield* Effect.promise(async () => void (await spoil(data)))
+      const error = yield* Effect.flip(Effect.provide(Effect.void, Workspace.open({ data, role: "work" })))
+      assert.instanceOf(error, WorkspaceRefused)
+      assert.include(error.message, `no process can work in the folder ${data}`)
+      assert.include(error.message, "make room on its disk")
     }),
   )
 })

@@ -71,7 +71,7 @@ const list = command(
           { title: "PROBLEM", of: ({ problem }) => problem ?? "" },
           { title: "EARLIER PROBLEMS", of: ({ errors = [], problem }) => earlierText(errors, problem) },
         ],
-        "no commands",
+        input.status === undefined ? "no commands" : `no command is ${input.status}`,
       )
       if (page.next !== undefined) yield* output.note(`more with --after ${page.next}`)
     }).pipe(Effect.provide(observing(input))),

@@ -9,7 +9,11 @@ export const agreed = (question: string): Effect.Effect<void, NotAllowed, Output
   Effect.gen(function* () {
     const output = yield* Output
     if (output.isAgreed) return
-    if (!output.canAsk) return yield* new NotAllowed({ problem: "nobody can be asked here", nextStep: `agree with --yes to: ${question}` })
+    if (!output.canAsk)
+      return yield* new NotAllowed({
+        problem: "it has to be agreed to, and there is no terminal to ask on",
+        nextStep: `agree with --yes to: ${question}`,
+      })
     const answer = yield* asked(`${question} [y/N] `)
     if (!/^y(es)?$/i.test(answer.trim())) return yield* new NotAllowed({ problem: "it was not agreed to", nextStep: "nothing was changed" })
   })

@@ -10,7 +10,7 @@ import { isProof } from "@detent/workspace/WorkspaceProof"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
-import { NotAllowed, NothingFound, WrongUsage } from "../Failure.ts"
+import { messageOf, NotAllowed, NothingFound, WrongUsage } from "../Failure.ts"
 import { databaseOf, type Place } from "./Opening.ts"
 
 /** `database` tells which one the server works on without giving its address away. */
@@ -19,11 +19,18 @@ const AnnouncementJson = Schema.fromJsonString(Schema.Struct({ url: Schema.Strin
 const fileOf = (data: string) => join(resolve(data), "server.json")
 
 /** Tells the workspace's other processes where the server is, for as long as it is. */
-export const announced = (place: Place, url: string): Effect.Effect<void, never, Scope.Scope> =>
+export const announced = (place: Place, url: string): Effect.Effect<void, WrongUsage, Scope.Scope> =>
   Effect.acquireRelease(
-    Effect.sync(() => {
-      const announcement = { url, pid: process.pid, database: databaseMark(place) }
-      writeFileSync(fileOf(place.data), `${Schema.encodeSync(AnnouncementJson)(announcement)}\n`)
+    Effect.try({
+      try: () => {
+        const announcement = { url, pid: process.pid, database: databaseMark(place) }
+        writeFileSync(fileOf(place.data), `${Schema.encodeSync(AnnouncementJson)(announcement)}\n`)
+      },
+      catch: (cause) =>
+        new WrongUsage({
+          problem: `${fileOf(place.data)} cannot be written: ${messageOf(cause)}`,
+          nextStep: "let this user write to the data folder, and make room on its disk",
+        }),
     }),
     () => Effect.sync(() => rmSync(fileOf(place.data), { force: true })),
   )

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import { assert, describe, it } from "vitest"
-import { runningServer } from "../../src/workspace/Server.ts"
+import { announced, runningServer } from "../../src/workspace/Server.ts"
 import { temporaryFolder } from "../support/Detent.ts"
 
 /** The mark of no database address. */
@@ -66,5 +66,14 @@ describe("the server of a workspace", () => {
     const data = await temporaryFolder()
     writeFileSync(join(data, "server.json"), text)
     assert.isUndefined(await found(data))
+  })
+
+  it("that cannot announce itself says why and what to do", async () => {
+    const data = await temporaryFolder()
+    mkdirSync(join(data, "server.json"))
+    const announcing = Effect.scoped(announced({ data, database: undefined }, "http://127.0.0.1:4400"))
+    const { message } = await Effect.runPromise(Effect.flip(announcing))
+    assert.include(message, "server.json cannot be written")
+    assert.include(message, "let this user write to the data folder")
   })
 })
