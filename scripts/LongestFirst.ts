@@ -48,6 +48,7 @@ const long = [
   "packages/durable/test/crash/ownership/ownership.test.ts",
   "packages/uploads/test/Uploads.test.ts",
   "packages/durable/test/engine/Memory.test.ts",
+  "packages/durable/test/processes/ProcessPool.test.ts",
   "packages/knowledge/test/threads/WorkerPool.test.ts",
   "packages/server/test/serve/batches.test.ts",
   "packages/knowledge/test/document/Hostile.test.ts",

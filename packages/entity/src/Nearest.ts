@@ -15,6 +15,12 @@ export const nearest = (name: string, known: Iterable<string>): string | undefin
   return best
 }
 
+/** Says that a key is not known, with the nearest known one, or with all of them where none is near. `place` is its path. */
+export const unknownKeyText = (place: string, known: ReadonlyArray<string>): string => {
+  const near = nearest(place.slice(place.lastIndexOf(".") + 1), known)
+  return near === undefined ? `${place} is not known; known are ${known.join(", ")}` : `${place} is not known; did you mean ${near}?`
+}
+
 /** How many characters have to be added, removed, replaced, or swapped with their neighbour. */
 const distanceBetween = (a: string, b: string): number => {
   let before: Array<number> = []

@@ -4,7 +4,7 @@ export type { TransitionInput, TriggerEvent, UpdateEvent } from "./EntityEvent.t
 export type { EntityState, Pending } from "./EntityState.ts"
 export * as EntityWorkflow from "./EntityWorkflow.ts"
 export { EntityWorkflowError, type WorkflowProblem } from "./EntityWorkflowError.ts"
-export { nearest } from "./Nearest.ts"
+export { nearest, unknownKeyText } from "./Nearest.ts"
 export * as Processor from "./Processor.ts"
 export * as Registry from "./Registry.ts"
 export type { RetryPolicy, TransitionDefinition, WorkflowDefinition } from "./WorkflowDefinition.ts"

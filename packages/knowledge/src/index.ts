@@ -1,5 +1,14 @@
 /** Documents to a validated knowledge graph. */
 
+export {
+  LimitExceeded,
+  type StreamOptions,
+  TaskFailed,
+  type TaskLimit,
+  type TaskOptions,
+  WorkerCrashed,
+  type WorkerError,
+} from "@detent/durable/ProcessPool"
 export { BatchConfig, Dispatch, defaultBatchConfig, FailurePolicy } from "./batch/BatchConfig.ts"
 export { BatchEvent } from "./batch/BatchEvent.ts"
 export { BatchEventLog, type BatchEventLogService, type DocumentStanding } from "./batch/BatchEventLog.ts"
@@ -200,17 +209,8 @@ export {
   type ContentLimits,
   contentLimitsOf,
   defaultContentLimits,
-  type TaskLimit,
 } from "./threads/ContentLimits.ts"
-export { LimitExceeded, TaskFailed, WorkerCrashed, type WorkerError } from "./threads/Protocol.ts"
-export {
-  makeWorkerPool,
-  type StreamOptions,
-  type TaskOptions,
-  WorkerPool,
-  type WorkerPoolOptions,
-  type WorkerPoolService,
-} from "./threads/WorkerPool.ts"
+export { makeWorkerPool, WorkerPool, type WorkerPoolOptions, type WorkerPoolService } from "./threads/WorkerPool.ts"
 export { derivedShapes } from "./validate/DerivedShapes.ts"
 export { QuarantinedStatement, ValidationPolicy, ValidationReport, ValidationReportJson, Violation } from "./validate/Report.ts"
 export { readShapes, type Shapes, ShapesRefused } from "./validate/Shapes.ts"

@@ -11,12 +11,16 @@
  * })
  * ```
  */
+import { unknownKeyText } from "@detent/entity"
 import { schemaProblem } from "@detent/machine/internal"
 import type * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
+import * as SchemaIssue from "effect/SchemaIssue"
 import type { Notice } from "./batch/BatchWork.ts"
-import type { Integrity, ItemKind } from "./item/ItemKind.ts"
+import { tokensOf } from "./item/FieldToken.ts"
+import type { Integrity, ItemKind, KindContent } from "./item/ItemKind.ts"
 import type { ItemProblem, ProblemReason } from "./item/ItemProblem.ts"
 import { bad, isStorable, kindOf } from "./item/ReadItem.ts"
 
@@ -52,6 +56,12 @@ export interface UploadSettings<Item> {
    * default); its size alone (`size`), for file systems without reliable times; or its MD5 as well (`hash`), which reads it once more.
    */
   readonly integrity?: Integrity
+  /**
+   * The module that exports this definition: `import.meta.url`. Worker processes then load it and read the items, each within a
+   * limit of time and memory, so that an item that takes for ever fails alone. It must be safe to import: worker processes have no
+   * access to environment variables. Definitions of `detent.config.ts` need none. Default: items are read by the process itself.
+   */
+  readonly module?: string | URL
 }
 
 export interface UploadOptions<S extends ItemSchema, Field extends string> extends UploadSettings<S["Type"]> {
@@ -79,7 +89,7 @@ export interface AnyUpload {
 export interface UploadDefinition<in out Item, out Field extends string> extends AnyUpload {
   readonly fields: ReadonlyArray<Field>
   readonly schema: Schema.Codec<Item, unknown>
-  /** The same upload with other settings. */
+  /** The same upload with these settings changed. */
   with(settings: UploadSettings<Item>): UploadDefinition<Item, Field>
 }
 
@@ -106,6 +116,11 @@ export const defineUpload = <
 export const itemKind = <S extends ItemSchema, Field extends string>(options: UploadOptions<S, Field>): ItemKind => {
   const { name, schema, index = {} } = options
   const id = picked(options.id)
+  const json = Schema.toCodecJson(schema)
+  const encode = Schema.encodeUnknownSync(json) as ItemKind["encode"]
+  const text = textOf(index.text as TextOf | undefined)
+  const time = index.time === undefined ? () => 0 : numberOf(picked(index.time))
+  const fields = index.fields ?? []
   return {
     name,
     machine: `${name}Item`,
@@ -113,11 +128,19 @@ export const itemKind = <S extends ItemSchema, Field extends string>(options: Up
     idOf: (item) => String(id(item)),
     identify: (item) => ({ itemId: String(id(item)) }),
     read: reader(schema, id),
-    encode: Schema.encodeUnknownSync(Schema.toCodecJson(schema)) as ItemKind["encode"],
-    decode: Schema.decodeUnknownSync(Schema.toCodecJson(schema)),
-    text: textOf(index.text as TextOf | undefined),
-    fields: index.fields ?? [],
-    time: index.time === undefined ? () => 0 : numberOf(picked(index.time)),
+    unknownKeys: unknownKeys(json),
+    encode,
+    decode: Schema.decodeUnknownSync(json),
+    contentOf: (item): KindContent => ({
+      id: String(id(item)),
+      time: time(item),
+      content: JSON.stringify(encode(item)),
+      text: text(item),
+      tokens: fields.flatMap((field) => tokensOf(field, (item as Readonly<Record<string, unknown>>)[field])),
+    }),
+    // Made by the function above.
+    jsonOf: (content) => (content as KindContent).content,
+    fields,
     ...settingsOf(options),
   }
 }
@@ -132,18 +155,35 @@ export const definitionOf = <Item, Field extends string>(
   fields,
   schema,
   kind,
-  with: (settings) => definitionOf({ ...kind, ...settingsOf(settings) }, schema, fields),
+  with: (settings) => definitionOf({ ...kind, ...changesOf(settings) }, schema, fields),
 })
 
 type Untyped = (item: object) => unknown
 type TextOf = ReadonlyArray<string> | ((item: object) => string)
 
 /** The types are erased here: items of a kind come from its own reader. */
-const settingsOf = <Item>({ check, notify, integrity }: UploadSettings<Item>): Pick<ItemKind, "check" | "notify" | "integrity"> => ({
+const settingsOf = <Item>({
+  check,
+  notify,
+  integrity,
+  module,
+}: UploadSettings<Item>): Pick<ItemKind, "check" | "notify" | "integrity" | "module"> => ({
   check: check as ItemKind["check"],
   notify,
   integrity: integrity ?? "time",
+  module: module === undefined ? undefined : String(module),
 })
+
+/** Settings that are not given stay. The module has the definition with the check that it has there, not with another. */
+const changesOf = <Item>(settings: UploadSettings<Item>): Partial<ItemKind> => {
+  const { check, notify, integrity, module } = settingsOf(settings)
+  return {
+    ...(settings.check === undefined ? {} : { check, module: undefined }),
+    ...(settings.notify === undefined ? {} : { notify }),
+    ...(settings.integrity === undefined ? {} : { integrity }),
+    ...(settings.module === undefined ? {} : { module }),
+  }
+}
 
 const picked = (field: string | ((item: never) => unknown)): Untyped =>
   typeof field === "string" ? (item) => (item as Readonly<Record<string, unknown>>)[field] : (field as Untyped)
@@ -164,6 +204,30 @@ const textOf = (text: TextOf | undefined): ((item: object) => string) => {
 
 /** An id longer than this is no id, and would not fit into an index of PostgreSQL. */
 const longestId = 500
+
+/** Finds the keys that a schema does not know, at any depth. What else is wrong with the value is left to the reader. */
+const unknownKeys = (json: ItemSchema): ItemKind["unknownKeys"] => {
+  const decode = Schema.decodeUnknownResult(json, { onExcessProperty: "error", errors: "all" })
+  return (value) => {
+    const decoded = decode(value)
+    if (Result.isSuccess(decoded)) return undefined
+    const unknown = keyIssues(decoded.failure.issue).issues.flatMap(({ path = [], message }) =>
+      message.startsWith(keyMark) ? [unknownKeyText(path.map(nameOf).join("."), message.slice(keyMark.length).split(", "))] : [],
+    )
+    return unknown.length === 0 ? undefined : unknown.join("; ")
+  }
+}
+
+const keyMark = "unknown key; known are "
+
+const keyIssues = SchemaIssue.makeFormatterStandardSchemaV1({
+  leafHook: (issue) => {
+    if (issue._tag !== "UnexpectedKey") return issue._tag
+    return `${keyMark}${SchemaAST.isObjects(issue.ast) ? issue.ast.propertySignatures.map(({ name }) => String(name)).join(", ") : ""}`
+  },
+})
+
+const nameOf = (part: PropertyKey | { readonly key: PropertyKey }): string => String(typeof part === "object" ? part.key : part)
 
 const reader = (schema: ItemSchema, id: Untyped): ItemKind["read"] => {
   const decode = Schema.decodeUnknownResult(Schema.toCodecJson(schema))

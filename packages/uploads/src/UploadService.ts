@@ -29,13 +29,13 @@ import { type ItemStep, stepsOf } from "./ItemHistory.ts"
 import { itemInstanceId } from "./item/HNItemEntity.ts"
 import type { JsonObject } from "./item/ItemKind.ts"
 import { duplicateProblem, type ItemProblem } from "./item/ItemProblem.ts"
-import { readText } from "./item/ReadItem.ts"
 import { receive } from "./Receive.ts"
 import { type Kind, kindNamed, type Uploading } from "./stages/Uploading.ts"
 import { claimBatch, findBatch, findByHash } from "./store/Batches.ts"
 import { findEntry, findStored, replaceContent } from "./store/Entries.ts"
 import { findItem, type ItemPage, type ItemQuery, type StoredItem, searchItems } from "./store/Items.ts"
 import type { KindPage, KindQuery, StoredKindItem } from "./store/ItemTable.ts"
+import { forgetLimit } from "./store/Limits.ts"
 import type { BatchRow } from "./store/Rows.ts"
 import type { AnyUpload, UploadDefinition } from "./UploadDefinition.ts"
 import { type BatchPage, batchPage, type Entry, type EntryPage, type EntryQuery, entryOf, entryPage } from "./UploadLists.ts"
@@ -168,13 +168,13 @@ export class UploadService implements UploadsService {
   }
 
   of<Item, Field extends string>(upload: UploadDefinition<Item, Field>): KindUploads<Item, Field> {
-    const { encode } = upload.kind
-    const kind = kindNamed(this.#uploading, upload.name)
-    // The items of a table are of the type that its definition decodes.
+    const { encode, decode } = upload.kind
+    const { store } = this.#uploading
     return this.#uploadsOf(
       upload.name,
-      kind,
-      (item) => item as Item,
+      kindNamed(this.#uploading, upload.name),
+      // The items of a table are of the type that its definition decodes. The schema may have changed since an item was stored.
+      (item) => store.decoding("searchKind", () => decode(item) as Item),
       (item) => encode(item as object),
     )
   }
@@ -184,7 +184,7 @@ export class UploadService implements UploadsService {
       this.#uploadsOf(
         name,
         Effect.succeed(kind),
-        (item) => kind.encode(item),
+        (item) => Effect.succeed(item),
         (item) => item,
       ),
     )
@@ -193,25 +193,26 @@ export class UploadService implements UploadsService {
   #uploadsOf<Item, Field extends string>(
     name: string,
     kind: Effect.Effect<Kind, UploadUnknown>,
-    shown: (item: object) => Item,
+    shown: (item: JsonObject) => Effect.Effect<Item, PersistenceFailed>,
     given: (item: Item) => object,
   ): KindUploads<Item, Field> {
-    const show = (stored: StoredKindItem<object>): StoredKindItem<Item> => ({ ...stored, item: shown(stored.item) })
+    const show = (stored: StoredKindItem<JsonObject>): Effect.Effect<StoredKindItem<Item>, PersistenceFailed> =>
+      Effect.map(shown(stored.item), (item) => ({ ...stored, item }))
     return {
       start: (file, options) => this.start(file, { ...options, kind: name }),
       receive: (bytes, options) => this.receive(bytes, { ...options, kind: name }),
       correct: (batchId, index, item) => this.correct(batchId, index, given(item)),
       item: (id) =>
-        Effect.map(
-          Effect.flatMap(kind, ({ table }) => table.find(String(id))),
-          Option.map(show),
-        ),
+        Effect.gen(function* () {
+          const found = yield* (yield* kind).table.find(String(id))
+          return Option.isNone(found) ? Option.none() : Option.some(yield* show(found.value))
+        }),
       search: (query) =>
         Effect.gen(function* () {
           const { table, fields } = yield* kind
           yield* checkFields(name, fields, query.where ?? {})
           const { items, next } = yield* table.search(query)
-          return { items: items.map(show), next }
+          return { items: yield* Effect.forEach(items, show), next }
         }),
     }
   }
@@ -394,6 +395,7 @@ export class UploadService implements UploadsService {
       const problem = yield* this.#problemOf(kind, row, index, content)
       if (problem !== undefined)
         return yield* Effect.fail(new ItemStillInvalid({ batchId, index, reason: problem.reason, problem: problem.message }))
+      yield* forgetLimit(store, row.batch, index)
       const replaced = yield* replaceContent(store, row.batch, index, content)
       if (!replaced) return yield* Effect.fail(new ItemNotFailed({ batchId, index }))
     })
@@ -401,15 +403,14 @@ export class UploadService implements UploadsService {
 
   /** Why an item with this content would fail now. */
   #problemOf(kind: Kind, { batch }: BatchRow, index: number, content: string): Effect.Effect<ItemProblem | undefined, PersistenceFailed> {
-    const { store, limits } = this.#uploading
-    if (Buffer.byteLength(content) > limits.maxItemBytes)
-      return Effect.succeed({ reason: "too_large", message: `it has more than ${limits.maxItemBytes} bytes` })
-    const read = readText(content, kind)
-    if (read._tag === "Bad") return Effect.succeed(read.problem)
-    const id = kind.idOf(read.item)
-    return Effect.map(findStored(store, batch, [id]), (stored) => {
-      const first = stored.get(id)
-      return first === undefined || first === index ? undefined : duplicateProblem(first, id)
+    const { store, limits, reader } = this.#uploading
+    return Effect.gen(function* () {
+      if (Buffer.byteLength(content) > limits.maxItemBytes)
+        return { reason: "too_large", message: `it has more than ${limits.maxItemBytes} bytes` }
+      const read = yield* reader.readStrictly(kind, content)
+      if (read._tag === "Bad") return read.problem
+      const first = (yield* findStored(store, batch, [read.id])).get(read.id)
+      return first === undefined || first === index ? undefined : duplicateProblem(first, read.id)
     })
   }
 

@@ -10,6 +10,7 @@
  */
 import { readFileSync } from "node:fs"
 import { Engine } from "@detent/durable"
+import type { TaskLimit } from "@detent/durable/ProcessPool"
 import type { EntityWorkflowError } from "@detent/entity"
 import type { PersistenceFailed } from "@detent/machine"
 import * as Context from "effect/Context"
@@ -26,6 +27,7 @@ import { HackerNews } from "./item/HackerNews.ts"
 import { loadItemWorkflow } from "./item/HNItemWorkflow.ts"
 import type { ItemKind } from "./item/ItemKind.ts"
 import type { ItemCheck } from "./item/ReadItem.ts"
+import { defaultItemLimit, makeItemReader } from "./reading/ItemReader.ts"
 import { makeBatchWork } from "./stages/makeBatchWork.ts"
 import { ReadOnce } from "./stages/ReadOnce.ts"
 import type { Kind, Uploading } from "./stages/Uploading.ts"
@@ -61,6 +63,11 @@ export interface UploadsOptions extends Partial<UploadLimits> {
    * A larger file is read again behind them. Default: 20 MB.
    */
   readonly keptBytes?: number
+  /**
+   * How much time and memory (in MB, of a worker process) reading one item may take, where worker processes read the items. Default:
+   * 10 seconds and 512 MB.
+   */
+  readonly itemLimit?: Partial<TaskLimit>
 }
 
 const defaultKeptBytes = 20_000_000
@@ -83,6 +90,7 @@ const make = (options: UploadsOptions) =>
       notify: options.notify,
       storeTimeout: Duration.fromInputUnsafe(options.storeTimeout ?? "1 minute"),
       readOnce: new ReadOnce(options.keptBytes ?? defaultKeptBytes),
+      reader: yield* makeItemReader({ ...defaultItemLimit, ...options.itemLimit }),
     }
     const workflow = yield* loadBatchWorkflow(readDefinition("upload-batch.json"), makeBatchWork(uploading))
     yield* engine.register(workflow.machine)
@@ -102,7 +110,8 @@ const kindsOf = ({ uploads = [], check }: UploadsOptions, knowsNews: boolean): I
   const isGiven = given.some(({ name }) => name === HackerNews.name)
   const kinds = new Map([...given, ...(isGiven || !knowsNews ? [] : [HackerNews.kind])].map((kind) => [kind.name, kind]))
   const hackerNews = kinds.get(HackerNews.name)
-  if (hackerNews !== undefined && check !== undefined) kinds.set(HackerNews.name, { ...hackerNews, check: check as ItemKind["check"] })
+  if (hackerNews !== undefined && check !== undefined)
+    kinds.set(HackerNews.name, { ...hackerNews, check: check as ItemKind["check"], module: undefined })
   return kinds.values()
 }
 

@@ -127,6 +127,14 @@ describe.each(databases)("$name", (database) => {
             reason: "invalid_field",
             message: expect.stringContaining("would fail again (invalid_field): title is missing"),
           })
+          // A key that is not known would be dropped in silence.
+          for (const [key, problem] of [
+            ["tag", "tag is not known; did you mean tags?"],
+            ["colour", "colour is not known; known are sku, title, brand, tags, price, addedAt"],
+          ] as const) {
+            const item = { sku: "b", title: "A saw", brand: "Acme", price: 2, [key]: ["new"] }
+            expect(yield* Effect.flip(service.correct(batchId, 1, item))).toMatchObject({ reason: "invalid_field", problem })
+          }
           const corrected = { sku: "b", title: "A saw", brand: "Acme", price: 2 }
           expect(yield* Effect.flip(products.correct(batchId, 1, { ...corrected, sku: "a" }))).toMatchObject({ reason: "duplicate" })
           expect(yield* Effect.flip(products.correct(batchId, 2, { ...corrected, sku: "c", price: -2 }))).toMatchObject({

@@ -72,8 +72,17 @@ export const loadConfig = (file: string): Effect.Effect<Config, ConfigRefused> =
           nextStep: `run \`node ${file}\` to see where it fails`,
         }),
     })
-    return yield* decodeConfig(file, module.default)
+    return readByWorkers(yield* decodeConfig(file, module.default), pathToFileURL(resolve(file)).href)
   })
+
+/** Worker processes find the definitions of uploads in the file, so that they can read the items. */
+const readByWorkers = (config: Config, module: string): Config => {
+  if (config.uploads === undefined) return config
+  const uploads = config.uploads.map((one) =>
+    one === "hacker-news" ? one : { ...one, kind: { ...one.kind, module: one.kind.module ?? module } },
+  )
+  return { ...config, uploads }
+}
 
 /** Decodes a configuration, whichever language it was written in. `file` is what an error names. */
 export const decodeConfig = (file: string, value: unknown): Effect.Effect<Config, ConfigRefused> =>

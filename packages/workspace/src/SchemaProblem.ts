@@ -1,5 +1,5 @@
 /** What does not fit a schema, as a sentence: what is wrong where, in one line. */
-import { nearest } from "@detent/entity"
+import { unknownKeyText } from "@detent/entity"
 import { issueText, type SchemaFailure, safeIssues } from "@detent/machine/internal"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -55,13 +55,9 @@ const shortText = (value: unknown): string => {
 
 const sentenceOf = (path: Path, message: string, got: string): string => {
   const names = path.map(nameOf)
-  return message.startsWith(unknown) ? unknownKey(names.join("."), message) : `${issueText(names, message)}${got}`
-}
-
-/** Names the nearest known key, or all of them where none is near. */
-const unknownKey = (place: string, message: string): string => {
-  const near = nearest(place.slice(place.lastIndexOf(".") + 1), message.slice(unknown.length).split(", "))
-  return near === undefined ? `${place} ${message}` : `${place} is not known; did you mean ${near}?`
+  return message.startsWith(unknown)
+    ? unknownKeyText(names.join("."), message.slice(unknown.length).split(", "))
+    : `${issueText(names, message)}${got}`
 }
 
 const strictly = { onExcessProperty: "error", errors: "all" } as const

@@ -287,7 +287,8 @@ const uploadsIn = ({ data, uploads, config }: Opening) =>
     ({ Uploads, HackerNews }) => {
       const named = config?.uploads?.map((one) => (one === "hacker-news" ? HackerNews : one))
       const kinds = named === undefined ? {} : { uploads: named, hackerNews: "if stored" as const }
-      return Uploads.layer({ ...kinds, ...uploads, folder: join(data, "uploads") })
+      const itemLimit = optional({ itemLimit: config?.limits?.uploadItem })
+      return Uploads.layer({ ...kinds, ...itemLimit, ...uploads, folder: join(data, "uploads") })
     },
   )
 

@@ -103,19 +103,19 @@ const rests = (machine: RegisteredMachine, { state, hooks, sends, requests, time
   return isIdle && hooks.length === 0 && sends.length === 0 && requests.length === 0
 }
 
-/** No two of a statement are of the same instance: the second fails, because it exists. */
+/** No two of a statement are of the same instance: the second fails, because it exists. All are of one machine. */
 const batchesOf = (resting: ReadonlyArray<Resting>): ReadonlyArray<ReadonlyArray<Resting>> => {
   const batches: Array<Array<Resting>> = []
-  let names = new Set<string>()
+  let ids = new Set<string>()
   for (const one of resting) {
-    const name = instanceName(one.commit)
+    const { id } = one.commit
     const last = batches.at(-1)
-    if (last === undefined || last.length === statementLimit || names.has(name)) {
+    if (last === undefined || last.length === statementLimit || ids.has(id)) {
       batches.push([one])
-      names = new Set([name])
+      ids = new Set([id])
     } else {
       last.push(one)
-      names.add(name)
+      ids.add(id)
     }
   }
   return batches

@@ -103,14 +103,11 @@ export class Codec {
   encodeFirst(state: Tagged): Json {
     const variant = this.#compiled.declarations.state.$variants.get(state._tag)
     if (variant === undefined || isPlain(variant)) return this.encodeState(state)
-    let encoded: unknown
     try {
-      encoded = this.#states.get(state._tag)?.encode(state)
+      return JSON.stringify(this.#states.get(state._tag)?.encode(state))
     } catch (cause) {
       throw unstorableField(variant, state) ?? cause
     }
-    checkStorable(encoded as object)
-    return JSON.stringify(encoded)
   }
 
   decodeState(body: Json, version: number): Tagged {

@@ -24,18 +24,20 @@ export const writeNew = (
   conflict: (commit: Commit) => Effect.Effect<CommitOutcome, SqlError>,
 ): Effect.Effect<ReadonlyArray<CommitOutcome>, SqlError> =>
   Effect.gen(function* () {
-    const written = new Set<string>()
+    const keys: Array<number> = []
     let from = 0
     for (const size of statementSizes) {
       for (; from + size <= commits.length; from += size) {
-        const rows = yield* run(insertInstances.get(size) ?? "", commits.slice(from, from + size).flatMap(valuesOf))
-        for (const row of rows) {
-          written.add(instanceName({ machine: textOf(row, "machine"), id: textOf(row, "id") }))
-          moved.push(wholeOf(row, "instance"))
-        }
+        const values: Array<string | number | null> = []
+        for (let index = from; index < from + size; index++) addValues(values, commits[index] as Commit)
+        for (const row of yield* run(insertInstances.get(size) ?? "", values)) keys.push(wholeOf(row, "instance"))
       }
     }
-    if (written.size === commits.length) return commits.map(() => stored)
+    for (const key of keys) moved.push(key)
+    if (keys.length === commits.length) return commits.map(() => stored)
+    // Nearly always all of them are new, so that which ones are is asked only now.
+    const rows = yield* run(selectNames, [JSON.stringify(keys)])
+    const written = new Set(rows.map((row) => instanceName({ machine: textOf(row, "machine"), id: textOf(row, "id") })))
     return yield* Effect.forEach(commits, (commit) => (written.has(instanceName(commit)) ? Effect.succeed(stored) : conflict(commit)))
   })
 
@@ -48,11 +50,13 @@ const rows = (count: number): string => Array.from({ length: count }, () => "(?,
 const insertInstances = new Map(
   statementSizes.map((size) => [
     size,
-    `insert into detent_instances (${columns}) values ${rows(size)} on conflict (machine, id) do nothing returning instance, machine, id`,
+    `insert into detent_instances (${columns}) values ${rows(size)} on conflict (machine, id) do nothing returning instance`,
   ]),
 )
 
-const valuesOf = ({ machine, id, sequence, at, summary, origin }: Commit): ReadonlyArray<string | number | null> => {
+const selectNames = `select machine, id from detent_instances where instance in (select value from json_each(?))`
+
+const addValues = (values: Array<string | number | null>, { machine, id, sequence, at, summary, origin }: Commit) => {
   const { tag, status, reason = null, version, resident } = summary
-  return [machine, id, sequence, at, at, tag, status, reason, version, resident ? 1 : 0, origin ?? null]
+  values.push(machine, id, sequence, at, at, tag, status, reason, version, resident ? 1 : 0, origin ?? null)
 }

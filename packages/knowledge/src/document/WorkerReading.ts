@@ -2,10 +2,11 @@
  * Reads documents on workers: what a document holds can make its reader take any time and memory, and then only that document fails.
  * Plain text is decoded where it arrives, piece by piece, in a time that grows with its length.
  */
+
+import { fromOutcome, type Outcome, outcomeOf, type WorkerError } from "@detent/durable/ProcessPool"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import { fromOutcome, type Outcome, outcomeOf, type WorkerError } from "../threads/Protocol.ts"
 import { WorkerPool, type WorkerPoolService } from "../threads/WorkerPool.ts"
 import { type CsvPosition, csvBatches, csvReading, csvStart, readCsvBatch } from "./Csv.ts"
 import { collect, type DocumentSource, formatOf, readDocument, streamDocument } from "./DocumentReader.ts"

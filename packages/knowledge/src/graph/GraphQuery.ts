@@ -2,6 +2,8 @@
  * SPARQL over a version of a graph, on workers of their own: a query that exceeds its time or memory ends with its worker, and
  * another worker answers the others meanwhile. A worker keeps the version it has loaded, so that a second query starts at once.
  */
+
+import { limitText, type WorkerError } from "@detent/durable/ProcessPool"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -11,8 +13,7 @@ import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import type { ArtifactDamaged } from "../storage/ArtifactStore.ts"
 import type { StorageError } from "../storage/StorageError.ts"
-import { type ContentLimitOptions, limitText } from "../threads/ContentLimits.ts"
-import type { WorkerError } from "../threads/Protocol.ts"
+import type { ContentLimitOptions } from "../threads/ContentLimits.ts"
 import { makeWorkerPool } from "../threads/WorkerPool.ts"
 import { CanonicalGraph, type GraphVersion } from "./CanonicalGraph.ts"
 import { graphLines, type LoadInput, type QueryAnswer, type QueryInput } from "./GraphStore.ts"

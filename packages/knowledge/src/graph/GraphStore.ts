@@ -1,5 +1,5 @@
 /** The side of the worker that answers queries: holds one version of a graph in memory. */
-import { type TaskChannel, UnsoundWorker } from "../threads/Protocol.ts"
+import { type TaskChannel, UnsoundWorker } from "@detent/durable/ProcessPool"
 import { formStart } from "./SparqlText.ts"
 
 export interface LoadInput {

@@ -7,10 +7,10 @@
  * ```
  */
 import { createHash } from "node:crypto"
+import { fromOutcome, type Outcome, outcomeOf, type WorkerError } from "@detent/durable/ProcessPool"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Triple } from "../rdf/Term.ts"
-import { fromOutcome, type Outcome, outcomeOf, type WorkerError } from "../threads/Protocol.ts"
 import { WorkerPool } from "../threads/WorkerPool.ts"
 import type { Ontology } from "./Ontology.ts"
 import { OntologyEmpty, OntologyError, type OntologyFormat, OntologyLimitExceeded, OntologySyntaxError } from "./OntologyError.ts"

@@ -4,6 +4,7 @@
  */
 
 import { createHash } from "node:crypto"
+import { itemsOf, type TaskChannel, type WorkerError } from "@detent/durable/ProcessPool"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
@@ -13,7 +14,6 @@ import type { Ontology } from "../ontology/Ontology.ts"
 import { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { type SortFailed, sortLines } from "../rdf/LineSort.ts"
 import { detached, KeptTexts, lineParts, nameOfNode, termOf, typePredicate } from "../rdf/NTriples.ts"
-import { itemsOf, type TaskChannel, type WorkerError } from "../threads/Protocol.ts"
 import { WorkerPool } from "../threads/WorkerPool.ts"
 import type { Identifier } from "./Clusters.ts"
 import { type Cluster, type KnownEntity, type Merge, type NamedMention, Resolver } from "./Resolver.ts"

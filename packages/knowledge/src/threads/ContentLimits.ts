@@ -2,16 +2,10 @@
  * How much time and memory the work on one piece of user content may take. The worker that exceeds a limit is killed and replaced;
  * only the document, ontology, batch or query that it worked on fails.
  */
+import type { TaskLimit } from "@detent/durable/ProcessPool"
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-
-export interface TaskLimit {
-  /** Processor time that a worker may use without an answer. By the clock it may take five times as long. */
-  readonly time: Duration.Input
-  /** Resident memory of the worker process, in megabytes. About 100 of them are the process itself. */
-  readonly memory: number
-}
 
 export interface ContentLimits {
   /** Reading a document: PDF, HTML, Markdown and JSON as a whole, CSV in parts. */
@@ -64,7 +58,3 @@ export const contentLimitsOf = (options: ContentLimitOptions = {}): ContentLimit
   graph: { ...defaultContentLimits.graph, ...options.graph },
   query: { ...defaultContentLimits.query, ...options.query },
 })
-
-/** A limit in words: `60s` or `1024 MB`. */
-export const limitText = (limit: TaskLimit, exceeded: "time" | "memory"): string =>
-  exceeded === "time" ? Duration.format(Duration.fromInputUnsafe(limit.time)) : `${limit.memory} MB of memory`

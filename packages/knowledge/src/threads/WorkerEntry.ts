@@ -2,8 +2,8 @@
  * Where a worker process begins: serves the tasks of this package. The name of a task begins with its kind. The modules of a kind are
  * loaded when it is first asked for, so that a worker starts sooner.
  */
-import type { TaskHandlers } from "./Protocol.ts"
-import { serve } from "./Serving.ts"
+import type { TaskHandlers } from "@detent/durable/ProcessPool"
+import { serve } from "@detent/durable/Serving"
 
 const kinds: Readonly<Record<string, () => Promise<TaskHandlers>>> = {
   document: async () => (await import("../document/WorkerReading.ts")).tasks,

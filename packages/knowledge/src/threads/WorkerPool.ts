@@ -1,73 +1,22 @@
 /**
- * Worker processes for all work on user content: reading documents and ontologies, training and the built-in extractor, resolution,
- * validation and queries. They start when they are needed, and each has one task at a time. A caller that brings more work than may
- * wait is held back until there is room. A worker that exceeds the time or memory limit of its task is killed and replaced; so is
- * one that ends by itself. The task is tried once more, and then it fails. Idle workers end after a while.
+ * The worker processes of this package: for reading documents and ontologies, training and the built-in extractor, resolution,
+ * validation and queries.
  */
-import { availableParallelism } from "node:os"
-import * as Clock from "effect/Clock"
+import { makeProcessPool, moduleBeside, type ProcessPool, type ProcessPoolOptions } from "@detent/durable/ProcessPool"
 import * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
-import * as Semaphore from "effect/Semaphore"
-import * as Stream from "effect/Stream"
-import { type ContentLimitOptions, type ContentLimits, contentLimitsOf, limitText, type TaskLimit } from "./ContentLimits.ts"
-import { LimitExceeded, moduleBeside, type Shared, WorkerCrashed, type WorkerError } from "./Protocol.ts"
-import { WorkerEnded, WorkerProcess, type WorkerTask } from "./WorkerProcess.ts"
+import { type ContentLimitOptions, type ContentLimits, contentLimitsOf } from "./ContentLimits.ts"
 
-export interface WorkerPoolOptions {
-  /** How many workers there are at most. Default: as many as the machine has processors. */
-  readonly size?: number
-  /** How many tasks may wait for a worker. Default: twice the number of workers. */
-  readonly queue?: number
-  /** A module that serves tasks, for other work than this package's own. */
-  readonly entry?: URL
+/** By default, a worker that holds more than half of what one document may take is replaced after its task. */
+export interface WorkerPoolOptions extends Omit<Partial<ProcessPoolOptions>, "limit" | "heap"> {
   readonly limits?: ContentLimitOptions
-  /** A worker that holds more after its task is replaced, in megabytes. Default: half of what one document may take. */
-  readonly keptBelow?: number
-  /** How long an idle worker is kept. It holds about 100 MB, and starts again in less than a second. Default: 10 seconds. */
-  readonly patience?: Duration.Input
 }
 
-export interface TaskOptions<E = never, R = never> {
-  /** Default: the limit of a chunk. */
-  readonly limit?: TaskLimit
-  /** How often the task is tried when its worker ends. Default: 2. */
-  readonly attempts?: number
-  /** Of several idle workers, one that last worked for the same is taken. */
-  readonly affinity?: string
-  /** What the task can read, by name, from the beginning as often as it asks. */
-  readonly sources?: Readonly<Record<string, Stream.Stream<unknown, E, R>>>
-}
-
-export interface StreamOptions<E = never, R = never> extends Omit<TaskOptions<E, R>, "attempts"> {
-  /** Receives what the task returns, before the stream ends. */
-  readonly done?: (output: unknown) => void
-}
-
-export interface WorkerPoolService {
-  readonly size: number
+export interface WorkerPoolService extends ProcessPool {
   readonly limits: ContentLimits
-  /**
-   * Runs a task on a worker. Interruption ends it there, too. The time limit is that of each step, in processor time of the
-   * worker: waiting for a source does not count, nor does what else the machine does.
-   */
-  readonly run: <E = never, R = never>(
-    task: string,
-    input: unknown,
-    shared?: Shared,
-    options?: TaskOptions<E, R>,
-  ) => Effect.Effect<unknown, WorkerError | E, R>
-  /** Runs a task that gives its output in parts. */
-  readonly stream: <E = never, R = never>(
-    task: string,
-    input: unknown,
-    options?: StreamOptions<E, R>,
-  ) => Stream.Stream<unknown, WorkerError | E, R>
 }
 
 export class WorkerPool extends Context.Service<WorkerPool, WorkerPoolService>()("@detent/knowledge/WorkerPool") {
@@ -85,176 +34,17 @@ export class WorkerPool extends Context.Service<WorkerPool, WorkerPoolService>()
   static readonly inContext: Effect.Effect<Option.Option<WorkerPoolService>> = Effect.suspend(() => Effect.serviceOption(WorkerPool))
 }
 
-const attempts = 2
-
-const defaultPatience = Duration.seconds(10)
-
-export const makeWorkerPool = (options: WorkerPoolOptions = {}): Effect.Effect<WorkerPoolService, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const size = Math.max(1, Math.floor(options.size ?? availableParallelism()))
-    const limits = contentLimitsOf(options.limits)
-    const places = Semaphore.makeUnsafe(Math.max(1, Math.floor(options.queue ?? 2 * size)))
-    const workers = yield* makeWorkers({
-      size,
-      entry: options.entry ?? moduleBeside(import.meta.url, "WorkerEntry"),
-      heap: Math.max(...Object.values(limits).map(({ memory }) => memory)),
-      keptBelow: options.keptBelow ?? limits.document.memory / 2,
-      patience: Duration.fromInputUnsafe(options.patience ?? defaultPatience),
-    })
-
-    const attempt = <E, R>(task: WorkerTask<E, R>, affinity: string | undefined) =>
-      workers.use(affinity, (worker) => worker.run(task), places.take(1), places.release(1))
-
-    const run = <E = never, R = never>(
-      task: string,
-      input: unknown,
-      shared?: Shared,
-      { limit = limits.chunk, attempts: most = attempts, affinity, sources = {} }: TaskOptions<E, R> = {},
-    ) => {
-      const asked: WorkerTask<E, R> = { task, input, shared, limit, sources, emit: () => Effect.void }
-      const trying = (count: number): Effect.Effect<unknown, WorkerError | E, R> =>
-        Effect.catch(attempt(asked, affinity), (error) => {
-          if (!(error instanceof WorkerEnded)) return Effect.fail(error)
-          return count < most && error.reason !== "stopped" ? trying(count + 1) : Effect.fail(errorOf(asked, error, count))
-        })
-      return trying(1)
-    }
-
-    const stream = <E = never, R = never>(
-      task: string,
-      input: unknown,
-      { limit = limits.graph, affinity, sources = {}, done }: StreamOptions<E, R> = {},
-    ) =>
-      Stream.callback<unknown, WorkerError | E, R>(
-        (queue) => {
-          const asked: WorkerTask<E, R> = { task, input, shared: undefined, limit, sources, emit: (items) => Queue.offerAll(queue, items) }
-          return attempt(asked, affinity).pipe(
-            Effect.mapError((error) => (error instanceof WorkerEnded ? errorOf(asked, error, 1) : error)),
-            Effect.matchCauseEffect({
-              onFailure: (cause) => Queue.failCause(queue, cause),
-              onSuccess: (output) => {
-                done?.(output)
-                return Queue.end(queue)
-              },
-            }),
-          )
-        },
-        { bufferSize: 4096, strategy: "suspend" },
-      )
-
-    return { size, limits, run, stream }
+export const makeWorkerPool = ({
+  limits: given,
+  ...options
+}: WorkerPoolOptions = {}): Effect.Effect<WorkerPoolService, never, Scope.Scope> => {
+  const limits = contentLimitsOf(given)
+  const pool = makeProcessPool({
+    entry: moduleBeside(import.meta.url, "WorkerEntry"),
+    limit: limits.chunk,
+    heap: Math.max(...Object.values(limits).map(({ memory }) => memory)),
+    keptBelow: limits.document.memory / 2,
+    ...options,
   })
-
-const errorOf = (
-  { task, limit }: Pick<WorkerTask<never, never>, "task" | "limit">,
-  { reason, problem }: WorkerEnded,
-  count: number,
-): WorkerError =>
-  reason === "time" || reason === "memory"
-    ? new LimitExceeded({ task, exceeded: reason, limit: limitText(limit, reason), attempts: count })
-    : new WorkerCrashed({ task, attempts: count, problem })
-
-interface WorkersOptions {
-  readonly size: number
-  readonly entry: URL
-  /** How large the heap of a worker may grow, in megabytes: up to the largest limit of a task. */
-  readonly heap: number
-  readonly keptBelow: number
-  readonly patience: Duration.Duration
+  return Effect.map(pool, (made) => ({ ...made, limits }))
 }
-
-/** Workers that start when one is needed and none is idle, and that all end with the scope. */
-const makeWorkers = ({ size, entry, heap, keptBelow, patience }: WorkersOptions) =>
-  Effect.gen(function* () {
-    const running = Semaphore.makeUnsafe(size)
-    const idle: Array<WorkerProcess> = []
-    const all = new Set<WorkerProcess>()
-    let isClosed = false
-    yield* Effect.addFinalizer(() =>
-      Effect.promise(() => {
-        isClosed = true
-        return Promise.all([...all].map((worker) => worker.stop()))
-      }),
-    )
-    const start = () => {
-      const started = new WorkerProcess(entry, heap)
-      all.add(started)
-      return started
-    }
-    /** The idle worker that suits best: one with the same affinity, else one without any, else the last. */
-    const suiting = (affinity: string | undefined): WorkerProcess | undefined => {
-      for (const dead of idle.filter(({ alive }) => !alive)) {
-        idle.splice(idle.indexOf(dead), 1)
-        all.delete(dead)
-      }
-      const found = idle.findLast((one) => one.affinity === affinity) ?? idle.findLast((one) => one.affinity === undefined)
-      // A worker that is prepared for something else stays so while another one may be started.
-      const chosen = found ?? (all.size < size ? undefined : idle.at(-1))
-      if (chosen !== undefined) idle.splice(idle.indexOf(chosen), 1)
-      return chosen
-    }
-    const borrow = (affinity: string | undefined) =>
-      Effect.suspend(() => {
-        // A task that sees its worker end with the pool must not start another.
-        if (isClosed) return Effect.fail(new WorkerEnded("stopped", "the pool has ended"))
-        const worker = suiting(affinity) ?? start()
-        worker.affinity = affinity
-        return Effect.succeed(worker)
-      })
-    const end = (worker: WorkerProcess) =>
-      Effect.promise(() => {
-        const place = idle.indexOf(worker)
-        if (place !== -1) idle.splice(place, 1)
-        all.delete(worker)
-        return worker.stop()
-      })
-    const scope = yield* Effect.scope
-    /** One fiber at a time looks after all of them; it ends with the last idle one. */
-    let isWatched = false
-    const watching = Effect.gen(function* () {
-      while (idle.length > 0) {
-        yield* Effect.sleep(patience)
-        const now = yield* Clock.currentTimeMillis
-        yield* Effect.forEach(
-          idle.filter(({ idleSince }) => now - idleSince >= Duration.toMillis(patience)),
-          end,
-          { discard: true },
-        )
-      }
-    }).pipe(
-      Effect.ensuring(
-        Effect.sync(() => {
-          isWatched = false
-        }),
-      ),
-    )
-    const giveBack = (worker: WorkerProcess) =>
-      Effect.gen(function* () {
-        if (!worker.alive || worker.memory > keptBelow) return yield* end(worker)
-        worker.idleSince = yield* Clock.currentTimeMillis
-        idle.push(worker)
-        if (isWatched) return
-        isWatched = true
-        yield* Effect.forkIn(watching, scope)
-      })
-    return {
-      /** Waits in the queue for a worker, then works with it. */
-      use: <A, E, R>(
-        affinity: string | undefined,
-        work: (worker: WorkerProcess) => Effect.Effect<A, E, R>,
-        enter: Effect.Effect<unknown>,
-        leave: Effect.Effect<unknown>,
-      ) =>
-        Effect.uninterruptibleMask((restore) =>
-          restore(enter).pipe(
-            Effect.andThen(Effect.ensuring(restore(running.take(1)), leave)),
-            Effect.andThen(
-              Effect.ensuring(
-                Effect.acquireUseRelease(borrow(affinity), (worker) => restore(work(worker)), giveBack),
-                running.release(1),
-              ),
-            ),
-          ),
-        ),
-    }
-  })

@@ -1,4 +1,6 @@
 /** Reads shapes and validates on a worker: shapes and data can be made so that holding one against the other takes any time. */
+
+import { fromOutcome, itemsOf, type Outcome, outcomeOf, type TaskChannel, type WorkerError } from "@detent/durable/ProcessPool"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -6,7 +8,6 @@ import type { Ontology } from "../ontology/Ontology.ts"
 import { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { SortFailed } from "../rdf/LineSort.ts"
 import { RdfSyntaxError } from "../rdf/RdfReading.ts"
-import { fromOutcome, itemsOf, type Outcome, outcomeOf, type TaskChannel, type WorkerError } from "../threads/Protocol.ts"
 import { WorkerPool } from "../threads/WorkerPool.ts"
 import type { GraphChange } from "./AffectedNodes.ts"
 import { derivedShapes } from "./DerivedShapes.ts"

@@ -181,6 +181,9 @@ describe("uploads over HTTP", () => {
       )
       const refused = yield* Effect.flip(client.uploads.correct({ params: { batchId, index: 1 }, payload: { id: 2 } }))
       assert.include(refused.message, "would fail again (missing_type): it has no type")
+      const misspelt = { id: 2, type: "story", descendents: 3 }
+      const unknown = yield* Effect.flip(client.uploads.correct({ params: { batchId, index: 1 }, payload: misspelt }))
+      assert.include(unknown.message, "would fail again (invalid_field): descendents is not known; did you mean descendants?")
       const cancelled = yield* client.uploads.cancel({ params: { batchId }, query: { reason: "wrong file" } })
       assert.deepInclude(cancelled, { state: "failed", canRetry: true, problem: "it was cancelled: wrong file" })
       assert.strictEqual(cancelled.failure?.cancelled, true)

@@ -3,8 +3,8 @@ import type { ProblemReason } from "../item/ItemProblem.ts"
 import { Chance } from "./Chance.ts"
 import { author, comment, title, url } from "./Prose.ts"
 
-/** What can be wrong with an item of a file. `rejected` is up to a check of your own. */
-export type BadKind = Exclude<ProblemReason, "rejected">
+/** What can be wrong with an item of a file. `rejected` and `limit_exceeded` are up to a definition of your own. */
+export type BadKind = Exclude<ProblemReason, "rejected" | "limit_exceeded">
 
 export interface GenerateOptions {
   readonly items: number

@@ -3,9 +3,8 @@
  * the same transaction; here it would be there twice.
  */
 import * as Schema from "effect/Schema"
-import type { ItemKind } from "./ItemKind.ts"
 import { ItemProblem } from "./ItemProblem.ts"
-import type { ReadItem } from "./ReadItem.ts"
+import type { ReadContent } from "./ReadContent.ts"
 
 export const HNItemEntity = Schema.Struct({
   batchId: Schema.String,
@@ -49,17 +48,12 @@ export interface ReadTimes {
   readonly validatedAt: number
 }
 
-export const readingOf = (
-  kind: Pick<ItemKind, "identify">,
-  read: ReadItem<object>,
-  duplicateOf: number | undefined,
-  { ingestedAt, validatedAt }: ReadTimes,
-): Reading => {
+export const readingOf = (read: ReadContent, duplicateOf: number | undefined, { ingestedAt, validatedAt }: ReadTimes): Reading => {
   if (read._tag === "Bad") {
-    const { _tag, ...known } = read
+    const { _tag, unchecked, ...known } = read
     return { ...known, ingestedAt }
   }
-  const known = { ...kind.identify(read.item), ingestedAt, validatedAt }
+  const known = { ...read.known, ingestedAt, validatedAt }
   return duplicateOf === undefined ? known : { ...known, duplicateOf }
 }
 

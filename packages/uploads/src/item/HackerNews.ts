@@ -1,4 +1,5 @@
 /** Items of Hacker News, the upload that is shipped. They keep the machine and the table they always had, and are read by hand. */
+import { unknownKeyText } from "@detent/entity"
 import { definitionOf, itemKind } from "../UploadDefinition.ts"
 import { HNItem } from "./HNItem.ts"
 import { searchText } from "./PlainText.ts"
@@ -14,6 +15,15 @@ export const HackerNews = definitionOf(
     idOf: (item) => (item as HNItem).hnId,
     identify: (item) => identify(item as HNItem),
     read: readValue,
+    // `id` is the name of the public API.
+    unknownKeys: (value) => {
+      const known = ["id", ...Object.keys(HNItem.fields)]
+      const unknown = Object.keys(value).filter((key) => !known.includes(key))
+      return unknown.length === 0 ? undefined : unknown.map((key) => unknownKeyText(key, known)).join("; ")
+    },
+    // It is plain data, and its table has a column for each field.
+    contentOf: (item) => item,
+    jsonOf: (content) => JSON.stringify(content),
   },
   HNItem,
   fields,

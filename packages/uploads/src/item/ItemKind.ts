@@ -12,6 +12,18 @@ export interface JsonObject {
   readonly [field: string]: Schema.Json
 }
 
+/** An item of any kind but Hacker News, as it is stored and found. */
+export interface KindContent {
+  readonly id: string
+  readonly time: number
+  /** Its JSON. */
+  readonly content: string
+  /** The text whose words are found. */
+  readonly text: string
+  /** One for each value of a field that searches compare: letters and digits. */
+  readonly tokens: ReadonlyArray<string>
+}
+
 /** What extraction compares to make sure that a file is the one that was validated. */
 export type Integrity = "size" | "time" | "hash"
 
@@ -26,15 +38,19 @@ export interface ItemKind {
   readonly identify: (item: object) => Identity
   /** Reads the JSON value of an item. */
   readonly read: (value: unknown) => ReadItem<object>
-  /** The JSON value that is stored. */
+  /** The keys of a JSON value that its kind does not know, in words, with the nearest known name. */
+  readonly unknownKeys: (value: object) => string | undefined
+  /** The JSON value of an item. */
   readonly encode: (item: object) => JsonObject
   readonly decode: (stored: unknown) => object
-  /** The text whose words are found. */
-  readonly text: (item: object) => string
+  /** What its table takes of an item, as plain data: the item itself for Hacker News, {@link KindContent} for every other kind. */
+  readonly contentOf: (item: object) => object
+  /** The JSON of such content. */
+  readonly jsonOf: (content: object) => string
   /** Fields that searches compare. */
   readonly fields: ReadonlyArray<string>
-  /** What searches are ordered by; 0 where the item has none. */
-  readonly time: (item: object) => number
+  /** The address of a module that exports the definition: a worker process reads the items then. */
+  readonly module: string | undefined
   readonly check: ((item: object) => string | undefined) | undefined
   readonly notify: ((notice: Notice) => Effect.Effect<void, unknown>) | undefined
   readonly integrity: Integrity

@@ -20,6 +20,8 @@ export const ProblemReason = Schema.Literals([
   "duplicate",
   /** A check of your own refused it. */
   "rejected",
+  /** Reading it took more time or memory than an item may take, twice. It is tried again when it is corrected or the limit is raised. */
+  "limit_exceeded",
 ])
 export type ProblemReason = typeof ProblemReason.Type
 

@@ -11,8 +11,9 @@ import { FileChanged, type FileProblem } from "../file/FileProblem.ts"
 import { openItems } from "../file/ItemFile.ts"
 import { beginRun, findBatch } from "../store/Batches.ts"
 import type { BatchRow } from "../store/Rows.ts"
+import { type Page, pageSize } from "./Page.ts"
 import type { KeptPages } from "./ReadOnce.ts"
-import { type Page, pageSize, readPage } from "./ReadPage.ts"
+import { readPage } from "./ReadPage.ts"
 import { StoredIds } from "./StoredIds.ts"
 import { storeItems } from "./StoreItems.ts"
 import { type Kind, kindOfBatch, type Uploading } from "./Uploading.ts"
@@ -64,7 +65,7 @@ const extractFrom = (
       for (let page = kept?.pages.shift(); page !== undefined; page = kept?.pages.shift()) if (!(yield* store(page))) return false
       let reached = position.index
       while (reached < totalItemsInFile) {
-        const page = yield* readPage(yield* items.take(pageSize), kind, limits.maxItemBytes)
+        const page = yield* readPage(uploading, kind, row.batch, yield* items.take(pageSize))
         if (page === undefined) break
         if (!(yield* store(page))) return false
         reached += page.items.length

@@ -4,7 +4,7 @@
  */
 import type { FileStamp } from "../file/FileBytes.ts"
 import type { Position } from "../file/RawItem.ts"
-import type { Page } from "./ReadPage.ts"
+import type { Page } from "./Page.ts"
 
 /** The content of a file, in the order it was read. */
 export interface KeptBytes extends FileStamp {

@@ -9,9 +9,10 @@ import * as Option from "effect/Option"
 import { itemInstanceId, readingOf } from "../item/HNItemEntity.ts"
 import type { ItemId } from "../item/ItemKind.ts"
 import { duplicateProblem, type ItemProblem } from "../item/ItemProblem.ts"
-import { type ReadItem, readText } from "../item/ReadItem.ts"
+import type { ReadContent } from "../item/ReadContent.ts"
 import { addCounts } from "../store/Batches.ts"
 import { beginRetry, findStored, type Retried, updateEntries } from "../store/Entries.ts"
+import { limitNotes } from "../store/Limits.ts"
 import type { BatchRow, FailedRow } from "../store/Rows.ts"
 import { insisting } from "./ExtractItems.ts"
 import type { Kind, Uploading } from "./Uploading.ts"
@@ -21,9 +22,7 @@ const pageSize = 100
 
 interface Tried {
   readonly row: FailedRow
-  /** Its content, whatever a check of your own says of it now. */
-  readonly content: ReadItem<object>
-  readonly read: ReadItem<object>
+  readonly read: ReadContent
   readonly duplicateOf: number | undefined
   /** When it was read and checked. */
   readonly at: number
@@ -56,16 +55,14 @@ const retryPage = (
   Effect.gen(function* () {
     const { store } = uploading
     const at = Math.floor(yield* Clock.currentTimeMillis)
-    const unchecked = { ...kind, check: undefined }
-    const contents = page.map((row) => readAgain(row, unchecked))
-    const known = new Map(yield* insisting(uploading, findStored(store, batch.batch, idsOf(kind, contents))))
+    const contents = yield* insisting(uploading, readAgain(uploading, kind, batch, page))
+    const known = new Map(yield* insisting(uploading, findStored(store, batch.batch, idsOf(contents))))
     const tried = page.map((row, position): Tried => {
-      const content = contents[position] as ReadItem<object>
-      const read = kind.check === undefined ? content : readAgain(row, kind)
-      const id = read._tag === "Good" ? kind.idOf(read.item) : undefined
+      const read = contents[position] ?? notKept(row)
+      const id = read._tag === "Good" ? read.id : undefined
       const duplicateOf = id === undefined ? undefined : known.get(id)
       if (id !== undefined && duplicateOf === undefined) known.set(id, row.item_index)
-      return { row, content, read, duplicateOf, at }
+      return { row, read, duplicateOf, at }
     })
     const outcomes = yield* Effect.forEach(tried, (one) => insisting(uploading, tryAgain(uploading, kind, batch, one, key)), {
       concurrency: pageSize,
@@ -76,11 +73,28 @@ const retryPage = (
     yield* uploading.engine.release(kind.workflow.machine, ids)
   })
 
+const readAgain = (
+  { reader, store }: Uploading,
+  kind: Kind,
+  { batch }: BatchRow,
+  page: ReadonlyArray<FailedRow>,
+): Effect.Effect<ReadonlyArray<ReadContent>, PersistenceFailed> => {
+  const texts = page.flatMap(({ item_index: index, content }) => (content === null ? [] : [{ index, text: content }]))
+  const notes = limitNotes(store, batch, page[0]?.item_index ?? 0, page.at(-1)?.item_index ?? 0)
+  return Effect.map(reader.read(kind, texts, notes), (found) => {
+    let next = 0
+    return page.map((row) => (row.content === null ? notKept(row) : (found[next++] ?? notKept(row))))
+  })
+}
+
 /** An item whose content was not kept stays what it was until it is corrected. */
-const readAgain = ({ content, reason, message }: FailedRow, kind: Pick<Kind, "read" | "identify" | "check">): ReadItem<object> =>
-  content === null
-    ? { _tag: "Bad", problem: { reason: reason ?? "not_json", message: message ?? "its content was not kept" } }
-    : readText(content, kind)
+const notKept = ({ reason, message }: FailedRow): ReadContent => ({
+  _tag: "Bad",
+  problem: { reason: reason ?? "not_json", message: message ?? "its content was not kept" },
+})
+
+/** Its content, whatever a check of your own says of it now. */
+const uncheckedOf = (read: ReadContent): ReadContent => (read._tag === "Bad" ? (read.unchecked ?? read) : read)
 
 /** Has the instance of the item decide anew. */
 const tryAgain = (
@@ -96,7 +110,7 @@ const tryAgain = (
     const found = yield* engine.get(machine, id)
     if (Option.isNone(found)) return yield* Effect.fail(lost(kind, id, "it is not there"))
     const instance = found.value
-    const retry = trigger("retry_item", { argument: readingOf(kind, read, duplicateOf, { ingestedAt: at, validatedAt: at }) })
+    const retry = trigger("retry_item", { argument: readingOf(read, duplicateOf, { ingestedAt: at, validatedAt: at }) })
     const decided = Effect.map(instance.call(retry, { id: key }), (taken) => taken.state)
     // A run that was cut off may have got further than the entries tell: then the instance says what holds.
     const state = yield* Effect.catchTags(decided, { InvalidTransition: () => instance.state, MachineStopped: () => instance.state })
@@ -117,17 +131,8 @@ const enter = (
     Effect.gen(function* () {
       // Takes the lock on the batch: what is found stored below stays all there is.
       yield* addCounts(store, batch, { stored: 0, failed: 0 })
-      const taken = new Map(
-        yield* findStored(
-          store,
-          batch,
-          idsOf(
-            kind,
-            tried.map(({ content }) => content),
-          ),
-        ),
-      )
-      const settled = tried.map((one, position) => settle(kind, one, outcomes[position], taken))
+      const taken = new Map(yield* findStored(store, batch, idsOf(tried.map(({ read }) => read))))
+      const settled = tried.map((one, position) => settle(one, outcomes[position], taken))
       const entered = yield* updateEntries(store, batch, settled)
       const stored = settled.flatMap(({ index, item }) => (item !== undefined && entered.has(index) ? [{ batch, index, item }] : []))
       yield* kind.table.write(stored)
@@ -140,27 +145,27 @@ const enter = (
  * otherwise by now, unless another item of the batch has been stored under its id since.
  */
 const settle = (
-  kind: Kind,
-  { row, content, read }: Tried,
+  { row, read }: Tried,
   outcome: Outcome | undefined,
   taken: Map<ItemId, number>,
 ): Retried & { readonly item: object | undefined } => {
   const { item_index: index } = row
   const { problem, attempts = row.attempts + 1 } = outcome ?? {}
-  const id = read._tag === "Good" ? kind.idOf(read.item) : (read.itemId ?? read.hnId)
+  const content = uncheckedOf(read)
+  const id = read._tag === "Good" ? read.id : (read.itemId ?? read.hnId)
   const known = { index, id, attempts, item: undefined }
   if (outcome === undefined || problem !== undefined) return { ...known, problem: problem ?? stuck("processing") }
   if (content._tag === "Bad") return { ...known, problem: content.problem }
-  const { item } = content
-  const itemId = kind.idOf(item)
+  const { content: item, id: itemId } = content
   const first = taken.get(itemId)
   if (first !== undefined && first !== index) return { ...known, problem: duplicateProblem(first, itemId) }
   taken.set(itemId, index)
   return { ...known, id: itemId, problem: undefined, item }
 }
 
-const idsOf = (kind: Kind, contents: ReadonlyArray<ReadItem<object>>): ReadonlyArray<ItemId> =>
-  contents.flatMap((one) => (one._tag === "Good" ? [kind.idOf(one.item)] : []))
+/** The ids of items, those too that a check refuses. */
+const idsOf = (contents: ReadonlyArray<ReadContent>): ReadonlyArray<ItemId> =>
+  contents.map(uncheckedOf).flatMap((one) => (one._tag === "Good" ? [one.id] : []))
 
 const stuck = (state: string): ItemProblem => ({ reason: "invalid_field", message: `it is ${state}` })
 

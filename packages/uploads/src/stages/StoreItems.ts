@@ -13,7 +13,7 @@ import { addCounts, advance } from "../store/Batches.ts"
 import type { ItemOfBatch } from "../store/Dialect.ts"
 import { insertEntries, type NewEntry } from "../store/Entries.ts"
 import type { BatchRow } from "../store/Rows.ts"
-import type { Item, Page } from "./ReadPage.ts"
+import type { Item, Page } from "./Page.ts"
 import type { StoredIds } from "./StoredIds.ts"
 import type { Kind, Uploading } from "./Uploading.ts"
 
@@ -31,8 +31,8 @@ export const storeItems = (
     Effect.gen(function* () {
       const at = Math.floor(yield* Clock.currentTimeMillis)
       if (!(yield* advance(store, batch, from, end, at))) return undefined
-      const known = yield* ids.find(idsOf(kind, items))
-      const started = yield* engine.startAll(kind.workflow.machine, instancesOf(kind, batchId, page, known))
+      const known = yield* ids.find(idsOf(items))
+      const started = yield* engine.startAll(kind.workflow.machine, instancesOf(batchId, page, known))
       const entries: Array<NewEntry> = []
       const good: Array<ItemOfBatch<object>> = []
       for (const [position, { index, line, offset, read, text }] of items.entries()) {
@@ -40,9 +40,8 @@ export const storeItems = (
         if (outcome === undefined || Result.isFailure(outcome)) return yield* Effect.fail(inTheWay(kind, batchId, index, outcome?.failure))
         const { _tag: state, entity } = outcome.success
         if (state === "stored" && read._tag === "Good") {
-          const id = kind.idOf(read.item)
-          good.push({ batch, index, item: read.item })
-          entries.push({ index, id, line, offset, problem: undefined, content: undefined })
+          good.push({ batch, index, item: read.content })
+          entries.push({ index, id: read.id, line, offset, problem: undefined, content: undefined })
         } else
           entries.push({
             index,
@@ -67,20 +66,18 @@ export const storeItems = (
 }
 
 /** A good item fails where it is a duplicate: its JSON is stored so that it can be retried. */
-const textOf = (kind: Kind, read: Item["read"]): string | undefined =>
-  read._tag === "Good" ? JSON.stringify(kind.encode(read.item)) : undefined
+const textOf = (kind: Kind, read: Item["read"]): string | undefined => (read._tag === "Good" ? kind.jsonOf(read.content) : undefined)
 
-const idsOf = (kind: Kind, items: ReadonlyArray<Item>): ReadonlyArray<ItemId> =>
-  items.flatMap(({ read }) => (read._tag === "Good" ? [kind.idOf(read.item)] : []))
+const idsOf = (items: ReadonlyArray<Item>): ReadonlyArray<ItemId> => items.flatMap(({ read }) => (read._tag === "Good" ? [read.id] : []))
 
 /** What the instances of items begin with. `known` are the ids that are taken, and by which item. */
-const instancesOf = (kind: Kind, batchId: string, page: Page, known: ReadonlyMap<ItemId, number>) => {
+const instancesOf = (batchId: string, page: Page, known: ReadonlyMap<ItemId, number>) => {
   const here = new Map<ItemId, number>()
   return page.items.map(({ index, read }) => {
-    const id = read._tag === "Good" ? kind.idOf(read.item) : undefined
+    const id = read._tag === "Good" ? read.id : undefined
     const duplicateOf = id === undefined ? undefined : (known.get(id) ?? here.get(id))
     if (id !== undefined && duplicateOf === undefined) here.set(id, index)
-    const reading = readingOf(kind, read, duplicateOf, page)
+    const reading = readingOf(read, duplicateOf, page)
     const input: HNItemEntity = { batchId, itemIndex: index, sourceType: "BULK_UPLOAD", ...reading, attempts: 1 }
     return { id: itemInstanceId(batchId, index), input }
   })

@@ -8,6 +8,7 @@ import type { UploadBatch } from "../batch/UploadBatch.ts"
 import type { UploadLimits } from "../file/UploadLimits.ts"
 import type { loadItemWorkflow } from "../item/HNItemWorkflow.ts"
 import type { ItemKind } from "../item/ItemKind.ts"
+import type { ItemReader } from "../reading/ItemReader.ts"
 import type { ItemTable } from "../store/ItemTable.ts"
 import type { UploadStore } from "../store/UploadStore.ts"
 import type { ReadOnce } from "./ReadOnce.ts"
@@ -28,6 +29,7 @@ export interface Uploading {
   /** For how long a database that fails is asked again. */
   readonly storeTimeout: Duration.Duration
   readonly readOnce: ReadOnce
+  readonly reader: ItemReader
 }
 
 /** The kind of batches that were uploaded before there were others. */

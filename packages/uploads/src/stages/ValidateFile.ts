@@ -1,6 +1,7 @@
 /** Reads a file from its start to its end: whether it can be processed, how many items it has, and what is wrong with them. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
+import { BatchNotFound } from "../batch/BatchProblem.ts"
 import type { ErrorGroup, ErrorSummary, UploadBatch } from "../batch/UploadBatch.ts"
 import { inspect } from "../file/FileInspection.ts"
 import { FileChanged, FileInvalid, type FileProblem } from "../file/FileProblem.ts"
@@ -8,26 +9,29 @@ import { openItems } from "../file/ItemFile.ts"
 import type { ItemProblem } from "../item/ItemProblem.ts"
 import type { BadItem } from "../item/ReadItem.ts"
 import { findBatch, setHash } from "../store/Batches.ts"
+import { type Item, type Page, pageSize } from "./Page.ts"
 import type { ReadOnce } from "./ReadOnce.ts"
-import { type Item, type Page, pageSize, readPage } from "./ReadPage.ts"
+import { readPage } from "./ReadPage.ts"
 import { kindOfBatch, type Uploading } from "./Uploading.ts"
 
 export const validateFile = (uploading: Uploading, batch: UploadBatch) =>
   Effect.scoped(
     Effect.gen(function* () {
       const { filePath: path, fileName: name, batchId } = batch
-      const { limits, readOnce } = uploading
+      const { limits, readOnce, store } = uploading
       const kind = yield* kindOfBatch(uploading, batch)
       const inspection = yield* inspect(path, name, limits, batch.contentType)
       const { fileSize, modifiedAt: fileModifiedAt, contentType, packed } = inspection
       const kept = readOnce.takeBytes(batchId)
       const isSame = kept?.fileSize === fileSize && kept.modifiedAt === fileModifiedAt
       const items = yield* openItems({ path, name, packed, limits, ...(isSame ? { content: kept.chunks } : {}) })
+      const row = yield* findBatch(store, batchId)
+      if (row === undefined) return yield* Effect.fail(new BatchNotFound({ batchId }))
       const errors = new ErrorCount()
       const keeping = new Keeping(readOnce)
       let count = 0
       for (;;) {
-        const page = yield* readPage(yield* items.take(pageSize), kind, limits.maxItemBytes)
+        const page = yield* readPage(uploading, kind, row.batch, yield* items.take(pageSize))
         if (page === undefined) break
         count += page.items.length
         for (const item of page.items) if (item.read._tag === "Bad") errors.add(item, item.read)

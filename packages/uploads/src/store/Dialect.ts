@@ -4,6 +4,7 @@ import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import type { Fragment } from "effect/unstable/sql/Statement"
 import type { HNItem } from "../item/HNItem.ts"
+import type { KindContent } from "../item/ItemKind.ts"
 import type { SearchTerm } from "./SearchText.ts"
 
 /** An item to be written, and where it came from. */
@@ -21,6 +22,8 @@ export interface Dialect {
   readonly items: Fragment
   /** Items of every kind but Hacker News. */
   readonly kindItems: Fragment
+  /** Items that have exceeded the limit of reading. */
+  readonly limits: Fragment
   /** A JSON array as rows `(value)`. */
   readonly rows: (json: string) => Fragment
   /** A text of such rows. */
@@ -41,17 +44,10 @@ export interface Dialect {
 }
 
 /** An item of a kind that is not Hacker News, as it is stored. */
-export interface KindItemValues {
+export interface KindItemValues extends KindContent {
   readonly kind: string
-  readonly id: string
-  readonly time: number
-  readonly content: string
   readonly batch: number
   readonly index: number
-  /** The text whose words are found. */
-  readonly text: string
-  /** One for each value of a field that searches compare: letters and digits. */
-  readonly tokens: ReadonlyArray<string>
 }
 
 /** The columns of a new entry, in the order of {@link EntryValues}. */
@@ -81,7 +77,7 @@ export type EntryValues = readonly [
   content: string | null,
 ]
 
-/** The columns of the table of items, in the order of {@link itemValues}. */
+/** The columns of the table of items, in the order of {@link addItemValues}. */
 export const itemColumns = [
   "hn_id",
   "type",
@@ -104,25 +100,27 @@ export const itemColumns = [
 
 export type Value = string | number | null
 
-export const itemValues = ({ batch, index, item }: ItemOfBatch): ReadonlyArray<Value> => [
-  item.hnId,
-  item.type,
-  item.by ?? null,
-  item.time ?? 0,
-  item.text ?? null,
-  item.url ?? null,
-  item.title ?? null,
-  item.score ?? null,
-  item.kids === undefined ? null : JSON.stringify(item.kids),
-  item.parent ?? null,
-  item.descendants ?? null,
-  item.deleted === undefined ? null : Number(item.deleted),
-  item.dead === undefined ? null : Number(item.dead),
-  item.parts === undefined ? null : JSON.stringify(item.parts),
-  item.poll ?? null,
-  batch,
-  index,
-]
+export const addItemValues = (values: Array<Value>, { batch, index, item }: ItemOfBatch) => {
+  values.push(
+    item.hnId,
+    item.type,
+    item.by ?? null,
+    item.time ?? 0,
+    item.text ?? null,
+    item.url ?? null,
+    item.title ?? null,
+    item.score ?? null,
+    item.kids === undefined ? null : JSON.stringify(item.kids),
+    item.parent ?? null,
+    item.descendants ?? null,
+    item.deleted === undefined ? null : Number(item.deleted),
+    item.dead === undefined ? null : Number(item.dead),
+    item.parts === undefined ? null : JSON.stringify(item.parts),
+    item.poll ?? null,
+    batch,
+    index,
+  )
+}
 
 /** What replaces the columns of an item that is there already. */
 export const replacedColumns = itemColumns.slice(1).map((column) => `${column} = excluded.${column}`)

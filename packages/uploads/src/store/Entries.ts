@@ -44,19 +44,28 @@ export const findStored = (
   batch: number,
   ids: ReadonlyArray<ItemId>,
 ): Effect.Effect<ReadonlyMap<ItemId, number>, PersistenceFailed> => {
-  const { sql, entries, rows, textOf } = store.dialect
   if (ids.length === 0) return Effect.succeed(new Map())
-  const given = rows(JSON.stringify(ids))
+  return Effect.map(
+    store.rows("findStored", DuplicateRow, storedEntries(store, batch, ids)),
+    (all) => new Map(all.map(({ hn_id, item_id, item_index }) => [item_id ?? hn_id ?? "", item_index])),
+  )
+}
+
+/**
+ * The entries that a batch has stored under these ids. The join keeps its order on SQLite, so that each id is looked up in its index:
+ * 0.2 ms for 2,000 ids. With `in`, SQLite reads every entry of the batch: 26 ms where it has 300,000.
+ */
+export const storedEntries = ({ dialect }: UploadStore, batch: number, ids: ReadonlyArray<ItemId>) => {
+  const { sql, entries, rows, textOf } = dialect
   // The ids of a batch are all of one kind.
   const isGiven =
     typeof ids[0] === "number"
-      ? sql`hn_id in (select cast(value as bigint) from ${given})`
-      : sql`item_id in (select ${textOf("value")} from ${given})`
-  const found = sql`select hn_id, item_id, item_index from ${entries} where batch = ${batch} and state = 'stored' and ${isGiven}`
-  return Effect.map(
-    store.rows("findStored", DuplicateRow, found),
-    (all) => new Map(all.map(({ hn_id, item_id, item_index }) => [item_id ?? hn_id ?? "", item_index])),
-  )
+      ? sql`e.hn_id = cast(value as bigint)`
+      : // Said again, so that the index of these ids can be used.
+        sql`e.item_id = ${textOf("value")} and e.item_id is not null`
+  return sql`
+    select e.hn_id, e.item_id, e.item_index from ${rows(JSON.stringify(ids))} cross join ${entries} e
+    where e.batch = ${batch} and e.state = 'stored' and ${isGiven}`
 }
 
 /**

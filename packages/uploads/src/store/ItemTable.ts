@@ -1,12 +1,12 @@
 /** The stored items of a kind, whichever table they are in. */
-import { hash } from "node:crypto"
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Fragment } from "effect/unstable/sql/Statement"
+import { type FieldValue, tokenOf } from "../item/FieldToken.ts"
 import { ItemType } from "../item/HNItem.ts"
-import type { ItemKind } from "../item/ItemKind.ts"
-import type { ItemOfBatch, KindItemValues } from "./Dialect.ts"
+import type { ItemKind, JsonObject, KindContent } from "../item/ItemKind.ts"
+import type { ItemOfBatch } from "./Dialect.ts"
 import { findItem, type ItemQuery, type StoredItem, searchItems } from "./Items.ts"
 import { KindItemRow } from "./Rows.ts"
 import { parseSearch } from "./SearchText.ts"
@@ -20,9 +20,6 @@ export interface StoredKindItem<out Item> {
   /** Its place among the items of its file, counted from 0. */
   readonly index: number
 }
-
-/** A value that `where` compares a field with. */
-export type FieldValue = string | number | boolean
 
 /** Which items of a kind to find. All that is given must hold. */
 export interface KindQuery<Field extends string> {
@@ -50,10 +47,11 @@ export interface KindPage<out Item> {
 }
 
 export interface ItemTable {
-  /** Writes items; those that are there already are replaced. */
+  /** Writes the content of items; those that are there already are replaced. */
   readonly write: (items: ReadonlyArray<ItemOfBatch<object>>) => Effect.Effect<void, PersistenceFailed>
-  readonly find: (id: string) => Effect.Effect<Option.Option<StoredKindItem<object>>, PersistenceFailed>
-  readonly search: (query: KindQuery<string>) => Effect.Effect<KindPage<object>, PersistenceFailed>
+  /** Items as JSON. */
+  readonly find: (id: string) => Effect.Effect<Option.Option<StoredKindItem<JsonObject>>, PersistenceFailed>
+  readonly search: (query: KindQuery<string>) => Effect.Effect<KindPage<JsonObject>, PersistenceFailed>
 }
 
 export const itemTable = (store: UploadStore, kind: ItemKind): ItemTable =>
@@ -86,7 +84,12 @@ const hackerNewsTable = (store: UploadStore): ItemTable => ({
 
 const isItemType = (type: FieldValue): type is ItemType => (ItemType.literals as ReadonlyArray<FieldValue>).includes(type)
 
-const storedOf = ({ item, batchId, index }: StoredItem): StoredKindItem<object> => ({ id: String(item.hnId), item, batchId, index })
+const storedOf = ({ item, batchId, index }: StoredItem): StoredKindItem<JsonObject> => ({
+  id: String(item.hnId),
+  item: { ...item },
+  batchId,
+  index,
+})
 
 // Every other kind
 
@@ -102,30 +105,30 @@ const kindTable = (store: UploadStore, kind: ItemKind): ItemTable => {
         from ${dialect.kindItems} i join ${dialect.batches} b on b.batch = i.batch
         where i.kind = ${kind.name} and ${condition} ${order}`,
     )
-  /** The schema may have changed since an item was stored. */
-  const decoded = (rows: ReadonlyArray<KindItemRow>) =>
-    store.decoding("searchKind", () =>
-      rows.map(
-        ({ id, content, batch_id: batchId, item_index: index }): StoredKindItem<object> => ({
-          id,
-          item: kind.decode(content),
-          batchId,
-          index,
-        }),
-      ),
-    )
+  /** As it was stored: the JSON of an item, whatever its schema is by now. */
+  const shown = ({ id, content, batch_id: batchId, item_index: index }: KindItemRow): StoredKindItem<JsonObject> => ({
+    id,
+    item: content,
+    batchId,
+    index,
+  })
   return {
-    write: (items) => store.run("writeItems", dialect.writeKindItems(items.map((one) => valuesOf(kind, one)))),
-    find: (id) => Effect.map(Effect.flatMap(select(sql`i.id = ${id}`, sql``), decoded), ([item]) => Option.fromNullishOr(item)),
+    // The reader of the kind made their content.
+    write: (items) =>
+      store.run(
+        "writeItems",
+        dialect.writeKindItems(items.map(({ batch, index, item }) => ({ kind: kind.name, batch, index, ...(item as KindContent) }))),
+      ),
+    find: (id) => Effect.map(select(sql`i.id = ${id}`, sql``), ([row]) => Option.map(Option.fromNullishOr(row), shown)),
     search: (query) => {
       const limit = Math.max(1, Math.min(query.limit ?? 50, 1000))
       const byMatch = query.text !== undefined || Object.keys(query.where ?? {}).length > 0
       const order = byMatch ? sql`order by i.item desc` : sql`order by i.time desc, i.item desc`
-      return Effect.flatMap(select(conditionOf(store, query, byMatch), sql`${order} limit ${limit + 1}`), (rows) => {
+      return Effect.map(select(conditionOf(store, query, byMatch), sql`${order} limit ${limit + 1}`), (rows) => {
         const page = rows.slice(0, limit)
         const last = page.at(-1)
         const next = rows.length > limit && last !== undefined ? cursorText(last.time, last.item) : undefined
-        return Effect.map(decoded(page), (items) => ({ items, next }))
+        return { items: page.map(shown), next }
       })
     },
   }
@@ -151,27 +154,6 @@ const conditionOf = ({ dialect }: UploadStore, query: KindQuery<string>, byMatch
   }
   return conditions.length === 0 ? sql`1 = 1` : sql.and(conditions)
 }
-
-const valuesOf = (kind: ItemKind, { batch, index, item }: ItemOfBatch<object>): KindItemValues => ({
-  kind: kind.name,
-  id: String(kind.idOf(item)),
-  time: kind.time(item),
-  content: JSON.stringify(kind.encode(item)),
-  batch,
-  index,
-  text: kind.text(item),
-  tokens: kind.fields.flatMap((field) =>
-    valuesIn((item as Readonly<Record<string, unknown>>)[field]).map((value) => tokenOf(field, value)),
-  ),
-})
-
-const valuesIn = (value: unknown): ReadonlyArray<FieldValue> => {
-  if (Array.isArray(value)) return value.flatMap(valuesIn)
-  return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? [value] : []
-}
-
-/** A value of a field as one word that stands for no other: both databases index it like any word. */
-const tokenOf = (field: string, value: FieldValue): string => `f${hash("md5", JSON.stringify([field, String(value)]), "hex")}`
 
 // Cursors
 

@@ -69,6 +69,11 @@ export const ExampleRow = Schema.Struct({
 
 export const DuplicateRow = Schema.Struct({ hn_id: Schema.NullOr(Whole), item_id: Schema.NullOr(Schema.String), item_index: Whole })
 
+/** An item that has exceeded the limit of reading. */
+export const LimitRow = Schema.Struct({ item_index: Whole, attempts: Whole, task_limit: Schema.String, problem: Schema.String })
+
+export const AttemptsRow = Schema.Struct({ attempts: Whole })
+
 export const IndexRow = Schema.Struct({ item_index: Whole })
 
 export const ItemRow = Schema.Struct({
@@ -97,7 +102,7 @@ export const KindItemRow = Schema.Struct({
   item: Whole,
   id: Schema.String,
   time: Schema.Finite,
-  content: Schema.fromJsonString(Schema.Unknown),
+  content: Schema.fromJsonString(Schema.Record(Schema.String, Schema.Json)),
   item_index: Whole,
   batch_id: Schema.String,
 })

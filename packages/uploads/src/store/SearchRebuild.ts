@@ -45,7 +45,7 @@ export const rebuildKindSearch = (uploads: ReadonlyArray<AnyUpload>, after = 0):
     for (const { kind } of uploads) {
       const own = rows.filter((row) => row.kind === kind.name)
       const items = yield* store.decoding("rebuildSearch", () =>
-        own.map((row) => ({ batch: row.batch, index: row.item_index, item: kind.decode(row.content) })),
+        own.map((row) => ({ batch: row.batch, index: row.item_index, item: kind.contentOf(kind.decode(row.content)) })),
       )
       yield* store.transact("rebuildSearch", itemTable(store, kind).write(items))
     }

@@ -6,18 +6,19 @@ import * as SqliteStore from "@detent/durable/SqliteStore"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
-import { Uploads, type UploadsOptions } from "../../src/index.ts"
+import { HackerNews, Uploads, type UploadsOptions } from "../../src/index.ts"
+import { Stubborn } from "../support/Stubborn.ts"
 import type { Death, Told, Work } from "./WorkerProcess.ts"
 
 const tell = (told: Told) => process.send?.(told)
 
-const doWork = ({ batchId, ask }: Work) =>
+const doWork = ({ batchId, ask, kind = HackerNews.name }: Work) =>
   Effect.gen(function* () {
     const uploads = yield* Uploads
     tell({ _tag: "Open" })
     // Whoever was killed may have got as far as asking.
     if (ask._tag === "Retry") yield* uploads.retryFailed(batchId)
-    if (ask._tag === "Upload") yield* Effect.catchTags(uploads.start(ask.path, { batchId }), { BatchExists: () => Effect.void })
+    if (ask._tag === "Upload") yield* Effect.catchTags(uploads.start(ask.path, { batchId, kind }), { BatchExists: () => Effect.void })
     const { state, items, problem } = yield* uploads.finished(batchId)
     tell({ _tag: "Finished", state, items, problem: problem?.message })
   })
@@ -44,7 +45,8 @@ const lease = "1 second"
 process.on("message", (work: Work) => {
   const { address, nodeId } = work
   const store = address._tag === "Sqlite" ? SqliteStore.layer({ filename: address.filename }) : PostgresStore.layer({ url: address.url })
-  const layer = Uploads.layer(dying(work.dies)).pipe(
+  const options: UploadsOptions = { uploads: [HackerNews, Stubborn], itemLimit: { time: "1 second", memory: 300 }, ...dying(work.dies) }
+  const layer = Uploads.layer(options).pipe(
     Layer.provideMerge(Engine.layer({ worker: false, lease, ...(nodeId === undefined ? {} : { nodeId }) })),
     Layer.provide(store),
     Layer.provide(Logger.layer([])),

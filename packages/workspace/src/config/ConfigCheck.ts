@@ -72,7 +72,22 @@ const Http = struct({
   stopTimeout: optional(duration),
 })
 
-const Limits = struct({ eventSize: count, stateSize: count, mailbox: count, commands: count, http: optional(Http) })
+/** A worker process that has not begun to work holds half of this, in MB. */
+const leastMemory = 200
+
+const UploadItem = struct({
+  time: optional(duration),
+  memory: optional(Schema.Int.check(Schema.isGreaterThanOrEqualTo(leastMemory))),
+})
+
+const Limits = struct({
+  eventSize: count,
+  stateSize: count,
+  mailbox: count,
+  commands: count,
+  uploadItem: optional(UploadItem),
+  http: optional(Http),
+})
 
 const Settings = struct({
   machines: optional(Schema.Array(declared<AnyMachine<unknown>>(isMachine, "a machine made with Machine.make({ ... })"))),

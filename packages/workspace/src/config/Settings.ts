@@ -53,6 +53,8 @@ export interface WorkspaceLimits {
   readonly mailbox?: number
   /** Commands of one queue that this process executes at once. Default: 16. */
   readonly commands?: number
+  /** Time and memory (in MB, of a worker process) that reading one uploaded item may take. Default: 10 seconds and 512 MB. */
+  readonly uploadItem?: { readonly time?: Duration.Input; readonly memory?: number }
   readonly http?: Partial<HttpLimits>
 }
 

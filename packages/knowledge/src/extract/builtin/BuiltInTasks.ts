@@ -1,8 +1,9 @@
 /** The side of the worker of the built-in extractor. */
+
+import type { TaskChannel } from "@detent/durable/ProcessPool"
 import * as Result from "effect/Result"
 import type { Ontology } from "../../ontology/Ontology.ts"
 import { OntologyIndex } from "../../ontology/OntologyIndex.ts"
-import type { TaskChannel } from "../../threads/Protocol.ts"
 import type { Chunk } from "../Extractor.ts"
 import type { Fact, Mention } from "../Fact.ts"
 import type { BuiltInModel } from "./BuiltInModel.ts"

@@ -2,12 +2,13 @@
  * Texts with the facts they state, written by hand or taken from elsewhere: what the built-in extractor learns from. An examples file
  * has one of them a line. A file can be made so that reading it takes any time and memory, so a worker reads it.
  */
+
+import { fromOutcome, type Outcome, outcomeOf } from "@detent/durable/ProcessPool"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { OntologyLimitExceeded } from "../../ontology/OntologyError.ts"
-import { fromOutcome, type Outcome, outcomeOf } from "../../threads/Protocol.ts"
 import { WorkerPool } from "../../threads/WorkerPool.ts"
 
 export const ExampleTriple = Schema.Struct({

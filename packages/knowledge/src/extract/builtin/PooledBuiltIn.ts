@@ -1,10 +1,10 @@
 /** The built-in extractor on a pool of workers: the same answers, as many at once as the machine has processors. */
+
+import type { Shared, TaskLimit, WorkerError } from "@detent/durable/ProcessPool"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Semaphore from "effect/Semaphore"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
-import type { TaskLimit } from "../../threads/ContentLimits.ts"
-import type { Shared, WorkerError } from "../../threads/Protocol.ts"
 import { WorkerPool, type WorkerPoolService } from "../../threads/WorkerPool.ts"
 import { ExtractionFailed } from "../ExtractionFailed.ts"
 import { type Chunk, Extractor, type ExtractorService } from "../Extractor.ts"

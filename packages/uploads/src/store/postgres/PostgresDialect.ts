@@ -3,7 +3,16 @@ import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import { searchText } from "../../item/PlainText.ts"
-import { type Dialect, entryColumns, type ItemOfBatch, itemColumns, itemValues, type KindItemValues, replacedColumns } from "../Dialect.ts"
+import {
+  addItemValues,
+  type Dialect,
+  entryColumns,
+  type ItemOfBatch,
+  itemColumns,
+  type KindItemValues,
+  replacedColumns,
+  type Value,
+} from "../Dialect.ts"
 import { type SearchTerm, wordsOf } from "../SearchText.ts"
 
 export const postgresDialect = (sql: SqlClient, schema: string): Dialect => {
@@ -14,6 +23,7 @@ export const postgresDialect = (sql: SqlClient, schema: string): Dialect => {
     entries: sql.literal(`${schema}.upload_entries`),
     items: sql.literal(`${schema}.items`),
     kindItems: sql.literal(`${schema}.upload_items`),
+    limits: sql.literal(`${schema}.upload_limits`),
     rows: (json) => sql`jsonb_array_elements(${json}::jsonb) as one (value)`,
     textOf: (column) => sql.literal(`${column} #>> '{}'`),
     writeEntries: (entries) =>
@@ -56,7 +66,12 @@ const writeItems = (sql: SqlClient, insert: string, items: ReadonlyArray<ItemOfB
   if (items.length === 0) return Effect.void
   // In the order of their ids, so that two batches that write the same items do not wait for each other.
   const ordered = items.toSorted((left, right) => left.item.hnId - right.item.hnId)
-  const rows = ordered.map((one) => [...itemValues(one), vectorOf(searchText(one.item))])
+  const rows = ordered.map((one) => {
+    const values: Array<Value> = []
+    addItemValues(values, one)
+    values.push(vectorOf(searchText(one.item)))
+    return values
+  })
   return Effect.asVoid(sql.unsafe(insert, [JSON.stringify(rows)]))
 }
 

@@ -89,4 +89,20 @@ const kinds = (schema: string): ReadonlyArray<string> => [
   `create index upload_items_search on ${schema}.upload_items using gin (search)`,
 ]
 
-export const postgresSteps = (schema: string): OwnTables.Steps => ({ "0001_uploads": statements(schema), "0002_kinds": kinds(schema) })
+/** Items that have exceeded the limit of reading. */
+const limits = (schema: string): ReadonlyArray<string> => [
+  `create table ${schema}.upload_limits (
+    batch integer not null,
+    item_index bigint not null,
+    attempts integer not null,
+    task_limit text not null,
+    problem text not null,
+    primary key (batch, item_index)
+  )`,
+]
+
+export const postgresSteps = (schema: string): OwnTables.Steps => ({
+  "0001_uploads": statements(schema),
+  "0002_kinds": kinds(schema),
+  "0003_limits": limits(schema),
+})

@@ -93,4 +93,16 @@ const kinds = [
   )`,
 ]
 
-export const sqliteSteps: OwnTables.Steps = { "0001_uploads": statements, "0002_kinds": kinds }
+/** Items that have exceeded the limit of reading. */
+const limits = [
+  `create table detent_upload_limits (
+    batch integer not null,
+    item_index integer not null,
+    attempts integer not null,
+    task_limit text not null,
+    problem text not null,
+    primary key (batch, item_index)
+  ) without rowid`,
+]
+
+export const sqliteSteps: OwnTables.Steps = { "0001_uploads": statements, "0002_kinds": kinds, "0003_limits": limits }

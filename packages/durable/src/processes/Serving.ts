@@ -1,6 +1,6 @@
 /** The side of the worker process: runs the tasks of its pool, one at a time. */
 import { Worker } from "node:worker_threads"
-import { describe } from "../storage/Describe.ts"
+import { describe } from "@detent/machine/internal"
 import { type FromWorker, moduleBeside, type TaskChannel, type TaskHandler, type ToWorker, UnsoundWorker } from "./Protocol.ts"
 
 type Run = Extract<ToWorker, { readonly _tag: "Run" }>
@@ -94,17 +94,19 @@ const startWatchdog = () => {
     Atomics.store(limits, 0, megabytes)
     Atomics.notify(limits, 0)
   }
-  const nextStep = () => {
+  let later = 0
+  /** The processor time of a step is counted from its beginning. */
+  const beginStep = (time: number) => {
+    Atomics.store(limits, 1, Math.min(time, mostMillis))
     Atomics.add(limits, 2, 1)
   }
   return {
-    begin: ({ memory, time }: Run) => {
-      Atomics.store(limits, 1, Math.min(time, mostMillis))
-      nextStep()
+    begin: ({ memory, start, time }: Run) => {
+      later = time
+      beginStep(start)
       setMemory(memory)
     },
-    /** The processor time of a step is counted from its beginning. */
-    nextStep,
+    nextStep: () => beginStep(later),
     end: () => setMemory(0),
   }
 }

@@ -3,10 +3,25 @@
  * errors are copied, and how work on a worker fails. A worker has one task at a time. While it works, it may ask for the next piece of
  * a source and hand over a part of its output; it waits for the answer to either before it continues.
  */
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+
+/** How much time and memory one task may take. */
+export interface TaskLimit {
+  /** Processor time that a worker may use without an answer. By the clock it may take five times as long. */
+  readonly time: Duration.Input
+  /** The same for its first answer, of a task that loads something before. Default: `time`. */
+  readonly start?: Duration.Input
+  /** Resident memory of the worker process, in megabytes. About 100 of them are the process itself. */
+  readonly memory: number
+}
+
+/** A limit in words: `60s` or `1024 MB of memory`. */
+export const limitText = (limit: TaskLimit, exceeded: "time" | "memory"): string =>
+  exceeded === "time" ? Duration.format(Duration.fromInputUnsafe(limit.time)) : `${limit.memory} MB of memory`
 
 /** Something large that many tasks need: handed to a worker once, and known by its key from then on. */
 export interface Shared {
@@ -24,7 +39,8 @@ export type ToWorker =
       readonly shared: string | undefined
       /** In megabytes: the worker ends itself above it. */
       readonly memory: number
-      /** Processor time of one step, in milliseconds: the worker ends itself above it. */
+      /** Processor time of the first step and of every other, in milliseconds: the worker ends itself above it. */
+      readonly start: number
       readonly time: number
     }
   /** The next piece of the source that was asked for; without items, the source is at its end. */

@@ -5,15 +5,14 @@
  */
 import { type ChildProcess, fork } from "node:child_process"
 import { fileURLToPath } from "node:url"
+import { describe } from "@detent/machine/internal"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Pull from "effect/Pull"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { describe } from "../storage/Describe.ts"
-import type { TaskLimit } from "./ContentLimits.ts"
-import { type FromWorker, type Shared, TaskFailed, type ToWorker } from "./Protocol.ts"
+import { type FromWorker, type Shared, TaskFailed, type TaskLimit, type ToWorker } from "./Protocol.ts"
 
 /** The process ended before it answered, by a limit, by itself, or because the pool stopped it. */
 export class WorkerEnded {
@@ -130,12 +129,13 @@ export class WorkerProcess {
         input,
         shared: shared?.key,
         memory: limit.memory,
+        start: Duration.toMillis(limit.start ?? limit.time),
         time: Duration.toMillis(limit.time),
       })
-      const patience = Duration.times(Duration.fromInputUnsafe(limit.time), idleFactor)
-      for (;;) {
+      const patience = (time: Duration.Input) => Duration.times(Duration.fromInputUnsafe(time), idleFactor)
+      for (let duration = patience(limit.start ?? limit.time); ; duration = patience(limit.time)) {
         const message = yield* Effect.timeoutOrElse(worker.#next, {
-          duration: patience,
+          duration,
           orElse: () => Effect.fail(new WorkerEnded("time", "it exceeded its time limit")),
         })
         switch (message._tag) {

@@ -1,0 +1,57 @@
+/** From the text of one item, of any kind, to what its table takes of it, or to what is wrong with it. */
+import { describe } from "@detent/machine/internal"
+import type { ItemId, ItemKind } from "./ItemKind.ts"
+import { type BadItem, bad, type Identity, parse, refusalOf } from "./ReadItem.ts"
+
+/** An item of any kind that can be stored, as plain data: what its definition says of it is worked out where it is read. */
+export interface GoodContent {
+  readonly _tag: "Good"
+  readonly id: ItemId
+  readonly known: Identity
+  /** What the table of its kind takes. */
+  readonly content: object
+}
+
+/** What was read of an item of any kind. One that the check of its definition refused has what it would be without. */
+export type ReadContent = GoodContent | (BadItem & { readonly unchecked?: GoodContent })
+
+/** How items of a kind are read. */
+export type Reader = Pick<ItemKind, "read" | "identify" | "idOf" | "contentOf" | "check" | "unknownKeys">
+
+/** Reads the text of an item: JSON, then what its kind asks for, then the check of the user. */
+export const readContent = (text: string, kind: Reader): ReadContent => {
+  const parsed = parse(text)
+  return parsed._tag === "Bad" ? parsed : contentOf(parsed.value, kind)
+}
+
+/** The same for an item that a person wrote: a key that its kind does not know is a mistake. */
+export const readStrictly = (text: string, kind: Reader): ReadContent => {
+  const parsed = parse(text)
+  if (parsed._tag === "Bad") return parsed
+  const { value } = parsed
+  const unknown = typeof value === "object" && value !== null ? unknownKeysOf(kind, value) : undefined
+  return unknown === undefined ? contentOf(value, kind) : bad("invalid_field", unknown)
+}
+
+/** Code of a definition that throws has not accepted the item. Other items are not affected. */
+const contentOf = (value: unknown, kind: Reader): ReadContent => {
+  try {
+    const found = kind.read(value)
+    if (found._tag === "Bad") return found
+    const { item } = found
+    const good: GoodContent = { _tag: "Good", id: kind.idOf(item), known: kind.identify(item), content: kind.contentOf(item) }
+    const refused = kind.check === undefined ? undefined : refusalOf(kind.check, item)
+    return refused === undefined ? good : { ...bad("rejected", refused, good.known), unchecked: good }
+  } catch (cause) {
+    return bad("rejected", `its definition failed: ${describe(cause)}`)
+  }
+}
+
+const unknownKeysOf = (kind: Reader, value: object): string | undefined => {
+  try {
+    return kind.unknownKeys(value)
+  } catch {
+    // The schema throws for this value: reading it says why.
+    return undefined
+  }
+}

@@ -1,0 +1,208 @@
+/**
+ * Reads the content of items. Items of a definition whose module is known are read by worker processes, each item within a limit of
+ * time and memory: a worker that exceeds it is killed and replaced, and the item is tried once more. An item that has failed so twice
+ * is set aside with the reason: it is not tried again until it is corrected or the limit is raised, also after a restart.
+ *
+ * Items of Hacker News without a check of the user are read by this process: every step on their text is linear in its length. So
+ * are items of a definition without a module.
+ */
+import { limitText, makeProcessPool, moduleBeside, type ProcessPool, type TaskLimit } from "@detent/durable/ProcessPool"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type { ItemKind } from "../item/ItemKind.ts"
+import type { ItemProblem } from "../item/ItemProblem.ts"
+import { type ReadContent, readContent, readStrictly } from "../item/ReadContent.ts"
+import { fingerprintOf, type ReadItemsInput, type ReadItemsOutput } from "./ReadingTask.ts"
+
+/** The content of one item. */
+export interface ItemText {
+  readonly index: number
+  readonly text: string
+}
+
+/** What is known of items that have exceeded the limit. */
+export interface LimitNotes<E> {
+  /** How often an item has, and why, under this limit. */
+  readonly find: (index: number, limit: string) => LimitNote | undefined
+  /** Records that it has once more; returns how often in all. */
+  readonly add: (index: number, limit: string, problem: string) => Effect.Effect<number, E>
+}
+
+export interface LimitNote {
+  readonly attempts: number
+  readonly problem: string
+}
+
+export interface ItemReader {
+  /** What was read of each item. */
+  readonly read: <E>(
+    kind: ItemKind,
+    items: ReadonlyArray<ItemText>,
+    notes: Effect.Effect<LimitNotes<E>, E>,
+  ) => Effect.Effect<ReadonlyArray<ReadContent>, E>
+  /** Reads an item that a person wrote: a key that its kind does not know is a mistake. */
+  readonly readStrictly: (kind: ItemKind, text: string) => Effect.Effect<ReadContent>
+}
+
+export const defaultItemLimit: TaskLimit = { time: "10 seconds", memory: 512 }
+
+/** An item that has exceeded a limit this often is set aside. */
+const mostAttempts = 2
+
+/** What loading the module of a definition may take. */
+const loadTime = "1 minute"
+
+/** More would read no faster: this process stores what they read. */
+const workers = 2
+
+export const makeItemReader = (limit: TaskLimit): Effect.Effect<ItemReader, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const pool = yield* makeProcessPool({
+      entry: moduleBeside(import.meta.url, "WorkerEntry"),
+      limit: { start: loadTime, ...limit },
+      size: workers,
+      // The modules of a definition alone may take half of it.
+      keptBelow: 0.75 * limit.memory,
+    })
+    const reader = new PooledReader(pool, limit)
+    // Before the pool ends: that its workers end then is no item's fault.
+    yield* Effect.addFinalizer(() => Effect.sync(() => reader.close()))
+    return {
+      read: (kind, items, notes) => {
+        if (!reader.canRead(kind)) return Effect.sync(() => items.map(({ text }) => readContent(text, kind)))
+        return Effect.flatMap(notes, (found) => reader.read(kind, items, found, false))
+      },
+      readStrictly: (kind, text) => {
+        if (!reader.canRead(kind)) return Effect.sync(() => readStrictly(text, kind))
+        return Effect.map(reader.read(kind, [{ index: 0, text }], memoryNotes(), true), ([read]) => read ?? readStrictly(text, kind))
+      },
+    }
+  })
+
+/** For an item that is not stored. */
+const memoryNotes = (): LimitNotes<never> => {
+  let attempts = 0
+  return { find: () => undefined, add: () => Effect.sync(() => ++attempts) }
+}
+
+class PooledReader {
+  readonly #pool: ProcessPool
+  /** Both limits in words. */
+  readonly #limit: string
+  /** Definitions that no worker could load. */
+  readonly #unavailable = new Set<string>()
+  #isClosed = false
+
+  constructor(pool: ProcessPool, limit: TaskLimit) {
+    this.#pool = pool
+    this.#limit = `${limitText(limit, "time")}, ${limitText(limit, "memory")}`
+  }
+
+  close() {
+    this.#isClosed = true
+  }
+
+  canRead({ name, module, storage, check }: ItemKind): boolean {
+    const isLinear = storage === "items" && check === undefined
+    return module !== undefined && !isLinear && !this.#unavailable.has(name)
+  }
+
+  read<E>(
+    kind: ItemKind,
+    items: ReadonlyArray<ItemText>,
+    notes: LimitNotes<E>,
+    strict: boolean,
+  ): Effect.Effect<ReadonlyArray<ReadContent>, E> {
+    return Effect.gen({ self: this }, function* () {
+      const read: Array<ReadContent> = []
+      let singly = false
+      while (read.length < items.length) {
+        const next = items[read.length] as ItemText
+        const note = notes.find(next.index, this.#limit)
+        if (note !== undefined && note.attempts >= mostAttempts) {
+          read.push(setAside(note))
+          continue
+        }
+        // Up to the next item that is set aside.
+        const rest = items.slice(read.length)
+        const end = rest.findIndex(({ index }) => (notes.find(index, this.#limit)?.attempts ?? 0) >= mostAttempts)
+        const some = end === -1 ? rest : rest.slice(0, end)
+        const outcome = yield* this.#run(kind, some, strict, singly || some.length === 1, read)
+        if (outcome === undefined) {
+          singly = false
+          continue
+        }
+        if (outcome._tag === "Unavailable") {
+          this.#unavailable.add(kind.name)
+          yield* Effect.logWarning(
+            `items of ${kind.name} are read by this process, without a limit: no worker could load ${kind.module}: ${outcome.problem}`,
+          )
+          const readHere = strict ? readStrictly : readContent
+          return [...read, ...items.slice(read.length).map(({ text }) => readHere(text, kind))]
+        }
+        // Which of them it was is known once they are answered one by one.
+        if (!singly && some.length > 1) {
+          singly = true
+          continue
+        }
+        const culprit = items[read.length] as ItemText
+        const attempts = yield* notes.add(culprit.index, this.#limit, outcome.problem)
+        if (attempts < mostAttempts) continue
+        read.push(setAside({ attempts, problem: outcome.problem }))
+        singly = false
+      }
+      return read
+    })
+  }
+
+  /** Adds what is read to `read`. Undefined: all of it is there. */
+  #run(
+    kind: ItemKind,
+    items: ReadonlyArray<ItemText>,
+    strict: boolean,
+    singly: boolean,
+    read: Array<ReadContent>,
+  ): Effect.Effect<Ended | undefined> {
+    let isLoaded = false
+    const take = (outputs: ReadonlyArray<ReadItemsOutput>) => {
+      for (const output of outputs) {
+        if (output._tag === "Loaded") isLoaded = true
+        else read.push(output.read)
+      }
+    }
+    const input: ReadItemsInput = {
+      definition: { module: kind.module ?? "", name: kind.name, fingerprint: fingerprintOf(kind) },
+      texts: items.map(({ text }) => text),
+      strict,
+      singly,
+    }
+    // What workers send is what `readItems` of this package makes.
+    const outputs = this.#pool.stream("items.read", input, { done: (last) => take(last as ReadonlyArray<ReadItemsOutput>) })
+    const reading = Stream.runForEach(outputs, (output) => Effect.sync(() => take([output as ReadItemsOutput])))
+    return Effect.flatMap(Effect.result(reading), (result) => {
+      if (Result.isSuccess(result)) return Effect.succeed(undefined)
+      const { failure } = result
+      return this.#ended(isLoaded && failure._tag !== "TaskFailed" ? "Exceeded" : "Unavailable", failure.problem)
+    })
+  }
+
+  /** When the pool ends, the process is about to end, and the engine interrupts this work. */
+  #ended(_tag: Ended["_tag"], problem: string): Effect.Effect<Ended> {
+    return this.#isClosed ? Effect.never : Effect.succeed({ _tag, problem })
+  }
+}
+
+/** How a run on a worker ended before all items were read. */
+interface Ended {
+  /** By an item, or because the definition cannot be loaded. */
+  readonly _tag: "Exceeded" | "Unavailable"
+  readonly problem: string
+}
+
+const setAside = ({ attempts, problem }: LimitNote): ReadContent => {
+  const message = `${problem}, in ${attempts} attempts; correct it, or raise the limit of items`
+  const found: ItemProblem = { reason: "limit_exceeded", message: message.slice(0, 500) }
+  return { _tag: "Bad", problem: found }
+}

@@ -1,0 +1,73 @@
+/** Reads items in a worker process, by the definition that a module exports. */
+import { hash } from "node:crypto"
+import type { TaskChannel } from "@detent/durable/ProcessPool"
+import type { ItemKind } from "../item/ItemKind.ts"
+import { type ReadContent, readContent, readStrictly } from "../item/ReadContent.ts"
+
+/** Which definition of a module is meant. */
+export interface DefinitionName {
+  readonly module: string
+  readonly name: string
+  /** Tells apart several that have the name, with other checks. */
+  readonly fingerprint: string
+}
+
+export interface ReadItemsInput {
+  readonly definition: DefinitionName
+  readonly texts: ReadonlyArray<string>
+  /** Refuses keys that the definition does not know. */
+  readonly strict: boolean
+  /** Answers every item by itself, so that the one that exceeds a limit is known. */
+  readonly singly: boolean
+}
+
+/** The definition is loaded, or an item is read. */
+export type ReadItemsOutput = { readonly _tag: "Loaded" } | { readonly _tag: "Read"; readonly read: ReadContent }
+
+/** What makes two definitions of one name different is code, and the code of a function is its text. */
+export const fingerprintOf = ({ check, integrity }: Pick<ItemKind, "check" | "integrity">): string =>
+  hash("sha256", `${integrity} ${String(check)}`)
+
+/** Answers are sent this often, in milliseconds: the time limit is that of one answer. */
+const answerMillis = 20
+
+export const readItems = async (
+  { definition, texts, strict, singly }: ReadItemsInput,
+  channel: TaskChannel,
+): Promise<ReadonlyArray<ReadItemsOutput>> => {
+  const kind = await kindOf(definition)
+  // What a module takes to load is no item's fault: the first answer has a limit of its own.
+  await channel.emit([{ _tag: "Loaded" } satisfies ReadItemsOutput])
+  const read = strict ? readStrictly : readContent
+  let answers: Array<ReadItemsOutput> = []
+  let since = performance.now()
+  for (const text of texts) {
+    answers.push({ _tag: "Read", read: read(text, kind) })
+    if (!singly && performance.now() - since < answerMillis) continue
+    await channel.emit(answers)
+    answers = []
+    since = performance.now()
+  }
+  return answers
+}
+
+const kindOf = async ({ module, name, fingerprint }: DefinitionName): Promise<ItemKind> => {
+  const exported: object = await import(module)
+  const named = [...new Set(Object.values(exported).flatMap(uploadsIn))].filter((kind) => kind.name === name)
+  const found = named.length === 1 ? named[0] : named.find((kind) => fingerprintOf(kind) === fingerprint)
+  if (found === undefined)
+    throw new Error(
+      named.length === 0 ? `it exports no upload ${name}` : `it exports ${named.length} uploads ${name}, none with this check`,
+    )
+  return found
+}
+
+/** A definition that is exported, or those of a configuration. */
+const uploadsIn = (value: unknown): ReadonlyArray<ItemKind> => {
+  if (typeof value !== "object" || value === null) return []
+  if ("uploads" in value && Array.isArray(value.uploads)) return value.uploads.flatMap(uploadsIn)
+  return "kind" in value && isKind(value.kind) ? [value.kind] : []
+}
+
+const isKind = (value: unknown): value is ItemKind =>
+  typeof value === "object" && value !== null && "read" in value && "contentOf" in value && "name" in value

@@ -1,0 +1,28 @@
+/** Some items of a file, read: what each is, or what is wrong with it. */
+import type { Position } from "../file/RawItem.ts"
+import type { ReadTimes } from "../item/HNItemEntity.ts"
+import type { ReadContent } from "../item/ReadContent.ts"
+
+/** An item of the file and what was read of it. */
+export interface Item {
+  readonly index: number
+  readonly line: number
+  readonly offset: number
+  readonly read: ReadContent
+  /** Its JSON, where it is bad: it is stored for a retry. The text of a good one is not kept in memory. */
+  readonly text: string | undefined
+}
+
+/** At least one item. */
+export interface Page extends ReadTimes {
+  readonly items: ReadonlyArray<Item>
+  /** The index of the first. */
+  readonly from: number
+  /** Where the file continues behind the last. */
+  readonly end: Position
+  /** Bytes of text that the items were read from. */
+  readonly bytes: number
+}
+
+/** How many items are read, checked and stored together. */
+export const pageSize = 2000

@@ -1,0 +1,45 @@
+/** The table of items that have exceeded the limit of reading: how often, under which limit, and why. */
+import type { PersistenceFailed } from "@detent/machine"
+import * as Effect from "effect/Effect"
+import type { LimitNotes } from "../reading/ItemReader.ts"
+import { AttemptsRow, LimitRow } from "./Rows.ts"
+import type { UploadStore } from "./UploadStore.ts"
+
+/** What is known of items from one to another, both included. */
+export const limitNotes = (
+  store: UploadStore,
+  batch: number,
+  from: number,
+  to: number,
+): Effect.Effect<LimitNotes<PersistenceFailed>, PersistenceFailed> => {
+  const { sql, limits } = store.dialect
+  const found = sql`
+    select item_index, attempts, task_limit, problem from ${limits}
+    where batch = ${batch} and item_index >= ${from} and item_index <= ${to}`
+  return Effect.map(store.rows("findLimits", LimitRow, found), (rows) => {
+    const known = new Map(rows.map((row) => [row.item_index, row]))
+    return {
+      find: (index, limit) => {
+        const row = known.get(index)
+        return row?.task_limit === limit ? { attempts: row.attempts, problem: row.problem } : undefined
+      },
+      add: (index, limit, problem) => {
+        // Under another limit, the item is counted anew.
+        const added = sql`
+          insert into ${limits} as l (batch, item_index, attempts, task_limit, problem)
+          values (${batch}, ${index}, 1, ${limit}, ${problem})
+          on conflict (batch, item_index) do update set
+            attempts = case when l.task_limit = excluded.task_limit then l.attempts + 1 else 1 end,
+            task_limit = excluded.task_limit, problem = excluded.problem
+          returning attempts`
+        return Effect.map(store.rows("addLimit", AttemptsRow, added), ([row]) => row?.attempts ?? 1)
+      },
+    }
+  })
+}
+
+/** An item that was given other content is tried anew. */
+export const forgetLimit = (store: UploadStore, batch: number, index: number): Effect.Effect<void, PersistenceFailed> => {
+  const { sql, limits } = store.dialect
+  return store.run("forgetLimit", sql`delete from ${limits} where batch = ${batch} and item_index = ${index}`)
+}
