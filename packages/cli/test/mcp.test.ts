@@ -61,11 +61,13 @@ describe("detent mcp", { timeout: 120_000 }, () => {
     const tools: ReadonlyArray<{ readonly name: string; readonly annotations: { readonly readOnlyHint: boolean } }> = listed.tools
     const names = tools.map(({ name }) => name).sort()
     assert.deepStrictEqual(names, [
+      "decide_review",
       "estimate_batch",
       "interrupt_execution",
       "list_executions",
       "list_instances",
       "list_machines",
+      "list_review",
       "query_graph",
       "read_execution",
       "read_history",
@@ -80,7 +82,7 @@ describe("detent mcp", { timeout: 120_000 }, () => {
         .filter(({ annotations }) => !annotations.readOnlyHint)
         .map(({ name }) => name)
         .sort(),
-      ["interrupt_execution", "resume_execution", "send_event", "start_batch"],
+      ["decide_review", "interrupt_execution", "resume_execution", "send_event", "start_batch"],
     )
 
     const { result: machines } = await client.call("list_machines", {})
@@ -115,7 +117,7 @@ describe("detent mcp", { timeout: 120_000 }, () => {
     client.running.type("null\n")
     await client.running.until('"code":-32600')
     const { result } = await client.request("tools/list", {})
-    assert.strictEqual(result.tools.length, 13)
+    assert.strictEqual(result.tools.length, 15)
     assert.strictEqual((await client.close()).code, 0)
   })
 
@@ -185,6 +187,18 @@ describe("detent mcp", { timeout: 120_000 }, () => {
       sparql: 'ASK { ?x <http://www.w3.org/2000/01/rdf-schema#label> "Harbour Lights" }',
     })
     assert.isTrue(JSON.parse(asked.structuredContent.body).boolean)
+    const { result: review } = await client.call("list_review", { batch: batchId, limit: 1 })
+    const [unsure] = review.structuredContent.facts
+    assert.isString(review.structuredContent.next)
+    const { result: decided } = await client.call("decide_review", {
+      batch: batchId,
+      decision: "reject",
+      facts: [unsure.factId],
+      by: "agent",
+    })
+    assert.deepInclude(decided.structuredContent.outcome, { decided: 1, refused: [] })
+    const { result: rejected } = await client.call("list_review", { batch: batchId, status: "rejected" })
+    assert.deepInclude(rejected.structuredContent.facts[0], { factId: unsure.factId, decidedBy: "agent" })
     const { result: listed } = await client.call("list_instances", { machine: "batch", limit: 1 })
     assert.deepInclude(listed.structuredContent.instances[0], { id: batchId, state: "Completed" })
     assert.strictEqual((await client.close()).code, 0)

@@ -17,11 +17,13 @@ import * as Layer from "effect/Layer"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import * as WorkflowEngine from "effect/unstable/workflow/WorkflowEngine"
 import { BatchEventLog } from "./batch/BatchEventLog.ts"
-import { Batches } from "./batch/Batches.ts"
+import { Batches, type BatchesOptions } from "./batch/Batches.ts"
 import * as CanonicalGraph from "./graph/CanonicalGraph.ts"
 import { GraphFacts } from "./graph/GraphFacts.ts"
 import { GraphQuery } from "./graph/GraphQuery.ts"
 import type { KnowledgeSettings } from "./KnowledgeSettings.ts"
+import { ReviewStore } from "./review/ReviewStore.ts"
+import { Reviews } from "./review/Reviews.ts"
 import { Extractions } from "./runs/Extractions.ts"
 import * as ExtractionWorkflow from "./runs/ExtractionWorkflow.ts"
 import { Extractors } from "./runs/Extractors.ts"
@@ -64,7 +66,8 @@ export interface KnowledgeOptions {
 export const layer = (options: KnowledgeOptions) => {
   const placement = nodeOf(options)
   // What is built last ends first: batches stop before the runs of their documents do, and those before what they write to.
-  return Batches.layer(folderOf(options.folder), options).pipe(
+  return Reviews.publishing.pipe(
+    Layer.provideMerge(withReviews(options, options)),
     Layer.provideMerge(Engine.layer({ ...placement, ...options.engine })),
     Layer.provideMerge(Layer.mergeAll(ExtractionWorkflow.layer, asking(options))),
     Layer.provideMerge(Extractions.layer),
@@ -72,7 +75,7 @@ export const layer = (options: KnowledgeOptions) => {
     // One process is one node with one lease, for its batches and for the runs of their documents.
     Layer.provideMerge(Layer.effect(Placement, Placement.inContextOrMake(placement))),
     Layer.provideMerge(kept(options)),
-  ) satisfies Layer.Layer<Batches | GraphQuery | GraphFacts, unknown, Journal | Timers | Leases | SqlClient>
+  ) satisfies Layer.Layer<Batches | Reviews | GraphQuery | GraphFacts, unknown, Journal | Timers | Leases | SqlClient>
 }
 
 /** Options of a pipeline on engines that its caller opens. */
@@ -82,18 +85,24 @@ export type OnEngineOptions = Omit<KnowledgeOptions, "nodeId" | "engine" | "work
  * The pipeline on the engines in the context. Those must close before this layer does: until then batches and runs use its services.
  */
 export const layerOnEngine = (options: OnEngineOptions) =>
-  Batches.layer(folderOf(options.folder), options).pipe(
+  Reviews.publishing.pipe(
+    Layer.provideMerge(withReviews(options, options)),
     Layer.provideMerge(Layer.mergeAll(ExtractionWorkflow.layer, asking(options))),
     Layer.provideMerge(Extractions.layer),
     Layer.provideMerge(kept(options)),
-  ) satisfies Layer.Layer<Batches | GraphQuery | GraphFacts, unknown, Engine | WorkflowEngine.WorkflowEngine | SqlClient>
+  ) satisfies Layer.Layer<Batches | Reviews | GraphQuery | GraphFacts, unknown, Engine | WorkflowEngine.WorkflowEngine | SqlClient>
 
 /** The same on an engine that observes: no run is taken up. */
 export const layerOnObservingEngine = (options: OnEngineOptions) =>
-  Batches.layer(folderOf(options.folder)).pipe(
+  withReviews(options).pipe(
     Layer.provideMerge(Layer.mergeAll(asking(options), Extractions.layer)),
     Layer.provideMerge(kept(options)),
-  ) satisfies Layer.Layer<Batches | GraphQuery | GraphFacts, unknown, Engine | WorkflowEngine.WorkflowEngine | SqlClient>
+  ) satisfies Layer.Layer<Batches | Reviews | GraphQuery | GraphFacts, unknown, Engine | WorkflowEngine.WorkflowEngine | SqlClient>
+
+const withReviews = (options: OnEngineOptions, batches: BatchesOptions = {}) => {
+  const folder = folderOf(options.folder)
+  return Layer.provideMerge(Reviews.layer(folder), Batches.layer(folder, batches))
+}
 
 const nodeOf = ({ nodeId, engine, workflow }: KnowledgeOptions): LeasePlacementOptions => {
   const name = nodeId ?? engine?.nodeId ?? workflow?.nodeId
@@ -118,7 +127,7 @@ export const layerObserving = (options: KnowledgeOptions) =>
     Layer.provideMerge(Engine.layer({ ...options.engine, observe: true })),
     // No workflow is known to this one, so it runs none.
     Layer.provideMerge(WorkflowEngine.layerMemory),
-  ) satisfies Layer.Layer<Batches | GraphQuery | GraphFacts, unknown, Journal | Timers | Leases | SqlClient>
+  ) satisfies Layer.Layer<Batches | Reviews | GraphQuery | GraphFacts, unknown, Journal | Timers | Leases | SqlClient>
 
 const asking = (options: OnEngineOptions) => Layer.provideMerge(GraphFacts.layer, GraphQuery.layerWith(limitsOf(options)))
 
@@ -135,6 +144,7 @@ const kept = (options: OnEngineOptions) => {
   return Layer.mergeAll(
     options.patience === undefined ? RunStore.layer : RunStore.layerWith({ patience: options.patience }),
     BatchEventLog.layer,
+    ReviewStore.layer,
     ArtifactStore.layer(folder),
     CanonicalGraph.layer(folder),
     options.extractors ?? Extractors.layerWith(options.settings ?? {}),

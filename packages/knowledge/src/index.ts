@@ -35,6 +35,7 @@ export {
 export { BatchStopped } from "./batch/BatchStopped.ts"
 export { Document, DocumentJson, DocumentProblem, DocumentStatus } from "./batch/Document.ts"
 export type { BatchEstimate, EstimateError } from "./batch/Estimate.ts"
+export { WithdrawalRefused } from "./batch/GraphStages.ts"
 export { Manifest, ManifestDocument, ManifestFile, ManifestFileJson, ManifestJson } from "./batch/Manifest.ts"
 export { type ManifestError, makeManifest, manifestOfFolder, readManifest, readManifestFile } from "./batch/ManifestMaking.ts"
 export { loadManifest, ManifestRefused } from "./batch/StageFiles.ts"
@@ -148,6 +149,17 @@ export * as Rdf from "./rdf/Term.ts"
 export { detentVocabulary } from "./rdf/Vocabulary.ts"
 export type { Merge, MergeReason, NamedMention, Resolution } from "./resolve/Resolver.ts"
 export { Resolver } from "./resolve/Resolver.ts"
+export { ReviewCounts, ReviewItem, ReviewOutcome, ReviewStatus } from "./review/ReviewItem.ts"
+export { type ListPlace, ReviewStore } from "./review/ReviewStore.ts"
+export {
+  ReviewFactUnknown,
+  ReviewNotReady,
+  type ReviewPage,
+  type ReviewQuery,
+  type ReviewSelection,
+  Reviews,
+  type ReviewsService,
+} from "./review/Reviews.ts"
 export { BatchArtifact, BatchArtifactJson, RunArtifact, RunArtifactJson } from "./runs/Artifact.ts"
 export { RunCheckpoint, RunCheckpointJson } from "./runs/Checkpoint.ts"
 export { EntityRef, EntityRegistry, EntityRegistryJson, emptyRegistry, register } from "./runs/EntityRegistry.ts"
@@ -214,3 +226,4 @@ export { makeWorkerPool, WorkerPool, type WorkerPoolOptions, type WorkerPoolServ
 export { derivedShapes } from "./validate/DerivedShapes.ts"
 export { QuarantinedStatement, ValidationPolicy, ValidationReport, ValidationReportJson, Violation } from "./validate/Report.ts"
 export { readShapes, type Shapes, ShapesRefused } from "./validate/Shapes.ts"
+export { ValidationFailed } from "./validate/Validation.ts"

@@ -11,5 +11,6 @@ export { languageName, UnreadProse, unreadNextStep } from "./extract/language/Un
 export { DiffFact, DocumentDiff, GraphDiff } from "./graph/DiffFact.ts"
 export { contentTypes, ExportFormat } from "./graph/ExportFormat.ts"
 export { BaseUrl, BudgetSetting, BudgetText, ExtractorName, ExtractorSelection } from "./KnowledgeSettings.ts"
+export { ReviewCounts, ReviewItem, ReviewOutcome, ReviewStatus } from "./review/ReviewItem.ts"
 export { BatchId, DocumentId, Namespace } from "./storage/Identity.ts"
 export { StorageFolder, StorageUri } from "./storage/Uri.ts"

@@ -32,6 +32,7 @@ const dataOfTheApi = [
   "knowledge/src/extract/model/Prices.ts",
   "knowledge/src/graph/DiffFact.ts",
   "knowledge/src/graph/ExportFormat.ts",
+  "knowledge/src/review/ReviewItem.ts",
   "knowledge/src/runs/Run.ts",
   "knowledge/src/schemas.ts",
   "knowledge/src/storage/Identity.ts",

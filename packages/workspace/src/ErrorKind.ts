@@ -109,6 +109,15 @@ const registry: Readonly<Record<string, Entry>> = {
   BatchNotRetryable: conflict,
   BatchStopped: conflict,
   RunStatusConflict: conflict,
+  ReviewNotReady: conflict,
+  ReviewFactUnknown: notFound,
+  WithdrawalRefused: {
+    ...conflict,
+    next: {
+      http: 'withdraw or correct what it names, or send {"force": true} to withdraw it all the same',
+      cli: "withdraw or correct what it names, or withdraw it all the same with --force",
+    },
+  },
   RunStatusRefused: conflict,
   ManifestRefused: usage,
   AddressRefused: usage,

@@ -1,5 +1,5 @@
 /** The status of a batch as the commands show it. Field names are those of the HTTP API. */
-import type { BatchEstimate, BatchState, BatchStats, BatchUsage } from "@detent/knowledge"
+import type { BatchEstimate, BatchState, BatchStats, BatchUsage, ReviewCounts } from "@detent/knowledge"
 import { statusOf } from "@detent/workspace/operations/batches"
 import { ExitCode } from "../line/ExitCode.mjs"
 import { durationText, momentText } from "../output/Moment.ts"
@@ -53,7 +53,7 @@ export const estimateText = (estimate: BatchEstimate, style: Style): string =>
     style,
   )
 
-export const batchText = (state: BatchState, style: Style): string => {
+export const batchText = (state: BatchState, style: Style, review?: ReviewCounts): string => {
   const view = batchView(state)
   const { documents } = view
   const unchanged = documents.unchanged === 0 ? "" : ` (${documents.unchanged} unchanged)`
@@ -73,7 +73,8 @@ export const batchText = (state: BatchState, style: Style): string => {
       ["spent", view.usage === undefined ? undefined : `${usageText(view.usage)}, in ${view.usage.calls} calls`],
       ["budget", view.budget],
       ["facts", "stats" in state ? `${state.stats.relationsExtracted} about ${state.stats.clustersResolved} entities` : view.relations],
-      ["for review", view.forReview === 0 ? undefined : `${view.forReview} facts too unsure for the graph`],
+      ["for review", view.forReview === 0 ? undefined : `${view.forReview} facts too unsure for the graph${countsText(review)}`],
+      ["review them", view.forReview === 0 || !("stats" in state) ? undefined : `detent batch review list ${view.batchId}`],
       ["violations", "stats" in state ? state.stats.violations : undefined],
       ["quarantined", "stats" in state ? `${state.stats.quarantined} statements` : undefined],
       ["triples", "stats" in state ? triplesText(state.stats) : undefined],
@@ -101,6 +102,10 @@ const unreadPairs = ({ name, unread, nextStep }: Languages[number]): ReadonlyArr
   unread === undefined || nextStep === undefined
     ? []
     : [["not read", `prose of ${unread} ${unread === 1 ? "document" : "documents"} in ${name}: ${nextStep}`]]
+
+/** `: 3 open, 1 accepted, 0 rejected`. */
+const countsText = (review: ReviewCounts | undefined): string =>
+  review === undefined ? "" : `: ${review.open} open, ${review.accepted} accepted, ${review.rejected} rejected`
 
 const triplesText = ({ triplesIngested, triplesTotal }: BatchStats): string =>
   triplesTotal === undefined ? `${triplesIngested}` : `${triplesIngested} of ${triplesTotal} in the graph`

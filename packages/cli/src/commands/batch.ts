@@ -18,7 +18,10 @@ import { followElsewhere, followHere } from "../batch/BatchFollowing.ts"
 import { batchIdOf, foldersOf, sourceOf } from "../batch/BatchSource.ts"
 import { type ModelInput, noBaseUrl, selectionOf, startBatch } from "../batch/BatchStarting.ts"
 import { batchText, batchView, estimateText, stateLooks } from "../batch/BatchView.ts"
+import { decideReview, outcomeText, ownName, reviewPlaceFrom, reviewPlaceText, reviewText } from "../batch/Reviewing.ts"
+import { WrongUsage } from "../Failure.ts"
 import { command } from "../line/Command.ts"
+import { ExitCode } from "../line/ExitCode.mjs"
 import { agreed } from "../output/Asking.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
@@ -260,13 +263,15 @@ const show = command(
       const documents =
         input.documents === undefined ? undefined : (yield* operations.documents(id, { status: input.documents, limit: 1000 })).documents
       const quarantined = input.quarantine ? yield* quarantineOf(id, state.manifestUri) : undefined
+      const { review } = yield* operations.statusWithReview(state)
       yield* output.value(
         {
           ...batchView(state),
+          review,
           ...(documents === undefined ? {} : { listed: documents }),
           ...(quarantined === undefined ? {} : { quarantined }),
         },
-        () => batchText(state, output.style),
+        () => batchText(state, output.style, review),
       )
       if (output.isJson) return
       if (documents !== undefined) {
@@ -350,15 +355,131 @@ const cancel = command(
     ),
 )
 
+const review = command(
+  {
+    name: "batch review",
+    summary: "list the facts that were too unsure for the graph; accept or reject them",
+    detail:
+      "An accepted fact enters the graph with the name of the reviewer, if the graph conforms with it. A rejected one stays out of it,\n" +
+      "also when the same version of its document is extracted again. A document that changes starts with a new list.",
+    arguments: [
+      { name: "action", summary: "what to do", choices: ["list", "accept", "reject"] },
+      batch,
+      { name: "fact", summary: "ids of facts, as `detent batch review list` shows them", optional: true, many: true },
+    ],
+    options: [
+      { name: "all", kind: "flag", summary: "accept or reject every open fact that passes --property and --below" },
+      { name: "property", kind: "text", value: "NAME", summary: "only facts of this property: its IRI, or the last part of it" },
+      { name: "below", kind: "text", value: "NUMBER", summary: "only facts less sure than this, from 0 to 1" },
+      {
+        name: "status",
+        kind: "text",
+        value: "STATUS",
+        choices: ["open", "accepted", "rejected", "all"],
+        default: "open",
+        summary: "of the list: only facts of this status",
+      },
+      { name: "by", kind: "text", value: "NAME", summary: "who decides; default: your user name" },
+      keyOption,
+      ...paging,
+    ],
+    examples: [
+      { line: "detent batch review list batch-3f9c2a71b0d4", says: "each fact with its words, its document, and why it is on the list" },
+      { line: "detent batch review accept batch-3f9c2a71b0d4 5595054b876075bd", says: "into the graph, in your name" },
+      {
+        line: "detent batch review reject batch-3f9c2a71b0d4 --all --property worksFor --below 0.4",
+        says: "everything unsure about one property",
+      },
+    ],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const id = yield* batchIdOf(input.batch)
+      const filter = yield* filterOf(input)
+      if (input.action === "list") return yield* Effect.provide(listed(input, id, filter), observing(input))
+      const selection = yield* selectionFrom(input, filter)
+      const server = yield* runningServerWith(input, "knowledge")
+      return yield* Effect.provide(
+        decided(input, input.action, id, selection, server),
+        server === undefined ? acting(input) : observing(input),
+      )
+    }),
+)
+
+interface ReviewInput extends Place {
+  readonly fact: ReadonlyArray<string>
+  readonly all: boolean
+  readonly property: string | undefined
+  readonly below: string | undefined
+  readonly by: string | undefined
+  readonly key: string | undefined
+  readonly status: "open" | "accepted" | "rejected" | "all"
+  readonly after: string | undefined
+  readonly limit: number
+}
+
+const filterOf = ({ property, below }: ReviewInput) =>
+  Effect.gen(function* () {
+    const limit = below === undefined ? undefined : Number(below)
+    if (limit !== undefined && (below?.trim() === "" || !(limit >= 0 && limit <= 1)))
+      return yield* new WrongUsage({ problem: `--below ${below} is no confidence`, nextStep: "it is a number from 0 to 1, like 0.4" })
+    return { ...(property === undefined ? {} : { property }), ...(limit === undefined ? {} : { below: limit }) }
+  })
+
+const selectionFrom = ({ fact, all, property, below }: ReviewInput, filter: Effect.Success<ReturnType<typeof filterOf>>) =>
+  Effect.gen(function* () {
+    if (all && fact.length > 0)
+      return yield* new WrongUsage({ problem: "--all and ids of facts exclude each other", nextStep: "name the facts, or use --all" })
+    if (all) return { all: true as const, ...filter }
+    if (fact.length === 0)
+      return yield* new WrongUsage({ problem: "no fact is named", nextStep: "name ids of `detent batch review list`, or use --all" })
+    if (property !== undefined || below !== undefined)
+      return yield* new WrongUsage({ problem: "--property and --below go with --all", nextStep: "leave them out, or use --all" })
+    return { facts: fact }
+  })
+
+const listed = (input: ReviewInput, id: BatchId, filter: Effect.Success<ReturnType<typeof filterOf>>) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const after = yield* reviewPlaceFrom(input.after)
+    const status = input.status === "all" ? {} : { status: input.status }
+    const page = yield* operations.review(id, { ...filter, ...status, ...after, limit: input.limit })
+    if (output.isJson) yield* output.rows(page.facts, [], "")
+    else if (page.facts.length === 0)
+      yield* output.note(`no fact of ${id} is ${input.status === "all" ? "on the review list" : input.status}`)
+    for (const fact of output.isJson ? [] : page.facts) yield* output.write(reviewText(fact, output.style))
+    if (page.next !== undefined) yield* output.note(`more with --after ${reviewPlaceText(page.next)}`)
+  })
+
+const decided = (
+  input: ReviewInput,
+  action: "accept" | "reject",
+  id: BatchId,
+  selection: Effect.Success<ReturnType<typeof selectionFrom>>,
+  server: RunningServer | undefined,
+) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    if ("all" in selection) {
+      const { open } = (yield* operations.status(id)).review
+      yield* agreed(`${action === "accept" ? "Accept" : "Reject"} all open facts of ${id} that pass the filter? ${open} facts are open.`)
+    }
+    const outcome = yield* decideReview(server, { action, id, selection, by: input.by ?? ownName(), key: input.key })
+    yield* output.value(outcome, () => outcomeText(action, outcome))
+    return outcome.refused.length === 0 ? ExitCode.ok : ExitCode.inPart
+  })
+
 const Withdrawn = Schema.Struct({ batchId: Schema.String, namespace: Schema.String, version: Schema.optionalKey(Schema.String) })
 
 const withdraw = command(
   {
     name: "batch withdraw",
     summary: "take the facts of a batch out of its graph",
-    detail: "The batch and its artifacts stay. The graph gets a new version without the batch.",
+    detail:
+      "The batch and its artifacts stay. The graph gets a new version without the batch.\n" +
+      "Refused where the graph would violate shapes that it does not violate now.",
     arguments: [batch],
-    options: [keyOption],
+    options: [{ name: "force", kind: "flag", summary: "also where the graph would not conform then" }, keyOption],
     examples: [{ line: "detent batch withdraw batch-3f9c2a71b0d4", says: "asks first; --yes agrees" }],
   },
   (input) =>
@@ -368,7 +489,9 @@ const withdraw = command(
       (server, id) =>
         Effect.gen(function* () {
           const output = yield* Output
-          const withdrawn = yield* changed(server, { ...changeOf("withdraw", id, input.key), answer: Withdrawn }, operations.withdraw(id))
+          const { force } = input
+          const change = { ...changeOf("withdraw", id, input.key), json: { force }, answer: Withdrawn }
+          const withdrawn = yield* changed(server, change, operations.withdraw(id, { force }))
           const { namespace, version } = withdrawn
           yield* output.value(withdrawn, () =>
             version === undefined ? `${id} had added nothing to ${namespace}\n` : `${namespace} is at version ${version}, without ${id}\n`,
@@ -468,4 +591,4 @@ const needsAsking = (id: BatchId, operation: "retry" | "resume") =>
 
 export const noun = { name: "batch", summary: "documents to a validated knowledge graph", system: "knowledge" } as const
 
-export const commands = [run, list, show, watch, cancel, retry, resume, withdraw]
+export const commands = [run, list, show, watch, review, cancel, retry, resume, withdraw]

@@ -18,8 +18,8 @@ const instructionsFor = (role: Session["role"], hasKnowledge: boolean): string =
   const about = "Durable state machines (instances with a journal of events) and Effect workflows (executions made of activities)"
   const looks = ["list_machines", "list_instances", "read_instance", "read_history", "list_executions", "read_execution"]
   const acts = ["send_event", "resume_execution", "interrupt_execution"]
-  const looking = hasKnowledge ? [...looks, "query_graph", "watch_batch", "estimate_batch"] : looks
-  const acting = hasKnowledge ? [...acts, "start_batch"] : acts
+  const looking = hasKnowledge ? [...looks, "query_graph", "watch_batch", "estimate_batch", "list_review"] : looks
+  const acting = hasKnowledge ? [...acts, "start_batch", "decide_review"] : acts
   const graph = hasKnowledge ? ", batches that turn documents into a knowledge graph, and the graph" : ""
   const allowed =
     role === "operate" ? `act with ${acting.join(", ")}` : `${acting.join(", ")} are refused, since this session has the role read`
@@ -32,7 +32,7 @@ const mcp = command(
     serves: true,
     summary: "a Model Context Protocol server on stdin and stdout, for agents",
     detail:
-      "Tools: list_machines, list_instances, read_instance, read_history, list_executions, read_execution; with --role operate also send_event, resume_execution, interrupt_execution. Where knowledge is on: query_graph, watch_batch, estimate_batch and, with --role operate, start_batch.",
+      "Tools: list_machines, list_instances, read_instance, read_history, list_executions, read_execution; with --role operate also send_event, resume_execution, interrupt_execution. Where knowledge is on: query_graph, watch_batch, estimate_batch, list_review and, with --role operate, start_batch and decide_review.",
     arguments: [],
     options: [
       {

@@ -18,6 +18,8 @@ interface Described {
 
 export interface Argument extends Described {
   readonly optional?: true
+  /** Takes all words that remain; the last argument of a command. */
+  readonly many?: true
 }
 
 export interface Option extends Described {
@@ -63,7 +65,7 @@ export interface TableCommand extends Command {
 }
 
 /** An input before its command is known. */
-export type Values = Readonly<Record<string, string | number | boolean | undefined>>
+export type Values = Readonly<Record<string, string | number | boolean | ReadonlyArray<string> | undefined>>
 
 /** A word that is not known, and those that may have been meant. */
 export interface Misspelt {
@@ -87,7 +89,11 @@ export type Line =
 type TextOf<D> = D extends { readonly choices: ReadonlyArray<infer Choice> } ? Choice : string
 
 type ArgumentValues<A extends Argument> = {
-  readonly [One in A as One["name"]]: One extends { readonly optional: true } ? TextOf<One> | undefined : TextOf<One>
+  readonly [One in A as One["name"]]: One extends { readonly many: true }
+    ? ReadonlyArray<string>
+    : One extends { readonly optional: true }
+      ? TextOf<One> | undefined
+      : TextOf<One>
 }
 
 type OptionValue<O extends Option> = O["kind"] extends "flag" ? boolean : O["kind"] extends "integer" ? number : TextOf<O>

@@ -76,7 +76,10 @@ function ofCommand(command, bold) {
 
 /** @param {Command} command */
 export function usageOf(command) {
-  const given = command.arguments.map(({ name, optional }) => (optional ? `[${name.toUpperCase()}]` : name.toUpperCase()))
+  const given = command.arguments.map(({ name, optional, many }) => {
+    const shown = `${name.toUpperCase()}${many ? "..." : ""}`
+    return optional ? `[${shown}]` : shown
+  })
   return [command.name, ...given, ...(command.options.length > 0 ? ["[options]"] : [])].join(" ")
 }
 

@@ -41,7 +41,7 @@ function parseValues(command, words) {
   const options = [...command.options, ...globalOptions]
   const tokens = tokensOf(words, options)
   if (tokens.some(isHelpToken)) return { _tag: "Help", topic }
-  /** @type {Record<string, string | number | boolean | undefined>} */
+  /** @type {Record<string, string | number | boolean | ReadonlyArray<string> | undefined>} */
   const values = defaultsOf(options)
   for (const token of tokens) {
     if (token.kind !== "option") continue
@@ -67,9 +67,13 @@ function parseValues(command, words) {
   const given = tokens.flatMap((token) => (token.kind === "positional" ? [token.value] : []))
   const missing = command.arguments.find((one, index) => one.optional !== true && given[index] === undefined)
   if (missing !== undefined) return wrong(`${missing.name.toUpperCase()} is missing: ${missing.summary}`, topic)
-  const excess = given[command.arguments.length]
+  const excess = command.arguments.at(-1)?.many === true ? undefined : given[command.arguments.length]
   if (excess !== undefined) return wrong(`${JSON.stringify(excess)} is one word too many`, topic)
   for (const [index, argument] of command.arguments.entries()) {
+    if (argument.many === true) {
+      values[argument.name] = given.slice(index)
+      continue
+    }
     const value = given[index]
     const problem = value === undefined ? undefined : problemOf({ ...argument, kind: "text" }, argument.name.toUpperCase(), value, topic)
     if (problem !== undefined) return problem

@@ -10,9 +10,10 @@ import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as Tool from "effect/unstable/ai/Tool"
 import * as Toolkit from "effect/unstable/ai/Toolkit"
-import { foldersOf, type SourceInput, sourceOf } from "../batch/BatchSource.ts"
+import { batchIdOf, foldersOf, type SourceInput, sourceOf } from "../batch/BatchSource.ts"
 import { selectionOf, startBatch } from "../batch/BatchStarting.ts"
 import { batchView } from "../batch/BatchView.ts"
+import { decideReview, ownName, reviewPlaceFrom, reviewPlaceText } from "../batch/Reviewing.ts"
 import { chooseGraph } from "../graph/chooseGraph.ts"
 import { json, type Session, sessionOf } from "./Session.ts"
 import { failure, looking, optional, ToolRefused } from "./Tools.ts"
@@ -80,7 +81,45 @@ export const StartBatch = Tool.make("start_batch", {
   .annotate(Tool.Readonly, false)
   .annotate(Tool.Destructive, false)
 
-export const knowledgeTools = Toolkit.make(QueryGraph, WatchBatch, EstimateBatch, StartBatch)
+const batchParameter = Schema.String.annotate({ description: "the batch's id, such as batch-3f9c2a71b0d4" })
+const property = optional(Schema.String, "only facts of this property: its IRI, or the last part of it")
+const below = optional(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 })), "only facts less sure than this, from 0 to 1")
+
+export const ListReview = Tool.make("list_review", {
+  ...looking,
+  description:
+    "Facts of a batch that were too unsure for the graph, with the quoted words, the document and the reason. Pass `next` as `after` for the following page.",
+  parameters: Schema.Struct({
+    batch: batchParameter,
+    status: optional(Schema.Literals(["open", "accepted", "rejected"]), "default: open"),
+    property,
+    below,
+    limit: optional(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1000 })), "at most this many; default: 50"),
+    after: optional(Schema.String, "`next` of the page before"),
+  }),
+  success: Schema.Struct({ facts: Schema.Array(Schema.Json), next: Schema.optionalKey(Schema.String) }),
+})
+  .annotate(Tool.Readonly, true)
+  .annotate(Tool.Destructive, false)
+
+export const DecideReview = Tool.make("decide_review", {
+  failure,
+  description:
+    "Accepts facts of the review list into the graph, or rejects them for this version of their document. A fact with which the graph would not conform is refused. Needs the role operate.",
+  parameters: Schema.Struct({
+    batch: batchParameter,
+    decision: Schema.Literals(["accept", "reject"]),
+    facts: Schema.Array(Schema.String)
+      .check(Schema.isMinLength(1), Schema.isMaxLength(1000))
+      .annotate({ description: "ids of list_review" }),
+    by: optional(Schema.String, "who decides; default: the name of the user that runs this program"),
+  }),
+  success: Schema.Struct({ outcome: Schema.Json }),
+})
+  .annotate(Tool.Readonly, false)
+  .annotate(Tool.Destructive, true)
+
+export const knowledgeTools = Toolkit.make(QueryGraph, WatchBatch, EstimateBatch, StartBatch, ListReview, DecideReview)
 
 export const knowledgeToolHandlers = (
   session: Session,
@@ -103,6 +142,23 @@ export const knowledgeToolHandlers = (
               const looking = Effect.repeat(batches.state(id), { until: isTerminal, schedule: Schedule.spaced("200 millis") })
               const state = yield* Effect.timeoutOrElse(looking, { duration: seconds * 1000, orElse: () => batches.state(id) })
               return { batch: json(batchView(state)) }
+            }),
+          ),
+        list_review: ({ batch, status = "open", property, below, limit = 50, after }) =>
+          answering(
+            Effect.gen(function* () {
+              const id = yield* batchIdOf(batch)
+              const filter = { ...(property === undefined ? {} : { property }), ...(below === undefined ? {} : { below }) }
+              const page = yield* batches.review(id, { status, ...filter, limit, ...(yield* reviewPlaceFrom(after)) })
+              return { facts: page.facts.map(json), ...(page.next === undefined ? {} : { next: reviewPlaceText(page.next) }) }
+            }),
+          ),
+        decide_review: ({ batch, decision, facts, by }) =>
+          operating(
+            Effect.gen(function* () {
+              const id = yield* batchIdOf(batch)
+              const decided = { action: decision, id, selection: { facts }, by: by ?? ownName(), key: undefined }
+              return { outcome: json(yield* decideReview(serverWithKnowledge(session), decided)) }
             }),
           ),
         estimate_batch: (parameters) =>

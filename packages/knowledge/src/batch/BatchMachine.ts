@@ -148,6 +148,7 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
       clustersFormed: event.clustersFormed,
       ...(event.documents === undefined ? {} : { documents: event.documents }),
       ...(event.against === undefined ? {} : { resolvedAgainst: event.against }),
+      ...(event.reviewCount === undefined ? {} : { reviewCount: event.reviewCount }),
     }),
   )
   .on(S.Validating, E.ValidationComplete, S.Ingesting, ({ state, event, at }) =>

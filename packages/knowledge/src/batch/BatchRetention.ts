@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { CanonicalGraph } from "../graph/CanonicalGraph.ts"
+import { ReviewStore } from "../review/ReviewStore.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { ArtifactStore } from "../storage/ArtifactStore.ts"
 import type { BatchId, Namespace } from "../storage/Identity.ts"
@@ -43,6 +44,7 @@ export const purgeBatches = <E, R>(
 ) =>
   Effect.gen(function* () {
     const runs = yield* RunStore
+    const reviews = yield* ReviewStore
     const artifacts = yield* ArtifactStore
     const storage = yield* Storage
     const before = (yield* Clock.currentTimeMillis) - Duration.toMillis(endedBefore)
@@ -55,6 +57,7 @@ export const purgeBatches = <E, R>(
         const namespace = state?.targetNamespace ?? (yield* namespaceOf(folder, id))
         const { shown, named } = namespace === undefined ? nothing : yield* neededBy(folder, namespace)
         const { gone, paths } = yield* runs.purge(id, shown)
+        yield* reviews.retain(id, shown)
         yield* Effect.forEach(gone, artifacts.remove, { concurrency: 8, discard: true })
         yield* Effect.forEach(paths, (path) => storage.remove(blobIn(folder, path)), { concurrency: 8, discard: true })
         files += yield* removeStageFiles(folder, id, named)
@@ -95,7 +98,8 @@ const neededBy = (folder: StorageFolder, namespace: Namespace) =>
   })
 
 /** Graphs that stages handed on. */
-const stageFile = /\/(resolution\/merged|validation\/validated|validation\/quarantine)-[a-f0-9]{16}\.nt$|\/canonical\/final\.ttl$/
+const stageFile =
+  /\/(resolution\/merged|validation\/validated|validation\/quarantine|canonical\/reviewed)-[a-f0-9]{16}\.nt$|\/canonical\/final\.ttl$/
 
 const removeStageFiles = (folder: StorageFolder, id: BatchId, named: ReadonlySet<string>) =>
   Effect.gen(function* () {

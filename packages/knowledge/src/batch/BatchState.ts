@@ -88,6 +88,8 @@ export const Resolved = Schema.Struct({
   documents: Schema.optionalKey(DocumentList),
   /** The version of the graph that it was resolved against; null where there was none. */
   against: Schema.optionalKey(Schema.NullOr(ContentHash)),
+  /** Of the whole review list, each fact once. */
+  reviewCount: Schema.optionalKey(Count),
 })
 
 /** What validation returns. */

@@ -22,6 +22,7 @@ import { CanonicalGraph, type GraphError, type GraphVersion, type GraphVersionUn
 import type { GraphDiff } from "../graph/DiffFact.ts"
 import { diffGraphs } from "../graph/GraphDiff.ts"
 import type { ExtractorSelection } from "../KnowledgeSettings.ts"
+import type { ReviewStore } from "../review/ReviewStore.ts"
 import type { Extractions } from "../runs/Extractions.ts"
 import { type ExtractorRefused, Extractors } from "../runs/Extractors.ts"
 import type { RunStore } from "../runs/RunStore.ts"
@@ -39,7 +40,7 @@ import { type Purged, purgeBatches } from "./BatchRetention.ts"
 import type { BatchState } from "./BatchState.ts"
 import { batchMachine, endWork, writeStatus } from "./BatchWork.ts"
 import { type BatchEstimate, type EstimateError, estimateBatch } from "./Estimate.ts"
-import { withdrawGraph } from "./GraphStages.ts"
+import { withdrawChecked, withdrawGraph } from "./GraphStages.ts"
 import { type ManifestFile, ManifestJson } from "./Manifest.ts"
 import { fixManifest, type ManifestError } from "./ManifestMaking.ts"
 
@@ -74,6 +75,9 @@ export interface BatchesOptions {
   readonly retention?: Duration.Input | undefined
 }
 
+/** What can keep a graph from being checked before a batch is withdrawn, or the refusal. */
+export type WithdrawError = Effect.Error<ReturnType<typeof withdrawChecked>>
+
 export interface BatchesService {
   /** Checks the manifest, stores it and starts the batch. References in it are beside `folder`. */
   readonly start: (
@@ -100,8 +104,14 @@ export interface BatchesService {
   readonly resume: (id: BatchId, changes?: SelectionChange) => Effect.Effect<void, BatchNotFound | ReadError | SendError>
   /** Sends what an activity has done to the batch. The batch takes the same id once. */
   readonly report: (id: BatchId, event: Event, eventId?: string) => Effect.Effect<void, BatchNotFound | ReadError | SendError>
-  /** Takes what the batch added out of the canonical graph again. None when there is nothing of it. */
-  readonly withdraw: (id: BatchId) => Effect.Effect<Option.Option<GraphVersion>, BatchNotFound | ReadError | UndoError>
+  /**
+   * Takes what the batch added out of the canonical graph again. None when there is nothing of it. Refused where the graph would
+   * violate shapes that it does not violate now, except with `force` or the policy `warn`.
+   */
+  readonly withdraw: (
+    id: BatchId,
+    options?: { readonly force?: boolean },
+  ) => Effect.Effect<Option.Option<GraphVersion>, BatchNotFound | ReadError | UndoError | WithdrawError>
   /** The facts that the batch added to the graph and removed from it, by document. Lists at most `limit` of each. */
   readonly changes: (
     id: BatchId,
@@ -128,7 +138,9 @@ const purgeInterval = "10 minutes"
 const make = (folder: StorageFolder, { retention }: BatchesOptions) =>
   Effect.gen(function* () {
     const engine = yield* Engine
-    const services = yield* Effect.context<Storage | ArtifactStore | RunStore | Extractors | Extractions | CanonicalGraph | BatchEventLog>()
+    const services = yield* Effect.context<
+      Storage | ArtifactStore | RunStore | Extractors | Extractions | CanonicalGraph | BatchEventLog | ReviewStore
+    >()
     const storage = yield* Storage
     const extractors = yield* Extractors
     const canonical = yield* CanonicalGraph
@@ -197,10 +209,10 @@ const make = (folder: StorageFolder, { retention }: BatchesOptions) =>
       resume: (id, changes) => send(id, E.Resume(changes === undefined ? {} : { selection: changes })),
       report: (id, event, eventId) =>
         Effect.flatMap(find(id), (batch) => Effect.asVoid(batch.send(event, eventId === undefined ? {} : { id: eventId }))),
-      withdraw: (id) =>
+      withdraw: (id, { force = false } = {}) =>
         Effect.gen(function* () {
           const state = yield* stateOf(id)
-          return yield* Effect.provide(withdrawGraph(folder, state), services)
+          return yield* Effect.provide(force ? withdrawGraph(folder, state) : withdrawChecked(folder, state), services)
         }),
       changes: (id, options) =>
         Effect.gen(function* () {

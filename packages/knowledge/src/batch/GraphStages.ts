@@ -4,22 +4,27 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { writeDocuments } from "../graph/BatchDocuments.ts"
-import { CanonicalGraph, type GraphError } from "../graph/CanonicalGraph.ts"
-import { storedLines, writeLines } from "../graph/StoredLines.ts"
+import { type BatchDocuments, writeDocuments } from "../graph/BatchDocuments.ts"
+import { CanonicalGraph, type GraphError, type GraphVersion } from "../graph/CanonicalGraph.ts"
+import { linesOnlyIn, storedLines, writeLines } from "../graph/StoredLines.ts"
+import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { type SortFailed, sortLines } from "../rdf/LineSort.ts"
 import { resolveOnWorker } from "../resolve/ResolvedGraph.ts"
+import { collectReviews } from "../review/ReviewCollection.ts"
+import { byDocument, withDecisions } from "../review/ReviewedGraph.ts"
+import { ReviewStore } from "../review/ReviewStore.ts"
 import type { ArtifactError } from "../runs/RunArtifacts.ts"
 import type { RunStore } from "../runs/RunStore.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
-import { contentHashOf } from "../storage/Identity.ts"
+import { contentHashOf, type Namespace } from "../storage/Identity.ts"
 import { linesOfBatch, pathsOfBatch, pathsOfNamespace } from "../storage/Paths.ts"
 import { getText, Storage } from "../storage/Storage.ts"
 import { blobIn, type StorageFolder, type StorageUri } from "../storage/Uri.ts"
 import { onlyHeld, withoutHeld } from "../validate/Quarantine.ts"
-import { reportTurtle, type ValidationReport, ValidationReportJson, violationText } from "../validate/Report.ts"
+import { reportTurtle, type ValidationReport, ValidationReportJson, type Violation, violationText } from "../validate/Report.ts"
 import { validateOnWorker } from "../validate/WorkerValidation.ts"
 import type { BatchState, Ingested, Moved, Resolved, S, StageGraph, Validated } from "./BatchState.ts"
 import { BatchStopped } from "./BatchStopped.ts"
@@ -29,13 +34,15 @@ import { documentGraphs, loadManifest, startedOntology } from "./StageFiles.ts"
 
 type StageReadError = ArtifactError | SortFailed | GraphError
 
-type Lines = Stream.Stream<string, StageReadError, RunStore | ArtifactStore | Storage>
+type StageServices = RunStore | ArtifactStore | Storage
+
+type Lines = Stream.Stream<string, StageReadError, StageServices>
 
 /** The sorted lines of each document. */
-export type DocumentGraphs = Stream.Stream<Lines, StageReadError, RunStore | ArtifactStore | Storage>
+export type DocumentGraphs = Stream.Stream<Lines, StageReadError, StageServices>
 
 /** What new entities of a namespace are called. */
-const entityBase = (namespace: string) => `urn:detent:graph:${namespace}/`
+export const entityBase = (namespace: string) => `urn:detent:graph:${namespace}/`
 
 const equipped = (state: { readonly manifestUri: Parameters<typeof loadManifest>[1] }) =>
   Effect.gen(function* () {
@@ -52,12 +59,16 @@ export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving
     const setting = yield* settingOf(manifest, state.config)
     const brought = yield* documentsBrought(state, manifest, setting, current, yield* Clock.currentTimeMillis)
     const isEmpty = others === undefined && brought.documents.length === 0
-    const documents = isEmpty ? Stream.empty : (others ?? documentGraphs(state.batchId))
+    const reviewCount = yield* collectReviews(state)
+    const decisions = yield* decisionsOn(state.targetNamespace, brought, ontology)
+    const documents = isEmpty
+      ? Stream.empty
+      : withDecisions<StageReadError, StageServices>(others ?? documentGraphs(state.batchId), decisions)
     // What the batch contributed before, and earlier versions of its documents, are no reason to keep an IRI.
     const existing =
       isEmpty || Option.isNone(current) ? Stream.empty : canonical.linesBeside(current.value, state.batchId, documentIds(brought))
     const graph = state.config.resolveEntities
-      ? yield* resolveOnWorker<StageReadError, RunStore | ArtifactStore | Storage>({
+      ? yield* resolveOnWorker<StageReadError, StageServices>({
           documents,
           existing,
           ontology,
@@ -76,7 +87,18 @@ export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving
       clustersFormed: entities,
       documents: { ...list, brought: brought.documents.length, withdrawn: brought.withdrawn.length },
       against,
+      reviewCount,
     } satisfies typeof Resolved.Type
+  })
+
+/** What reviewers decided on the versions of documents that a batch brings. A property that the ontology has no more is not stated. */
+const decisionsOn = (namespace: Namespace, { documents }: BatchDocuments, ontology: OntologyIndex) =>
+  Effect.gen(function* () {
+    const reviews = yield* ReviewStore
+    const versions = documents.map(({ documentId, contentHash = "" }) => ({ documentId, contentHash }))
+    const properties = new Set(ontology.ontology.properties.map(({ iri }) => iri))
+    const decisions = yield* reviews.decisions(namespace, versions)
+    return byDocument(decisions.filter(({ verdict, fact }) => verdict === "rejected" || properties.has(fact.fact.property)))
   })
 
 /** Against the shapes of the manifest, unless others are given; without any, against what the ontology says. */
@@ -84,8 +106,7 @@ export const validateGraph = (folder: StorageFolder, state: typeof S.Validating.
   Effect.gen(function* () {
     const storage = yield* Storage
     const { manifest, ontology } = yield* equipped(state)
-    const shaclUri = otherShapes ?? manifest.shaclUri
-    const shapes = shaclUri === undefined ? undefined : { text: yield* getText(storage, shaclUri), source: shaclUri }
+    const shapes = yield* shapesOf(otherShapes ?? manifest.shaclUri)
     const lines = storedLines(storage, state.resolvedGraph)
     const change = yield* changeBy(state, lines)
     const found = yield* validateOnWorker({ shapes, isQuarantine: state.config.validation === "quarantine" }, change, ontology)
@@ -168,7 +189,75 @@ export const ingestGraph = (folder: StorageFolder, state: typeof S.Ingesting.Typ
     Effect.map((done): typeof Ingested.Type | typeof Moved.Type => done),
   )
 
-/** Takes what a batch added out of the canonical graph. */
+/** The graph would not conform without the batch. */
+export class WithdrawalRefused extends Schema.TaggedError<WithdrawalRefused>()("WithdrawalRefused", {
+  batchId: Schema.String,
+  namespace: Schema.String,
+  /** How many violations the graph would have that it does not have now. */
+  violations: Schema.Int,
+  first: Schema.String,
+}) {
+  override get message() {
+    return `the graph ${this.namespace} would not conform without ${this.batchId}: ${this.violations} new violations, the first: ${this.first}`
+  }
+}
+
+/**
+ * Takes what a batch added out of the canonical graph, if the graph conforms without it as it does now. With the policy `warn`, the
+ * graph is not looked at.
+ */
+export const withdrawChecked = (folder: StorageFolder, state: BatchState) =>
+  Effect.gen(function* () {
+    const { targetNamespace, batchId } = state
+    const canonical = yield* CanonicalGraph
+    const { manifest, ontology } = yield* equipped(state)
+    const current = Option.getOrUndefined(yield* canonical.current(targetNamespace))
+    if (current === undefined) return Option.none<GraphVersion>()
+    if (state.config.validation !== "warn") yield* checkWithdrawal(state, current, yield* shapesOf(manifest.shaclUri), ontology)
+    const withdrawn = yield* canonical.withdrawAt(targetNamespace, batchId, current.version)
+    yield* publishGraph(folder, targetNamespace, ontology)
+    return withdrawn
+  }).pipe(
+    // Another batch has published meanwhile.
+    Effect.retry({ while: ({ _tag }) => _tag === "GraphMoved", schedule: Schedule.jittered(Schedule.spaced("20 millis")), times: 500 }),
+    Effect.catchTag("GraphMoved", Effect.die),
+  )
+
+const shapesOf = (uri: StorageUri | undefined) =>
+  Effect.gen(function* () {
+    return uri === undefined ? undefined : { text: yield* getText(yield* Storage, uri), source: uri }
+  })
+
+const checkWithdrawal = (
+  { batchId, targetNamespace: namespace }: BatchState,
+  current: GraphVersion,
+  shapes: Effect.Success<ReturnType<typeof shapesOf>>,
+  ontology: OntologyIndex,
+) =>
+  Effect.gen(function* () {
+    if (!current.contributions.some((one) => one.batchId === batchId)) return
+    const canonical = yield* CanonicalGraph
+    const before = canonical.lines(current)
+    // Documents that the batch replaced or withdrew are back.
+    const after = canonical.linesBeside(current, batchId, new Set())
+    const [gone, back] = [linesOnlyIn(before, after), linesOnlyIn(after, before)]
+    const existing = linesOnlyIn(before, gone)
+    const validation = { shapes, isQuarantine: false }
+    const then = yield* validateOnWorker<GraphError>(validation, { added: back, existing, replaced: gone }, ontology)
+    if (then.violations === 0) return
+    // The same nodes as they are now: what is wrong with them already is not the withdrawal's doing.
+    const now = yield* validateOnWorker<GraphError>(validation, { added: gone, existing, replaced: back }, ontology)
+    const known = new Set(now.listed.map(violationKey))
+    const news = then.listed.filter((one) => one.severity === "Violation" && !known.has(violationKey(one)))
+    const [first] = news
+    if (first === undefined) return
+    const violations = Math.max(news.length, then.violations - now.violations)
+    return yield* new WithdrawalRefused({ batchId, namespace, violations, first: violationText(first) })
+  })
+
+const violationKey = ({ sources: _, ...violation }: Violation): string => JSON.stringify(violation)
+
+/** Takes what a batch added out of the canonical graph, whatever the graph is then. */
 export const withdrawGraph = (folder: StorageFolder, state: Pick<BatchState, "manifestUri" | "batchId" | "targetNamespace">) =>
   Effect.gen(function* () {
     const withdrawn = yield* Effect.flatMap(CanonicalGraph, (canonical) => canonical.withdraw(state.targetNamespace, state.batchId))

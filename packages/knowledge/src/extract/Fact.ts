@@ -51,13 +51,14 @@ export interface SplitFacts {
   readonly review: ReadonlyArray<Fact>
 }
 
-/** Facts for the graph, and those for the review list. A fact is as sure as the least sure of itself, its subject and its object. */
+/** Facts for the graph, and those for the review list. */
 export const splitByConfidence = (facts: ReadonlyArray<Fact>, threshold: number): SplitFacts => {
   const accepted: Array<Fact> = []
   const review: Array<Fact> = []
-  for (const fact of facts) (sureness(fact) >= threshold ? accepted : review).push(fact)
+  for (const fact of facts) (surenessOf(fact) >= threshold ? accepted : review).push(fact)
   return { accepted, review }
 }
 
-const sureness = ({ subject, object, confidence }: Fact): number =>
+/** A fact is as sure as the least sure of itself, its subject and its object. */
+export const surenessOf = ({ subject, object, confidence }: Fact): number =>
   Math.min(confidence, subject.confidence, object._tag === "Entity" ? object.mention.confidence : 1)

@@ -106,6 +106,12 @@ export interface CanonicalGraphService {
   ) => Effect.Effect<GraphVersion, GraphError | GraphMoved>
   /** Takes away what a batch contributed, whatever came after it. None when it had contributed nothing. */
   readonly withdraw: (namespace: Namespace, batch: BatchId) => Effect.Effect<Option.Option<GraphVersion>, GraphError>
+  /** The same, if the graph is still at a version, or has nothing of the batch. */
+  readonly withdrawAt: (
+    namespace: Namespace,
+    batch: BatchId,
+    against: ContentHash,
+  ) => Effect.Effect<Option.Option<GraphVersion>, GraphError | GraphMoved>
   /** The triples of a version as sorted lines, each once. */
   readonly lines: (version: GraphVersion) => Stream.Stream<string, StorageError | ArtifactDamaged>
   /** The documents that a version shows, by id. What `batch` contributed counts as absent. */
@@ -217,6 +223,32 @@ export const make = (folder: StorageFolder): Effect.Effect<CanonicalGraphService
         }),
       ).pipe(Effect.flatMap((version) => Effect.orDie(Effect.fromOption(version))))
 
+    const withdraw = <E extends { readonly _tag: string }>(
+      namespace: Namespace,
+      batch: BatchId,
+      check: (before: Option.Option<GraphVersion>) => Effect.Effect<void, E>,
+    ) =>
+      Effect.gen(function* () {
+        let had = false
+        const version = yield* swap(namespace, (before) =>
+          Effect.gen(function* () {
+            const contributions = Option.match(before, { onNone: () => [], onSome: (one) => one.contributions })
+            const rest = contributions.filter(({ batchId }) => batchId !== batch)
+            had = rest.length < contributions.length
+            if (!had) return undefined
+            yield* check(before)
+            return rest
+          }),
+        )
+        return had ? version : Option.none()
+      })
+
+    /** Fails where the graph is at another version. */
+    const isAt = (namespace: Namespace, before: Option.Option<GraphVersion>, against: ContentHash | undefined) => {
+      const version = Option.getOrUndefined(before)?.version
+      return version === against ? Effect.void : Effect.fail(new GraphMoved({ namespace, version: version ?? contentHashOf("") }))
+    }
+
     return {
       current: (namespace) => Effect.map(read(namespace), (found) => Option.map(found, ([version]) => version)),
       version: (namespace, version) =>
@@ -226,25 +258,9 @@ export const make = (folder: StorageFolder): Effect.Effect<CanonicalGraphService
         ),
       contribute: (namespace, contribution) => contribute(namespace, contribution, () => Effect.void),
       contributeAt: (namespace, contribution, against) =>
-        contribute(namespace, contribution, (before) => {
-          const version = Option.map(before, (one) => one.version)
-          return Option.getOrUndefined(version) === Option.getOrUndefined(against)
-            ? Effect.void
-            : Effect.fail(new GraphMoved({ namespace, version: Option.getOrElse(version, () => contentHashOf("")) }))
-        }),
-      withdraw: (namespace, batch) =>
-        Effect.gen(function* () {
-          let had = false
-          const version = yield* swap(namespace, (before) =>
-            Effect.sync(() => {
-              const contributions = Option.match(before, { onNone: () => [], onSome: (one) => one.contributions })
-              const rest = contributions.filter(({ batchId }) => batchId !== batch)
-              had = rest.length < contributions.length
-              return had ? rest : undefined
-            }),
-          )
-          return had ? version : Option.none()
-        }),
+        contribute(namespace, contribution, (before) => isAt(namespace, before, Option.getOrUndefined(against))),
+      withdraw: (namespace, batch) => withdraw(namespace, batch, () => Effect.void),
+      withdrawAt: (namespace, batch, against) => withdraw(namespace, batch, (before) => isAt(namespace, before, against)),
       lines: (version) => mergedLines(storage, version.contributions.map(shownOf)),
       documents: ({ contributions }, { without } = {}) =>
         Effect.gen(function* () {

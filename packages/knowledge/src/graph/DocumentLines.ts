@@ -26,6 +26,10 @@ const statedLine = ({ values }: NodeOfLines): string | undefined => {
   return subject === undefined || predicate === undefined || object === undefined ? undefined : `${subject} ${predicate} ${object} .`
 }
 
+/** The document that a line describes; undefined for a line about anything else. */
+export const documentOfLine = (line: string): string | undefined =>
+  line.startsWith(documentStart) ? documentOfIri(iriOf(lineParts(line).subject)) : undefined
+
 const statementsOf = <E, R>(lines: Stream.Stream<string, E, R>) =>
   nodesOfLines(Stream.filter(lines, (line) => line.startsWith(statementStart)))
 
@@ -49,30 +53,58 @@ export const documentsOfLines = <E, R>(lines: Stream.Stream<string, E, R>): Effe
 export const withoutDocuments = <E, R>(lines: Stream.Stream<string, E, R>, documents: ReadonlySet<string>): Stream.Stream<string, E, R> =>
   documents.size === 0
     ? lines
-    : Stream.unwrap(
-        Effect.map(factsOnlyOf(lines, documents), (facts) =>
-          Stream.flattenIterable(
-            Stream.map(nodesOfLines(lines), (node) => remainingLines(node, documents).filter((line) => !facts.has(line))),
-          ),
-        ),
+    : withoutFacts(
+        lines,
+        (statement) => documents.has(documentOfStatement(statement) ?? ""),
+        (node) => remainingLines(node, documents),
       )
 
-/** The facts that no other document states. */
-const factsOnlyOf = <E, R>(lines: Stream.Stream<string, E, R>, documents: ReadonlySet<string>): Effect.Effect<ReadonlySet<string>, E, R> =>
+/**
+ * The sorted lines that remain when some statements are taken out, by their IRIs. A fact goes with the last statement of it. `lines`
+ * is read three times, unless no statement is given.
+ */
+export const withoutStatements = <E, R>(
+  lines: Stream.Stream<string, E, R>,
+  statements: ReadonlySet<string>,
+): Stream.Stream<string, E, R> =>
+  statements.size === 0
+    ? lines
+    : withoutFacts(
+        lines,
+        (statement) => statements.has(statement),
+        (node) => (statements.has(iriOf(node.subject)) ? [] : linesOf(node)),
+      )
+
+const withoutFacts = <E, R>(
+  lines: Stream.Stream<string, E, R>,
+  isTaken: (statement: string) => boolean,
+  remaining: (node: NodeOfLines) => ReadonlyArray<string>,
+): Stream.Stream<string, E, R> =>
+  Stream.unwrap(
+    Effect.map(factsOnlyOf(lines, isTaken), (facts) =>
+      Stream.flattenIterable(Stream.map(nodesOfLines(lines), (node) => remaining(node).filter((line) => !facts.has(line)))),
+    ),
+  )
+
+/** The facts that no other statement states. */
+const factsOnlyOf = <E, R>(
+  lines: Stream.Stream<string, E, R>,
+  isTaken: (statement: string) => boolean,
+): Effect.Effect<ReadonlySet<string>, E, R> =>
   Effect.gen(function* () {
     const facts = new Set<string>()
     const each = (use: (stated: string, isTaken: boolean) => void) =>
       Stream.runForEach(statementsOf(lines), (node) =>
         Effect.sync(() => {
           const stated = statedLine(node)
-          if (stated !== undefined) use(stated, documents.has(documentOfStatement(iriOf(node.subject)) ?? ""))
+          if (stated !== undefined) use(stated, isTaken(iriOf(node.subject)))
         }),
       )
-    yield* each((stated, isTaken) => {
-      if (isTaken) facts.add(stated)
+    yield* each((stated, taken) => {
+      if (taken) facts.add(stated)
     })
-    yield* each((stated, isTaken) => {
-      if (!isTaken) facts.delete(stated)
+    yield* each((stated, taken) => {
+      if (!taken) facts.delete(stated)
     })
     return facts
   })

@@ -59,7 +59,8 @@ SELECT ?key ?subject ?property ?object ?confidence ?witnesses ${leastLabels} WHE
  */
 export const factsQuery = ({ after }: Keyed, entity: string, limit: number) => `${prefixes}
 SELECT ?key ?subject ?property ?object (MIN(?said) AS ?quote) (MIN(?from) AS ?start) (MIN(?to) AS ?end) (MAX(?sure) AS ?confidence)
-  (MIN(STR(?source)) AS ?document) (MIN(STR(?at)) AS ?address) (MIN(?called) AS ?title) (MIN(?hash) AS ?contentHash) (MIN(?by) AS ?extractor) (MIN(?in) AS ?run) ${leastLabels} WHERE {
+  (MIN(STR(?source)) AS ?document) (MIN(STR(?at)) AS ?address) (MIN(?called) AS ?title) (MIN(?hash) AS ?contentHash) (MIN(?by) AS ?extractor) (MIN(?in) AS ?run)
+  (MIN(?who) AS ?acceptedBy) (MIN(STR(?when)) AS ?acceptedAt) ${leastLabels} WHERE {
   { SELECT DISTINCT ?key ?fact ?subject ?property ?object WHERE {
     VALUES ?subject { ${entity} }
     ?fact rdf:subject ?subject ; a rdf:Statement ; rdf:predicate ?property ; rdf:object ?object .
@@ -67,6 +68,7 @@ SELECT ?key ?subject ?property ?object (MIN(?said) AS ?quote) (MIN(?from) AS ?st
   } ORDER BY ?key LIMIT ${limit} }
   ?fact prov:wasDerivedFrom ?source ; detent:quote ?said ; detent:start ?from ; detent:end ?to ;
     detent:confidence ?sure ; detent:extractor ?by ; detent:run ?in .
+  OPTIONAL { ?fact detent:acceptedBy ?who ; detent:acceptedAt ?when }
   OPTIONAL { ?source dcterms:source ?at } OPTIONAL { ?source dcterms:title ?called } OPTIONAL { ?source detent:contentHash ?hash }
   ${labels}
 } GROUP BY ?key ?subject ?property ?object ORDER BY ?key`

@@ -65,6 +65,9 @@ export const SourcedFact = Schema.Struct({
   end: Schema.Int,
   extractor: Schema.String,
   runId: Schema.String,
+  /** Of a fact that was on the review list: who accepted it, and when. */
+  acceptedBy: Schema.optionalKey(Schema.String),
+  acceptedAt: Schema.optionalKey(Schema.String),
 })
 export type SourcedFact = typeof SourcedFact.Type
 
@@ -196,4 +199,6 @@ const factOf = (row: Row): SourcedFact => ({
   end: Number(valueOf(row, "end")),
   extractor: valueOf(row, "extractor"),
   runId: valueOf(row, "run"),
+  ...present(row, "acceptedBy", "acceptedBy"),
+  ...present(row, "acceptedAt", "acceptedAt"),
 })

@@ -62,13 +62,25 @@ export const extractStep = (input: StepInput): Effect.Effect<FinishedStep, StepE
     }
     const answers = extractor.isPaid === true ? { answers: yield* loadAnswers(run.runId, extractor.name, chunks) } : {}
     const found = yield* findInChunks({ chunks, extractor, ontology, source, concurrency, reviewBelow, known, ...answers })
-    const { registry, review, usage } = found
+    const { registry, usage } = found
+    // What an earlier batch of chunks states is in the graph.
+    const review = found.review.filter((fact) => !input.earlier.has(statementOf(fact, source)))
     const statements = new Map(found.facts.map((fact) => [statementOf(fact, source), fact.span.end]))
     const at = yield* Clock.currentTimeMillis
     const graph = yield* prepareArtifact(run.runId, graphKey(batchIndex), found.graph, at)
     const entities = yield* prepareArtifact(run.runId, entitiesKey(batchIndex), JSON.stringify(registry), at)
     const content = yield* prepareArtifact(run.runId, contentKey(batchIndex), input.text, at)
-    const forReview = review.length === 0 ? [] : [yield* prepareArtifact(run.runId, reviewKey(batchIndex), JSON.stringify(review), at)]
+    const forReview =
+      review.length === 0
+        ? []
+        : [
+            yield* prepareArtifact(
+              run.runId,
+              reviewKey(batchIndex),
+              JSON.stringify(review.map((fact) => ({ ...fact, extractor: extractor.name }))),
+              at,
+            ),
+          ]
     const result: StepResult = {
       chunks: chunks.length,
       textHash: input.textHash,

@@ -239,6 +239,32 @@ export const graphPlaceOf = (row: object) => {
   }
 }
 
+const ReviewPlaceRow = Schema.Struct({
+  document_id: DocumentId,
+  run_id: RunId,
+  input_uri: StorageUri,
+  input_hash: Schema.NullOr(ContentHash),
+  title: Schema.NullOr(Schema.String),
+  language: Schema.NullOr(Schema.String),
+  config_json: Schema.fromJsonString(PipelineConfig),
+})
+
+const readReviewPlace = rowReader("run_artifacts", ReviewPlaceRow)
+
+/** Which document a review list is about, and below which confidence facts went to it. */
+export const reviewPlaceOf = (row: object) => {
+  const place = readReviewPlace(row)
+  return {
+    documentId: place.document_id,
+    runId: place.run_id,
+    source: place.input_uri,
+    ...(place.title === null ? {} : { title: place.title }),
+    ...(place.input_hash === null ? {} : { contentHash: place.input_hash }),
+    ...(place.language === null ? {} : { language: place.language }),
+    reviewBelow: place.config_json.reviewBelow,
+  }
+}
+
 const millis = (at: Option.Option<DateTime.Utc>): number | null =>
   Option.match(at, { onNone: () => null, onSome: ({ epochMilliseconds }) => epochMilliseconds })
 

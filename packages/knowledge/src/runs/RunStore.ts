@@ -30,6 +30,7 @@ import {
   graphPlaceOf,
   lastBatchOf,
   type RunTotals,
+  reviewPlaceOf,
   rowOfRun,
   runOf,
   type StoredAnswer,
@@ -56,6 +57,12 @@ export interface RunStanding {
 /** One run's graphs as they are kept, and which version of its document it read. */
 export interface RunGraph extends DocumentNode {
   readonly graphs: ReadonlyArray<StoredArtifact>
+}
+
+/** A part of a run's review list as it is kept, and which version of its document the run read. */
+export interface StoredReview extends Omit<DocumentNode, "extractedAt"> {
+  readonly artifact: StoredArtifact
+  readonly reviewBelow: number
 }
 
 export interface RunStoreService {
@@ -88,6 +95,12 @@ export interface RunStoreService {
     after: string,
     limit: number,
   ) => Effect.Effect<ReadonlyArray<RunGraph>, RunStoreFailed | ArtifactMissing>
+  /** The review lists of the runs of a batch that succeeded, in the order of documents: a page after one of them. */
+  readonly reviewsOf: (
+    batch: BatchId,
+    after: { readonly documentId: string; readonly key: string },
+    limit: number,
+  ) => Effect.Effect<ReadonlyArray<StoredReview>, RunStoreFailed>
   readonly changeStatus: (
     run: ExtractionRun,
     change: StatusChange,
@@ -283,6 +296,15 @@ const make = (patience: Duration.Input) =>
           ) r left join ${graphs} b on b.run_id = r.run_id
           left join ${artifacts} a on a.run_id = b.run_id and a.artifact_key = 'batch_' || b.batch_index || '.nt'
           order by r.document_id, b.batch_index`.pipe(reading, Effect.flatMap(graphsOfRows)),
+      reviewsOf: (batch, { documentId, key }, limit) =>
+        sql`select r.document_id, r.run_id, r.input_uri, r.input_hash, r.title, r.language, r.config_json, a.artifact_key, a.content_path, a.content_hash,
+            a.created_at, a.content, a.packed from ${runs} r join ${artifacts} a on a.run_id = r.run_id
+          where r.batch_id = ${batch} and r.status = 'succeeded' and r.document_id >= ${documentId}
+            and (r.document_id > ${documentId} or a.artifact_key > ${key}) and a.artifact_key like 'review%'
+          order by r.document_id, a.artifact_key limit ${limit}`.pipe(
+          reading,
+          Effect.map((rows) => rows.map(reviewOf)),
+        ),
       changeStatus: (run, change) =>
         Effect.flatMap(Effect.fromResult(changeStatus(run, change)), (changed) =>
           writeStatus({ _tag: "Status", status: { run: changed, expected: change.expectedVersion } }),
@@ -356,6 +378,8 @@ const make = (patience: Duration.Input) =>
       },
     } satisfies RunStoreService
   })
+
+const reviewOf = (row: object): StoredReview => ({ ...reviewPlaceOf(row), artifact: artifactOf(row) })
 
 /** A run that was queued keeps the time it was made at. */
 const isSameRun = (one: ExtractionRun, other: ExtractionRun): boolean =>

@@ -47,7 +47,7 @@ export const BatchLinesPath = Schema.TemplateLiteral([
   "batches/",
   BatchId,
   "/",
-  Schema.Literals(["resolution/merged-", "validation/validated-", "validation/quarantine-"]),
+  Schema.Literals(["resolution/merged-", "validation/validated-", "validation/quarantine-", "canonical/reviewed-"]),
   ContentHash,
   ".nt",
 ])
@@ -106,6 +106,7 @@ export const linesOfBatch = (id: BatchId, from: ContentHash) => ({
   resolved: `batches/${id}/resolution/merged-${from}.nt` satisfies BatchLinesPath,
   validated: `batches/${id}/validation/validated-${from}.nt` satisfies BatchLinesPath,
   quarantine: `batches/${id}/validation/quarantine-${from}.nt` satisfies BatchLinesPath,
+  reviewed: `batches/${id}/canonical/reviewed-${from}.nt` satisfies BatchLinesPath,
 })
 
 export const pathOfDocuments = (id: BatchId, hash: ContentHash) =>

@@ -1,4 +1,5 @@
-import { readFile } from "node:fs/promises"
+import { readFile, writeFile } from "node:fs/promises"
+import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -217,6 +218,37 @@ describe("ingestion", () => {
         }
         // With both documents; with nothing, when it had failed; with the one that could be read.
         expect(sizes).toEqual([2, 0, 1])
+      }).pipe(Effect.provide(layer))
+    }),
+  )
+
+  it.live("is not withdrawn where the graph would not conform without it, unless it is forced to", () =>
+    Effect.gen(function* () {
+      const files = { "one.txt": "ShipAlba passed ShipBoreas.", "two.txt": "ShipAlba passed ShipCetus." }
+      const { layer, folder, input, data } = yield* harbour({ files })
+      yield* Effect.gen(function* () {
+        const batches = yield* Batches
+        const shapes = RelativePath.make("shapes.ttl")
+        const run = (name: string) =>
+          Effect.gen(function* () {
+            const id = yield* batches.start(folder, manifest([name], { shapes }))
+            expect((yield* batches.awaitEnd(id))._tag).toBe("Completed")
+            return id
+          })
+        yield* run("one.txt")
+        // The ship of the first version of the document is free for another document.
+        yield* Effect.promise(() => writeFile(join(input, "one.txt"), "ShipDorado passed ShipBoreas."))
+        const second = yield* run("one.txt")
+        const third = yield* run("two.txt")
+        const refused = yield* Effect.flip(batches.withdraw(second))
+        expect(refused).toMatchObject({ _tag: "WithdrawalRefused", batchId: second, violations: 1 })
+        expect(refused.message).toContain("passed too many")
+        expect((yield* canonical(data)).lines.join("\n")).toContain("ShipDorado")
+        // What is wrong already is no reason to keep a batch.
+        expect(Option.isSome(yield* batches.withdraw(second, { force: true }))).toBe(true)
+        expect((yield* canonical(data)).passings).toBe(2)
+        expect(Option.isSome(yield* batches.withdraw(third))).toBe(true)
+        expect((yield* canonical(data)).passings).toBe(1)
       }).pipe(Effect.provide(layer))
     }),
   )

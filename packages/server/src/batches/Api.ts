@@ -6,6 +6,9 @@ import {
   DocumentDiff,
   DocumentId,
   ManifestFile,
+  ReviewItem,
+  ReviewOutcome,
+  ReviewStatus,
   StorageFolder,
   StorageUri,
   UnreadProse,
@@ -17,7 +20,7 @@ import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
 import * as OpenApi from "effect/unstable/httpapi/OpenApi"
 import { answersWith, bytes, text } from "../api/Answers.ts"
 import { IdempotencyHeaders, LiveHeaders } from "../api/Headers.ts"
-import { InstanceCursor, Limit, Millis, pageOf, paging } from "../api/Paging.ts"
+import { InstanceCursor, Limit, Millis, Opaque, pageOf, paging } from "../api/Paging.ts"
 import { problems } from "../api/Problem.ts"
 import { InstanceStatus } from "../instances/Api.ts"
 import { BatchEstimate, BatchStateTag, BatchStatus } from "./BatchStatus.ts"
@@ -81,6 +84,11 @@ export const DocumentStatus = Schema.Struct({
 
 export const Artifact = Schema.Struct({ name: Schema.String, bytes: Schema.Int })
 
+export const Withdrawal = Schema.Struct({
+  /** Withdraws the batch also where the graph would violate shapes that it does not violate now. */
+  force: Schema.optionalKey(Schema.Boolean),
+}).annotate({ identifier: "Withdrawal" })
+
 export const Withdrawn = Schema.Struct({
   batchId: Schema.String,
   namespace: Schema.String,
@@ -112,6 +120,44 @@ export const BatchChanges = Schema.Struct({
   removed: Schema.Int,
   documents: Schema.Array(DocumentDiff),
 }).annotate({ identifier: "BatchChanges" })
+
+/** Where a page of a review list ended. */
+const ReviewCursor = Opaque.pipe(
+  Schema.decodeTo(Schema.fromJsonString(Schema.Struct({ documentId: Schema.String, start: Schema.Int, factId: Schema.String }))),
+)
+
+export const ReviewedFact = ReviewItem.annotate({ identifier: "ReviewedFact" })
+
+const factId = Schema.String.check(Schema.isPattern(/^[a-f0-9]{16}$/, { expected: "the id of a fact, 16 hexadecimal digits" }))
+
+const confidence = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))
+
+const property = Schema.String.check(Schema.isMaxLength(2000))
+
+/** Which facts are decided: those with these ids, or with `all` every open one that passes `property` and `below`. */
+export const ReviewDecision = Schema.Struct({
+  facts: Schema.optionalKey(Schema.Array(factId).check(Schema.isMinLength(1), Schema.isMaxLength(1000))),
+  all: Schema.optionalKey(Schema.Literal(true)),
+  /** An IRI, or its last part. */
+  property: Schema.optionalKey(property),
+  /** Facts less sure than this. */
+  below: Schema.optionalKey(confidence),
+  /** Who decides. Default: `operator`. */
+  by: Schema.optionalKey(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200))),
+})
+  .check(
+    Schema.makeFilter(
+      ({ facts, all, property: one, below }) =>
+        facts === undefined ? all === true : all === undefined && one === undefined && below === undefined,
+      {
+        expected: "either facts, or all with or without property and below",
+      },
+    ),
+  )
+  .annotate({ identifier: "ReviewDecision" })
+export type ReviewDecision = typeof ReviewDecision.Type
+
+export const ReviewAnswer = ReviewOutcome.annotate({ identifier: "ReviewOutcome" })
 
 const params = { batchId: BatchId }
 const error = problems
@@ -166,9 +212,50 @@ export class BatchApi extends HttpApiGroup.make("batches")
     })
       .annotate(OpenApi.Summary, "Resume a batch with a larger budget")
       .annotate(OpenApi.Description, "Resumes a batch that stopped at its budget, with a larger one: `5usd` or `200000tokens`."),
-    HttpApiEndpoint.post("withdraw", "/api/v1/batch/:batchId/withdraw", { params, success: Withdrawn, error })
+    HttpApiEndpoint.post("withdraw", "/api/v1/batch/:batchId/withdraw", {
+      params,
+      payload: [Withdrawal, HttpApiSchema.NoContent],
+      success: Withdrawn,
+      error,
+    })
       .annotate(OpenApi.Summary, "Withdraw a batch from its graph")
-      .annotate(OpenApi.Description, "Takes the facts of the batch out of its graph. The batch and its artifacts stay."),
+      .annotate(
+        OpenApi.Description,
+        "Takes the facts of the batch out of its graph. The batch and its artifacts stay. Refused with 409 where the graph would " +
+          "violate shapes that it does not violate now, except with `force`.",
+      ),
+    HttpApiEndpoint.get("review", "/api/v1/batch/:batchId/review", {
+      params,
+      query: {
+        status: Schema.optionalKey(ReviewStatus),
+        property: Schema.optionalKey(property),
+        below: Schema.optionalKey(Schema.NumberFromString.pipe(Schema.decodeTo(confidence))),
+        ...paging(ReviewCursor),
+      },
+      success: pageOf({ facts: Schema.Array(ReviewedFact) }, ReviewCursor),
+      error,
+    })
+      .annotate(OpenApi.Summary, "List the facts for review")
+      .annotate(OpenApi.Description, "Facts too unsure for the graph, with the words they rest on, and why they are on the list."),
+    HttpApiEndpoint.post("accept", "/api/v1/batch/:batchId/review/accept", {
+      params,
+      payload: ReviewDecision,
+      success: ReviewAnswer,
+      error,
+    })
+      .annotate(OpenApi.Summary, "Accept facts of the review list")
+      .annotate(
+        OpenApi.Description,
+        "The facts enter the graph, in the name of the reviewer. A fact with which the graph would violate its shapes is refused and stays open.",
+      ),
+    HttpApiEndpoint.post("reject", "/api/v1/batch/:batchId/review/reject", {
+      params,
+      payload: ReviewDecision,
+      success: ReviewAnswer,
+      error,
+    })
+      .annotate(OpenApi.Summary, "Reject facts of the review list")
+      .annotate(OpenApi.Description, "The facts stay out of the graph, also when the same version of their document is extracted again."),
     HttpApiEndpoint.get("documents", "/api/v1/batch/:batchId/documents", {
       params,
       query: { status: Schema.optionalKey(DocumentState), ...paging(DocumentId) },

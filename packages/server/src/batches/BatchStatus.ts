@@ -1,5 +1,5 @@
 /** Where a batch stands, in the words of the API: what the server answers, and what the command line tells as JSON. */
-import { BatchId, batchStates, UnreadProse } from "@detent/knowledge/schemas"
+import { BatchId, batchStates, ReviewCounts, UnreadProse } from "@detent/knowledge/schemas"
 import * as Schema from "effect/Schema"
 import { Millis } from "../api/Paging.ts"
 
@@ -91,6 +91,8 @@ export const BatchStatus = Schema.Struct({
   forReview: Schema.optionalKey(Schema.Int),
   /** Of the completed documents. */
   languages: Schema.optionalKey(Schema.Array(DocumentLanguages)),
+  /** How many of them are open, accepted and rejected. */
+  review: Schema.optionalKey(ReviewCounts),
   retryCount: Schema.Int,
   createdAt: Millis,
   /** The time of its last event. */

@@ -1,4 +1,5 @@
 /** Handlers of the batch API. */
+import type { ReviewSelection } from "@detent/knowledge"
 import * as batches from "@detent/workspace/operations/batches"
 import type { KnowledgeServices } from "@detent/workspace/Systems"
 import * as Effect from "effect/Effect"
@@ -10,8 +11,14 @@ import { pageLimit, pageSize } from "../api/Paging.ts"
 import { frameOf } from "../serve/live/Channel.ts"
 import { endingResponse, liveResponse } from "../serve/live/liveResponse.ts"
 import { makeChanging, makeOperating, refuseUnknownKeys } from "../serve/Operating.ts"
-import { artifactType, type StartBatch, StartManifest, StartManifestUri } from "./Api.ts"
+import { artifactType, ReviewDecision, type StartBatch, StartManifest, StartManifestUri } from "./Api.ts"
 import { BatchFeed } from "./BatchFeed.ts"
+
+/** Tokens stand for roles, not for people: a request that names no reviewer is that of an operator. */
+const operator = "operator"
+
+const selectionOf = ({ facts, all: _, by: __, ...filter }: ReviewDecision): ReviewSelection =>
+  facts === undefined ? { all: true, ...filter } : { facts }
 
 export const batchHandlers = HttpApiBuilder.group(
   KnowledgePart,
@@ -25,6 +32,7 @@ export const batchHandlers = HttpApiBuilder.group(
     /** The keys of the form that was given, so that a misspelt one is named. */
     const startKeys = (request: HttpServerRequest, payload: typeof StartBatch.Type) =>
       ("manifest" in payload ? manifestKeys : manifestUriKeys)(request)
+    const decisionKeys = refuseUnknownKeys(ReviewDecision)
     return handlers
       .handle("start", ({ request, payload, headers }) =>
         Effect.andThen(startKeys(request, payload), operating(batches.start(payload, headers["idempotency-key"]))),
@@ -49,8 +57,25 @@ export const batchHandlers = HttpApiBuilder.group(
         return changing(input, batches.resume(params.batchId, payload))
       })
       .handle("withdraw", (input) => {
-        const { params } = input
-        return changing(input, batches.withdraw(params.batchId))
+        const { params, payload } = input
+        return changing(input, batches.withdraw(params.batchId, payload ?? {}))
+      })
+      .handle("review", ({ params, query: { limit = pageSize, ...query } }) =>
+        operating(batches.review(params.batchId, { ...query, limit })),
+      )
+      .handle("accept", (input) => {
+        const { request, params, payload } = input
+        return Effect.andThen(
+          decisionKeys(request),
+          changing(input, batches.accept(params.batchId, selectionOf(payload), payload.by ?? operator)),
+        )
+      })
+      .handle("reject", (input) => {
+        const { request, params, payload } = input
+        return Effect.andThen(
+          decisionKeys(request),
+          changing(input, batches.reject(params.batchId, selectionOf(payload), payload.by ?? operator)),
+        )
       })
       .handle("documents", ({ params, query: { limit = pageSize, ...query } }) =>
         operating(batches.documents(params.batchId, { ...query, limit })),

@@ -58,6 +58,9 @@ export const Provenance = Schema.Struct({
   confidence: Schema.Finite,
   extractor: Schema.String,
   run: Schema.String,
+  /** Of a fact that was on the review list: who accepted it, and when. */
+  acceptedBy: Schema.optionalKey(Schema.String),
+  acceptedAt: Schema.optionalKey(Schema.String),
 }).annotate({ identifier: "Provenance" })
 
 const Iri = Schema.String.check(

@@ -1,4 +1,4 @@
-/** What a user can do with batches of documents: start, look, cancel, retry, resume, withdraw, and read what they left. */
+/** What a user can do with batches of documents: start, look, cancel, retry, resume, withdraw, review, and read what they left. */
 import { createHash } from "node:crypto"
 import { pathToFileURL } from "node:url"
 import type { InstanceRecord } from "@detent/durable"
@@ -7,6 +7,7 @@ import {
   BatchEventLog,
   Batches,
   BatchId,
+  type BatchState,
   blobIn,
   type DocumentStanding,
   type ExtractionRun,
@@ -14,6 +15,9 @@ import {
   loadManifest,
   type ManifestFile,
   RelativePath,
+  type ReviewQuery,
+  type ReviewSelection,
+  Reviews,
   RunStore,
   readManifest,
   type SelectionChange,
@@ -39,7 +43,14 @@ const workspaceFolder = Effect.map(Workspace, ({ data }) => StorageFolder.make(`
 
 export const state = (id: BatchId) => Effect.flatMap(Batches, (batches) => batches.state(id))
 
-export const status = (id: BatchId) => Effect.map(state(id), statusOf)
+export const status = (id: BatchId) => Effect.flatMap(state(id), statusWithReview)
+
+/** With how many facts of the review list are open, accepted and rejected: together they are `forReview`. */
+export const statusWithReview = (batch: BatchState) =>
+  Effect.map(
+    Effect.flatMap(Reviews, (reviews) => reviews.counts(batch.batchId)),
+    (review) => ({ ...statusOf(batch), review }),
+  )
 
 interface StartManifest {
   /** The folder that paths in the manifest are relative to. Default: the folder of the workspace. */
@@ -137,12 +148,24 @@ export const resume = (id: BatchId, changes?: SelectionChange) =>
   )
 
 /** Takes the facts of a batch out of its graph. The batch and its artifacts stay. */
-export const withdraw = (id: BatchId) =>
+export const withdraw = (id: BatchId, options?: { readonly force?: boolean }) =>
   Effect.gen(function* () {
-    const version = yield* Effect.flatMap(Batches, (batches) => batches.withdraw(id))
+    const version = yield* Effect.flatMap(Batches, (batches) => batches.withdraw(id, options))
     const { targetNamespace: namespace } = yield* state(id)
     return { batchId: id, namespace, ...optional({ version: Option.getOrUndefined(version)?.version }) }
   })
+
+/** A page of the review list of a batch: facts that its extractor was too unsure of for the graph. */
+export const review = (id: BatchId, query?: ReviewQuery) => Effect.flatMap(Reviews, (reviews) => reviews.list(id, query))
+
+/** A name in the database and in the graph, in one line. */
+const reviewerOf = (by: string): string => by.replace(/\s+/gu, " ").trim().slice(0, 200)
+
+export const accept = (id: BatchId, selection: ReviewSelection, by: string) =>
+  Effect.flatMap(Reviews, (reviews) => reviews.accept(id, selection, reviewerOf(by)))
+
+export const reject = (id: BatchId, selection: ReviewSelection, by: string) =>
+  Effect.flatMap(Reviews, (reviews) => reviews.reject(id, selection, reviewerOf(by)))
 
 /** The facts that a batch added to its graph and removed from it, by document. */
 export const changes = (id: BatchId, limit: number) =>

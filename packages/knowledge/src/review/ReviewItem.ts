@@ -1,0 +1,56 @@
+/** A review list as people and programs see it: its facts, how many are decided on, and what a decision came to. */
+import * as Schema from "effect/Schema"
+import { DocumentId } from "../storage/Identity.ts"
+
+/** A fact of which validation refused the acceptance is open again. */
+export const ReviewStatus = Schema.Literals(["open", "accepted", "rejected"])
+export type ReviewStatus = typeof ReviewStatus.Type
+
+export const ReviewCounts = Schema.Struct({ open: Schema.Int, accepted: Schema.Int, rejected: Schema.Int })
+export type ReviewCounts = typeof ReviewCounts.Type
+
+/** A fact of a review list, as people see it. */
+export const ReviewItem = Schema.Struct({
+  factId: Schema.String,
+  status: ReviewStatus,
+  documentId: DocumentId,
+  /** Where the document is, and what it is called. */
+  source: Schema.String,
+  title: Schema.optionalKey(Schema.String),
+  subject: Schema.String,
+  property: Schema.String,
+  /** The words of an entity, or a value in the form of its datatype. */
+  object: Schema.String,
+  /** Of a value; an entity has none. */
+  datatype: Schema.optionalKey(Schema.String),
+  /** The words that say so, and where they stand in the text of the document. */
+  quote: Schema.String,
+  start: Schema.Int,
+  end: Schema.Int,
+  confidence: Schema.Finite,
+  extractor: Schema.String,
+  /** Why it is on the list. */
+  why: Schema.String,
+  decidedBy: Schema.optionalKey(Schema.String),
+  /** In milliseconds since 1970. */
+  decidedAt: Schema.optionalKey(Schema.Int),
+  /** Why accepting it was refused. The fact is open. */
+  refused: Schema.optionalKey(Schema.String),
+})
+export type ReviewItem = typeof ReviewItem.Type
+
+export const ReviewOutcome = Schema.Struct({
+  batchId: Schema.String,
+  namespace: Schema.String,
+  /** How many facts were decided now. */
+  decided: Schema.Int,
+  /** How many had this decision before. */
+  unchanged: Schema.Int,
+  /** Facts that are not decided so, and why. */
+  refused: Schema.Array(Schema.Struct({ factId: Schema.String, problem: Schema.String })),
+  /** Of the selection, how many facts are open: those that were refused, and those beyond the ten thousand that one request decides. */
+  remaining: Schema.Int,
+  /** Of the whole list. */
+  review: ReviewCounts,
+})
+export type ReviewOutcome = typeof ReviewOutcome.Type

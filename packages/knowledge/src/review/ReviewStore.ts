@@ -1,0 +1,360 @@
+/**
+ * The review lists of batches and what reviewers decided, in tables of the database. A decision belongs to a fact of one version of
+ * a document in one graph: another batch that finds the fact in the same version finds the decision too, and a changed document
+ * starts without any.
+ */
+import { OwnTables } from "@detent/durable"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import type { MigrationError } from "effect/unstable/sql/Migrator"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
+import { surenessOf } from "../extract/Fact.ts"
+import { rowReader } from "../runs/RunRowUnreadable.ts"
+import { type RunStoreFailed, runStoreFailed } from "../runs/RunStoreFailed.ts"
+import { type BatchId, Namespace } from "../storage/Identity.ts"
+import { factIdOf, type ReviewFact, ReviewFactJson } from "./ReviewFact.ts"
+import type { ReviewCounts, ReviewStatus } from "./ReviewItem.ts"
+export const Verdict = Schema.Literals(["accepted", "rejected"])
+export type Verdict = typeof Verdict.Type
+
+/**
+ * `pending` until the graph follows the decision; then `applied`, or `refused` with the reason where the graph would not conform
+ * with the fact.
+ */
+const DecisionState = Schema.Literals(["pending", "applied", "refused"])
+
+export interface Decision {
+  readonly factId: string
+  readonly namespace: Namespace
+  readonly verdict: Verdict
+  readonly by: string
+  /** In milliseconds. */
+  readonly at: number
+  readonly state: typeof DecisionState.Type
+  readonly problem?: string
+  readonly fact: ReviewFact
+}
+
+/** A fact of a review list, with the decision on it, if there is one. */
+export interface ListedFact {
+  readonly factId: string
+  readonly fact: ReviewFact
+  readonly decision?: Omit<Decision, "fact" | "factId" | "namespace">
+}
+
+/** Facts of a list, in the order of documents and places. */
+export interface ListQuery {
+  readonly status?: ReviewStatus
+  readonly properties?: ReadonlyArray<string>
+  /** Facts less sure than this. */
+  readonly below?: number
+  readonly facts?: ReadonlyArray<string>
+  readonly after?: ListPlace
+  readonly limit: number
+}
+
+export interface ListPlace {
+  readonly documentId: string
+  readonly start: number
+  readonly factId: string
+}
+
+export interface ReviewStoreService {
+  /** Replaces the list of a batch, page by page. `facts` may come more than once. */
+  readonly begin: (batch: BatchId) => Effect.Effect<void, RunStoreFailed>
+  readonly add: (batch: BatchId, namespace: Namespace, facts: ReadonlyArray<ReviewFact>) => Effect.Effect<void, RunStoreFailed>
+  /** Notes that the list is complete. */
+  readonly complete: (batch: BatchId) => Effect.Effect<void, RunStoreFailed>
+  readonly isComplete: (batch: BatchId) => Effect.Effect<boolean, RunStoreFailed>
+  /** Removes facts of a list that other runs than these found. Decisions stay: they hold for a version of a document. */
+  readonly retain: (batch: BatchId, runs: ReadonlySet<string>) => Effect.Effect<void, RunStoreFailed>
+  readonly list: (batch: BatchId, query: ListQuery) => Effect.Effect<ReadonlyArray<ListedFact>, RunStoreFailed>
+  /** The properties that facts of the list have. */
+  readonly properties: (batch: BatchId) => Effect.Effect<ReadonlyArray<string>, RunStoreFailed>
+  readonly counts: (batch: BatchId, query?: Pick<ListQuery, "properties" | "below">) => Effect.Effect<ReviewCounts, RunStoreFailed>
+  /** Stores decisions, except on facts that have one. Returns the decision that each fact has then. */
+  readonly decide: (decisions: ReadonlyArray<Decision>) => Effect.Effect<ReadonlyArray<Decision>, RunStoreFailed>
+  /** All decisions of a graph that count, on facts of some versions of documents. */
+  readonly decisions: (
+    namespace: Namespace,
+    documents: ReadonlyArray<Pick<ReviewFact, "documentId" | "contentHash">>,
+  ) => Effect.Effect<ReadonlyArray<Decision>, RunStoreFailed>
+  /** Decisions that the graph does not follow yet, the first ones. */
+  readonly pending: (namespace: Namespace, limit: number) => Effect.Effect<ReadonlyArray<Decision>, RunStoreFailed>
+  /** The graphs with pending decisions. */
+  readonly pendingIn: Effect.Effect<ReadonlyArray<Namespace>, RunStoreFailed>
+  /** The graph follows the decision, or refuses it where there is a problem. A decision that is not pending any more stays. */
+  readonly settle: (decision: Decision, problem?: string) => Effect.Effect<void, RunStoreFailed>
+}
+
+export class ReviewStore extends Context.Service<ReviewStore, ReviewStoreService>()("@detent/knowledge/ReviewStore") {
+  /** In the database the client is connected to: SQLite or PostgreSQL. */
+  static readonly layer: Layer.Layer<ReviewStore, MigrationError | SqlError, SqlClient> = Layer.effect(
+    ReviewStore,
+    Effect.suspend(() => make),
+  )
+}
+
+const statements = (prefix: string, integer: string, real: string): ReadonlyArray<string> => [
+  `CREATE TABLE ${prefix}review_facts (
+    batch_id TEXT NOT NULL, document_id TEXT NOT NULL, span_start ${integer} NOT NULL, fact_id TEXT NOT NULL,
+    run_id TEXT NOT NULL, namespace TEXT NOT NULL, content_hash TEXT NOT NULL, property TEXT NOT NULL, sureness ${real} NOT NULL, fact TEXT NOT NULL,
+    PRIMARY KEY (batch_id, document_id, span_start, fact_id)
+  )`,
+  `CREATE TABLE ${prefix}review_lists (batch_id TEXT PRIMARY KEY NOT NULL)`,
+  `CREATE TABLE ${prefix}review_decisions (
+    namespace TEXT NOT NULL, document_id TEXT NOT NULL, content_hash TEXT NOT NULL, fact_id TEXT NOT NULL,
+    verdict TEXT NOT NULL, decided_by TEXT NOT NULL, decided_at ${integer} NOT NULL, state TEXT NOT NULL, problem TEXT, fact TEXT NOT NULL,
+    PRIMARY KEY (namespace, document_id, content_hash, fact_id)
+  )`,
+]
+
+const sqlite: OwnTables.Steps = {
+  "0001_reviews": [
+    ...statements("detent_", "INTEGER", "REAL"),
+    "CREATE INDEX detent_review_facts_id ON detent_review_facts (batch_id, fact_id)",
+    "CREATE INDEX detent_review_pending ON detent_review_decisions (namespace) WHERE state = 'pending'",
+  ],
+}
+
+const postgres = (schema: string): OwnTables.Steps => ({
+  "0001_reviews": [
+    ...statements(`${schema}.`, "BIGINT", "DOUBLE PRECISION"),
+    `CREATE INDEX review_facts_id ON ${schema}.review_facts (batch_id, fact_id)`,
+    `CREATE INDEX review_pending ON ${schema}.review_decisions (namespace) WHERE state = 'pending'`,
+  ],
+})
+
+/** Rows of one statement: a fact takes up to ten parameters, and SQLite takes 32,766. */
+const rowsAtOnce = 500
+
+const decisionFields = {
+  verdict: Schema.NullOr(Verdict),
+  decided_by: Schema.NullOr(Schema.String),
+  decided_at: Schema.NullOr(Schema.Int),
+  state: Schema.NullOr(DecisionState),
+  problem: Schema.NullOr(Schema.String),
+}
+
+const DecisionRow = Schema.Struct({ fact_id: Schema.String, namespace: Namespace, fact: ReviewFactJson, ...decisionFields })
+
+const readDecision = rowReader("review_decisions", DecisionRow)
+
+const decisionOf = (row: object): Decision => {
+  const { fact_id: factId, namespace, fact, ...decided } = readDecision(row)
+  return { factId, namespace, fact, ...decidedOf(decided) }
+}
+
+const decidedOf = ({
+  verdict,
+  decided_by: by,
+  decided_at: at,
+  state,
+  problem,
+}: Omit<typeof DecisionRow.Type, "fact_id" | "namespace" | "fact">) => ({
+  verdict: verdict ?? "accepted",
+  by: by ?? "",
+  at: at ?? 0,
+  state: state ?? "pending",
+  ...(problem === null ? {} : { problem }),
+})
+
+const FactRow = Schema.Struct({ fact_id: Schema.String, fact: ReviewFactJson, ...decisionFields })
+
+const readFact = rowReader("review_facts", FactRow)
+
+const listedOf = (row: object): ListedFact => {
+  const { fact_id: factId, fact, ...decided } = readFact(row)
+  return { factId, fact, ...(decided.verdict === null ? {} : { decision: decidedOf(decided) }) }
+}
+
+const readCounts = rowReader(
+  "review_facts",
+  Schema.Struct({ open: Schema.NumberFromString, accepted: Schema.NumberFromString, rejected: Schema.NumberFromString }),
+)
+
+const factText = Schema.encodeSync(ReviewFactJson)
+
+const make = Effect.gen(function* () {
+  const sql = (yield* SqlClient).withoutTransforms()
+  yield* OwnTables.migrate({ name: "reviews", sqlite, postgres })
+  const table = (name: string) =>
+    sql.onDialectOrElse({ pg: () => sql.literal(`detent.${name}`), orElse: () => sql.literal(`detent_${name}`) })
+  const [facts, lists, decisions] = [table("review_facts"), table("review_lists"), table("review_decisions")]
+
+  const failing =
+    (operation: string) =>
+    <A>(effect: Effect.Effect<A, SqlError>): Effect.Effect<A, RunStoreFailed> =>
+      effect.pipe(
+        // A COMMIT that fails is reported as a defect.
+        Effect.catchDefect((defect) => (isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect))),
+        Effect.mapError(runStoreFailed(operation)),
+      )
+  const reading = failing("read the review list of")
+  const writing = failing("write the review list of")
+
+  const isOf = (batch: BatchId, { properties, below }: Pick<ListQuery, "properties" | "below">) =>
+    sql.and([
+      sql`f.batch_id = ${batch}`,
+      ...(properties === undefined ? [] : [properties.length === 0 ? sql`1 = 0` : sql.in("f.property", properties)]),
+      ...(below === undefined ? [] : [sql`f.sureness < ${below}`]),
+    ])
+
+  const joined = sql`${facts} f left join ${decisions} d on d.namespace = f.namespace and d.document_id = f.document_id
+    and d.content_hash = f.content_hash and d.fact_id = f.fact_id`
+
+  const isOpen = sql`(d.state is null or d.state = 'refused')`
+
+  const hasStatus = (status: ReviewStatus) => (status === "open" ? isOpen : sql`d.verdict = ${status} and d.state <> 'refused'`)
+
+  const keysOf = (some: ReadonlyArray<Pick<ReviewFact, "documentId" | "contentHash">>) => [
+    ...new Set(some.map(({ documentId }) => documentId)),
+  ]
+
+  const decisionsOn = (namespace: Namespace, documents: ReadonlyArray<Pick<ReviewFact, "documentId" | "contentHash">>) =>
+    Effect.gen(function* () {
+      const versions = new Set(documents.map(({ documentId, contentHash }) => `${documentId} ${contentHash}`))
+      const ids = keysOf(documents)
+      const pages = yield* Effect.forEach(chunked(ids), (some) =>
+        reading(
+          sql<object>`select * from ${decisions} where namespace = ${namespace} and ${sql.in("document_id", some)} order by document_id, fact_id`,
+        ),
+      )
+      return pages
+        .flat()
+        .map(decisionOf)
+        .filter(({ fact }) => versions.has(`${fact.documentId} ${fact.contentHash}`))
+    })
+
+  return {
+    begin: (batch) =>
+      writing(
+        sql.withTransaction(
+          Effect.andThen(sql`delete from ${lists} where batch_id = ${batch}`, sql`delete from ${facts} where batch_id = ${batch}`),
+        ),
+      ).pipe(Effect.asVoid),
+    add: (batch, namespace, some) =>
+      Effect.forEach(
+        chunked(some),
+        (page) =>
+          writing(
+            sql`insert into ${facts} ${sql.insert(
+              page.map((one) => ({
+                batch_id: batch,
+                document_id: one.documentId,
+                span_start: one.fact.span.start,
+                fact_id: factIdOf(one),
+                run_id: one.runId,
+                namespace,
+                content_hash: one.contentHash,
+                property: one.fact.property,
+                sureness: surenessOf(one.fact),
+                fact: factText(one),
+              })),
+            )} on conflict do nothing`,
+          ),
+        { discard: true },
+      ),
+    complete: (batch) => Effect.asVoid(writing(sql`insert into ${lists} ${sql.insert({ batch_id: batch })} on conflict do nothing`)),
+    isComplete: (batch) => Effect.map(reading(sql`select 1 from ${lists} where batch_id = ${batch}`), (rows) => rows.length > 0),
+    list: (batch, { status, facts: ids, after, limit, ...query }) =>
+      reading(
+        sql<object>`select f.fact_id, f.fact, d.verdict, d.decided_by, d.decided_at, d.state, d.problem from ${joined}
+          where ${sql.and([
+            isOf(batch, query),
+            ...(status === undefined ? [] : [hasStatus(status)]),
+            ...(ids === undefined ? [] : [sql.in("f.fact_id", ids)]),
+            ...(after === undefined
+              ? []
+              : [sql`(f.document_id, f.span_start, f.fact_id) > (${after.documentId}, ${after.start}, ${after.factId})`]),
+          ])} order by f.document_id, f.span_start, f.fact_id limit ${limit}`,
+      ).pipe(Effect.map((rows) => rows.map(listedOf))),
+    retain: (batch, runs) =>
+      Effect.gen(function* () {
+        const rows = yield* reading(sql<object>`select fact_id, run_id from ${facts} where batch_id = ${batch}`)
+        const gone = rows.map((row) => readRun(row)).flatMap(({ fact_id: id, run_id: run }) => (runs.has(run) ? [] : [id]))
+        yield* Effect.forEach(
+          chunked(gone),
+          (some) => writing(sql`delete from ${facts} where batch_id = ${batch} and ${sql.in("fact_id", some)}`),
+          { discard: true },
+        )
+      }),
+    properties: (batch) =>
+      Effect.map(reading(sql<object>`select distinct property from ${facts} where batch_id = ${batch}`), (rows) =>
+        rows.map((row) => readProperty(row).property).toSorted(),
+      ),
+    counts: (batch, query = {}) => {
+      const count = (condition: typeof isOpen, name: string) =>
+        sql`cast(coalesce(sum(case when ${condition} then 1 else 0 end), 0) as text) as ${sql.literal(name)}`
+      return Effect.map(
+        reading(
+          sql<object>`select ${count(isOpen, "open")}, ${count(hasStatus("accepted"), "accepted")}, ${count(hasStatus("rejected"), "rejected")}
+            from ${joined} where ${isOf(batch, query)}`,
+        ),
+        ([row]) => readCounts(row ?? {}),
+      )
+    },
+    decide: (made) =>
+      Effect.map(
+        Effect.forEach(chunked(made), (page) =>
+          Effect.gen(function* () {
+            const rows = page.map(({ factId, namespace, verdict, by, at, state, problem = null, fact }) => ({
+              namespace,
+              document_id: fact.documentId,
+              content_hash: fact.contentHash,
+              fact_id: factId,
+              verdict,
+              decided_by: by,
+              decided_at: at,
+              state,
+              problem,
+              fact: factText(fact),
+            }))
+            // The first decision on a fact stays. One that the graph refused is open to another.
+            yield* writing(sql`insert into ${decisions} as d ${sql.insert(rows)}
+              on conflict (namespace, document_id, content_hash, fact_id) do update
+              set verdict = excluded.verdict, decided_by = excluded.decided_by, decided_at = excluded.decided_at, state = excluded.state,
+                problem = excluded.problem, fact = excluded.fact where d.state = 'refused'`)
+            const wanted = new Set(page.map(({ factId }) => factId))
+            const found = yield* Effect.forEach(
+              Map.groupBy(page, ({ namespace }) => namespace),
+              ([namespace, of]) =>
+                decisionsOn(
+                  namespace,
+                  of.map(({ fact }) => fact),
+                ),
+            )
+            return found.flat().filter(({ factId }) => wanted.has(factId))
+          }),
+        ),
+        (pages) => pages.flat(),
+      ),
+    decisions: (namespace, documents) =>
+      Effect.map(decisionsOn(namespace, documents), (found) => found.filter(({ state }) => state !== "refused")),
+    pending: (namespace, limit) =>
+      Effect.map(
+        reading(sql<object>`select * from ${decisions} where namespace = ${namespace} and state = 'pending'
+          order by document_id, content_hash, fact_id limit ${limit}`),
+        (rows) => rows.map(decisionOf),
+      ),
+    pendingIn: Effect.map(reading(sql<object>`select distinct namespace from ${decisions} where state = 'pending'`), (rows) =>
+      rows.map((row) => readNamespace(row).namespace),
+    ),
+    settle: ({ factId, namespace, fact: { documentId, contentHash } }, problem) =>
+      Effect.asVoid(
+        writing(sql`update ${decisions} set state = ${problem === undefined ? "applied" : "refused"}, problem = ${problem ?? null}
+          where namespace = ${namespace} and document_id = ${documentId} and content_hash = ${contentHash} and fact_id = ${factId}
+            and state = 'pending'`),
+      ),
+  } satisfies ReviewStoreService
+})
+
+const readRun = rowReader("review_facts", Schema.Struct({ fact_id: Schema.String, run_id: Schema.String }))
+const readProperty = rowReader("review_facts", Schema.Struct({ property: Schema.String }))
+const readNamespace = rowReader("review_decisions", Schema.Struct({ namespace: Namespace }))
+
+const chunked = <A>(items: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
+  Array.from({ length: Math.ceil(items.length / rowsAtOnce) }, (_, index) => items.slice(index * rowsAtOnce, (index + 1) * rowsAtOnce))

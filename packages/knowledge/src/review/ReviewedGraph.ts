@@ -1,0 +1,154 @@
+/**
+ * What decisions of reviewers make of graphs. An accepted fact is stated like any other, by the same statement with the same words,
+ * and its statement is attributed to the reviewer. A rejected fact is stated nowhere.
+ */
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import { documentOfLine, sameAs, withoutStatements } from "../graph/DocumentLines.ts"
+import { entityIri, factTriples } from "../rdf/FactGraph.ts"
+import { compareCodePoints } from "../rdf/LineSort.ts"
+import { lineOf, lineParts, typePredicate } from "../rdf/NTriples.ts"
+import { literal, namedNode, triple } from "../rdf/Term.ts"
+import { detentVocabulary, rdf, vocabularies } from "../rdf/Vocabulary.ts"
+import { type ReviewFact, sourceOf, statementOfReview } from "./ReviewFact.ts"
+import type { Decision } from "./ReviewStore.ts"
+
+const { prov, xsd } = vocabularies
+
+export const acceptedByPredicate = `<${detentVocabulary}acceptedBy>`
+
+/** Who accepted a fact, as PROV has agents. */
+const agentIri = (name: string): string => `urn:detent:agent:${encodeURIComponent(name.toWellFormed())}`
+
+/** The lines of an accepted fact, with the entities as their document calls them. */
+export const acceptedLines = ({ fact, by, at }: Decision): ReadonlyArray<string> => {
+  const statement = namedNode(statementOfReview(fact))
+  const acceptance = [
+    triple(statement, `${prov}wasAttributedTo`, namedNode(agentIri(by))),
+    triple(statement, `${detentVocabulary}acceptedBy`, literal(by.toWellFormed())),
+    triple(statement, `${detentVocabulary}acceptedAt`, literal(DateTime.formatIso(DateTime.makeUnsafe(at)), `${xsd}dateTime`)),
+  ]
+  return [...factTriples([fact.fact], sourceOf(fact)), ...acceptance].map(lineOf)
+}
+
+/** What the document calls the entities of a fact, as they stand in lines. */
+export const entitiesOf = ({ documentId, fact: { subject, object } }: ReviewFact): ReadonlyArray<string> =>
+  [subject, ...(object._tag === "Entity" ? [object.mention] : [])].map((mention) => `<${entityIri(documentId, mention)}>`)
+
+/** The decisions on a version of a document. */
+export interface DocumentDecisions {
+  readonly accepted: ReadonlyArray<Decision>
+  /** The IRIs of statements. */
+  readonly rejected: ReadonlySet<string>
+}
+
+export const byDocument = (decisions: ReadonlyArray<Decision>): ReadonlyMap<string, DocumentDecisions> =>
+  new Map(
+    [...Map.groupBy(decisions, ({ fact }) => fact.documentId)].map(([document, made]) => [
+      document,
+      { accepted: made.filter(({ verdict }) => verdict === "accepted"), rejected: statementsOf(made, "rejected") },
+    ]),
+  )
+
+export const statementsOf = (decisions: ReadonlyArray<Decision>, wanted: Decision["verdict"]): ReadonlySet<string> =>
+  new Set(decisions.filter(({ verdict }) => verdict === wanted).map(({ fact }) => statementOfReview(fact)))
+
+/** The graphs of documents, in which accepted facts are stated and rejected ones are not. */
+export const withDecisions = <E, R>(
+  documents: Stream.Stream<Stream.Stream<string, E, R>, E, R>,
+  decisions: ReadonlyMap<string, DocumentDecisions>,
+): Stream.Stream<Stream.Stream<string, E, R>, E, R> =>
+  decisions.size === 0
+    ? documents
+    : Stream.mapEffect(documents, (lines) =>
+        Effect.map(Stream.runHead(lines), (first) => {
+          // The lines of the document itself come first.
+          const decided = first._tag === "None" ? undefined : decisions.get(documentOfLine(first.value) ?? "")
+          return decided === undefined ? lines : decidedLines(lines, decided)
+        }),
+      )
+
+const decidedLines = <E, R>(lines: Stream.Stream<string, E, R>, { accepted, rejected }: DocumentDecisions): Stream.Stream<string, E, R> =>
+  Stream.unwrap(
+    Effect.map(Stream.runCollect(withoutStatements(lines, rejected)), (remaining) =>
+      Stream.fromIterable(sortedLines([...remaining, ...accepted.flatMap(acceptedLines)])),
+    ),
+  )
+
+/** In order, each once. */
+export const sortedLines = (lines: ReadonlyArray<string>): ReadonlyArray<string> => [...new Set(lines)].toSorted(compareCodePoints)
+
+/** What a contribution to the graph has of decisions. */
+export interface Standing {
+  /** What the graph calls an entity, by what its document calls it. */
+  readonly canonical: ReadonlyMap<string, string>
+  /** The statements that are there and attributed to a reviewer. */
+  readonly attributed: ReadonlySet<string>
+  /** All of the statements looked for that are there. */
+  readonly stated: ReadonlySet<string>
+}
+
+/** Looks for the entities and statements of decisions in the lines of a contribution. */
+export const standingIn = <E, R>(lines: Stream.Stream<string, E, R>, decisions: ReadonlyArray<Decision>): Effect.Effect<Standing, E, R> =>
+  Effect.gen(function* () {
+    const entities = new Set(decisions.flatMap(({ fact }) => entitiesOf(fact)))
+    const statements = new Set(decisions.map(({ fact }) => `<${statementOfReview(fact)}>`))
+    const canonical = new Map<string, string>()
+    const attributed = new Set<string>()
+    const stated = new Set<string>()
+    yield* Stream.runForEachArray(lines, (batch) =>
+      Effect.sync(() => {
+        for (const line of batch) {
+          const { subject, predicate, object } = lineParts(line)
+          if (statements.has(subject)) {
+            stated.add(subject.slice(1, -1))
+            if (predicate === acceptedByPredicate) attributed.add(subject.slice(1, -1))
+          } else if (predicate === sameAs && entities.has(object)) canonical.set(object, subject)
+          // A batch that resolves nothing calls its entities what their documents call them.
+          else if (entities.has(subject)) canonical.set(subject, subject)
+        }
+      }),
+    )
+    return { canonical, attributed, stated }
+  })
+
+/**
+ * The lines of an accepted fact, with the entities as the graph calls them. Of an entity that the graph has already, neither its
+ * class nor the name that its document gave it is stated again: validation may have held them back.
+ */
+export const linesInGraph = (
+  decision: Decision,
+  names: ReadonlyMap<string, string>,
+  known: Standing["canonical"],
+): ReadonlyArray<string> => {
+  const links = entitiesOf(decision.fact).flatMap((own) => {
+    const name = names.get(own)
+    return name === undefined || name === own || known.has(own) ? [] : [`${name} ${sameAs} ${own} .`]
+  })
+  const lines = acceptedLines(decision).flatMap((line) => {
+    const { subject, predicate, object } = lineParts(line)
+    if (known.has(subject) && predicate === typePredicate) return []
+    return [[names.get(subject) ?? subject, predicate, names.get(object) ?? object, "."].join(" ")]
+  })
+  return [...lines, ...links]
+}
+
+/** The fact itself, as a line. */
+export const statedLineOf = ({ fact }: Decision, lines: ReadonlyArray<string>): string => {
+  const statement = `<${statementOfReview(fact)}>`
+  const parts = new Map(
+    lines.map(lineParts).flatMap(({ subject, predicate, object }) => (subject === statement ? [[predicate, object] as const] : [])),
+  )
+  return [...[rdf.subject, rdf.predicate, rdf.object].map((part) => parts.get(`<${part}>`) ?? ""), "."].join(" ")
+}
+
+/** What resolution calls entities, by what their documents call them. */
+export const namesOf = (lines: ReadonlyArray<string>): ReadonlyMap<string, string> =>
+  new Map(
+    lines
+      .map(lineParts)
+      .flatMap(
+        ({ subject, predicate, object }): ReadonlyArray<readonly [string, string]> => (predicate === sameAs ? [[object, subject]] : []),
+      ),
+  )

@@ -1,0 +1,442 @@
+/**
+ * The review lists of batches: facts too unsure for the graph, which people accept or reject. An accepted fact enters the graph if
+ * the graph conforms with it, with the name of the reviewer; a rejected one stays out of it, also when the same version of the
+ * document is extracted again.
+ *
+ * ```ts
+ * const reviews = yield* Reviews
+ * const { facts } = yield* reviews.list(batchId, { below: 0.4 })
+ * yield* reviews.accept(batchId, { facts: facts.map(({ factId }) => factId) }, "ada")
+ * ```
+ *
+ * A decision is stored before the graph changes. A process that dies in between leaves it pending: the next decision, the next
+ * start of a process that works, and the loop of a running one make the graph follow. Doing so twice does it once.
+ */
+import { forkLoop } from "@detent/durable"
+import * as Arr from "effect/Array"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
+import * as Semaphore from "effect/Semaphore"
+import * as Stream from "effect/Stream"
+import { defaultBatchConfig } from "../batch/BatchConfig.ts"
+import { Batches } from "../batch/Batches.ts"
+import type { BatchState } from "../batch/BatchState.ts"
+import { entityBase } from "../batch/GraphStages.ts"
+import { publishGraph } from "../batch/Publication.ts"
+import { loadManifest, startedOntology } from "../batch/StageFiles.ts"
+import { CanonicalGraph, type Contribution, type GraphError, type GraphVersion } from "../graph/CanonicalGraph.ts"
+import { withoutStatements } from "../graph/DocumentLines.ts"
+import { mergedStreams, storedLines, writeLines } from "../graph/StoredLines.ts"
+import { lineParts, termOf } from "../rdf/NTriples.ts"
+import { resolveOnWorker } from "../resolve/ResolvedGraph.ts"
+import type { Extractors } from "../runs/Extractors.ts"
+import type { RunStore } from "../runs/RunStore.ts"
+import type { ArtifactStore } from "../storage/ArtifactStore.ts"
+import { type BatchId, contentHashOf, type Namespace } from "../storage/Identity.ts"
+import { linesOfBatch, pathsOfBatch } from "../storage/Paths.ts"
+import { getText, Storage } from "../storage/Storage.ts"
+import { blobIn, type StorageFolder } from "../storage/Uri.ts"
+import { validateOnWorker } from "../validate/WorkerValidation.ts"
+import { collectReviews } from "./ReviewCollection.ts"
+import { acceptedLines, entitiesOf, linesInGraph, namesOf, sortedLines, standingIn, statedLineOf, statementsOf } from "./ReviewedGraph.ts"
+import { type ReviewFact, statementOfReview, whyInReview } from "./ReviewFact.ts"
+import type { ReviewCounts, ReviewItem, ReviewOutcome, ReviewStatus } from "./ReviewItem.ts"
+import { type Decision, type ListedFact, type ListPlace, ReviewStore, type Verdict } from "./ReviewStore.ts"
+
+export interface ReviewPage {
+  readonly facts: ReadonlyArray<ReviewItem>
+  /** Where the next page begins; absent on the last one. */
+  readonly next?: ListPlace
+}
+
+export interface ReviewFilter {
+  /** An IRI, or its last part. */
+  readonly property?: string
+  /** Facts less sure than this. */
+  readonly below?: number
+}
+
+export interface ReviewQuery extends ReviewFilter {
+  /** Default: all. */
+  readonly status?: ReviewStatus
+  readonly after?: ListPlace
+  /** At most 1000. Default: 100. */
+  readonly limit?: number
+}
+
+/** Facts by their ids, or all open ones that pass a filter. */
+export type ReviewSelection = { readonly facts: ReadonlyArray<string> } | ({ readonly all: true } & ReviewFilter)
+
+/** The batch has no review list to decide on yet. */
+export class ReviewNotReady extends Schema.TaggedError<ReviewNotReady>()("ReviewNotReady", {
+  batchId: Schema.String,
+  state: Schema.String,
+}) {
+  override get message() {
+    return `${this.batchId} is ${this.state}; facts can be accepted and rejected when it is Completed or PartiallyCompleted`
+  }
+}
+
+export class ReviewFactUnknown extends Schema.TaggedError<ReviewFactUnknown>()("ReviewFactUnknown", {
+  batchId: Schema.String,
+  facts: Schema.Array(Schema.String),
+}) {
+  override get message() {
+    return `the review list of ${this.batchId} has no fact ${this.facts.join(", ")}; list it to find the ids`
+  }
+}
+
+type ReadFailed = Effect.Error<ReturnType<(typeof Batches)["Service"]["state"]>> | Effect.Error<ReturnType<typeof collectReviews>>
+
+type PublishError = ReadFailed | GraphError | Effect.Error<ReturnType<typeof publishGraph>> | UpdateError
+
+type UpdateError =
+  | Effect.Error<ReturnType<typeof loadManifest>>
+  | Effect.Error<ReturnType<typeof startedOntology>>
+  | Effect.Error<ReturnType<typeof validateOnWorker<GraphError>>>
+  | Stream.Error<Effect.Success<ReturnType<typeof resolveOnWorker<GraphError, never>>>["lines"]>
+
+export interface ReviewsService {
+  readonly list: (batch: BatchId, query?: ReviewQuery) => Effect.Effect<ReviewPage, ReadFailed>
+  readonly counts: (batch: BatchId) => Effect.Effect<ReviewCounts, ReadFailed>
+  /** States facts in the graph, in the name of a reviewer. A fact with which the graph would not conform stays open. */
+  readonly accept: (
+    batch: BatchId,
+    selection: ReviewSelection,
+    by: string,
+  ) => Effect.Effect<ReviewOutcome, PublishError | ReviewNotReady | ReviewFactUnknown>
+  /** Keeps facts out of the graph. */
+  readonly reject: (
+    batch: BatchId,
+    selection: ReviewSelection,
+    by: string,
+  ) => Effect.Effect<ReviewOutcome, PublishError | ReviewNotReady | ReviewFactUnknown>
+  /** Makes graphs follow all decisions that they do not follow yet. */
+  readonly publishPending: Effect.Effect<void, PublishError>
+}
+
+export class Reviews extends Context.Service<Reviews, ReviewsService>()("@detent/knowledge/Reviews") {
+  /** Files of batches and of the canonical graph are kept below the folder. */
+  static readonly layer = (folder: StorageFolder) => Layer.effect(Reviews, make(folder))
+
+  /** For a process that works: graphs follow decisions that another process stored and could not publish. */
+  static readonly publishing: Layer.Layer<never, never, Reviews> = Layer.effectDiscard(
+    Effect.gen(function* () {
+      const { publishPending } = yield* Reviews
+      yield* forkLoop("the publication of reviewed facts", Effect.andThen(publishPending, Effect.sleep("30 seconds")))
+    }),
+  )
+}
+
+/** How many facts one request decides: all are in memory, and validated together. */
+const decidedAtOnce = 10_000
+
+const pageOf = (limit: number | undefined): number => Math.max(1, Math.min(limit ?? 100, 1000))
+
+const make = (folder: StorageFolder) =>
+  Effect.gen(function* () {
+    const store = yield* ReviewStore
+    const batches = yield* Batches
+    const canonical = yield* CanonicalGraph
+    const storage = yield* Storage
+    const context = yield* Effect.context<RunStore | ArtifactStore | Storage | Extractors | CanonicalGraph | ReviewStore>()
+    const one = yield* Semaphore.make(1)
+
+    /** The list of a batch. That of a batch of an earlier release is made when it is first asked for. */
+    const ready = (batch: BatchId): Effect.Effect<BatchState, ReadFailed> =>
+      Effect.gen(function* () {
+        const state = yield* batches.state(batch)
+        if (isEnded(state) && !(yield* store.isComplete(batch))) yield* Effect.provide(collectReviews(state), context)
+        return state
+      })
+
+    const propertiesOf = (batch: BatchId, { property }: ReviewFilter) =>
+      property === undefined
+        ? Effect.succeed({})
+        : Effect.map(store.properties(batch), (all) => ({
+            properties: all.filter((iri) => iri === property || lastPartOf(iri) === property),
+          }))
+
+    const filterOf = (batch: BatchId, filter: ReviewFilter) =>
+      Effect.map(propertiesOf(batch, filter), (properties) => ({
+        ...properties,
+        ...(filter.below === undefined ? {} : { below: filter.below }),
+      }))
+
+    const selected = (batch: BatchId, selection: ReviewSelection) =>
+      Effect.gen(function* () {
+        if (!("facts" in selection))
+          return yield* store.list(batch, { ...(yield* filterOf(batch, selection)), status: "open", limit: decidedAtOnce })
+        const wanted = [...new Set(selection.facts)].slice(0, decidedAtOnce)
+        const found = yield* Effect.forEach(Arr.chunksOf(wanted, 500), (facts) => store.list(batch, { facts, limit: facts.length }))
+        const known = new Set(found.flat().map(({ factId }) => factId))
+        const unknown = wanted.filter((id) => !known.has(id))
+        if (unknown.length > 0) return yield* new ReviewFactUnknown({ batchId: batch, facts: unknown.slice(0, 20) })
+        return found.flat()
+      })
+
+    const decide = (batch: BatchId, selection: ReviewSelection, verdict: Verdict, by: string) =>
+      Effect.gen(function* () {
+        const state = yield* ready(batch)
+        if (!isEnded(state)) return yield* new ReviewNotReady({ batchId: batch, state: state._tag })
+        const namespace = state.targetNamespace
+        const facts = yield* selected(batch, selection)
+        const at = yield* Clock.currentTimeMillis
+        const made = facts.map(({ factId, fact }): Decision => ({ factId, namespace, fact, verdict, by, at, state: "pending" }))
+        const isOwn = (decision: Pick<Decision, "verdict" | "by" | "at">) =>
+          decision.verdict === verdict && decision.by === by && decision.at === at
+        const stored = new Map((yield* store.decide(made)).map((decision) => [decision.factId, decision]))
+        const own = made.filter(({ factId }) => isOwn(stored.get(factId) ?? { verdict, by: "", at: 0 }))
+        const published = yield* Effect.exit(publish(namespace))
+        // What the graph refused is known only now.
+        const settled = new Map(
+          (yield* Effect.forEach(Arr.chunksOf(own, 500), (some) =>
+            store.list(batch, { facts: some.map(({ factId }) => factId), limit: some.length }),
+          ))
+            .flat()
+            .map(({ factId, decision }) => [factId, decision]),
+        )
+        yield* published
+        const problemOf = ({ factId }: Decision): string | undefined => {
+          const before = stored.get(factId)
+          if (before !== undefined && !isOwn(before)) return before.verdict === verdict ? undefined : decidedText(before)
+          return settled.get(factId)?.problem
+        }
+        const refused = made.flatMap((decision) => {
+          const problem = problemOf(decision)
+          return problem === undefined ? [] : [{ factId: decision.factId, problem }]
+        })
+        const isRefused = new Set(refused.map(({ factId }) => factId))
+        const decided = own.filter(({ factId }) => !isRefused.has(factId)).length
+        const filter = "facts" in selection ? undefined : yield* filterOf(batch, selection)
+        const stillOpen = own.length - decided
+        const remaining = filter === undefined ? stillOpen : (yield* store.counts(batch, filter)).open
+        const outcome: ReviewOutcome = {
+          batchId: batch,
+          namespace,
+          decided,
+          unchanged: made.length - decided - refused.length,
+          refused,
+          remaining,
+          review: yield* store.counts(batch),
+        }
+        return outcome
+      })
+
+    /** Makes a graph follow its pending decisions. Another batch or reviewer may publish meanwhile: then it starts anew. */
+    const publish = (namespace: Namespace): Effect.Effect<void, PublishError> =>
+      Effect.gen(function* () {
+        for (;;) {
+          const pending = yield* store.pending(namespace, decidedAtOnce)
+          if (pending.length === 0) return
+          yield* publishSome(namespace, pending)
+        }
+      }).pipe(
+        Effect.retry({ while: ({ _tag }) => _tag === "GraphMoved", schedule: Schedule.jittered(Schedule.spaced("20 millis")), times: 500 }),
+        Effect.catchTag("GraphMoved", Effect.die),
+        one.withPermit,
+      )
+
+    const publishSome = (namespace: Namespace, pending: ReadonlyArray<Decision>) =>
+      Effect.gen(function* () {
+        const current = yield* canonical.current(namespace)
+        const shown = Option.isNone(current) ? new Map() : yield* canonical.documents(current.value)
+        const ofBatch = new Map<BatchId | undefined, Array<Decision>>()
+        for (const decision of pending) {
+          const { documentId, contentHash } = decision.fact
+          const document = shown.get(documentId)
+          const batchId: BatchId | undefined = (document?.contentHash ?? "") === contentHash ? document?.batchId : undefined
+          ofBatch.set(batchId, [...(ofBatch.get(batchId) ?? []), decision])
+        }
+        for (const [batchId, decisions] of ofBatch) {
+          const refused = batchId === undefined ? outdated(decisions) : yield* publishInto(namespace, batchId, decisions)
+          yield* Effect.forEach(decisions, (decision) => store.settle(decision, refused.get(decision.factId)), { discard: true })
+        }
+      })
+
+    /** Gives the facts that are refused, and why. */
+    const publishInto = (namespace: Namespace, batchId: BatchId, decisions: ReadonlyArray<Decision>) =>
+      Effect.gen(function* () {
+        const current = Option.getOrUndefined(yield* canonical.current(namespace))
+        const contribution = current?.contributions.find((each) => each.batchId === batchId)
+        if (current === undefined || contribution === undefined) return outdated(decisions)
+        const manifest = yield* loadManifest(storage, blobIn(folder, pathsOfBatch(batchId).manifest))
+        const ontology = yield* Effect.provide(startedOntology(manifest), context)
+        const { config } = yield* Effect.catchTag(batches.state(batchId), "BatchNotFound", () =>
+          Effect.succeed({ config: defaultBatchConfig }),
+        )
+        const lines = storedLines(storage, contribution)
+        const standing = yield* standingIn(lines, decisions)
+        const taken = new Set([...statementsOf(decisions, "rejected")].filter((statement) => standing.stated.has(statement)))
+        const added = decisions.filter(({ verdict, fact }) => verdict === "accepted" && !standing.attributed.has(statementOfReview(fact)))
+        const existing = canonical.lines(current)
+        const names = yield* namesIn({
+          namespace,
+          existing,
+          ontology,
+          added,
+          isResolved: config.resolveEntities,
+          known: standing.canonical,
+        })
+        const stated = new Map(added.map((decision) => [decision, linesInGraph(decision, names, standing.canonical)]))
+        const shapes =
+          manifest.shaclUri === undefined ? undefined : { text: yield* getText(storage, manifest.shaclUri), source: manifest.shaclUri }
+        const found =
+          added.length === 0 || config.validation === "warn"
+            ? undefined
+            : yield* validateOnWorker(
+                { shapes, isQuarantine: true },
+                { added: Stream.fromIterable(sortedLines([...stated.values()].flat())), existing },
+                ontology,
+              )
+        const held = new Set(found?.held?.lines)
+        const reasons = new Map(
+          (found?.statements ?? []).map(({ subject, property, value, message }) => [`${subject} ${property} ${value}`, message]),
+        )
+        const refused = new Map(
+          [...stated].flatMap(([decision, own]): ReadonlyArray<readonly [string, string]> => {
+            const line = statedLineOf(decision, own)
+            if (!held.has(line)) return []
+            const said = reasons.get(keyOfLine(line)) ?? "the shapes refuse it"
+            return [[decision.factId, `the graph would not conform: ${said}`]]
+          }),
+        )
+        const kept = [...stated].flatMap(([decision, own]) => (refused.has(decision.factId) ? [] : own))
+        if (kept.length > 0 || taken.size > 0) {
+          const changed = mergedStreams<GraphError>([withoutStatements(lines, taken), Stream.fromIterable(sortedLines(kept))])
+          yield* replace(current, contribution, changed, contentHashOf(JSON.stringify([contribution.hash, kept, [...taken]])))
+        }
+        yield* Effect.provide(publishGraph(folder, namespace, ontology), context)
+        return refused
+      })
+
+    const replace = (
+      current: GraphVersion,
+      contribution: Contribution,
+      lines: Stream.Stream<string, GraphError>,
+      from: ReturnType<typeof contentHashOf>,
+    ) =>
+      Effect.gen(function* () {
+        const { batchId, documents } = contribution
+        const written = yield* Effect.provide(writeLines(blobIn(folder, linesOfBatch(batchId, from).reviewed), lines), context)
+        const list = documents === undefined ? {} : { documents }
+        yield* canonical.contributeAt(current.namespace, { batchId, ...written, ...list }, Option.some(current.version))
+      })
+
+    /** What the graph calls the entities of facts. Those that it does not know are resolved against it. */
+    const namesIn = ({
+      namespace,
+      existing,
+      ontology,
+      added,
+      isResolved,
+      known,
+    }: {
+      readonly namespace: Namespace
+      readonly existing: Stream.Stream<string, GraphError>
+      readonly ontology: Effect.Success<ReturnType<typeof startedOntology>>
+      readonly added: ReadonlyArray<Decision>
+      readonly isResolved: boolean
+      readonly known: ReadonlyMap<string, string>
+    }) =>
+      Effect.gen(function* () {
+        const unknown = added.filter(({ fact }) => entitiesOf(fact).some((entity) => !known.has(entity)))
+        if (unknown.length === 0 || !isResolved) return known
+        const byDocument = Map.groupBy(unknown, ({ fact }) => fact.documentId)
+        const documents = Stream.fromIterable(
+          [...byDocument.values()].map((some) => Stream.fromIterable(sortedLines(some.flatMap(acceptedLines)))),
+        )
+        const resolved = yield* resolveOnWorker<GraphError, never>({ documents, existing, ontology, base: entityBase(namespace) })
+        return new Map([...namesOf(yield* Stream.runCollect(resolved.lines)), ...known])
+      })
+
+    const service: ReviewsService = {
+      list: (batch, query = {}) =>
+        Effect.gen(function* () {
+          yield* ready(batch)
+          const limit = pageOf(query.limit)
+          const rows = yield* store.list(batch, {
+            ...(yield* filterOf(batch, query)),
+            ...(query.status === undefined ? {} : { status: query.status }),
+            ...(query.after === undefined ? {} : { after: query.after }),
+            limit: limit + 1,
+          })
+          const facts = rows.slice(0, limit)
+          const last = facts.at(-1)
+          const next = rows.length > limit && last !== undefined ? { next: placeOf(last) } : {}
+          return { facts: facts.map(itemOf), ...next }
+        }),
+      counts: (batch) =>
+        Effect.gen(function* () {
+          const state = yield* batches.state(batch)
+          if (isEnded(state) && (yield* store.isComplete(batch))) return yield* store.counts(batch)
+          return { open: "reviewCount" in state ? (state.reviewCount ?? 0) : 0, accepted: 0, rejected: 0 }
+        }),
+      accept: (batch, selection, by) => decide(batch, selection, "accepted", by),
+      reject: (batch, selection, by) => decide(batch, selection, "rejected", by),
+      publishPending: Effect.flatMap(store.pendingIn, (namespaces) => Effect.forEach(namespaces, publish, { discard: true })),
+    }
+    return service
+  })
+
+const isEnded = ({ _tag }: BatchState): boolean => _tag === "Completed" || _tag === "PartiallyCompleted"
+
+const lastPartOf = (iri: string): string => iri.slice(Math.max(iri.lastIndexOf("#"), iri.lastIndexOf("/"), iri.lastIndexOf(":")) + 1)
+
+const outdated = (decisions: ReadonlyArray<Decision>): ReadonlyMap<string, string> =>
+  new Map(
+    decisions.flatMap(({ factId, verdict, fact }) =>
+      verdict === "rejected"
+        ? []
+        : [
+            [
+              factId,
+              `the graph does not have this version of ${fact.source}: it has changed since, or is withdrawn; see the batch that read it last`,
+            ],
+          ],
+    ),
+  )
+
+const keyOfLine = (line: string): string => {
+  const { subject, predicate, object } = lineParts(line)
+  return [subject, predicate, object].map((term) => termOf(term).value).join(" ")
+}
+
+const decidedText = ({ verdict, by, at }: Decision): string => `${by} ${verdict} it at ${DateTime.formatIso(DateTime.makeUnsafe(at))}`
+
+const placeOf = ({ factId, fact }: ListedFact): ListPlace => ({ documentId: fact.documentId, start: fact.fact.span.start, factId })
+
+const statusOf = (decision: ListedFact["decision"]): ReviewStatus =>
+  decision === undefined || decision.state === "refused" ? "open" : decision.verdict
+
+const itemOf = ({ factId, fact: one, decision }: ListedFact): ReviewItem => {
+  const { documentId, source, title, extractor, fact } = one
+  const status = statusOf(decision)
+  return {
+    factId,
+    status,
+    documentId,
+    source,
+    ...(title === undefined ? {} : { title }),
+    subject: fact.subject.name ?? fact.subject.text,
+    property: fact.property,
+    ...objectOf(one),
+    quote: fact.quote,
+    start: fact.span.start,
+    end: fact.span.end,
+    confidence: fact.confidence,
+    extractor,
+    why: whyInReview(one),
+    ...(decision === undefined || status === "open" ? {} : { decidedBy: decision.by, decidedAt: decision.at }),
+    ...(decision?.problem === undefined ? {} : { refused: decision.problem }),
+  }
+}
+
+const objectOf = ({ fact: { object } }: ReviewFact) =>
+  object._tag === "Entity" ? { object: object.mention.name ?? object.mention.text } : { object: object.lexical, datatype: object.datatype }

@@ -1,0 +1,9 @@
+import * as PostgresStore from "@detent/durable/PostgresStore"
+import * as Effect from "effect/Effect"
+import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
+import { reviewsConformance } from "../review/reviewsConformance.ts"
+
+reviewsConformance(
+  "PostgreSQL",
+  Effect.map(freshDatabase, (url) => ({ store: () => PostgresStore.layer({ url }) })),
+)

@@ -1,0 +1,36 @@
+/** A process that accepts all facts of a review list, and kills itself the moment it would write a file, or has written it. */
+import * as SqliteStore from "@detent/durable/SqliteStore"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Extractor } from "../../src/extract/Extractor.ts"
+import * as Knowledge from "../../src/Knowledge.ts"
+import { Reviews } from "../../src/review/Reviews.ts"
+import { Extractors } from "../../src/runs/Extractors.ts"
+import * as FileStorage from "../../src/storage/FileStorage.ts"
+import { BatchId } from "../../src/storage/Identity.ts"
+import { Storage, type StorageService } from "../../src/storage/Storage.ts"
+import { hesitant } from "./unsure.ts"
+
+const [data = "", database = "", batch = "", file = "", moment = ""] = process.argv.slice(2)
+
+const die = Effect.sync(() => process.kill(process.pid, "SIGKILL"))
+
+const deadly = (files: StorageService): StorageService => ({
+  ...files,
+  set: (uri, content, condition) => {
+    const write = files.set(uri, content, condition)
+    if (!uri.endsWith(file)) return write
+    return moment === "before" ? Effect.andThen(die, write) : Effect.tap(write, die)
+  },
+})
+
+const live = Knowledge.layer({
+  folder: data,
+  nodeId: "reviewer",
+  extractors: Extractors.layer.pipe(Layer.provide(Layer.succeed(Extractor, hesitant()))),
+  storage: Layer.effect(Storage, Effect.map(FileStorage.make({ root: data, readable: [] }), deadly)),
+}).pipe(Layer.provideMerge(SqliteStore.layer({ filename: database })))
+
+await Effect.runPromise(
+  Effect.flatMap(Reviews, (reviews) => reviews.accept(BatchId.make(batch), { all: true }, "ada")).pipe(Effect.provide(live)),
+)
