@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os"
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 import { LongestFirst } from "./scripts/LongestFirst.ts"
@@ -10,10 +11,11 @@ export default defineConfig({
     pool: "threads",
     // A worker loads each module once, not once for each test file: loading takes as long as most tests. No test relies on fresh modules.
     isolate: false,
-    // Many tests wait, for processes that are killed and for databases: a worker for every core, none kept for the terminal.
-    maxWorkers: "100%",
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // Many tests wait, for processes that are killed and for databases: one worker more than there are cores.
+    maxWorkers: availableParallelism() + 1,
+    // Long enough for a machine that does much else besides: a test that takes longer hangs.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     env: { NODE_COMPILE_CACHE },
     sequence: { sequencer: LongestFirst },
     projects: [

@@ -9,8 +9,15 @@ import { run } from "../scripts/run.mjs"
 
 const { DETENT_CRASH_KILLS = "200", DETENT_SIMULATION_SCHEDULES = "20000", DETENT_MANY_INSTANCES = "1000000" } = process.env
 
-const files = ["crash/crash.test.ts", "crash/commands.test.ts", "simulation/simulation.test.ts", "ManyInstances.test.ts"]
-const isProven = run("vitest", ["run", "--maxWorkers=1", ...files.map((file) => `packages/durable/test/${file}`)], {
+const files = [
+  "durable/test/crash/crash.test.ts",
+  "durable/test/crash/commands.test.ts",
+  "durable/test/workflow/parity/crash.test.ts",
+  "durable/test/simulation/simulation.test.ts",
+  "durable/test/ManyInstances.test.ts",
+  "uploads/test/crash/crash.test.ts",
+]
+const isProven = run("vitest", ["run", "--maxWorkers=1", ...files.map((file) => `packages/${file}`)], {
   DETENT_CRASH_KILLS,
   DETENT_SIMULATION_SCHEDULES,
   DETENT_MANY_INSTANCES,

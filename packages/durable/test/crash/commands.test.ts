@@ -92,7 +92,7 @@ const check = ({ problems, statuses, executions, repeated, retried }: CommandPro
 }
 
 describe("processes that execute commands, killed with -9", () => {
-  const sqlite = killsOn(12)
+  const sqlite = killsOn(8)
   it.live(
     `${sqlite} times on SQLite: every command is stored once and ends, none runs after its end, results arrive once`,
     () =>
@@ -104,7 +104,7 @@ describe("processes that execute commands, killed with -9", () => {
     120_000 + sqlite * 4000,
   )
 
-  const postgres = killsOn(12)
+  const postgres = killsOn(8)
   it.live(
     `${postgres} times on PostgreSQL, three at once: the same`,
     () =>

@@ -1,9 +1,11 @@
 /** A database of its own in the PostgreSQL of the test run. */
 import { randomBytes } from "node:crypto"
 import * as PgClient from "@effect/sql-pg/PgClient"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import * as Scope from "effect/Scope"
 import { inject } from "vitest"
 import * as PostgresStore from "../../src/PostgresStore.ts"
 
@@ -34,7 +36,38 @@ export const freshDatabase = Effect.map(
 /** The store in a database of its own. */
 export const postgresLayer = Layer.unwrap(Effect.map(freshDatabase, (url) => PostgresStore.layer({ url })))
 
-/** The store in tables of its own, in the database that all tests share: a database of its own takes ten times as long to make. */
-export const postgresSchemaLayer = Layer.suspend(() =>
-  PostgresStore.layer({ url: inject("postgresUrl"), schema: `test_${randomBytes(8).toString("hex")}`, maxConnections: 4 }),
+/** Schemas that tests have used. To make the tables takes longer than most tests, so the tables are emptied and used again. */
+const used: Array<string> = []
+
+/** A connection that was cut may write for a moment longer: a schema rests while tests use as many others. */
+const resting = 6
+
+/** The connection that empties schemas. It is open until the test process ends. */
+let emptying: Promise<Context.Context<PgClient.PgClient>> | undefined
+
+const emptied = async (schema: string) => {
+  emptying ??= Effect.runPromise(Layer.buildWithScope(adminLayer(), Scope.makeUnsafe()))
+  const sql = Context.get(await emptying, PgClient.PgClient)
+  const statement = `do $$ declare name text; begin
+    for name in select tablename from pg_tables where schemaname = '${schema}' and tablename <> 'migrations' loop
+      execute format('delete from ${schema}.%I', name);
+    end loop;
+    perform setval(format('${schema}.%I', sequencename)::regclass, start_value, false) from pg_sequences where schemaname = '${schema}';
+  end $$`
+  await Effect.runPromise(sql.unsafe(statement))
+}
+
+const emptySchema = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const schema = used.length > resting ? used.shift() : undefined
+    if (schema === undefined) return `test_${randomBytes(8).toString("hex")}`
+    await emptied(schema)
+    return schema
+  }),
+  (schema) => Effect.sync(() => used.push(schema)),
+)
+
+/** The store in empty tables that no other test uses, in the database that all tests share: to make a database takes ten times as long. */
+export const postgresSchemaLayer = Layer.unwrap(
+  Effect.map(emptySchema, (schema) => PostgresStore.layer({ url: inject("postgresUrl"), schema, maxConnections: 4 })),
 )

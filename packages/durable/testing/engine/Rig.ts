@@ -81,7 +81,7 @@ export interface Kit {
   readonly leaseTest: (title: string, body: Body) => void
 }
 
-const timeout = 30_000
+const timeout = 60_000
 
 /** Tests in real time mostly wait, each on a store of its own: several run side by side. */
 const sideBySide = { timeout, concurrent: true }
@@ -95,15 +95,29 @@ export const makeKit = <R>(name: string, layer: StoreLayer<R>, options: EngineKi
     describe: (topic, tests) => describe(`${name} engine: ${topic}`, tests),
     // Under a test clock, leases that follow the database's clock must not end.
     test: (title, body) =>
-      it.effect(title, () => Effect.flatMap(makeRig(layer, settle, false, live ? { lease: "1000 hours" } : {}), body), timeout),
+      it.effect(title, () => Effect.flatMap(makeRig(layer, settle, "at once", live ? { lease: "1000 hours" } : {}), body), timeout),
     leaseTest: (title, body) => {
-      const test = () => Effect.flatMap(makeRig(layer, settle, live, {}), body)
+      const test = () => Effect.flatMap(makeRig(layer, settle, live ? "by itself" : "in steps", {}), body)
       return live ? it.live(title, test, sideBySide) : it.effect(title, test, timeout)
     },
   }
 }
 
-const makeRig = <R>(layer: StoreLayer<R>, settle: number, live: boolean, defaults: EngineOptions): Effect.Effect<Rig, never, Scope.Scope> =>
+/**
+ * How time passes: at once; in steps, so that a store that answers in real time extends the leases that living nodes hold; or by
+ * itself, in real time.
+ */
+type Passing = "at once" | "in steps" | "by itself"
+
+/** Shorter than the time in which any lease of the tests is extended, except where hours pass. */
+const stepMillis = (millis: number) => Math.max(25, millis / 40)
+
+const makeRig = <R>(
+  layer: StoreLayer<R>,
+  settle: number,
+  passing: Passing,
+  defaults: EngineOptions,
+): Effect.Effect<Rig, never, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
     const pending = new PendingRequests()
@@ -117,7 +131,13 @@ const makeRig = <R>(layer: StoreLayer<R>, settle: number, live: boolean, default
     const opened = (key: InstanceKey) => Effect.map(journal.open(key), Option.getOrThrow)
     const quiet = Effect.andThen(Effect.yieldNow, Effect.andThen(liveSleep(settle), pending.settled))
     const advance = (duration: Duration.Input) => Effect.andThen(pending.settled, TestClock.adjust(duration))
-    const pass = (duration: Duration.Input) => Effect.andThen(live ? Effect.sleep(duration) : advance(duration), quiet)
+    const step = (duration: Duration.Input) =>
+      Effect.gen(function* () {
+        const millis = Duration.toMillis(Duration.fromInputUnsafe(duration))
+        for (let passed = 0; passed < millis; passed += stepMillis(millis)) yield* advance(Math.min(stepMillis(millis), millis - passed))
+      })
+    const spend = { "at once": advance, "in steps": step, "by itself": Effect.sleep }[passing]
+    const pass = (duration: Duration.Input) => Effect.andThen(spend(duration), quiet)
     const passUntil: Rig["passUntil"] = (step, read, holds) =>
       eventually(
         Effect.tap(read, (value) => (holds(value) ? Effect.void : pass(step))),

@@ -52,7 +52,12 @@ export interface Rig {
   /** Waits until an execution is in a phase. */
   readonly reaches: (workflow: Workflow.Any, executionId: string, phase: DurableWorkflow.Phase) => Effect.Effect<void>
   /** Lets time pass until an execution is in a phase. */
-  readonly comesTo: (workflow: Workflow.Any, executionId: string, phase: DurableWorkflow.Phase) => Effect.Effect<void>
+  readonly comesTo: (
+    workflow: Workflow.Any,
+    executionId: string,
+    phase: DurableWorkflow.Phase,
+    step?: Duration.Input,
+  ) => Effect.Effect<void>
   /** Lets time pass until the value satisfies the condition. */
   readonly inTime: <A, E, R>(read: Effect.Effect<A, E, R>, holds: (value: A) => boolean, step?: Duration.Input) => Effect.Effect<A, E, R>
   /** Lets time pass, and waits for what that causes. */
@@ -75,7 +80,7 @@ export interface Kit {
   readonly nodesTest: (title: string, body: Body) => void
 }
 
-const timeout = 30_000
+const timeout = 60_000
 
 /** Tests in real time mostly wait, each on a store of its own: several run side by side. */
 const sideBySide = { timeout, concurrent: true }
@@ -123,7 +128,7 @@ const makeRig = <R>(layer: StoreLayer<R>, settle: number, live: boolean): Effect
       tags: (workflow, id) => Effect.map(journal.events(keyOf(workflow, id), 0, 100_000), (events) => events.map(({ tag }) => tag)),
       deadlines: (workflow, id) => Effect.map(opened(workflow, id), ({ timers }) => timers),
       reaches: (workflow, id, wanted) => Effect.orDie(Effect.asVoid(eventually(phase(workflow, id), (tag) => tag === wanted))),
-      comesTo: (workflow, id, wanted) => Effect.orDie(Effect.asVoid(inTime(phase(workflow, id), (tag) => tag === wanted))),
+      comesTo: (workflow, id, wanted, step) => Effect.orDie(Effect.asVoid(inTime(phase(workflow, id), (tag) => tag === wanted, step))),
       inTime,
       pass,
       quiet,

@@ -179,7 +179,8 @@ export const suspending = ({ describe, test }: Kit) => {
         isBroken = false
         yield* inner.run(Inner.resume(id))
         yield* comesTo(Inner, id, "Completed")
-        yield* comesTo(Outer, outer, "Completed")
+        // The parent looks after its children every 20 seconds.
+        yield* comesTo(Outer, outer, "Completed", "5 seconds")
       }))
   })
 }

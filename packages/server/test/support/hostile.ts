@@ -10,7 +10,7 @@ const nested = (open: string, close: string, depth: number, inner = "x") => `${o
 
 /** A PDF with one page whose content unpacks to `size` bytes. */
 const flateBomb = (size: number) => {
-  const packed = deflateSync(Buffer.alloc(size, " "))
+  const packed = deflateSync(Buffer.alloc(size, " "), { level: 1 })
   return Buffer.concat([
     Buffer.from(
       "%PDF-1.4\n1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj\n2 0 obj << /Type /Pages /Kids [3 0 R] /Count 1 >> endobj\n" +
@@ -24,16 +24,16 @@ const flateBomb = (size: number) => {
 
 /** Documents by name. Each may be read or refused, as long as it has an outcome. */
 export const documents = (): Readonly<Record<string, string | Uint8Array>> => ({
-  "marks.md": text("<", 300_000),
-  "marks.html": text("<", 300_000),
-  "marks.txt": text("<", 300_000),
+  "marks.md": text("<", 100_000),
+  "marks.html": text("<", 100_000),
+  "marks.txt": text("<", 100_000),
   "objects.pdf": `%PDF-1.4\n${text("1 0 obj <<", 200_000)}`,
   "bomb.pdf": flateBomb(1_000_000_000),
   "deep.html": nested("<div>", "</div>", 200_000),
   "tables.html": nested("<table><tr><td>", "</td></tr></table>", 600),
   "deep.json": nested("[", "]", 100_000, "1"),
-  "keys.json": nested(`{"${"k".repeat(20_000)}":`, "}", 150, "[1,2]"),
-  "columns.csv": `${text("a,", 400_000)}\n${text("1,", 400_000)}\n`,
+  "keys.json": nested(`{"${"k".repeat(4000)}":`, "}", 150, "[1,2]"),
+  "columns.csv": `${text("a,", 30_000)}\n${text("1,", 30_000)}\n`,
   "header.csv": `${"h".repeat(50_000)}\n${text("1\n", 100_000)}`,
   "quote.csv": `a,b\n"${text("x\n", 2_000_000)}`,
   "backticks.md": text("`a``b```c", 60_000),

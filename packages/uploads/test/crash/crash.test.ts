@@ -1,4 +1,7 @@
-/** Processes are killed with SIGKILL at random moments: no item is lost, none is stored twice, and every count is exact. */
+/**
+ * Processes are killed with SIGKILL at random moments: no item is lost, none is stored twice, and every count is exact.
+ * `DETENT_CRASH_KILLS=200 npm test -- uploads/test/crash` kills as often.
+ */
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -13,7 +16,7 @@ import { type Finished, type Work, WorkerProcess } from "./WorkerProcess.ts"
 const bad = { not_json: 0.01, missing_id: 0.01, missing_type: 0.02, duplicate: 0.02 }
 const batchId = "killed"
 const nodeId = "uploader"
-const kills = 10
+const kills = Number(process.env["DETENT_CRASH_KILLS"] ?? 5)
 
 /** Kills one worker after the other; the one after the last may finish. */
 const killRepeatedly = async (address: Address, ask: Work["ask"], seed: number): Promise<Finished | undefined> => {
@@ -70,7 +73,7 @@ describe.each(databases)("$name", (database) => {
         )
         for (const { index, attempts: tried } of attempts) expect([index, tried]).toEqual([index, written.badIndices.has(index) ? 2 : 1])
       }),
-    180_000,
+    180_000 + kills * 8000,
   )
 
   it.live(
