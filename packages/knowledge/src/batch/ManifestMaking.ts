@@ -13,17 +13,9 @@ import type { DocumentFormat } from "../document/ReadError.ts"
 import { checkExamples } from "../extract/builtin/Example.ts"
 import { formatOf as rdfFormatOf } from "../ontology/RdfParsing.ts"
 import { Extractors } from "../runs/Extractors.ts"
-import {
-  type BatchId,
-  type ContentHash,
-  contentHashOf,
-  documentIdOf,
-  type Namespace,
-  OntologyName,
-  ontologyVersionOf,
-} from "../storage/Identity.ts"
+import { type BatchId, type ContentHash, documentIdOf, type Namespace, OntologyName, ontologyVersionOf } from "../storage/Identity.ts"
 import { pathOfOntology, pathsOfSetting } from "../storage/Paths.ts"
-import { getText, ifAbsent, ifGeneration, Storage } from "../storage/Storage.ts"
+import { getHashedText, getText, ifAbsent, ifGeneration, Storage } from "../storage/Storage.ts"
 import type { StorageError } from "../storage/StorageError.ts"
 import { type BlobReference, blobIn, resolveReference, type StorageFolder, type StorageUri } from "../storage/Uri.ts"
 import { checkShapes } from "../validate/WorkerValidation.ts"
@@ -101,10 +93,9 @@ const checkedManifest = (batchId: BatchId, folder: StorageFolder, file: Manifest
       Effect.gen(function* () {
         if (reference === undefined) return undefined
         const uri = resolveReference(folder, reference)
-        const text = yield* getText(storage, uri)
-        const one = { kind, uri, text, hash: contentHashOf(text) }
+        const one = { kind, uri, ...(yield* getHashedText(storage, uri)) }
         const copy = yield* fix(one)
-        yield* Effect.mapError(check(copy, text), ({ message }) => ({ message: message.replaceAll(copy, uri) }))
+        yield* Effect.mapError(check(copy, one.text), ({ message }) => ({ message: message.replaceAll(copy, uri) }))
         return { ...one, copy }
       }).pipe(
         Effect.mapError(({ message }) => message),

@@ -12,9 +12,8 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Triple } from "../rdf/Term.ts"
 import { WorkerPool } from "../threads/WorkerPool.ts"
-import type { Ontology } from "./Ontology.ts"
 import { OntologyEmpty, OntologyError, type OntologyFormat, OntologyLimitExceeded, OntologySyntaxError } from "./OntologyError.ts"
-import { OntologyIndex } from "./OntologyIndex.ts"
+import { OntologyIndex, type PackedOntology } from "./OntologyIndex.ts"
 import { readOntology } from "./OntologyReading.ts"
 import { formatOf, parseRdf } from "./RdfParsing.ts"
 
@@ -65,7 +64,7 @@ export const loadOnWorker = (source: OntologySource): Effect.Effect<OntologyInde
       (error) => failureOf(source, error),
     )
     // The answer of the pool is the output of the task of that name.
-    return new OntologyIndex(yield* fromOutcome(OntologyError, outcome as Outcome<Ontology>))
+    return yield* OntologyIndex.unpackInTurns(yield* fromOutcome(OntologyError, outcome as Outcome<PackedOntology>))
   })
 
 const failureOf = (source: OntologySource, error: WorkerError): OntologyError => {
@@ -83,6 +82,6 @@ export const tasks = {
   load: (source: OntologySource) =>
     outcomeOf(
       OntologyError,
-      Effect.map(loadOntology(source), (index) => index.toJSON()),
+      Effect.map(loadOntology(source), (index) => index.pack()),
     ),
 }

@@ -10,8 +10,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { sameAs } from "../graph/DocumentLines.ts"
 import { labelPredicate, type NodeOfLines, nodesOfLines, statementType } from "../graph/LineNodes.ts"
-import type { Ontology } from "../ontology/Ontology.ts"
-import { OntologyIndex } from "../ontology/OntologyIndex.ts"
+import { OntologyIndex, type PackedOntology } from "../ontology/OntologyIndex.ts"
 import { type SortFailed, sortLines } from "../rdf/LineSort.ts"
 import { detached, KeptTexts, lineParts, nameOfNode, termOf, typePredicate } from "../rdf/NTriples.ts"
 import { WorkerPool } from "../threads/WorkerPool.ts"
@@ -174,7 +173,7 @@ export const resolveOnWorker = <E, R>(options: ResolveOptions<E, R>): Effect.Eff
     }
     let counts = { mentions: 0, entities: 0 }
     const { documents, existing, ontology, base } = options
-    const lines = pool.value.stream<E, R>("resolution.resolve", { ontology: ontology.toJSON(), base } satisfies ResolveInput, {
+    const lines = pool.value.stream<E, R>("resolution.resolve", { ontology: ontology.pack(), base } satisfies ResolveInput, {
       limit: pool.value.limits.graph,
       sources: {
         documents: Stream.rechunk(
@@ -192,7 +191,7 @@ export const resolveOnWorker = <E, R>(options: ResolveOptions<E, R>): Effect.Eff
   })
 
 interface ResolveInput {
-  readonly ontology: Ontology
+  readonly ontology: PackedOntology
   readonly base: string
 }
 
@@ -214,7 +213,7 @@ const resolutionTask = ({ ontology, base }: ResolveInput, channel: TaskChannel):
           Stream.fromIterable(lines),
         ),
         existing: itemsOf<string>(channel, "existing" satisfies ResolveSource),
-        ontology: new OntologyIndex(ontology),
+        ontology: OntologyIndex.unpack(ontology),
         base,
       })
       yield* Stream.runForEachArray(sortLines(graph.lines), (lines) => Effect.promise(() => channel.emit(lines)))

@@ -64,13 +64,35 @@ export class Storage extends Context.Service<Storage, StorageService>()("@detent
 
 /** A blob that holds text in UTF-8. */
 export const getText = (storage: StorageService, uri: StorageUri): Effect.Effect<string, StorageError> =>
-  Effect.map(storage.get(uri), ({ bytes }) => new TextDecoder().decode(bytes))
+  Effect.map(getHashedText(storage, uri), ({ text }) => text)
+
+/** The same with the hash of the text. Both are made piece by piece: a large text does not hold up other work of the thread. */
+export const getHashedText = (
+  storage: StorageService,
+  uri: StorageUri,
+): Effect.Effect<{ readonly text: string; readonly hash: ContentHash }, StorageError> =>
+  Effect.suspend(() => {
+    const decoder = new TextDecoder()
+    const hash = startHash()
+    const parts: Array<string> = []
+    const add = (part: string) => {
+      hash.update(part)
+      parts.push(part)
+    }
+    return Effect.map(
+      Stream.runForEach(storage.getStream(uri), (piece) => Effect.sync(() => add(decoder.decode(piece, { stream: true })))),
+      () => {
+        add(decoder.decode())
+        return { text: parts.join(""), hash: hash.end() }
+      },
+    )
+  })
 
 /** The hash of what passes by, piece after piece. */
 export const startHash = () => {
   const hash = createHash("sha256")
   return {
-    update: (piece: Uint8Array): void => {
+    update: (piece: string | Uint8Array): void => {
       hash.update(piece)
     },
     end: (): ContentHash => ContentHash.make(hash.digest("hex").slice(0, 16)),

@@ -4,8 +4,7 @@ import { fromOutcome, itemsOf, type Outcome, outcomeOf, type TaskChannel, type W
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { Ontology } from "../ontology/Ontology.ts"
-import { OntologyIndex } from "../ontology/OntologyIndex.ts"
+import { OntologyIndex, type PackedOntology } from "../ontology/OntologyIndex.ts"
 import { SortFailed } from "../rdf/LineSort.ts"
 import { RdfSyntaxError } from "../rdf/RdfReading.ts"
 import { WorkerPool } from "../threads/WorkerPool.ts"
@@ -27,7 +26,7 @@ export const validateOnWorker = <E>(
     const { added, existing, replaced } = change
     const sources = { added, ...(existing === undefined ? {} : { existing }), ...(replaced === undefined ? {} : { replaced }) }
     const parts = (["added", "existing", "replaced"] as const).filter((part) => change[part] !== undefined)
-    const asked: ValidationTaskInput = { ...input, ontology: ontology.toJSON(), parts }
+    const asked: ValidationTaskInput = { ...input, ontology: ontology.pack(), parts }
     const outcome = yield* pool.value.run<E>("validation.graph", asked, undefined, { limit: pool.value.limits.graph, attempts: 1, sources })
     // The answer of the pool is the output of the task of that name.
     return yield* fromOutcome(ValidationError, outcome as Outcome<ValidationOutput>)
@@ -90,7 +89,7 @@ export const validation = <E>(
   })
 
 interface ValidationTaskInput extends ValidationInput {
-  readonly ontology: Ontology
+  readonly ontology: PackedOntology
   /** Which parts of the change there are: each is a source. */
   readonly parts: ReadonlyArray<keyof GraphChange<never>>
 }
@@ -98,7 +97,7 @@ interface ValidationTaskInput extends ValidationInput {
 const validationTask = ({ ontology, parts, ...input }: ValidationTaskInput, channel: TaskChannel) => {
   const part = (name: keyof GraphChange<never>) => (parts.includes(name) ? { [name]: itemsOf<string>(channel, name) } : {})
   const change: GraphChange<never> = { added: itemsOf<string>(channel, "added"), ...part("existing"), ...part("replaced") }
-  return outcomeOf(ValidationError, validation(input, change, new OntologyIndex(ontology)))
+  return outcomeOf(ValidationError, validation(input, change, OntologyIndex.unpack(ontology)))
 }
 
 const shapesTask = ({ text, source }: ShapesText) => outcomeOf(ShapesError, Effect.asVoid(readShapes(text, source)))

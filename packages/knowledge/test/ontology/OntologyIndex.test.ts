@@ -36,6 +36,16 @@ describe("the index of an ontology", () => {
     }),
   )
 
+  it.effect("is the same for another process, in however many parts it is packed", () =>
+    Effect.gen(function* () {
+      const text = Array.from({ length: 7000 }, (_, at) => `<urn:c:${at}> a <http://www.w3.org/2002/07/owl#Class> .`).join("\n")
+      for (const index of [yield* library, yield* large, yield* loadOntology({ name: "parts.ttl", text })]) {
+        assert.deepStrictEqual(OntologyIndex.unpack(index.pack()).toJSON(), index.toJSON())
+        assert.deepStrictEqual((yield* OntologyIndex.unpackInTurns(index.pack())).toJSON(), index.toJSON())
+      }
+    }),
+  )
+
   it.effect("knows which properties can hold between two classes", () =>
     Effect.gen(function* () {
       const index = yield* library

@@ -2,8 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { contentHashOf } from "../../src/storage/Identity.ts"
 import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
-import { getText, routed, Storage } from "../../src/storage/Storage.ts"
+import { getHashedText, getText, routed, Storage } from "../../src/storage/Storage.ts"
 import { StorageFolder, StorageUri } from "../../src/storage/Uri.ts"
 import { storageConformance } from "../../testing/index.ts"
 
@@ -12,6 +14,23 @@ const routedMemory = Layer.effect(
   Effect.map(MemoryStorage.make, (mem) => routed({ mem })),
 )
 storageConformance("routed", routedMemory, { folder: StorageFolder.make("mem://test/kit/") })
+
+describe("a text", () => {
+  it.effect("and its hash are the same however its bytes arrive", () =>
+    Effect.gen(function* () {
+      const storage = yield* MemoryStorage.make
+      const uri = Schema.decodeUnknownSync(StorageUri)("mem://test/a.txt")
+      const text = "Ærø, 東京, 👩‍🚀 and ASCII"
+      yield* storage.set(uri, `\ufeff${text}`)
+      const inBytes = {
+        ...storage,
+        getStream: (from: StorageUri) =>
+          Stream.flatMap(storage.getStream(from), (bytes) => Stream.fromIterable([...bytes].map((one) => Uint8Array.of(one)))),
+      }
+      for (const one of [storage, inBytes]) assert.deepStrictEqual(yield* getHashedText(one, uri), { text, hash: contentHashOf(text) })
+    }),
+  )
+})
 
 describe("a storage out of several", () => {
   it.effect("names what it could do when a scheme is not set up", () =>

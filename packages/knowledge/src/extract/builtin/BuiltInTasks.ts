@@ -2,8 +2,7 @@
 
 import type { TaskChannel } from "@detent/durable/ProcessPool"
 import * as Result from "effect/Result"
-import type { Ontology } from "../../ontology/Ontology.ts"
-import { OntologyIndex } from "../../ontology/OntologyIndex.ts"
+import { OntologyIndex, type PackedOntology } from "../../ontology/OntologyIndex.ts"
 import type { Chunk } from "../Extractor.ts"
 import type { Fact, Mention } from "../Fact.ts"
 import type { BuiltInModel } from "./BuiltInModel.ts"
@@ -14,13 +13,13 @@ import { trainBuiltIn } from "./Training.ts"
 
 /** What the built-in extractor needs for every chunk of a batch. */
 export interface SharedReader {
-  readonly ontology: Ontology
+  readonly ontology: PackedOntology
   readonly model: BuiltInModel
   readonly names: ReadonlyArray<KnownName>
 }
 
 export interface TrainInput {
-  readonly ontology: Ontology
+  readonly ontology: PackedOntology
   /** The text of a file that was checked, or its examples. */
   readonly examples: ExamplesText | ReadonlyArray<Example>
   readonly names: ReadonlyArray<KnownName>
@@ -48,14 +47,14 @@ export const makeBuiltInTasks = () => {
   const readerOf = (shared: SharedReader): BuiltInReader => {
     const kept = readers.get(shared)
     if (kept !== undefined) return kept
-    const reader = new BuiltInReader(new OntologyIndex(shared.ontology), shared.model, shared.names)
+    const reader = new BuiltInReader(OntologyIndex.unpack(shared.ontology), shared.model, shared.names)
     readers.set(shared, reader)
     return reader
   }
   return {
     examples: examplesTask,
     train: ({ ontology, examples, names }: TrainInput): BuiltInModel =>
-      trainBuiltIn(new OntologyIndex(ontology), "text" in examples ? Result.getOrThrow(readExamples(examples)) : examples, { names }),
+      trainBuiltIn(OntologyIndex.unpack(ontology), "text" in examples ? Result.getOrThrow(readExamples(examples)) : examples, { names }),
     read: ({ chunk, leastConfidence }: ReadInput, _: TaskChannel, shared: SharedReader): ReadOutput => {
       const reader = readerOf(shared)
       const mentions = reader.mentions(chunk, leastConfidence)

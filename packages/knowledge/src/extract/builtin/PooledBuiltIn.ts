@@ -39,7 +39,7 @@ export const make = (pool: WorkerPoolService, options: PooledOptions = {}): Extr
   const preparing = Semaphore.makeUnsafe(1)
   let count = 0
   const learn = (ontology: OntologyIndex) => {
-    const input: TrainInput = { ontology: ontology.toJSON(), examples: options.examples ?? [], names }
+    const input: TrainInput = { ontology: ontology.pack(), examples: options.examples ?? [], names }
     return options.model === undefined
       ? ask<BuiltInModel>("built-in.train", input, undefined, pool.limits.ontology)
       : Effect.succeed(options.model)
@@ -55,7 +55,7 @@ export const make = (pool: WorkerPoolService, options: PooledOptions = {}): Extr
           const meanwhile = known()
           if (meanwhile !== undefined) return Effect.succeed(meanwhile)
           return Effect.map(learn(ontology), (model): Shared => {
-            const value: SharedReader = { ontology: ontology.toJSON(), model, names }
+            const value: SharedReader = { ontology: ontology.pack(), model, names }
             const shared = { key: `built-in ${count++}`, value }
             prepared.set(ontology, shared)
             return shared
