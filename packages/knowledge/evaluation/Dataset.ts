@@ -12,8 +12,7 @@ import { readDocument } from "../src/document/DocumentReader.ts"
 import { Example, ExampleTriple } from "../src/extract/builtin/Example.ts"
 import type { OntologyIndex } from "../src/ontology/OntologyIndex.ts"
 import { loadOntology } from "../src/ontology/OntologyLoading.ts"
-import { DatasetError } from "./DatasetError.ts"
-import type { Triple } from "./Triple.ts"
+import type { Triple } from "./Score.ts"
 
 /** A text and the facts it states. */
 export interface Case {
@@ -149,3 +148,15 @@ const attempt = <A>(path: string, work: () => Promise<A>): Effect.Effect<A, Data
         cause,
       }),
   })
+
+/** A folder to evaluate on is not laid out as it should be. */
+export class DatasetError extends Schema.TaggedError<DatasetError>()("DatasetError", {
+  path: Schema.String,
+  problem: Schema.String,
+  nextStep: Schema.String,
+  cause: Schema.optionalKey(Schema.Defect()),
+}) {
+  override get message() {
+    return `${this.path}: ${this.problem}; ${this.nextStep}`
+  }
+}

@@ -8,8 +8,7 @@ import { Extractor } from "../src/extract/Extractor.ts"
 import type { OntologyIndex } from "../src/ontology/OntologyIndex.ts"
 import type { Dataset } from "./Dataset.ts"
 import { notationOf } from "./Notation.ts"
-import { atLeast, combined, type Scored, type Scores, scoresOf } from "./Score.ts"
-import { triplesOf } from "./Triple.ts"
+import { atLeast, combined, type Scored, type Scores, scoresOf, triplesOf } from "./Score.ts"
 
 /** An extractor to evaluate. It may learn from the examples of one ontology before it is asked about its texts. */
 export interface Contestant<E = never> {

@@ -3,8 +3,8 @@
  * facts may have it as "02 May 1984": what is compared is written the way the training examples write theirs.
  */
 import type { Example } from "../src/extract/builtin/Example.ts"
-import { dateOf } from "../src/extract/builtin/TrainingSentence.ts"
 import type { FactObject } from "../src/extract/Fact.ts"
+import { dateOf } from "../src/extract/language/Dates.ts"
 import { xsd } from "../src/rdf/Vocabulary.ts"
 
 type Value = Extract<FactObject, { readonly _tag: "Value" }>

@@ -1,12 +1,24 @@
 /** The choices a sentence offers: every candidate as the object of every property it fits, and as the subject. */
-import { aboutClue, objectClues, sentenceClue, subjectClues } from "./Clues.ts"
-import type { Evidence } from "./Evidence.ts"
+
+import type { Span } from "../Fact.ts"
+import { type Candidate, findCandidates } from "./Candidates.ts"
+import {
+  aboutClue,
+  type Evidence,
+  type ObjectClue,
+  objectClues,
+  objectCluesOf,
+  type SubjectClue,
+  sentenceClue,
+  sentenceStems,
+  subjectClues,
+  subjectCluesOf,
+} from "./Evidence.ts"
 import type { Gazetteer } from "./Gazetteer.ts"
-import { describeFor, objectFeature, objectFeatures } from "./ObjectFeatures.ts"
-import { fits, type OntologyView } from "./OntologyView.ts"
-import type { ReadSentence } from "./ReadSentence.ts"
+import { allTraits, describeFor, type ObjectTraits, objectFeature, objectFeatures } from "./ObjectFeatures.ts"
+import { fits, type OntologyView, placesOfLabels, type Trigger, triggersOf } from "./OntologyView.ts"
+import { type SentenceView, viewSentence } from "./SentenceView.ts"
 import { describeEarlierSubject, describeSubjects, subjectFeature } from "./SubjectFeatures.ts"
-import { triggersOf } from "./Triggers.ts"
 
 const evidenceFeatures = objectClues.map((clue) => objectFeature(`evidence ${clue}`))
 const frequency = objectFeature("property is frequent")
@@ -98,4 +110,41 @@ export const subjectRows = (
     for (const [clue, feature] of subjectEvidence) row[feature] = evidence.odds(clue, read.subjectClues[at]![clue])[0] ?? 0
   })
   return hasEarlier ? [...rows, describeEarlierSubject(read.view)] : rows
+}
+
+// A sentence with everything that scoring needs of it.
+
+export interface ReadSentence {
+  readonly view: SentenceView
+  readonly candidates: ReadonlyArray<Candidate>
+  readonly traits: ReadonlyArray<ObjectTraits>
+  readonly objectClues: ReadonlyArray<Readonly<Record<ObjectClue, string>>>
+  readonly subjectClues: ReadonlyArray<Readonly<Record<SubjectClue, string>>>
+  readonly stems: ReadonlyArray<string>
+  readonly triggers: ReadonlyMap<number, ReadonlyArray<Trigger>>
+}
+
+/** Finds the places of known names among the words of a sentence. */
+export type KnownNames = Pick<Gazetteer, "occurrences">
+
+/** `spans` are places of the document that are candidates in any case. */
+export const readSentence = (
+  text: string,
+  offset: number,
+  ontology: OntologyView,
+  known: KnownNames,
+  spans: ReadonlyArray<Span> = [],
+): ReadSentence => {
+  const view = viewSentence(text, offset)
+  const candidates = findCandidates(view, known, spans)
+  const triggers = ontology.triggers.find(view)
+  return {
+    view,
+    candidates,
+    traits: allTraits(view, candidates, ontology.world, placesOfLabels(triggers)),
+    objectClues: candidates.map((candidate) => objectCluesOf(view, candidate)),
+    subjectClues: candidates.map((candidate) => subjectCluesOf(view, candidate)),
+    stems: sentenceStems(view),
+    triggers,
+  }
 }

@@ -1,12 +1,18 @@
 /** From a judged statement to a fact: gives subject and object their classes or value, or refuses what the ontology does not allow. */
 
+import type { ClassExpression } from "../../ontology/Ontology.ts"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
+import { rdf, rdfs, xsd } from "../../rdf/Vocabulary.ts"
 import type { Fact, FactObject, Mention } from "../Fact.ts"
+import { dateOf, lexicalDate } from "../language/Dates.ts"
+import { readNumber } from "../language/Numbers.ts"
+import { isVerbLike, withoutPlural } from "../language/Stem.ts"
+import { labelKey, nameKey } from "../language/Words.ts"
 import type { Candidate } from "./Candidates.ts"
-import type { Piece } from "./Lines.ts"
-import { nameKey } from "./TrainingSentence.ts"
-import type { ClassLabels } from "./Typing.ts"
-import { valueOf } from "./Values.ts"
+import type { Gazetteer } from "./Gazetteer.ts"
+import { classesMeeting } from "./OntologyView.ts"
+import { type SentenceView, viewSentence } from "./SentenceView.ts"
+import type { Piece } from "./Structure.ts"
 
 /** A place of the text that may be an entity, with the classes that text and gazetteer name for it. */
 export interface Place extends Piece {
@@ -115,3 +121,214 @@ export const compatible = (ontology: OntologyIndex, facts: ReadonlyArray<Fact>):
 export const objectText = (object: FactObject): string => (object._tag === "Entity" ? object.mention.text : object.text)
 
 export const spanKey = ({ start, end }: { readonly start: number; readonly end: number }): string => `${start}-${end}`
+
+// Facts brought together with the mentions that another step, or another extractor, found.
+
+/** The facts between given mentions, whose classes are taken as they are given. */
+export const between = (facts: ReadonlyArray<Fact>, mentions: ReadonlyArray<Mention>, ontology: OntologyIndex): ReadonlyArray<Fact> => {
+  const bySpan = Map.groupBy(mentions, (mention) => spanKey(mention.span))
+  return facts.flatMap((fact): ReadonlyArray<Fact> => {
+    const subject = preferred(bySpan.get(spanKey(fact.subject.span)), fact.subject.type, (type) =>
+      ontology.acceptsSubject(fact.property, type),
+    )
+    if (subject === undefined) return []
+    const { object } = fact
+    if (object._tag === "Value") return [{ ...fact, subject }]
+    const mention = preferred(bySpan.get(spanKey(object.mention.span)), object.mention.type, (type) =>
+      ontology.acceptsObject(fact.property, type),
+    )
+    return mention === undefined ? [] : [{ ...fact, subject, object: { _tag: "Entity", mention } }]
+  })
+}
+
+const preferred = (mentions: ReadonlyArray<Mention> | undefined, type: string, accepts: (type: string) => boolean): Mention | undefined =>
+  mentions?.find((mention) => mention.type === type) ?? mentions?.find((mention) => accepts(mention.type))
+
+// Which class an entity is of: what the property asks for, made more special where the text says so ("Emma is a novel", "the
+// novelist Jane Austen"), or what is known of the name beforehand.
+
+/** A class label that stands in a sentence. */
+interface NamedClass {
+  readonly iri: string
+  readonly first: number
+  readonly last: number
+}
+
+export class ClassLabels {
+  private readonly byFirstWord = new Map<string, Array<{ readonly words: ReadonlyArray<string>; readonly iri: string }>>()
+  private readonly ontology: OntologyIndex
+
+  constructor(ontology: OntologyIndex) {
+    this.ontology = ontology
+    for (const iri of ontology.classes.keys()) {
+      for (const name of ontology.names(iri)) {
+        const words = labelKey(name).split(" ").map(withoutPlural)
+        const [first] = words
+        if (first === undefined || first === "") continue
+        const known = this.byFirstWord.get(first)
+        if (known === undefined) this.byFirstWord.set(first, [{ words, iri }])
+        else known.push({ words, iri })
+      }
+    }
+  }
+
+  /** Where the sentence states something; "if it is a novel" makes nothing a novel. */
+  find(view: SentenceView): ReadonlyArray<NamedClass> {
+    const singular = view.words.map(withoutPlural)
+    return singular.flatMap((first, at) =>
+      (this.byFirstWord.get(first) ?? []).flatMap(({ words, iri }) =>
+        view.clauses.stated[at] && words.every((one, index) => singular[at + index] === one)
+          ? [{ iri, first: at, last: at + words.length - 1 }]
+          : [],
+      ),
+    )
+  }
+
+  /** The classes the text itself names for a candidate, the most telling first, and last those its own name names. */
+  saidOf(view: SentenceView, candidate: Candidate, found: ReadonlyArray<NamedClass>): ReadonlyArray<string> {
+    const predicate = predicateOf(view, candidate.last)
+    const said = found.filter(
+      ({ first, last }) =>
+        isApposition(view, candidate, first, last) ||
+        (predicate !== undefined && first >= predicate[0] && last <= predicate[1] && isHead(view, last)),
+    )
+    const inName = found.filter(
+      ({ first, last }) =>
+        view.capital[first] && (first === candidate.first || last === candidate.last) && first >= candidate.first && last <= candidate.last,
+    )
+    return [...said.toSorted(moreTelling), ...inName.toSorted(moreTelling)].map(({ iri }) => iri)
+  }
+
+  /** The classes that a name names: "Sor Observatory". */
+  inName(name: string): ReadonlyArray<string> {
+    const view = viewSentence(name)
+    return this.find(view)
+      .filter(({ first, last }) => view.capital[first] && (first === 0 || last === view.words.length - 1))
+      .map(({ iri }) => iri)
+  }
+
+  /** The class for an entity that has to meet an expression. */
+  meeting(expression: ClassExpression, said: ReadonlyArray<string>, known: ReadonlyArray<string>): string | undefined {
+    const meets = (iri: string) => expression.every((members) => members.some((member) => this.ontology.isA(iri, member)))
+    return [...said, ...known].find((iri) => this.ontology.classes.has(iri) && meets(iri)) ?? classesMeeting(this.ontology, expression)[0]
+  }
+}
+
+/** In "a film director" the film is not what is spoken of. */
+const isHead = (view: SentenceView, last: number): boolean => !view.content[last + 1] || isVerbLike(view.words[last + 1] ?? "")
+
+/** "comedy film": the longer label says more, and of equally long ones the later is the head. */
+const moreTelling = (one: NamedClass, other: NamedClass): number =>
+  other.last - other.first - (one.last - one.first) || other.last - one.last
+
+export const knownTypes = (gazetteer: Gazetteer | undefined, view: SentenceView, { first, last }: Candidate): ReadonlyArray<string> =>
+  gazetteer?.typesOf(view.words.slice(first, last + 1)) ?? []
+
+/** "the novelist Jane Austen", "Jane Austen, novelist" */
+const isApposition = (view: SentenceView, candidate: Candidate, first: number, last: number): boolean => {
+  if (last === candidate.first - 1) return !view.capital[last]
+  const from = view.words[candidate.last + 1] === "," ? candidate.last + 2 : -1
+  return from !== -1 && (first === from || (first === from + 1 && /^(?:a|an|the)$/.test(view.words[from] ?? "")))
+}
+
+const longestPredicate = 12
+
+/** The tokens of "a novel" in "Emma (1815) is a novel by …". */
+const predicateOf = (view: SentenceView, last: number): readonly [number, number] | undefined => {
+  let at = /^["”»]$/.test(view.words[last + 1] ?? "") ? last + 2 : last + 1
+  if (view.words[at] === "(") {
+    const depth = view.depth[at] ?? 0
+    at++
+    while (at < view.words.length && ((view.depth[at] ?? 0) > depth || view.words[at] === ")")) at++
+  }
+  if (!/^(?:is|was|are|were)$/.test(view.words[at] ?? "") || !/^(?:a|an|the|one)$/.test(view.words[at + 1] ?? "")) return undefined
+  let end = at + 2
+  while (
+    end < view.words.length &&
+    end < at + longestPredicate &&
+    !/^(?:of|by|in|that|which|who|from|for|and|,|;|\.)$/.test(view.words[end] ?? "")
+  )
+    end++
+  return [at + 2, end - 1]
+}
+
+// What a stretch of text is worth as a value: its datatype and its lexical form, if the property takes it.
+
+export interface Value {
+  readonly datatype: string
+  readonly lexical: string
+}
+
+/** The first of the property's datatypes that the text can be read as; for a property that names none, what it looks like. */
+export const valueOf = (ontology: OntologyIndex, property: string, text: string, language?: string): Value | undefined => {
+  const datatypes = ontology.datatypesOf(property)
+  if (datatypes.length === 0) return byAppearance(text, language)
+  for (const datatype of datatypes) {
+    const lexical = lexicalOf(datatype, text, language)
+    const written = concrete(datatype, language)
+    if (lexical !== undefined && ontology.acceptsValue(property, written)) return { datatype: written, lexical }
+  }
+  return undefined
+}
+
+/** `rdfs:Literal` is any literal; written down, it has to be one in particular. Text in a language needs one. */
+const concrete = (datatype: string, language: string | undefined): string =>
+  datatype === rdfs.literal || (datatype === rdf.langString && language === undefined) ? xsd.string : datatype
+
+const byAppearance = (text: string, language: string | undefined): Value => {
+  const date = dateOf(text, language)
+  if (date !== undefined) {
+    const datatype = date.day !== undefined ? xsd.date : date.month !== undefined ? xsd.gYearMonth : xsd.gYear
+    return { datatype, lexical: lexicalDate(date) }
+  }
+  const number = isNumber(text) ? readNumber(text, language) : undefined
+  if (number !== undefined) return { datatype: number.whole ? xsd.integer : xsd.decimal, lexical: number.lexical }
+  return { datatype: xsd.string, lexical: text }
+}
+
+const isNumber = (text: string): boolean => /^[$€£¥₹+-]?\s?\d[\d.,\s]*(?:hundred|thousand|million|billion|trillion|%)?$/i.test(text.trim())
+
+const lexicalOf = (datatype: string, text: string, language: string | undefined): string | undefined => {
+  const reader = readers[datatype]
+  if (reader !== undefined) return reader(text, language)
+  if (wholeTypes.test(datatype)) {
+    const number = readNumber(text, language)
+    return number?.whole ? number.lexical : undefined
+  }
+  return text
+}
+
+const wholeTypes = /#(?:int|long|short|byte|nonNegativeInteger|positiveInteger|unsigned(?:Int|Long|Short|Byte))$/
+
+const readers: Readonly<Record<string, (text: string, language: string | undefined) => string | undefined>> = {
+  [xsd.date]: (text, language) => {
+    const date = dateOf(text, language)
+    return date?.day === undefined ? undefined : lexicalDate(date)
+  },
+  [xsd.dateTime]: (text, language) => {
+    const date = dateOf(text, language)
+    return date?.day === undefined ? undefined : `${lexicalDate(date)}T00:00:00Z`
+  },
+  [xsd.gYearMonth]: (text, language) => {
+    const date = dateOf(text, language)
+    return date?.month === undefined ? undefined : lexicalDate({ ...date, day: undefined })
+  },
+  [xsd.gYear]: (text, language) => {
+    const date = dateOf(text, language)
+    return date === undefined ? undefined : lexicalDate({ year: date.year, month: undefined, day: undefined })
+  },
+  [xsd.integer]: (text, language) => {
+    const number = readNumber(text, language)
+    return number?.whole ? number.lexical : undefined
+  },
+  [xsd.decimal]: (text, language) => readNumber(text, language)?.lexical,
+  [xsd.double]: (text, language) => readNumber(text, language)?.lexical,
+  [xsd.float]: (text, language) => readNumber(text, language)?.lexical,
+  [xsd.boolean]: (text) => booleans[text.trim().toLowerCase()],
+  [xsd.anyUri]: (text) => (/^[a-z][a-z0-9+.-]*:\S+$/i.test(text.trim()) ? text.trim() : undefined),
+}
+
+const booleans: Readonly<Record<string, string>> = Object.fromEntries([
+  ..."true yes 1 ja wahr oui vrai sí si verdadero".split(" ").map((word) => [word, "true"]),
+  ..."false no 0 nein falsch non faux falso".split(" ").map((word) => [word, "false"]),
+])

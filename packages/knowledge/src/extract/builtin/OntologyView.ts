@@ -1,10 +1,15 @@
 /** An ontology as the extractor works with it: its properties with their words, prepared once and used for every sentence. */
+
+import type { OntologyProperty } from "../../ontology/Ontology.ts"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
-import { owl } from "../../rdf/Vocabulary.ts"
+import { owl, xsd } from "../../rdf/Vocabulary.ts"
+import { isFunctionWord } from "../language/FunctionWords.ts"
+import { unmarked } from "../language/ProseLanguage.ts"
+import { stem, withoutPlural } from "../language/Stem.ts"
+import { relatedStems } from "../language/VerbLexicon.ts"
+import { fold, labelKey, tokenize } from "../language/Words.ts"
 import type { Candidate } from "./Candidates.ts"
-import { type PropertyView, viewProperty } from "./PropertyView.ts"
-import { TriggerIndex } from "./Triggers.ts"
-import { type WorldNames, worldNames } from "./WorldNames.ts"
+import type { SentenceView } from "./SentenceView.ts"
 
 export interface OntologyView {
   readonly ontology: OntologyIndex
@@ -43,4 +48,245 @@ export const fits = (candidate: Candidate, property: PropertyView): boolean => {
   if (candidate.kind === "number") return property.takesValues && (property.expects.number || !property.expects.date)
   if (!property.takesEntities) return !property.expects.date && !property.expects.number
   return true
+}
+
+// A property as the extractor looks for it: the words that speak of it, and what its objects can look like.
+
+export interface PropertyView {
+  readonly iri: string
+  readonly name: string
+  /** Stems of the content words of all its labels. */
+  readonly stems: ReadonlySet<string>
+  /** Stems of words that can speak of the same. */
+  readonly related: ReadonlySet<string>
+  /** Stems of the labels of its range. */
+  readonly rangeStems: ReadonlySet<string>
+  /** Stems of the labels of its domain. */
+  readonly domainStems: ReadonlySet<string>
+  /** Its label names who did it: "director", "designed by". */
+  readonly agentive: boolean
+  readonly takesEntities: boolean
+  readonly takesValues: boolean
+  /** What an object is expected to be, where labels, datatypes or classes tell. */
+  readonly expects: {
+    readonly date: boolean
+    readonly number: boolean
+    readonly person: boolean
+    readonly organisation: boolean
+    readonly country: boolean
+    readonly language: boolean
+    readonly place: boolean
+  }
+}
+
+const contentStems = (texts: ReadonlyArray<string>): ReadonlySet<string> =>
+  new Set(
+    texts.flatMap((text) =>
+      tokenize(fold(text).replace(/-/g, " "))
+        .filter((token) => token.kind !== "mark" && !isFunctionWord(token.text))
+        .map((token) => stem(token.text)),
+    ),
+  )
+
+const stemsOf = (words: string): ReadonlySet<string> => new Set(words.split(" ").map(stem))
+
+export const personWords = stemsOf("human person people individual man woman agent")
+const countryWords = stemsOf("country nation state")
+const languageWords = stemsOf("language")
+const placeWords = stemsOf("city place location territory town settlement region country village venue area site")
+/** What organisations are called, or call themselves. */
+export const organisationWords = stemsOf(
+  `organization organisation company corporation corp inc ltd llc plc gmbh business firm enterprise group holdings industries university
+  college school institute academy press publisher publishing records label studio studios pictures productions entertainment media
+  bank systems technologies software laboratories foundation association society union federation council committee ministry department
+  agency bureau works lines brothers partners trust authority motors airlines railways brewery orchestra club team band church museum hospital airline army navy force corps regiment unit party`.replace(
+    /\s+/g,
+    " ",
+  ),
+)
+const dateWords = /\b(?:date|year|day|when|born|birthday)\b/
+const numberWords =
+  /\b(?:number|count|cost|price|amount|total|height|length|width|weight|population|budget|revenue|size|age|duration|area|elevation|distance|speed|depth)\b/
+const placeLabel = /\b(?:place|location|city|country|venue|town|region|headquarters)\b/
+
+const dateTypes = new Set([xsd.date, xsd.dateTime, xsd.gYear, xsd.gYearMonth])
+const numberTypes = /#(?:integer|decimal|double|float|int|long|short|byte|nonNegativeInteger|positiveInteger|unsigned\w+)$/
+
+export const viewProperty = (ontology: OntologyIndex, property: OntologyProperty): PropertyView => {
+  const names = ontology.names(property.iri)
+  const stems = contentStems(names)
+  const range = ontology.rangeOf(property.iri).flat()
+  const datatypes = ontology.datatypesOf(property.iri)
+  const classes = range.filter((iri) => !ontology.isDatatype(iri))
+  const rangeStems = contentStems(classes.flatMap((iri) => [...ontology.names(iri)]))
+  const above = contentStems(classes.flatMap((iri) => [...ontology.ancestors(iri)]).flatMap((iri) => [...ontology.names(iri)]))
+  const named = (words: ReadonlySet<string>) => [...words].some((word) => rangeStems.has(word) || above.has(word))
+  const labels = names.map(labelKey)
+  const lastWords = labels.map((label) => label.split(" ").at(-1) ?? "")
+  const datesOnly = datatypes.length > 0 && datatypes.every((iri) => dateTypes.has(iri))
+  const numbersOnly = datatypes.length > 0 && datatypes.every((iri) => numberTypes.test(iri))
+  const open = range.length === 0
+  return {
+    iri: property.iri,
+    name: ontology.label(property.iri),
+    stems,
+    related: new Set([...stems].flatMap((one) => [...relatedStems(one)]).filter((one) => !stems.has(one))),
+    rangeStems,
+    domainStems: contentStems(
+      ontology
+        .domainOf(property.iri)
+        .flat()
+        .flatMap((iri) => [...ontology.names(iri)]),
+    ),
+    agentive: lastWords.some((word) => word === "by" || /(?:er|or|ist|ian)$/.test(word)),
+    takesEntities: property.kind !== "datatype" && (open || classes.length > 0),
+    // An object property without a range that is plainly about dates or numbers is a slip of its author's, not a wish.
+    takesValues: property.kind !== "object" || open,
+    expects: {
+      date: datesOnly || (open && labels.some((label) => dateWords.test(label))),
+      number: numbersOnly || (open && labels.some((label) => numberWords.test(label))),
+      person: named(personWords),
+      organisation: named(organisationWords),
+      country: named(countryWords),
+      language: named(languageWords),
+      place: named(placeWords) || (classes.length === 0 && labels.some((label) => placeLabel.test(label))),
+    },
+  }
+}
+
+// The words of a sentence that speak of properties: by a property's own label, by a word of like meaning, or as part of a compound.
+
+export interface Trigger {
+  readonly at: number
+  readonly strength: "label" | "related" | "compound"
+}
+
+const none: ReadonlyArray<Trigger> = []
+
+export class TriggerIndex {
+  private readonly byStem = new Map<string, Array<readonly [number, "label" | "related"]>>()
+  private readonly compounds: ReadonlyArray<readonly [number, string]>
+
+  constructor(properties: ReadonlyArray<PropertyView>) {
+    properties.forEach((property, index) => {
+      for (const stem of property.stems) this.add(stem, [index, "label"])
+      for (const stem of property.related) this.add(stem, [index, "related"])
+    })
+    this.compounds = properties.flatMap((property, index) =>
+      [...property.stems].filter((stem) => stem.length > 6).map((stem) => [index, stem] as const),
+    )
+  }
+
+  /** By property, in the order of the sentence. */
+  find(view: SentenceView): ReadonlyMap<number, ReadonlyArray<Trigger>> {
+    const found = new Map<number, Array<Trigger>>()
+    const put = (property: number, trigger: Trigger) => {
+      const known = found.get(property)
+      if (known === undefined) found.set(property, [trigger])
+      else known.push(trigger)
+    }
+    view.stems.forEach((stem, at) => {
+      if (!view.content[at]) return
+      const direct = this.byStem.get(stem) ?? []
+      for (const [property, strength] of direct) put(property, { at, strength })
+      if (stem.length < 4) return
+      for (const [property, label] of this.compounds) {
+        // "screenwriter" is a kind of writer; the rest must be a word of its own.
+        if (label.length > stem.length + 2 && label.endsWith(stem)) put(property, { at, strength: "compound" })
+      }
+    })
+    return found
+  }
+
+  private add(stem: string, entry: readonly [number, "label" | "related"]) {
+    const known = this.byStem.get(stem)
+    if (known === undefined) this.byStem.set(stem, [entry])
+    else known.push(entry)
+  }
+}
+
+export const triggersOf = (found: ReadonlyMap<number, ReadonlyArray<Trigger>>, property: number): ReadonlyArray<Trigger> =>
+  found.get(property) ?? none
+
+/** The places of words that are of some property's label. */
+export const placesOfLabels = (found: ReadonlyMap<number, ReadonlyArray<Trigger>>): ReadonlySet<number> => {
+  const places = new Set<number>()
+  for (const triggers of found.values()) for (const { at, strength } of triggers) if (strength === "label") places.add(at)
+  return places
+}
+
+// Finds the property or class that a key or a column heading means.
+
+export class PropertyNames {
+  private readonly view: OntologyView
+  private readonly usable: ReadonlySet<string>
+  private readonly labelStems: ReadonlySet<string>
+  /** By label without accents, which tables often leave out. */
+  private readonly unaccented = new Map<string, string>()
+
+  constructor(view: OntologyView) {
+    this.view = view
+    this.usable = new Set(view.properties.map((property) => property.iri))
+    const classNames = [...view.ontology.classes.keys()].flatMap((iri) => [...view.ontology.names(iri)])
+    this.labelStems = new Set([
+      ...view.properties.flatMap(({ stems }) => [...stems]),
+      ...classNames.flatMap((name) =>
+        labelKey(name)
+          .split(" ")
+          .map((word) => stem(withoutPlural(word))),
+      ),
+    ])
+    for (const iri of this.usable) for (const name of view.ontology.names(iri)) this.unaccented.set(unmarked(labelKey(name)), iri)
+  }
+
+  /** By its label; else by a label or label and like words that have all words of the key. */
+  find(key: string): { readonly property: string; readonly match: number } | undefined {
+    const exact = this.view.ontology.withLabel(key).properties.find((iri) => this.usable.has(iri))
+    if (exact !== undefined) return { property: exact, match: 0.95 }
+    const unaccented = this.unaccented.get(unmarked(labelKey(key)))
+    if (unaccented !== undefined) return { property: unaccented, match: 0.9 }
+    const stems = labelKey(key)
+      .split(" ")
+      .filter((word) => word !== "" && !isFunctionWord(word))
+      .map(stem)
+    if (stems.length === 0) return undefined
+    const sameStems = this.view.properties.filter(
+      (property) => property.stems.size === stems.length && stems.every((one) => property.stems.has(one)),
+    )
+    if (sameStems.length === 1) return { property: sameStems[0]!.iri, match: 0.85 }
+    const within = this.view.properties.filter((property) => stems.every((one) => property.stems.has(one) || property.related.has(one)))
+    return within.length === 1 ? { property: within[0]!.iri, match: 0.6 } : undefined
+  }
+
+  /** Whether a word is of a label of the ontology. */
+  isLabelWord(word: string): boolean {
+    return this.labelStems.has(stem(withoutPlural(word)))
+  }
+
+  classNamed(key: string): string | undefined {
+    return this.view.ontology.withLabel(key).classes[0]
+  }
+}
+
+// Names of countries and languages, from the platform's own tables, so that no list has to be kept here.
+
+export interface WorldNames {
+  readonly countries: ReadonlySet<string>
+  readonly languages: ReadonlySet<string>
+}
+
+export const worldNames = (): WorldNames => ({
+  countries: namesOf("region", 65),
+  languages: namesOf("language", 97),
+})
+
+/** Asks for every code of two letters; codes that stand for nothing come back as they are. */
+const namesOf = (type: "region" | "language", firstLetter: number): ReadonlySet<string> => {
+  const display = new Intl.DisplayNames("en", { type, fallback: "none" })
+  const found = new Set<string>()
+  for (let pair = 0; pair < 26 * 26; pair++) {
+    const name = display.of(String.fromCharCode(firstLetter + Math.floor(pair / 26), firstLetter + (pair % 26)))
+    if (name !== undefined) found.add(labelKey(name))
+  }
+  return found
 }

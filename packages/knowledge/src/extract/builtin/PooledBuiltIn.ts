@@ -44,7 +44,7 @@ export const make = (pool: WorkerPoolService, options: PooledOptions = {}): Extr
       ? ask<BuiltInModel>("built-in.train", input, undefined, pool.limits.ontology)
       : Effect.succeed(options.model)
   }
-  /** Learns once for each ontology; whoever comes meanwhile waits, and goes on with it if the first one is interrupted. */
+  /** Learns once for each ontology. Later callers wait, and one of them takes over if the first is interrupted. */
   const prepare = (ontology: OntologyIndex): Effect.Effect<Shared, ExtractionFailed> =>
     Effect.suspend(() => {
       const known = () => prepared.get(ontology)

@@ -1,14 +1,11 @@
 /** From scored choices to facts: which candidate is the subject, which are the objects of which properties, and how sure that is. */
-import { findReversals, subjectOfClause } from "./ActiveVoice.ts"
-import { antecedentOf } from "./Antecedent.ts"
+import { antecedentOf, findReversals, subjectOfClause } from "./Antecedents.ts"
 import { overlaps } from "./Candidates.ts"
-import { subjectRows, visitObjectChoices } from "./Choices.ts"
+import { type ReadSentence, subjectRows, visitObjectChoices } from "./Choices.ts"
 import type { Evidence } from "./Evidence.ts"
 import type { Gazetteer } from "./Gazetteer.ts"
-import type { OntologyView } from "./OntologyView.ts"
+import { type OntologyView, triggersOf } from "./OntologyView.ts"
 import { chancesOf, score } from "./RankingModel.ts"
-import type { ReadSentence } from "./ReadSentence.ts"
-import { triggersOf } from "./Triggers.ts"
 
 export interface Weights {
   readonly object: Float64Array
@@ -152,7 +149,7 @@ const subjectFor = (read: ReadSentence, subjects: Judgement["subjects"], candida
 
 /**
  * The chance of each choice among those of its place: candidates that overlap exclude each other. Other properties of the
- * same candidate are rivals only in part, for whoever writes a film may direct it too.
+ * same candidate are rivals only in part, since a film can be written and directed by one person.
  */
 const chancesInPlace = (
   read: ReadSentence,

@@ -1,10 +1,10 @@
 /** Takes a chunk apart into what its lines state by their form, and the prose that is left. */
+
+import type { Span } from "../Fact.ts"
 import { auxiliaries, conjunctions, isFunctionWord, nameConnectors, prepositions, pronouns, set } from "../language/FunctionWords.ts"
-import { isVerbLike } from "../language/Verbs.ts"
-import { keyValueStatements, readHeading, readKeyValue, readName, type StructuralStatement, type Topic } from "./KeyValues.ts"
-import { linesOf, type Piece } from "./Lines.ts"
-import type { PropertyNames } from "./PropertyNames.ts"
-import { readTable } from "./Tables.ts"
+import { isVerbLike } from "../language/Stem.ts"
+import { labelKey } from "../language/Words.ts"
+import type { PropertyNames } from "./OntologyView.ts"
 
 export interface Structure {
   readonly statements: ReadonlyArray<StructuralStatement>
@@ -75,7 +75,7 @@ const standingAbove = (lines: ReadonlyArray<Piece>, at: number): Piece | undefin
     return undefined
   const words = heading.text.split(/\s+/).map((word) => word.toLowerCase())
   const opening = words[0] ?? ""
-  // "In the summer of that year the painter" goes on below.
+  // "In the summer of that year the painter" continues on the next line.
   if (prepositions.has(opening) || conjunctions.has(opening) || pronouns.has(opening) || isFunctionWord(words.at(-1) ?? ""))
     return undefined
   const hasVerb = heading.text.split(/\s+/).some((word) => /^\p{Ll}/u.test(word) && (isVerbLike(word) || auxiliaries.has(word)))
@@ -133,3 +133,217 @@ const nameAbove = (lines: ReadonlyArray<Piece>, at: number): Topic | undefined =
   const name = above === undefined || readHeading(above) !== undefined ? undefined : readName(above)
   return name === undefined ? undefined : { name, type: undefined }
 }
+
+// A text as lines, each piece of it with its exact place.
+
+/** A stretch of text without the space around it. */
+export interface Piece extends Span {
+  readonly text: string
+}
+
+export const linesOf = (text: string, offset: number): ReadonlyArray<Piece> => {
+  const lines: Array<Piece> = []
+  for (let start = 0; start <= text.length; ) {
+    const newline = text.indexOf("\n", start)
+    const end = newline === -1 ? text.length : newline
+    lines.push({ text: text.slice(start, end), start: offset + start, end: offset + end })
+    if (newline === -1) break
+    start = newline + 1
+  }
+  return lines
+}
+
+/** The part of a piece from one place to another, trimmed. */
+export const pieceOf = (whole: Piece, from: number, to: number): Piece => {
+  const part = whole.text.slice(from, to)
+  const left = part.length - part.trimStart().length
+  const text = part.trim()
+  const start = whole.start + from + left
+  return { text, start, end: start + text.length }
+}
+
+/** Cuts a piece at each match of a pattern; parts without text are left out. */
+export const splitPiece = (whole: Piece, separator: RegExp): ReadonlyArray<Piece> => {
+  const parts: Array<Piece> = []
+  let from = 0
+  for (const match of whole.text.matchAll(separator)) {
+    parts.push(pieceOf(whole, from, match.index))
+    from = match.index + match[0].length
+  }
+  parts.push(pieceOf(whole, from, whole.text.length))
+  return parts.filter((part) => part.text !== "")
+}
+
+// Lines that state one fact each: "Born: 10 December 1815" under a heading that says of whom.
+
+export interface KeyValue {
+  readonly key: Piece
+  readonly value: Piece
+}
+
+/** What a stretch of lines is about: a heading, a name, or what the key "Name" gives. */
+export interface Topic {
+  readonly name: Piece
+  /** The class its key names, as in "Author: Jane Austen" where authors are a class. */
+  readonly type: string | undefined
+}
+
+/** A statement of the structure rather than of a sentence. */
+export interface StructuralStatement {
+  readonly topic: Topic
+  readonly property: string
+  readonly value: Piece
+  /** From 0 to 1: how surely the key means the property. */
+  readonly match: number
+}
+
+const keyValueLine = /^(\s*(?:[-*•+]\s+)?(?:\*\*|__)?)([^\s:=|][^:=|\n]{0,48}?)((?:\*\*|__)?\s*[:=]\s*(?:\*\*|__)?\s*)(\S.*)$/u
+
+export const readKeyValue = (line: Piece): KeyValue | undefined => {
+  const match = keyValueLine.exec(line.text.trimEnd())
+  if (match === null) return undefined
+  const [, lead = "", key = "", middle = ""] = match
+  // A web address, a time of day, or a sentence with a colon in it.
+  if (key.trim().split(/\s+/).length > 5 || /^\/\//.test(match[4] ?? "") || /\d$/.test(key) || /[.!?;,"]/.test(key)) return undefined
+  const from = lead.length + key.length + middle.length
+  return { key: pieceOf(line, lead.length, lead.length + key.length), value: withoutPoint(pieceOf(line, from, line.text.length)) }
+}
+
+/** The point that ends the line is not of the value, but that of an abbreviation is. */
+const withoutPoint = (piece: Piece): Piece =>
+  /^[^.\s]{3}\.$/.test(piece.text.slice(-4)) ? { text: piece.text.slice(0, -1), start: piece.start, end: piece.end - 1 } : piece
+
+/** "# Ada Sol", "== Ada Sol ==": what stands between the marks. */
+export const readHeading = (line: Piece): Piece | undefined => {
+  const from = /^\s*(?:#{1,6}|={2,})\s+/.exec(line.text)?.[0].length
+  if (from === undefined) return undefined
+  const end = line.text.trimEnd().length
+  const mark = line.text[end - 1]
+  let closing = end
+  while ((mark === "#" || mark === "=") && closing > from && line.text[closing - 1] === mark) closing--
+  const heading = pieceOf(line, from, /\s/.test(line.text[closing - 1] ?? "") ? closing : end)
+  return heading.text === "" ? undefined : heading
+}
+
+/** A short line without a stop, such as stands above the lines about it. */
+export const readName = (line: Piece): Piece | undefined => {
+  const piece = pieceOf(line, 0, line.text.length)
+  const isName =
+    piece.text !== "" && piece.text.split(/\s+/).length <= 8 && !/[.!?;:,|]$/.test(piece.text) && /^["“\p{Lu}\p{Lo}\p{N}]/u.test(piece.text)
+  return isName ? piece : undefined
+}
+
+const nameKeys: ReadonlySet<string> = new Set([
+  ...["name", "title", "full name", "label"],
+  ...["titel", "bezeichnung", "vollständiger name"],
+  ...["nom", "titre", "nom complet", "intitulé"],
+  ...["nombre", "título", "nombre completo", "denominación"],
+])
+
+export const namesTopic = (key: string): boolean => nameKeys.has(labelKey(key))
+
+/** The statements of one block of key-value lines. Without anything they could be about there are none. */
+export const keyValueStatements = (
+  pairs: ReadonlyArray<KeyValue>,
+  heading: Topic | undefined,
+  names: PropertyNames,
+): ReadonlyArray<StructuralStatement> => {
+  // A key that names a class is a property only if a property is called exactly so.
+  const isProperty = ({ key }: KeyValue) => (names.find(key.text)?.match ?? 0) > (names.classNamed(key.text) === undefined ? 0 : 0.9)
+  const named =
+    pairs.find(({ key }) => namesTopic(key.text)) ??
+    pairs.find((pair) => names.classNamed(pair.key.text) !== undefined && !isProperty(pair))
+  const [first] = pairs
+  // The first column of a table mostly says which record it is.
+  const own = named ?? (heading === undefined && first !== undefined && !isProperty(first) ? first : undefined)
+  const topic = own === undefined ? heading : { name: own.value, type: names.classNamed(own.key.text) }
+  if (topic === undefined) return []
+  return pairs.flatMap((pair) => {
+    if (pair === own) return []
+    const found = names.find(pair.key.text)
+    return found === undefined ? [] : [{ topic, property: found.property, value: pair.value, match: found.match }]
+  })
+}
+
+// Tables with a row of headings, written with bars, tabs, commas or semicolons: each cell under a property states a fact.
+
+export interface FoundTable {
+  /** How many lines it takes. */
+  readonly lines: number
+  readonly statements: ReadonlyArray<StructuralStatement>
+}
+
+/** The table that begins at a line, if one does whose headings mean something. */
+export const readTable = (lines: ReadonlyArray<Piece>, at: number, names: PropertyNames): FoundTable | undefined => {
+  for (const delimiter of ["|", "\t", ";", ","] as const) {
+    const found = tableWith(delimiter, lines, at, names)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+const tableWith = (delimiter: string, lines: ReadonlyArray<Piece>, at: number, names: PropertyNames): FoundTable | undefined => {
+  const header = cellsOf(lines[at], delimiter)
+  if (header.length < 2 || header.some((cell) => cell.text.split(/\s+/).length > 6)) return undefined
+  const columns = header.map((cell) => names.find(cell.text))
+  const subject = subjectColumn(header, columns, names)
+  const certain = columns.some((column, index) => index !== subject && column !== undefined && column.match > 0.8)
+  if (subject === -1 || !certain) return undefined
+  const hasRule = isRule(lines[at + 1])
+  // Bars without a rule under the headings, or commas, could be anything; then all rows must be alike.
+  const rows: Array<ReadonlyArray<Piece>> = []
+  let next = hasRule ? at + 2 : at + 1
+  for (; next < lines.length; next++) {
+    const cells = cellsOf(lines[next], delimiter)
+    if (cells.length !== header.length) break
+    rows.push(cells)
+  }
+  if (rows.length === 0) return undefined
+  const type = names.classNamed(header[subject]?.text ?? "")
+  const statements = rows.flatMap((cells) => {
+    const name = cells[subject]
+    if (name === undefined || name.text === "") return []
+    return cells.flatMap((value, index): ReadonlyArray<StructuralStatement> => {
+      const column = columns[index]
+      if (index === subject || column === undefined || value.text === "" || /^[-–—?]$|^n\/?a$/i.test(value.text)) return []
+      return [{ topic: { name, type }, property: column.property, value, match: column.match }]
+    })
+  })
+  return { lines: next - at, statements }
+}
+
+/** The column of what the rows are about: named for a class or "Name", else the first if it is no property. */
+const subjectColumn = (
+  header: ReadonlyArray<Piece>,
+  columns: ReadonlyArray<{ readonly match: number } | undefined>,
+  names: PropertyNames,
+): number => {
+  const named = header.findIndex(
+    (cell, index) => namesTopic(cell.text) || ((columns[index]?.match ?? 0) < 0.9 && names.classNamed(cell.text) !== undefined),
+  )
+  if (named !== -1) return named
+  return columns[0] === undefined ? 0 : -1
+}
+
+const isRule = (line: Piece | undefined): boolean => line !== undefined && /^[\s|:+=-]+$/.test(line.text) && line.text.includes("--")
+
+const cellsOf = (line: Piece | undefined, delimiter: string): ReadonlyArray<Piece> => {
+  if (line === undefined || !line.text.includes(delimiter)) return []
+  const { text } = line
+  const cells: Array<Piece> = []
+  let from = 0
+  let quoted = false
+  for (let at = 0; at <= text.length; at++) {
+    if (text[at] === '"' && delimiter !== "|") quoted = !quoted
+    if (at < text.length && (quoted || text[at] !== delimiter)) continue
+    cells.push(unquoted(pieceOf(line, from, at)))
+    from = at + 1
+  }
+  if (delimiter !== "|") return cells
+  // The bars at both ends of a row enclose nothing.
+  const first = /^\s*\|/.test(text) ? 1 : 0
+  return cells.slice(first, /\|\s*$/.test(text) ? -1 : undefined)
+}
+
+const unquoted = (piece: Piece): Piece =>
+  /^".*"$/.test(piece.text) && piece.text.length > 1 ? { text: piece.text.slice(1, -1), start: piece.start + 1, end: piece.end - 1 } : piece

@@ -1,9 +1,9 @@
 /** The features by which a candidate is judged to be what the sentence is about. */
 import { determiners, isFunctionWord, nameConnectors, prepositions } from "../language/FunctionWords.ts"
-import { baseForm, isVerbLike } from "../language/Verbs.ts"
+import { baseForm, isVerbLike } from "../language/Stem.ts"
 import type { Candidate } from "./Candidates.ts"
-import { isQuote } from "./Clues.ts"
-import { organisationWords } from "./PropertyView.ts"
+import { isQuote } from "./Evidence.ts"
+import { organisationWords } from "./OntologyView.ts"
 import type { SentenceView } from "./SentenceView.ts"
 
 /** Where training begins; see {@link objectPrior}. */

@@ -8,12 +8,12 @@
  * the clauses that depend on it.
  */
 import { auxiliaries, conjunctions, determiners, prepositions, pronouns, set } from "./FunctionWords.ts"
-import { baseForm, isFormOf } from "./Verbs.ts"
+import { baseForm, isFormOf } from "./Stem.ts"
 
 export interface Clauses {
   /** Whether each word stands where something is stated as so. */
   readonly stated: ReadonlyArray<boolean>
-  /** Whether each word names what is left out: "unlike Verran Lines", "and not Ada Sol". */
+  /** Whether each word names what the statement leaves out: "unlike Verran Lines", "and not Ada Sol". */
   readonly excluded: ReadonlyArray<boolean>
   /**
    * The words before the verb of the clause that a word stands in, among which the clause's subject is; those of the clause it is
@@ -375,7 +375,7 @@ class ClauseReader {
     return false
   }
 
-  // What is left out
+  // Exclusions
 
   private findExclusion(at: number) {
     const word = this.word(at)

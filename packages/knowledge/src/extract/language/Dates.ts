@@ -2,7 +2,7 @@
  * Finds dates in text and gives each its value: a day, a month or a year. Month names come from the platform's own
  * calendar, so that they are known in more languages than one.
  */
-import type { Token } from "./Words.ts"
+import { type Token, tokenize } from "./Words.ts"
 
 export interface FoundDate {
   /** The first and last token. */
@@ -154,4 +154,11 @@ const daysIn = (year: number, month: number): number => {
 export const lexicalDate = ({ year, month, day }: Omit<FoundDate, "first" | "last">): string => {
   const parts = [String(year).padStart(4, "0"), month, day].filter((part) => part !== undefined)
   return parts.map((part) => String(part).padStart(2, "0")).join("-")
+}
+
+/** The date a text consists of. */
+export const dateOf = (text: string, language?: string): FoundDate | undefined => {
+  const tokens = tokenize(text)
+  const [date] = findDates(tokens, language)
+  return date !== undefined && date.first === 0 && date.last === tokens.length - 1 ? date : undefined
 }

@@ -64,3 +64,6 @@ export const labelKey = (text: string): string =>
     .filter((token) => token.kind !== "mark")
     .map((token) => token.text)
     .join(" ")
+
+/** How names are compared: without case, space and underscores. */
+export const nameKey = (text: string): string => text.toLowerCase().replace(/[\s_]+/g, "")

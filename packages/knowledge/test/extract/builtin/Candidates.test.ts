@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { antecedentOf } from "../../../src/extract/builtin/Antecedent.ts"
+import { antecedentOf } from "../../../src/extract/builtin/Antecedents.ts"
 import { type Candidate, findCandidates } from "../../../src/extract/builtin/Candidates.ts"
-import { beginOfList } from "../../../src/extract/builtin/Clues.ts"
+import { beginOfList } from "../../../src/extract/builtin/Evidence.ts"
 import { Gazetteer } from "../../../src/extract/builtin/Gazetteer.ts"
 import { viewSentence } from "../../../src/extract/builtin/SentenceView.ts"
 

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { readDocument } from "../../../src/document/DocumentReader.ts"
 import * as BuiltIn from "../../../src/extract/builtin/BuiltIn.ts"
-import { readHeading } from "../../../src/extract/builtin/KeyValues.ts"
+import { readHeading } from "../../../src/extract/builtin/Structure.ts"
 import { loadOntology } from "../../../src/ontology/OntologyLoading.ts"
 import { makePdf } from "../../document/makePdf.ts"
 
