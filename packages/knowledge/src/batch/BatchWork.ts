@@ -51,23 +51,16 @@ export const endWork = (folder: StorageFolder, state: typeof S.Cancelled.Type) =
     state.cancelledInStage === "ingesting" ? Effect.asVoid(withdrawGraph(folder, state)) : Effect.void,
   )
 
-/** How long a process that stops waits to end the runs of a batch that another process has cancelled. */
-const patience = "10 seconds"
-
 /**
  * Where another process has cancelled the batch, its runs are ended before the work of this one is over: a process that follows the
- * batch stops then. What cannot be ended in time is ended by the next process that works.
+ * batch stops then. It cannot be interrupted, and takes no longer than the store of runs waits for its database. What cannot be
+ * ended is ended by the next process that works.
  */
 const endCancelled = ({ batchId, attempt }: typeof S.Extracting.Type, stored: Effect.Effect<BatchState | undefined, ReadError>) =>
   Effect.gen(function* () {
     const now = yield* stored
     if (now?._tag === "Cancelled") yield* endRuns({ batchId }, cancelledWithBatch(attempt))
-  }).pipe(
-    Effect.timeout(patience),
-    // Finalizers are not interruptible by default, and this one has a time limit.
-    Effect.interruptible,
-    Effect.catchCause((cause) => Effect.logDebug(`batch ${batchId}: its runs are ended by the next process that works`, cause)),
-  )
+  }).pipe(Effect.catchCause((cause) => Effect.logDebug(`batch ${batchId}: its runs are ended by the next process that works`, cause)))
 
 /** Writes `status.json`. Of two that write at once the later may write an older state, sees that, and writes again. */
 export const writeStatus = (
