@@ -32,13 +32,12 @@ export {
   type LanguageCount,
   type Stage,
 } from "./batch/BatchState.ts"
-export { BatchStopped } from "./batch/BatchStopped.ts"
 export { Document, DocumentJson, DocumentProblem, DocumentStatus } from "./batch/Document.ts"
 export type { BatchEstimate, EstimateError } from "./batch/Estimate.ts"
 export { WithdrawalRefused } from "./batch/GraphStages.ts"
 export { Manifest, ManifestDocument, ManifestFile, ManifestFileJson, ManifestJson } from "./batch/Manifest.ts"
 export { type ManifestError, makeManifest, manifestOfFolder, readManifest, readManifestFile } from "./batch/ManifestMaking.ts"
-export { loadManifest, ManifestRefused } from "./batch/StageFiles.ts"
+export { BatchStopped, loadManifest, ManifestRefused } from "./batch/StageFiles.ts"
 export { Chunker, type ChunkingOptions, chunkStream, chunkText } from "./document/Chunking.ts"
 export { type DocumentSource, readDocument, readStored, streamDocument, streamStored } from "./document/DocumentReader.ts"
 export * as ReadError from "./document/ReadError.ts"
@@ -160,18 +159,22 @@ export {
   Reviews,
   type ReviewsService,
 } from "./review/Reviews.ts"
-export { BatchArtifact, BatchArtifactJson, RunArtifact, RunArtifactJson } from "./runs/Artifact.ts"
-export { RunCheckpoint, RunCheckpointJson } from "./runs/Checkpoint.ts"
 export { EntityRef, EntityRegistry, EntityRegistryJson, emptyRegistry, register } from "./runs/EntityRegistry.ts"
 export { type ExtractionRequest, Extractions, type ExtractionsService, RunNotFound } from "./runs/Extractions.ts"
 export { ExtractionWorkflow, RunResult } from "./runs/ExtractionWorkflow.ts"
 export { type EquipmentError, ExtractorRefused, Extractors } from "./runs/Extractors.ts"
 export {
+  BatchArtifact,
+  BatchArtifactJson,
   changeStatus,
   defaultPipelineConfig,
   ExtractionRun,
   ExtractionRunJson,
   PipelineConfig,
+  RunArtifact,
+  RunArtifactJson,
+  RunCheckpoint,
+  RunCheckpointJson,
   RunStatus,
   RunStatusConflict,
   RunStatusRefused,

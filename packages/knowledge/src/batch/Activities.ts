@@ -15,21 +15,11 @@ import { Extractors } from "../runs/Extractors.ts"
 import { documentNode } from "../runs/Run.ts"
 import { type RunFailed, setAsideCode } from "../runs/RunFailed.ts"
 import { RunStore } from "../runs/RunStore.ts"
-import { type BatchId, runIdOf } from "../storage/Identity.ts"
+import { BatchId, DocumentId, Namespace, runIdOf } from "../storage/Identity.ts"
 import { pathsOfDocument } from "../storage/Paths.ts"
+import { Count } from "../storage/Quantity.ts"
 import { getText, Storage } from "../storage/Storage.ts"
-import { blobIn, type StorageFolder, type StorageUri } from "../storage/Uri.ts"
-import {
-  type ActivityName,
-  ExtractionInput,
-  ExtractionOutput,
-  IngestionInput,
-  IngestionOutput,
-  ResolutionInput,
-  ResolutionOutput,
-  ValidationInput,
-  ValidationOutput,
-} from "./ActivityInput.ts"
+import { blobIn, type StorageFolder, StorageUri } from "../storage/Uri.ts"
 import { selectionOf } from "./BatchConfig.ts"
 import { BatchEvent } from "./BatchEvent.ts"
 import { BatchEventLog } from "./BatchEventLog.ts"
@@ -41,8 +31,36 @@ import { ingestGraph, resolveEntities, validateGraph } from "./GraphStages.ts"
 import type { Manifest, ManifestDocument } from "./Manifest.ts"
 import { ActivityRefused, graphAt, linesAt, reported, type StageRequest, stageRequest } from "./StageRun.ts"
 
-export * from "./ActivityInput.ts"
 export { ActivityRefused } from "./StageRun.ts"
+
+export const ActivityName = Schema.Literals(["extraction", "resolution", "validation", "ingestion"])
+export type ActivityName = typeof ActivityName.Type
+
+const durationMs = Count
+
+export const ExtractionInput = Schema.Struct({ batchId: BatchId, documentId: DocumentId, sourceUri: StorageUri, ontologyUri: StorageUri })
+
+export const ExtractionOutput = Schema.Struct({
+  documentId: DocumentId,
+  graphUri: StorageUri,
+  entityCount: Count,
+  relationCount: Count,
+  durationMs,
+  /** Set where the graph has the document in the same version: it was not extracted again. */
+  unchanged: Schema.optionalKey(Schema.Boolean),
+})
+
+export const ResolutionInput = Schema.Struct({ batchId: BatchId, documentGraphUris: Schema.Array(StorageUri) })
+
+export const ResolutionOutput = Schema.Struct({ resolvedUri: StorageUri, entitiesTotal: Count, clustersFormed: Count, durationMs })
+
+export const ValidationInput = Schema.Struct({ batchId: BatchId, resolvedUri: StorageUri, shaclUri: Schema.optionalKey(StorageUri) })
+
+export const ValidationOutput = Schema.Struct({ validatedUri: StorageUri, conforms: Schema.Boolean, violations: Count, durationMs })
+
+export const IngestionInput = Schema.Struct({ batchId: BatchId, validatedUri: StorageUri, targetNamespace: Namespace })
+
+export const IngestionOutput = Schema.Struct({ canonicalUri: StorageUri, triplesIngested: Count, durationMs })
 
 const facts = BatchEvent.cases
 

@@ -14,12 +14,11 @@ import type { StorageFolder } from "../storage/Uri.ts"
 import { selectionOf } from "./BatchConfig.ts"
 import { isPassedBy } from "./BatchMachine.ts"
 import type { S } from "./BatchState.ts"
-import { BatchStopped } from "./BatchStopped.ts"
 import { writeMetadata } from "./Document.ts"
 import { settingOf, unchangedDocuments } from "./DocumentVersions.ts"
 import { type ExtractionProgress, type ExtractionReport, roundOf, startReport } from "./ExtractionReport.ts"
 import type { Manifest, ManifestDocument } from "./Manifest.ts"
-import { loadManifest, startedOntology } from "./StageFiles.ts"
+import { BatchStopped, loadManifest, startedOntology } from "./StageFiles.ts"
 
 type Extracting = typeof S.Extracting.Type
 

@@ -27,10 +27,9 @@ import { onlyHeld, withoutHeld } from "../validate/Quarantine.ts"
 import { reportTurtle, type ValidationReport, ValidationReportJson, type Violation, violationText } from "../validate/Report.ts"
 import { validateOnWorker } from "../validate/WorkerValidation.ts"
 import type { BatchState, Ingested, Moved, Resolved, S, StageGraph, Validated } from "./BatchState.ts"
-import { BatchStopped } from "./BatchStopped.ts"
 import { documentIds, documentsBrought, graphBeside, settingOf } from "./DocumentVersions.ts"
 import { publishGraph } from "./Publication.ts"
-import { documentGraphs, loadManifest, startedOntology } from "./StageFiles.ts"
+import { BatchStopped, documentGraphs, loadManifest, startedOntology } from "./StageFiles.ts"
 
 type StageReadError = ArtifactError | SortFailed | GraphError
 

@@ -1,4 +1,4 @@
-/** What stages read: the manifest of a batch and the graphs of its documents. */
+/** What stages read, the manifest of a batch and the graphs of its documents, and the failure that all of them have. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -14,8 +14,14 @@ import { type BatchId, RunId } from "../storage/Identity.ts"
 import { getText, type StorageService } from "../storage/Storage.ts"
 import type { StorageError } from "../storage/StorageError.ts"
 import type { StorageUri } from "../storage/Uri.ts"
-import { BatchStopped } from "./BatchStopped.ts"
 import { Manifest, type ManifestDocument } from "./Manifest.ts"
+
+/** Why a stage could not be finished, when only a user can help. */
+export class BatchStopped extends Schema.TaggedError<BatchStopped>()("BatchStopped", { code: Schema.String, problem: Schema.String }) {
+  override get message() {
+    return this.problem
+  }
+}
 
 export class ManifestRefused extends Schema.TaggedError<ManifestRefused>()("ManifestRefused", {
   uri: Schema.String,

@@ -18,8 +18,7 @@ import { defaultBatchConfig } from "./BatchConfig.ts"
 import { Batches } from "./Batches.ts"
 import { E, isPassedBy, stageOf } from "./BatchMachine.ts"
 import type { BatchState, S, StageGraph } from "./BatchState.ts"
-import { BatchStopped } from "./BatchStopped.ts"
-import { loadManifest } from "./StageFiles.ts"
+import { BatchStopped, loadManifest } from "./StageFiles.ts"
 
 /** The batch does not wait for this activity. */
 export class ActivityRefused extends Schema.TaggedError<ActivityRefused>()("ActivityRefused", {

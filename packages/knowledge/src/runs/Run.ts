@@ -1,6 +1,6 @@
 /**
- * One attempt at extracting one document. Its status carries a version: whoever changes it says which version he saw, so that
- * of two who change it at once one is told.
+ * One attempt at extracting one document, with its checkpoints and artifacts. Its status carries a version: a change names the version
+ * it was decided on, so that of two changes at once one is refused.
  */
 import type * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
@@ -8,7 +8,8 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { UnreadProse } from "../extract/language/UnreadProse.ts"
 import type { DocumentNode } from "../rdf/FactGraph.ts"
-import { BatchId, ContentHash, DocumentId, RunId } from "../storage/Identity.ts"
+import { ArtifactKey, BatchId, ContentHash, DocumentId, RunId } from "../storage/Identity.ts"
+import { ArtifactPath } from "../storage/Paths.ts"
 import { Confidence, Count } from "../storage/Quantity.ts"
 import { StorageUri } from "../storage/Uri.ts"
 
@@ -73,7 +74,44 @@ export const documentNode = ({ documentId, inputUri, inputHash, title, language,
 
 export const ExtractionRunJson = Schema.fromJsonString(Schema.toCodecJson(ExtractionRun))
 
-/** Somebody else changed the run since it was read. */
+/**
+ * How far a run got: the last finished batch of chunks and the entities known by then. Known by run and batch index, so that
+ * saving it again changes nothing. The graphs themselves are artifacts and are merged at the end.
+ */
+export class RunCheckpoint extends Schema.Class<RunCheckpoint>("RunCheckpoint")({
+  runId: RunId,
+  batchIndex: Count,
+  entitySnapshotPath: ArtifactPath,
+  entitySnapshotHash: ContentHash,
+  createdAt: Schema.DateTimeUtc,
+}) {}
+
+export const RunCheckpointJson = Schema.fromJsonString(Schema.toCodecJson(RunCheckpoint))
+
+/** What a run leaves behind. Known by run and key: a later artifact of the same key takes its place. */
+export class RunArtifact extends Schema.Class<RunArtifact>("RunArtifact")({
+  runId: RunId,
+  artifactKey: ArtifactKey,
+  contentPath: ArtifactPath,
+  contentHash: ContentHash,
+  createdAt: Schema.DateTimeUtc,
+}) {}
+
+export const RunArtifactJson = Schema.fromJsonString(Schema.toCodecJson(RunArtifact))
+
+/** The graph of one batch of chunks, known by run and batch index. The document's graph is merged from these. */
+export class BatchArtifact extends Schema.Class<BatchArtifact>("BatchArtifact")({
+  runId: RunId,
+  batchIndex: Count,
+  turtlePath: ArtifactPath,
+  turtleHash: ContentHash,
+  chunkCount: Count,
+  createdAt: Schema.DateTimeUtc,
+}) {}
+
+export const BatchArtifactJson = Schema.fromJsonString(Schema.toCodecJson(BatchArtifact))
+
+/** Another process changed the run since it was read. */
 export class RunStatusConflict extends Schema.TaggedError<RunStatusConflict>()("RunStatusConflict", {
   runId: RunId,
   expectedVersion: Count,

@@ -10,8 +10,7 @@ import { ArtifactDamaged, ArtifactStore } from "../storage/ArtifactStore.ts"
 import { ArtifactKey, type ContentHash, contentHashOf, type RunId } from "../storage/Identity.ts"
 import { type ArtifactPath, pathOfArtifact } from "../storage/Paths.ts"
 import type { StorageError } from "../storage/StorageError.ts"
-import { ArtifactMissing } from "./ArtifactMissing.ts"
-import type { ArtifactRow, StoredArtifact } from "./RunRows.ts"
+import { ArtifactMissing, type ArtifactRow, type StoredArtifact } from "./RunRows.ts"
 import { RunStore, type RunStoreFailed } from "./RunStore.ts"
 
 /**

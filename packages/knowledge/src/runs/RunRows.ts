@@ -1,15 +1,51 @@
-/** Rows of the run tables, as written and as read. A row that cannot be read is a defect, which names it: nobody else writes these tables. */
+/** Rows of the run tables, as written and as read. A row that cannot be read is a defect, which names it: no other program writes them. */
 import * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import type { Usage } from "../extract/Extractor.ts"
 import { UnreadProse } from "../extract/language/UnreadProse.ts"
+import { describe } from "../storage/Describe.ts"
 import { ArtifactKey, BatchId, ContentHash, DocumentId, RunId } from "../storage/Identity.ts"
 import { ArtifactPath } from "../storage/Paths.ts"
 import { Count } from "../storage/Quantity.ts"
 import { StorageUri } from "../storage/Uri.ts"
 import { ExtractionRun, PipelineConfig, RunStatus } from "./Run.ts"
-import { rowReader } from "./RunRowUnreadable.ts"
+
+/** A row makes no sense: another program wrote it, or the file is damaged. It is thrown, since no caller can act on it. */
+class RunRowUnreadable extends Schema.TaggedError<RunRowUnreadable>()("RunRowUnreadable", {
+  table: Schema.String,
+  run: Schema.String,
+  problem: Schema.String,
+}) {
+  override get message() {
+    return `a row of ${this.table} for run ${this.run} cannot be read: ${this.problem}; restore it from a backup, or extract the document in a new batch`
+  }
+}
+
+/** A checkpoint names an artifact that is not there. */
+export class ArtifactMissing extends Schema.TaggedError<ArtifactMissing>()("ArtifactMissing", { run: Schema.String, key: Schema.String }) {
+  override get message() {
+    return `run ${this.run} has no artifact ${this.key}; restore it from a backup, or retry the batch, which makes it again`
+  }
+}
+
+/** Reads rows of a table by a schema. */
+export const rowReader = <A, I>(table: string, schema: Schema.Codec<A, I>): ((row: object) => A) => {
+  const decode = Schema.decodeUnknownSync(schema)
+  return (row) => {
+    try {
+      return decode(withNumbers(row))
+    } catch (cause) {
+      const run = Predicate.hasProperty(row, "run_id") ? describe(row.run_id) : "unknown"
+      throw new RunRowUnreadable({ table, run, problem: describe(cause) })
+    }
+  }
+}
+
+/** PostgreSQL's client gives a bigint for a bigint, SQLite's a number. */
+const withNumbers = (row: object): object =>
+  Object.fromEntries(Object.entries(row).map(([name, value]) => [name, typeof value === "bigint" ? Number(value) : value]))
 
 const RunRow = Schema.Struct({
   run_id: RunId,

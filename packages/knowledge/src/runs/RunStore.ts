@@ -15,12 +15,12 @@ import { SqlClient } from "effect/unstable/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
 import type { DocumentNode } from "../rdf/FactGraph.ts"
 import { BatchId, RunId } from "../storage/Identity.ts"
-import { ArtifactMissing } from "./ArtifactMissing.ts"
 import { gathered } from "./Gathered.ts"
 import { changeStatus, type ExtractionRun, type RunStatus, RunStatusConflict, type RunStatusRefused, type StatusChange } from "./Run.ts"
-import { type PurgedRuns, purgeRuns, reopenRun } from "./RunReopening.ts"
+import { type PurgedRuns, purgeRuns, reopenRun } from "./RunRemoval.ts"
 import {
   type AnswerRow,
+  ArtifactMissing,
   type ArtifactRow,
   answerOf,
   artifactOf,
@@ -120,7 +120,7 @@ export interface RunStoreService {
    * more: resumed, the run extracts that one again. One that is under way again is left alone.
    */
   readonly reopen: (run: RunId, graph: string, why: string) => Effect.Effect<void, RunStoreFailed>
-  /** Batches, after one, that have graphs of runs and whose last run ended before a time. */
+  /** Batches, after one, whose last run ended before a time, and of which something is left to remove. */
   readonly endedBatches: (before: number, after: string, limit: number) => Effect.Effect<ReadonlyArray<BatchId>, RunStoreFailed>
   /**
    * Removes the runs of a batch with all they stored. The ones to keep lose their graphs and entities: their text and review list
@@ -328,8 +328,11 @@ const make = (patience: Duration.Input) =>
         Effect.flatMap(Clock.currentTimeMillis, (now) => patiently(failing("write")(reopenRun(sql, run, graph, why, now)))),
       endedBatches: (before, after, limit) =>
         sql`select r.batch_id from ${runs} r where r.batch_id > ${after}
-            and exists (select 1 from ${artifacts} a where a.run_id = r.run_id and a.artifact_key = 'batch_0.nt')
-          group by r.batch_id having max(coalesce(r.completed_at, ${before})) < ${before} order by r.batch_id limit ${limit}`.pipe(
+          group by r.batch_id having max(coalesce(r.completed_at, ${before})) < ${before}
+            and max(case when r.status <> 'succeeded' or exists (
+              select 1 from ${artifacts} a where a.run_id = r.run_id and a.artifact_key = 'batch_0.nt'
+            ) then 1 else 0 end) = 1
+          order by r.batch_id limit ${limit}`.pipe(
           reading,
           Effect.map((rows) => rows.map((row) => BatchId.make(String(row["batch_id"])))),
         ),

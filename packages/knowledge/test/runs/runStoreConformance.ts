@@ -86,6 +86,66 @@ export const runStoreConformance = (database: string, layer: Layer.Layer<RunStor
         }),
       )
 
+      it.effect("wait as queued, are begun once, and are cancelled together", () =>
+        Effect.gen(function* () {
+          const runs = yield* RunStore
+          const part = partOf(8)
+          const queuedOf = (name: string) => {
+            const { statusVersion: _, ...run } = runOf(name)
+            const runId = runIdOf({ ...part, documentId: run.documentId })
+            const batchId = Option.some(part.batchId)
+            return new ExtractionRun({ ...run, runId, batchId, status: "queued", statusVersion: 0, startedAt: Option.none() })
+          }
+          const [one, two, three] = [queuedOf("q-one"), queuedOf("q-two"), queuedOf("q-three")]
+          yield* runs.queue([one, two, three])
+          expect(yield* runs.counts(part.batchId)).toEqual({ queued: 3, running: 0, succeeded: 0, failed: 0, cancelled: 0 })
+          const begun = new ExtractionRun({ ...one, status: "running", statusVersion: 1, startedAt: Option.some(at) })
+          expect(yield* runs.create(begun)).toMatchObject({ status: "running", statusVersion: 1 })
+          expect(Option.getOrThrow(yield* runs.get(one.runId))).toEqual(begun)
+          // Queued again, by a process that starts again, it stays as it is.
+          yield* runs.queue([one, two])
+          expect(yield* runs.counts(part.batchId)).toMatchObject({ queued: 2, running: 1 })
+          yield* runs.cancelQueued(part.batchId, "its batch was cancelled")
+          expect(yield* runs.counts(part.batchId)).toMatchObject({ queued: 0, running: 1, cancelled: 2 })
+          const cancelled = Option.getOrThrow(yield* runs.get(two.runId))
+          expect(cancelled).toMatchObject({ status: "cancelled", statusVersion: 1, errorMessage: Option.some("its batch was cancelled") })
+          expect(yield* runs.create(new ExtractionRun({ ...begun, ...two, status: "running", statusVersion: 1 }))).toEqual(cancelled)
+        }),
+      )
+
+      it.effect("are removed with all they stored when their batch ended long ago, except what is to be kept", () =>
+        Effect.gen(function* () {
+          const runs = yield* RunStore
+          const part = partOf(9)
+          const ended = (name: string, status: "succeeded" | "failed") =>
+            Effect.gen(function* () {
+              const run = runOf(name)
+              const runId = runIdOf({ ...part, documentId: run.documentId })
+              const own = yield* runs.create(new ExtractionRun({ ...run, runId, batchId: Option.some(part.batchId) }))
+              yield* runs.saveStep(yield* stepOf(own, 0, `graph of ${name}`))
+              yield* runs.saveArtifact((yield* prepareArtifact(runId, "content_0.txt", `text of ${name}`, at.epochMilliseconds)).row)
+              return yield* runs.changeStatus(own, { expectedVersion: 1, status, at })
+            })
+          const [gone, failed, kept] = [
+            yield* ended("gone", "succeeded"),
+            yield* ended("failed", "failed"),
+            yield* ended("kept", "succeeded"),
+          ]
+          const end = at.epochMilliseconds
+          expect(yield* runs.endedBatches(end, "", 100)).not.toContain(part.batchId)
+          expect(yield* runs.endedBatches(end + 1, "", 100)).toContain(part.batchId)
+          expect(yield* runs.endedBatches(end + 1, part.batchId, 100)).not.toContain(part.batchId)
+          const purged = yield* runs.purge(part.batchId, new Set([kept.runId]))
+          expect([...purged.gone].sort()).toEqual([gone.runId, failed.runId].sort())
+          expect((yield* runs.ofBatch(part.batchId)).map(({ runId }) => runId)).toEqual([kept.runId])
+          expect(yield* loadArtifact(kept.runId, "content_0.txt")).toBe("text of kept")
+          expect(yield* Effect.flip(loadArtifact(kept.runId, "batch_0.nt"))).toMatchObject({ _tag: "ArtifactMissing" })
+          expect(Option.isNone(yield* runs.artifact(gone.runId, "content_0.txt"))).toBe(true)
+          expect(Option.isNone(yield* runs.lastCheckpoint(gone.runId))).toBe(true)
+          expect(yield* runs.endedBatches(end + 1, "", 100)).not.toContain(part.batchId)
+        }),
+      )
+
       it.effect("keep the first checkpoint of a batch, and know the last batch", () =>
         Effect.gen(function* () {
           const runs = yield* RunStore

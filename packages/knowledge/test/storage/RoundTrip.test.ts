@@ -3,10 +3,17 @@ import * as Equal from "effect/Equal"
 import * as Schema from "effect/Schema"
 import { Document, DocumentJson } from "../../src/batch/Document.ts"
 import { Manifest, ManifestFile, ManifestFileJson, ManifestJson } from "../../src/batch/Manifest.ts"
-import { BatchArtifact, BatchArtifactJson, RunArtifact, RunArtifactJson } from "../../src/runs/Artifact.ts"
-import { RunCheckpoint, RunCheckpointJson } from "../../src/runs/Checkpoint.ts"
 import { EntityRegistry, EntityRegistryJson } from "../../src/runs/EntityRegistry.ts"
-import { ExtractionRun, ExtractionRunJson } from "../../src/runs/Run.ts"
+import {
+  BatchArtifact,
+  BatchArtifactJson,
+  ExtractionRun,
+  ExtractionRunJson,
+  RunArtifact,
+  RunArtifactJson,
+  RunCheckpoint,
+  RunCheckpointJson,
+} from "../../src/runs/Run.ts"
 
 const keepsEverything = <S extends Schema.Top>(name: string, schema: S, json: Schema.Codec<S["Type"], string>) =>
   it.prop(`${name} keeps every value through JSON and back`, [schema], ([value]) => {
