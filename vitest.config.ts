@@ -26,6 +26,7 @@ export default defineConfig({
           include: ["packages/*/test/**/*.test.ts", "examples/test/**/*.test.ts", "scripts/test/**/*.test.ts"],
           exclude: [
             "packages/durable/test/**",
+            "packages/cluster/test/**",
             "packages/uploads/test/**",
             "packages/knowledge/test/postgres/**",
             "packages/server/test/postgres/**",
@@ -39,6 +40,7 @@ export default defineConfig({
           name: "durable",
           include: [
             "packages/durable/test/**/*.test.ts",
+            "packages/cluster/test/**/*.test.ts",
             "packages/uploads/test/**/*.test.ts",
             "packages/knowledge/test/postgres/**/*.test.ts",
             "packages/server/test/postgres/**/*.test.ts",

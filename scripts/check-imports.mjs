@@ -18,6 +18,7 @@ const needs = {
   knowledge: ["durable"],
   uploads: ["entity", "durable"],
   workspace: ["knowledge", "uploads"],
+  cluster: ["durable"],
   server: ["workspace"],
   console: [],
   cli: ["server", "console"],
@@ -35,7 +36,7 @@ const needsTypesOf = { console: ["server"] }
  *
  * @type {Readonly<Record<string, ReadonlyArray<string>>>}
  */
-const testsNeed = { entity: ["durable"] }
+const testsNeed = { entity: ["durable"], durable: ["cluster"] }
 
 /**
  * The folders of a package that hold code. `testing` is what a package offers to the tests of its users; `evaluation` and

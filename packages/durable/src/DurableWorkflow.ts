@@ -82,6 +82,7 @@ const make = (options: WorkflowOptions) =>
     yield* untilAnswered(executions.measureClock)
     const orphans = new OrphanScan(executions)
     placement.onRegained(() => orphans.leaseRegained())
+    if (placement.routing !== undefined) yield* placement.routing.serve(executions.receiver(() => orphans.leaseRegained()))
     const clocks = makeClockSweep(executions, timers)
     yield* forkLoop("the scan for executions that no node runs", orphans.turn(millis(options.scanInterval ?? "2 seconds")))
     yield* forkLoop("the sweep of due clocks", clocks.turn)

@@ -179,6 +179,11 @@ const make = (options: EngineOptions) =>
     const node = observes ? undefined : new NodeMembership(environment, make, config.storeTimeout)
     const engine = makeEngine({ journal, timers, locks, node, environment }, config)
     yield* Effect.addFinalizer(() => engine.drain)
+    const routing = Option.getOrUndefined(yield* Effect.serviceOption(Placement))?.routing
+    if (node !== undefined && routing !== undefined) {
+      yield* node.join
+      yield* routing.serve(engine.remote.receiver)
+    }
     if (node === undefined) {
       engine.table.close("this process only observes; send to the one that works")
       return makeService(engine, undefined)
@@ -244,8 +249,8 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
   const start = <R>(machine: { readonly name: string }, id: string, input: unknown): Effect.Effect<never, StartError, R> =>
     outside("start", machine, id, (registered) =>
       Effect.as(
-        Effect.catchTag(table.start(registered, id, input), "ActorExists", (error) =>
-          Effect.flatMap(wasRemoved(registered, id), (again) => (again ? table.start(registered, id, input) : Effect.fail(error))),
+        Effect.catchTag(engine.begin(registered, id, input), "ActorExists", (error) =>
+          Effect.flatMap(wasRemoved(registered, id), (again) => (again ? engine.begin(registered, id, input) : Effect.fail(error))),
         ),
         handle(registered, id),
       ),
@@ -262,9 +267,9 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
     const invalid = invalidId(registered.name, id)
     if (invalid !== undefined) return Effect.fail(invalid)
     const open = table.open({ machine: registered.name, id })
-    const existing = Effect.flatMap(wasRemoved(registered, id), () => open)
+    const existing = Effect.flatMap(wasRemoved(registered, id), () => Effect.asVoid(open))
     return Effect.catchTag(existing, "InstanceNotFound", () =>
-      Effect.catchTag(table.start(registered, id, input), "ActorExists", () => open),
+      Effect.catchTag(Effect.asVoid(engine.begin(registered, id, input)), "ActorExists", () => Effect.asVoid(open)),
     )
   }
 

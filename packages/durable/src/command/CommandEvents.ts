@@ -42,7 +42,14 @@ const send = (
   id: string,
   failure?: string,
 ): Effect.Effect<void, SendError | InstanceNotFound> =>
-  Effect.flatMap(engine.table.open(key), (cell) => outcome(cell.deliver(new Envelope(event, { dedupeId: id, failure })), asVoid))
+  Effect.suspend(() => {
+    const routing = engine.remote.routeTo(key)
+    const registered = engine.registry.get(key.machine)
+    if (routing !== undefined && registered !== undefined) {
+      return Effect.asVoid(engine.remote.send(routing, registered, key.id, event, { dedupeId: id, failure }))
+    }
+    return Effect.flatMap(engine.table.open(key), (live) => outcome(live.deliver(new Envelope(event, { dedupeId: id, failure })), asVoid))
+  })
 
 const isRefusal = ({ _tag }: SendError | InstanceNotFound): boolean =>
   _tag !== "PersistenceFailed" &&

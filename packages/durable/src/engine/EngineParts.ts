@@ -1,6 +1,7 @@
 /** The engine: a plain record of its parts, put together once. Each part gets the parts it uses. */
+import { randomUUID } from "node:crypto"
 import type { SendError } from "@detent/machine"
-import { type Environment, Host, startActor } from "@detent/machine/internal"
+import { type Environment, Host, startActor, type Tagged } from "@detent/machine/internal"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
@@ -14,10 +15,12 @@ import { observed } from "./EngineJournal.ts"
 import { HistoryReader } from "./HistoryReader.ts"
 import { InstanceLoader } from "./InstanceLoader.ts"
 import type { InstanceLockService } from "./InstanceLock.ts"
-import { InstanceTable } from "./InstanceTable.ts"
-import { MachineRegistry } from "./MachineRegistry.ts"
+import { InstanceTable, type StartError } from "./InstanceTable.ts"
+import { MachineRegistry, type RegisteredMachine } from "./MachineRegistry.ts"
+import { invalidId } from "./NewInstance.ts"
 import type { NodeMembership } from "./NodeMembership.ts"
 import { OutageRecovery } from "./OutageRecovery.ts"
+import { RemoteInstances } from "./RemoteInstances.ts"
 import { outsideSpans, tracingIn } from "./Telemetry.ts"
 import { TimerScheduler } from "./TimerScheduler.ts"
 import { TransactionGuard } from "./TransactionGuard.ts"
@@ -30,6 +33,7 @@ export interface EngineParts {
   readonly timerStore: TimersService
   readonly registry: MachineRegistry
   readonly table: InstanceTable
+  readonly remote: RemoteInstances
   readonly loader: InstanceLoader
   readonly history: HistoryReader
   readonly follower: ChangeFollower
@@ -40,6 +44,8 @@ export interface EngineParts {
   readonly node: NodeMembership | undefined
   readonly takeover: WorkTakeover | undefined
   readonly context: InstanceContext
+  /** Starts an instance on the node that has it, and returns its state. */
+  readonly begin: (registered: RegisteredMachine, id: string, input: unknown) => Effect.Effect<Tagged, StartError>
   /** Takes nothing more, ends the work of all instances, and stores what was accepted. Needs the lease of the node until it ends. */
   readonly drain: Effect.Effect<void>
 }
@@ -72,6 +78,7 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
     loader,
     claimWork: (record) => takeover?.claim(record) ?? Effect.succeed(record.owner),
     isClosed: () => table.isClosed,
+    isLocal: (key) => node?.placement?.routing?.isLocal(key) ?? true,
     onConflict: config.onConflict,
     storeTimeoutMillis: Duration.toMillis(config.storeTimeout),
     storeRetry: Schedule.max([Schedule.exponential("50 millis", 1.5), Schedule.during(config.storeTimeout)]),
@@ -95,7 +102,8 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
     settled: () => table.settled(),
     gone: (instance) => {
       table.gone(instance)
-      timers.forgetFar(instance.name)
+      if (context.isLocal(instance.key)) timers.forgetFar(instance.name)
+      else timers.heap.cancelAfter(instance.name, Number.NEGATIVE_INFINITY)
     },
     bringBack: (key) => recovery.bringBack(key),
     sendOn: (key, envelopes, error) => {
@@ -103,6 +111,10 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
         for (const envelope of envelopes) envelope.complete(refusal)
       }
       if (table.isClosed) return refuse(error)
+      if (!context.isLocal(key)) {
+        for (const envelope of envelopes) environment.run(remote.forward(key, envelope))
+        return
+      }
       environment.run(
         Effect.match(table.open(key), {
           onFailure: (failure) => refuse(failure._tag === "InstanceNotFound" ? error : failure),
@@ -115,6 +127,12 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
     working: (instance, isWorking) => follower.working(instance.name, isWorking),
     changedForeign: (key) => follower.changedForeign(key),
   }
+  const remote = new RemoteInstances(() => node?.placement?.routing, randomUUID(), {
+    journal,
+    registry,
+    table: () => table,
+    gained: () => takeover?.gained(),
+  })
   const table: InstanceTable = new InstanceTable(context, registry, loader, environment)
   const follower: ChangeFollower = new ChangeFollower(journal, loader, environment, config.followMillis, (name) => table.findNamed(name))
   const takeover = node === undefined ? undefined : new WorkTakeover({ journal, registry, table, follower }, node, config.leaseMillis)
@@ -139,6 +157,7 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
     timerStore,
     registry,
     table,
+    remote,
     loader,
     history: new HistoryReader(journal),
     follower,
@@ -148,6 +167,14 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
     node,
     takeover,
     context,
+    begin: (registered, id, input) =>
+      Effect.suspend(() => {
+        const invalid = invalidId(registered.name, id)
+        const routing = invalid === undefined && !table.isClosed ? remote.routeTo({ machine: registered.name, id }) : undefined
+        return routing === undefined
+          ? Effect.map(table.start(registered, id, input), ({ record }) => record.currentState)
+          : remote.start(routing, context, registered, id, input)
+      }),
     drain,
   }
 }

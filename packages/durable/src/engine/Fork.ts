@@ -39,6 +39,7 @@ export const forkInstance = (
     )
     const at = Math.floor(yield* Clock.currentTimeMillis)
     const node = registered.compiled.nodes.get(recovered.state._tag) as Node
+    const isHere = engine.table.isLocal({ machine: registered.name, id: newId })
     const running = recovered.stopped === undefined && !node.final
     const resident = running && registered.hasWork(node, recovered.state)
     const commit: Commit = {
@@ -50,7 +51,7 @@ export const forkInstance = (
       summary: {
         tag: node.tag,
         status: recovered.stopped !== undefined ? "stopped" : node.final ? "final" : "running",
-        reason: resident ? engine.node?.placement?.node() : recovered.stopped,
+        reason: resident ? (isHere ? engine.node?.placement?.node() : undefined) : recovered.stopped,
         version: registered.version,
         resident,
       },
@@ -67,9 +68,11 @@ export const forkInstance = (
         ? timersOnEnter(node, recovered.state, at).map(({ name, millis }) => ({ name, entry: recovered.sequence, due: at + millis }))
         : [],
       commands: [],
-      fence: resident ? engine.node?.placement?.fence() : undefined,
+      fence: resident && isHere ? engine.node?.placement?.fence() : undefined,
     }
     const outcome = yield* engine.journal.fork(from, recovered.sequence, commit)
     if (outcome._tag !== "Stored") return yield* Effect.flip(instanceExists(engine.journal, { machine: registered.name, id: newId }))
-    yield* engine.table.open({ machine: registered.name, id: newId })
+    const forked = { machine: registered.name, id: newId }
+    yield* engine.remote.wake(forked)
+    yield* engine.table.open(forked)
   })

@@ -77,6 +77,11 @@ export class InstanceTable {
     return [...this.#live.values()].some(({ key }) => key.machine === machine)
   }
 
+  /** Whether this node has the instance, in memory or not. */
+  isLocal(key: InstanceKey): boolean {
+    return this.#context.isLocal(key)
+  }
+
   get count(): number {
     return this.#live.size
   }
@@ -105,16 +110,22 @@ export class InstanceTable {
 
   // Getting into memory
 
-  /** Stores a new instance. It becomes visible when it is stored. */
-  start(machine: RegisteredMachine, id: string, input: unknown): Effect.Effect<LiveInstance, StartError> {
+  /** Stores a new instance. It becomes visible when it is stored. `startedAt`: when a node asked for it. Default: now. */
+  start(machine: RegisteredMachine, id: string, input: unknown, startedAt?: number): Effect.Effect<LiveInstance, StartError> {
     return Effect.withFiber((fiber) => {
-      if (!isTraced(fiber)) return this.#start(machine, id, input, undefined)
+      if (!isTraced(fiber)) return this.#start(machine, id, input, undefined, startedAt)
       const attributes = instanceAttributes({ machine: machine.name, id })
-      return traced("detent.start", attributes, (trace) => this.#start(machine, id, input, trace))
+      return traced("detent.start", attributes, (trace) => this.#start(machine, id, input, trace, startedAt))
     })
   }
 
-  #start(machine: RegisteredMachine, id: string, input: unknown, trace: EventTrace | undefined): Effect.Effect<LiveInstance, StartError> {
+  #start(
+    machine: RegisteredMachine,
+    id: string,
+    input: unknown,
+    trace: EventTrace | undefined,
+    startedAt?: number,
+  ): Effect.Effect<LiveInstance, StartError> {
     return Effect.suspend((): Effect.Effect<LiveInstance, StartError> => {
       const invalid = invalidId(machine.name, id)
       if (invalid !== undefined) return Effect.fail(invalid)
@@ -124,8 +135,8 @@ export class InstanceTable {
       const live = this.#live.get(name)
       if (live !== undefined) return Effect.fail(new InstanceExists({ ...key, state: live.record.currentState._tag, status: "running" }))
       const starting = this.#starting.get(name)
-      if (starting !== undefined) return Effect.flatMap(Deferred.await(starting), () => this.#start(machine, id, input, trace))
-      const at = Math.floor(this.#environment.clock.currentTimeMillisUnsafe())
+      if (starting !== undefined) return Effect.flatMap(Deferred.await(starting), () => this.#start(machine, id, input, trace, startedAt))
+      const at = startedAt ?? Math.floor(this.#environment.clock.currentTimeMillisUnsafe())
       const beginning = firstState(machine.compiled, input, at)
       if (beginning._tag === "Refused") return Effect.fail(identified(beginning.error, id))
       const commit = newInstanceCommit(this.#context, machine, id, beginning, at)
@@ -209,7 +220,8 @@ export class InstanceTable {
       const { opened, recovered } = reloaded
       const adopt = (record: InstanceRecord) => () =>
         this.find({ machine: name, id }) ?? this.#adopt(machine, { opened: { ...opened, record }, recovered })
-      if (this.isClosed || opened.record.status !== "running" || !opened.record.resident) return Effect.sync(adopt(opened.record))
+      const isObserved = this.isClosed || !this.#context.isLocal({ machine: name, id })
+      if (isObserved || opened.record.status !== "running" || !opened.record.resident) return Effect.sync(adopt(opened.record))
       return Effect.map(this.#context.claimWork(opened.record), (owner) => adopt({ ...opened.record, owner })())
     })
   }
@@ -250,8 +262,8 @@ export class InstanceTable {
   #adopt(machine: RegisteredMachine, reloaded: Reloaded): LiveInstance {
     const instance = new LiveInstance(this.#context, machine, reloaded)
     if (reloaded.opened.record.status !== "running") instance.conclude(reloaded.opened)
-    // An engine that has stopped still reads, but starts nothing.
-    else if (!this.isClosed) {
+    // An engine that has stopped still reads, but starts nothing. What another node has is only read here.
+    else if (!this.isClosed && this.#context.isLocal(instance.key)) {
       this.#keep(instance)
       instance.resume(reloaded.recovered.owed)
     }
@@ -294,6 +306,14 @@ export class InstanceTable {
     return Effect.suspend(() =>
       Effect.forEach([...this.#live.values()], (instance) => instance.leave(reason), { discard: true, concurrency: "unbounded" }),
     )
+  }
+
+  /** Lets instances go to another node. Ends when what they accepted is stored and they have left memory. */
+  depart(isLeaving: (key: InstanceKey) => boolean): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const leaving = [...this.#live.values()].filter(({ key }) => isLeaving(key))
+      return Effect.forEach(leaving, (instance) => instance.depart, { discard: true, concurrency: "unbounded" })
+    })
   }
 
   settled() {

@@ -73,7 +73,7 @@ const commitOf = (
     clearTimers: [],
     setTimers: timers.map(({ name, millis }) => ({ name, entry: 0, due: at + millis })),
     commands: commandRecords(registered, { machine: registered.name, id }, requests, 0),
-    fence: resident ? placement?.fence() : undefined,
+    fence: resident || placement?.routing !== undefined ? placement?.fence() : undefined,
   }
 }
 

@@ -26,6 +26,7 @@ import { hasEnded, processName } from "../runtime/ProcessName.ts"
 import { untilAnswered } from "../runtime/untilAnswered.ts"
 import type { Fence } from "../store/Commit.ts"
 import { type Lease, Leases, type LeasesService } from "../store/Leases.ts"
+import type { Routing } from "./Routing.ts"
 
 export interface PlacementService {
   /** The name of this node in its current life: what commits write as owner. A node that lost its lease continues under another name. */
@@ -43,6 +44,8 @@ export interface PlacementService {
   readonly onLost: (listener: () => void) => () => void
   /** Called when this node has a lease again, under a new name. */
   readonly onRegained: (listener: () => void) => () => void
+  /** How instances are divided between nodes. Undefined where they are not. */
+  readonly routing?: Routing | undefined
 }
 
 export interface LeasePlacementOptions {

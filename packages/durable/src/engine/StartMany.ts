@@ -78,8 +78,8 @@ export const startAll = (
     yield* Effect.forEach(
       busy,
       ({ position, id, input }) =>
-        Effect.map(Effect.result(engine.table.start(registered, id, input)), (result) => {
-          started[position] = Result.map(result, (live) => live.record.currentState)
+        Effect.map(Effect.result(engine.begin(registered, id, input)), (result) => {
+          started[position] = result
         }),
       { concurrency, discard: true },
     )

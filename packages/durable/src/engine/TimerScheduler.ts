@@ -98,7 +98,8 @@ export class TimerScheduler {
   }
 
   #fireAll(due: ReadonlyArray<DueTimer>) {
-    const absent = this.#fireLive(due)
+    // An instance that was passive here may belong to another node by now.
+    const absent = this.#fireLive(due).filter(({ key }) => this.#table.isLocal(key))
     if (absent.length === 0) return
     const fired = Effect.map(this.#table.openEach(absent.map(({ key }) => key)), () => this.#fireLive(absent))
     this.#environment.run(

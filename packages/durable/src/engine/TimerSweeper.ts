@@ -43,6 +43,7 @@ const claim = (engine: EngineParts, graceMillis: number): Firing["claim"] =>
       limit: config.sweeper.batchSize,
       owner: nameOf(engine),
       claimMillis: config.sweeper.claimMillis,
+      shards: engine.context.placement?.routing?.shards(),
       // When this process is killed, others need not wait until its claims end.
       ...(fence === undefined ? {} : { fence }),
     })
@@ -102,7 +103,9 @@ export const startSweeper = (engine: EngineParts, leader: Leader | undefined): E
       batchSize,
       nextDue: Effect.suspend(() =>
         leads
-          ? Effect.map(timerStore.nextDue(registry.names, registry.versions), (next) => Option.map(next, (millis) => millis + grace))
+          ? Effect.map(timerStore.nextDue(registry.names, registry.versions, engine.context.placement?.routing?.shards()), (next) =>
+              Option.map(next, (millis) => millis + grace),
+            )
           : Effect.succeedNone,
       ),
       longestPause: (found) =>

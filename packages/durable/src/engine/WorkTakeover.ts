@@ -45,6 +45,9 @@ export class WorkTakeover {
   readonly #passes = Semaphore.makeUnsafe(1)
   /** Machines of which the store did not confirm a change of owners. */
   readonly #unconfirmed = new Set<string>()
+  readonly #woken = Latch.makeUnsafe(false)
+  /** Shards have come to this node since the last look: what other nodes owned in them is this node's. */
+  #hasGained = false
 
   /** `leaseMillis`: how long a node is taken for alive. A node that is alone looks twice in that time, and so sees others in time. */
   constructor(engine: Parts, node: NodeMembership, leaseMillis: number) {
@@ -53,13 +56,20 @@ export class WorkTakeover {
     this.#aloneMillis = Math.max(intervalMillis, Math.min(leaseMillis / 2, longestIntervalMillis))
   }
 
+  /** Instances have come to this node: it looks at once. */
+  gained() {
+    this.#hasGained = true
+    this.#woken.openUnsafe()
+  }
+
   /** Takes over one instance that is being opened, where its owner is not alive. Returns its owner after that. */
   claim({ machine, id, owner }: InstanceRecord): Effect.Effect<string | undefined, PersistenceFailed> {
     return Effect.gen({ self: this }, function* () {
       const placement = this.#node.placement
-      if (placement === undefined || placement.fence() === undefined) return owner
+      if (placement === undefined || placement.fence() === undefined || !this.#engine.table.isLocal({ machine, id })) return owner
       const node = placement.node()
-      if (owner === node || !(yield* this.#isDead(placement, owner))) return owner
+      // Where instances are divided between nodes, this one has it: another that is still named as its owner has let it go.
+      if (owner === node || !(yield* this.#isDead(placement, owner, placement.routing !== undefined))) return owner
       const taken = yield* this.#changeOwner(machine, [{ machine, id }], owner, node)
       if (taken.length > 0) return node
       // Another node was quicker, or this one by its own loop.
@@ -69,8 +79,8 @@ export class WorkTakeover {
   }
 
   /** Whether an owner cannot commit any more. An instance without an owner may be taken over at once. */
-  #isDead(placement: PlacementService, owner: string | undefined): Effect.Effect<boolean> {
-    if (owner === undefined) return Effect.succeed(true)
+  #isDead(placement: PlacementService, owner: string | undefined, isSharded = false): Effect.Effect<boolean> {
+    if (owner === undefined || isSharded) return Effect.succeed(true)
     return Effect.flatMap(placement.isAlive(owner), (isAlive) => (isAlive ? Effect.succeed(false) : placement.bury(owner)))
   }
 
@@ -79,7 +89,6 @@ export class WorkTakeover {
     return Effect.gen({ self: this }, function* () {
       const { table } = this.#engine
       const joined = Latch.makeUnsafe(false)
-      const woken = Latch.makeUnsafe(false)
       const subscriptions: Array<() => void> = []
       this.#node.onJoined((placement) => {
         const lost = () => {
@@ -87,7 +96,7 @@ export class WorkTakeover {
         }
         subscriptions.push(
           placement.onLost(lost),
-          placement.onRegained(() => woken.openUnsafe()),
+          placement.onRegained(() => this.#woken.openUnsafe()),
         )
         joined.openUnsafe()
       })
@@ -98,11 +107,13 @@ export class WorkTakeover {
       )
       const turn = Effect.gen({ self: this }, function* () {
         yield* joined.await
-        woken.closeUnsafe()
+        this.#woken.closeUnsafe()
         let isAlone = true
-        for (const machine of this.#engine.registry.all) if (yield* this.takeOver(machine)) isAlone = false
+        const hasGained = this.#hasGained
+        this.#hasGained = false
+        for (const machine of this.#engine.registry.all) if (yield* this.takeOver(machine, hasGained)) isAlone = false
         const pause = isAlone ? this.#aloneMillis : intervalMillis
-        yield* Effect.timeoutOption(woken.await, Math.ceil(pause * (0.8 + 0.4 * (yield* Random.next))))
+        yield* Effect.timeoutOption(this.#woken.await, Math.ceil(pause * (0.8 + 0.4 * (yield* Random.next))))
       })
       yield* forkLoop("takeover of state work", turn)
     })
@@ -110,9 +121,9 @@ export class WorkTakeover {
 
   /**
    * Takes over the instances of a machine whose owner is not alive, and starts their work here. One pass at a time. Returns whether
-   * other nodes own work of the machine.
+   * other nodes own work of the machine. `hasGained`: nodes that are alive may own instances that have come to this one since.
    */
-  takeOver(machine: RegisteredMachine): Effect.Effect<boolean, PersistenceFailed> {
+  takeOver(machine: RegisteredMachine, hasGained = false): Effect.Effect<boolean, PersistenceFailed> {
     const pass = Effect.gen({ self: this }, function* () {
       const placement = this.#node.placement
       if (!machine.mayHaveWork || placement === undefined) return false
@@ -120,7 +131,7 @@ export class WorkTakeover {
       for (const owner of owners) {
         if (this.#engine.table.isClosed) return false
         if (owner === placement.node()) yield* this.#runUnconfirmed(machine, placement, owner)
-        else if (yield* this.#isDead(placement, owner)) yield* this.#takeOverFrom(machine, placement, owner)
+        else if (hasGained || (yield* this.#isDead(placement, owner))) yield* this.#takeOverFrom(machine, placement, owner)
       }
       return owners.some((owner) => owner !== placement.node())
     })
@@ -160,10 +171,12 @@ export class WorkTakeover {
     const { journal, table } = this.#engine
     return Effect.gen({ self: this }, function* () {
       for (let after: string | undefined; ; ) {
-        const page = yield* journal.page({ machine: machine.name, owner: owner ?? null }, pageSize, after)
+        const shards = placement.routing?.shards()
+        const filter = { machine: machine.name, owner: owner ?? null, ...(shards === undefined ? {} : { shards }) }
+        const page = yield* journal.page(filter, pageSize, after)
         const last = page.at(-1)
         // An older version of the machine must not run what a newer one wrote.
-        const keys = page.filter(({ version }) => version <= machine.version)
+        const keys = page.filter((record) => record.version <= machine.version && table.isLocal(record))
         // A node that has lost its lease meanwhile must not take anything.
         if (last === undefined || table.isClosed || placement.fence() === undefined) return
         const node = placement.node()

@@ -90,6 +90,11 @@ export class Codec {
     this.#events = codecsOf(compiled.declarations.event, compiled.events)
   }
 
+  /** The version of the machine that it writes. */
+  get version(): number {
+    return this.#version
+  }
+
   /** An event that its sender can no longer change. Only plain data is copied: lists and records, at any depth. */
   copyEvent(event: Tagged): Tagged {
     return this.#events.get(event?._tag)?.copy(event) ?? event

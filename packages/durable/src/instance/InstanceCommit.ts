@@ -28,6 +28,8 @@ const lostFence: Fence = { lease: "(lost)", token: 0 }
 
 const none: ReadonlyArray<never> = []
 
+const fenceOf = (placement: InstanceContext["placement"]): Fence => placement?.fence() ?? lostFence
+
 /** `ahead` is the state after the events; undefined while the machine owes itself events, which a snapshot would hide. */
 export const instanceCommit = (
   { placement, limits }: Pick<InstanceContext, "placement" | "limits">,
@@ -65,7 +67,7 @@ export const instanceCommit = (
     clearTimers: timers === before ? none : clearedBetween(before, timers),
     setTimers: timers === before || timers.size === 0 ? none : setBetween(before, timers),
     commands: accepted.length === 1 ? last.commands : accepted.flatMap((one) => one.commands),
-    fence: stored.lockFence ?? (becomesOwner || stored.isOwner ? (placement?.fence() ?? lostFence) : undefined),
+    fence: stored.lockFence ?? (becomesOwner || stored.isOwner || placement?.routing !== undefined ? fenceOf(placement) : undefined),
   }
 }
 

@@ -51,6 +51,8 @@ export interface InstanceContext {
   readonly placement: PlacementService | undefined
   /** Whether the engine has stopped, or only observes: nothing is started. */
   readonly isClosed: () => boolean
+  /** Whether this node has the instance. One that another node has is only read here. */
+  readonly isLocal: (key: InstanceKey) => boolean
   /** What becomes of an event that met a newer sequence. */
   readonly onConflict: "reload" | "fail"
   /** How long a failing store is retried before senders get the error. */

@@ -1,5 +1,5 @@
 /** The handle behind the {@link Instance} interface. */
-import { InvalidEvent, type MachineStopped, type PersistenceFailed, type SendError, type Taken } from "@detent/machine"
+import { type ActorEnd, InvalidEvent, type MachineStopped, type PersistenceFailed, type SendError, type Taken } from "@detent/machine"
 import {
   actionFailed,
   asDecision,
@@ -29,7 +29,7 @@ import type { HistoryEntry, HistoryOptions, InstanceSnapshot, ReadError, SendOpt
 import type { OpenedInstance } from "../store/Journal.ts"
 import { Envelope } from "./Envelope.ts"
 import type { Reloaded } from "./InstanceContext.ts"
-import type { LiveInstance } from "./LiveInstance.ts"
+import { type LiveInstance, wentElsewhere } from "./LiveInstance.ts"
 import { recover } from "./Replay.ts"
 import { reservedPrefix } from "./SelfSentEvents.ts"
 import { isRemoved } from "./UnconfirmedCommits.ts"
@@ -100,8 +100,13 @@ export class InstanceHandle {
     trace: EventTrace | undefined,
     read: (result: Result) => Exit.Exit<A, SendError | InstanceNotFound>,
   ): Effect.Effect<A, SendError | InstanceNotFound> {
-    const { table } = this.#engine
+    const { table, remote } = this.#engine
     if (table.isClosed) return Effect.fail(table.stoppedError(this))
+    const routing = remote.routeTo(this)
+    if (routing !== undefined) {
+      const taken = remote.send(routing, this.#registered, this.id, event, { dedupeId: options?.id })
+      return Effect.flatMap(taken, (decision) => read(decision))
+    }
     const envelope = new Envelope(event, { dedupeId: options?.id })
     envelope.trace = trace
     if (inMemory !== undefined) return outcome(inMemory.deliver(envelope), read)
@@ -234,7 +239,14 @@ export class InstanceHandle {
 
   get changes(): Stream.Stream<Tagged, ReadError> {
     return Stream.unwrap(
-      Effect.flatMap(this.#current("changes"), (live) => Effect.map(this.#engine.follower.follow(live), () => live.record.changes)),
+      Effect.flatMap(this.#current("changes"), (live) =>
+        Effect.map(this.#engine.follower.follow(live), () =>
+          Stream.concat(
+            live.record.changes,
+            Stream.suspend(() => (this.#isFollowedFurther(live.record.ending) ? this.changes : Stream.empty)),
+          ),
+        ),
+      ),
     )
   }
 
@@ -247,7 +259,18 @@ export class InstanceHandle {
   }
 
   #following<A, E>(operation: string, wait: (live: LiveInstance) => Effect.Effect<A, E>): Effect.Effect<A, E | ReadError> {
-    return Effect.scoped(Effect.flatMap(this.#current(operation), (live) => Effect.andThen(this.#engine.follower.follow(live), wait(live))))
+    return Effect.scoped(
+      Effect.flatMap(this.#current(operation), (live) =>
+        Effect.catch(Effect.andThen(this.#engine.follower.follow(live), wait(live)), (error) =>
+          this.#isFollowedFurther(live.record.ending) ? this.#following(operation, wait) : Effect.fail(error),
+        ),
+      ),
+    )
+  }
+
+  /** Whether the instance has left memory only to go to another node. */
+  #isFollowedFurther(ending: ActorEnd<Tagged> | undefined): boolean {
+    return ending?._tag === "Stopped" && ending.reason === wentElsewhere && !this.#engine.table.isClosed
   }
 
   /** In memory, as far as the store has it. */

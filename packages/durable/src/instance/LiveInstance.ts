@@ -54,6 +54,7 @@ import {
 } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type * as Schedule from "effect/Schedule"
 import type { HeldLock } from "../engine/InstanceLock.ts"
@@ -80,7 +81,7 @@ import {
   timersAfter,
 } from "./PendingEvent.ts"
 import type { Recovered } from "./Replay.ts"
-import { isRaisedId, type OwedEvent, raisedId } from "./SelfSentEvents.ts"
+import { deliveryPrefix, isRaisedId, type OwedEvent, raisedId } from "./SelfSentEvents.ts"
 import { encodeSnapshot } from "./SnapshotBody.ts"
 import type { Moment } from "./SnapshotPolicy.ts"
 import { type SpeculativeState, stateAfter } from "./SpeculativeState.ts"
@@ -100,6 +101,9 @@ const pauseMillis = 1000
 
 /** The longest pause after a conflict. */
 const longestBackoffMillis = 250
+
+/** Why an instance that goes to another node leaves memory: those that wait for it here follow it there. */
+export const wentElsewhere = "it went to another node"
 
 export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   readonly context: InstanceContext
@@ -133,6 +137,8 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   #pausedUntil = 0
   /** Up to here the journal is pruned. */
   #prunedThrough = 0
+  /** It goes to another node: no sender reaches it here any more, and it leaves memory when what it accepted is stored. */
+  #isDeparting = false
   /** Whether the stored state has work, and the node that runs it. */
   #isResident: boolean
   #owner: string | undefined
@@ -366,6 +372,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     if (this.#isResident && this.#isOwner && this.#runtime?.isAtWork !== true) this.#startWork()
     if (this.#lock !== undefined && !this.#isAhead) this.#releaseLock(this.#lock)
     if (this.#deduplication?.hasKnown === true) this.#catchUpWithKnown()
+    if (this.#isDeparting && !this.#isAhead && this.#mode === "idle" && !this.#isPaused) this.#forget([], this.#lost)
   }
 
   #decide(envelope: Envelope) {
@@ -818,7 +825,8 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   /** The lock, or the node's lease, has been lost. With a lock the event fails; a node registers again, and the event is decided anew. */
   #fenced(pending: ReadonlyArray<Pending>) {
-    const error = new LockingFailed({ ...this.key, problem: "lost" })
+    const error = this.#lost
+    if (this.#isDeparting && this.#unconfirmed?.mayArrive !== true) return this.#forget(pending, error)
     if (this.#lock !== undefined) {
       this.#lock = undefined
       // A commit that was not confirmed may have been stored while the lock was still held.
@@ -827,6 +835,10 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     }
     this.#stopWork("its node has lost its lease")
     this.#resolve(pending, error, this.#unconfirmedOf().fenced([...pending, ...this.#pending], error))
+  }
+
+  get #lost(): LockingFailed {
+    return new LockingFailed({ ...this.key, problem: "lost" })
   }
 
   // Carrying out
@@ -946,11 +958,14 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   }
 
   /** Stops work at once: this node does not own it any more. */
-  #stopWork(reason: string) {
+  #stopWork(reason: string): Fiber.Fiber<void> | undefined {
     const { record } = this
     this.context.working(this, false)
     const closing = this.#runtime?.close(() => stopped(record, { _tag: "Stopped", state: record.currentState, reason }))
-    if (closing !== undefined) record.host.awaits(record.environment.run(closing))
+    if (closing === undefined) return undefined
+    const ending = record.environment.run(closing)
+    record.host.awaits(ending)
+    return ending
   }
 
   /** The engine stops: no work sends anything more. What was sent before is decided and stored. */
@@ -989,7 +1004,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       return
     }
     if (recovered.sequence <= this.record.sequence) return
-    if (this.context.isClosed()) {
+    if (this.context.isClosed() || !this.context.isLocal(this.key)) {
       this.record.sequence = recovered.sequence
       this.record.lastTransitionAt = recovered.at
       return this.#relocate(recovered, opened.record, passed)
@@ -1161,6 +1176,20 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   // Leaving memory
 
+  /** Goes to another node. Ends when its work has ended, what it accepted is stored, and it has left memory. */
+  get depart(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      if (this.#mode === "ended") return Effect.void
+      this.#isDeparting = true
+      const ending = this.isAtWork ? this.#stopWork("it goes to another node") : undefined
+      const left = Effect.callback<void>((resume) => {
+        this.record.listen({ next: () => undefined, end: () => resume(Effect.void) })
+        this.#pump()
+      })
+      return ending === undefined ? left : Effect.andThen(left, Fiber.await(ending))
+    })
+  }
+
   /** Leaves memory without ending: the journal keeps it. */
   leave(reason: string): Effect.Effect<void> {
     return Effect.suspend(() => this.#end({ _tag: "Stopped", state: this.record.currentState, reason }) ?? Effect.void)
@@ -1168,22 +1197,25 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   /** Where the instance stands is not known: it leaves memory, and the next caller reads the journal. */
   #forget(pending: ReadonlyArray<Pending>, error: SendError) {
-    const continues = this.#isOwner || this.owesEvents
+    const continues = (this.#isOwner || this.owesEvents) && !this.#isDeparting
     const decided = [...pending, ...this.#dropPending()].map(({ envelope }) => envelope)
-    const waiting = [...decided, ...(this.#inbox?.takeWaiting() ?? none)]
-    const closing = this.#end({ _tag: "Stopped", state: this.record.currentState, reason: "its place in memory was given up" })
+    const waiting = this.#isDeparting
+      ? [...decided, ...(this.#inbox?.takeAll() ?? none)].sort((left, right) => left.arrival - right.arrival)
+      : [...decided, ...(this.#inbox?.takeWaiting() ?? none)]
+    const reason = this.#isDeparting ? wentElsewhere : "its place in memory was given up"
+    const closing = this.#end({ _tag: "Stopped", state: this.record.currentState, reason })
     if (closing !== undefined) this.record.environment.run(closing)
     this.#commits.settle(() => undefined)
     count(instancesGivenUp, 1, this.record.environment)
     // A sender may ask for the state at once: it must not find the instance here any more.
-    if (isRemoved(error)) return this.#sendOn(waiting, error)
+    if (isRemoved(error) || this.#isDeparting) return this.#sendOn(waiting, error)
     for (const envelope of waiting) envelope.complete(error)
     if (continues) this.context.bringBack(this.key)
   }
 
-  /** The id may have been used again: events of senders are for the instance that has it now. */
+  /** The id may have been used again, or another node has the instance: events of senders are for the instance that has the id now. */
   #sendOn(waiting: ReadonlyArray<Envelope>, error: SendError) {
-    const isForNext = ({ internal }: Envelope) => !internal && this.context.onConflict === "reload"
+    const isForNext = ({ internal }: Envelope) => !internal && (this.#isDeparting || this.context.onConflict === "reload")
     for (const envelope of waiting) if (!isForNext(envelope)) envelope.complete(error)
     const sent = waiting.filter(isForNext)
     if (sent.length > 0) this.context.sendOn(this.key, sent, error)
@@ -1231,4 +1263,5 @@ const momentOf = (snapshot: SnapshotRecord | undefined): Moment | undefined =>
 const labelOf = ({ timer }: Envelope, { event }: Taken<Tagged, Tagged>): string => (timer === undefined ? event._tag : `(${timer.name})`)
 
 /** The answer to a question that its sender gave an id is kept in the journal: the same id again gets the same answer. */
-const isUnjournaled = ({ internal, dedupeId }: Envelope): boolean => !internal && dedupeId === undefined
+const isUnjournaled = ({ internal, dedupeId }: Envelope): boolean =>
+  !internal && (dedupeId === undefined || dedupeId.startsWith(deliveryPrefix))

@@ -12,6 +12,9 @@ export const reservedPrefix = "@"
 /** The ids of events that a machine sends itself begin with this. */
 export const raisedPrefix = `${reservedPrefix}raised/`
 
+/** The ids of events that a node sent to the node that has the instance, where their sender gave none. */
+export const deliveryPrefix = `${reservedPrefix}delivery/`
+
 /** Whether a machine sent itself the event of an id. Once it is handled, the id can be forgotten. */
 export const isRaisedId = (dedupeId: string | undefined): dedupeId is string => dedupeId?.startsWith(raisedPrefix) === true
 

@@ -5,6 +5,7 @@
 import type * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { Fragment } from "effect/unstable/sql/Statement"
+import type { ShardFilter } from "../store/Commit.ts"
 
 export interface Dialect {
   /** Without the transformations of names a user may have configured. */
@@ -44,4 +45,6 @@ export interface Dialect {
   readonly timersOfInstance: Fragment
   /** The same for timers `t`. */
   readonly skipLocked: Fragment
+  /** Whether the instance `i` is in one of the shards. Undefined for a database of one machine, which has no shards. */
+  readonly inShards?: (shards: ShardFilter) => Fragment
 }

@@ -296,7 +296,7 @@ const isListed = ({ status }: KeyFilter): boolean => status !== undefined && sta
 
 const pageRows = (dialect: Dialect, filter: KeyFilter, limit: number, after: string | undefined) => {
   const { sql, instances, listing } = dialect
-  const { machine, status, idPrefix, resident, owner, owing } = filter
+  const { machine, status, idPrefix, resident, owner, owing, shards } = filter
   const conditions: Array<Fragment> = [sql`i.machine = ${machine}`]
   if (status !== undefined) conditions.push(sql`i.status = ${status}`)
   if (isListed(filter)) conditions.push(sql`l.machine = ${machine} and l.status = ${status ?? ""} and l.status <> 'running'`)
@@ -306,6 +306,7 @@ const pageRows = (dialect: Dialect, filter: KeyFilter, limit: number, after: str
   // Names are compared by bytes, and no character has greater ones than the last.
   if (idPrefix !== undefined) conditions.push(sql`i.id >= ${idPrefix} and i.id < ${`${idPrefix}\u{10FFFF}`}`)
   if (after !== undefined) conditions.push(sql`i.id > ${after}`)
+  if (shards !== undefined && dialect.inShards !== undefined) conditions.push(dialect.inShards(shards))
   const from = isListed(filter) ? sql`${listing} l ${dialect.joinInstances} i on i.instance = l.instance` : sql`${instances} i`
   return sql<Row>`
     select i.machine, i.id, i.tag, i.status, i.reason, i.version, i.resident, i.sequence, i.started_at, i.updated_at

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Fragment } from "effect/unstable/sql/Statement"
-import type { TimerRecord } from "../store/Commit.ts"
+import type { ShardFilter, TimerRecord } from "../store/Commit.ts"
 import type { InstanceLife } from "../store/Journal.ts"
 import { anyMachine, persisting } from "../store/StoreFailure.ts"
 import type { ClaimRequest, MachineVersions, TimersService } from "../store/Timers.ts"
@@ -26,7 +26,7 @@ export const sqlTimers = (dialect: Dialect): TimersService => ({
             Effect.map(claimDue(dialect, request, now), (rows) => rows.toSorted(byDue).map(claimedTimerOf)),
           ),
         ),
-  nextDue: (machines, versions) =>
+  nextDue: (machines, versions, shards) =>
     machines.length === 0
       ? Effect.succeedNone
       : persisting(
@@ -34,7 +34,7 @@ export const sqlTimers = (dialect: Dialect): TimersService => ({
           anyMachine,
         )(
           Effect.flatMap(dialect.now, (now) =>
-            Effect.map(earliest(dialect, machines, versions, now), ([row]) =>
+            Effect.map(earliest(dialect, machines, versions, shards, now), ([row]) =>
               row === undefined || row["millis"] === null ? Option.none() : Option.some(wholeOf(row, "millis")),
             ),
           ),
@@ -85,8 +85,17 @@ const isFree = (dialect: Dialect, timer: "t" | "e"): Fragment => {
  * The timers `t` of each machine, as conditions that the index on machine and deadline serves. Processes of the version before
  * store timers without their machine; these are looked up by their instance.
  */
-const ofMachines = (dialect: Dialect, machines: ReadonlyArray<string>, versions: MachineVersions = {}): ReadonlyArray<Fragment> => {
+const ofMachines = (
+  dialect: Dialect,
+  machines: ReadonlyArray<string>,
+  versions: MachineVersions = {},
+  shards?: ShardFilter,
+): ReadonlyArray<Fragment> => {
   const { sql, instances } = dialect
+  const isHere =
+    shards === undefined || dialect.inShards === undefined
+      ? sql``
+      : sql` and exists (select 1 from ${instances} i where i.instance = t.instance and ${dialect.inShards(shards)})`
   const known = machines.map((machine) => {
     const version = versions[machine]
     return version === undefined
@@ -100,7 +109,7 @@ const ofMachines = (dialect: Dialect, machines: ReadonlyArray<string>, versions:
   const unknown = sql`t.machine is null and (
     select case i.machine ${sql.join(" ", false)(cases)} else false end from ${instances} i where i.instance = t.instance
   )`
-  return [...known, unknown]
+  return [...known, unknown].map((condition) => sql`${condition}${isHere}`)
 }
 
 /**
@@ -109,11 +118,11 @@ const ofMachines = (dialect: Dialect, machines: ReadonlyArray<string>, versions:
  */
 const claimDue = (
   dialect: Dialect,
-  { machines, versions, graceMillis = 0, limit, owner, claimMillis, fence }: ClaimRequest,
+  { machines, versions, graceMillis = 0, limit, owner, claimMillis, fence, shards }: ClaimRequest,
   now: Fragment,
 ) => {
   const { sql, timers, instances, skipLocked } = dialect
-  const due = ofMachines(dialect, machines, versions).map(
+  const due = ofMachines(dialect, machines, versions, shards).map(
     (condition) => sql`
       select * from (
         select t.instance, t.name, t.due from ${timers} t
@@ -140,9 +149,15 @@ const claimDue = (
       (select id from ${instances} i where i.instance = ${timers}.instance) as id`
 }
 
-const earliest = (dialect: Dialect, machines: ReadonlyArray<string>, versions: MachineVersions | undefined, now: Fragment) => {
+const earliest = (
+  dialect: Dialect,
+  machines: ReadonlyArray<string>,
+  versions: MachineVersions | undefined,
+  shards: ShardFilter | undefined,
+  now: Fragment,
+) => {
   const { sql, timers } = dialect
-  const first = ofMachines(dialect, machines, versions).map(
+  const first = ofMachines(dialect, machines, versions, shards).map(
     (condition) => sql`
       select (
         select t.due from ${timers} t

@@ -10,6 +10,12 @@ export interface InstanceKey {
   readonly id: string
 }
 
+/** Instances by a number that is made of their machine and id. `held` are the numbers that are meant, out of `count`. */
+export interface ShardFilter {
+  readonly count: number
+  readonly held: ReadonlyArray<number>
+}
+
 /** JSON text, made and read by the codecs of the machine: a store never looks inside. */
 export type Json = string
 

@@ -13,6 +13,7 @@ import type {
   InstanceStatus,
   InstanceSummary,
   Json,
+  ShardFilter,
   SnapshotRecord,
   TimerRecord,
 } from "./Commit.ts"
@@ -83,6 +84,8 @@ export interface KeyFilter {
   readonly owner?: string | null
   /** Only executions that have ended and whose parents may not know of it. */
   readonly owing?: true
+  /** Only instances in these shards. Stores that one process has to itself ignore it. */
+  readonly shards?: ShardFilter
 }
 
 /** Where a page ended; pass it to get the next. */

@@ -6,7 +6,7 @@ import type { PersistenceFailed } from "@detent/machine"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
-import type { Fence, InstanceKey, TimerRecord } from "./Commit.ts"
+import type { Fence, InstanceKey, ShardFilter, TimerRecord } from "./Commit.ts"
 import type { InstanceLife } from "./Journal.ts"
 
 /** A timer that a node has claimed to fire. */
@@ -35,6 +35,8 @@ export interface ClaimRequest {
   readonly owner: string
   /** How long no other claimer gets them. */
   readonly claimMillis: number
+  /** Only timers of instances in these shards. Stores that one process has to itself ignore it. */
+  readonly shards?: ShardFilter | undefined
   /** The lease of the claiming node. Once it has ended or changed hands, the claim is over as well. */
   readonly fence?: Fence | undefined
 }
@@ -46,7 +48,11 @@ export interface TimersService {
    */
   readonly claim: (request: ClaimRequest) => Effect.Effect<ReadonlyArray<ClaimedTimer>, PersistenceFailed>
   /** Milliseconds until the next timer that can be claimed is due; negative where it is overdue. */
-  readonly nextDue: (machines: ReadonlyArray<string>, versions?: MachineVersions) => Effect.Effect<Option.Option<number>, PersistenceFailed>
+  readonly nextDue: (
+    machines: ReadonlyArray<string>,
+    versions?: MachineVersions,
+    shards?: ShardFilter,
+  ) => Effect.Effect<Option.Option<number>, PersistenceFailed>
   /** Machines other than these that have timers which have been due for this long. */
   readonly unserved: (machines: ReadonlyArray<string>, overdueMillis: number) => Effect.Effect<ReadonlyArray<string>, PersistenceFailed>
   /** Removes a timer if it is still the one of this entry. False where a newer timer of the same name, or another life, has replaced it. */

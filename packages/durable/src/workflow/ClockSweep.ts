@@ -33,8 +33,8 @@ export const makeClockSweep = (executions: Executions, timers: TimersService): T
   })
   const claim = Effect.gen(function* () {
     yield* measured
-    const { machines, owner, fence } = executions
-    const claimed = yield* timers.claim({ machines, limit: batchSize, owner, claimMillis, fence })
+    const { machines, owner, fence, shards } = executions
+    const claimed = yield* timers.claim({ machines, limit: batchSize, owner, claimMillis, fence, shards })
     return { timers: claimed, overtaken: 0 } satisfies Claimed
   })
   const sweep = new TimerSweep({
@@ -42,7 +42,7 @@ export const makeClockSweep = (executions: Executions, timers: TimersService): T
     fire: (timer) => wake(executions, timers, timer),
     claimMillis,
     batchSize,
-    nextDue: Effect.suspend(() => timers.nextDue(executions.machines)),
+    nextDue: Effect.suspend(() => timers.nextDue(executions.machines, undefined, executions.shards)),
     longestPause: () => Effect.succeed(longestSleepMillis),
     // The claim of a clock that did not fire is kept, and ends by itself.
     retryMillis: 0,

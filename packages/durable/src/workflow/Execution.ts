@@ -38,8 +38,8 @@ export interface ExecutionHost extends ReadingFrom {
   readonly environment: Environment
   readonly codecs: Codecs
   readonly waiting: Waiting
-  /** Whether this node holds its lease, so that it may run executions. */
-  readonly canOwn: boolean
+  /** Whether this node may run the execution: it holds its lease, and the execution is its own to run. */
+  canOwn(key: InstanceKey): boolean
   registered(machine: string): RegisteredWorkflow | undefined
   /** Stores an event with an execution, wherever that one is. */
   deliver(key: InstanceKey, event: ExecutionEvent): Effect.Effect<void>
@@ -279,7 +279,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
 
   commitOf(batch: ReadonlyArray<PendingEvent>): Commit {
     const { host, state } = this
-    const here = host.registered(this.key.machine) !== undefined && host.canOwn ? host.owner : undefined
+    const here = host.registered(this.key.machine) !== undefined && host.canOwn(this.key) ? host.owner : undefined
     return commitOf({
       key: this.key,
       state,
@@ -441,7 +441,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
     if (!this.#commits.pipeline.isIdle || this.#run !== undefined || this.#isTellingParents || this.#hasLeft) return
     if (this.#owesParents) return this.#tellParents()
     const registered = this.host.registered(this.key.machine)
-    if (isAtWork(this.state.phase) && this.isMine && registered !== undefined && this.host.canOwn) {
+    if (isAtWork(this.state.phase) && this.isMine && registered !== undefined && this.host.canOwn(this.key)) {
       const run = new Run(this, registered)
       this.note(run.instance)
       this.#run = run

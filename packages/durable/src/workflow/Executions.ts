@@ -9,10 +9,11 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { PlacementService } from "../engine/Placement.ts"
+import type { Receiver, RemoteAnswer } from "../engine/Routing.ts"
 import { Batcher } from "../runtime/Batcher.ts"
 import { GroupCommit } from "../runtime/GroupCommit.ts"
 import { untilAnswered, untilAnsweredBackoff } from "../runtime/untilAnswered.ts"
-import type { Fence, InstanceKey } from "../store/Commit.ts"
+import type { Fence, InstanceKey, ShardFilter } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { JournalService, OpenedInstance } from "../store/Journal.ts"
 import { Execution, type ExecutionHost } from "./Execution.ts"
@@ -93,15 +94,27 @@ export class Executions implements ExecutionHost {
     return this.#placement.fence()
   }
 
-  get canOwn(): boolean {
-    return this.#mode === "open" && this.fence !== undefined
+  canOwn(key: InstanceKey): boolean {
+    return this.#mode === "open" && this.fence !== undefined && this.isLocal(key)
+  }
+
+  /** Whether the execution is for this node to run. */
+  isLocal(key: InstanceKey): boolean {
+    return this.#placement.routing?.isLocal(key) ?? true
+  }
+
+  /** The shards of this node, where executions are divided between nodes. */
+  get shards(): ShardFilter | undefined {
+    return this.#placement.routing?.shards()
   }
 
   get isClosed(): boolean {
     return this.#mode !== "open"
   }
 
-  isAlive(owner: string): Effect.Effect<boolean> {
+  /** Whether a node runs what it owns. What is for this node to run is run by no other node, whichever the journal names. */
+  isAlive(owner: string, key: InstanceKey): Effect.Effect<boolean> {
+    if (this.#placement.routing?.isLocal(key) === true) return Effect.succeed(owner === this.owner)
     return this.#placement.isAlive(owner)
   }
 
@@ -149,6 +162,11 @@ export class Executions implements ExecutionHost {
     this.#live.delete(execution.name)
     for (const look of [...this.#leaving]) look()
     if (this.#mode !== "open") return
+    if (!this.isLocal(execution.key)) {
+      if (!isEnded(execution.state.phase)) this.#wakeElsewhere(execution.key)
+      if (this.waiting.has(execution.name)) this.look(execution.key)
+      return
+    }
     if (isAtWork(execution.state.phase) && !execution.isMine) this.takeUp(execution.key, execution.owner)
     else if (this.waiting.has(execution.name)) this.look(execution.key)
   }
@@ -158,10 +176,10 @@ export class Executions implements ExecutionHost {
    * the execution need not wait until the scan finds it.
    */
   takeUp(key: InstanceKey, owner: string | undefined) {
-    if (!this.canOwn || !this.#workflows.has(key.machine)) return
+    if (!this.canOwn(key) || !this.#workflows.has(key.machine)) return
     this.environment.run(
-      Effect.map(this.isDead(owner), (isDead) => {
-        if (!isDead || !this.canOwn || this.#live.has(instanceName(key))) return
+      Effect.map(this.isDead(owner, key), (isDead) => {
+        if (!isDead || !this.canOwn(key) || this.#live.has(instanceName(key))) return
         this.use(key, (found) => {
           if (found instanceof Execution) found.takeOver()
         })
@@ -173,9 +191,38 @@ export class Executions implements ExecutionHost {
    * Whether no node runs what this owner has: it is dead and can no longer commit, or it is this node, which has not got it in
    * memory.
    */
-  isDead(owner: string | undefined): Effect.Effect<boolean> {
+  isDead(owner: string | undefined, key?: InstanceKey): Effect.Effect<boolean> {
     if (owner === undefined || owner === this.owner) return Effect.succeed(true)
-    return Effect.flatMap(this.isAlive(owner), (isAlive) => (isAlive ? Effect.succeed(false) : this.#placement.bury(owner)))
+    if (key !== undefined && this.#placement.routing?.isLocal(key) === true) return Effect.succeed(true)
+    return Effect.flatMap(this.#placement.isAlive(owner), (isAlive) => (isAlive ? Effect.succeed(false) : this.#placement.bury(owner)))
+  }
+
+  /** The node that runs the execution looks at it: it was started or written to here. */
+  #wakeElsewhere(key: InstanceKey) {
+    const routing = this.#placement.routing
+    if (routing !== undefined) this.environment.run(Effect.ignore(routing.request(key, { _tag: "Wake" })))
+  }
+
+  /** What other nodes ask of the executions that are for this node to run. `gained`: looks for those that have come to it. */
+  receiver(gained: () => void): Receiver {
+    return {
+      serves: (machine) => this.#workflows.has(machine),
+      receive: (key, requests, answer) =>
+        Effect.sync(() => {
+          const isHere = this.canOwn(key)
+          if (isHere) this.#refresh(key)
+          const answered: RemoteAnswer = isHere ? { _tag: "Done" } : { _tag: "Elsewhere", reason: "the execution is not here" }
+          for (const position of requests.keys()) answer(position, answered)
+        }),
+      gained,
+      leave: (isLeaving) => this.#leaveAll(({ key }) => isLeaving(key)),
+    }
+  }
+
+  #refresh(key: InstanceKey) {
+    const live = this.#live.get(instanceName(key))
+    if (live === undefined) this.look(key)
+    else live.refresh()
   }
 
   /** Another node may run them from now on: every run stops before anything else happens. */

@@ -65,8 +65,11 @@ export class OrphanScan {
 
   #scanMachine(machine: string): Effect.Effect<void, PersistenceFailed> {
     return Effect.gen({ self: this }, function* () {
+      // Where executions are divided between nodes, this one runs all that are its own, whichever node had them before.
+      const isSharded = this.#executions.shards !== undefined
       for (const owner of yield* this.#executions.journal.owners(machine)) {
-        if (yield* this.#executions.isDead(owner)) yield* this.#forEach({ machine, owner: owner ?? null }, (found) => found.takeOver())
+        if (isSharded || (yield* this.#executions.isDead(owner)))
+          yield* this.#forEach({ machine, owner: owner ?? null }, (found) => found.takeOver())
       }
       yield* this.#forEach({ machine, owing: true }, (found) => found.takeOver())
       if (!this.#fresh.has(machine)) return
@@ -77,9 +80,11 @@ export class OrphanScan {
 
   #forEach(filter: KeyFilter, use: (found: Execution) => void): Effect.Effect<void, PersistenceFailed> {
     return Effect.gen({ self: this }, function* () {
+      const held = this.#executions.shards
+      const shards = held === undefined ? {} : { shards: held }
       let after: string | undefined
       do {
-        const records = yield* this.#executions.journal.page(filter, pageSize, after)
+        const records = yield* this.#executions.journal.page({ ...filter, ...shards }, pageSize, after)
         for (const record of records) this.#consider(record, use)
         after = records.length < pageSize ? undefined : records.at(-1)?.id
       } while (after !== undefined)
@@ -91,7 +96,7 @@ export class OrphanScan {
     const live = executions.live(instanceName(record))
     if (live !== undefined) {
       if (record.sequence > live.state.sequence) live.refresh()
-    } else if (executions.canOwn) {
+    } else if (executions.canOwn(record)) {
       executions.use({ machine: record.machine, id: record.id }, (found) => {
         if (found instanceof Execution) use(found)
       })

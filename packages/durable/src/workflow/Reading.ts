@@ -16,7 +16,7 @@ import type { StoredExit } from "./StoredExit.ts"
 export interface ReadingFrom {
   readonly journal: JournalService
   readonly owner: string
-  isAlive(owner: string): Effect.Effect<boolean>
+  isAlive(owner: string, key: InstanceKey): Effect.Effect<boolean>
 }
 
 export interface ReadExecution extends OpenedInstance {
@@ -134,7 +134,7 @@ const readOpened = (
     const start = Math.max(0, after, snapshot?.sequence ?? 0)
     const records = yield* recordsAfter(journal, record, start, record.sequence)
     const owner = isAtWork(record.tag as Phase) ? record.owner : undefined
-    const isOwnerAlive = owner !== undefined && owner !== from.owner && (yield* from.isAlive(owner))
+    const isOwnerAlive = owner !== undefined && owner !== from.owner && (yield* from.isAlive(owner, record))
     const decoded = decode(opened, records, start)
     if (!(decoded instanceof EventReplayError)) return { ...opened, records, ...decoded, isOwnerAlive }
     if (record.status === "running") yield* journal.setStatus(record, "held", decoded.message)

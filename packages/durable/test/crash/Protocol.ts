@@ -1,4 +1,5 @@
 /** What a test and its worker processes say to each other. */
+import type { ClusterOptions } from "@detent/cluster"
 import type { Tagged } from "@detent/machine/internal"
 import type { Answer } from "../simulation/Answers.ts"
 
@@ -12,6 +13,8 @@ export interface Opening {
   /** With locks that last so long. */
   readonly lockMillis?: number
   readonly storeTimeoutMillis?: number
+  /** As a node of a cluster. */
+  readonly cluster?: ClusterOptions
 }
 
 export type ToWorker =

@@ -15,6 +15,8 @@ export interface RunOptions {
   readonly through?: StoreAddress
   readonly workers?: number
   readonly worker?: Partial<Omit<Opening, "_tag" | "store">>
+  /** What is special about one of the workers, by its number. */
+  readonly each?: (index: number) => Partial<Omit<Opening, "_tag" | "store">> & { readonly store?: StoreAddress }
   readonly seed?: number
   readonly clients?: number
   readonly clocksJump?: boolean
@@ -23,6 +25,8 @@ export interface RunOptions {
 export interface Running {
   readonly load: Load
   readonly workers: ReadonlyArray<WorkerProcess>
+  /** Starts a worker in the place of another that has ended. */
+  readonly replace: (index: number) => Promise<WorkerProcess>
   /** Those who take new requests; all unless told. */
   readonly ask: (workers: ReadonlyArray<WorkerProcess>) => void
 }
@@ -37,7 +41,8 @@ export const underLoad = async (options: RunOptions, happens: (running: Running)
   const chance = new Chance(options.seed ?? 1)
   const opening = { store: options.through ?? options.store, pace, ...options.worker }
   const started = Array.from({ length: options.workers ?? 1 }, () => new WorkerProcess())
-  const workers = await Promise.all(started.map((worker, index) => worker.open({ node: `worker-${index}`, ...opening })))
+  const open = (worker: WorkerProcess, index: number) => worker.open({ node: `worker-${index}`, ...opening, ...options.each?.(index) })
+  const workers = await Promise.all(started.map(open))
   let asked: ReadonlyArray<WorkerProcess> = workers
   const load = new Load({
     machines,
@@ -55,6 +60,10 @@ export const underLoad = async (options: RunOptions, happens: (running: Running)
     await happens({
       load,
       workers,
+      replace: async (index) => {
+        workers[index] = await open(new WorkerProcess(), index)
+        return workers[index]
+      },
       ask: (some) => {
         asked = some
       },

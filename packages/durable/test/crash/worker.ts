@@ -1,5 +1,6 @@
 /** A process with an engine in it. It does what the test tells it, until it is killed. */
 import { flushCompileCache } from "node:module"
+import type { ClusterOptions } from "@detent/cluster"
 import { Engine, type EngineService, fastLock, InstanceLock } from "@detent/durable"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -38,7 +39,7 @@ const run = Effect.runForkWith(
 let engine: EngineService
 let machines: ReadonlyArray<Driven>
 
-const open = ({ store, node, pace, lockMillis, storeTimeoutMillis }: Opening) =>
+const open = ({ store, node, pace, lockMillis, storeTimeoutMillis, cluster }: Opening) =>
   Effect.gen(function* () {
     const base =
       store._tag === "Sqlite" ? SqliteStore.layer({ filename: store.filename }) : PostgresStore.layer({ url: store.url, maxConnections: 4 })
@@ -46,13 +47,23 @@ const open = ({ store, node, pace, lockMillis, storeTimeoutMillis }: Opening) =>
     const under = lockMillis === undefined ? base : InstanceLock.layer(lock).pipe(Layer.provideMerge(base))
     const sweeper = { interval: 200, backoffOnEmpty: 0, claimDuration: 500, grace: 50, maxAttempts: 1_000_000 }
     const options = { nodeId: node, sweeper, ...(storeTimeoutMillis === undefined ? {} : { storeTimeout: storeTimeoutMillis }) }
-    const layer = Engine.layer(options).pipe(Layer.provide(under))
+    const layer =
+      cluster === undefined || store._tag === "Sqlite"
+        ? Engine.layer(options).pipe(Layer.provide(under))
+        : Engine.layer(options).pipe(Layer.provide(yield* inCluster(cluster, store.url)))
     const context = yield* Layer.buildWithMemoMap(layer, Layer.makeMemoMapUnsafe(), scope)
     engine = Context.get(context, Engine)
     machines = machinesAt(pace)
     const patient = Schedule.spaced("100 millis")
     yield* Effect.forEach(machines, ({ machine }) => Effect.retry(engine.register(machine), patient), { discard: true })
   })
+
+/** Loaded only where it is used: most workers are no nodes of a cluster. */
+const inCluster = (options: ClusterOptions, url: string) =>
+  Effect.map(
+    Effect.promise(() => import("@detent/cluster")),
+    ({ Cluster }) => Cluster.layer(options).pipe(Layer.provideMerge(PostgresStore.layer({ url, maxConnections: 6 }))),
+  )
 
 const answerOf = (exit: Exit.Exit<Extract<Answer, { _tag: "Taken" }>, { readonly _tag: string; readonly message: string }>): Answer => {
   if (Exit.isSuccess(exit)) return { _tag: "Taken", from: exit.value.from, state: exit.value.state }

@@ -1,0 +1,349 @@
+/**
+ * Many nodes on one PostgreSQL, each instance on exactly one of them. A program changes one layer:
+ *
+ *     Engine.layer().pipe(
+ *       Layer.provide(Cluster.layer({ address: "10.0.0.7:7700", token })),
+ *       Layer.provide(PostgresStore.layer({ url })),
+ *     )
+ *
+ * Instances belong to shards, and shards to nodes. Effect's cluster decides which node should have which shard, from the nodes
+ * that are alive; this layer acquires and releases them, sends what other nodes have to them, and proves by the fence of the
+ * node's lease, in every commit, that the node still has what it writes.
+ *
+ *     acquired    its instances are opened here when they have something to do, and their timers fire here
+ *     leaving     requests for its instances wait; what they accepted is stored, their work ends
+ *     released    another node may acquire it
+ *
+ * A node that does not extend its lease loses everything at once, and stops its work before anything else.
+ */
+
+import { createHash, timingSafeEqual } from "node:crypto"
+import { createServer } from "node:http"
+import { type Leases, Placement, type PlacementService } from "@detent/durable"
+import { forkLoop, listenerOf, type Routing, shardOf } from "@detent/durable/internal"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import * as NodeSocket from "@effect/platform-node/NodeSocket"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as RcMap from "effect/RcMap"
+import * as Redacted from "effect/Redacted"
+import * as References from "effect/References"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as MessageStorage from "effect/unstable/cluster/MessageStorage"
+import { RunnerAddress } from "effect/unstable/cluster/RunnerAddress"
+import * as RunnerHealth from "effect/unstable/cluster/RunnerHealth"
+import { RunnerStorage } from "effect/unstable/cluster/RunnerStorage"
+import * as Runners from "effect/unstable/cluster/Runners"
+import * as Sharding from "effect/unstable/cluster/Sharding"
+import * as ShardingConfig from "effect/unstable/cluster/ShardingConfig"
+import * as HttpRouter from "effect/unstable/http/HttpRouter"
+import type { ServeError } from "effect/unstable/http/HttpServerError"
+import * as HttpServerRequest from "effect/unstable/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
+import * as RpcClient from "effect/unstable/rpc/RpcClient"
+import * as RpcSerialization from "effect/unstable/rpc/RpcSerialization"
+import * as RpcServer from "effect/unstable/rpc/RpcServer"
+import * as Socket from "effect/unstable/socket/Socket"
+import type { MigrationError } from "effect/unstable/sql/Migrator"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+import type { SqlError } from "effect/unstable/sql/SqlError"
+import { type ClusterTables, makeClusterTables, type NodeRow } from "./ClusterTables.ts"
+import { Delivery } from "./Delivery.ts"
+import { DeliveryServer } from "./DeliveryServer.ts"
+import { DeliverRpc, type Parcel, type Progress, path } from "./Protocol.ts"
+import { Shards, shardCount } from "./Shards.ts"
+
+export interface ClusterOptions {
+  /** Host and port at which other nodes reach this one: `10.0.0.7:7700`. */
+  readonly address: string
+  /** Host and port on which it listens, where that is another. Default: `address`. */
+  readonly listen?: string
+  /** The secret that the nodes of a cluster share. At least 16 characters. */
+  readonly token: string | Redacted.Redacted
+  /** How long a node that shows no sign of life keeps what it has. Default: 10 seconds. */
+  readonly lease?: Duration.Input
+  /** How long a request may find no node that has its instance before it fails. Default: three leases. */
+  readonly patience?: Duration.Input
+  /** The schema of the tables, the same as the store's. Default: `detent`. */
+  readonly schema?: string
+}
+
+/** A cluster cannot be made with these options. */
+export class ClusterMisconfigured extends Schema.TaggedError<ClusterMisconfigured>()("ClusterMisconfigured", {
+  problem: Schema.String,
+  nextStep: Schema.String,
+}) {
+  override get message() {
+    return `${this.problem}; ${this.nextStep}`
+  }
+}
+
+/** A node of the cluster as `detent cluster status` shows it. */
+export interface ClusterNode {
+  readonly address: string
+  /** Its name in this life, as the rows of its instances have it. */
+  readonly node: string
+  readonly startedAt: number
+  readonly shards: number
+  /** It gives up what it has and takes nothing more. */
+  readonly draining: boolean
+}
+
+export interface ClusterService {
+  readonly address: string
+  /** Nodes that are alive, by address. */
+  readonly nodes: Effect.Effect<ReadonlyArray<ClusterNode>, SqlError>
+  /** Has a node give up what it has, so that it can be stopped without a pause. False where there is no such node. */
+  readonly drain: (node: string) => Effect.Effect<boolean, SqlError>
+  /** Whether this node takes part: it holds its lease and does not drain. */
+  readonly isReady: () => boolean
+  /** How many shards this node has. */
+  readonly shards: () => number
+}
+
+export type ClusterError = ClusterMisconfigured | MigrationError | SqlError | ServeError
+
+export class Cluster extends Context.Service<Cluster, ClusterService>()("@detent/cluster/Cluster") {
+  /** Needs a store on PostgreSQL. */
+  static readonly layer = (options: ClusterOptions): Layer.Layer<Cluster | Placement, ClusterError, Leases | SqlClient> =>
+    Layer.effectContext(makeCluster(options))
+}
+
+const makeCluster = (options: ClusterOptions) =>
+  Effect.gen(function* () {
+    const { address, listen, token, lease, patienceMillis, schema } = yield* checked(options)
+    const leaseMillis = Duration.toMillis(lease)
+    const context = yield* Effect.context<never>()
+    const run = (effect: Effect.Effect<void>) => void Effect.runForkWith(context)(effect)
+    const clock = yield* Clock.Clock
+    const tables = yield* makeClusterTables(schema)
+    const base = yield* Placement.make({ nodeId: `cluster/${address.text}`, lease })
+    const server = new DeliveryServer(run)
+    const owners = yield* makeOwners(tables)
+    const call = yield* makeCalls({ self: address.text, server, token, leaseMillis })
+    const delivery = new Delivery({
+      ownerOf: (key) => {
+        if (shards.has(key)) return address.text
+        const owner = owners.of(shardOf(key, shardCount))
+        // This node is giving the shard up.
+        return owner === address.text ? undefined : owner
+      },
+      refreshOwners: owners.refresh,
+      call,
+      run,
+      clock,
+      patienceMillis,
+    })
+    owners.onChanged(() => delivery.ownersChanged())
+    const shards: Shards = new Shards({
+      address: address.text,
+      placement: base,
+      tables,
+      receivers: server.receivers,
+      run,
+      leaveTimeout: lease,
+      changed: () => delivery.ownersChanged(),
+    })
+    yield* listening(listen, token, server, leaseMillis)
+    yield* sharding(address, shards, lease)
+    yield* Effect.addFinalizer(() => Effect.sync(() => delivery.close()))
+
+    let isDraining = false
+    /** Another node has everything before this one ends. Where there is no other, or it takes too long, the lease ends it. */
+    const drainSelf = Effect.suspend(() => {
+      if (isDraining) return Effect.void
+      isDraining = true
+      const empty = Effect.repeat(Effect.sleep(20), { until: () => shards.size === 0 })
+      const drained = Effect.andThen(tables.drain(base.node(), true), empty)
+      return Effect.ignore(Effect.timeoutOption(drained, lease))
+    })
+    const routing: Routing = {
+      isLocal: (key) => shards.has(key),
+      isAwaited: (key) => delivery.has(key),
+      request: (key, request) => delivery.request(key, request),
+      shards: () => shards.filter,
+      serve: (receiver) =>
+        Effect.asVoid(
+          Effect.acquireRelease(
+            Effect.sync(() => server.add(receiver)),
+            (remove) => Effect.andThen(drainSelf, Effect.sync(remove)),
+          ),
+        ),
+    }
+    const placement: PlacementService = { ...base, routing }
+    const service: ClusterService = {
+      address: address.text,
+      nodes: Effect.map(tables.nodes, (nodes) => nodes.map(nodeOf)),
+      drain: (node) => tables.drain(node, true),
+      isReady: () => !isDraining && base.fence() !== undefined,
+      shards: () => shards.size,
+    }
+    return Context.make(Placement, placement).pipe(Context.add(Cluster, service))
+  })
+
+const nodeOf = ({ runner: _, ...node }: NodeRow): ClusterNode => node
+
+interface Address {
+  readonly host: string
+  readonly port: number
+  readonly text: string
+}
+
+const shortestToken = 16
+
+const checked = (options: ClusterOptions) =>
+  Effect.gen(function* () {
+    const token = Redacted.isRedacted(options.token) ? options.token : Redacted.make(options.token)
+    if (Redacted.value(token).length < shortestToken) {
+      return yield* new ClusterMisconfigured({
+        problem: `the cluster has no token of at least ${shortestToken} characters`,
+        nextStep: "give all nodes the same secret, for instance from: openssl rand -hex 32",
+      })
+    }
+    const lease = Duration.fromInputUnsafe(options.lease ?? "10 seconds")
+    const address = yield* addressOf(options.address)
+    return {
+      token,
+      lease,
+      address,
+      listen: options.listen === undefined ? address : yield* addressOf(options.listen),
+      patienceMillis: Duration.toMillis(Duration.fromInputUnsafe(options.patience ?? Duration.times(lease, 3))),
+      schema: options.schema ?? "detent",
+    }
+  })
+
+const addressOf = (text: string): Effect.Effect<Address, ClusterMisconfigured> => {
+  const colon = text.lastIndexOf(":")
+  const host = text.slice(0, colon).replace(/^\[|\]$/g, "")
+  const port = Number(text.slice(colon + 1))
+  return colon > 0 && host !== "" && Number.isInteger(port) && port > 0 && port < 65536
+    ? Effect.succeed({ host, port, text })
+    : Effect.fail(
+        new ClusterMisconfigured({
+          problem: `${text} is no address of a node`,
+          nextStep: "give host and port, for instance 10.0.0.7:7700",
+        }),
+      )
+}
+
+/** Which node has each shard, as the tables say. Read twice a second, and when a node announces a change. */
+const makeOwners = (tables: ClusterTables) =>
+  Effect.gen(function* () {
+    let owners: ReadonlyMap<number, string> = new Map()
+    let changed = () => {}
+    const wanted = Latch.makeUnsafe(true)
+    const refresh = () => void wanted.openUnsafe()
+    const { subscribe } = yield* listenerOf(yield* SqlClient)
+    if (subscribe !== undefined) {
+      const unsubscribe = subscribe(tables.channel, { heard: refresh, connected: refresh })
+      yield* Effect.addFinalizer(() => Effect.sync(unsubscribe))
+    }
+    const read = Effect.gen(function* () {
+      yield* Effect.timeoutOption(wanted.await, 500)
+      wanted.closeUnsafe()
+      const rows = yield* tables.owners
+      owners = new Map(rows.map(({ shard, address }) => [shard, address]))
+      changed()
+      // Many requests that find no node ask once.
+      yield* Effect.sleep(20)
+    })
+    yield* forkLoop("the owners of shards", read)
+    return {
+      of: (shard: number) => owners.get(shard),
+      refresh,
+      onChanged: (listener: () => void) => {
+        changed = listener
+      },
+    }
+  })
+
+interface CallOptions {
+  readonly self: string
+  readonly server: DeliveryServer
+  readonly token: Redacted.Redacted
+  readonly leaseMillis: number
+}
+
+/** Calls nodes: one connection for each, made with the first call and closed when it was not used for a minute. */
+const makeCalls = ({ self, server, token, leaseMillis }: CallOptions) =>
+  Effect.gen(function* () {
+    const constructor = Layer.effect(
+      Socket.WebSocketConstructor,
+      Effect.map(
+        Socket.WebSocketConstructor,
+        (make) => (url: string) => make(url, { headers: { authorization: `Bearer ${Redacted.value(token)}` } }),
+      ),
+    ).pipe(Layer.provide(NodeSocket.layerWebSocketConstructor))
+    const clients = yield* RcMap.make({
+      idleTimeToLive: "1 minute",
+      lookup: (address: string) =>
+        Effect.gen(function* () {
+          const socket = Layer.effect(Socket.Socket, Socket.makeWebSocket(`ws://${address}${path}`)).pipe(Layer.provide(constructor))
+          const protocol = RpcClient.layerProtocolSocket().pipe(Layer.provide(socket), Layer.provide(RpcSerialization.layerJson))
+          const built = yield* Layer.build(protocol)
+          return yield* Effect.provide(RpcClient.make(DeliverRpc), built)
+        }),
+    })
+    return (address: string, parcels: ReadonlyArray<Parcel>): Stream.Stream<Progress, unknown> =>
+      address === self
+        ? server.deliver(parcels, leaseMillis / 3)
+        : Stream.unwrap(Effect.map(RcMap.get(clients, address), (client) => client.Deliver({ parcels }))).pipe(Stream.timeout(leaseMillis))
+  })
+
+/** Listens to other nodes that know the token. */
+const listening = ({ host, port }: Address, token: Redacted.Redacted, server: DeliveryServer, leaseMillis: number) => {
+  const procedures = DeliverRpc.toLayer({ Deliver: ({ parcels }) => server.deliver(parcels, leaseMillis / 3) })
+  const digestOf = (text: string) => createHash("sha256").update(text).digest()
+  const expected = digestOf(`Bearer ${Redacted.value(token)}`)
+  const guard = HttpRouter.middleware(
+    (app) =>
+      Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
+        timingSafeEqual(digestOf(headers["authorization"] ?? ""), expected)
+          ? app
+          : Effect.succeed(HttpServerResponse.text("the token of the cluster is missing or wrong", { status: 401 })),
+      ),
+    { global: true },
+  )
+  const routes = RpcServer.layerHttp({
+    group: DeliverRpc,
+    path,
+    protocol: "websocket",
+    disableFatalDefects: true,
+    disableTracing: true,
+  }).pipe(Layer.provide(procedures), Layer.provide(RpcSerialization.layerJson), Layer.provide(guard))
+  return HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true }).pipe(
+    Layer.provide(NodeHttpServer.layer(() => createServer(), { host, port, disablePreemptiveShutdown: true })),
+    Layer.build,
+    Effect.asVoid,
+  )
+}
+
+/** Effect's cluster: which node should have which shard. It asks twice a second who is alive. */
+const sharding = ({ host, port }: Address, shards: Shards, lease: Duration.Duration) =>
+  Sharding.layer.pipe(
+    Layer.provide(Runners.layerNoop),
+    Layer.provide(RunnerHealth.layerNoop),
+    Layer.provide(MessageStorage.layerNoop),
+    Layer.provide(Layer.succeed(RunnerStorage, shards.storage)),
+    Layer.provide(
+      ShardingConfig.layer({
+        runnerAddress: Option.some(RunnerAddress.make({ host, port })),
+        shardsPerGroup: shardCount,
+        // How long an acquisition may take. It has no lock of its own that could end: see Shards.
+        shardLockExpiration: Duration.times(lease, 3),
+        shardLockRefreshInterval: lease,
+        refreshAssignmentsInterval: "500 millis",
+        entityMessagePollInterval: "250 millis",
+        simulateRemoteSerialization: false,
+      }),
+    ),
+    Layer.provide(Layer.succeed(References.MinimumLogLevel, "Error")),
+    Layer.build,
+    Effect.asVoid,
+  )

@@ -1,0 +1,144 @@
+/**
+ * The tables of a cluster: its nodes and which of them has each shard. A row counts for as long as the lease of its node is held
+ * under the token in the row, by the database's clock. So a node renews one row, its lease, and everything it has ends with it.
+ */
+import { DatabaseClock, migrateTables } from "@detent/durable/internal"
+import * as Effect from "effect/Effect"
+import type { MigrationError } from "effect/unstable/sql/Migrator"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { Fragment } from "effect/unstable/sql/Statement"
+
+/** One life of a node, as its fence proves it. */
+export interface NodeLife {
+  readonly node: string
+  readonly lease: string
+  readonly token: number
+}
+
+export interface NodeRow {
+  readonly address: string
+  /** How Effect's cluster describes the node. */
+  readonly runner: string
+  readonly node: string
+  readonly draining: boolean
+  readonly startedAt: number
+  readonly shards: number
+}
+
+export interface Owner {
+  readonly shard: number
+  readonly address: string
+}
+
+export interface ClusterTables {
+  readonly register: (address: string, runner: string, life: NodeLife) => Effect.Effect<void, SqlError>
+  readonly unregister: (address: string, life: NodeLife) => Effect.Effect<void, SqlError>
+  /** Nodes that are alive. */
+  readonly nodes: Effect.Effect<ReadonlyArray<NodeRow>, SqlError>
+  /** Asks a node to give up its shards, or takes that back. False where there is no such node. */
+  readonly drain: (node: string, draining: boolean) => Effect.Effect<boolean, SqlError>
+  /** Nodes that had these shards and are no longer alive: their leases must be buried before the shards are acquired. */
+  readonly deadHolders: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<string>, SqlError>
+  /** Acquires shards that no node has any more. Returns those it got. */
+  readonly acquire: (address: string, shards: ReadonlyArray<number>, life: NodeLife) => Effect.Effect<ReadonlyArray<number>, SqlError>
+  readonly release: (shards: ReadonlyArray<number>, life: NodeLife) => Effect.Effect<void, SqlError>
+  readonly owners: Effect.Effect<ReadonlyArray<Owner>, SqlError>
+  /** The channel on which changes of owners are announced. */
+  readonly channel: string
+}
+
+const migrations = (schema: string) => ({
+  "0001_cluster": Effect.gen(function* () {
+    const sql = yield* SqlClient
+    yield* sql.unsafe(`create table ${schema}.cluster_nodes (
+      address text primary key,
+      runner text not null,
+      node text not null,
+      lease text not null,
+      token bigint not null,
+      draining boolean not null default false,
+      started_at bigint not null
+    )`)
+    yield* sql.unsafe(`create table ${schema}.cluster_shards (
+      shard integer primary key,
+      address text not null,
+      node text not null,
+      lease text not null,
+      token bigint not null
+    )`)
+  }),
+})
+
+export const makeClusterTables = (schema: string): Effect.Effect<ClusterTables, MigrationError | SqlError, SqlClient> =>
+  Effect.gen(function* () {
+    const sql = (yield* SqlClient).withoutTransforms()
+    yield* migrateTables(schema, "cluster_migrations", migrations(schema))
+    const time = yield* DatabaseClock
+    const now = yield* time(sql)
+    const nodes = sql.literal(`${schema}.cluster_nodes`)
+    const shards = sql.literal(`${schema}.cluster_shards`)
+    const leases = sql.literal(`${schema}.leases`)
+    const channel = `${schema}_cluster`
+    const isAlive = (row: Fragment) => sql`exists (
+      select 1 from ${leases} l where l.name = ${row}.lease and l.token = ${row}.token and l.expires_at > ${now}
+    )`
+    const numbers = (list: ReadonlyArray<number>) => sql`cast(${`{${list.join(",")}}`} as integer[])`
+    const announce = sql`select pg_notify(${channel}, '')::text`
+    const shard = sql.literal("s")
+    return {
+      channel,
+      register: (address, runner, { node, lease, token }) =>
+        sql`
+        insert into ${nodes} (address, runner, node, lease, token, started_at)
+        values (${address}, ${runner}, ${node}, ${lease}, ${token}, ${now})
+        on conflict (address) do update set runner = excluded.runner, node = excluded.node, lease = excluded.lease,
+          token = excluded.token, draining = false, started_at = excluded.started_at`.pipe(Effect.asVoid),
+      unregister: (address, { lease, token }) =>
+        sql`delete from ${nodes} where address = ${address} and lease = ${lease} and token = ${token}`.pipe(Effect.asVoid),
+      nodes: Effect.map(
+        sql<{ address: string; runner: string; node: string; draining: boolean; started_at: string; shards: number }>`
+          select n.address, n.runner, n.node, n.draining, n.started_at::text as started_at, (
+            select count(*)::integer from ${shards} s where s.lease = n.lease and s.token = n.token
+          ) as shards
+          from ${nodes} n where ${isAlive(sql.literal("n"))} order by n.address`,
+        (rows) => rows.map(({ started_at, ...row }) => ({ ...row, startedAt: Number(started_at) })),
+      ),
+      drain: (node, draining) =>
+        Effect.map(
+          sql`update ${nodes} set draining = ${draining} where node = ${node} or address = ${node} returning address`,
+          (rows) => rows.length > 0,
+        ),
+      deadHolders: (wanted) =>
+        Effect.map(
+          sql<{ node: string }>`select distinct s.node from ${shards} s where s.shard = any (${numbers(wanted)}) and not ${isAlive(shard)}`,
+          (rows) => rows.map(({ node }) => node),
+        ),
+      // A shard is free when its holder's token is no longer the newest of its lease. In the order of shards, so that two nodes
+      // that acquire at once do not wait for each other.
+      acquire: (address, wanted, { node, lease, token }) =>
+        Effect.tap(
+          Effect.map(
+            sql<{ shard: number }>`
+              insert into ${shards} as s (shard, address, node, lease, token)
+              select w, ${address}, ${node}, ${lease}, ${token} from unnest(${numbers([...wanted].sort((a, b) => a - b))}) w
+              where exists (select 1 from ${leases} l where l.name = ${lease} and l.token = ${token} and l.expires_at > ${now})
+              on conflict (shard) do update
+              set address = excluded.address, node = excluded.node, lease = excluded.lease, token = excluded.token
+              where (s.lease = excluded.lease and s.token = excluded.token)
+                or not exists (select 1 from ${leases} l where l.name = s.lease and l.token = s.token)
+              returning s.shard`,
+            (rows) => rows.map((row) => row.shard),
+          ),
+          (acquired) => (acquired.length === 0 ? Effect.void : Effect.asVoid(announce)),
+        ),
+      release: (given, { lease, token }) =>
+        Effect.asVoid(
+          Effect.andThen(
+            sql`delete from ${shards} where shard = any (${numbers(given)}) and lease = ${lease} and token = ${token}`,
+            announce,
+          ),
+        ),
+      owners: sql<Owner>`select s.shard, s.address from ${shards} s where ${isAlive(shard)}`,
+    } satisfies ClusterTables
+  })

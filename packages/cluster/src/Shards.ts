@@ -1,0 +1,162 @@
+/**
+ * The shards of this node. Effect's cluster calls it as its storage: it says which shards this node should have, and here they are
+ * acquired and released, in the tables and in the engines of this process. One life of the node holds shards; when the node loses
+ * its lease they are gone at once.
+ */
+import type { PlacementService } from "@detent/durable"
+import { Batcher, type InstanceKey, type Receiver, type ShardFilter, shardOf } from "@detent/durable/internal"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { PersistenceError } from "effect/unstable/cluster/ClusterError"
+import * as RunnerStorage from "effect/unstable/cluster/RunnerStorage"
+import type { ClusterTables, NodeLife } from "./ClusterTables.ts"
+
+/** Fixed for the life of a database: the shard of an instance depends on it. */
+export const shardCount = 300
+
+/** Effect's cluster numbers shards from 1, within a group. */
+const group = "default"
+const numberOf = (id: string): number => Number(id.slice(id.lastIndexOf(":") + 1)) - 1
+const idOf = (shard: number): string => `${group}:${shard + 1}`
+
+export interface ShardsOptions {
+  readonly address: string
+  readonly placement: PlacementService
+  readonly tables: ClusterTables
+  readonly receivers: Iterable<Receiver>
+  readonly run: (effect: Effect.Effect<void>) => void
+  /** How long instances get to leave before the release is reported as late and tried again. */
+  readonly leaveTimeout: Duration.Input
+  /** The shards of this node have changed. */
+  readonly changed: () => void
+}
+
+export class Shards {
+  readonly #options: ShardsOptions
+  readonly #held = new Set<number>()
+  readonly #leaving = new Set<number>()
+  readonly #releases: Batcher<number, void, PersistenceError>
+  #filter: ShardFilter | undefined
+
+  constructor(options: ShardsOptions) {
+    this.#options = options
+    this.#releases = new Batcher({
+      run: options.run,
+      limit: shardCount,
+      prepare: (shard: number) => shard,
+      perform: (shards) => Effect.map(persisting(this.#release(shards)), () => shards.map(() => Exit.void)),
+    })
+    options.placement.onLost(() => this.#lose())
+  }
+
+  get size(): number {
+    return this.#held.size
+  }
+
+  has(key: InstanceKey): boolean {
+    return this.#held.size > 0 && this.#held.has(shardOf(key, shardCount))
+  }
+
+  get filter(): ShardFilter {
+    this.#filter ??= { count: shardCount, held: [...this.#held].sort((left, right) => left - right) }
+    return this.#filter
+  }
+
+  /** The storage of Effect's cluster. Health is the lease and nothing else, so that no node can declare another dead or alive. */
+  readonly storage = RunnerStorage.makeEncoded({
+    getRunners: persisting(
+      Effect.suspend(() =>
+        Effect.map(this.#options.tables.nodes, (nodes) => nodes.map(({ runner, draining }) => [runner, !draining] as const)),
+      ),
+    ),
+    register: (address, runner) => persisting(this.#withLife((life) => Effect.as(this.#options.tables.register(address, runner, life), 1))),
+    unregister: (address) => persisting(this.#withLife((life) => this.#options.tables.unregister(address, life))),
+    setRunnerHealth: () => Effect.void,
+    acquire: (_, ids) => persisting(Effect.map(this.#acquire(ids.map(numberOf)), (shards) => shards.map(idOf))),
+    // Nothing but the loss of its lease takes a shard from this node, and that is noticed without asking the database.
+    refresh: (_, ids) => Effect.sync(() => ids.filter((id) => this.#held.has(numberOf(id)) || this.#leaving.has(numberOf(id)))),
+    release: (_, id) => this.#releases.submit(numberOf(id)),
+    releaseAll: () => persisting(Effect.suspend(() => this.#release([...this.#held]))),
+  })
+
+  get #life(): NodeLife | undefined {
+    const { placement } = this.#options
+    const fence = placement.fence()
+    return fence === undefined ? undefined : { node: placement.node(), lease: fence.lease, token: fence.token }
+  }
+
+  #withLife<A, E>(use: (life: NodeLife) => Effect.Effect<A, E>): Effect.Effect<A, E | Error> {
+    return Effect.suspend((): Effect.Effect<A, E | Error> => {
+      const life = this.#life
+      return life === undefined ? Effect.fail(new Error("this node has lost its lease and waits for another")) : use(life)
+    })
+  }
+
+  #acquire(wanted: ReadonlyArray<number>): Effect.Effect<ReadonlyArray<number>, unknown> {
+    const { address, placement, tables } = this.#options
+    return this.#withLife((life) =>
+      Effect.gen({ self: this }, function* () {
+        for (const node of yield* tables.deadHolders(wanted)) yield* placement.bury(node)
+        const acquired = (yield* tables.acquire(address, wanted, life)).filter((shard) => !this.#leaving.has(shard))
+        if (this.#life?.token !== life.token) return []
+        for (const shard of acquired) this.#held.add(shard)
+        if (acquired.length > 0) this.#changed()
+        if (acquired.length > 0) for (const receiver of this.#options.receivers) receiver.gained()
+        return acquired
+      }),
+    )
+  }
+
+  /** Instances leave first: when another node acquires a shard, nothing of it is on its way here. */
+  #release(shards: ReadonlyArray<number>): Effect.Effect<void, unknown> {
+    return Effect.gen({ self: this }, function* () {
+      const life = this.#life
+      const leaving = new Set(shards)
+      for (const shard of shards) this.#leaving.add(shard)
+      this.#drop(shards)
+      yield* Effect.timeoutOrElse(this.#leave(leaving), {
+        duration: this.#options.leaveTimeout,
+        orElse: () => Effect.andThen(Effect.logWarning(stillHere(shards.length)), Effect.fail(new Error(stillHere(shards.length)))),
+      })
+      if (life !== undefined) yield* this.#options.tables.release(shards, life)
+    }).pipe(
+      Effect.ensuring(
+        Effect.sync(() => {
+          for (const shard of shards) this.#leaving.delete(shard)
+        }),
+      ),
+    )
+  }
+
+  #leave(shards: ReadonlySet<number>): Effect.Effect<void> {
+    const isLeaving = (key: InstanceKey) => shards.has(shardOf(key, shardCount))
+    return Effect.forEach([...this.#options.receivers], (receiver) => receiver.leave(isLeaving), {
+      discard: true,
+      concurrency: "unbounded",
+    })
+  }
+
+  /** The lease is lost: other nodes may have everything already. */
+  #lose() {
+    const lost = new Set(this.#held)
+    this.#drop([...lost])
+    this.#options.run(this.#leave(lost))
+  }
+
+  #drop(shards: ReadonlyArray<number>) {
+    for (const shard of shards) this.#held.delete(shard)
+    this.#changed()
+  }
+
+  #changed() {
+    this.#filter = undefined
+    this.#options.changed()
+  }
+}
+
+/** Another node must not begin work that has not ended here. Effect's cluster asks again. */
+const stillHere = (shards: number): string => `${shards} shards are not released yet: work of their instances has not ended`
+
+const persisting = <A>(effect: Effect.Effect<A, unknown>): Effect.Effect<A, PersistenceError> =>
+  Effect.mapError(effect, (cause) => new PersistenceError({ cause }))

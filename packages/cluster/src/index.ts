@@ -1,0 +1,1 @@
+export { Cluster, type ClusterError, ClusterMisconfigured, type ClusterNode, type ClusterOptions, type ClusterService } from "./Cluster.ts"

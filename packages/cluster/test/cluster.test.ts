@@ -1,0 +1,148 @@
+/** Three nodes in one process, on one PostgreSQL: every call works on every node, and each instance is on one. */
+import { Engine, type EngineService } from "@detent/durable"
+import { Event, Machine, reply, State, stay } from "@detent/machine"
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { freshDatabase } from "../../durable/test/support/Postgres.ts"
+import { Cluster, type ClusterService } from "../src/index.ts"
+import { freePort, layerNode } from "./support/nodes.ts"
+
+const S = State({ Counting: { count: Schema.Finite }, Working: {}, Late: {}, Done: { count: Schema.Finite } })
+const E = Event({ Add: { by: Schema.Finite }, HowMany: Event.reply({}, Schema.Finite), Work: {}, Finish: {} })
+
+const Counter = Machine.make({
+  name: "counter",
+  state: S,
+  event: E,
+  initial: ({ count }: { readonly count: number }) => S.Counting({ count }),
+})
+  .on(S.Counting, E.Add, S.Counting, ({ state, event }) => S.Counting({ count: state.count + event.by }))
+  .on(S.Counting, E.HowMany, stay, ({ state }) => reply(state.count))
+  .on(S.Counting, E.Finish, S.Done, ({ state }) => S.Done({ count: state.count }))
+  .on(S.Counting, E.Work, S.Working, () => S.Working())
+  .timeout(S.Working, "300 millis", S.Late)
+  .final(S.Done)
+
+interface Node {
+  readonly engine: EngineService
+  readonly cluster: ClusterService
+  readonly stop: Effect.Effect<void>
+}
+
+const startNode = (url: string): Effect.Effect<Node, unknown, Scope.Scope> =>
+  Effect.gen(function* () {
+    const scope = yield* Scope.fork(yield* Effect.scope)
+    const address = `127.0.0.1:${yield* freePort}`
+    const context = yield* Layer.buildWithScope(layerNode(url, address), scope)
+    const engine = Context.get(context, Engine)
+    yield* engine.register(Counter)
+    return { engine, cluster: Context.get(context, Cluster), stop: Scope.close(scope, Exit.void) }
+  })
+
+const untilShared = (nodes: ReadonlyArray<Node>) =>
+  Effect.repeat(Effect.sleep(50), {
+    until: () =>
+      nodes.every(({ cluster }) => cluster.shards() > 0) && nodes.reduce((sum, { cluster }) => sum + cluster.shards(), 0) === 300,
+  })
+
+describe("a cluster of three nodes", () => {
+  it.live(
+    "every call works on every node, and an instance is in memory on one",
+    () =>
+      Effect.gen(function* () {
+        const url = yield* freshDatabase
+        const nodes = yield* Effect.all([startNode(url), startNode(url), startNode(url)], { concurrency: 3 })
+        yield* untilShared(nodes)
+        const at = (index: number): Node => nodes[index % 3] as Node
+        const ids = Array.from({ length: 30 }, (_, index) => `c-${index}`)
+        yield* Effect.forEach(ids, (id, index) => at(index).engine.start(Counter, id, { count: index }), { concurrency: 10, discard: true })
+        for (const { engine } of nodes) {
+          yield* Effect.forEach(
+            ids,
+            (id) => Effect.flatMap(engine.ensure(Counter, id, { count: -1 }), (counter) => counter.send(E.Add({ by: 1 }))),
+            { concurrency: 30, discard: true },
+          )
+        }
+        const counts = yield* Effect.forEach(nodes, ({ engine }) =>
+          Effect.forEach(ids, (id) => Effect.flatMap(engine.ensure(Counter, id, { count: -1 }), (counter) => counter.ask(E.HowMany())), {
+            concurrency: 30,
+          }),
+        )
+        for (const found of counts)
+          assert.deepStrictEqual(
+            found,
+            ids.map((_, index) => index + 3),
+          )
+        const live = yield* Effect.forEach(nodes, ({ engine }) => engine.live)
+        assert.strictEqual(
+          live.reduce((sum, one) => sum + one, 0),
+          ids.length,
+        )
+        // Questions are not journaled, from whichever node they come.
+        const first = yield* at(0).engine.ensure(Counter, "c-0", { count: -1 })
+        assert.strictEqual(yield* first.lastSequence, 3)
+        const handles = yield* Effect.forEach(nodes, ({ engine }) => engine.ensure(Counter, "c-5", { count: -1 }))
+        const waiting = yield* Effect.forEach(handles, (handle) => Effect.forkChild(handle.awaitFinal))
+        const streams = yield* Effect.forEach(handles, (handle) => Effect.forkChild(Stream.runCollect(handle.changes)))
+        yield* Effect.sleep(100)
+        yield* (handles[0] as (typeof handles)[number]).send(E.Finish())
+        for (const fiber of waiting) assert.strictEqual((yield* Fiber.join(fiber))._tag, "Done")
+        for (const fiber of streams) assert.strictEqual((yield* Fiber.join(fiber)).at(-1)?._tag, "Done")
+        const refusals = yield* Effect.forEach(handles, (handle) => Effect.flip(handle.send(E.Add({ by: 1 }))))
+        for (const refusal of refusals) assert.strictEqual(refusal._tag, "MachineStopped")
+        // Timers fire on the node that has the instance.
+        const timed = yield* Effect.forEach(ids.slice(10), (id) => at(1).engine.ensure(Counter, id, { count: -1 }))
+        yield* Effect.forEach(timed, (one) => one.send(E.Work()), { concurrency: 20, discard: true })
+        for (const one of timed) assert.strictEqual((yield* one.waitFor(({ _tag }) => _tag === "Late"))._tag, "Late")
+      }),
+    60_000,
+  )
+
+  it.live(
+    "a node that stops hands over what it has, and no caller notices",
+    () =>
+      Effect.gen(function* () {
+        const url = yield* freshDatabase
+        const nodes = yield* Effect.all([startNode(url), startNode(url), startNode(url)], { concurrency: 3 })
+        yield* untilShared(nodes)
+        const [first, second, third] = nodes as [Node, Node, Node]
+        const ids = Array.from({ length: 20 }, (_, index) => `m-${index}`)
+        yield* first.engine.startAll(
+          Counter,
+          ids.map((id) => ({ id, input: { count: 0 } })),
+        )
+        let sent = 0
+        const add = ({ engine }: Node, id: string) =>
+          Effect.gen(function* () {
+            const counter = yield* engine.ensure(Counter, id, { count: -1 })
+            for (let round = 0; round < 40; round++) {
+              yield* counter.send(E.Add({ by: 1 }))
+              sent++
+            }
+          })
+        const adding = Effect.forEach([first, second], (node) => Effect.forEach(ids, (id) => add(node, id), { concurrency: "unbounded" }), {
+          concurrency: 2,
+        })
+        const sending = yield* Effect.forkChild(adding)
+        yield* Effect.repeat(Effect.sleep(5), { until: () => sent > 400 })
+        yield* third.stop
+        yield* Fiber.join(sending)
+        const fourth = yield* startNode(url)
+        const counts = yield* Effect.forEach(ids, (id) =>
+          Effect.flatMap(fourth.engine.ensure(Counter, id, { count: -1 }), (one) => one.ask(E.HowMany())),
+        )
+        assert.deepStrictEqual(
+          counts,
+          ids.map(() => 80),
+        )
+      }),
+    60_000,
+  )
+})

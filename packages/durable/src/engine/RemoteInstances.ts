@@ -1,0 +1,332 @@
+/**
+ * Instances that other nodes have: what this node asks of them, and what other nodes ask of the instances that are here. Events,
+ * states and errors travel as JSON by the codecs of their machine, so that nodes with another version of it read them by their
+ * upcasters.
+ */
+import {
+  ActionFailed,
+  ActorExists,
+  EndlessTransition,
+  EventReplayError,
+  InstanceExists,
+  InstanceNotFound,
+  InvalidEvent,
+  InvalidState,
+  InvalidTransition,
+  LockingFailed,
+  MachineStopped,
+  NewerVersion,
+  Overloaded,
+  PersistenceFailed,
+  ProcessingTimeout,
+  type SendError,
+  SequenceConflict,
+  type Taken,
+  TransitionRefused,
+} from "@detent/machine"
+import { describe, eventProblem, firstState, identified, type Result, type Tagged, TakenDecision } from "@detent/machine/internal"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { Codec } from "../instance/Codec.ts"
+import { Envelope } from "../instance/Envelope.ts"
+import type { LiveInstance } from "../instance/LiveInstance.ts"
+import { readEvent } from "../instance/Replay.ts"
+import { deliveryPrefix } from "../instance/SelfSentEvents.ts"
+import { isRemoved, removed } from "../instance/UnconfirmedCommits.ts"
+import type { InstanceKey, Json } from "../store/Commit.ts"
+import type { JournalService } from "../store/Journal.ts"
+import type { InstanceTable, OpenError, StartError } from "./InstanceTable.ts"
+import type { MachineRegistry, RegisteredMachine } from "./MachineRegistry.ts"
+import { newInstanceCommit } from "./NewInstance.ts"
+import type { Answering, Receiver, RemoteAnswer, RemoteRequest, Routing } from "./Routing.ts"
+
+/** Classes that extend another come before it: an error is read as the first that fits. */
+const RemoteError = Schema.toCodecJson(
+  Schema.Union([
+    InvalidTransition,
+    TransitionRefused,
+    InvalidEvent,
+    InvalidState,
+    MachineStopped,
+    ActionFailed,
+    EndlessTransition,
+    ProcessingTimeout,
+    Overloaded,
+    PersistenceFailed,
+    SequenceConflict,
+    NewerVersion,
+    EventReplayError,
+    LockingFailed,
+    InstanceExists,
+    ActorExists,
+    InstanceNotFound,
+  ]),
+)
+
+type RemoteError = typeof RemoteError.Type
+
+const encodeError = Schema.encodeSync(Schema.fromJsonString(RemoteError))
+const decodeError = Schema.decodeUnknownSync(Schema.fromJsonString(RemoteError))
+
+/** The parts of the engine that instances of this node need. */
+export interface LocalParts {
+  readonly journal: JournalService
+  readonly registry: MachineRegistry
+  readonly table: () => InstanceTable
+  /** This node may have gained instances that have something to do. */
+  readonly gained: () => void
+}
+
+export class RemoteInstances {
+  readonly #routing: () => Routing | undefined
+  readonly #local: LocalParts
+  readonly #deliveries: string
+  #sent = 0
+
+  /** `name`: of this process, in no other process ever. */
+  constructor(routing: () => Routing | undefined, name: string, local: LocalParts) {
+    this.#routing = routing
+    this.#deliveries = `${deliveryPrefix}${name}/`
+    this.#local = local
+  }
+
+  /** The routing by which requests for an instance go. Undefined where they are for this node, and none before them is on its way. */
+  routeTo(key: InstanceKey): Routing | undefined {
+    const routing = this.#routing()
+    return routing === undefined || (routing.isLocal(key) && !routing.isAwaited(key)) ? undefined : routing
+  }
+
+  // What this node asks of others
+
+  send(
+    routing: Routing,
+    { codec, compiled, name: machine }: RegisteredMachine,
+    id: string,
+    event: Tagged,
+    { dedupeId, failure }: { readonly dedupeId: string | undefined; readonly failure?: string | undefined },
+  ): Effect.Effect<Taken<Tagged, Tagged>, SendError | InstanceNotFound> {
+    return Effect.suspend(() => {
+      const key = { machine, id }
+      const problem = eventProblem(compiled, event)
+      if (problem !== undefined) return Effect.fail(identified(problem, id))
+      let body: Json
+      try {
+        body = codec.encodeEvent({ event, guardAnswers: [], settled: undefined, answer: undefined, failure })
+      } catch (cause) {
+        return Effect.fail(new InvalidEvent({ ...key, event: event._tag, problem: `it cannot be encoded: ${describe(cause)}` }))
+      }
+      const request: RemoteRequest = { _tag: "Send", event: body, id: dedupeId ?? `${this.#deliveries}${++this.#sent}` }
+      return Effect.flatMap(routing.request(key, request), (answer) => decisionIn(key, codec, answer))
+    })
+  }
+
+  /** Sends an event on that came here, and answers its sender. */
+  forward(key: InstanceKey, envelope: Envelope): Effect.Effect<void> {
+    const routing = this.#routing()
+    const registered = this.#local.registry.get(key.machine)
+    if (routing === undefined || registered === undefined) return Effect.sync(() => envelope.complete(removed(key, -1)))
+    return Effect.match(this.send(routing, registered, key.id, envelope.event, envelope), {
+      onFailure: (error) => envelope.complete(error._tag === "InstanceNotFound" ? removed(key, -1) : error),
+      onSuccess: (taken) => envelope.complete(taken),
+    })
+  }
+
+  /** Starts an instance on the node that has it. */
+  start(
+    routing: Routing,
+    context: Parameters<typeof newInstanceCommit>[0],
+    registered: RegisteredMachine,
+    id: string,
+    input: unknown,
+  ): Effect.Effect<Tagged, StartError> {
+    return Effect.flatMap(Clock.currentTimeMillis, (now): Effect.Effect<Tagged, StartError> => {
+      const key = { machine: registered.name, id }
+      const at = Math.floor(now)
+      const beginning = firstState(registered.compiled, input, at)
+      if (beginning._tag === "Refused") return Effect.fail(identified(beginning.error, id))
+      const commit = newInstanceCommit(context, registered, id, beginning, at)
+      if (commit instanceof InvalidState) return Effect.fail(commit)
+      const state = registered.codec.encodeFirst(beginning.through[0] ?? beginning.state)
+      const request: RemoteRequest = { _tag: "Start", state, version: registered.version, at }
+      return Effect.flatMap(routing.request(key, request), (answer) =>
+        answer._tag === "Done" ? Effect.succeed(beginning.state) : Effect.fail(startErrorOf(key, answer.error)),
+      )
+    })
+  }
+
+  /** Has the node that has an instance open it. */
+  wake(key: InstanceKey): Effect.Effect<void> {
+    const routing = this.routeTo(key)
+    return routing === undefined ? Effect.void : Effect.ignore(routing.request(key, { _tag: "Wake" }))
+  }
+
+  // What other nodes ask of this one
+
+  readonly receiver: Receiver = {
+    serves: (machine) => this.#local.registry.get(machine) !== undefined,
+    receive: (key, requests, answer) => this.#receive(key, requests, answer),
+    gained: () => this.#local.gained(),
+    leave: (isLeaving) => this.#local.table().depart(isLeaving),
+  }
+
+  #receive(key: InstanceKey, requests: ReadonlyArray<RemoteRequest>, answer: Answering): Effect.Effect<void> {
+    return Effect.forEach(
+      requests,
+      (request, position) => {
+        const answered = (result: RemoteAnswer) => answer(position, result)
+        return Effect.catch(this.#carryOut(key, request, answered), (error) => Effect.sync(() => answered(this.#refusal(error))))
+      },
+      { discard: true },
+    )
+  }
+
+  /** Ends when the instance has the event: the answer may take longer, and must not keep the next request waiting. */
+  #carryOut(key: InstanceKey, request: RemoteRequest, answer: (answer: RemoteAnswer) => void): Effect.Effect<void, RemoteError> {
+    return Effect.suspend((): Effect.Effect<void, RemoteError> => {
+      const registered = this.#local.registry.get(key.machine)
+      if (registered === undefined || !this.#isHere(key)) return Effect.sync(() => answer(elsewhere("the instance is not here")))
+      switch (request._tag) {
+        case "Send":
+          return this.#receiveEvent(registered, key, request, answer)
+        case "Start":
+          return Effect.andThen(
+            this.#start(registered, key, request),
+            Effect.sync(() => answer({ _tag: "Done" })),
+          )
+        case "Wake":
+          return Effect.andThen(
+            Effect.catchTag(this.#open(key), "InstanceNotFound", () => Effect.void),
+            Effect.sync(() => answer({ _tag: "Done" })),
+          )
+      }
+    })
+  }
+
+  #isHere(key: InstanceKey): boolean {
+    return !this.#local.table().isClosed && this.#routing()?.isLocal(key) === true
+  }
+
+  #open(key: InstanceKey): Effect.Effect<LiveInstance, OpenError> {
+    return this.#local.table().open(key)
+  }
+
+  #receiveEvent(
+    { codec }: RegisteredMachine,
+    key: InstanceKey,
+    { event: body, id: dedupeId }: Extract<RemoteRequest, { _tag: "Send" }>,
+    answer: (answer: RemoteAnswer) => void,
+  ): Effect.Effect<void, RemoteError> {
+    return Effect.flatMap(readEvent(codec, key, { sequence: 0, at: 0, tag: "(received)", body, dedupeId }), ({ event, failure }) =>
+      Effect.map(this.#open(key), (live) => {
+        // The instance may have gone to another node while it was read.
+        if (!this.#isHere(key)) return answer(elsewhere("the instance is not here"))
+        const envelope = live.deliver(new Envelope(event, { dedupeId, failure }))
+        const answered = (result: Result) => answer(this.#answerOf(codec, key, result))
+        if (envelope.result === undefined) envelope.observer = answered
+        else answered(envelope.result)
+      }),
+    )
+  }
+
+  #answerOf(codec: Codec, key: InstanceKey, result: Result): RemoteAnswer {
+    if (isRemoved(result)) return refused(new InstanceNotFound(key))
+    if (result instanceof Error) return this.#refusal(result)
+    try {
+      return { _tag: "Done", taken: JSON.stringify(encodeTaken(codec, result)) }
+    } catch (cause) {
+      return refused(new PersistenceFailed({ ...key, operation: "encode the decision, which stands", cause }))
+    }
+  }
+
+  /** What would be otherwise on another node, or in a moment, is tried again. */
+  #refusal(error: RemoteError): RemoteAnswer {
+    const isPassing = error._tag === "LockingFailed" || error instanceof NewerVersion
+    return isPassing || this.#local.table().isClosed ? elsewhere(error.message) : refused(error)
+  }
+
+  /** A start that is asked for again, because its answer was lost, finds the instance it has started. */
+  #start(
+    registered: RegisteredMachine,
+    key: InstanceKey,
+    { state: body, version, at }: Extract<RemoteRequest, { _tag: "Start" }>,
+  ): Effect.Effect<void, RemoteError> {
+    const { codec } = registered
+    const decoded = Effect.try({
+      try: () => codec.decodeState(body, version),
+      catch: (cause) => new InvalidState({ ...key, state: "(start)", problem: describe(cause) }),
+    })
+    return Effect.flatMap(decoded, (state) =>
+      Effect.catchTag(Effect.asVoid(this.#local.table().start(registered, key.id, state, at)), "ActorExists", (exists) =>
+        Effect.flatMap(this.#local.journal.open(key), (found) =>
+          Option.isSome(found) && found.value.record.startedAt === at ? Effect.void : Effect.fail(exists),
+        ),
+      ),
+    )
+  }
+}
+
+const elsewhere = (reason: string): RemoteAnswer => ({ _tag: "Elsewhere", reason })
+
+const refused = (error: RemoteError): RemoteAnswer => ({ _tag: "Refused", error: encodeError(error) })
+
+interface TakenJson {
+  readonly from: Json
+  readonly version: number
+  readonly body: Json
+}
+
+/** The outcome as the journal writes that of an effectful decision, with the state before. */
+const encodeTaken = (codec: Codec, taken: Taken<Tagged, Tagged>): TakenJson => {
+  const { _tag: outcome, from, state, event, answer, through } = taken
+  const reason = taken._tag === "Stop" ? taken.reason : undefined
+  const settled = { outcome, moved: outcome === "Goto", state, through, reason, sends: [] }
+  return {
+    from: codec.encodeState(from),
+    version: codec.version,
+    body: codec.encodeEvent({ event, guardAnswers: [], settled, answer }),
+  }
+}
+
+const decisionIn = (
+  key: InstanceKey,
+  codec: Codec,
+  answer: Exclude<RemoteAnswer, { _tag: "Elsewhere" }>,
+): Effect.Effect<Taken<Tagged, Tagged>, SendError | InstanceNotFound> => {
+  if (answer._tag === "Refused") return Effect.fail(sendErrorOf(key, answer.error))
+  return Effect.try({
+    try: () => {
+      const { from, version, body } = JSON.parse(answer.taken ?? "{}") as TakenJson
+      const { event, settled, answer: reply } = codec.decodeEvent(body)
+      if (settled === undefined) throw new Error("the answer has no outcome")
+      const taken = new TakenDecision(settled.outcome, codec.decodeState(from, version), event, settled.state, reply)
+      taken.through = settled.through
+      taken.reason = settled.reason
+      return taken as Taken<Tagged, Tagged>
+    },
+    catch: (cause) => new PersistenceFailed({ ...key, operation: "read the answer of the node that has it; the event is stored", cause }),
+  })
+}
+
+const sendErrorOf = (key: InstanceKey, json: Json): SendError | InstanceNotFound => {
+  const error = errorIn(key, json)
+  if (error instanceof InvalidState || error instanceof ActorExists) return unexpected(key, error)
+  return error
+}
+
+const startErrorOf = (key: InstanceKey, json: Json): StartError => {
+  const error = errorIn(key, json)
+  return error instanceof InstanceNotFound ? unexpected(key, error) : error
+}
+
+const unexpected = (key: InstanceKey, cause: unknown): PersistenceFailed =>
+  new PersistenceFailed({ ...key, operation: "read the answer of the node that has it", cause })
+
+const errorIn = (key: InstanceKey, json: Json): RemoteError => {
+  try {
+    return decodeError(json)
+  } catch (cause) {
+    return unexpected(key, cause)
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * Instances that are divided between nodes: each belongs to one node at a time, is in memory there only, and the other nodes send
+ * it what they want of it. A `Placement` without a routing divides nothing: every process takes every instance into memory, and
+ * events that meet there are decided again.
+ *
+ * A routing need not be right to be safe. A node that takes an instance for its own after it has lost it meets the fence of its
+ * lease or a newer sequence at its commit.
+ */
+import type { PersistenceFailed } from "@detent/machine"
+import type * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type { InstanceKey, Json, ShardFilter } from "../store/Commit.ts"
+
+/** What a node asks of the node that has an instance. */
+export type RemoteRequest =
+  /** An event as its machine's codec writes it. The same id again is the same event. */
+  | { readonly _tag: "Send"; readonly event: Json; readonly id: string }
+  /** Start it with this state, as its codec writes it. The same `at` again is the same start. */
+  | { readonly _tag: "Start"; readonly state: Json; readonly version: number; readonly at: number }
+  /** It may have something to do there: it is opened. */
+  | { readonly _tag: "Wake" }
+
+export type RemoteAnswer =
+  /** Of an event: the decision as JSON. Of a start: nothing. */
+  | { readonly _tag: "Done"; readonly taken?: Json }
+  /** The error as JSON. */
+  | { readonly _tag: "Refused"; readonly error: Json }
+  /** The node does not have the instance, or cannot serve it now: the request is sent again, to the node that has it by then. */
+  | { readonly _tag: "Elsewhere"; readonly reason: string }
+
+/** The part of a node that has instances: an engine, or a workflow engine. */
+export interface Receiver {
+  /** Whether it knows the machine. */
+  readonly serves: (machine: string) => boolean
+  /** Takes requests for one instance in their order. Each is answered once, by its position. */
+  readonly receive: (key: InstanceKey, requests: ReadonlyArray<RemoteRequest>, answer: Answering) => Effect.Effect<void>
+  /** This node has gained shards: what has something to do there is opened. */
+  readonly gained: () => void
+  /** Instances leave this node. Ends when what they accepted is stored. `isLeaving` says which. */
+  readonly leave: (isLeaving: (key: InstanceKey) => boolean) => Effect.Effect<void>
+}
+
+export type Answering = (position: number, answer: RemoteAnswer) => void
+
+export interface Routing {
+  /** Whether this node has the instance. */
+  readonly isLocal: (key: InstanceKey) => boolean
+  /**
+   * Whether a caller must use `request` although the instance is local: earlier requests for it are still on their way, and the new
+   * one must not overtake them.
+   */
+  readonly isAwaited: (key: InstanceKey) => boolean
+  /**
+   * Sends a request to the node that has the instance, again until a node answers it. Requests for one instance arrive in the
+   * order of the calls. Fails when no node has answered in time: it is then not known whether the request was carried out.
+   */
+  readonly request: (
+    key: InstanceKey,
+    request: RemoteRequest,
+  ) => Effect.Effect<Exclude<RemoteAnswer, { _tag: "Elsewhere" }>, PersistenceFailed>
+  /** The shards of this node, for statements that choose by shard. */
+  readonly shards: () => ShardFilter
+  /**
+   * Registers a part that answers requests of other nodes, until the scope closes. Then the node gives up what it has, so that
+   * others have it before this part ends.
+   */
+  readonly serve: (receiver: Receiver) => Effect.Effect<void, never, Scope.Scope>
+}

@@ -1,0 +1,13 @@
+/**
+ * What other packages of Detent use. Not for users: it changes without notice.
+ */
+
+export type { Answering, Receiver, RemoteAnswer, RemoteRequest, Routing } from "./engine/Routing.ts"
+export { shardOf } from "./engine/Shard.ts"
+export { DatabaseClock } from "./postgres/DatabaseClock.ts"
+export { migrateTables } from "./postgres/migrate.ts"
+export { listenerOf } from "./postgres/PgListener.ts"
+export { forkLoop } from "./runtime/BackgroundLoop.ts"
+export { Batcher } from "./runtime/Batcher.ts"
+export type { InstanceKey, Json, ShardFilter } from "./store/Commit.ts"
+export { instanceName } from "./store/CommitCheck.ts"
