@@ -86,10 +86,10 @@ export class Shards {
     return fence === undefined ? undefined : { node: placement.node(), lease: fence.lease, token: fence.token }
   }
 
-  #withLife<A, E>(use: (life: NodeLife) => Effect.Effect<A, E>): Effect.Effect<A, E | Error> {
-    return Effect.suspend((): Effect.Effect<A, E | Error> => {
+  #withLife<A, E>(use: (life: NodeLife) => Effect.Effect<A, E>): Effect.Effect<A, E | PersistenceError> {
+    return Effect.suspend((): Effect.Effect<A, E | PersistenceError> => {
       const life = this.#life
-      return life === undefined ? Effect.fail(new Error("this node has lost its lease and waits for another")) : use(life)
+      return life === undefined ? Effect.fail(failed("this node has lost its lease and waits for another")) : use(life)
     })
   }
 
@@ -117,7 +117,7 @@ export class Shards {
       this.#drop(shards)
       yield* Effect.timeoutOrElse(this.#leave(leaving), {
         duration: this.#options.leaveTimeout,
-        orElse: () => Effect.andThen(Effect.logWarning(stillHere(shards.length)), Effect.fail(new Error(stillHere(shards.length)))),
+        orElse: () => Effect.andThen(Effect.logWarning(stillHere(shards.length)), Effect.fail(failed(stillHere(shards.length)))),
       })
       if (life !== undefined) yield* this.#options.tables.release(shards, life)
     }).pipe(
@@ -157,6 +157,8 @@ export class Shards {
 
 /** Another node must not begin work that has not ended here. Effect's cluster asks again. */
 const stillHere = (shards: number): string => `${shards} shards are not released yet: work of their instances has not ended`
+
+const failed = (problem: string): PersistenceError => new PersistenceError({ cause: new Error(problem) })
 
 const persisting = <A>(effect: Effect.Effect<A, unknown>): Effect.Effect<A, PersistenceError> =>
   Effect.mapError(effect, (cause) => new PersistenceError({ cause }))
