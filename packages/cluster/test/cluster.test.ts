@@ -10,9 +10,10 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { freePort } from "../../durable/test/support/freePort.ts"
 import { freshDatabase } from "../../durable/test/support/Postgres.ts"
 import { Cluster, type ClusterService } from "../src/index.ts"
-import { freePort, layerNode } from "./support/nodes.ts"
+import { layerNode } from "./support/nodes.ts"
 
 const S = State({ Counting: { count: Schema.Finite }, Working: {}, Late: {}, Done: { count: Schema.Finite } })
 const E = Event({ Add: { by: Schema.Finite }, HowMany: Event.reply({}, Schema.Finite), Work: {}, Finish: {} })

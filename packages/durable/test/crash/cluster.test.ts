@@ -5,9 +5,11 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { underLoad } from "../../../durable/test/crash/Run.ts"
-import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
-import { freePort, token } from "../support/nodes.ts"
+import { freePort } from "../support/freePort.ts"
+import { freshDatabase } from "../support/Postgres.ts"
+import { underLoad } from "./Run.ts"
+
+const token = "a secret of the tests that is long enough"
 
 const lease = 2000
 
