@@ -289,8 +289,9 @@ export const nodes = ({ describe, nodesTest }: Kit) => {
           const started = Array.from({ length: 20 }, (_, index) => `${index}`)
           const ids = yield* starter.run(Effect.forEach(started, (id) => Job.execute({ id }, { discard: true })))
           const meeting = meetingAtResumed(2)
-          yield* open(workflows, { ...a, probe: meeting() })
-          yield* open(workflows, { ...b, probe: meeting() })
+          // On a busy machine a short lease ends, and its executions are resumed again.
+          yield* open(workflows, { ...a, lease: "1 minute", probe: meeting() })
+          yield* open(workflows, { ...b, lease: "1 minute", probe: meeting() })
           for (const id of ids) {
             yield* comesTo(Job, id, "Completed")
             const journaled = yield* tags(Job, id)
