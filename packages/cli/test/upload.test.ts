@@ -1,8 +1,10 @@
+import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { UploadApi } from "@detent/server/api"
 import { writeItemFile } from "@detent/uploads/generate"
 import { assert, beforeAll, describe, it } from "vitest"
 import { decoded, detent as run, start, temporaryFolder } from "./support/Detent.ts"
+import { project } from "./support/Project.ts"
 
 let cwd = ""
 const detent = (...args: ReadonlyArray<string>) => run(args, { cwd })
@@ -114,5 +116,42 @@ describe("an upload from the command line", { timeout: 120_000 }, () => {
     const { code, out, err } = await detent(...again.split(" "), "--json")
     assert.strictEqual(code, 0, err)
     assert.deepInclude(statuses(out).at(-1)?.items, { total: 15_000, stored: 15_000, waiting: 0 })
+  })
+})
+
+/** An item with this title is never done. */
+const stubborn = `
+import { defineUpload } from "@detent/uploads"
+import { defineConfig } from "@detent/workspace/Config"
+import * as Schema from "effect/Schema"
+
+const Notes = defineUpload({
+  name: "Notes",
+  schema: Schema.Struct({ id: Schema.String, title: Schema.String }),
+  id: "id",
+  check: ({ title }) => {
+    while (title === "forever");
+    return undefined
+  },
+})
+
+export default defineConfig({ uploads: [Notes], limits: { uploadItem: { time: "1 second", memory: 400 } } })
+`
+
+describe("an item whose check is never done", { timeout: 240_000 }, () => {
+  it("fails alone, while the server that reads it answers", async () => {
+    const folder = join(await temporaryFolder(), "notes")
+    await project(folder, stubborn)
+    const items = ["one", "forever", "three"].map((title, index) => ({ id: String(index), title }))
+    await writeFile(join(folder, "notes.json"), JSON.stringify(items))
+    const server = start(["serve", "--port", "0"], { cwd: folder })
+    await server.until(/http:\/\/127\.0\.0\.1:\d+\n/)
+    const { code, out, err } = await run(["upload", "run", "notes.json", "--json"], { cwd: folder })
+    assert.strictEqual(code, 5, err)
+    const end = statuses(out).at(-1)
+    assert.deepInclude(end?.items, { stored: 2, failed: 1 })
+    assert.deepInclude(end?.errors[0], { reason: "limit_exceeded", count: 1 })
+    assert.include(end?.errors[0]?.example, "item 1, line 1: it took longer than 1s, in 2 attempts")
+    await server.stop("SIGTERM")
   })
 })

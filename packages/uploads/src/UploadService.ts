@@ -146,8 +146,6 @@ interface KnownFile extends Omit<StartOptions, "kind"> {
 
 export interface UploadServiceOptions {
   readonly workflow: BatchWorkflow
-  /** Where received files are stored. */
-  readonly folder: string
   /** The kind of files for which none is named. */
   readonly defaultKind: string
 }
@@ -155,14 +153,12 @@ export interface UploadServiceOptions {
 export class UploadService implements UploadsService {
   readonly #uploading: Uploading
   readonly #workflow: BatchWorkflow
-  readonly #folder: string
   readonly #defaultKind: string
   readonly kinds: ReadonlyArray<KnownUpload>
 
-  constructor(uploading: Uploading, { workflow, folder, defaultKind }: UploadServiceOptions) {
+  constructor(uploading: Uploading, { workflow, defaultKind }: UploadServiceOptions) {
     this.#uploading = uploading
     this.#workflow = workflow
-    this.#folder = folder
     this.#defaultKind = defaultKind
     this.kinds = [...uploading.kinds.values()].map(({ name, fields }) => ({ name, fields, isDefault: name === defaultKind }))
   }
@@ -244,13 +240,13 @@ export class UploadService implements UploadsService {
   ): Effect.Effect<BatchStatus, StartError | E, R> {
     return Effect.gen({ self: this }, function* () {
       const batchId = options.batchId ?? (yield* freshId)
-      const { limits, readOnce } = this.#uploading
+      const { limits, readOnce, folder } = this.#uploading
       const kind = yield* this.#kind(options.kind)
       // Before the bytes are read: a file of another type is refused at once.
       yield* checkContentType(options.fileName, options.contentType)
       if (yield* this.#isBegun(batchId)) return yield* Effect.fail(new BatchExists({ batchId }))
       // The name is unique: another request may send a batch of the same id at the same time.
-      const target = resolve(join(this.#folder, `${fileNameOf(batchId)}-${yield* freshNumber}`))
+      const target = resolve(join(folder, `${fileNameOf(batchId)}-${yield* freshNumber}`))
       const { path, ...hashed } = yield* receive(bytes, target, options.fileName, limits.maxFileBytes, readOnce.limit)
       const remove = Effect.promise(() => rm(path, { force: true }))
       // A file that became no batch is removed. After the claim an error does not prove that the batch has not begun, so the file stays.

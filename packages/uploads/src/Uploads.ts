@@ -60,7 +60,7 @@ export interface UploadsOptions extends Partial<UploadLimits> {
   readonly storeTimeout?: Duration.Input
   /**
    * How many bytes of files are kept in memory between hash, validation and extraction, so that a file is read and parsed once.
-   * A larger file is read again behind them. Default: 20 MB.
+   * A larger file is read again behind them. Default: 8 MB.
    */
   readonly keptBytes?: number
   /**
@@ -70,7 +70,7 @@ export interface UploadsOptions extends Partial<UploadLimits> {
   readonly itemLimit?: Partial<TaskLimit>
 }
 
-const defaultKeptBytes = 20_000_000
+const defaultKeptBytes = 8_000_000
 
 const make = (options: UploadsOptions) =>
   Effect.gen(function* () {
@@ -87,6 +87,7 @@ const make = (options: UploadsOptions) =>
       store,
       kinds,
       limits: limitsOf(options),
+      folder: options.folder ?? "uploads",
       notify: options.notify,
       storeTimeout: Duration.fromInputUnsafe(options.storeTimeout ?? "1 minute"),
       readOnce: new ReadOnce(options.keptBytes ?? defaultKeptBytes),
@@ -95,7 +96,7 @@ const make = (options: UploadsOptions) =>
     const workflow = yield* loadBatchWorkflow(readDefinition("upload-batch.json"), makeBatchWork(uploading))
     yield* engine.register(workflow.machine)
     const defaultKind = options.uploads?.[0]?.name ?? HackerNews.name
-    return new UploadService(uploading, { workflow, folder: options.folder ?? "uploads", defaultKind })
+    return new UploadService(uploading, { workflow, defaultKind })
   })
 
 /** Whether Hacker News is known beside what was given. */

@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { pathToFileURL } from "node:url"
 import { Engine } from "@detent/durable"
 import { workflow } from "@detent/durable/promise"
 import { Event, Machine, Slot, State } from "@detent/machine"
@@ -53,6 +54,20 @@ describe("detent.config", () => {
   it.live("is not needed", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* readConfig(yield* folder), { machines: [] })
+    }),
+  )
+
+  it.live("is where worker processes find the definitions of uploads", () =>
+    Effect.gen(function* () {
+      const path = yield* folder
+      const file = join(path, "detent.config.mjs")
+      const upload = "{ name: 'Notes', fields: [], kind: { name: 'Notes', machine: 'NotesItem' } }"
+      yield* Effect.promise(() => writeFile(file, `export default { uploads: ["hacker-news", ${upload}] }`))
+      const { uploads = [] } = yield* readConfig(path)
+      assert.deepStrictEqual(
+        uploads.map((one) => (one === "hacker-news" ? one : one.kind.module)),
+        ["hacker-news", pathToFileURL(file).href],
+      )
     }),
   )
 

@@ -1,6 +1,5 @@
 /** `detent data`: all that is stored in a workspace. */
 import { join } from "node:path"
-import type { CopyProgress, CopyReport } from "@detent/durable/DatabaseCopy"
 import { findConfig } from "@detent/workspace/Config"
 import * as operations from "@detent/workspace/operations/data"
 import * as machines from "@detent/workspace/operations/machines"
@@ -24,15 +23,18 @@ const copy = command(
       "Copies every table, from SQLite to PostgreSQL or the other way. Stop the processes of the source first.\n" +
       "Killed, it resumes when the same command is run again. At the end it compares rows and digests of every table and opens\n" +
       "every instance that has not ended. The data folder stays as it is: use it with the new database, at the same path.\n" +
+      "With --to-data, its files are copied too and checked by their SHA-256: uploaded files, artifacts, graphs.\n" +
       "Tables of your own are not copied; they are named at the end.",
     arguments: [],
     options: [
       { name: "from", kind: "text", value: "URL", summary: "sqlite:PATH or postgres://…; default: the database of this workspace" },
       { name: "to", kind: "text", value: "URL", summary: "sqlite:PATH or postgres://…; an empty database" },
+      { name: "to-data", kind: "text", value: "DIR", summary: "copy the files of the data folder there; default: they stay" },
       { name: "force", kind: "flag", summary: "copy although a process works in the source" },
     ],
     examples: [
       { line: "detent data copy --to postgres://db/detent", says: "then: detent serve --database postgres://db/detent" },
+      { line: "detent data copy --to sqlite:new/detent.db --to-data new", says: "all of it; then: detent serve --data new" },
       { line: "detent data copy --from postgres://db/detent --to sqlite:detent.db --json", says: "progress and report as lines of JSON" },
     ],
   },
@@ -40,18 +42,20 @@ const copy = command(
     Effect.gen(function* () {
       const output = yield* Output
       const { to, data, force } = input
+      const toData = input["to-data"]
       if (to === undefined)
         return yield* new WrongUsage({ problem: "--to is missing", nextStep: "name an empty database: sqlite:PATH or postgres://…" })
       const from = input.from ?? databaseOf(input) ?? `sqlite:${join(data, "detent.db")}`
       const config = Option.getOrUndefined(yield* findConfig("."))
       const uploads = config?.uploads?.filter((one) => one !== "hacker-news")
-      const { isResumed, tables, left } = yield* copied({ from, to, data, force, uploads })
-      const checks = yield* Effect.provide(machines.check(undefined), observed({ data, database: to }))
+      const { isResumed, tables, left, files } = yield* copied({ from, to, data, toData, force, uploads })
+      const checks = yield* Effect.provide(machines.check(undefined), observed({ data: toData ?? data, database: to }))
       const rows = tables.reduce((sum, table) => sum + table.rows, 0)
       const checked = checks.reduce((sum, one) => sum + one.checked, 0)
       const failing = checks.flatMap(({ machine, failing: found }) => found.map((one) => ({ machine, ...one })))
       const unchecked = checks.filter((one) => one.unchecked > 0)
-      yield* output.value({ rows, isResumed, tables, left, checked, failing, unchecked: unchecked.map(({ machine }) => machine) }, () =>
+      const told = { rows, isResumed, tables, left, checked, failing, unchecked: unchecked.map(({ machine }) => machine) }
+      yield* output.value(files === undefined ? told : { ...told, files }, () =>
         tableText(
           tables,
           [
@@ -65,6 +69,8 @@ const copy = command(
       yield* output.note(
         `${rows} rows ${isResumed ? "are copied, some of them by a run before," : "are copied"} and equal in both databases`,
       )
+      if (files !== undefined)
+        yield* output.note(`${files.files} files (${files.bytes} bytes) are equal in both folders; ${files.kept} of them were there before`)
       yield* output.note(`instances that have not ended: ${checked} were opened there, ${failing.length} would not open`)
       for (const { machine, id, problem } of failing) yield* output.note(`${machine}/${id} would not open: ${problem}`)
       for (const { machine, unchecked: count } of unchecked)
@@ -77,8 +83,8 @@ const copy = command(
 /** Copies and shows how far it is. */
 const copied = (request: Omit<operations.CopyRequest, "onProgress">) =>
   Effect.gen(function* () {
-    let report: CopyReport | undefined
-    const progress = Stream.callback<CopyProgress, unknown>((queue) =>
+    let report: Effect.Success<ReturnType<typeof operations.copy>> | undefined
+    const progress = Stream.callback<operations.DataProgress, unknown>((queue) =>
       Effect.gen(function* () {
         report = yield* operations.copy({ ...request, onProgress: (one) => Effect.asVoid(Queue.offer(queue, one)) })
       }).pipe(Queue.into(queue)),
@@ -87,14 +93,14 @@ const copied = (request: Omit<operations.CopyRequest, "onProgress">) =>
     return report ?? (yield* Effect.die(new Error("a copy ends with a report")))
   })
 
-const doing = { copy: "copying", index: "indexing", check: "checking" } as const
+const doing = { files: "copying", copy: "copying", index: "indexing", check: "checking" } as const
 
-const stepOf = ({ stage, part, rows, total }: CopyProgress): Step => ({
+const stepOf = ({ stage, part, rows, total }: operations.DataProgress): Step => ({
   stage: doing[stage],
   percent: total === 0 ? 100 : Math.floor((rows / total) * 100),
-  text: stage === "index" ? part : `${rows} of ${total} rows, ${part}`,
+  text: stage === "index" ? part : `${rows} of ${total} ${stage === "files" ? "files" : "rows"}, ${part}`,
 })
 
-export const noun = { name: "data", summary: "all that is stored: copy it to another database" }
+export const noun = { name: "data", summary: "all that is stored: copy it to another database or folder" }
 
 export const commands = [copy]

@@ -1,4 +1,4 @@
-import { cp } from "node:fs/promises"
+import { cp, rename, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { writeItemFile } from "@detent/uploads/generate"
 import { assert, beforeAll, describe, it } from "@effect/vitest"
@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
 import { detent as run, type Settings, start, temporaryFolder } from "../support/Detent.ts"
-import { bothSystems, corpus, lampConfig, project } from "../support/Project.ts"
+import { corpus, lampConfig, project } from "../support/Project.ts"
 
 const Report = Schema.Struct({
   rows: Schema.Int,
@@ -15,6 +15,7 @@ const Report = Schema.Struct({
   left: Schema.Array(Schema.String),
   checked: Schema.Int,
   failing: Schema.Array(Schema.Unknown),
+  files: Schema.optionalKey(Schema.Struct({ files: Schema.Int, bytes: Schema.Int, kept: Schema.Int })),
 })
 
 /** The last line of what `--json` writes. */
@@ -30,10 +31,34 @@ const succeeded = async (...args: ReadonlyArray<string>) => {
   return ended
 }
 
-/** A workspace on SQLite with something of everything: instances, commands, a batch, an upload, a key. */
+/** A kind of items of the user, beside Hacker News. */
+const withProducts = `import { defineUpload } from "@detent/uploads"
+${lampConfig("Schema.Int", ', knowledge: {}, uploads: ["hacker-news", Products]')}`.replace(
+  "export default",
+  `const Products = defineUpload({
+  name: "Products",
+  schema: Schema.Struct({ sku: Schema.String, title: Schema.String, brand: Schema.String }),
+  id: "sku",
+  index: { text: ["title"], fields: ["brand"] },
+})
+
+export default`,
+)
+
+const products = [
+  { sku: "a", title: "A lathe", brand: "Acme" },
+  { sku: "b", title: "A steel saw", brand: "Acme" },
+  { sku: "c", title: "A saw", brand: "Other" },
+  { sku: "d" },
+]
+
+/** The upload of the products, whose file is in the data folder. */
+let productsId = ""
+
+/** A workspace on SQLite with something of everything: instances, commands, a batch, uploads, a key. */
 beforeAll(async () => {
   cwd = join(await temporaryFolder(), "lamps")
-  await project(cwd, lampConfig("Schema.Int", bothSystems))
+  await project(cwd, withProducts)
   await cp(corpus, join(cwd, "corpus"), { recursive: true })
   await writeItemFile(join(cwd, "items.jsonl"), { items: 2000, seed: 3, layout: "lines", bad: { missing_id: 0.01 } })
   for (const id of ["hall", "attic"]) await succeeded("instance", "start", "lamp", id, "--with", '{"pin":"4711"}')
@@ -42,6 +67,10 @@ beforeAll(async () => {
   await succeeded("queue", "pause", "mails", "--key", "pause-1")
   await succeeded("batch", "run", "corpus")
   assert.strictEqual((await detent("upload", "run", "items.jsonl")).code, 5)
+  await writeFile(join(cwd, "products.json"), JSON.stringify(products))
+  const sent = await detent("upload", "run", "products.json", "--kind", "Products", "--key", "p-1", "--json")
+  assert.strictEqual(sent.code, 5, sent.err)
+  productsId = JSON.parse(sent.out.trim().split("\n").at(-1) ?? "").batchId
 }, 300_000)
 
 describe("a workspace that is copied", { timeout: 300_000 }, () => {
@@ -69,6 +98,7 @@ describe("a workspace that is copied", { timeout: 300_000 }, () => {
           "detent.upload_batches",
           "detent.upload_entries",
           "detent.items",
+          "detent.upload_items",
           "detent.batch_documents",
           "detent.extraction_runs",
           "detent.run_artifacts",
@@ -81,10 +111,12 @@ describe("a workspace that is copied", { timeout: 300_000 }, () => {
               ["machine", "list", "--json"],
               ["queue", "list", "--json"],
               ["upload", "search", "the", "--limit", "20", "--json"],
+              ["upload", "search", "saw", "--kind", "Products", "--where", "brand=Acme", "--json"],
             ].map(async (words) => (await succeeded(...words, ...database)).out),
           )
         const before = await derived()
         assert.isAbove(before[2]?.split("\n").length ?? 0, 10)
+        assert.include(before[3], '"sku":"b"')
         assert.deepStrictEqual(await derived("--database", url), before)
         const back = reportOf((await succeeded("data", "copy", "--from", url, "--to", "sqlite:back.db", "--json")).out)
         assert.deepStrictEqual(back.tables, there.tables)
@@ -119,6 +151,8 @@ describe("a workspace that is copied", { timeout: 300_000 }, () => {
         const live = await detent("data", "copy", "--to", url)
         assert.strictEqual(live.code, 4)
         assert.include(live.err, "a process works in the source")
+        const forced = reportOf((await succeeded("data", "copy", "--to", "sqlite:forced.db", "--force", "--json")).out)
+        assert.isAbove(forced.rows, 2000)
         await worker.stop("SIGTERM")
 
         await succeeded("data", "copy", "--to", url)
@@ -130,6 +164,41 @@ describe("a workspace that is copied", { timeout: 300_000 }, () => {
         assert.include(missing.err, "there is no SQLite database none.db")
         const same = await detent("data", "copy", "--from", "sqlite:back.db", "--to", "sqlite:./back.db")
         assert.include(same.err, "source and target are one database")
+      })
+    }),
+  )
+
+  it.live("with its files continues in another folder, without the old one, and comes back the same", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      yield* Effect.promise(async () => {
+        const exported = async (...place: ReadonlyArray<string>) => (await succeeded("graph", "export", ...place)).out
+        const before = await exported()
+        const line = ["data", "copy", "--to", url, "--to-data", "there", "--json"]
+        const killed = start(line, settings())
+        await killed.until(/"stage":"files".*\n.*"stage":"files"/)
+        assert.strictEqual((await killed.stop("SIGKILL")).signal, "SIGKILL")
+        const there = reportOf((await succeeded(...line)).out)
+        assert.isAbove(there.files?.kept ?? 0, 0)
+        assert.isAbove(there.files?.files ?? 0, 10)
+        await rename(join(cwd, ".detent"), join(cwd, "away"))
+        const here = ["--data", "there", "--database", url]
+        assert.strictEqual(await exported(...here), before)
+        // A failed upload reads its file again.
+        await succeeded("upload", "cancel", productsId, "--yes", ...here)
+        assert.strictEqual((await detent("upload", "retry", productsId, ...here)).code, 5)
+        const shown = JSON.parse((await succeeded("upload", "show", productsId, "--json", ...here)).out)
+        assert.deepInclude(shown.items, { total: 4, stored: 3, failed: 1 })
+
+        const backLine = ["data", "copy", "--from", url, "--data", "there", "--to", "sqlite:back/detent.db", "--to-data", "back", "--json"]
+        const back = reportOf((await succeeded(...backLine)).out)
+        assert.strictEqual(back.files?.files, there.files?.files)
+        await rename(join(cwd, "there"), join(cwd, "gone"))
+        assert.strictEqual(await exported("--data", "back"), before)
+        const inside = await detent("data", "copy", "--data", "back", "--to", "sqlite:x.db", "--to-data", "back/inner")
+        assert.strictEqual(inside.code, 4)
+        assert.include(inside.err, "are one folder, or one is in the other")
+        await rename(join(cwd, "away"), join(cwd, ".detent"))
       })
     }),
   )

@@ -269,12 +269,16 @@ export const folderOf = (path: string): StorageFolder => {
 export const pathIn = (
   folders: ReadonlyArray<string>,
   uri: StorageUri | StorageFolder,
+  /** Folders that the first one was copied from: addresses in them are addresses in it. */
+  former: ReadonlyArray<string> = [],
 ): Effect.Effect<string, AddressRefused | StorageFailed> =>
   Effect.gen(function* () {
     if (schemeOf(uri) !== "file") {
       return yield* new AddressRefused({ uri, problem: "is no file", nextStep: "use an address that begins with file:///" })
     }
-    const path = fileURLToPath(uri)
+    const given = fileURLToPath(uri)
+    const left = former.find((folder) => isInside(folder, given))
+    const path = left === undefined ? given : join(folders[0] ?? left, relative(left, given))
     const real = yield* Effect.tryPromise({
       try: () => realPathOf(path),
       catch: (cause) => new StorageFailed({ uri, operation: "open", retryable: false, cause }),

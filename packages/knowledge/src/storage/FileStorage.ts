@@ -2,10 +2,12 @@
  * Blobs as plain files in a folder, under `file:///` addresses. Safe among any number of processes on one machine; not made
  * for folders that several machines share over a network.
  */
-import { mkdir, realpath } from "node:fs/promises"
+import { existsSync } from "node:fs"
+import { mkdir, readFile as readText, realpath } from "node:fs/promises"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { folderOf, infoOfFile, listFolder, ownFolder, pathIn, readFile, removeFile, streamFile, writeFile } from "./FileBlobs.ts"
@@ -27,11 +29,12 @@ export const make = (options: FileStorageOptions): Effect.Effect<StorageService,
     const fault = (cause: unknown) => new StorageFailed({ uri: folderOf(options.root), operation: "open", retryable: false, cause })
     const [root, ...others] = yield* Effect.tryPromise({ try: () => openFolders(options), catch: fault })
     const opened = [root, ...others]
+    const former = yield* Effect.tryPromise({ try: () => formerFolders(root), catch: fault })
     const pathOf = (uri: Parameters<typeof pathIn>[1]) =>
-      Effect.catchTag(pathIn(opened, uri), "AddressRefused", (refused) =>
+      Effect.catchTag(pathIn(opened, uri, former), "AddressRefused", (refused) =>
         Effect.flatMap(
           Effect.promise(() => foldersOf(options.allowedSince)),
-          (since) => (since.length === 0 ? Effect.fail(refused) : pathIn([...opened, ...since], uri)),
+          (since) => (since.length === 0 ? Effect.fail(refused) : pathIn([...opened, ...since], uri, former)),
         ),
       )
     const lock = yield* openLock(join(root, ownFolder, "lock"), fault)
@@ -44,9 +47,9 @@ export const make = (options: FileStorageOptions): Effect.Effect<StorageService,
       set: (uri, content, precondition) =>
         service.setStream(uri, Stream.succeed(typeof content === "string" ? new TextEncoder().encode(content) : content), precondition),
       setStream: (uri, content, precondition) =>
-        Effect.flatMap(pathIn([root], uri), (path) => writeFile(lock, temporary, { uri, path, precondition }, content)),
+        Effect.flatMap(pathIn([root], uri, former), (path) => writeFile(lock, temporary, { uri, path, precondition }, content)),
       list: (folder) => Stream.unwrap(Effect.map(pathOf(folder), (path) => listFolder(folder, path))),
-      remove: (uri, precondition) => Effect.flatMap(pathIn([root], uri), (path) => removeFile(lock, { uri, path, precondition })),
+      remove: (uri, precondition) => Effect.flatMap(pathIn([root], uri, former), (path) => removeFile(lock, { uri, path, precondition })),
     }
     return service
   })
@@ -55,6 +58,12 @@ export const make = (options: FileStorageOptions): Effect.Effect<StorageService,
 const openFolders = async ({ root, readable = [] }: FileStorageOptions): Promise<[string, ...Array<string>]> => {
   await mkdir(join(root, ownFolder), { recursive: true })
   return [await realpath(root), ...(await Promise.all(readable.map((folder) => realpath(folder))))]
+}
+
+/** `detent data copy` names the folders that a data folder was copied from, in a file of its own. */
+const formerFolders = async (root: string): Promise<ReadonlyArray<string>> => {
+  const file = join(root, ownFolder, "former.json")
+  return existsSync(file) ? Schema.decodeUnknownSync(Schema.Array(Schema.String))(JSON.parse(await readText(file, "utf8"))) : []
 }
 
 /** A folder that is gone allows nothing. */

@@ -24,5 +24,8 @@ export interface Page extends ReadTimes {
   readonly bytes: number
 }
 
-/** How many items are read, checked and stored together. */
-export const pageSize = 2000
+/**
+ * How many items are read, checked and stored together, in one transaction. An item costs 51 µs of CPU by 1,000, 55 by 500, where there
+ * are more commits, and 60 by 2,000, where what is held for a page outlives two collections of garbage. Other writers wait for a page.
+ */
+export const pageSize = 1000

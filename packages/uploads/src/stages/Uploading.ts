@@ -25,6 +25,8 @@ export interface Uploading {
   /** By name. */
   readonly kinds: ReadonlyMap<string, Kind>
   readonly limits: UploadLimits
+  /** Where received files are stored. */
+  readonly folder: string
   readonly notify: ((notice: Notice) => Effect.Effect<void, unknown>) | undefined
   /** For how long a database that fails is asked again. */
   readonly storeTimeout: Duration.Duration

@@ -1,4 +1,6 @@
 /** The work on batches, put together for the processors of their workflow. */
+import { existsSync } from "node:fs"
+import { basename, join, resolve } from "node:path"
 import type { PersistenceFailed } from "@detent/machine"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -34,17 +36,17 @@ export const makeBatchWork = (uploading: Uploading): BatchWork => {
   return {
     inspect: (batch) =>
       Effect.gen(function* () {
-        const { filePath, fileName } = batch
+        const { filePath, fileName } = located(uploading, batch)
         const { fileSize, modifiedAt, contentType, packed } = yield* inspect(filePath, fileName, limits, batch.contentType)
         const { md5: fileMd5Hash } = yield* md5Of(filePath, fileName, limits)
         return { fileSize, fileModifiedAt: modifiedAt, fileMd5Hash, contentType, contentEncoding: packed ? "gzip" : "identity" }
       }),
-    validate: (batch) => validateFile(uploading, batch),
+    validate: (batch) => validateFile(uploading, located(uploading, batch)),
     extract: (batch, key) =>
       Effect.gen(function* () {
         // Items that failed in an earlier try of the batch are tried again, too.
         if (batch.retryCount > 0) yield* retryFailed(batch, key)
-        yield* extractItems(uploading, batch)
+        yield* extractItems(uploading, located(uploading, batch))
         return yield* count(batch)
       }),
     retryFailed: (batch, key) => Effect.andThen(retryFailed(batch, key), count(batch)),
@@ -52,6 +54,13 @@ export const makeBatchWork = (uploading: Uploading): BatchWork => {
     summarizeErrors: (batch) => withRow(batch, (row) => insisting(uploading, summarizeErrors(store, row.batch))),
     notify: (notice) => notifying(uploading, notice),
   }
+}
+
+/** A received file has a name of its own: it is found in another folder, too, where the data folder was copied. */
+const located = ({ folder }: Uploading, batch: UploadBatch): UploadBatch => {
+  if (existsSync(batch.filePath)) return batch
+  const filePath = resolve(join(folder, basename(batch.filePath)))
+  return existsSync(filePath) ? { ...batch, filePath } : batch
 }
 
 const notifyTimeout = "30 seconds"

@@ -1,4 +1,4 @@
-/** What a user can do with all data of a workspace: copy it to another database. */
+/** What a user can do with all data of a workspace: copy it to another database, and its files to another folder. */
 import { existsSync } from "node:fs"
 import { join, resolve } from "node:path"
 import {
@@ -19,24 +19,29 @@ import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import { type Database, databaseOf, type Stores, storesIn } from "../Database.ts"
 import { RequestKeys } from "../RequestKeys.ts"
+import { copyFiles } from "./DataFiles.ts"
 
 export interface CopyRequest {
   /** `sqlite:PATH` or `postgres://…`. */
   readonly from: string
   readonly to: string
-  /** The data folder. Its files stay: what is stored names them by their path. */
   readonly data: string
+  /** Copies the files of the data folder there, too. Default: they stay, to be used with the new database. */
+  readonly toData?: string | undefined
   /** Copies although a process works in the source. */
   readonly force: boolean
   /** The kinds of uploads of the workspace: they say by which words and fields their items are found. */
   readonly uploads?: ReadonlyArray<AnyUpload> | undefined
-  readonly onProgress: (progress: CopyProgress) => Effect.Effect<void>
+  readonly onProgress: (progress: DataProgress) => Effect.Effect<void>
 }
+
+/** Of the files, `part` is a file, and `rows` are files. */
+export type DataProgress = CopyProgress | (Omit<CopyProgress, "stage"> & { readonly stage: "files" })
 
 /**
  * Copies every table of the workspace into an empty database and checks the copy. Started again after it was killed, it resumes.
  */
-export const copy = ({ from, to, data, force, uploads = [], onProgress }: CopyRequest) =>
+export const copy = ({ from, to, data, toData, force, uploads = [], onProgress }: CopyRequest) =>
   Effect.scoped(
     Effect.gen(function* () {
       const source = yield* Effect.fromResult(databaseOf(from, data))
@@ -50,14 +55,24 @@ export const copy = ({ from, to, data, force, uploads = [], onProgress }: CopyRe
       const tables = yield* tableNames(clients.source)
       yield* prepare(stores.source, tables, data)
       if (isUsed(tables).uploads) yield* refuseUnknownKinds(clients.source, uploads)
-      if (!(yield* isCopyUnfinished(clients.target))) yield* prepare(stores.target, tables, data)
-      return yield* copyDatabase({
+      // Before the rows: a database whose copy is complete is not copied to again.
+      const files =
+        toData === undefined
+          ? undefined
+          : yield* copyFiles({
+              from: data,
+              to: toData,
+              onFile: ({ file, files: rows, total }) => onProgress({ stage: "files", part: file, rows, total }),
+            })
+      if (!(yield* isCopyUnfinished(clients.target))) yield* prepare(stores.target, tables, toData ?? data)
+      const report = yield* copyDatabase({
         ...clients,
         name: nameOf(source),
         force,
         indexes: yield* indexesOf(clients.target, tables, uploads),
         onProgress,
       })
+      return { ...report, files }
     }),
   )
 
