@@ -4,7 +4,8 @@ import type * as Layer from "effect/Layer"
 import { chunkText } from "../src/document/Chunking.ts"
 import type { Example } from "../src/extract/builtin/Example.ts"
 import type { ExtractionFailed } from "../src/extract/ExtractionFailed.ts"
-import { Extractor } from "../src/extract/Extractor.ts"
+import { type Chunk, Extractor } from "../src/extract/Extractor.ts"
+import { documentLanguage } from "../src/extract/language/DocumentLanguage.ts"
 import type { OntologyIndex } from "../src/ontology/OntologyIndex.ts"
 import type { Dataset } from "./Dataset.ts"
 import { notationOf } from "./Notation.ts"
@@ -70,6 +71,12 @@ export const evaluate = <E>(
     }),
   )
 
+/** In the language of the text, as a run finds it. */
+const chunksOf = (text: string, ontology: OntologyIndex): ReadonlyArray<Chunk> => {
+  const { language } = documentLanguage(text, undefined, ontology)
+  return chunkText(text).map((chunk) => (language === undefined ? chunk : { ...chunk, language }))
+}
+
 const scoreDataset = <E>(
   contestant: Contestant<E>,
   { ontology, examples, cases }: Dataset,
@@ -80,7 +87,7 @@ const scoreDataset = <E>(
     Effect.forEach(
       cases,
       ({ text, expected }) =>
-        Effect.forEach(chunkText(text), (chunk) =>
+        Effect.forEach(chunksOf(text, ontology), (chunk) =>
           extractor.entities(chunk, ontology).pipe(
             Effect.flatMap(({ mentions }) => extractor.facts(chunk, mentions, ontology)),
             Effect.map(({ facts }) => facts),

@@ -291,6 +291,8 @@ class ClauseReader {
   private findAttitude(at: number) {
     const word = this.word(at)
     const next = this.word(at + 1)
+    // "was to be founded"
+    if (/^(?:is|was|are|were)$/.test(word) && next === "to" && /^(?:be|have)$/.test(this.word(at + 2))) return this.deny(at, "base")
     if (isFormOf(toVerbs, word) && this.hasInfinitiveAhead(at)) return this.deny(at, "base")
     if ((isFormOf(thatVerbs, word) || this.isHearsay(at)) && this.hasComplementAhead(at)) return this.deny(at, undefined)
     if ((isFormOf(thatVerbs, word) || this.isHearsay(at)) && this.isParenthetic(at)) return this.denySentence()

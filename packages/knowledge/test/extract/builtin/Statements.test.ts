@@ -130,6 +130,7 @@ const pairs: ReadonlyArray<readonly [nothing: string, something: string, fact: s
   ["Tamsin Orr came close to founding Pellham Works.", "Tamsin Orr came to town and founded Pellham Works.", founded],
   ["Tamsin Orr was about to found Pellham Works.", "Tamsin Orr, about whom books are written, founded Pellham Works.", founded],
   ["Pellham Works has yet to be located in Varno.", "Pellham Works is as yet located in Varno.", located],
+  ["Pellham Works was to be located in Varno.", "Pellham Works was moved to be seen: Pellham Works is located in Varno.", located],
   // Would, might, if, whether
   ["Tamsin Orr would have founded Pellham Works.", "Tamsin Orr would later found the Guild; Tamsin Orr founded Pellham Works.", founded],
   ["Pellham Works might be located in Varno.", "Pellham Works, mighty as it is, is located in Varno.", located],
