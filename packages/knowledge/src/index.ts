@@ -90,6 +90,7 @@ export { GraphDocument } from "./graph/BatchDocuments.ts"
 export * as CanonicalGraph from "./graph/CanonicalGraph.ts"
 export { DiffFact, DocumentDiff, GraphDiff } from "./graph/DiffFact.ts"
 export { contentTypes, ExportFormat } from "./graph/ExportFormat.ts"
+export { type FactReport, type FactStatus, factReport, type ReportedDocument, type ReportedFact, reportedText } from "./graph/FactReport.ts"
 export { exportGraph } from "./graph/GraphExport.ts"
 export {
   type EntityOptions,
@@ -180,7 +181,9 @@ export {
   RunStatusRefused,
   type StatusChange,
 } from "./runs/Run.ts"
+export type { ArtifactError } from "./runs/RunArtifacts.ts"
 export { DocumentChanged, RunFailed } from "./runs/RunFailed.ts"
+export { ArtifactMissing } from "./runs/RunRows.ts"
 export { RunStore, RunStoreFailed } from "./runs/RunStore.ts"
 export * as ArtifactStore from "./storage/ArtifactStore.ts"
 export * as FileStorage from "./storage/FileStorage.ts"

@@ -115,6 +115,36 @@ const factText = ({ subject, subjectLabel, property, object, objectLabel, quote 
 
 const localName = (iri: string): string => iri.slice(Math.max(iri.lastIndexOf("/"), iri.lastIndexOf("#")) + 1)
 
+const report = command(
+  {
+    name: "graph report",
+    summary: "show documents with their facts marked in the text",
+    detail:
+      "Writes one HTML file that needs no network: each document with its facts, what is on the review list and what validation held back.",
+    arguments: [],
+    options: [
+      namespace,
+      { name: "html", kind: "flag", summary: "as HTML, which is the default and the only format" },
+      { name: "out", kind: "text", value: "FILE", default: "report.html", summary: "where to write it; - is stdout", complete: "file" },
+      { name: "batch", kind: "text", value: "ID", summary: "only documents that this batch extracted" },
+      { name: "limit", kind: "integer", value: "N", default: 1000, minimum: 1, summary: "documents in the report" },
+    ],
+    examples: [{ line: "detent graph report --html --out report.html", says: "then open it in a browser" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const version = yield* chooseGraph(input.namespace)
+      const batch = input.batch === undefined ? undefined : yield* batchIdOf(input.batch)
+      const { pieces, documents, documentsTotal } = yield* graph.report(version, { batch, limit: input.limit })
+      if (input.out === "-") return yield* Stream.runForEach(pieces, output.write)
+      yield* writePieces(input.out, pieces)
+      yield* output.value({ namespace: version.namespace, version: version.version, file: input.out, documents, documentsTotal }, () => "")
+      const rest = documentsTotal - documents
+      yield* output.note(`${input.out} written: ${documents} documents${rest === 0 ? "" : `; ${rest} more with a larger --limit`}`)
+    }).pipe(Effect.provide(observing(input))),
+)
+
 const stats = command(
   {
     name: "graph stats",
@@ -150,4 +180,4 @@ const stats = command(
 
 export const noun = { name: "graph", summary: "ask and export the knowledge graph", system: "knowledge" } as const
 
-export const commands = [query, exportGraph, diff, stats]
+export const commands = [query, exportGraph, report, diff, stats]

@@ -1,12 +1,12 @@
 /** The graph of a namespace: its entities, the relations between them, where each is said, and SPARQL. */
-import { contentTypes, ExportFormat, Namespace } from "@detent/knowledge/schemas"
+import { BatchId, contentTypes, ExportFormat, Namespace } from "@detent/knowledge/schemas"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
 import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
 import * as OpenApi from "effect/unstable/httpapi/OpenApi"
 import { answersWith, sparqlResults, text } from "../api/Answers.ts"
-import { Opaque, pageOf, paging } from "../api/Paging.ts"
+import { Limit, Opaque, pageOf, paging } from "../api/Paging.ts"
 import { problems } from "../api/Problem.ts"
 
 export const GraphInfo = Schema.Struct({
@@ -135,5 +135,16 @@ export class KnowledgeApi extends HttpApiGroup.make("knowledge")
       .annotate(OpenApi.Summary, "Export a graph")
       .annotate(OpenApi.Description, "The whole graph as a file. `entities` and `relations` are tables in CSV.")
       .annotate(OpenApi.Transform, answersWith(exported)),
+    HttpApiEndpoint.get("report", `${path}/graph/report`, {
+      params,
+      query: { batch: Schema.optionalKey(BatchId), limit: Limit },
+      success: HttpApiSchema.StreamUint8Array({ contentType: "text/html; charset=utf-8" }),
+      error,
+    })
+      .annotate(OpenApi.Summary, "Show documents with their facts marked in the text")
+      .annotate(
+        OpenApi.Description,
+        "One HTML file that needs nothing else: each document with its facts, what is on the review list and what validation held back.",
+      ),
   )
   .annotate(OpenApi.Description, "The knowledge graph") {}

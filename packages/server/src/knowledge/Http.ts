@@ -90,6 +90,23 @@ export const knowledgeHandlers = HttpApiBuilder.group(
       )
       .handleRaw("query", ({ params, query: { query: text } }) => operating(query(params.namespace, text)))
       .handle("queryBody", ({ params, payload }) => operating(query(params.namespace, payload)))
+      .handleRaw("report", ({ params: { namespace }, query: { batch, limit = 1000 } }) =>
+        operating(
+          Effect.gen(function* () {
+            const { pieces, contentPolicy } = yield* graph.report(yield* graph.current(namespace), { batch, limit })
+            const context = yield* Effect.context<KnowledgeServices>()
+            return HttpServerResponse.stream(Stream.provideContext(Stream.encodeText(pieces), context), {
+              contentType: "text/html; charset=utf-8",
+              headers: {
+                "content-security-policy": contentPolicy,
+                "x-content-type-options": "nosniff",
+                "referrer-policy": "no-referrer",
+                "cache-control": "no-store",
+              },
+            })
+          }),
+        ),
+      )
       .handleRaw("export", ({ params: { namespace }, query: { format } }) =>
         operating(
           Effect.map(graph.current(namespace), (version) =>

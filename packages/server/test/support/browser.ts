@@ -21,6 +21,8 @@ export interface Tab {
   readonly until: (expression: string) => Effect.Effect<void>
   /** Presses a key as a person does. */
   readonly press: (key: string) => Effect.Effect<void>
+  /** Gives the window a width, as if it were that of a phone or of a screen. */
+  readonly resize: (width: number) => Effect.Effect<void>
   /** What the page did that it should not: errors, and what its content policy kept from it. */
   readonly problems: ReadonlyArray<string>
   /** The addresses it asked for. */
@@ -87,6 +89,8 @@ const openTab = ({ child, connection }: Browser, url: string): Effect.Effect<Tab
         const text = yield* evaluate("document.body.innerText")
         return yield* Effect.die(new Error(`not true after twenty seconds: ${expression}; the page says:\n${text}\n${problems.join("\n")}`))
       })
+    const resize = (width: number) =>
+      Effect.asVoid(call("Emulation.setDeviceMetricsOverride", { width, height: 900, deviceScaleFactor: 1, mobile: width < 800 }))
     const press = (key: string) =>
       Effect.asVoid(
         Effect.forEach(["keyDown", "keyUp"], (type) =>
@@ -100,7 +104,7 @@ const openTab = ({ child, connection }: Browser, url: string): Effect.Effect<Tab
         ),
       )
     if (child.exitCode !== null) return yield* Effect.die(new Error("the browser ended"))
-    return { evaluate, until, press, problems, requests }
+    return { evaluate, until, press, resize, problems, requests }
   })
 
 const keyCodes: Readonly<Record<string, number>> = { Enter: 13, Escape: 27, Tab: 9 }

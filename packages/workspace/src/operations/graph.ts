@@ -1,14 +1,18 @@
 /** What a user can ask the knowledge graph. */
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
-import { CanonicalGraph, GraphQuery, type GraphQueryService, Namespace } from "@detent/knowledge"
+import { type BatchId, CanonicalGraph, factReport, GraphQuery, type GraphQueryService, Namespace, reportedText } from "@detent/knowledge"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { GraphNotFound } from "../errors.ts"
 import { explained } from "../graph/QueryProblem.ts"
+import { reportPage } from "../graph/ReportPage.ts"
+import { optional } from "../optional.ts"
 import { Workspace } from "../Workspace.ts"
+import * as batches from "./batches.ts"
 
 type GraphVersion = Parameters<GraphQueryService["query"]>[0]
 
@@ -38,6 +42,33 @@ export const query = (version: GraphVersion, sparql: string, options?: Parameter
 /** How many triples a version has: as many as its export has lines. */
 export const countTriples = (version: GraphVersion) =>
   Effect.flatMap(CanonicalGraph.CanonicalGraph, (graph) => Stream.runCount(graph.lines(version)))
+
+export interface ReportQuery {
+  /** Only documents that the graph shows as this batch extracted them. */
+  readonly batch?: BatchId | undefined
+  /** Documents in the report. */
+  readonly limit: number
+}
+
+/**
+ * A report for people: each document with its facts marked in its text, as one HTML file in pieces. A document's text is read when its
+ * piece is asked for.
+ */
+export const report = (version: GraphVersion, { batch, limit }: ReportQuery) =>
+  Effect.gen(function* () {
+    // What is quarantined is with the batch that brought it.
+    const ids = batch === undefined ? version.contributions.map(({ batchId }) => batchId) : [batch]
+    if (batch !== undefined) yield* batches.status(batch)
+    const reports = yield* Effect.forEach(ids, batches.validationReport)
+    const quarantined = reports.flatMap((one) => one?.statements ?? [])
+    const found = yield* factReport(version, { limit, quarantined, ...optional({ batch }) })
+    const page = reportPage(found, yield* Clock.currentTimeMillis)
+    const documents = Stream.mapEffect(Stream.fromIterable(found.documents.entries()), ([at, document]) =>
+      Effect.map(reportedText(document), (text) => page.document(document, at, text)),
+    )
+    const pieces = Stream.make(page.head).pipe(Stream.concat(documents), Stream.concat(Stream.make(page.tail)))
+    return { contentPolicy: page.contentPolicy, documents: found.documents.length, documentsTotal: found.documentsTotal, pieces }
+  })
 
 /** What a graph is made of: its version and the batches that added to it. */
 export const contributions = ({ contributions: added }: GraphVersion) =>

@@ -8,11 +8,12 @@ export type UnreadProse = typeof UnreadProse.Type
 /** The languages whose prose the built-in extractor reads. */
 export const proseLanguages: ReadonlyArray<string> = ["en", "de", "fr", "es"]
 
-/** `German` for `de`. */
-export const languageName = (language: string): string =>
-  language === "und"
-    ? "an unknown language"
-    : (new Intl.DisplayNames("en", { type: "language", fallback: "none" }).of(language) ?? language)
+/** `German` for `de`; what is no tag of a language stays as it is. */
+export const languageName = (language: string): string => {
+  if (language === "und") return "an unknown language"
+  if (!/^[a-z]{2,3}$/.test(language)) return language
+  return new Intl.DisplayNames("en", { type: "language", fallback: "none" }).of(language) ?? language
+}
 
 /** What to do about documents in a language whose prose was left out. */
 export const unreadNextStep = (language: string, reason: UnreadProse): string => {

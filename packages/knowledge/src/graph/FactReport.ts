@@ -1,0 +1,259 @@
+/**
+ * What a report shows of a graph: each document with its text and the facts it states, accepted, on the review list or held back by
+ * validation, each at its place in the text. Texts are read one at a time; the facts of the documents that are shown are in memory.
+ */
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import { documentOfIri } from "../rdf/FactGraph.ts"
+import { nameOfNode, termOf } from "../rdf/NTriples.ts"
+import { prov, rdf, vocabularies } from "../rdf/Vocabulary.ts"
+import type { ReviewFact } from "../review/ReviewFact.ts"
+import { type ListedFact, type ListPlace, ReviewStore } from "../review/ReviewStore.ts"
+import { Extractions } from "../runs/Extractions.ts"
+import type { ArtifactError } from "../runs/RunArtifacts.ts"
+import type { RunStoreFailed } from "../runs/RunStoreFailed.ts"
+import type { BatchId, RunId } from "../storage/Identity.ts"
+import type { QuarantinedStatement } from "../validate/Report.ts"
+import { CanonicalGraph, type GraphError, type GraphVersion, type ShownDocument } from "./CanonicalGraph.ts"
+import { labelPredicate, nodesOfLines, statementType } from "./LineNodes.ts"
+
+export type FactStatus = "accepted" | "review" | "quarantined"
+
+/** One fact at one place of a document. */
+export interface ReportedFact {
+  readonly status: FactStatus
+  /** A label, or an IRI where there is none. */
+  readonly subject: string
+  /** IRIs of the subject's classes. */
+  readonly types: ReadonlyArray<string>
+  readonly property: string
+  readonly object: string
+  /** Of a value. */
+  readonly datatype?: string
+  readonly confidence?: number
+  readonly extractor?: string
+  readonly start: number
+  readonly end: number
+  readonly quote: string
+  /** Why validation held it back. */
+  readonly reason?: string
+}
+
+export interface ReportedDocument {
+  readonly documentId: string
+  readonly source?: string
+  readonly title: string
+  readonly language?: string
+  /** Why its prose was left out. */
+  readonly unread?: ShownDocument["unread"]
+  readonly runId?: RunId
+  /** By where they stand. */
+  readonly facts: ReadonlyArray<ReportedFact>
+}
+
+export interface FactReport {
+  readonly namespace: string
+  readonly version: string
+  /** Of the graph or batch, shown or not. */
+  readonly documentsTotal: number
+  readonly documents: ReadonlyArray<ReportedDocument>
+  /** Entities that the shown documents name. */
+  readonly entities: number
+}
+
+export interface ReportOptions {
+  /** Only the documents that the graph shows as this batch extracted them. */
+  readonly batch?: BatchId
+  readonly limit: number
+  /** What validation held back, of the batches concerned. */
+  readonly quarantined: ReadonlyArray<QuarantinedStatement>
+}
+
+const predicate = {
+  type: `<${rdf.type}>`,
+  subject: `<${rdf.subject}>`,
+  property: `<${rdf.predicate}>`,
+  object: `<${rdf.object}>`,
+  document: `<${prov.wasDerivedFrom}>`,
+  quote: `<${vocabularies.detent}quote>`,
+  start: `<${vocabularies.detent}start>`,
+  end: `<${vocabularies.detent}end>`,
+  confidence: `<${vocabularies.detent}confidence>`,
+  extractor: `<${vocabularies.detent}extractor>`,
+}
+
+interface Entity {
+  readonly label: string
+  readonly types: ReadonlyArray<string>
+}
+
+/** A statement before the names of its ends are known. */
+interface Stated extends Omit<ReportedFact, "subject" | "types" | "object" | "datatype" | "status"> {
+  readonly document: string
+  readonly subject: string
+  readonly object: string
+}
+
+export const factReport = (
+  version: GraphVersion,
+  { batch, limit, quarantined }: ReportOptions,
+): Effect.Effect<FactReport, GraphError | RunStoreFailed, CanonicalGraph | ReviewStore> =>
+  Effect.gen(function* () {
+    const graph = yield* CanonicalGraph
+    const all = [...(yield* graph.documents(version)).values()].filter((one) => batch === undefined || one.batchId === batch)
+    const shown = all.toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1)).slice(0, limit)
+    const { entities, statements } = yield* graphOf(graph.lines(version), new Set(shown.map(({ documentId }) => documentId)))
+    const held = heldByDocument(quarantined, entities)
+    const review = yield* openReviews(shown)
+    const documents = shown.map((document): ReportedDocument => {
+      const accepted = (statements.get(document.documentId) ?? []).map((one) => acceptedFact(one, entities))
+      const facts = [...accepted, ...(review.get(document.documentId) ?? []), ...(held.get(document.documentId) ?? [])]
+      return {
+        documentId: document.documentId,
+        title: nameOf(document),
+        ...(document.source === undefined ? {} : { source: document.source }),
+        ...(document.language === undefined ? {} : { language: document.language }),
+        ...(document.unread === undefined ? {} : { unread: document.unread }),
+        ...(document.runId === undefined ? {} : { runId: document.runId }),
+        facts: facts.toSorted((one, other) => one.start - other.start || one.end - other.end),
+      }
+    })
+    return { namespace: version.namespace, version: version.version, documentsTotal: all.length, documents, entities: entities.size }
+  })
+
+const nameOf = ({ title, source, documentId }: ShownDocument): string => title ?? source ?? documentId
+
+/** The statements of some documents, and the entities they speak of. */
+const graphOf = <E, R>(lines: Stream.Stream<string, E, R>, documents: ReadonlySet<string>) =>
+  Effect.gen(function* () {
+    const entities = new Map<string, Entity>()
+    const statements = new Map<string, Array<Stated>>()
+    yield* Stream.runForEach(nodesOfLines(lines), ({ subject, values }) =>
+      Effect.sync(() => {
+        const types = values.get(predicate.type) ?? []
+        const from = (values.get(predicate.document) ?? []).map((one) => documentOfIri(nameOfNode(one)))
+        if (types.includes(statementType)) {
+          const document = from.find((one) => documents.has(one))
+          if (document === undefined) return
+          statements.set(document, [...(statements.get(document) ?? []), statedIn(document, values)])
+          return
+        }
+        const label = values.get(labelPredicate)?.[0]
+        if (label !== undefined && (from.length === 0 || from.some((one) => documents.has(one))))
+          entities.set(subject, { label: termOf(label).value, types: types.map(nameOfNode) })
+      }),
+    )
+    return { entities, statements }
+  })
+
+const statedIn = (document: string, values: ReadonlyMap<string, ReadonlyArray<string>>): Stated => {
+  const text = (name: string): string => {
+    const [first] = values.get(name) ?? []
+    return first === undefined ? "" : termOf(first).value
+  }
+  const [subject = "", object = ""] = [predicate.subject, predicate.object].map((name) => values.get(name)?.[0])
+  return {
+    document,
+    subject,
+    property: text(predicate.property),
+    object,
+    confidence: Number(text(predicate.confidence)),
+    extractor: text(predicate.extractor),
+    start: Number(text(predicate.start)),
+    end: Number(text(predicate.end)),
+    quote: text(predicate.quote),
+  }
+}
+
+const objectOf = (object: string, entities: ReadonlyMap<string, Entity>): Pick<ReportedFact, "object" | "datatype"> => {
+  const term = object === "" ? undefined : termOf(object)
+  if (term?.termType === "Literal") return { object: term.value, datatype: term.datatype.value }
+  return { object: entities.get(object)?.label ?? term?.value ?? "" }
+}
+
+const acceptedFact = ({ document: _, subject, object, ...fact }: Stated, entities: ReadonlyMap<string, Entity>): ReportedFact => ({
+  ...fact,
+  status: "accepted",
+  subject: entities.get(subject)?.label ?? (subject === "" ? "" : nameOfNode(subject)),
+  types: entities.get(subject)?.types ?? [],
+  ...objectOf(object, entities),
+})
+
+const reviewFact = ({ fact: { subject, property, object, confidence, span, quote }, extractor }: ReviewFact): ReportedFact => ({
+  status: "review",
+  subject: subject.text,
+  types: [subject.type],
+  property,
+  ...(object._tag === "Entity" ? { object: object.mention.text } : { object: object.lexical, datatype: object.datatype }),
+  confidence,
+  extractor,
+  ...span,
+  quote,
+})
+
+/** Facts of a review list that are read at once. */
+const pageSize = 500
+
+/** The facts of the shown versions of documents that wait for a decision, by document. */
+const openReviews = (shown: ReadonlyArray<ShownDocument>) =>
+  Effect.gen(function* () {
+    const reviews = yield* ReviewStore
+    const runs = new Set(shown.flatMap(({ runId }) => runId ?? []))
+    const found = new Map<string, Array<ReportedFact>>()
+    for (const batch of new Set(shown.map(({ batchId }) => batchId))) {
+      for (let after: ListPlace | undefined, isMore = true; isMore; ) {
+        const page: ReadonlyArray<ListedFact> = yield* reviews.list(batch, {
+          status: "open",
+          limit: pageSize,
+          ...(after === undefined ? {} : { after }),
+        })
+        for (const { fact } of page) {
+          if (runs.has(fact.runId)) found.set(fact.documentId, [...(found.get(fact.documentId) ?? []), reviewFact(fact)])
+        }
+        const last = page.at(-1)
+        isMore = page.length === pageSize
+        after = last === undefined ? undefined : { documentId: last.fact.documentId, start: last.fact.fact.span.start, factId: last.factId }
+      }
+    }
+    return found
+  })
+
+/** By document. A statement that validation held back is in no graph, so its ends have labels only where others name them too. */
+const heldByDocument = (
+  quarantined: ReadonlyArray<QuarantinedStatement>,
+  entities: ReadonlyMap<string, Entity>,
+): ReadonlyMap<string, ReadonlyArray<ReportedFact>> => {
+  const held = new Map<string, Array<ReportedFact>>()
+  for (const { subject, property, value, datatype, message, sources } of quarantined) {
+    const named = entities.get(`<${subject}>`)
+    for (const { document, quote, start, end } of sources) {
+      const id = documentOfIri(document)
+      const fact: ReportedFact = {
+        status: "quarantined",
+        subject: named?.label ?? subject,
+        types: named?.types ?? [],
+        property,
+        object: datatype === undefined ? (entities.get(`<${value}>`)?.label ?? value) : value,
+        ...(datatype === undefined ? {} : { datatype }),
+        start,
+        end,
+        quote,
+        reason: message,
+      }
+      held.set(id, [...(held.get(id) ?? []), fact])
+    }
+  }
+  return held
+}
+
+/** In UTF-16 code units: what is longer is cut in a report. */
+export const longestReportedText = 1_000_000
+
+/** The text that the spans of a document's facts count in; undefined where it is not stored any more. */
+export const reportedText = ({ runId }: ReportedDocument): Effect.Effect<string | undefined, ArtifactError, Extractions> =>
+  runId === undefined
+    ? Effect.undefined
+    : Effect.flatMap(Extractions, (extractions) => extractions.text(runId)).pipe(
+        Effect.map((text) => text.slice(0, longestReportedText)),
+        Effect.catchTag(["ArtifactMissing", "BlobNotFound", "ArtifactDamaged"], () => Effect.undefined),
+      )
