@@ -10,7 +10,7 @@ import type { ArtifactStore } from "../storage/ArtifactStore.ts"
 import { contentHashOf } from "../storage/Identity.ts"
 import type { StorageError } from "../storage/StorageError.ts"
 import { type FindingError, findInChunks } from "./ChunkFindings.ts"
-import type { EntityRegistry } from "./EntityRegistry.ts"
+import type { EntityRef, EntityRegistry } from "./EntityRegistry.ts"
 import type { Equipment } from "./Extractors.ts"
 import { loadAnswers } from "./ModelAnswers.ts"
 import type { ExtractionRun } from "./Run.ts"
@@ -30,6 +30,8 @@ export interface StepInput extends Equipment {
   readonly text: string
   /** Statements of the batches before, with where they end: what the overlap of two batches states counts once. */
   readonly earlier: ReadonlyMap<string, number>
+  /** Entities of the batches before, by `metAs`: an entity counts once in a document. */
+  readonly met: ReadonlySet<string>
 }
 
 /** A finished batch of chunks, to be stored. */
@@ -43,6 +45,9 @@ export interface FinishedStep {
 }
 
 export type StepError = FindingError | StorageError
+
+/** The part of an entity's IRI that tells it from others of its document. */
+export const metAs = ({ iri }: EntityRef): string => iri.slice(iri.lastIndexOf(":") + 1)
 
 /** Tells whether a later reading of the document gave the same chunks. */
 export const textHashOf = (chunks: ReadonlyArray<Chunk>): string =>
@@ -84,7 +89,7 @@ export const extractStep = (input: StepInput): Effect.Effect<FinishedStep, StepE
     const result: StepResult = {
       chunks: chunks.length,
       textHash: input.textHash,
-      entities: registry.entities.length,
+      entities: registry.entities.filter((entity) => !input.met.has(metAs(entity))).length,
       facts: [...statements.keys()].filter((statement) => !input.earlier.has(statement)).length,
       forReview: review.length,
       calls: usage.calls,

@@ -26,7 +26,7 @@ import { Storage } from "../storage/Storage.ts"
 import { StorageUri } from "../storage/Uri.ts"
 import { type EntityRef, type EntityRegistry, EntityRegistryJson, emptyRegistry, register } from "./EntityRegistry.ts"
 import { type Equipment, Extractors } from "./Extractors.ts"
-import { extractStep, type StepInput, textHashOf } from "./ExtractStep.ts"
+import { extractStep, metAs, type StepInput, textHashOf } from "./ExtractStep.ts"
 import { type PassingDocument, passingDocument } from "./PassingDocument.ts"
 import type { DocumentVersion, ExtractionRun, StatusChange } from "./Run.ts"
 import { loadArtifact } from "./RunArtifacts.ts"
@@ -109,6 +109,8 @@ interface Progress {
   readonly known: EntityRegistry
   /** Statements of the batches before, with where they end; none where a batch was found stored. */
   readonly statements: Option.Option<ReadonlyMap<string, number>>
+  /** Entities of the batches before; none where a batch was found stored. */
+  readonly met: Option.Option<Set<string>>
 }
 
 const extraction = (payload: Payload, { run, lastBatch }: RunStanding) =>
@@ -131,8 +133,9 @@ const extraction = (payload: Payload, { run, lastBatch }: RunStanding) =>
           isEnded: false,
           known: emptyRegistry,
           statements: Option.some(new Map()),
+          met: Option.some(new Set()),
         }),
-        ({ total: before, reading: earlier, known, statements }, cut) =>
+        ({ total: before, reading: earlier, known, statements, met: metBefore }, cut) =>
           Effect.gen(function* () {
             const text = passing.takeUntil(endOf(cut))
             const reading = earlier ?? readingOf(text, passing.declared(), equipment)
@@ -143,13 +146,15 @@ const extraction = (payload: Payload, { run, lastBatch }: RunStanding) =>
             const added = (entities: ReadonlyArray<EntityRef>) => (remembers ? remembered(known, entities) : known)
             if (Option.isNone(stored)) {
               const before = Option.isSome(statements) ? statements.value : yield* storedStatements(run, total.batches - 1)
-              const input = { ...equipment, ...part, known: inOrder(known), earlier: reaching(before, chunks) }
+              const met = Option.isSome(metBefore) ? metBefore.value : yield* storedMet(run.runId, total.batches)
+              const input = { ...equipment, ...part, known: inOrder(known), earlier: reaching(before, chunks), met }
               const { registry, ...step } = yield* newStep(input, total, passing)
-              return { ...step, reading, known: added(registry.entities) }
+              return { ...step, reading, known: added(registry.entities), met: Option.some(alsoMet(met, registry.entities)) }
             }
             if (stored.value.textHash !== part.textHash) return yield* changed(part)
             const entities = remembers ? yield* storedEntities(run.runId, total.batches) : []
-            return { total: withStep(total, stored.value), reading, isEnded: false, known: added(entities), statements: Option.none() }
+            const nothingHeld = { statements: Option.none(), met: Option.none() }
+            return { total: withStep(total, stored.value), reading, isEnded: false, known: added(entities), ...nothingHeld }
           }),
       ),
     )
@@ -172,6 +177,23 @@ const readingOf = (text: string, declared: string | undefined, { ontology, extra
   const { language, hasProse } = documentLanguage(text, declared, ontology)
   return spoken(language, hasProse ? extractor.unread?.(language, ontology) : undefined)
 }
+
+/** In a document with more entities, later ones may count again. */
+const mostMet = 500_000
+
+/** Adds to the set, which the progress of one document owns. */
+const alsoMet = (met: Set<string>, entities: ReadonlyArray<EntityRef>): Set<string> => {
+  for (const entity of entities) if (met.size < mostMet) met.add(metAs(entity))
+  return met
+}
+
+/** The entities of the batches that an earlier execution stored. */
+const storedMet = (runId: RunId, batches: number) =>
+  Effect.gen(function* () {
+    const met = new Set<string>()
+    for (let index = 0; index < batches; index++) alsoMet(met, yield* storedEntities(runId, index))
+    return met
+  })
 
 /** What is not in it is named anew by a later chunk; resolution finds that both are one. */
 const mostKnown = 2000

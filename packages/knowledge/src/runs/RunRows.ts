@@ -126,7 +126,7 @@ export const lastBatchOf = (row: object): Option.Option<number> => Option.fromNu
 /** What was found, in numbers. */
 export const foundCounts = {
   chunks: Count,
-  /** Over all batches of chunks; an entity that several of them met counts in each. */
+  /** An entity counts once in a document, with the batch of chunks that meets it first. */
   entities: Count,
   facts: Count,
   /** Facts too unsure for the graph. */

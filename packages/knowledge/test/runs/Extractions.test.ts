@@ -22,6 +22,8 @@ describe("a run", () => {
         const result = yield* extractions.run({ ...request("log.txt"), part })
         expect(result.batches).toBeGreaterThan(3)
         expect(result.facts).toBe(600)
+        // Many batches name the same ships: each counts once.
+        expect(result.entities).toBe(601)
         expect(result).not.toHaveProperty("cost")
         expect(yield* extractions.run({ ...request("log.txt"), part })).toEqual(result)
         expect(asked).toHaveLength(result.chunks)
@@ -79,6 +81,7 @@ describe("a run", () => {
         expect((yield* extractions.get(failure.runId)).status).toBe("failed")
         broken = false
         const result = yield* extractions.resume(failure.runId, request("log.txt"))
+        expect(result.entities).toBe(601)
         expect((yield* extractions.get(failure.runId)).status).toBe("succeeded")
         expect(result.facts).toBe(600)
         // The first three batches of two were stored; the sixth chunk shared a batch with the one that failed.

@@ -45,3 +45,17 @@ it.live("the built-in extractor of runs works on workers, one task a chunk, and 
     expect(pooled).toEqual(yield* Effect.provide(found, Extractors.layerBuiltIn.pipe(Layer.provide(stored))))
   }),
 )
+
+it.live("an ontology that has changed since it was last asked for is read anew", () =>
+  Effect.gen(function* () {
+    const storage = yield* Storage
+    const extractors = yield* Extractors
+    const first = yield* extractors.ontology(ontologyUri)
+    expect(yield* extractors.ontology(ontologyUri)).toBe(first)
+    yield* storage.set(ontologyUri, `${ontologyText} :Port a owl:Class ; rdfs:label "port" .`)
+    const second = yield* extractors.ontology(ontologyUri)
+    expect(second.hash).not.toBe(first.hash)
+    expect(second.withLabel("port").classes).toEqual(["https://example.org/sea#Port"])
+    expect((yield* extractors.equip({ ontologyUri })).ontology).toBe(second)
+  }).pipe(Effect.provide(Extractors.layerUnpooled.pipe(Layer.provideMerge(stored)))),
+)
