@@ -48,7 +48,6 @@ export * as BuiltIn from "./extract/builtin/BuiltIn.ts"
 export { BuiltInModel } from "./extract/builtin/BuiltInModel.ts"
 export { Example, ExamplesRefused, ExampleTriple } from "./extract/builtin/Example.ts"
 export type { KnownName } from "./extract/builtin/Gazetteer.ts"
-export { namesOfGraph } from "./extract/builtin/Gazetteer.ts"
 export * as PooledBuiltIn from "./extract/builtin/PooledBuiltIn.ts"
 export { type TrainingOptions, trainBuiltIn } from "./extract/builtin/Training.ts"
 export { ExtractionFailed } from "./extract/ExtractionFailed.ts"
@@ -132,7 +131,6 @@ export { OntologyEmpty, OntologyError, type OntologyFormat, OntologyLimitExceede
 export { type Labelled, OntologyIndex } from "./ontology/OntologyIndex.ts"
 export { loadOntology, type OntologySource } from "./ontology/OntologyLoading.ts"
 export type { RelevanceOptions } from "./ontology/Relevance.ts"
-export { BlankNodesAlike, relabelBlankNodes } from "./rdf/BlankNodes.ts"
 export {
   documentIri,
   documentOfIri,

@@ -73,12 +73,17 @@ export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving
           ontology,
           base: entityBase(state.targetNamespace),
         })
-      : { lines: sortLines(Stream.flatten(documents)), counts: () => ({ mentions: state.entityCount, entities: state.entityCount }) }
+      : {
+          lines: sortLines(Stream.flatten(documents)),
+          counts: () => ({ mentions: state.entityCount, entities: state.entityCount, merges: [] }),
+        }
     const against = Option.match(current, { onNone: () => null, onSome: ({ version }) => version })
     // The documents of an attempt and the graph they meet decide what comes out.
     const from = contentHashOf(JSON.stringify([state.attempt, against ?? ""]))
     const written = yield* writeLines(blobIn(folder, linesOfBatch(state.batchId, from).resolved), graph.lines)
-    const { mentions, entities } = graph.counts()
+    const { mentions, entities, merges } = graph.counts()
+    // For people who ask why two names are one entity.
+    yield* (yield* Storage).set(blobIn(folder, pathsOfBatch(state.batchId).merges), JSON.stringify({ merges }))
     const list = yield* writeDocuments(yield* Storage, folder, state.batchId, brought)
     return {
       graph: written,

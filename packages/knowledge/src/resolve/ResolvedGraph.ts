@@ -154,7 +154,7 @@ export interface ResolvedLines<E, R> {
   /** In order, each once. */
   readonly lines: Stream.Stream<string, E | SortFailed | WorkerError, R>
   /** Known when all lines were read. */
-  readonly counts: () => Pick<ResolveOutput, "mentions" | "entities">
+  readonly counts: () => ResolveOutput
 }
 
 /** How many documents are handed over at once. */
@@ -169,9 +169,9 @@ export const resolveOnWorker = <E, R>(options: ResolveOptions<E, R>): Effect.Eff
     const pool = yield* WorkerPool.inContext
     if (Option.isNone(pool)) {
       const graph = yield* resolveGraphs(options)
-      return { lines: sortLines(graph.lines), counts: () => graph }
+      return { lines: sortLines(graph.lines), counts: () => outputOf(graph) }
     }
-    let counts = { mentions: 0, entities: 0 }
+    let counts: ResolveOutput = { mentions: 0, entities: 0, merges: [] }
     const { documents, existing, ontology, base } = options
     const lines = pool.value.stream<E, R>("resolution.resolve", { ontology: ontology.pack(), base } satisfies ResolveInput, {
       limit: pool.value.limits.graph,
@@ -201,6 +201,15 @@ interface ResolveOutput {
   readonly merges: ReadonlyArray<Merge>
 }
 
+/** Merges beyond these are not listed: a batch may have as many as it has names. */
+const mergesListed = 1000
+
+const outputOf = <E, R>({ mentions, entities, merges }: ResolvedGraph<E, R>): ResolveOutput => ({
+  mentions,
+  entities,
+  merges: merges.slice(0, mergesListed),
+})
+
 /** The lines of each document, and the lines of the graph as it is. */
 type ResolveSource = "documents" | "existing"
 
@@ -217,7 +226,7 @@ const resolutionTask = ({ ontology, base }: ResolveInput, channel: TaskChannel):
         base,
       })
       yield* Stream.runForEachArray(sortLines(graph.lines), (lines) => Effect.promise(() => channel.emit(lines)))
-      return { mentions: graph.mentions, entities: graph.entities, merges: graph.merges }
+      return outputOf(graph)
     }),
   )
 

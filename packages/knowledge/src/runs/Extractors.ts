@@ -20,7 +20,7 @@ import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { loadOnWorker } from "../ontology/OntologyLoading.ts"
 import { getText, Storage } from "../storage/Storage.ts"
 import type { StorageError } from "../storage/StorageError.ts"
-import { StorageUri } from "../storage/Uri.ts"
+import type { StorageUri } from "../storage/Uri.ts"
 import { WorkerPool, type WorkerPoolService } from "../threads/WorkerPool.ts"
 import { type Account, ExtractorRefused, isModel, type ModelExtractors, makeModelExtractors, type Wanted } from "./ModelExtractors.ts"
 import type { RunStoreFailed } from "./RunStoreFailed.ts"
@@ -132,11 +132,11 @@ const ontologies = Effect.gen(function* () {
   const pool = yield* WorkerPool.inContext
   const onPool = <A, E>(effect: Effect.Effect<A, E>) =>
     Option.match(pool, { onNone: () => effect, onSome: (one) => Effect.provideService(effect, WorkerPool, one) })
-  const load = (name: StorageUri, text: string) => onPool(loadOnWorker({ name, text }))
+  const load = (name: string, text: string) => onPool(loadOnWorker({ name, text }))
   const byAddress = yield* cached((uri: StorageUri) => Effect.flatMap(getText(storage, uri), (text) => load(uri, text)))
   const byContent = yield* cached((source: string) => {
     const end = source.indexOf("\n")
-    return load(StorageUri.make(source.slice(0, end)), source.slice(end + 1))
+    return load(source.slice(0, end), source.slice(end + 1))
   })
   // A file of the user may change at any time. One that is stored under its hash is another file when it changes.
   return (uri: StorageUri) =>

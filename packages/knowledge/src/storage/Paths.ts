@@ -24,14 +24,12 @@ export type BatchMetadataPath = typeof BatchMetadataPath.Type
 export const BatchStatusPath = Schema.TemplateLiteral(["batches/", BatchId, "/status.json"])
 export type BatchStatusPath = typeof BatchStatusPath.Type
 
-export const BatchResolutionPath = Schema.TemplateLiteral(["batches/", BatchId, "/resolution/merged.ttl"])
-export type BatchResolutionPath = typeof BatchResolutionPath.Type
+/** Names that resolution found to be one entity. */
+export const BatchMergesPath = Schema.TemplateLiteral(["batches/", BatchId, "/resolution/merges.json"])
+export type BatchMergesPath = typeof BatchMergesPath.Type
 
 export const BatchValidationPath = Schema.TemplateLiteral(["batches/", BatchId, "/validation/report.json"])
 export type BatchValidationPath = typeof BatchValidationPath.Type
-
-export const BatchValidatedPath = Schema.TemplateLiteral(["batches/", BatchId, "/validation/validated.ttl"])
-export type BatchValidatedPath = typeof BatchValidatedPath.Type
 
 export const BatchCanonicalPath = Schema.TemplateLiteral(["batches/", BatchId, "/canonical/final.ttl"])
 export type BatchCanonicalPath = typeof BatchCanonicalPath.Type
@@ -94,9 +92,8 @@ export const pathsOfBatch = (id: BatchId) => ({
   manifest: `batches/${id}/manifest.json` satisfies BatchManifestPath,
   metadata: `batches/${id}/metadata.json` satisfies BatchMetadataPath,
   status: `batches/${id}/status.json` satisfies BatchStatusPath,
-  resolution: `batches/${id}/resolution/merged.ttl` satisfies BatchResolutionPath,
+  merges: `batches/${id}/resolution/merges.json` satisfies BatchMergesPath,
   validation: `batches/${id}/validation/report.json` satisfies BatchValidationPath,
-  validated: `batches/${id}/validation/validated.ttl` satisfies BatchValidatedPath,
   canonical: `batches/${id}/canonical/final.ttl` satisfies BatchCanonicalPath,
   report: `batches/${id}/validation/report.ttl` satisfies BatchReportPath,
 })

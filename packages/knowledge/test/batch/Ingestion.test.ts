@@ -21,6 +21,23 @@ const files = {
 }
 const shaped = { shapes: RelativePath.make("shapes.ttl") }
 
+it.live("a batch lists the names that became one entity, with the reason", () =>
+  Effect.gen(function* () {
+    const names = { "one.txt": "ShipHalcyonia passed ShipBoreas.", "two.txt": "ShipHalcyonja passed ShipBoreas." }
+    const { layer, folder, data } = yield* harbour({ files: names })
+    const id = yield* Effect.gen(function* () {
+      const batches = yield* Batches
+      const started = yield* batches.start(folder, manifest(["one.txt", "two.txt"]))
+      expect((yield* batches.awaitEnd(started))._tag).toBe("Completed")
+      return started
+    }).pipe(Effect.provide(layer))
+    const written = yield* Effect.promise(() => readFile(`${data}/batches/${id}/resolution/merges.json`, "utf8"))
+    expect(JSON.parse(written)).toEqual({
+      merges: [{ type: `${base}Ship`, left: "ShipHalcyonia", right: "ShipHalcyonja", reason: "slip" }],
+    })
+  }),
+)
+
 describe("a graph that violates its shapes", () => {
   const ended = (validation: "fail" | "quarantine" | "warn") =>
     Effect.gen(function* () {

@@ -18,13 +18,11 @@ describe("paths", () => {
       input: "documents/doc-0123456789ab/input/content.txt",
       graph: "documents/doc-0123456789ab/extraction/graph.ttl",
     })
-    const { manifest, status, resolution, validation, validated, canonical } = Paths.pathsOfBatch(batch)
-    assert.deepStrictEqual({ manifest, status, resolution, validation, validated, canonical } as Readonly<Record<string, string>>, {
+    const { manifest, status, validation, canonical } = Paths.pathsOfBatch(batch)
+    assert.deepStrictEqual({ manifest, status, validation, canonical } as Readonly<Record<string, string>>, {
       manifest: "batches/batch-0123456789ab/manifest.json",
       status: "batches/batch-0123456789ab/status.json",
-      resolution: "batches/batch-0123456789ab/resolution/merged.ttl",
       validation: "batches/batch-0123456789ab/validation/report.json",
-      validated: "batches/batch-0123456789ab/validation/validated.ttl",
       canonical: "batches/batch-0123456789ab/canonical/final.ttl",
     })
     assert.strictEqual(Paths.pathsOfNamespace(Namespace.make("football")).entities, "canonical/football/entities.ttl")
@@ -42,9 +40,8 @@ describe("paths", () => {
     const ofBatch = Paths.pathsOfBatch(batch)
     fits(Paths.BatchManifestPath, ofBatch.manifest)
     fits(Paths.BatchStatusPath, ofBatch.status)
-    fits(Paths.BatchResolutionPath, ofBatch.resolution)
+    fits(Paths.BatchMergesPath, ofBatch.merges)
     fits(Paths.BatchValidationPath, ofBatch.validation)
-    fits(Paths.BatchValidatedPath, ofBatch.validated)
     fits(Paths.BatchCanonicalPath, ofBatch.canonical)
     fits(Paths.BatchReportPath, ofBatch.report)
   })

@@ -1,10 +1,6 @@
 /**
- * Names that are known before a text is read, with the classes they are of: from the canonical graph, from a list, or from
- * the examples. A name is found wherever its words stand, in whatever case.
+ * Names that are known before a text is read, with the classes they are of: from a list, or from the examples. A name is found wherever its words stand, in whatever case.
  */
-
-import type { Triple } from "../../rdf/Term.ts"
-import { rdf, rdfs, skos } from "../../rdf/Vocabulary.ts"
 import { fold, tokenize } from "../language/Words.ts"
 
 export interface KnownName {
@@ -56,25 +52,3 @@ export class Gazetteer {
 }
 
 const wordsOf = (name: string): ReadonlyArray<string> => tokenize(name).map((token) => fold(token.text))
-
-// The names that a graph already knows, so that the extractor finds them again in other texts.
-
-const labels: ReadonlySet<string> = new Set([rdfs.label, skos.prefLabel, skos.altLabel])
-
-/** Every label of every entity, with the entity's classes. What is said about facts is no entity. */
-export const namesOfGraph = (triples: Iterable<Triple>): ReadonlyArray<KnownName> => {
-  const entities = new Map<string, { readonly names: Set<string>; readonly types: Set<string> }>()
-  const entity = (iri: string) => {
-    const known = entities.get(iri) ?? { names: new Set<string>(), types: new Set<string>() }
-    entities.set(iri, known)
-    return known
-  }
-  for (const { subject, predicate, object } of triples) {
-    if (subject.termType !== "NamedNode") continue
-    if (predicate.value === rdf.type && object.termType === "NamedNode") entity(subject.value).types.add(object.value)
-    else if (labels.has(predicate.value) && object.termType === "Literal") entity(subject.value).names.add(object.value)
-  }
-  return [...entities.values()].flatMap(({ names, types }) =>
-    types.has(rdf.statement) ? [] : [...names].map((name) => ({ name, types: [...types] })),
-  )
-}

@@ -5,14 +5,11 @@ import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import * as BuiltIn from "../../../src/extract/builtin/BuiltIn.ts"
 import { BuiltInModel } from "../../../src/extract/builtin/BuiltInModel.ts"
 import { objectText } from "../../../src/extract/builtin/FoundFact.ts"
-import { namesOfGraph } from "../../../src/extract/builtin/Gazetteer.ts"
 import { trainBuiltIn } from "../../../src/extract/builtin/Training.ts"
 import type { Chunk, ExtractorService } from "../../../src/extract/Extractor.ts"
 import type { Fact } from "../../../src/extract/Fact.ts"
 import type { OntologyIndex } from "../../../src/ontology/OntologyIndex.ts"
 import { loadOntology } from "../../../src/ontology/OntologyLoading.ts"
-import { literal, namedNode, triple } from "../../../src/rdf/Term.ts"
-import { rdf } from "../../../src/rdf/Vocabulary.ts"
 import { examples, ontology, sky } from "./observatory.ts"
 
 const chunkOf = (text: string, offset = 0): Chunk => ({ index: 0, text, offset })
@@ -147,20 +144,10 @@ describe("the built-in extractor", () => {
     }),
   )
 
-  it.effect("finds again what a graph already knows", () =>
+  it.effect("finds facts about names that it is given", () =>
     Effect.gen(function* () {
       const index = yield* ontology
-      const house = namedNode("https://example.org/1")
-      const statement = namedNode("https://example.org/2")
-      const label = "http://www.w3.org/2000/01/rdf-schema#label"
-      const names = namesOfGraph([
-        triple(house, rdf.type, namedNode(sky("Observatory"))),
-        triple(house, label, literal("the Blue House")),
-        triple(statement, rdf.type, namedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#Statement")),
-        triple(statement, label, literal("no entity")),
-        triple(house, "https://example.org/note", literal("no name")),
-      ])
-      assert.deepStrictEqual(names, [{ name: "the Blue House", types: [sky("Observatory")] }])
+      const names = [{ name: "the Blue House", types: [sky("Observatory")] }]
       const facts = yield* factsOf(BuiltIn.make({ examples, names }), index, "The Blue House is located in Lisbon.")
       assert.deepStrictEqual(
         facts.map(({ subject, property }) => [subject.text, subject.type, property]),
