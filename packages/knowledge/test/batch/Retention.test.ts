@@ -70,6 +70,24 @@ describe("the retention of batches", () => {
     }),
   )
 
+  it.live("is done by a process that was started with it", () =>
+    Effect.gen(function* () {
+      const { layer, folder, data } = yield* harbour({ files, retention: "1 milli" })
+      const id = yield* Effect.gen(function* () {
+        const batches = yield* Batches
+        const started = yield* batches.start(folder, manifest(["one.txt"]), { config: { validation: "warn" } })
+        expect(yield* batches.awaitEnd(started)).toMatchObject({ _tag: "Completed" })
+        return started
+      }).pipe(Effect.provide(layer))
+      expect(yield* filesOf(data, id)).toContain("canonical/final.ttl")
+      yield* Effect.gen(function* () {
+        yield* Batches
+        while ((yield* filesOf(data, id)).includes("canonical/final.ttl")) yield* Effect.sleep("20 millis")
+        expect((yield* canonical(data)).passings).toBe(1)
+      }).pipe(Effect.provide(layer))
+    }),
+  )
+
   it.live("leaves a batch alone that can be resumed until it is older, and then extracts its documents again", () =>
     Effect.gen(function* () {
       const { layer, folder, data } = yield* harbour({ files: { ...files, "empty.txt": "" } })

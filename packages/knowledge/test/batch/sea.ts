@@ -83,6 +83,7 @@ export interface Setting {
   readonly store?: (filename: string) => ReturnType<typeof SqliteStore.layer> | ReturnType<typeof PostgresStore.layer>
   readonly patience?: Duration.Input
   readonly contentLimits?: ContentLimitOptions
+  readonly retention?: Duration.Input
 }
 
 /** The layer can be provided several times: each is a new start of the program. */
@@ -93,6 +94,7 @@ export const harbour = ({
   store = (filename) => SqliteStore.layer({ filename }),
   patience,
   contentLimits,
+  retention,
 }: Setting) =>
   Effect.gen(function* () {
     const root = yield* Effect.acquireRelease(
@@ -113,6 +115,7 @@ export const harbour = ({
         workflow: { drainTimeout: "100 millis" },
         ...(patience === undefined ? {} : { patience }),
         ...(contentLimits === undefined ? {} : { contentLimits }),
+        retention,
         extractors: Extractors.layer.pipe(Layer.provide(Layer.succeed(Extractor, extractor))),
         storage: Layer.effect(Storage, Effect.map(FileStorage.make({ root: data, readable: [input] }), storage)),
       }).pipe(Layer.provideMerge(store(join(root, "batches.db"))), Layer.provide(sharedWorkers)),
