@@ -112,6 +112,8 @@ describe("a batch on PostgreSQL", () => {
             Effect.flatMap(PgClient.PgClient, (sql) =>
               sql.withTransaction(
                 Effect.gen(function* () {
+                  // A run may write at this moment.
+                  yield* sql`set local lock_timeout = 0`
                   yield* sql`lock table detent.run_checkpoints, detent.extraction_runs in access exclusive mode`
                   yield* Deferred.succeed(held, undefined)
                   yield* Deferred.await(release)
