@@ -291,6 +291,8 @@ class ClauseReader {
   private findAttitude(at: number) {
     const word = this.word(at)
     const next = this.word(at + 1)
+    // Most words are none of these, and one look tells.
+    if (!attitudeWords.has(word) && !isFormOf(attitudes, word)) return undefined
     // "was to be founded"
     if (/^(?:is|was|are|were)$/.test(word) && next === "to" && /^(?:be|have)$/.test(this.word(at + 2))) return this.deny(at, "base")
     if (isFormOf(toVerbs, word) && this.hasInfinitiveAhead(at)) return this.deny(at, "base")
@@ -543,3 +545,15 @@ const openAdjectives =
   set(`unable unlikely likely unclear unknown uncertain undecided possible impossible doubtful conceivable plausible probable eager
   reluctant unwilling false untrue`)
 const aheadAdjectives = set("about yet going supposed poised")
+
+const attitudes: ReadonlySet<string> = new Set([
+  ...toVerbs,
+  ...thatVerbs,
+  ...gerundVerbs,
+  ...hindering,
+  ...refusing,
+  ...unrealNouns,
+  ...saying,
+  ...hearsay,
+])
+const attitudeWords: ReadonlySet<string> = new Set([...openAdjectives, ...aheadAdjectives, ...set("is was are were close far short")])
