@@ -26,7 +26,7 @@ describe("completions in a real bash", () => {
   it("of commands, verbs and options, wherever global options stand", () => {
     assert.deepStrictEqual(offered("ba"), ["batch"])
     assert.includeMembers(offered(""), ["dev", "batch", "instance", "mcp"])
-    assert.deepStrictEqual(offered("batch", "re"), ["retry", "resume"])
+    assert.deepStrictEqual(offered("batch", "re"), ["review", "retry", "resume"])
     assert.deepStrictEqual(offered("--data", "there", "upload", "r"), ["run", "retry"])
     assert.deepStrictEqual(offered("graph", "export", "--f"), ["--format"])
     assert.deepStrictEqual(offered("graph", "export", "--j"), ["--json"])
