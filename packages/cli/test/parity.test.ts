@@ -23,6 +23,13 @@ describe("what the API can do, the command line can", { timeout: 120_000 }, () =
     const { queue: name } = JSON.parse(queue ?? "")
     assert.deepInclude(JSON.parse((await detent("queue", "pause", name, "--json")).out), { queue: name, paused: true })
     assert.deepInclude(JSON.parse((await detent("queue", "resume", name, "--json")).out), { queue: name, paused: false })
+    const misspelt = await detent("queue", "pause", "lmap")
+    assert.include(misspelt.err, `no command is in the queue lmap; queues with commands: ${name}`)
+    const [requested] = (await detent("command", "list", "--json")).out.split("\n")
+    const { key } = JSON.parse(requested ?? "")
+    const shown = await detent("command", "show", key)
+    assert.match(shown.out, new RegExp(`^command +${key}$`, "m"))
+    assert.strictEqual((await detent("command", "show", "lamp/none/1/0")).code, 3)
   })
 
   it("lists timers that were given up, and finds no stored item where there is none", async () => {

@@ -22,31 +22,19 @@ const loadedBy = async (specifier: string): Promise<ReadonlyArray<string>> => {
   return JSON.parse(stdout)
 }
 
-/** The definition of the API names the data of batches, graphs and uploads, and nothing that works on them. */
-const dataOfTheApi = [
-  "knowledge/src/KnowledgeSettings.ts",
-  "knowledge/src/batch/BatchConfig.ts",
-  "knowledge/src/batch/BatchProgress.ts",
-  "knowledge/src/batch/BatchState.ts",
-  "knowledge/src/batch/Manifest.ts",
-  "knowledge/src/extract/model/Prices.ts",
-  "knowledge/src/graph/DiffFact.ts",
-  "knowledge/src/graph/ExportFormat.ts",
-  "knowledge/src/review/ReviewItem.ts",
-  "knowledge/src/runs/Run.ts",
-  "knowledge/src/schemas.ts",
-  "knowledge/src/storage/Identity.ts",
-  "knowledge/src/storage/Quantity.ts",
-  "knowledge/src/storage/Uri.ts",
-  "knowledge/src/threads/ContentLimits.ts",
-  "knowledge/src/validate/Violation.ts",
-  "uploads/src/item/HNItem.ts",
-]
+/** What works on documents, graphs and files, and every library. The definition of the API names their data, and needs none of it. */
+const isAtWork = (module: string): boolean =>
+  !/^(?:knowledge|uploads)\/src\//.test(module) ||
+  /\/src\/(?:(?:index|Knowledge|Uploads|batch\/Batches|runs\/Extractions|graph\/CanonicalGraph|graph\/GraphQuery)\.ts|document\/|stages\/)/.test(
+    module,
+  )
 
 it.each(["@detent/server", "@detent/server/client", "@detent/server/api"])(
-  "importing %s loads the data that knowledge and uploads exchange, and none of their code",
+  "importing %s loads the data that knowledge and uploads exchange, and nothing that works on it",
   async (specifier) => {
-    expect(await loadedBy(specifier)).toEqual(dataOfTheApi)
+    const loaded = await loadedBy(specifier)
+    expect(loaded).toContain("knowledge/src/schemas.ts")
+    expect(loaded.filter(isAtWork)).toEqual([])
   },
   60_000,
 )

@@ -8,6 +8,7 @@ import { command } from "../line/Command.ts"
 import { agreed, asked } from "../output/Asking.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
+import { pairsText } from "../output/Table.ts"
 import { changedHere } from "../workspace/Changing.ts"
 import { observing } from "../workspace/Opening.ts"
 import { keyOption, paging } from "./shared.ts"
@@ -63,7 +64,7 @@ const list = command(
           { title: "EFFECT", of: ({ slot }) => slot },
           {
             title: "STATUS",
-            of: ({ status }) => (status === "handled" ? "failed, handled" : status),
+            of: ({ status }) => statusText(status),
             looks: (text, row, style) => (row.status === "failed" ? style.red(text) : text),
           },
           { title: "TRIES", of: ({ attempts, round }) => (round === undefined ? attempts : `${attempts}, retry ${round}`) },
@@ -76,6 +77,45 @@ const list = command(
       if (page.next !== undefined) yield* output.note(`more with --after ${page.next}`)
     }).pipe(Effect.provide(observing(input))),
 )
+
+const show = command(
+  {
+    name: "command show",
+    summary: "one command: its status, tries and problems",
+    detail: "Its parameters are not shown: they may be secret.",
+    arguments: [{ name: "command", summary: "the command's key, as `detent command list` shows it" }],
+    options: [],
+    examples: [{ line: "detent command show order/order-7/2/0", says: "why it failed, try by try" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const found = yield* operations.get(input.command)
+      const { key, slot, queue, machine, id, status, attempts, round, problem, errors = [], runAt, enqueuedAt, finishedAt, worker } = found
+      yield* output.value(found, () =>
+        pairsText(
+          [
+            ["command", key],
+            ["effect", slot],
+            ["queue", queue],
+            ["instance", machine === undefined ? undefined : `${machine}/${id}`],
+            ["status", statusText(status), (text) => (status === "failed" ? output.style.red(text) : text)],
+            ["tries", round === undefined ? attempts : `${attempts}, retry ${round}`],
+            ["problem", problem],
+            ["earlier", earlierText(errors, problem) || undefined],
+            ["worker", worker],
+            ["requested", momentText(enqueuedAt)],
+            ["due", status === "pending" ? momentText(runAt) : undefined],
+            ["finished", finishedAt === undefined ? undefined : momentText(finishedAt)],
+          ],
+          output.style,
+        ),
+      )
+    }).pipe(Effect.provide(observing(input))),
+)
+
+/** A failure that the instance has handled is no dead letter. */
+const statusText = (status: string): string => (status === "handled" ? "failed, handled" : status)
 
 const retry = command(
   {
@@ -161,4 +201,4 @@ const counted = (count: number, which = "") => `${count} ${which}${count === 1 ?
 
 export const noun = { name: "command", summary: "requested effects and dead letters" }
 
-export const commands = [list, retry, skip]
+export const commands = [list, show, retry, skip]

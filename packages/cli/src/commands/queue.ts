@@ -65,8 +65,13 @@ const changed = (
   Effect.gen(function* () {
     const output = yield* Output
     yield* changedHere({ operation: `commands.${operation}`, params: { queue: input.queue }, key: input.key }, change)
-    const queue = (yield* operations.queues).find((one) => one.queue === input.queue)
+    const queues = yield* operations.queues
+    const queue = queues.find((one) => one.queue === input.queue)
     yield* output.value(queue ?? { queue: input.queue }, () => `${input.queue} ${queue?.paused === true ? "is paused" : "is not paused"}\n`)
+    // A misspelt name looks like a queue that has no commands yet.
+    const used = queues.filter(({ counts }) => Object.keys(counts).length > 0).map((one) => one.queue)
+    if (used.includes(input.queue)) return
+    yield* output.note(`no command is in the queue ${input.queue}; queues with commands: ${used.join(", ") || "none"}`)
   }).pipe(Effect.provide(observing(input)))
 
 export const noun = { name: "queue", summary: "queues of commands: look, pause, resume" }

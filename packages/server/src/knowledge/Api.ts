@@ -86,6 +86,10 @@ const error = problems
 
 export class KnowledgeApi extends HttpApiGroup.make("knowledge")
   .add(
+    HttpApiEndpoint.get("graphs", "/api/v1/knowledge", { success: Schema.Struct({ graphs: Schema.Array(GraphInfo) }), error }).annotate(
+      OpenApi.Summary,
+      "List graphs",
+    ),
     HttpApiEndpoint.get("graph", path, { params, success: GraphInfo, error }).annotate(OpenApi.Summary, "Show a graph"),
     HttpApiEndpoint.get("entities", `${path}/entities`, {
       params,

@@ -13,7 +13,6 @@ import * as graph from "@detent/workspace/operations/graph"
 import { optional, paged } from "@detent/workspace/optional"
 import type { KnowledgeServices } from "@detent/workspace/Systems"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
@@ -54,16 +53,8 @@ export const knowledgeHandlers = HttpApiBuilder.group(
       )
 
     return handlers
-      .handle("graph", ({ params: { namespace } }) =>
-        operating(
-          Effect.map(graph.current(namespace), (current) => ({
-            namespace,
-            version: current.version,
-            ...optional({ previous: Option.getOrUndefined(current.previous) }),
-            contributions: graph.contributions(current),
-          })),
-        ),
-      )
+      .handle("graphs", () => operating(graph.list))
+      .handle("graph", ({ params: { namespace } }) => operating(Effect.map(graph.current(namespace), graph.describe)))
       .handle("entities", ({ params: { namespace }, query: asked }) =>
         operating(
           Effect.map(

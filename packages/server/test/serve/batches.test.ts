@@ -87,6 +87,7 @@ describe("batches over HTTP", () => {
 
       const namespace = "coast" as never
       const graph = yield* client.knowledge.graph({ params: { namespace } })
+      assert.deepStrictEqual(yield* client.knowledge.graphs(), { graphs: [graph] })
       assert.strictEqual(graph.contributions[0]?.batchId, batchId)
       const { entities } = yield* client.knowledge.entities({ params: { namespace }, query: { search: "ADA" } })
       assert.isAbove(entities.length, 0)

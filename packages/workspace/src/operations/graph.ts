@@ -33,6 +33,20 @@ export const current = (namespace: Namespace) =>
     Option.match({ onNone: () => Effect.fail(new GraphNotFound({ namespace })), onSome: Effect.succeed }),
   )
 
+/** The version of a graph, and the batches that added to it. */
+export const describe = (version: GraphVersion) => ({
+  namespace: version.namespace,
+  version: version.version,
+  ...optional({ previous: Option.getOrUndefined(version.previous) }),
+  contributions: contributions(version),
+})
+
+/** All graphs of the workspace, by name. */
+export const list = Effect.map(
+  Effect.flatMap(namespaces, (names) => Effect.forEach(names, current)),
+  (graphs) => ({ graphs: graphs.map(describe) }),
+)
+
 /** The answer to a SPARQL query. A refusal says in few words what to correct. */
 export const query = (version: GraphVersion, sparql: string, options?: Parameters<GraphQueryService["query"]>[2]) =>
   Effect.flatMap(GraphQuery, (graph) => graph.query(version, sparql, options)).pipe(
