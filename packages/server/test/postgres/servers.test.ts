@@ -1,3 +1,4 @@
+import { client as clients } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
@@ -32,6 +33,12 @@ describe("two servers on one PostgreSQL", () => {
           stream.events.map(({ id }) => id),
           ["1", "2"],
         )
+        // A key belongs to one request on both.
+        const start = (server: typeof one, id: string) =>
+          server.client.instances.start({ params: { machine: "tally" }, payload: { id } }).pipe(clients.withIdempotencyKey("start-1"))
+        const started = yield* start(one, "keyed")
+        assert.deepStrictEqual(yield* start(two, "keyed"), started)
+        assert.strictEqual((yield* Effect.flip(start(two, "other")))._tag, "Unprocessable")
         assert.strictEqual((yield* one.client.ready()).database, "Postgres")
       }),
     60_000,
