@@ -69,7 +69,7 @@ const run = ({ node, database, data, input, names, batchId, calls, pause = 5, ta
     }
     if (task === "wait") {
       tell({ _tag: "State", state: yield* batches.state(id) })
-      yield* Effect.never
+      return yield* Effect.never
     }
     const [first = { source: RelativePath.make("none") }, ...others] = names.map((name) => ({ source: RelativePath.make(name) }))
     const manifest = {
