@@ -17,7 +17,7 @@ const needs = {
   entity: ["machine"],
   knowledge: ["durable"],
   uploads: ["entity", "durable"],
-  workspace: ["knowledge", "uploads"],
+  workspace: ["knowledge", "uploads", "cluster"],
   cluster: ["durable"],
   server: ["workspace"],
   console: [],

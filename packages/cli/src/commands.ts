@@ -27,6 +27,7 @@ export const commandFiles: Readonly<Record<string, () => Promise<CommandFile>>> 
   timer: () => import("./commands/timer.ts"),
   graph: () => import("./commands/graph.ts"),
   data: () => import("./commands/data.ts"),
+  cluster: () => import("./commands/cluster.ts"),
 }
 
 /** What `--help` and completions read instead of the files: nothing of Effect is loaded for them. */

@@ -53,7 +53,7 @@ import * as Socket from "effect/unstable/socket/Socket"
 import type { MigrationError } from "effect/unstable/sql/Migrator"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
-import { type ClusterTables, makeClusterTables, type NodeRow } from "./ClusterTables.ts"
+import { type ClusterTables, findClusterTables, makeClusterTables, type NodeRow } from "./ClusterTables.ts"
 import { Delivery } from "./Delivery.ts"
 import { DeliveryServer } from "./DeliveryServer.ts"
 import { DeliverRpc, type Parcel, type Progress, path } from "./Protocol.ts"
@@ -91,6 +91,10 @@ export interface ClusterNode {
   readonly node: string
   readonly startedAt: number
   readonly shards: number
+  /** Running instances and executions whose work it has. */
+  readonly working: number
+  /** Milliseconds until its lease ends, unless it extends it. */
+  readonly leaseMillis: number
   /** It gives up what it has and takes nothing more. */
   readonly draining: boolean
 }
@@ -159,7 +163,7 @@ const makeCluster = (options: ClusterOptions) =>
     const drainSelf = Effect.suspend(() => {
       if (isDraining) return Effect.void
       isDraining = true
-      const empty = Effect.repeat(Effect.sleep(20), { until: () => shards.size === 0 })
+      const empty = Effect.repeat(Effect.sleep(20), { until: () => shards.size === 0 && delivery.size === 0 })
       const drained = Effect.andThen(tables.drain(base.node(), true), empty)
       return Effect.ignore(Effect.timeoutOption(drained, lease))
     })
@@ -181,11 +185,28 @@ const makeCluster = (options: ClusterOptions) =>
       address: address.text,
       nodes: Effect.map(tables.nodes, (nodes) => nodes.map(nodeOf)),
       drain: (node) => tables.drain(node, true),
-      isReady: () => !isDraining && base.fence() !== undefined,
+      isReady: () => !isDraining && base.fence() !== undefined && shards.size > 0,
       shards: () => shards.size,
     }
     return Context.make(Placement, placement).pipe(Context.add(Cluster, service))
   })
+
+/** The nodes of the cluster on a database, seen from outside: none where it has no cluster. */
+export const nodesOf = (schema = "detent"): Effect.Effect<ReadonlyArray<ClusterNode>, SqlError, SqlClient> =>
+  Effect.flatMap(
+    findClusterTables(schema),
+    Option.match({
+      onNone: () => Effect.succeed([]),
+      onSome: (tables) => Effect.map(tables.nodes, (nodes) => nodes.map(nodeOf)),
+    }),
+  )
+
+/** Has a node, named by its address or its name, give up what it has. False where there is no such node. */
+export const drainNode = (node: string, schema = "detent"): Effect.Effect<boolean, SqlError, SqlClient> =>
+  Effect.flatMap(
+    findClusterTables(schema),
+    Option.match({ onNone: () => Effect.succeed(false), onSome: (tables) => tables.drain(node, true) }),
+  )
 
 const nodeOf = ({ runner: _, ...node }: NodeRow): ClusterNode => node
 

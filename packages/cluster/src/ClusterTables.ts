@@ -4,6 +4,7 @@
  */
 import { DatabaseClock, migrateTables } from "@detent/durable/internal"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type { MigrationError } from "effect/unstable/sql/Migrator"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
@@ -24,6 +25,10 @@ export interface NodeRow {
   readonly draining: boolean
   readonly startedAt: number
   readonly shards: number
+  /** Running instances and executions whose work it has. */
+  readonly working: number
+  /** Milliseconds until its lease ends, unless it extends it. */
+  readonly leaseMillis: number
 }
 
 export interface Owner {
@@ -70,15 +75,27 @@ const migrations = (schema: string) => ({
   }),
 })
 
+/** Makes the tables where they are missing. */
 export const makeClusterTables = (schema: string): Effect.Effect<ClusterTables, MigrationError | SqlError, SqlClient> =>
+  Effect.andThen(migrateTables(schema, "cluster_migrations", migrations(schema)), clusterTables(schema))
+
+/** The tables, where a node of a cluster has made them. */
+export const findClusterTables = (schema: string): Effect.Effect<Option.Option<ClusterTables>, SqlError, SqlClient> =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const [found] = yield* sql<{ found: boolean }>`select to_regclass(${`${schema}.cluster_shards`}) is not null as found`
+    return found?.found === true ? Option.some(yield* clusterTables(schema)) : Option.none()
+  })
+
+const clusterTables = (schema: string): Effect.Effect<ClusterTables, never, SqlClient> =>
   Effect.gen(function* () {
     const sql = (yield* SqlClient).withoutTransforms()
-    yield* migrateTables(schema, "cluster_migrations", migrations(schema))
     const time = yield* DatabaseClock
     const now = yield* time(sql)
     const nodes = sql.literal(`${schema}.cluster_nodes`)
     const shards = sql.literal(`${schema}.cluster_shards`)
     const leases = sql.literal(`${schema}.leases`)
+    const instances = sql.literal(`${schema}.instances`)
     const channel = `${schema}_cluster`
     const isAlive = (row: Fragment) => sql`exists (
       select 1 from ${leases} l where l.name = ${row}.lease and l.token = ${row}.token and l.expires_at > ${now}
@@ -97,12 +114,22 @@ export const makeClusterTables = (schema: string): Effect.Effect<ClusterTables, 
       unregister: (address, { lease, token }) =>
         sql`delete from ${nodes} where address = ${address} and lease = ${lease} and token = ${token}`.pipe(Effect.asVoid),
       nodes: Effect.map(
-        sql<{ address: string; runner: string; node: string; draining: boolean; started_at: string; shards: number }>`
+        // Nodes are few: one look at the index of owners for each.
+        sql<Omit<NodeRow, "startedAt" | "leaseMillis"> & { started_at: string; lease_millis: string }>`
           select n.address, n.runner, n.node, n.draining, n.started_at::text as started_at, (
             select count(*)::integer from ${shards} s where s.lease = n.lease and s.token = n.token
-          ) as shards
+          ) as shards, (
+            select count(*)::integer from ${instances} i where i.resident and i.status = 'running' and i.reason = n.node
+          ) as working, (
+            select (l.expires_at - ${now})::text from ${leases} l where l.name = n.lease
+          ) as lease_millis
           from ${nodes} n where ${isAlive(sql.literal("n"))} order by n.address`,
-        (rows) => rows.map(({ started_at, ...row }) => ({ ...row, startedAt: Number(started_at) })),
+        (rows) =>
+          rows.map(({ started_at, lease_millis, ...row }) => ({
+            ...row,
+            startedAt: Number(started_at),
+            leaseMillis: Number(lease_millis),
+          })),
       ),
       drain: (node, draining) =>
         Effect.map(

@@ -1,1 +1,10 @@
-export { Cluster, type ClusterError, ClusterMisconfigured, type ClusterNode, type ClusterOptions, type ClusterService } from "./Cluster.ts"
+export {
+  Cluster,
+  type ClusterError,
+  ClusterMisconfigured,
+  type ClusterNode,
+  type ClusterOptions,
+  type ClusterService,
+  drainNode,
+  nodesOf,
+} from "./Cluster.ts"

@@ -50,6 +50,7 @@ const registry: Readonly<Record<string, Entry>> = {
     next: { http: "add it to machines there, and restart the server", cli: "add it to machines there" },
   },
   SystemOff: notFound,
+  NodeNotFound: { ...notFound, next: { http: "GET /api/v1/nodes lists those there are", cli: "see `detent cluster status`" } },
   WorkflowNotFound: notFound,
   ExecutionNotFound: {
     ...notFound,

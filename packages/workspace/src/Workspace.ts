@@ -32,6 +32,7 @@ import * as Scope from "effect/Scope"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type * as Workflow from "effect/unstable/workflow/Workflow"
 import * as WorkflowEngine from "effect/unstable/workflow/WorkflowEngine"
+import { ClusterMember, type ClusterSettings } from "./ClusterMember.ts"
 import { type Config, type ConfiguredWorkflow, decodeConfig, type ProvidedServices } from "./Config.ts"
 import { type Database, databaseOf, type Stores, storesIn } from "./Database.ts"
 import type { SystemName } from "./errors.ts"
@@ -75,6 +76,8 @@ export interface WorkspaceOptions {
    * database has something of them.
    */
   readonly asked?: ReadonlyArray<SystemName>
+  /** Makes it a node of a cluster, whatever the configuration says. `false`: not, although the configuration has one. */
+  readonly cluster?: ClusterSettings | false
 }
 
 /** The facts about the opened workspace. */
@@ -98,7 +101,7 @@ export class WorkspaceRefused extends Schema.TaggedError<WorkspaceRefused>()("Wo
 }
 
 /** What every workspace provides. */
-export type WorkspaceServices = Workspace | Machines | RequestKeys | ProvidedServices
+export type WorkspaceServices = Workspace | Machines | RequestKeys | ClusterMember | ProvidedServices
 
 /** The services of the systems that the options turn on. Those that a configuration turns on are in `Systems`. */
 type SystemServices<O> =
@@ -167,7 +170,7 @@ const inhabited = (options: Opening) =>
         (built): Context.Context<A> => Context.omit(Layer.CurrentMemoMap)(built) as Context.Context<A>,
       )
     const build = <A, E, R>(layer: Layer.Layer<A, E, R>, context: Context.Context<R>) => buildIn(services, layer, context)
-    const built = Context.merge(stores, yield* buildIn(enginesScope, enginesOf(options, nodeId), stores))
+    const built = Context.merge(stores, yield* buildIn(enginesScope, yield* enginesOf(options, nodeId), stores))
     const registered = new Map<string, Workflow.Any>()
     const workflowEngine = Context.get(built, WorkflowEngine.WorkflowEngine)
     const engines = Context.add(built, WorkflowEngine.WorkflowEngine, recording(workflowEngine, registered))
@@ -225,12 +228,42 @@ const recording = (
     }),
 })
 
+type Engines = Engine | WorkflowEngine.WorkflowEngine | ClusterMember
+
 const enginesOf = (options: Opening, nodeId: string | undefined) =>
-  nodeId === undefined ? observingEngines(options) : workingEngines(options, nodeId)
+  Effect.gen(function* () {
+    if (nodeId === undefined) return observingEngines(options)
+    const settings = options.cluster ?? options.config?.cluster
+    // A command that acts on one thing and ends is no node.
+    const isPassing = engineOptions(options).resume === false
+    if (settings === undefined || settings === false || isPassing) return Layer.merge(workingEngines(options, nodeId), alone)
+    return workingEngines(options, nodeId).pipe(Layer.provideMerge(yield* memberOf(settings)))
+  })
+
+const alone = Layer.succeed(ClusterMember, Option.none())
 
 /** No workflow is known to its workflow engine, so it runs none. */
-const observingEngines = (options: Opening): Layer.Layer<Engine | WorkflowEngine.WorkflowEngine, never, Stores> =>
-  Layer.mergeAll(Engine.layer({ ...engineOptions(options), observe: true }), WorkflowEngine.layerMemory)
+const observingEngines = (options: Opening): Layer.Layer<Engines, never, Stores> =>
+  Layer.mergeAll(Engine.layer({ ...engineOptions(options), observe: true }), WorkflowEngine.layerMemory, alone)
+
+/** The node of a cluster. Its code is loaded here, since most workspaces are none. */
+const memberOf = (settings: ClusterSettings) =>
+  Effect.gen(function* () {
+    const { database } = yield* Workspace
+    if (database === "Sqlite") {
+      return yield* new WorkspaceRefused({
+        problem: "the cluster cannot be joined",
+        nextStep: "give --database postgres://…, or leave the cluster out",
+        cause: new Error("a SQLite file belongs to one machine"),
+      })
+    }
+    const { Cluster } = yield* Effect.promise(() => import("@detent/cluster"))
+    const token = settings.token ?? (yield* tokenInEnvironment)
+    const member = Layer.effect(ClusterMember, Effect.asSome(Cluster))
+    return Layer.provideMerge(member, Cluster.layer({ ...settings, token }))
+  })
+
+const tokenInEnvironment = Effect.orDie(EffectConfig.String("DETENT_CLUSTER_TOKEN").pipe(EffectConfig.withDefault("")))
 
 const workingEngines = (options: Opening, nodeId: string): Layer.Layer<Engine | WorkflowEngine.WorkflowEngine, never, Stores> => {
   const engine = engineOptions(options)

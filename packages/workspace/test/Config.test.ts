@@ -98,7 +98,8 @@ describe("detent.config", () => {
       "export default { retention: { ordr: '1 day' } }",
       "retention.ordr names no machine or workflow of this configuration; add the machine or workflow to the configuration",
     ],
-    ["export default { cluster: {} }", "cluster is not known; known are machines"],
+    ["export default { cloud: {} }", "cloud is not known; known are machines"],
+    ['export default { cluster: { adress: "10.0.0.7:7700" } }', "did you mean address?"],
     ["export default {{", "cannot be loaded"],
   ] as const)("that is %s is refused with what to do", ([text, problem]) =>
     Effect.gen(function* () {

@@ -11,6 +11,7 @@ import { command } from "../line/Command.ts"
 import { Output } from "../output/Output.ts"
 import { type Opened, observed, type Place, workingOnAll, workingOnDemo } from "../workspace/Opening.ts"
 import { announced, runningServer } from "../workspace/Server.ts"
+import { clusterOf, clusterOptions } from "./shared.ts"
 
 const listenOptions = [
   { name: "port", kind: "integer", value: "N", default: 4400, summary: "where to listen; 0 takes a free one" },
@@ -52,7 +53,11 @@ const serve = command(
     serves: true,
     summary: "the server with its workers, for a deployment",
     arguments: [],
-    options: [{ name: "observe", kind: "flag", summary: "answer questions only: nothing is worked on or changed here" }, ...listenOptions],
+    options: [
+      { name: "observe", kind: "flag", summary: "answer questions only: nothing is worked on or changed here" },
+      ...listenOptions,
+      ...clusterOptions,
+    ],
     examples: [
       {
         line: "DETENT_TOKEN=… detent serve --host 0.0.0.0 --database postgres://db/detent",
@@ -61,7 +66,9 @@ const serve = command(
     ],
   },
   (input) =>
-    input.observe ? serving(input, "observe", observed(input), Effect.void) : serving(input, "work", workingOnAll(input), Effect.void),
+    input.observe
+      ? serving(input, "observe", observed(input), Effect.void)
+      : serving(input, "work", workingOnAll(input, clusterOf(input)), Effect.void),
 )
 
 interface Listening {

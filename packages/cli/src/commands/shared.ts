@@ -1,4 +1,5 @@
 /** What several commands declare alike. */
+import type { ClusterSettings } from "@detent/workspace/ClusterMember"
 import type { Argument, Option } from "../line/Command.ts"
 
 export const machineArgument = {
@@ -15,6 +16,26 @@ export const paging = [
   { name: "limit", kind: "integer", value: "N", default: 100, minimum: 1, summary: "at most this many" },
   { name: "after", kind: "text", value: "CURSOR", summary: "the `next` of the page before" },
 ] as const satisfies ReadonlyArray<Option>
+
+/** Options of processes that can be nodes of a cluster. */
+export const clusterOptions = [
+  {
+    name: "cluster",
+    kind: "text",
+    value: "HOST:PORT",
+    summary: "be a node of a cluster, which others reach here; needs PostgreSQL and DETENT_CLUSTER_TOKEN",
+  },
+  { name: "cluster-listen", kind: "text", value: "HOST:PORT", summary: "where to listen to other nodes, if elsewhere" },
+] as const satisfies ReadonlyArray<Option>
+
+/** What the options say; undefined where the configuration decides. */
+export const clusterOf = (input: {
+  readonly cluster: string | undefined
+  readonly "cluster-listen": string | undefined
+}): ClusterSettings | undefined => {
+  const { cluster: address, "cluster-listen": listen } = input
+  return address === undefined ? undefined : { address, ...(listen === undefined ? {} : { listen }) }
+}
 
 /** Of commands that change something. */
 export const keyOption = {

@@ -8,6 +8,7 @@ import { command } from "../line/Command.ts"
 import { ExitCode } from "../line/ExitCode.mjs"
 import { Output } from "../output/Output.ts"
 import { type Place, placeText, workingOnAll } from "../workspace/Opening.ts"
+import { clusterOf, clusterOptions } from "./shared.ts"
 
 const worker = command(
   {
@@ -18,8 +19,15 @@ const worker = command(
     arguments: [],
     options: [
       { name: "until-idle", kind: "flag", summary: "end when there is nothing left to do: with 1 where a command failed for good" },
+      ...clusterOptions,
     ],
-    examples: [{ line: "detent worker --database postgres://db/detent", says: "until it is stopped" }],
+    examples: [
+      { line: "detent worker --database postgres://db/detent", says: "until it is stopped" },
+      {
+        line: "DETENT_CLUSTER_TOKEN=… detent worker --cluster 10.0.0.7:7700 --database postgres://db/detent",
+        says: "each instance on one node",
+      },
+    ],
   },
   (input) =>
     Effect.gen(function* () {
@@ -35,14 +43,14 @@ const worker = command(
 )
 
 /** Until nothing is left to do, or until it is stopped. */
-const worked = (input: Place & { readonly "until-idle": boolean }) =>
+const worked = (input: Place & { readonly "until-idle": boolean } & Parameters<typeof clusterOf>[0]) =>
   Effect.gen(function* () {
     const { data, database } = yield* Workspace
     const { note } = yield* Output
     yield* note(`working in ${data} (${database}); stop with Ctrl-C: what is unfinished is handed back`)
     if (!input["until-idle"]) return yield* Effect.never
     return yield* Effect.repeat(isIdle, { until: (idle) => idle, schedule: Schedule.spaced("250 millis") })
-  }).pipe(Effect.provide(workingOnAll(input)))
+  }).pipe(Effect.provide(workingOnAll(input, clusterOf(input))))
 
 /** How many commands this process executed that failed for good: those from before it began are no news. */
 const failedHere = Effect.map(Metric.snapshot, (metrics) => {

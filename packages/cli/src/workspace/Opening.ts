@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs"
 import { resolve } from "node:path"
 import type { Uploads } from "@detent/uploads"
+import type { ClusterSettings } from "@detent/workspace/ClusterMember"
 import { findConfig } from "@detent/workspace/Config"
 import { databaseOf as readAddress } from "@detent/workspace/Database"
 import type { SystemName, SystemOff } from "@detent/workspace/errors"
@@ -42,7 +43,8 @@ export const observed = (place: Place): Opened => observedWith(place, [])
 export const acting = (place: Place): Opened => opened(place, actingOptions)
 
 /** To work on everything that is unfinished, and on what comes. */
-export const workingOnAll = (place: Place): Opened => opened(place, { role: "work" })
+export const workingOnAll = (place: Place, cluster?: ClusterSettings): Opened =>
+  opened(place, { role: "work", ...(cluster === undefined ? {} : { cluster }) })
 
 /** The same with both systems on, whatever the configuration says. */
 export const workingOnDemo = (place: Place, readable: ReadonlyArray<string>): Opened<KnowledgeServices | Uploads> =>

@@ -1,6 +1,7 @@
-/** The part of the API that every server answers: machines, instances, executions, commands, health. */
+/** The part of the API that every server answers: machines, instances, executions, commands, nodes, health. */
 import * as HttpApi from "effect/unstable/httpapi/HttpApi"
 import * as OpenApi from "effect/unstable/httpapi/OpenApi"
+import { ClusterApi } from "../cluster/Api.ts"
 import { CommandApi } from "../commands/Api.ts"
 import { ExecutionApi } from "../executions/Api.ts"
 import { InstanceApi } from "../instances/Api.ts"
@@ -10,7 +11,7 @@ import { Refusing } from "./Refusing.ts"
 import { withSecurity } from "./Security.ts"
 
 export class CoreApi extends HttpApi.make("detent")
-  .add(MachineApi, InstanceApi, ExecutionApi, CommandApi, SystemApi)
+  .add(MachineApi, InstanceApi, ExecutionApi, CommandApi, ClusterApi, SystemApi)
   .middleware(Refusing)
   .annotate(OpenApi.Title, "Detent")
   .annotate(OpenApi.Version, "1")

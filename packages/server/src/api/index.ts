@@ -2,6 +2,7 @@
 
 export * as BatchApi from "../batches/Api.ts"
 export { BatchRpc } from "../batches/Rpc.ts"
+export * as ClusterApi from "../cluster/Api.ts"
 export * as CommandApi from "../commands/Api.ts"
 export * as ExecutionApi from "../executions/Api.ts"
 export * as InstanceApi from "../instances/Api.ts"

@@ -26,6 +26,7 @@ import type { KnowledgePart } from "../api/KnowledgePart.ts"
 import { problemType } from "../api/Problem.ts"
 import { Refusing } from "../api/Refusing.ts"
 import type { UploadPart } from "../api/UploadPart.ts"
+import { clusterHandlers } from "../cluster/Http.ts"
 import { commandHandlers } from "../commands/Http.ts"
 import { executionHandlers } from "../executions/Http.ts"
 import { instanceHandlers } from "../instances/Http.ts"
@@ -56,7 +57,7 @@ const refusing = HttpApiMiddleware.layerSchemaErrorTransform(Refusing, ({ kind, 
       ),
 )
 
-const groups = Layer.mergeAll(machineHandlers, instanceHandlers, executionHandlers, commandHandlers, systemHandlers)
+const groups = Layer.mergeAll(machineHandlers, instanceHandlers, executionHandlers, commandHandlers, clusterHandlers, systemHandlers)
 
 /** The systems that are on, each with its part of the API. Only these are loaded. */
 const loadParts = Effect.gen(function* () {

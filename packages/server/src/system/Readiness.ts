@@ -3,11 +3,13 @@
  * is public, so it names no address of the database.
  */
 import { Engine, Journal, LoopHealth, type LoopOutage } from "@detent/durable"
+import { ClusterMember } from "@detent/workspace/ClusterMember"
 import { inOneLine } from "@detent/workspace/SchemaProblem"
 import { systemsOn } from "@detent/workspace/Systems"
 import { Workspace } from "@detent/workspace/Workspace"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import { kind, Unavailable } from "../api/Problem.ts"
 import { Stopping } from "../serve/Stopping.ts"
 
@@ -27,11 +29,14 @@ export const makeReadiness = Effect.gen(function* () {
   const journal = yield* Journal
   const health = yield* LoopHealth
   const stopping = yield* Stopping
+  const member = yield* ClusterMember
   const { database, role } = yield* Workspace
   const systems = yield* systemsOn
 
   const check = Effect.gen(function* () {
     if (stopping.isStopping) return yield* notReady("the server is being stopped; ask another one")
+    if (Option.isSome(member) && !member.value.isReady())
+      return yield* notReady("this node of the cluster has no shards: it drains, has just started, or waits for its lease; ask another one")
     yield* journal.standings([probe]).pipe(
       Effect.timeout("5 seconds"),
       Effect.mapError(() => notReady("the database does not answer; see the server's log")),

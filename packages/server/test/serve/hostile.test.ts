@@ -70,7 +70,8 @@ const attacked = (data: string) =>
         assert.isBelow(server.slowest, 1000 + 20 * machine.slowest, figures)
         assert.isBelow(turn, longestTurn, figures)
       })
-    // What starting took is not counted.
+    // The probe asks by now. What starting took is not counted.
+    yield* Effect.repeat(answerOf<readonly [Times, Times]>(probe), { until: ([server]) => server.count > 0 })
     yield* answerOf(child)
     const stop = Effect.andThen(ended(probe), ended(child))
     return { url, assertLive, stop }

@@ -7,6 +7,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import type { ClusterSettings } from "../ClusterMember.ts"
 import { decodeStrictly } from "../SchemaProblem.ts"
 import { machinesOfSystem } from "../Systems.ts"
 import type { AnyMachine, Config, ConfigLayer, ConfiguredWorkflow, UploadType, WorkspaceLimits } from "./Settings.ts"
@@ -89,6 +90,14 @@ const Limits = struct({
   http: optional(Http),
 })
 
+const Cluster = struct({
+  address: Schema.String,
+  listen: optional(Schema.String),
+  token: optional(Schema.String),
+  lease: optional(duration),
+  patience: optional(duration),
+})
+
 const Settings = struct({
   machines: optional(Schema.Array(declared<AnyMachine<unknown>>(isMachine, "a machine made with Machine.make({ ... })"))),
   workflows: optional(Schema.Array(Workflow)),
@@ -104,6 +113,7 @@ const Settings = struct({
   uploads: optional(Schema.NonEmptyArray(declared<UploadType>(isUpload, '"hacker-news", or an upload made with defineUpload'))),
   retention: optional(Schema.Record(Schema.String, duration)),
   limits: optional(Limits),
+  cluster: optional(Cluster),
 })
 
 const decodeKnowledge = Effect.map(
@@ -120,6 +130,7 @@ type DecodedSettings = Partial<Pick<Config, "machines" | "workflows" | "layers">
   readonly limits?: WorkspaceLimits
   readonly upcasters?: Readonly<Record<string, object>>
   readonly retention?: Readonly<Record<string, Duration.Input>>
+  readonly cluster?: ClusterSettings
 }
 
 const example = "export default defineConfig({ machines: [...] })"

@@ -8,6 +8,7 @@ import type * as Duration from "effect/Duration"
 import type * as Layer from "effect/Layer"
 import type * as Workflow from "effect/unstable/workflow/Workflow"
 import type { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
+import type { ClusterSettings } from "../ClusterMember.ts"
 import type { Stores } from "../Database.ts"
 import type { Systems } from "../Systems.ts"
 
@@ -71,6 +72,8 @@ interface PlainSettings {
    */
   readonly retention?: Readonly<Record<string, Duration.Input>>
   readonly limits?: WorkspaceLimits
+  /** Makes `serve`, `worker` and `dev` nodes of a cluster. Needs PostgreSQL. */
+  readonly cluster?: ClusterSettings
 }
 
 interface Settings<R, W> extends PlainSettings {

@@ -17,8 +17,18 @@ describe("the README", () => {
   })
 
   it("has an example of every setting", () => {
-    const settings = [...readme.slice(readme.indexOf("| setting     | type")).matchAll(/^\| `(\w+)`/gm)].slice(0, 8).map(([, name]) => name)
-    assert.deepStrictEqual(settings, ["machines", "workflows", "layers", "upcasters", "knowledge", "uploads", "retention", "limits"])
+    const settings = [...readme.slice(readme.indexOf("| setting     | type")).matchAll(/^\| `(\w+)`/gm)].slice(0, 9).map(([, name]) => name)
+    assert.deepStrictEqual(settings, [
+      "machines",
+      "workflows",
+      "layers",
+      "upcasters",
+      "knowledge",
+      "uploads",
+      "retention",
+      "limits",
+      "cluster",
+    ])
     for (const name of settings) assert.include(configurations, `${name}.config.ts`)
   })
 

@@ -78,10 +78,10 @@ class ClauseReader {
   }
 
   subjectOf(at: number): ReadonlyArray<number> {
-    let clause = this.clauses[at]
+    let clause: Clause | undefined = this.clauses[at]
     while (clause?.verb !== undefined && (clause.kind === "independent" || clause.kind === "predicate")) {
       const own: Array<number> = []
-      for (let before = clause.opened; before < clause.verb; before++) {
+      for (let before: number = clause.opened; before < clause.verb; before++) {
         if (this.clauses[before] === clause && !(own.length === 0 && leading.has(this.word(before)))) own.push(before)
       }
       if (own.length > 0 && (clause.joined === undefined || !prepositions.has(this.word(own[0] ?? 0)))) return own

@@ -1,0 +1,58 @@
+/** `detent cluster`: processes that share the instances of one PostgreSQL. */
+import * as operations from "@detent/workspace/operations/cluster"
+import * as Effect from "effect/Effect"
+import { command } from "../line/Command.ts"
+import { Output } from "../output/Output.ts"
+import { changedHere } from "../workspace/Changing.ts"
+import { observing } from "../workspace/Opening.ts"
+import { keyOption } from "./shared.ts"
+
+const status = command(
+  {
+    name: "cluster status",
+    summary: "nodes that are alive, and what each has",
+    detail:
+      "A node is a process that was started with `detent serve --cluster` or `detent worker --cluster`. The instances of a database\n" +
+      "are divided into 300 shards, and each shard belongs to one node.",
+    arguments: [],
+    options: [],
+    examples: [{ line: "detent cluster status --database postgres://db/detent", says: "who has what" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      yield* output.rows(
+        yield* operations.nodes,
+        [
+          { title: "ADDRESS", of: ({ address }) => address },
+          { title: "", of: ({ draining }) => (draining ? "draining" : ""), looks: (text, _, style) => style.yellow(text) },
+          { title: "SHARDS", of: ({ shards }) => String(shards) },
+          { title: "AT WORK", of: ({ working }) => String(working) },
+          { title: "STARTED", of: ({ startedAt }) => new Date(startedAt).toISOString() },
+        ],
+        "no node is alive: start one with `detent serve --cluster HOST:PORT --database postgres://…`",
+      )
+    }).pipe(Effect.provide(observing(input))),
+)
+
+const drain = command(
+  {
+    name: "cluster drain",
+    summary: "have a node give its instances to the others, before it is stopped",
+    detail: "It takes nothing more until it is started again. `detent cluster status` shows when it has no shards left.",
+    arguments: [{ name: "node", summary: "its address, as `detent cluster status` shows it" }],
+    options: [keyOption],
+    examples: [{ line: "detent cluster drain 10.0.0.7:7700", says: "then stop it: nothing waits for it" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const change = { operation: "cluster.drain", params: { node: input.node }, key: input.key }
+      const drained = yield* changedHere(change, operations.drain(input.node))
+      yield* output.value(drained, () => `${drained.address} gives up its ${drained.shards} shards\n`)
+    }).pipe(Effect.provide(observing(input))),
+)
+
+export const noun = { name: "cluster", summary: "processes that share the instances of one PostgreSQL: look, drain" }
+
+export const commands = [status, drain]

@@ -1,0 +1,92 @@
+/** Two servers as nodes of a cluster, as operators see them: status, readiness, drain, and a kill. */
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { freePort } from "../../../durable/test/support/freePort.ts"
+import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
+import { detent, detentProcess, start, temporaryFolder } from "../support/Detent.ts"
+import { lampConfig, project } from "../support/Project.ts"
+
+const token = "a secret of the tests that is long enough"
+
+const waitFor = async <A>(read: () => Promise<A>, is: (value: A) => boolean): Promise<A> => {
+  for (;;) {
+    const value = await read()
+    if (is(value)) return value
+    await new Promise((resume) => setTimeout(resume, 100))
+  }
+}
+
+describe("servers as nodes of a cluster", () => {
+  it.live(
+    "both answer for every instance; one drains and is not ready; the other has everything then",
+    () =>
+      Effect.gen(function* () {
+        const url = yield* freshDatabase
+        const ports = yield* Effect.all([freePort, freePort])
+        yield* Effect.promise(async () => {
+          const cwd = join(await temporaryFolder(), "lamps")
+          await project(cwd, lampConfig())
+          const env = { DETENT_DATABASE_URL: url, DETENT_CLUSTER_TOKEN: token }
+          const servers = ports.map((port, index) =>
+            start(["serve", "--port", "0", "--data", `node-${index}`, "--cluster", `127.0.0.1:${port}`, "--json"], { cwd, env }),
+          )
+          try {
+            for (const server of servers) await server.until(/"url":"[^"]+"/)
+            const urls = servers.map(({ out }) => String(JSON.parse(out.trim().split("\n")[0] ?? "{}").url))
+            const nodes = async () => {
+              const { out } = await detent(["cluster", "status", "--json"], { cwd, env })
+              return out
+                .trim()
+                .split("\n")
+                .filter((line) => line !== "")
+                .map((line): { address: string; shards: number; draining: boolean } => JSON.parse(line))
+            }
+            await waitFor(nodes, (found) => found.length === 2 && found.every(({ shards }) => shards === 150))
+            const headers = { "content-type": "application/json" }
+            const started = await Promise.all(
+              Array.from({ length: 10 }, (_, index) =>
+                fetch(`${urls[index % 2]}/api/v1/instances/lamp`, {
+                  method: "POST",
+                  headers,
+                  body: JSON.stringify({ id: `l-${index}`, state: { _tag: "Off", pin: "1" } }),
+                }).then((answer) => answer.status),
+              ),
+            )
+            assert.deepStrictEqual(new Set(started), new Set([201]))
+            const listed = (await (await fetch(`${urls[0]}/api/v1/nodes`)).json()) as { readonly nodes: ReadonlyArray<unknown> }
+            assert.lengthOf(listed.nodes, 2)
+            const [first] = await nodes()
+            const drained = await detent(["cluster", "drain", first?.address ?? ""], { cwd, env })
+            assert.strictEqual(drained.code, 0, drained.err)
+            assert.include(drained.out, "gives up its 150 shards")
+            await waitFor(nodes, (found) => found.some(({ shards }) => shards === 300))
+            const ready = await Promise.all(urls.map((one) => fetch(`${one}/health/ready`).then(({ status }) => status)))
+            assert.deepStrictEqual([...ready].sort(), [200, 503])
+            const sent = await fetch(`${urls[ready.indexOf(503)]}/api/v1/instances/lamp/l-3/events`, {
+              method: "POST",
+              headers,
+              body: JSON.stringify({ _tag: "Switch", level: 2 }),
+            })
+            assert.strictEqual(sent.status, 200, "a node without shards still takes requests, and sends them on")
+            const unknown = await detent(["cluster", "drain", "127.0.0.1:1"], { cwd, env })
+            assert.strictEqual(unknown.code, 3)
+            assert.include(unknown.err, first?.address ?? "")
+          } finally {
+            await Promise.all(servers.map((server) => server.stop("SIGTERM")))
+          }
+        })
+      }),
+    120_000,
+  )
+
+  it.live("a node without a token, or on SQLite, is refused with the next step", () =>
+    Effect.promise(async () => {
+      const cwd = join(await temporaryFolder(), "lamps")
+      await project(cwd, lampConfig())
+      const sqlite = await detentProcess(["worker", "--cluster", "127.0.0.1:7700"], { cwd, env: { DETENT_CLUSTER_TOKEN: token } })
+      assert.strictEqual(sqlite.code, 1)
+      assert.include(sqlite.err, "a SQLite file belongs to one machine; give --database postgres://…")
+    }),
+  )
+})

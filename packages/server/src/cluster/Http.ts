@@ -1,0 +1,23 @@
+/** Handlers of the API of nodes. */
+import * as cluster from "@detent/workspace/operations/cluster"
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
+import { CoreApi } from "../api/CoreApi.ts"
+import { makeChanging, makeOperating } from "../serve/Operating.ts"
+
+export const clusterHandlers = HttpApiBuilder.group(
+  CoreApi,
+  "cluster",
+  Effect.fnUntraced(function* (handlers) {
+    const operating = yield* makeOperating()
+    const changing = yield* makeChanging()
+    return handlers
+      .handle("nodes", () => operating(Effect.map(cluster.nodes, (nodes) => ({ nodes }))))
+      .handle("drain", (input) => {
+        const {
+          params: { node },
+        } = input
+        return changing(input, cluster.drain(node))
+      })
+  }),
+)
