@@ -2,6 +2,7 @@
 import * as operations from "@detent/workspace/operations/cluster"
 import * as Effect from "effect/Effect"
 import { command } from "../line/Command.ts"
+import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import { changedHere } from "../workspace/Changing.ts"
 import { observing } from "../workspace/Opening.ts"
@@ -28,7 +29,7 @@ const status = command(
           { title: "", of: ({ draining }) => (draining ? "draining" : ""), looks: (text, _, style) => style.yellow(text) },
           { title: "SHARDS", of: ({ shards }) => String(shards) },
           { title: "AT WORK", of: ({ working }) => String(working) },
-          { title: "STARTED", of: ({ startedAt }) => new Date(startedAt).toISOString() },
+          { title: "STARTED", of: ({ startedAt }) => momentText(startedAt) },
         ],
         "no node is alive: start one with `detent serve --cluster HOST:PORT --database postgres://…`",
       )
