@@ -46,6 +46,8 @@ export default defineConfig({
             "packages/server/test/postgres/**/*.test.ts",
             "packages/cli/test/postgres/**/*.test.ts",
           ],
+          // Long proofs, which `npm run soak` runs.
+          exclude: process.env["DETENT_SOAK"] === undefined ? ["packages/durable/test/soak/**"] : [],
           // A project of its own, so that runs of other tests do not wait for PostgreSQL to start.
           globalSetup: "packages/durable/test/support/globalSetup.ts",
         },

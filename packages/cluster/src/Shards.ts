@@ -115,7 +115,7 @@ export class Shards {
       const leaving = new Set(shards)
       for (const shard of shards) this.#leaving.add(shard)
       this.#drop(shards)
-      yield* Effect.timeoutOrElse(this.#leave(leaving), {
+      yield* Effect.timeoutOrElse(this.#leave(leaving, "leaving"), {
         duration: this.#options.leaveTimeout,
         orElse: () => Effect.andThen(Effect.logWarning(stillHere(shards.length)), Effect.fail(failed(stillHere(shards.length)))),
       })
@@ -129,9 +129,9 @@ export class Shards {
     )
   }
 
-  #leave(shards: ReadonlySet<number>): Effect.Effect<void> {
+  #leave(shards: ReadonlySet<number>, departure: "leaving" | "lost"): Effect.Effect<void> {
     const isLeaving = (key: InstanceKey) => shards.has(shardOf(key, shardCount))
-    return Effect.forEach([...this.#options.receivers], (receiver) => receiver.leave(isLeaving), {
+    return Effect.forEach([...this.#options.receivers], (receiver) => receiver.leave(isLeaving, departure), {
       discard: true,
       concurrency: "unbounded",
     })
@@ -141,7 +141,7 @@ export class Shards {
   #lose() {
     const lost = new Set(this.#held)
     this.#drop([...lost])
-    this.#options.run(this.#leave(lost))
+    this.#options.run(this.#leave(lost, "lost"))
   }
 
   #drop(shards: ReadonlyArray<number>) {

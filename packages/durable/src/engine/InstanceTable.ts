@@ -309,10 +309,10 @@ export class InstanceTable {
   }
 
   /** Lets instances go to another node. Ends when what they accepted is stored and they have left memory. */
-  depart(isLeaving: (key: InstanceKey) => boolean): Effect.Effect<void> {
+  depart(isLeaving: (key: InstanceKey) => boolean, departure: "leaving" | "lost"): Effect.Effect<void> {
     return Effect.suspend(() => {
       const leaving = [...this.#live.values()].filter(({ key }) => isLeaving(key))
-      return Effect.forEach(leaving, (instance) => instance.depart, { discard: true, concurrency: "unbounded" })
+      return Effect.forEach(leaving, (instance) => instance.depart(departure), { discard: true, concurrency: "unbounded" })
     })
   }
 

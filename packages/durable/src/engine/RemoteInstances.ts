@@ -168,7 +168,7 @@ export class RemoteInstances {
     serves: (machine) => this.#local.registry.get(machine) !== undefined,
     receive: (key, requests, answer) => this.#receive(key, requests, answer),
     gained: () => this.#local.gained(),
-    leave: (isLeaving) => this.#local.table().depart(isLeaving),
+    leave: (isLeaving, departure) => this.#local.table().depart(isLeaving, departure),
   }
 
   #receive(key: InstanceKey, requests: ReadonlyArray<RemoteRequest>, answer: Answering): Effect.Effect<void> {
@@ -222,7 +222,7 @@ export class RemoteInstances {
       Effect.map(this.#open(key), (live) => {
         // The instance may have gone to another node while it was read.
         if (!this.#isHere(key)) return answer(elsewhere("the instance is not here"))
-        const envelope = live.deliver(new Envelope(event, { dedupeId, failure }))
+        const envelope = live.deliver(new Envelope(event, { dedupeId, failure, isRemote: true }))
         const answered = (result: Result) => answer(this.#answerOf(codec, key, result))
         if (envelope.result === undefined) envelope.observer = answered
         else answered(envelope.result)

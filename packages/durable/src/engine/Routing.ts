@@ -36,8 +36,11 @@ export interface Receiver {
   readonly receive: (key: InstanceKey, requests: ReadonlyArray<RemoteRequest>, answer: Answering) => Effect.Effect<void>
   /** This node has gained shards: what has something to do there is opened. */
   readonly gained: () => void
-  /** Instances leave this node. Ends when what they accepted is stored. `isLeaving` says which. */
-  readonly leave: (isLeaving: (key: InstanceKey) => boolean) => Effect.Effect<void>
+  /**
+   * Instances leave this node; `isLeaving` says which. `leaving`: ends when what they accepted is stored. `lost`: another node may
+   * have them already, and nothing more is decided here.
+   */
+  readonly leave: (isLeaving: (key: InstanceKey) => boolean, departure: "leaving" | "lost") => Effect.Effect<void>
 }
 
 export type Answering = (position: number, answer: RemoteAnswer) => void

@@ -10,6 +10,7 @@ interface Origin {
   readonly timer?: TimerRecord
   readonly chain?: Chain | undefined
   readonly failure?: string | undefined
+  readonly isRemote?: boolean
 }
 
 export class Envelope implements Message {
@@ -22,6 +23,8 @@ export class Envelope implements Message {
   readonly failure: string | undefined
   /** The events the machine sent itself that led to this one. Undefined for an event that the machine did not send itself. */
   readonly chain: Chain | undefined
+  /** Another node sent it, and sends it again where this one does not answer. */
+  readonly isRemote: boolean
   /** Sent by a decision that is not stored yet. If that commit is lost, the event is dropped: decided again, it is sent again. */
   isSpeculative = false
   /** Its place in the order in which the instance received events. An event that is tried again keeps it. */
@@ -36,13 +39,14 @@ export class Envelope implements Message {
   /** Events under the same dedupe id that came while this one is under way. They share the outcome. */
   #followers: Array<Envelope> | undefined = undefined
 
-  constructor(event: Tagged, { internal, dedupeId, timer, chain, failure }: Origin) {
+  constructor(event: Tagged, { internal, dedupeId, timer, chain, failure, isRemote }: Origin) {
     this.event = event
     this.internal = internal === true || chain !== undefined || timer !== undefined
     this.dedupeId = dedupeId
     this.timer = timer
     this.chain = chain
     this.failure = failure
+    this.isRemote = isRemote === true
   }
 
   /** The instance sent it itself. A timer does not count: it is in the store and fires again. */

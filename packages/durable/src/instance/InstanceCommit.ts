@@ -20,6 +20,8 @@ export interface StoredPosition {
   /** Whether its state has work, and whether this node runs it. */
   readonly isResident: boolean
   readonly isOwner: boolean
+  /** This node has lost it: its commits are refused, whatever lease the node holds by now. */
+  readonly isLost: boolean
   readonly lockFence: Fence | undefined
 }
 
@@ -67,7 +69,9 @@ export const instanceCommit = (
     clearTimers: timers === before ? none : clearedBetween(before, timers),
     setTimers: timers === before || timers.size === 0 ? none : setBetween(before, timers),
     commands: accepted.length === 1 ? last.commands : accepted.flatMap((one) => one.commands),
-    fence: stored.lockFence ?? (becomesOwner || stored.isOwner || placement?.routing !== undefined ? fenceOf(placement) : undefined),
+    fence:
+      stored.lockFence ??
+      (becomesOwner || stored.isOwner || placement?.routing !== undefined ? fenceOf(stored.isLost ? undefined : placement) : undefined),
   }
 }
 

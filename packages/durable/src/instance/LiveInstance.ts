@@ -137,8 +137,11 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   #pausedUntil = 0
   /** Up to here the journal is pruned. */
   #prunedThrough = 0
-  /** It goes to another node: no sender reaches it here any more, and it leaves memory when what it accepted is stored. */
-  #isDeparting = false
+  /**
+   * It goes to another node, and no sender reaches it here any more. `leaving`: what waits is decided and stored first. `lost`: the
+   * node has lost it, so that nothing more is decided or stored here, also not under the next lease of the node.
+   */
+  #departure: "leaving" | "lost" | undefined = undefined
   /** Whether the stored state has work, and the node that runs it. */
   #isResident: boolean
   #owner: string | undefined
@@ -348,7 +351,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   get #canDecide(): boolean {
     const isLocked = this.context.lock === undefined || this.#lock !== undefined
-    return isLocked && this.#mode === "idle" && this.#pending.length < aheadLimit && !this.#isPaused
+    return this.#departure !== "lost" && isLocked && this.#mode === "idle" && this.#pending.length < aheadLimit && !this.#isPaused
   }
 
   get #isPaused(): boolean {
@@ -357,7 +360,13 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   /** Decides waiting events for as long as it can. */
   #pump() {
-    while (this.#mode === "idle" && this.record.ending === undefined && this.#pending.length < aheadLimit && !this.#isPaused) {
+    while (
+      this.#departure !== "lost" &&
+      this.#mode === "idle" &&
+      this.record.ending === undefined &&
+      this.#pending.length < aheadLimit &&
+      !this.#isPaused
+    ) {
       if (this.context.lock !== undefined && this.#lock === undefined) {
         if (this.#inbox?.isWaiting !== true) break
         this.#acquireLock(this.context.lock)
@@ -372,7 +381,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     if (this.#isResident && this.#isOwner && this.#runtime?.isAtWork !== true) this.#startWork()
     if (this.#lock !== undefined && !this.#isAhead) this.#releaseLock(this.#lock)
     if (this.#deduplication?.hasKnown === true) this.#catchUpWithKnown()
-    if (this.#isDeparting && !this.#isAhead && this.#mode === "idle" && !this.#isPaused) this.#forget([], this.#lost)
+    if (this.#departure !== undefined && !this.#isAhead && this.#mode === "idle" && !this.#isPaused) this.#forget([], this.#lost)
   }
 
   #decide(envelope: Envelope) {
@@ -728,6 +737,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       startedAt: this.record.startedAt,
       isResident: this.#isResident,
       isOwner: this.#isOwner,
+      isLost: this.#departure === "lost",
       lockFence: this.#lock?.fence,
     }
   }
@@ -826,7 +836,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   /** The lock, or the node's lease, has been lost. With a lock the event fails; a node registers again, and the event is decided anew. */
   #fenced(pending: ReadonlyArray<Pending>) {
     const error = this.#lost
-    if (this.#isDeparting && this.#unconfirmed?.mayArrive !== true) return this.#forget(pending, error)
+    if (this.#departure !== undefined && this.#unconfirmed?.mayArrive !== true) return this.#forget(pending, error)
     if (this.#lock !== undefined) {
       this.#lock = undefined
       // A commit that was not confirmed may have been stored while the lock was still held.
@@ -1037,7 +1047,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
           if (found.pauseMillis > 0) this.#pause(found.pauseMillis)
           return this.#redeliver(pending, found.reloaded, found.given)
         case "Unknown":
-          return this.#forget(pending, found.error)
+          return this.#forget(pending, found.error, true)
       }
     })
   }
@@ -1177,10 +1187,10 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   // Leaving memory
 
   /** Goes to another node. Ends when its work has ended, what it accepted is stored, and it has left memory. */
-  get depart(): Effect.Effect<void> {
+  depart(departure: "leaving" | "lost"): Effect.Effect<void> {
     return Effect.suspend(() => {
       if (this.#mode === "ended") return Effect.void
-      this.#isDeparting = true
+      if (this.#departure !== "lost") this.#departure = departure
       const ending = this.isAtWork ? this.#stopWork("it goes to another node") : undefined
       const left = Effect.callback<void>((resume) => {
         this.record.listen({ next: () => undefined, end: () => resume(Effect.void) })
@@ -1196,26 +1206,31 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   }
 
   /** Where the instance stands is not known: it leaves memory, and the next caller reads the journal. */
-  #forget(pending: ReadonlyArray<Pending>, error: SendError) {
-    const continues = (this.#isOwner || this.owesEvents) && !this.#isDeparting
+  #forget(pending: ReadonlyArray<Pending>, error: SendError, isUnknown = false) {
+    const continues = (this.#isOwner || this.owesEvents) && this.#departure === undefined
     const decided = [...pending, ...this.#dropPending()].map(({ envelope }) => envelope)
-    const waiting = this.#isDeparting
-      ? [...decided, ...(this.#inbox?.takeAll() ?? none)].sort((left, right) => left.arrival - right.arrival)
-      : [...decided, ...(this.#inbox?.takeWaiting() ?? none)]
-    const reason = this.#isDeparting ? wentElsewhere : "its place in memory was given up"
+    // What may be stored is not sent again: its senders get the error.
+    if (isUnknown && this.#departure !== undefined) for (const { envelope } of pending) this.#complete(envelope, error)
+    const waiting =
+      this.#departure !== undefined
+        ? [...decided, ...(this.#inbox?.takeAll() ?? none)].sort((left, right) => left.arrival - right.arrival)
+        : [...decided, ...(this.#inbox?.takeWaiting() ?? none)]
+    const reason = this.#departure !== undefined ? wentElsewhere : "its place in memory was given up"
     const closing = this.#end({ _tag: "Stopped", state: this.record.currentState, reason })
     if (closing !== undefined) this.record.environment.run(closing)
     this.#commits.settle(() => undefined)
     count(instancesGivenUp, 1, this.record.environment)
     // A sender may ask for the state at once: it must not find the instance here any more.
-    if (isRemoved(error) || this.#isDeparting) return this.#sendOn(waiting, error)
+    if (isRemoved(error) || this.#departure !== undefined) return this.#sendOn(waiting, error)
     for (const envelope of waiting) envelope.complete(error)
     if (continues) this.context.bringBack(this.key)
   }
 
   /** The id may have been used again, or another node has the instance: events of senders are for the instance that has the id now. */
   #sendOn(waiting: ReadonlyArray<Envelope>, error: SendError) {
-    const isForNext = ({ internal }: Envelope) => !internal && (this.#isDeparting || this.context.onConflict === "reload")
+    // The node that sent it sends it to the next owner itself: a second copy could be accepted after the first was refused.
+    const isForNext = ({ internal, isRemote }: Envelope) =>
+      !internal && (this.#departure !== undefined ? !isRemote : this.context.onConflict === "reload")
     for (const envelope of waiting) if (!isForNext(envelope)) envelope.complete(error)
     const sent = waiting.filter(isForNext)
     if (sent.length > 0) this.context.sendOn(this.key, sent, error)

@@ -129,10 +129,11 @@ export const sharing: Topic = (it) => {
     Effect.gen(function* () {
       const name = yield* freshName
       const queue = jobs(name)
+      const answered = yield* Deferred.make<void>()
       let runs = 0
       yield* queue.enqueueAll(numbered(5))
       const { stop } = yield* onStore(
-        (commands) => ({ exchange: (request) => Effect.tap(commands.exchange(request), () => Effect.sleep(100)) }),
+        (commands) => ({ exchange: (request) => Effect.tap(commands.exchange(request), () => Deferred.await(answered)) }),
         startWorker(queue, () =>
           Effect.sync(() => {
             runs++
@@ -140,7 +141,9 @@ export const sharing: Topic = (it) => {
         ),
       )
       yield* eventually(countsOf(name), (counts) => counts["processing"] === 5)
-      yield* stop
+      const stopping = yield* Effect.forkChild(stop, { startImmediately: true })
+      yield* Deferred.succeed(answered, undefined)
+      yield* Fiber.join(stopping)
       assert.strictEqual(runs, 0)
       assert.deepStrictEqual(yield* countsOf(name), { pending: 5 })
       assert.deepStrictEqual(

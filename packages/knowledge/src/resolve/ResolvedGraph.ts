@@ -204,10 +204,18 @@ interface ResolveOutput {
 /** Merges beyond these are not listed: a batch may have as many as it has names. */
 const mergesListed = 1000
 
+/** Documents come in any order; what is listed of them does not depend on it. */
+const inOrder = (merge: Merge): Merge => (merge.left <= merge.right ? merge : { ...merge, left: merge.right, right: merge.left })
+
+const byNames = (one: Merge, other: Merge): number => {
+  const [first, second] = [`${one.left}\n${one.right}`, `${other.left}\n${other.right}`]
+  return first < second ? -1 : first > second ? 1 : 0
+}
+
 const outputOf = <E, R>({ mentions, entities, merges }: ResolvedGraph<E, R>): ResolveOutput => ({
   mentions,
   entities,
-  merges: merges.slice(0, mergesListed),
+  merges: merges.map(inOrder).sort(byNames).slice(0, mergesListed),
 })
 
 /** The lines of each document, and the lines of the graph as it is. */

@@ -5,9 +5,9 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { underLoad } from "../crash/Run.ts"
 import { freePort } from "../support/freePort.ts"
 import { freshDatabase } from "../support/Postgres.ts"
-import { underLoad } from "./Run.ts"
 
 const token = "a secret of the tests that is long enough"
 

@@ -1,0 +1,19 @@
+/**
+ * Nodes of a cluster that are killed, frozen and restarted under load, again and again: what was acknowledged is in the journal, nothing
+ * is there twice, and nothing is left undone.
+ *
+ *     npm run soak -- cluster --times 20
+ */
+import { parseArgs } from "node:util"
+import { run } from "../scripts/run.mjs"
+
+const { values } = parseArgs({ options: { times: { type: "string", default: "10" } } })
+
+let failed = 0
+for (let time = 1; time <= Number(values.times); time++) {
+  console.log(`\n=== cluster, ${time} of ${values.times}`)
+  const isProven = run("vitest", ["run", "--project", "durable", "packages/durable/test/soak/cluster.test.ts"], { DETENT_SOAK: "1" })
+  if (!isProven) failed++
+}
+console.log(`=== cluster: ${failed === 0 ? "ok" : `FAILED ${failed} of ${values.times} times`}`)
+if (failed > 0) process.exitCode = 1
