@@ -158,7 +158,7 @@ const postgresDialect = (sql: SqlClient, schema: string, now: typeof DatabaseClo
     from ${schema}.timers t where t.instance = i.instance and not t.dead
   )`),
   skipLocked: sql.literal("for update of t skip locked"),
-  // The same number as shardOf in engine/Shard.ts.
+  // The same number as shardOf in engine/Routing.ts.
   inShards: ({ count, held }) =>
     sql`('x' || left(md5(i.machine || '/' || i.id), 4))::bit(16)::integer % ${count} = any (cast(${`{${held.join(",")}}`} as integer[]))`,
 })

@@ -2,8 +2,7 @@
  * What other packages of Detent use. Not for users: it changes without notice.
  */
 
-export type { Answering, Receiver, RemoteAnswer, RemoteRequest, Routing } from "./engine/Routing.ts"
-export { shardOf } from "./engine/Shard.ts"
+export { type Answering, type Receiver, type RemoteAnswer, type RemoteRequest, type Routing, shardOf } from "./engine/Routing.ts"
 export { DatabaseClock } from "./postgres/DatabaseClock.ts"
 export { migrateTables } from "./postgres/migrate.ts"
 export { listenerOf } from "./postgres/PgListener.ts"

@@ -74,7 +74,7 @@ describe.each(databases)("$name", { timeout: 300_000 }, (database) => {
         options,
       )
 
-      // Under another limit, what is left is tried again.
+      // Under another limit, items that were set aside are tried again.
       yield* run(
         Effect.gen(function* () {
           const uploads = yield* Uploads

@@ -69,6 +69,9 @@ describe("servers as nodes of a cluster", () => {
               body: JSON.stringify({ _tag: "Switch", level: 2 }),
             })
             assert.strictEqual(sent.status, 200, "a node without shards still takes requests, and sends them on")
+            const withoutToken = await detentProcess(["worker", "--cluster", "127.0.0.1:7700"], { cwd, env: { DETENT_DATABASE_URL: url } })
+            assert.strictEqual(withoutToken.code, 1)
+            assert.include(withoutToken.err, "openssl rand -hex 32")
             const unknown = await detent(["cluster", "drain", "127.0.0.1:1"], { cwd, env })
             assert.strictEqual(unknown.code, 3)
             assert.include(unknown.err, first?.address ?? "")
@@ -80,7 +83,7 @@ describe("servers as nodes of a cluster", () => {
     120_000,
   )
 
-  it.live("a node without a token, or on SQLite, is refused with the next step", () =>
+  it.live("a node on SQLite is refused with the next step", () =>
     Effect.promise(async () => {
       const cwd = join(await temporaryFolder(), "lamps")
       await project(cwd, lampConfig())

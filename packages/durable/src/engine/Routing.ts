@@ -6,10 +6,15 @@
  * A routing need not be right to be safe. A node that takes an instance for its own after it has lost it meets the fence of its
  * lease or a newer sequence at its commit.
  */
+import { createHash } from "node:crypto"
 import type { PersistenceFailed } from "@detent/machine"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { InstanceKey, Json, ShardFilter } from "../store/Commit.ts"
+
+/** The shard of an instance: the first 16 bits of an MD5 of its name. PostgreSQL computes the same, see `inShards` in PostgresStore.ts. */
+export const shardOf = ({ machine, id }: InstanceKey, count: number): number =>
+  createHash("md5").update(`${machine}/${id}`).digest().readUInt16BE(0) % count
 
 /** What a node asks of the node that has an instance. */
 export type RemoteRequest =

@@ -259,16 +259,21 @@ const GraphPlaceRow = Schema.Struct({
 
 const readGraphPlace = rowReader("batch_artifacts", GraphPlaceRow)
 
+/** The document of a run. */
+const documentOf = (place: typeof GraphPlaceRow.Type | typeof ReviewPlaceRow.Type) => ({
+  documentId: place.document_id,
+  runId: place.run_id,
+  source: place.input_uri,
+  ...(place.title === null ? {} : { title: place.title }),
+  ...(place.language === null ? {} : { language: place.language }),
+  ...(place.input_hash === null ? {} : { contentHash: place.input_hash }),
+})
+
 /** Which graph a row is about, before it is known to be there. */
 export const graphPlaceOf = (row: object) => {
   const place = readGraphPlace(row)
   return {
-    documentId: place.document_id,
-    runId: place.run_id,
-    source: place.input_uri,
-    ...(place.title === null ? {} : { title: place.title }),
-    ...(place.language === null ? {} : { language: place.language }),
-    ...(place.input_hash === null ? {} : { contentHash: place.input_hash }),
+    ...documentOf(place),
     ...(place.completed_at === null ? {} : { extractedAt: place.completed_at }),
     batchIndex: place.batch_index,
     isThere: place.artifact_key !== null,
@@ -291,12 +296,7 @@ const readReviewPlace = rowReader("run_artifacts", ReviewPlaceRow)
 export const reviewPlaceOf = (row: object) => {
   const place = readReviewPlace(row)
   return {
-    documentId: place.document_id,
-    runId: place.run_id,
-    source: place.input_uri,
-    ...(place.title === null ? {} : { title: place.title }),
-    ...(place.input_hash === null ? {} : { contentHash: place.input_hash }),
-    ...(place.language === null ? {} : { language: place.language }),
+    ...documentOf(place),
     reviewBelow: place.config_json.reviewBelow,
   }
 }

@@ -143,7 +143,7 @@ describe.skipIf(installedBrowser === undefined)("the report of a graph in a brow
         yield* tab.evaluate(`document.querySelector("mark").click()`)
         assert.strictEqual(yield* tab.evaluate(`document.querySelectorAll("img, b:not(.triple b), iframe").length`), 0)
         assert.notStrictEqual(yield* tab.evaluate("document.title"), "taken")
-        // A script that somebody writes into the page is not run: the policy names the one that is.
+        // A script that is injected into the page does not run: the policy names the one that may.
         yield* tab.evaluate(
           `{ const one = document.createElement("img"); one.setAttribute("onerror", "document.title='taken'"); one.src = "x:"; document.body.append(one); true }`,
         )

@@ -33,7 +33,7 @@ const factsIn = (text: string, language: string) =>
       .sort()
   })
 
-describe("a language is told", () => {
+describe("the language of a text is detected", () => {
   const samples: Readonly<Record<string, ReadonlyArray<string>>> = {
     en: ["Halgrim was founded in 1998 by Ada Sol.", "The brewery employs 40 people and is based in Oslo."],
     de: ["Halgrim wurde 1998 von Ada Sol gegründet.", "Die Brauerei beschäftigt 40 Menschen und liegt in Kiel."],
