@@ -70,7 +70,7 @@ const killRepeatedly = async (store: StoreAddress, log: string, kills: number, a
 }
 
 /** How many requests of a process the store has taken at least before it is killed, however slow the machine is. */
-const leastRequests = 12
+const leastRequests = 24
 
 const hasWorked = async (running: ReadonlyArray<CommandProcess>) => {
   const newest = running.at(-1)

@@ -91,7 +91,7 @@ export const compensating = ({ describe, test }: Kit) => {
         expect(calls.all).toEqual(["one", "two", "undo two", "undo one"])
       }))
 
-    test("a process that dies halfway does not undo again what it has undone", ({ open, reaches }) =>
+    test("a process that dies halfway does not undo again what it has undone", ({ open, reaches, until }) =>
       Effect.gen(function* () {
         const calls = new Calls()
         const probe = new StoreProbe()
@@ -107,7 +107,7 @@ export const compensating = ({ describe, test }: Kit) => {
           { probe },
         )
         const id = yield* first.run(Saga.execute({ id: "a" }, { discard: true }))
-        yield* reaches(Saga, id, "Compensating")
+        yield* until(() => probe.isCut)
         yield* open(Saga.toLayer(() => failing(calls)))
         yield* reaches(Saga, id, "Failed")
         expect(calls.all.slice(0, 5)).toEqual(["one", "two", "three", "undo three", "undo two"])
