@@ -35,6 +35,8 @@ export interface HistoryEntry<out S, out E> {
   readonly through: ReadonlyArray<S>
   /** Effect slots that the transition requested. Those that `enter` and `exit` requested are listed with the instance's commands. */
   readonly requests: ReadonlyArray<string>
+  /** Delayed events that were set, and cancelled where they are not due. */
+  readonly delays?: ReadonlyArray<{ readonly name: string; readonly due: number | undefined }>
 }
 
 /** Which part of a history to read. */

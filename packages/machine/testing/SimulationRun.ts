@@ -55,6 +55,7 @@ export class SimulationRun {
     this.visited.push(...beginning.through, beginning.state)
     this.requests.push(...beginning.requests)
     this.#enter(beginning.sends)
+    if (this.ended === undefined) this.#timers.delay(beginning.delays, at)
   }
 
   /** Handles an event and the events that follow from it. Without one: the events that the start has raised. */
@@ -64,7 +65,7 @@ export class SimulationRun {
       yield* this.#handleWaiting()
       const due = this.#timers.takeDue(this.now)
       if (due === undefined) return
-      this.#waiting.push(this.#fire(due.name))
+      this.#waiting.push(due.event ?? this.#fire(due.name))
     }
   }
 
@@ -75,7 +76,7 @@ export class SimulationRun {
       const due = this.#timers.takeDue(until)
       if (due === undefined) break
       this.now = Math.max(this.now, due.deadline)
-      yield* this.handle(this.#fire(due.name))
+      yield* this.handle(due.event ?? this.#fire(due.name))
     }
     this.now = until
   }
@@ -141,6 +142,7 @@ export class SimulationRun {
       this.#timed(() => this.#timers.stay(this.#node, this.state, this.now))
       this.#waiting.unshift(decision.sends)
     }
+    if (this.ended === undefined) this.#timers.delay(decision.delays, this.now)
   }
 
   #enter(sends: ReadonlyArray<Tagged>) {

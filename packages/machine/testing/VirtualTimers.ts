@@ -1,4 +1,5 @@
-/** The timeouts of the current state, on a clock that only a test moves. */
+/** The timeouts of the current state and the delayed events of the instance, on a clock that only a test moves. */
+import type { DelayRequest } from "../src/decide/Decision.ts"
 import { timersOnEnter, timersOnStay } from "../src/decide/Timeout.ts"
 import type { Node } from "../src/define/Compile.ts"
 import type { Tagged } from "../src/define/Declarations.ts"
@@ -6,6 +7,8 @@ import type { Tagged } from "../src/define/Declarations.ts"
 interface Timer {
   readonly name: string
   readonly deadline: number
+  /** The delayed event; undefined for a timeout of the state. */
+  readonly event?: Tagged | undefined
 }
 
 export class VirtualTimers {
@@ -14,7 +17,8 @@ export class VirtualTimers {
 
   /** A state was entered: its timers begin, all others end. */
   enter(node: Node, state: Tagged, now: number) {
-    this.#timers = timersOnEnter(node, state, now).map(({ name, millis }) => ({ name, deadline: now + millis }))
+    const delayed = this.#timers.filter(({ event }) => event !== undefined)
+    this.#timers = [...delayed, ...timersOnEnter(node, state, now).map(({ name, millis }) => ({ name, deadline: now + millis }))]
   }
 
   /** An event was handled without leaving the state: idle timers restart. */
@@ -22,9 +26,17 @@ export class VirtualTimers {
     if (!node.hasIdleTimeout) return
     const idle = timersOnStay(node, state, now)
     this.#timers = [
-      ...this.#timers.filter((timer) => !idle.some(({ name }) => name === timer.name)),
+      ...this.#timers.filter((timer) => timer.event !== undefined || !idle.some(({ name }) => name === timer.name)),
       ...idle.map(({ name, millis }) => ({ name, deadline: now + millis })),
     ]
+  }
+
+  /** Sets and cancels delayed events. They outlast the state. */
+  delay(delays: ReadonlyArray<DelayRequest<Tagged>>, now: number) {
+    for (const { name, millis, event } of delays) {
+      this.#timers = this.#timers.filter((timer) => timer.event === undefined || timer.name !== name)
+      if (event !== undefined) this.#timers = [...this.#timers, { name, deadline: now + millis, event }]
+    }
   }
 
   clear() {

@@ -5,6 +5,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { InstanceNotFound, instanceExists, noInstance, reached, type SequenceNotReached } from "../errors.ts"
+import { delayTimerOf } from "../instance/DelayedEvents.ts"
 import { recover } from "../instance/Replay.ts"
 import { encodeSnapshot } from "../instance/SnapshotBody.ts"
 import type { Commit } from "../store/Commit.ts"
@@ -14,7 +15,10 @@ import type { RegisteredMachine } from "./MachineRegistry.ts"
 import { invalidId } from "./NewInstance.ts"
 import { retryOnChange } from "./retryOnChange.ts"
 
-/** The new instance's timers start anew: the deadlines of the old one are long over, or belong to it. */
+/**
+ * The new instance's timeouts start anew: the deadlines of the old one are long over, or belong to it. Its delayed events wait for
+ * the time that remained at that sequence.
+ */
 export const forkInstance = (
   engine: EngineParts,
   registered: RegisteredMachine,
@@ -42,6 +46,9 @@ export const forkInstance = (
     const isHere = engine.table.isLocal({ machine: registered.name, id: newId })
     const running = recovered.stopped === undefined && !node.final
     const resident = running && registered.hasWork(node, recovered.state)
+    const delayed = running
+      ? recovered.delayed.map((one) => ({ ...one, entry: recovered.sequence, due: at + Math.max(0, one.due - recovered.at) }))
+      : []
     const commit: Commit = {
       machine: registered.name,
       id: newId,
@@ -61,11 +68,14 @@ export const forkInstance = (
         sequence: recovered.sequence,
         at: recovered.at,
         version: registered.version,
-        body: encodeSnapshot(registered.codec, { ...recovered, previous: recovered.past.at(-1) }),
+        body: encodeSnapshot(registered.codec, { ...recovered, previous: recovered.past.at(-1), delayed }),
       },
       clearTimers: [],
       setTimers: running
-        ? timersOnEnter(node, recovered.state, at).map(({ name, millis }) => ({ name, entry: recovered.sequence, due: at + millis }))
+        ? [
+            ...timersOnEnter(node, recovered.state, at).map(({ name, millis }) => ({ name, entry: recovered.sequence, due: at + millis })),
+            ...delayed.map(delayTimerOf),
+          ]
         : [],
       commands: [],
       fence: resident && isHere ? engine.node?.placement?.fence() : undefined,

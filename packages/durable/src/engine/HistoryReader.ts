@@ -71,8 +71,8 @@ export class HistoryReader {
     through: number,
     each: ((event: ReplayedEvent) => void) | undefined,
   ): Effect.Effect<OpenedInstance, EventReplayError | PersistenceFailed> {
-    return Effect.map(recover(machine, this.#journal, start, through, each), ({ state, past, entered, sequence, at }) => {
-      const body = encodeSnapshot(machine.codec, { state, previous: past.at(-1), entered })
+    return Effect.map(recover(machine, this.#journal, start, through, each), ({ state, past, entered, sequence, at, delayed }) => {
+      const body = encodeSnapshot(machine.codec, { state, previous: past.at(-1), entered, delayed })
       const snapshot = { sequence, at, version: machine.version, body }
       this.#remember(lifeName(start.record), snapshot)
       return { ...start, snapshot }
@@ -105,7 +105,7 @@ export class HistoryReader {
 /** An id that was removed may be used again: a state of the instance before is none of the one after. */
 const lifeName = (record: InstanceRecord): string => `${instanceName(record)}\u0000${record.startedAt}`
 
-const entryOf = ({ record, event, from, state, outcome, through, requests }: ReplayedEvent): HistoryEntry<Tagged, Tagged> => ({
+const entryOf = ({ record, event, from, state, outcome, through, requests, delays }: ReplayedEvent): HistoryEntry<Tagged, Tagged> => ({
   sequence: record.sequence,
   at: record.at,
   event,
@@ -115,4 +115,5 @@ const entryOf = ({ record, event, from, state, outcome, through, requests }: Rep
   outcome,
   through,
   requests,
+  ...(delays.length === 0 ? {} : { delays: delays.map(({ name, due }) => ({ name, due })) }),
 })

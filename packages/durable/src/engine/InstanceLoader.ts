@@ -158,7 +158,7 @@ const takenAgain = (
   { from, state, event, moved, answer }: Pick<ReplayedEvent, "from" | "state" | "event" | "moved" | "answer">,
   stopped: string | undefined,
 ): Taken<Tagged, Tagged> => {
-  const common = { from, state, event, answer, requests: [], sends: [], through: [], hooks: [], timers: [], guardAnswers: [] }
+  const common = { from, state, event, answer, requests: [], sends: [], through: [], hooks: [], timers: [], delays: [], guardAnswers: [] }
   if (stopped !== undefined) return { _tag: "Stop", reason: stopped, ...common }
   return { _tag: moved ? "Goto" : "Stay", ...common }
 }

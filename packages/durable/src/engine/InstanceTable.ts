@@ -14,6 +14,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { InstanceExists, InstanceNotFound, instanceExists, noInstance } from "../errors.ts"
+import { delayedAtStart } from "../instance/DelayedEvents.ts"
 import type { InstanceContext, InstanceEntry, Reloaded } from "../instance/InstanceContext.ts"
 import { LiveInstance } from "../instance/LiveInstance.ts"
 import type { Commit, InstanceKey } from "../store/Commit.ts"
@@ -164,7 +165,7 @@ export class InstanceTable {
     })
   }
 
-  #begin(machine: RegisteredMachine, { state, through, hooks, sends }: Beginning<Tagged, Tagged>, commit: Commit): LiveInstance {
+  #begin(machine: RegisteredMachine, { state, through, hooks, sends, delays }: Beginning<Tagged, Tagged>, commit: Commit): LiveInstance {
     const { id, at, origin, summary, setTimers } = commit
     const opened: OpenedInstance = {
       record: { machine: machine.name, id, ...summary, ...placementOf(summary), sequence: 0, startedAt: at, updatedAt: at },
@@ -172,7 +173,16 @@ export class InstanceTable {
       snapshot: undefined,
       timers: setTimers,
     }
-    const recovered = { state, sequence: 0, past: through, entered: 0, at, stopped: undefined, owed: [] }
+    const recovered = {
+      state,
+      sequence: 0,
+      past: through,
+      entered: 0,
+      at,
+      stopped: undefined,
+      owed: [],
+      delayed: delayedAtStart({ delays }, at),
+    }
     const instance = new LiveInstance(this.#context, machine, { opened, recovered })
     if (summary.status === "final") {
       instance.begin(hooks, sends)

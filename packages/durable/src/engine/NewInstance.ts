@@ -3,6 +3,7 @@ import { type Beginning, InvalidState, type PersistenceFailed } from "@detent/ma
 import { idProblem, type Node, type Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { delayedAtStart, delayTimerOf } from "../instance/DelayedEvents.ts"
 import type { InstanceContext } from "../instance/InstanceContext.ts"
 import { commandRecords } from "../instance/PendingEvent.ts"
 import { encodeOrigin } from "../instance/Replay.ts"
@@ -67,11 +68,13 @@ const commitOf = (
       version: registered.version,
       resident,
     },
-    origin: encodeOrigin(registered.codec, registered.version, beginning),
+    origin: encodeOrigin(registered.codec, registered.version, beginning, at),
     events: [],
     snapshot: undefined,
     clearTimers: [],
-    setTimers: timers.map(({ name, millis }) => ({ name, entry: 0, due: at + millis })),
+    setTimers: node.final
+      ? []
+      : [...timers.map(({ name, millis }) => ({ name, entry: 0, due: at + millis })), ...delayedAtStart(beginning, at).map(delayTimerOf)],
     commands: commandRecords(registered, { machine: registered.name, id }, requests, 0),
     fence: resident || placement?.routing !== undefined ? placement?.fence() : undefined,
   }

@@ -54,19 +54,26 @@ export const repairInstance = (
     )
   })
 
-/** The new event with what the guards answer on it now: a replay does not ask them. */
+/** The new event with what the guards answer on it now: a replay does not ask them. Delayed events that it has set stay set. */
 const bodyOf = (
   journal: JournalService,
   registered: RegisteredMachine,
   opened: OpenedInstance,
-  { sequence, at }: EventRecord,
+  { sequence, at, body }: EventRecord,
   event: Tagged,
 ) =>
   Effect.map(recover(registered, journal, opened, sequence - 1), ({ state }) => {
     const decision = replay(registered.compiled, state, event, at, { guardAnswers: [], inlineGuards: true })
     const isTaken = decision._tag === "Goto" || decision._tag === "Stay" || decision._tag === "Stop"
     const { guardAnswers, inlineGuards } = isTaken ? decision : { guardAnswers: [], inlineGuards: false }
-    return registered.codec.encodeEvent({ event, guardAnswers, inlineGuards, settled: undefined, answer: undefined })
+    return registered.codec.encodeEvent({
+      event,
+      guardAnswers,
+      inlineGuards,
+      settled: undefined,
+      answer: undefined,
+      ...registered.codec.decodeDelays(body),
+    })
   })
 
 /** The error of a later event, which says that the repair of the one before it is done. */

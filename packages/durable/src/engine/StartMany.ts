@@ -97,9 +97,9 @@ interface Position extends StartEntry<unknown> {
 }
 
 /** Whether nothing remains to be done once it is stored. */
-const rests = (machine: RegisteredMachine, { state, hooks, sends, requests, timers }: Beginning<Tagged, Tagged>): boolean => {
+const rests = (machine: RegisteredMachine, { state, hooks, sends, requests, timers, delays }: Beginning<Tagged, Tagged>): boolean => {
   const node = machine.compiled.nodes.get(state._tag) as Node
-  const isIdle = node.final || (!machine.hasWork(node, state) && timers.length === 0)
+  const isIdle = node.final || (!machine.hasWork(node, state) && timers.length === 0 && delays.length === 0)
   return isIdle && hooks.length === 0 && sends.length === 0 && requests.length === 0
 }
 

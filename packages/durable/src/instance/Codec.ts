@@ -16,6 +16,7 @@ import {
 import * as Schema from "effect/Schema"
 import type { Json } from "../store/Commit.ts"
 import { checkStorable, unstorableField } from "../store/Storable.ts"
+import type { DelayedChange, DelayedEvent } from "./DelayedEvents.ts"
 import { Undecodable, WrittenByNewer } from "./Undecodable.ts"
 import { type Upcasters, upcast } from "./Upcasters.ts"
 
@@ -30,6 +31,20 @@ export interface EventBody {
   readonly answer: unknown
   /** The error of the command, where the event reports that one failed for good. */
   readonly failure?: string | undefined
+  /** Delayed events that its decision and its hooks set and cancelled: a replay does not ask them again. */
+  readonly delays?: ReadonlyArray<DelayedChange> | undefined
+  /** The name of the delayed event that it is. */
+  readonly fired?: string | undefined
+}
+
+/** A delayed event as it is stored. */
+export interface StoredDelay {
+  readonly n: string
+  /** When it is due, and the event. Without them: cancelled. */
+  readonly u?: number
+  readonly e?: unknown
+  /** The sequence at which it was set, in a snapshot. */
+  readonly s?: number
 }
 
 /** The outcome of a decision that was an Effect. */
@@ -58,6 +73,8 @@ interface StoredBody {
   readonly s?: StoredSettled
   readonly a?: unknown
   readonly f?: string
+  readonly d?: ReadonlyArray<StoredDelay>
+  readonly t?: string
 }
 
 interface StoredSettled {
@@ -68,6 +85,8 @@ interface StoredSettled {
   readonly r?: string
   readonly e?: ReadonlyArray<unknown>
 }
+
+const notDelayed = {}
 
 const timeoutTag = "@timeout"
 
@@ -126,8 +145,14 @@ export class Codec {
     return stored
   }
 
-  encodeEvent({ event, guardAnswers, inlineGuards, settled, answer, failure }: EventBody): Json {
-    const isBare = guardAnswers.length === 0 && settled === undefined && answer === undefined && failure === undefined
+  encodeEvent({ event, guardAnswers, inlineGuards, settled, answer, failure, delays, fired }: EventBody): Json {
+    const isBare =
+      guardAnswers.length === 0 &&
+      settled === undefined &&
+      answer === undefined &&
+      failure === undefined &&
+      delays === undefined &&
+      fired === undefined
     if (isBare && isTimeout(event)) return this.#encodeTimeout(event)
     const encoded = event._tag === timeoutTag ? event : this.#events.get(event._tag)?.encode(event)
     if (isBare) return JSON.stringify({ v: this.#version, e: encoded } satisfies StoredBody)
@@ -138,6 +163,8 @@ export class Codec {
       ...(settled === undefined ? {} : { s: this.#encodeSettled(settled) }),
       ...(answer === undefined ? {} : { a: this.#encodeAnswer(event, answer) }),
       ...(failure === undefined ? {} : { f: failure }),
+      ...(delays === undefined ? {} : { d: delays.map((delay) => this.#encodeDelay(delay)) }),
+      ...(fired === undefined ? {} : { t: fired }),
     }
     return JSON.stringify(stored)
   }
@@ -164,7 +191,33 @@ export class Codec {
       settled: stored.s === undefined ? undefined : this.#decodeSettled(stored.s, stored.v),
       answer: stored.a === undefined ? undefined : this.#decodeAnswer(event, stored.a),
       failure: stored.f,
+      ...this.#delaysOf(stored, stored.v),
     }
+  }
+
+  /** What a journaled event set and cancelled, and what it was, also where the event itself cannot be decoded any more. */
+  decodeDelays(body: Json): Pick<EventBody, "delays" | "fired"> {
+    const stored = parse(body, "event") as Partial<StoredBody>
+    return this.#delaysOf(stored, stored.v ?? this.#version)
+  }
+
+  #delaysOf({ d, t }: Pick<StoredBody, "d" | "t">, version: number): Pick<EventBody, "delays" | "fired"> {
+    if (d === undefined && t === undefined) return notDelayed
+    const delays = d?.map(({ n, u, e }) => ({ name: n, due: u, event: e === undefined ? undefined : this.decodeEvents([e], version)[0] }))
+    return { delays, fired: t }
+  }
+
+  #encodeDelay({ name, due, event }: DelayedChange): StoredDelay {
+    return event === undefined || due === undefined ? { n: name } : { n: name, u: due, e: this.encodeEvents([event])[0] }
+  }
+
+  /** Delayed events that wait, for a snapshot. */
+  encodeDelayed(delayed: ReadonlyArray<DelayedEvent>): ReadonlyArray<StoredDelay> {
+    return delayed.map(({ entry, ...delay }) => ({ ...this.#encodeDelay(delay), s: entry }))
+  }
+
+  decodeDelayed(stored: ReadonlyArray<StoredDelay> = [], version: number): ReadonlyArray<DelayedEvent> {
+    return stored.map(({ n, u = 0, e, s = 0 }) => ({ name: n, entry: s, due: u, event: this.decodeEvents([e], version)[0] as Tagged }))
   }
 
   #encodeSettled({ outcome, moved, state, through, reason, sends }: Settled): StoredSettled {

@@ -1,14 +1,15 @@
 /** The commit of accepted events: the events, and everything that goes with them. */
 import * as Effect from "effect/Effect"
 import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
-import type { Commit, Fence, InstanceKey, SnapshotRecord, TimerRecord } from "../store/Commit.ts"
+import type { Commit, Fence, InstanceKey, SnapshotRecord } from "../store/Commit.ts"
+import { delayedOf, type InstanceTimer } from "./DelayedEvents.ts"
 import type { InstanceContext } from "./InstanceContext.ts"
 import { entersState, type PendingEvent, timersAfter } from "./PendingEvent.ts"
 import { encodeSnapshot } from "./SnapshotBody.ts"
 import { type Moment, snapshotDue } from "./SnapshotPolicy.ts"
 import type { SpeculativeState } from "./SpeculativeState.ts"
 
-type TimersByName = ReadonlyMap<string, TimerRecord>
+type TimersByName = ReadonlyMap<string, InstanceTimer>
 
 /** The instance as it is stored, before the events. */
 export interface StoredPosition {
@@ -88,7 +89,7 @@ const snapshotOf = (
     return undefined
   }
   try {
-    const body = encodeSnapshot(machine.codec, ahead)
+    const body = encodeSnapshot(machine.codec, { ...ahead, delayed: delayedOf(ahead.timers.values()) })
     if (body.length > stateSize) return warn(`its state takes ${body.length} characters as JSON, the limit is ${stateSize}`)
     return { sequence, at, version: machine.version, body }
   } catch (cause) {
@@ -99,5 +100,5 @@ const snapshotOf = (
 const clearedBetween = (before: TimersByName, after: TimersByName): ReadonlyArray<string> =>
   after.size === 0 ? [...before.keys()] : [...before.keys()].filter((name) => !after.has(name))
 
-const setBetween = (before: TimersByName, after: TimersByName): ReadonlyArray<TimerRecord> =>
+const setBetween = (before: TimersByName, after: TimersByName): ReadonlyArray<InstanceTimer> =>
   [...after.values()].filter((timer) => before.get(timer.name)?.entry !== timer.entry)

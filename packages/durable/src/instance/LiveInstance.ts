@@ -65,21 +65,13 @@ import { instanceName } from "../store/CommitCheck.ts"
 import type { InstanceRecord, OpenedInstance } from "../store/Journal.ts"
 import { type CommitOwner, CommitPipeline, type Flight, type NotStored } from "./CommitPipeline.ts"
 import { Deduplication, idTaken, isIdOfAnother } from "./Deduplication.ts"
+import { delayedOf, type InstanceTimer, timersByName } from "./DelayedEvents.ts"
 import { Envelope } from "./Envelope.ts"
 import { Inbox } from "./Inbox.ts"
 import { instanceCommit, type StoredPosition } from "./InstanceCommit.ts"
 import type { FirstOutcome, InstanceContext, Reloaded } from "./InstanceContext.ts"
 import { isTransient } from "./isTransient.ts"
-import {
-  commandRecords,
-  entersState,
-  eventRecord,
-  isAccepted,
-  noTimers,
-  type Pending,
-  type PendingEvent,
-  timersAfter,
-} from "./PendingEvent.ts"
+import { commandRecords, entersState, eventRecord, isAccepted, type Pending, type PendingEvent, timersAfter } from "./PendingEvent.ts"
 import type { Recovered } from "./Replay.ts"
 import { deliveryPrefix, isRaisedId, type OwedEvent, raisedId } from "./SelfSentEvents.ts"
 import { encodeSnapshot } from "./SnapshotBody.ts"
@@ -121,7 +113,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   /** Made when the machine has hooks, work or an effectful decision, or the journal must be read. */
   #runtime: StateRuntime | undefined = undefined
   #ahead: SpeculativeState
-  #timers: ReadonlyMap<string, TimerRecord>
+  #timers: ReadonlyMap<string, InstanceTimer>
   #lastSnapshot: Moment | undefined
   /** Decided and not stored. Made with the first event. */
   #pipeline: CommitPipeline<Pending> | undefined = undefined
@@ -158,7 +150,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.record.place(recovered.state, recovered.past)
     this.entered = recovered.entered
     this.lastUsedAt = machine.environment.clock.currentTimeMillisUnsafe()
-    this.#timers = timersByName(opened)
+    this.#timers = timersByName(opened.timers, recovered.delayed)
     this.#lastSnapshot = momentOf(opened.snapshot)
     this.#isResident = record.resident && record.status === "running"
     this.#owner = record.owner
@@ -250,7 +242,12 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   /** State and sequence belong together: both are read in one turn. */
   snapshotRecord(): SnapshotRecord {
     const { currentState: state, past, sequence, lastTransitionAt: at } = this.record
-    const body = encodeSnapshot(this.machine.codec, { state, previous: past?.at(-1), entered: this.entered })
+    const body = encodeSnapshot(this.machine.codec, {
+      state,
+      previous: past?.at(-1),
+      entered: this.entered,
+      delayed: delayedOf(this.#timers.values()),
+    })
     return { sequence, at, version: this.machine.version, body }
   }
 
@@ -323,7 +320,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   #fireOne(timer: TimerRecord): Envelope {
     this.#deduplication ??= new Deduplication()
-    const envelope = new Envelope(timeoutEvent(timer.name), { timer })
+    const envelope = new Envelope(this.#timers.get(timer.name)?.event ?? timeoutEvent(timer.name), { timer })
     const first = this.#deduplication.firing(timer)
     if (first !== undefined) {
       envelope.follow(first)
@@ -690,7 +687,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     const life = { ...this.key, startedAt: this.record.startedAt }
     if (!this.hasTimer(timer)) return this.context.timers.stale(life, timer)
     if (error._tag !== "TransitionRefused" && error._tag !== "InvalidTransition") return report(this.record, error)
-    const without = (timers: ReadonlyMap<string, TimerRecord>) =>
+    const without = (timers: ReadonlyMap<string, InstanceTimer>) =>
       new Map([...timers].filter(([, one]) => one.entry !== timer.entry || one.name !== timer.name))
     this.#timers = without(this.#timers)
     this.#ahead = { ...this.#ahead, timers: without(this.#ahead.timers) }
@@ -1107,7 +1104,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     const moved = recovered.sequence !== record.sequence
     record.sequence = recovered.sequence
     record.lastTransitionAt = recovered.at
-    this.#timers = timersByName(opened)
+    this.#timers = timersByName(opened.timers, recovered.delayed)
     this.#lastSnapshot = momentOf(opened.snapshot) ?? this.#lastSnapshot
     if (moved) {
       this.#unconfirmed?.moved()
@@ -1268,14 +1265,12 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   }
 }
 
-const timersByName = ({ timers }: OpenedInstance): ReadonlyMap<string, TimerRecord> =>
-  timers.length === 0 ? noTimers : new Map(timers.map((timer) => [timer.name, timer]))
-
 /** Without the body of the snapshot, which memory does not need. */
 const momentOf = (snapshot: SnapshotRecord | undefined): Moment | undefined =>
   snapshot === undefined ? undefined : { sequence: snapshot.sequence, at: snapshot.at }
 
-const labelOf = ({ timer }: Envelope, { event }: Taken<Tagged, Tagged>): string => (timer === undefined ? event._tag : `(${timer.name})`)
+const labelOf = ({ timer }: Envelope, { event }: Taken<Tagged, Tagged>): string =>
+  timer === undefined || event._tag !== "@timeout" ? event._tag : `(${timer.name})`
 
 /** The answer to a question that its sender gave an id is kept in the journal: the same id again gets the same answer. */
 const isUnjournaled = ({ internal, dedupeId }: Envelope): boolean =>

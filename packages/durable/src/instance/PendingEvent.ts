@@ -2,8 +2,9 @@
 import type { Request, SendError, Taken } from "@detent/machine"
 import { commandKey, type Node, type Tagged } from "@detent/machine/internal"
 import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
-import type { CommandRecord, EventRecord, InstanceKey, TimerRecord } from "../store/Commit.ts"
+import type { CommandRecord, EventRecord, InstanceKey } from "../store/Commit.ts"
 import type { Codec } from "./Codec.ts"
+import { delayedChanges, delayNameOf, delayTimer, type InstanceTimer, isDelayTimer, noTimers } from "./DelayedEvents.ts"
 import type { Envelope } from "./Envelope.ts"
 
 /** An event that was accepted. */
@@ -67,6 +68,8 @@ export const eventRecord = (
       : undefined,
     answer: decision.answer,
     failure: envelope.failure,
+    delays: decision.delays.length === 0 ? undefined : delayedChanges(decision.delays, at),
+    fired: delayNameOf(envelope.timer),
   }),
   dedupeId: envelope.dedupeId,
 })
@@ -91,20 +94,26 @@ const noCommands: ReadonlyArray<CommandRecord> = []
 
 /** The timers of an instance after an event. */
 export const timersAfter = (
-  before: ReadonlyMap<string, TimerRecord>,
-  pending: Pick<PendingEvent, "decision" | "envelope" | "at" | "sequence">,
-): ReadonlyMap<string, TimerRecord> => {
+  before: ReadonlyMap<string, InstanceTimer>,
+  pending: Pick<PendingEvent, "decision" | "envelope" | "node" | "at" | "sequence">,
+): ReadonlyMap<string, InstanceTimer> => {
   const { decision, envelope, at, sequence } = pending
-  const changes = decision._tag !== "Stay" || envelope.timer !== undefined || decision.timers.length > 0
+  const changes = decision._tag !== "Stay" || envelope.timer !== undefined || decision.timers.length > 0 || decision.delays.length > 0
   if (!changes) return before
-  if (decision._tag === "Stop" || (decision._tag === "Goto" && decision.timers.length === 0)) return noTimers
-  const after = new Map(decision._tag === "Stay" ? before : noTimers)
+  if (decision._tag === "Stop" || pending.node.final) return noTimers
+  // Delayed events outlast the state.
+  const after = new Map(
+    decision._tag === "Stay" ? before : before.size === 0 ? noTimers : [...before].filter(([, timer]) => isDelayTimer(timer)),
+  )
   if (envelope.timer !== undefined) after.delete(envelope.timer.name)
   for (const { name, millis } of decision.timers) {
     if (millis === Number.POSITIVE_INFINITY) after.delete(name)
     else after.set(name, { name, entry: sequence, due: at + millis })
   }
-  return after
+  for (const { name, due, event } of delayedChanges(decision.delays, at)) {
+    const timer = delayTimer(name)
+    if (due === undefined) after.delete(timer)
+    else after.set(timer, { name: timer, entry: sequence, due, event })
+  }
+  return after.size === 0 ? noTimers : after
 }
-
-export const noTimers: ReadonlyMap<string, TimerRecord> = new Map()

@@ -8,7 +8,8 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type { EventRecord, InstanceKey } from "../store/Commit.ts"
 import type { JournalService, OpenedInstance } from "../store/Journal.ts"
-import type { Codec, EventBody } from "./Codec.ts"
+import type { Codec, EventBody, StoredDelay } from "./Codec.ts"
+import { type DelayedChange, type DelayedEvent, delayedAfter, delayedAtStart } from "./DelayedEvents.ts"
 import { type OwedEvent, owedAfter } from "./SelfSentEvents.ts"
 import { decodeSnapshot, stateIfKnown } from "./SnapshotBody.ts"
 import { WrittenByNewer } from "./Undecodable.ts"
@@ -37,6 +38,8 @@ export interface Recovered {
   readonly stopped: string | undefined
   /** Events the machine has sent itself and not handled yet, in the order they are due. */
   readonly owed: ReadonlyArray<OwedEvent>
+  /** Delayed events that wait for their deadlines. */
+  readonly delayed: ReadonlyArray<DelayedEvent>
 }
 
 export interface ReplayedEvent {
@@ -52,6 +55,8 @@ export interface ReplayedEvent {
   readonly through: ReadonlyArray<Tagged>
   /** Effect slots that the decision requested. What hooks requested is not replayed. */
   readonly requests: ReadonlyArray<string>
+  /** Delayed events that were set and cancelled. */
+  readonly delays: ReadonlyArray<DelayedChange>
 }
 
 interface Machinery {
@@ -73,7 +78,7 @@ export const recover = (
     let { state, sequence } = start
     let at = start.at
     let stopped: string | undefined
-    let { owed, entered } = start
+    let { owed, entered, delayed } = start
     const past: Array<Tagged> = start.previous === undefined ? [] : [start.previous]
     // No further than what was opened: status and timers belong to that sequence, and others may have written since.
     const last = Math.min(through, record.sequence)
@@ -101,10 +106,12 @@ export const recover = (
           outcome: replayed.outcome,
           through: replayed.through,
           requests: replayed.requests,
+          delays: replayed.body.delays ?? none,
         })
         state = replayed.state
         stopped = replayed.stopped
         owed = owedAfter(owed, event, replayed.sends)
+        delayed = delayedAfter(delayed, replayed.body, event.sequence)
         sequence = event.sequence
         at = event.at
       }
@@ -113,7 +120,7 @@ export const recover = (
       // A long journal must not keep the event loop from others.
       if (ahead !== undefined) yield* Effect.yieldNow
     }
-    return { state, sequence, past, entered, at, stopped, owed }
+    return { state, sequence, past, entered, at, stopped, owed, delayed }
   })
 
 const beginning = (codec: Codec, { record, snapshot, origin }: OpenedInstance, through: number) =>
@@ -139,12 +146,15 @@ const beginning = (codec: Codec, { record, snapshot, origin }: OpenedInstance, t
 export const encodeOrigin = (
   codec: Codec,
   version: number,
-  { state, through, sends }: Pick<Beginning<Tagged, Tagged>, "state" | "through" | "sends">,
+  { state, through, sends, delays }: Pick<Beginning<Tagged, Tagged>, "state" | "through" | "sends" | "delays">,
+  at: number,
 ): string => {
   const previous = through.at(-1)
   const before = previous === undefined ? "" : `,"p":${codec.encodeState(previous)}`
   const sent = sends.length === 0 ? "" : `,"e":${JSON.stringify(codec.encodeEvents(sends))}`
-  return `{"v":${version},"s":${codec.encodeFirst(state)}${before}${sent}}`
+  const delayed = delayedAtStart({ delays }, at)
+  const waiting = delayed.length === 0 ? "" : `,"d":${JSON.stringify(codec.encodeDelayed(delayed))}`
+  return `{"v":${version},"s":${codec.encodeFirst(state)}${before}${sent}${waiting}}`
 }
 
 interface StoredOrigin {
@@ -152,20 +162,23 @@ interface StoredOrigin {
   readonly s: unknown
   readonly p?: unknown
   readonly e?: ReadonlyArray<unknown>
+  readonly d?: ReadonlyArray<StoredDelay>
 }
 
 const beforeFirst = { sequence: 0, tag: "(start)", dedupeId: undefined }
 
 const decodeOrigin = (codec: Codec, origin: string) => {
-  const { v, s, p, e = [] } = JSON.parse(origin) as StoredOrigin
+  const { v, s, p, e = [], d } = JSON.parse(origin) as StoredOrigin
   return {
     state: codec.stateOf(s, v),
     previous: p === undefined ? undefined : stateIfKnown(codec, p, v),
     owed: owedAfter(none, beforeFirst, codec.decodeEvents(e, v)),
+    delayed: codec.decodeDelayed(d, v),
   }
 }
 
 interface ReplayedOne {
+  readonly body: EventBody
   readonly event: Tagged
   readonly answer: unknown
   readonly state: Tagged
@@ -199,13 +212,14 @@ const replayOne = (
   if (body.settled !== undefined) {
     const { outcome, moved, state: reached, through, reason, sends } = body.settled
     const stopped = outcome === "Stop" ? reason : undefined
-    return { event, answer, state: reached, through, moved, sends, stopped, outcome, requests: none }
+    return { body, event, answer, state: reached, through, moved, sends, stopped, outcome, requests: none }
   }
   const decision = replay(compiled, state, event, record.at, body)
   switch (decision._tag) {
     case "Goto":
     case "Stay":
       return {
+        body,
         event,
         answer,
         state: decision.state,
@@ -218,6 +232,7 @@ const replayOne = (
       }
     case "Stop":
       return {
+        body,
         event,
         answer,
         state: decision.state,

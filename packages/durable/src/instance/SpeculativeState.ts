@@ -3,14 +3,14 @@
  * if a commit fails, all of that is dropped and decided again.
  */
 import type { Node, Tagged } from "@detent/machine/internal"
-import type { TimerRecord } from "../store/Commit.ts"
+import type { InstanceTimer } from "./DelayedEvents.ts"
 import { entersState, type PendingEvent, timersAfter } from "./PendingEvent.ts"
 
 export interface SpeculativeState {
   readonly state: Tagged
   readonly node: Node
   readonly sequence: number
-  readonly timers: ReadonlyMap<string, TimerRecord>
+  readonly timers: ReadonlyMap<string, InstanceTimer>
   readonly previous: Tagged | undefined
   /** The sequence at which the state was entered. */
   readonly entered: number

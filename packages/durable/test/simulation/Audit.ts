@@ -126,7 +126,7 @@ class Judge {
     const [state, previous, entered] = [this.#state, this.#previous, this.#entered]
     this.#states.push(this.#codec.encodeState(state))
     this.#before.push(previous === undefined ? undefined : this.#codec.encodeState(previous))
-    this.#snapshots.push(encodeSnapshot(this.#codec, { state, previous, entered }))
+    this.#snapshots.push(encodeSnapshot(this.#codec, { state, previous, entered, delayed: [] }))
   }
 
   #apply(record: EventRecord, { event, settled }: EventBody) {

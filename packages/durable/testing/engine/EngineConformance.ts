@@ -8,6 +8,7 @@ import { bulk } from "./bulk.ts"
 import { closing } from "./closing.ts"
 import { conflicting } from "./conflicting.ts"
 import { crowds } from "./crowds.ts"
+import { delayed } from "./delayed.ts"
 import { deploying } from "./deploying.ts"
 import { failures } from "./failing.ts"
 import { following } from "./following.ts"
@@ -41,6 +42,7 @@ const topics = [
   failures,
   outages,
   timeouts,
+  delayed,
   crowds,
   recovering,
   replaying,

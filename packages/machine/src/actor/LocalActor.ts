@@ -5,7 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
 import { decide } from "../decide/Decide.ts"
-import type { Beginning, Decision, Deferred, Request, Taken, TimerRequest } from "../decide/Decision.ts"
+import type { Beginning, Decision, Deferred, DelayRequest, Request, Taken, TimerRequest } from "../decide/Decision.ts"
 import { eventLabel } from "../decide/Timeout.ts"
 import type { Compiled } from "../define/Compile.ts"
 import type { Tagged } from "../define/Declarations.ts"
@@ -359,6 +359,7 @@ export class LocalActor implements RuntimeOwner {
       return
     }
     if (decision.timers.length > 0 && this.#runtime?.hasScope === true) this.#runtime.armTimers(decision.timers)
+    if (decision.delays.length > 0) this.#runtimeOf().armDelayed(decision.delays)
     this.#sendSelf(decision.sends, chain)
     if (notifies) this.record.notifyState()
   }
@@ -368,6 +369,7 @@ export class LocalActor implements RuntimeOwner {
       readonly requests: ReadonlyArray<Request>
       readonly sends: ReadonlyArray<Tagged>
       readonly timers: ReadonlyArray<TimerRequest>
+      readonly delays: ReadonlyArray<DelayRequest<Tagged>>
     },
     chain: Chain | undefined,
     notifies: boolean,
@@ -385,6 +387,7 @@ export class LocalActor implements RuntimeOwner {
       this.#postponed = undefined
     }
     this.#sendSelf(decision.sends, chain)
+    if (decision.delays.length > 0) this.#runtimeOf().armDelayed(decision.delays)
     if (record.node.resident) {
       const runtime = this.#runtimeOf()
       runtime.armTimers(decision.timers)

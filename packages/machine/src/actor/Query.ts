@@ -10,8 +10,14 @@ import type { Tagged } from "../schema/Variant.ts"
 import type { ActorState } from "./ActorState.ts"
 
 /** Whether a decision that answers does nothing else. */
-export const isQuery = ({ _tag, from, state, answer, requests, sends, hooks }: Taken<Tagged, Tagged>): boolean =>
-  answer !== undefined && _tag === "Stay" && state === from && requests.length === 0 && sends.length === 0 && hooks.length === 0
+export const isQuery = ({ _tag, from, state, answer, requests, sends, hooks, delays }: Taken<Tagged, Tagged>): boolean =>
+  answer !== undefined &&
+  _tag === "Stay" &&
+  state === from &&
+  requests.length === 0 &&
+  sends.length === 0 &&
+  hooks.length === 0 &&
+  delays.length === 0
 
 /** The decision on a query; undefined where the event is none, or its decision does more than answer. */
 export const queryIn = (compiled: Compiled, state: Tagged, event: Tagged, at: number): Taken<Tagged, Tagged> | undefined => {

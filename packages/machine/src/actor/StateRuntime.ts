@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type * as Schedule from "effect/Schedule"
-import type { Hook, Taken, TimerRequest } from "../decide/Decision.ts"
+import type { DelayRequest, Hook, Taken, TimerRequest } from "../decide/Decision.ts"
 import { eventLabel, timeoutEvent } from "../decide/Timeout.ts"
 import type { Node } from "../define/Compile.ts"
 import type { Tagged, WorkDeclaration } from "../define/Declarations.ts"
@@ -55,6 +55,8 @@ export class StateRuntime {
   #awaited: Set<Fiber.Fiber<unknown, unknown>> | undefined = undefined
   #scope: StateScope | undefined = undefined
   #background: StateScope | undefined = undefined
+  /** Delayed events of the actor that live in this process. They outlast its states. */
+  #delayed: StateScope | undefined = undefined
   #supervisor: Supervisor | undefined = undefined
   /** Restarts of work that failed because of an outage. They do not count as failures of the work. */
   #outage: Supervisor | undefined = undefined
@@ -235,6 +237,22 @@ export class StateRuntime {
     }
   }
 
+  /** Sets and cancels delayed events that live in this process. */
+  armDelayed(delays: ReadonlyArray<DelayRequest<Tagged>>) {
+    const { record } = this.#owner
+    this.#delayed ??= new StateScope()
+    const scope = this.#delayed
+    for (const { name, millis, event } of delays) {
+      scope.arm(
+        record.environment.run,
+        name,
+        millis,
+        () => stale(record, event?._tag ?? name),
+        () => event !== undefined && this.#owner.sendInternal(event, scope, name),
+      )
+    }
+  }
+
   /** Starts the work that lasts as long as the actor. */
   startBackground() {
     const { record } = this.#owner
@@ -257,6 +275,7 @@ export class StateRuntime {
   stop() {
     this.#scope?.stop()
     this.#background?.stop()
+    this.#delayed?.stop()
   }
 
   /** Ends the work and timers of the state that is left. Returns an Effect that waits for what takes time to end. */
@@ -274,10 +293,11 @@ export class StateRuntime {
 
   /** Ends all work and timers. Returns an Effect that waits for what takes time to end. */
   close(dropped: () => Result): Effect.Effect<void> | undefined {
-    if (this.#scope === undefined && this.#background === undefined) return undefined
-    const waits = [this.#scope?.close(dropped), this.#background?.close(dropped)].filter((wait) => wait !== undefined)
+    const scopes = [this.#scope, this.#background, this.#delayed]
+    const waits = scopes.map((scope) => scope?.close(dropped)).filter((wait) => wait !== undefined)
     this.#scope = undefined
     this.#background = undefined
+    this.#delayed = undefined
     return waits.length === 0 ? undefined : Effect.all(waits, { discard: true, concurrency: "unbounded" })
   }
 

@@ -26,6 +26,8 @@ export interface TraceStep {
   readonly through: ReadonlyArray<string>
   /** Effect slots requested in this step, in order. */
   readonly requests: ReadonlyArray<string>
+  /** Delayed events set and cancelled in this step: `after reminder`, `cancel reminder`. */
+  readonly delays?: ReadonlyArray<string> | undefined
 }
 
 export interface Trace {
@@ -55,7 +57,8 @@ type AnyMachine = Definition<unknown, unknown, never, unknown, string>
 /** One decision as a step of a trace. Sensitive fields of the event are hidden. */
 export const traceStep = (machine: AnyMachine, sequence: number, decision: Taken<Tagged, Tagged>, at: number): TraceStep => {
   const { from, state, event, requests, through, _tag: outcome } = decision
-  return stepOf(machine, { sequence, at, event, from, state, outcome, through, requests: requests.map((request) => request.slot) })
+  const delays = decision.delays.map(({ name, millis }) => ({ name, due: Number.isFinite(millis) ? at + millis : undefined }))
+  return stepOf(machine, { sequence, at, event, from, state, outcome, through, requests: requests.map((request) => request.slot), delays })
 }
 
 /** One journaled event with the states around it. A `HistoryEntry` of a durable instance fits. */
@@ -72,6 +75,8 @@ export interface JournaledStep {
   readonly through?: ReadonlyArray<Tagged> | undefined
   /** Effect slots that were requested. */
   readonly requests?: ReadonlyArray<string> | undefined
+  /** Delayed events that were set, and cancelled where they are not due. */
+  readonly delays?: ReadonlyArray<{ readonly name: string; readonly due: number | undefined }> | undefined
 }
 
 /** The instance that a history belongs to. A snapshot of a durable instance fits, with its id. */
@@ -106,6 +111,9 @@ const stepOf = (machine: AnyMachine, { sequence, at, event, from, state, ...step
     outcome: step.outcome ?? (from._tag === state._tag ? "Stay" : "Goto"),
     through: (step.through ?? []).map((passed) => passed._tag),
     requests: step.requests ?? [],
+    ...(step.delays === undefined || step.delays.length === 0
+      ? {}
+      : { delays: step.delays.map(({ name, due }) => `${due === undefined ? "cancel" : "after"} ${name}`) }),
   }
 }
 

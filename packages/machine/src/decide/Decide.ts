@@ -257,7 +257,8 @@ export const begin = (compiled: Compiled, initial: Tagged, at: number): Beginnin
     const error = new InvalidState({ machine: compiled.name, state: String(initial?._tag), problem: String(problem) })
     return { _tag: "Refused", from: initial, event: startEvent, error }
   }
-  if (node.plain) return { _tag: "Beginning", state: initial, requests: none, sends: none, through: none, hooks: none, timers: none }
+  if (node.plain)
+    return { _tag: "Beginning", state: initial, requests: none, sends: none, through: none, hooks: none, timers: none, delays: none }
   const frame = new Frame(compiled, initial, undefined, at)
   const failure = attempt(compiled, frame, startEvent, "enter", () => runHooks.run(frame, "enter", node, initial, undefined))
   if (failure !== undefined) return failure
@@ -273,7 +274,8 @@ export const begin = (compiled: Compiled, initial: Tagged, at: number): Beginnin
 
 const beginning = (frame: Frame, state: Tagged, through: ReadonlyArray<Tagged>): Beginning<Tagged, Tagged> => {
   frame.closed = true
-  return { _tag: "Beginning", state, requests: frame.requests, sends: frame.sends, through, hooks: frame.hooks, timers: frame.timers }
+  const { requests, sends, hooks, timers, delays } = frame
+  return { _tag: "Beginning", state, requests, sends, through, hooks, timers, delays }
 }
 
 const startEvent: Tagged = { _tag: "@start" }
@@ -314,6 +316,7 @@ const taken = (
   decision.through = through
   decision.hooks = frame.hooks
   decision.timers = frame.timers
+  decision.delays = frame.delays
   if (frame.asked !== undefined) {
     decision.guardAnswers = frame.asked.answers
     decision.inlineGuards = frame.asked.inline

@@ -27,6 +27,15 @@ export interface TimerRequest {
   readonly millis: number
 }
 
+/** A delayed event of the instance that a decision sets or cancels. It belongs to no state: only its name ends it. */
+export interface DelayRequest<E> {
+  readonly name: string
+  /** `Infinity`: the delayed event of this name is cancelled. */
+  readonly millis: number
+  /** Undefined where it is cancelled. */
+  readonly event: E | undefined
+}
+
 /** An Effect that an `enter` or `exit` returned: it runs after the commit. */
 export interface Hook {
   readonly phase: Phase & ("enter" | "exit")
@@ -48,6 +57,8 @@ interface Settled<S, E> {
   readonly hooks: ReadonlyArray<Hook>
   /** The timers of a state that is entered; for a stay, the idle timers that restart. */
   readonly timers: ReadonlyArray<TimerRequest>
+  /** Delayed events that were set and cancelled, in that order. The same name again replaces what was set before. */
+  readonly delays: ReadonlyArray<DelayRequest<E>>
   /**
    * The answers of guards, in the order they were asked: a replay asks none. A guard slot that an inline guard asks has no
    * entry of its own.
@@ -118,6 +129,7 @@ export interface Beginning<S, E> {
   readonly through: ReadonlyArray<S>
   readonly hooks: ReadonlyArray<Hook>
   readonly timers: ReadonlyArray<TimerRequest>
+  readonly delays: ReadonlyArray<DelayRequest<E>>
 }
 
 /** The empty list that all decisions share. */
@@ -135,6 +147,7 @@ export class TakenDecision {
   through: ReadonlyArray<Tagged> = none
   hooks: ReadonlyArray<Hook> = none
   timers: ReadonlyArray<TimerRequest> = none
+  delays: ReadonlyArray<DelayRequest<Tagged>> = none
   guardAnswers: ReadonlyArray<boolean> = none
   inlineGuards = false
   reason: string | undefined = undefined

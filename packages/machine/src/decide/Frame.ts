@@ -1,9 +1,11 @@
 /** The context of one decision: what its functions may read, and the list of what they request. */
+import type * as Duration from "effect/Duration"
 import type { Compiled } from "../define/Compile.ts"
 import type { Predicate, Tagged } from "../define/Declarations.ts"
 import type { Recorder } from "../effects/Slot.ts"
 import { DefinitionError, type Phase } from "../MachineError.ts"
-import { type Hook, none, type Request, type TimerRequest } from "./Decision.ts"
+import { type DelayRequest, type Hook, none, type Request, type TimerRequest } from "./Decision.ts"
+import { durationMillis, latestDue } from "./Timeout.ts"
 
 /** What guards answered when an event was first decided on, in the order they were asked. */
 export interface RecordedAnswers {
@@ -47,6 +49,7 @@ export class Frame implements Recorder {
   sends: ReadonlyArray<Tagged> | Array<Tagged> = none
   hooks: ReadonlyArray<Hook> | Array<Hook> = none
   timers: ReadonlyArray<TimerRequest> = none
+  delays: ReadonlyArray<DelayRequest<Tagged>> | Array<DelayRequest<Tagged>> = none
   /** Set once a guard is asked. */
   asked: AskedGuards | undefined
   /** The answers of the first decision on the event; set in a replay. */
@@ -70,6 +73,30 @@ export class Frame implements Recorder {
 
   get self() {
     return { send: (event: Tagged) => this.send(event) }
+  }
+
+  get after() {
+    return (name: string, delay: Duration.Input, event: Tagged) => {
+      const millis = Math.max(0, durationMillis(delay))
+      if (Number.isFinite(millis) && this.at + millis > latestDue) {
+        throw new RangeError(`the delayed event ${name} would be due after the year 9999`)
+      }
+      const problem = this.compiled.events.has(event?._tag)
+        ? this.compiled.events.get(event._tag)?.(event)
+        : "it is no event of the machine"
+      if (problem !== undefined) throw new Error(`after(${JSON.stringify(name)}, ...) cannot send ${String(event?._tag)}: ${problem}`)
+      this.delay(name, millis, event)
+    }
+  }
+
+  get cancel() {
+    return (name: string) => this.delay(name, Number.POSITIVE_INFINITY, undefined)
+  }
+
+  private delay(name: string, millis: number, event: Tagged | undefined) {
+    this.checkOpen(event === undefined ? "cancel" : "after")
+    if (this.delays === none) this.delays = []
+    ;(this.delays as Array<DelayRequest<Tagged>>).push({ name, millis, event: millis === Number.POSITIVE_INFINITY ? undefined : event })
   }
 
   send(event: Tagged) {
@@ -168,6 +195,14 @@ class StepContext implements Recorder {
 
   get self() {
     return this.#frame.self
+  }
+
+  get after() {
+    return this.#frame.after
+  }
+
+  get cancel() {
+    return this.#frame.cancel
   }
 
   request(slot: string, parameters: object) {

@@ -63,7 +63,18 @@ export interface DecisionContext<S, V, E, K extends SlotTypes> {
   readonly effects: K["requests"]
   /** `send` raises an event, which the machine handles right after this one. */
   readonly self: { readonly send: (event: E) => void }
+  readonly after: After<E>
+  readonly cancel: Cancel
 }
+
+/**
+ * Sends the instance an event after a time, whatever state it is in by then. The same name again replaces the event and its time;
+ * the end of the instance drops it.
+ */
+export type After<E> = (name: string, delay: Duration.Input, event: E) => void
+
+/** Cancels the delayed event of a name. Without effect where there is none. */
+export type Cancel = (name: string) => void
 
 /** Decides a transition. It may return an Effect, for a decision that must call a service; later events wait for it. */
 export type Decide<S, V, To, E, K extends SlotTypes, R> = (context: DecisionContext<S, V, E, K>) => Decided<To, V, R>
@@ -77,6 +88,8 @@ export interface HookContext<S, All, E, K extends SlotTypes> {
   readonly at: number
   readonly effects: K["requests"]
   readonly self: { readonly send: (event: E) => void }
+  readonly after: After<E>
+  readonly cancel: Cancel
 }
 
 /** The input of work that runs while a state lasts. */
@@ -224,13 +237,13 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
    * A decision may return `refuse`: the event that led here is then refused, and nothing changes. */
   always<F extends Source<S>, To extends Target<S | Stop>>(
     from: OneOrMany<F> & MustBeNew<FinalPair<F>, H>,
-    guard: (context: Omit<DecisionContext<F["Type"], E | undefined, E, K>, "effects" | "self">) => boolean,
+    guard: (context: Omit<DecisionContext<F["Type"], E | undefined, E, K>, "effects" | "self" | "after" | "cancel">) => boolean,
     to: To & MustCarry<F["Type"], unknown, To["Type"]>,
     options?: AlwaysOptions<K>,
   ): Machine<S, E, K, H | `${F["tag"]} × (always)`, T | `${F["tag"]} × (always) → ${To["tag"]}`, I, R>
   always<F extends Source<S>, To extends Target<S | Stop>>(
     from: OneOrMany<F> & MustBeNew<FinalPair<F>, H>,
-    guard: (context: Omit<DecisionContext<F["Type"], E | undefined, E, K>, "effects" | "self">) => boolean,
+    guard: (context: Omit<DecisionContext<F["Type"], E | undefined, E, K>, "effects" | "self" | "after" | "cancel">) => boolean,
     to: OneOrMany<To>,
     decide: (context: DecisionContext<F["Type"], E | undefined, E, K>) => To["Type"] | Refuse,
     options?: AlwaysOptions<K>,

@@ -2,7 +2,7 @@
  * Graphviz DOT: the structure of a machine, with or without the way of one instance through it, and the timeline of
  * an instance. Render with `dot -Tsvg machine.dot -o machine.svg`.
  */
-import type { Trace } from "../actor/Trace.ts"
+import type { Trace, TraceStep } from "../actor/Trace.ts"
 import * as Escape from "./Escape.ts"
 import * as Identifiers from "./Identifiers.ts"
 import { lineText } from "./LineText.ts"
@@ -136,7 +136,7 @@ export const timeline = (trace: Trace): string => {
       step.outcome === "Stay" ? `${Escape.cut(step.to)} / stay` : [...step.through, step.to].map((state) => Escape.cut(state)).join(" → ")
     const waited = elapsed(step.at - (trace.steps[index - 1]?.at ?? trace.startedAt))
     return [
-      `step${index + 1}${timelineBox(states, step.at, step.requests, index === trace.steps.length - 1)}`,
+      `step${index + 1}${timelineBox(states, step, index === trace.steps.length - 1)}`,
       `step${index} -> step${index + 1}${attributes({
         label: `"${Escape.dot(Escape.cut(step.event))}\\n${waited}"`,
         style: isTimeout(step) ? "dashed" : undefined,
@@ -149,15 +149,20 @@ export const timeline = (trace: Trace): string => {
       : [`stop${stopMarker({ key: "stop", reason: Escape.cut(trace.stopped), reached: true })}`, `step${trace.steps.length} -> stop`]
   return digraph(`${Escape.cut(trace.machine)} ${Escape.cut(trace.id)}`, "LR", [
     `start${startMarker}`,
-    `step0${timelineBox(Escape.cut(trace.initial), trace.startedAt, [], trace.steps.length === 0)}`,
+    `step0${timelineBox(Escape.cut(trace.initial), { at: trace.startedAt, requests: [] }, trace.steps.length === 0)}`,
     "start -> step0",
     ...steps,
     ...end,
   ])
 }
 
-const timelineBox = (name: string, at: number, requests: ReadonlyArray<string>, last: boolean): string => {
-  const lines = [name, moment(at), ...requests.map((request) => `⚙ ${Escape.cut(request)}`)]
+const timelineBox = (name: string, { at, requests, delays = [] }: Pick<TraceStep, "at" | "requests" | "delays">, last: boolean): string => {
+  const lines = [
+    name,
+    moment(at),
+    ...delays.map((delay) => `◷ ${Escape.cut(delay)}`),
+    ...requests.map((request) => `⚙ ${Escape.cut(request)}`),
+  ]
   return attributes({
     label: `"${lines.map(Escape.dot).join("\\n")}"`,
     ...(last ? { fillcolor: `"${light.currentFill}"`, color: `"${light.currentFill}"`, fontcolor: `"${light.currentText}"` } : {}),

@@ -37,6 +37,7 @@ const stepLines = (step: TraceStep, commands: Array<CommandRecord>, fields: bool
     : step.outcome === "Goto" || step.through.length > 0
       ? [`Note over m: ${[step.from, ...step.through, step.to].map(label).join(" → ")}`]
       : []),
+  ...(step.delays ?? []).map((delay) => `Note over m: ◷ ${label(delay)}`),
   ...step.requests.flatMap((request) => {
     // The same slot may be requested several times: each request takes the next record of its name.
     const index = commands.findIndex((command) => command.name === request)

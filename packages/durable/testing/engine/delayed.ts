@@ -1,0 +1,129 @@
+/** Delayed events: independent of the state, kept through restarts, cancelled by name. */
+import { Event, Machine, State, stay } from "@detent/machine"
+import { expect } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import type { Kit } from "./Rig.ts"
+
+const S = State({ Draft: {}, Review: {}, Reminded: { times: Schema.Number }, Closed: {} })
+const E = Event({ Submit: {}, Edit: {}, Postpone: {}, Forget: {}, Remind: { times: Schema.Number }, Close: {} })
+
+const Document = Machine.make({ name: "document", state: S, event: E, initial: S.Draft() })
+  .enter(S.Draft, ({ after }) => after("draft", "60 minutes", E.Close()))
+  .on(S.Draft, E.Submit, S.Review, ({ after }) => {
+    after("reminder", "3 minutes", E.Remind({ times: 1 }))
+    return S.Review()
+  })
+  .timeout(S.Review, "20 minutes", S.Closed)
+  .on(S.Review, E.Edit, S.Draft)
+  .on([S.Draft, S.Review], E.Postpone, stay, ({ after }) => {
+    after("reminder", "7 minutes", E.Remind({ times: 2 }))
+    return stay
+  })
+  .on([S.Draft, S.Review], E.Forget, stay, ({ cancel }) => {
+    cancel("reminder")
+    return stay
+  })
+  .on([S.Draft, S.Review], E.Remind, S.Reminded)
+  .on([S.Draft, S.Review, S.Reminded], E.Close, S.Closed)
+  .final(S.Closed)
+
+const key = { machine: "document", id: "d" }
+const minute = 60_000
+const is = (tag: string) => (state: { readonly _tag: string }) => state._tag === tag
+const reminder = { name: "@after/reminder", entry: 1, due: 3 * minute }
+
+export const delayed = ({ describe, test }: Kit) =>
+  describe("delayed events", () => {
+    test("165 a delayed event is a row of its own, outlasts the state, and is journaled as the event it is", (rig) =>
+      Effect.gen(function* () {
+        const { engine } = yield* rig.open()
+        const document = yield* engine.start(Document, "d")
+        yield* document.send(E.Submit())
+        yield* document.send(E.Edit())
+        expect(yield* rig.deadlines(key)).toContainEqual(reminder)
+        yield* rig.pass("3 minutes")
+        yield* rig.eventually(document.state, is("Reminded"))
+        expect(yield* document.state).toEqual(S.Reminded({ times: 1 }))
+        expect((yield* rig.events(key)).map(({ tag }) => tag)).toEqual(["Submit", "Edit", "Remind"])
+        expect(yield* rig.deadlines(key)).toEqual([{ name: "@after/draft", entry: 2, due: 60 * minute }])
+      }))
+
+    test("165 it survives a restart with its deadline, and one that is overdue arrives once", (rig) =>
+      Effect.gen(function* () {
+        const first = yield* rig.open()
+        const document = yield* first.engine.start(Document, "d")
+        yield* document.send(E.Submit())
+        yield* rig.pass("1 minute")
+        yield* first.crash
+        yield* rig.pass("9 minutes")
+        const second = yield* rig.open()
+        const again = yield* second.engine.ensure(Document, "d")
+        yield* rig.passUntil("1 second", again.state, is("Reminded"))
+        expect((yield* rig.events(key)).map(({ tag }) => tag)).toEqual(["Submit", "Remind"])
+      }))
+
+    test("165 it survives in a snapshot whose events are pruned", (rig) =>
+      Effect.gen(function* () {
+        const first = yield* rig.open()
+        const document = yield* first.engine.start(Document, "d")
+        yield* document.send(E.Submit())
+        expect(yield* document.saveSnapshot).toBe(true)
+        yield* document.prune
+        yield* first.close
+        const second = yield* rig.open()
+        const again = yield* second.engine.ensure(Document, "d")
+        yield* rig.pass("3 minutes")
+        yield* rig.eventually(again.state, is("Reminded"))
+        expect(yield* again.state).toEqual(S.Reminded({ times: 1 }))
+      }))
+
+    test("165 the same name replaces it, and cancelling removes its row in the same commit", (rig) =>
+      Effect.gen(function* () {
+        const { engine, probe } = yield* rig.open()
+        const document = yield* engine.start(Document, "d")
+        yield* document.send(E.Submit())
+        yield* document.send(E.Postpone())
+        expect(yield* rig.deadlines(key)).toContainEqual({ name: "@after/reminder", entry: 2, due: 7 * minute })
+        yield* document.send(E.Forget())
+        expect(probe.batches.flat().at(-1)).toMatchObject({ clearTimers: ["@after/reminder"], setTimers: [] })
+        yield* rig.pass("10 minutes")
+        expect((yield* document.state)._tag).toBe("Review")
+        expect((yield* document.historyPage()).map(({ delays }) => delays)).toEqual([
+          [{ name: "reminder", due: 3 * minute }],
+          [{ name: "reminder", due: 7 * minute }],
+          [{ name: "reminder", due: undefined }],
+        ])
+      }))
+
+    test("165 one that nothing handles any more is dropped, and the end of the instance removes the others", (rig) =>
+      Effect.gen(function* () {
+        const { engine } = yield* rig.open()
+        const document = yield* engine.start(Document, "d")
+        yield* document.send(E.Submit())
+        yield* document.send(E.Remind({ times: 9 }))
+        yield* rig.pass("3 minutes")
+        yield* rig.eventually(rig.deadlines(key), (rows) => rows.every(({ name }) => name !== "@after/reminder"))
+        expect(yield* document.state).toEqual(S.Reminded({ times: 9 }))
+        yield* document.send(E.Close())
+        expect(yield* rig.deadlines(key)).toEqual([])
+      }))
+
+    test("165 a fork has the delayed events of its sequence, with the time that remained", (rig) =>
+      Effect.gen(function* () {
+        const { engine } = yield* rig.open()
+        const document = yield* engine.start(Document, "d")
+        yield* document.send(E.Submit())
+        yield* rig.pass("1 minute")
+        yield* document.send(E.Edit())
+        yield* document.send(E.Forget())
+        yield* rig.pass("1 minute")
+        const fork = yield* engine.fork(Document, "d", 2, "fork")
+        expect(yield* rig.deadlines({ ...key, id: "fork" })).toContainEqual({ name: "@after/reminder", entry: 2, due: 4 * minute })
+        yield* rig.pass("2 minutes")
+        yield* rig.eventually(fork.state, is("Reminded"))
+        expect((yield* document.state)._tag).toBe("Draft")
+        expect(yield* Stream.runCollect(Stream.map(fork.history, ({ event }) => event._tag))).toEqual(["Submit", "Edit", "Remind"])
+      }))
+  })
