@@ -75,14 +75,17 @@ describe("detent mcp", { timeout: 120_000 }, () => {
       "resume_execution",
       "send_event",
       "start_batch",
+      "start_execution",
+      "start_instance",
       "watch_batch",
+      "watch_instance",
     ])
     assert.deepStrictEqual(
       tools
         .filter(({ annotations }) => !annotations.readOnlyHint)
         .map(({ name }) => name)
         .sort(),
-      ["decide_review", "interrupt_execution", "resume_execution", "send_event", "start_batch"],
+      ["decide_review", "interrupt_execution", "resume_execution", "send_event", "start_batch", "start_execution", "start_instance"],
     )
 
     const { result: machines } = await client.call("list_machines", {})
@@ -117,7 +120,7 @@ describe("detent mcp", { timeout: 120_000 }, () => {
     client.running.type("null\n")
     await client.running.until('"code":-32600')
     const { result } = await client.request("tools/list", {})
-    assert.strictEqual(result.tools.length, 15)
+    assert.strictEqual(result.tools.length, 18)
     assert.strictEqual((await client.close()).code, 0)
   })
 
@@ -162,6 +165,16 @@ describe("detent mcp", { timeout: 120_000 }, () => {
       [paged.structuredContent.entries.length, paged.structuredContent.next],
       [1, history.structuredContent.entries.length > 1 ? 1 : undefined],
     )
+
+    const { result: begun } = await client.call("start_instance", { machine: "lamp", id: "attic", fields: { pin: "4711" }, key: "agent-3" })
+    assert.deepStrictEqual(begun.structuredContent.instance, { machine: "lamp", id: "attic", state: { _tag: "Off", pin: "•••" } })
+    const { result: empty } = await client.call("start_instance", { machine: "lamp", id: "shed" })
+    assert.isTrue(empty.isError)
+    assert.notInclude(empty.content[0].text, "--with")
+    const { result: followed } = await client.call("watch_instance", { instance: "hall", after: 0, seconds: 5 })
+    assert.strictEqual(followed.structuredContent.entries[0].event._tag, "Switch")
+    const { result: noWorkflow } = await client.call("start_execution", { workflow: "nightly", payload: {} })
+    assert.include(noWorkflow.content[0].text, "there is no workflow nightly")
 
     const { result: missing } = await client.call("start_batch", { source: "nowhere" })
     assert.isTrue(missing.isError)

@@ -1,4 +1,4 @@
-import { cp } from "node:fs/promises"
+import { cp, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { assert, beforeAll, describe, it } from "vitest"
 import { detent as run, temporaryFolder } from "./support/Detent.ts"
@@ -50,5 +50,49 @@ describe("what the API can do, the command line can", { timeout: 120_000 }, () =
     const { code, err } = await detent(...command, "--key", "clé")
     assert.strictEqual(code, 2, err)
     assert.include(err, "--key does not fit; it has 1 to 200 visible ASCII characters")
+  })
+
+  it("lists what a batch has stored, prints one file of it, and downloads it", async () => {
+    const ran = await detent("batch", "run", "corpus", "--key", "artifacts", "--json")
+    const { batchId } = JSON.parse(ran.out.trim().split("\n").at(-1) ?? "")
+    const listed = (await detent("batch", "artifacts", batchId, "--json")).out.trim().split("\n")
+    const artifacts = listed.map((line) => JSON.parse(line))
+    assert.include(
+      artifacts.map(({ name }) => name),
+      "validation/report.json",
+    )
+    const printed = await detent("batch", "artifacts", batchId, "validation/report.json")
+    assert.property(JSON.parse(printed.out), "statements")
+    const written = await detent("batch", "artifacts", batchId, "validation/report.json", "--output", "report.json")
+    assert.strictEqual(written.code, 0, written.err)
+    assert.strictEqual(await readFile(join(cwd, "report.json"), "utf8"), printed.out)
+    const none = await detent("batch", "artifacts", batchId, "../../detent.db")
+    assert.strictEqual(none.code, 3)
+    assert.include(none.err, "detent batch artifacts")
+
+    const entities = (await detent("graph", "entities", "--limit", "2", "--json")).out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line))
+    assert.strictEqual(entities.length, 2)
+    const facts = await detent("graph", "provenance", entities[0].iri)
+    assert.match(facts.out, /^PROPERTY +OBJECT +DOCUMENT +WORDS/)
+    const page = await detent("graph", "relations", "--limit", "1")
+    const [, cursor = ""] = /--after (\S+)/.exec(page.err) ?? []
+    const next = await detent("graph", "relations", "--limit", "1", "--after", cursor)
+    assert.notStrictEqual(next.out, page.out)
+    const documents = JSON.parse((await detent("batch", "show", batchId, "--documents", "all", "--limit", "1", "--json")).out)
+    assert.strictEqual(documents.listed.length, 1)
+  })
+
+  it("starts an instance in a state, lists by time, and shows a stored item by its id", async () => {
+    const begun = await detent("instance", "start", "lamp", "cellar", "--state", "On", "--with", '{"pin":"4711","level":2}', "--json")
+    assert.deepStrictEqual(JSON.parse(begun.out).state, { _tag: "On", pin: "•••", level: 2 })
+    assert.include((await detent("instance", "list", "--updated-after", "2026-01-01")).out, "cellar")
+    assert.notInclude((await detent("instance", "list", "--updated-before", "2026-01-01T00:00:00Z")).out, "cellar")
+    const wrong = await detent("instance", "list", "--updated-after", "soon")
+    assert.strictEqual(wrong.code, 2)
+    assert.include(wrong.err, "--updated-after soon is no time")
+    assert.strictEqual((await detent("upload", "item", "HackerNews", "1")).code, 3)
   })
 })

@@ -106,6 +106,7 @@ export {
 export {
   GraphQuery,
   type GraphQueryService,
+  type QueryError,
   QueryMemoryExceeded,
   type QueryOptions,
   QueryRefused,

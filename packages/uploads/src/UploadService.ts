@@ -122,14 +122,17 @@ export interface UploadsService {
   history(batchId: string, index: number): Effect.Effect<ItemHistory, BatchNotFound | ItemNotFound | UploadUnknown | ReadError>
   /** Replaces the content of a failed item, as JSON. The next retry uses it. An item that would fail again is refused with the reason. */
   correct(batchId: string, index: number, item: object): Effect.Effect<void, CorrectError>
-  /** Retries the failed items of a partially completed batch, and only these. */
-  retryFailed(batchId: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError>
+  /**
+   * Retries the failed items of a partially completed batch, and only these. The batch takes the same `eventId` once, also in the
+   * requests below.
+   */
+  retryFailed(batchId: string, eventId?: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError>
   /** Retries a failed batch from the stage that failed. Refused after three failures or 24 hours. */
-  retryBatch(batchId: string): Effect.Effect<BatchStatus, BatchNotFound | BatchNotRetryable | ReadError | SendError>
+  retryBatch(batchId: string, eventId?: string): Effect.Effect<BatchStatus, BatchNotFound | BatchNotRetryable | ReadError | SendError>
   /** Stops the batch's work and marks it as failed. Stored items stay. */
   markFailed(batchId: string, reason?: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError>
   /** `markFailed` with the reason that the user cancelled it; `reason` says why. */
-  cancel(batchId: string, reason?: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError>
+  cancel(batchId: string, reason?: string, eventId?: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError>
   /** A stored item of Hacker News. `of(upload).item` finds items of any kind. */
   item(hnId: number): Effect.Effect<Option.Option<StoredItem>, PersistenceFailed>
   /** Stored items of Hacker News by type, author, time and words. `of(upload).search` finds items of any kind. */
@@ -410,12 +413,12 @@ export class UploadService implements UploadsService {
     })
   }
 
-  retryFailed(batchId: string) {
-    return this.#ask(batchId, "retry_failed_items")
+  retryFailed(batchId: string, eventId?: string) {
+    return this.#ask(batchId, "retry_failed_items", eventId)
   }
 
-  retryBatch(batchId: string): Effect.Effect<BatchStatus, BatchNotFound | BatchNotRetryable | ReadError | SendError> {
-    return Effect.catchTag(this.#ask(batchId, "retry_batch"), "TransitionRefused", (refused) =>
+  retryBatch(batchId: string, eventId?: string): Effect.Effect<BatchStatus, BatchNotFound | BatchNotRetryable | ReadError | SendError> {
+    return Effect.catchTag(this.#ask(batchId, "retry_batch", eventId), "TransitionRefused", (refused) =>
       Effect.flatMap(this.status(batchId), ({ batch: { retryCount, lastRetryAt = 0 }, state }) =>
         Effect.fail(state === "failed" ? new BatchNotRetryable({ batchId, retryCount, lastRetryAt }) : refused),
       ),
@@ -426,24 +429,24 @@ export class UploadService implements UploadsService {
     return this.#markFailed(batchId, { reason })
   }
 
-  cancel(batchId: string, reason?: string) {
+  cancel(batchId: string, reason?: string, eventId?: string) {
     const message = reason === undefined || reason === "" ? "it was cancelled" : `it was cancelled: ${reason}`
-    return this.#markFailed(batchId, { reason: message, cancelled: true })
+    return this.#markFailed(batchId, { reason: message, cancelled: true }, eventId)
   }
 
-  #markFailed(batchId: string, argument: { readonly reason: string; readonly cancelled?: true }) {
+  #markFailed(batchId: string, argument: { readonly reason: string; readonly cancelled?: true }, eventId?: string) {
     return Effect.gen({ self: this }, function* () {
       const { instance } = yield* this.#find(batchId)
-      yield* instance.send(this.#workflow.trigger("mark_failed", { argument }))
+      yield* instance.send(this.#workflow.trigger("mark_failed", { argument }), sentUnder(eventId))
       yield* instance.waitFor((state) => state._tag === "failed" && isResting(state))
       return yield* this.status(batchId)
     }).pipe(notFound(batchId))
   }
 
-  #ask(batchId: string, transition: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError> {
+  #ask(batchId: string, transition: string, eventId?: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError> {
     return Effect.gen({ self: this }, function* () {
       const { instance } = yield* this.#find(batchId)
-      yield* instance.send(this.#workflow.trigger(transition))
+      yield* instance.send(this.#workflow.trigger(transition), sentUnder(eventId))
       return yield* this.status(batchId)
     }).pipe(notFound(batchId))
   }
@@ -465,6 +468,8 @@ export class UploadService implements UploadsService {
     })
   }
 }
+
+const sentUnder = (eventId: string | undefined) => (eventId === undefined ? {} : { id: eventId })
 
 const notFound =
   (batchId: string) =>

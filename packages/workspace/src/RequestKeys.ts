@@ -6,14 +6,17 @@
 import { createHash } from "node:crypto"
 import { forkLoop, OwnTables } from "@detent/durable"
 import { PersistenceFailed } from "@detent/machine"
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import * as Semaphore from "effect/Semaphore"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
+import { outcomeOf } from "./ErrorKind.ts"
 import { RequestKeyTaken } from "./errors.ts"
 
 export interface KeyedRequest {
@@ -25,7 +28,10 @@ export interface KeyedRequest {
 }
 
 export interface RequestKeysService {
-  /** Runs the operation once for its key. Its answer has to be JSON, or nothing. A failure gives the key free again. */
+  /**
+   * Runs the operation once for its key. Its answer has to be JSON, or nothing. A refusal gives the key free again; after anything
+   * else, such as an interrupt or an outage, it is not known what was done, and the same request runs the operation again.
+   */
   readonly once: <A, E, R>(
     request: KeyedRequest,
     operation: Effect.Effect<A, E, R>,
@@ -37,11 +43,25 @@ export interface RequestKeysService {
   ) => Effect.Effect<A, E | RequestKeyTaken | PersistenceFailed, R>
 }
 
-/**
- * Whether the same request was begun before under its key and its outcome is unknown: its process was killed, or another one runs
- * it. An operation that finds its own work done then answers as if it had done it now.
- */
-export const HasUnknownAttempt = Context.Reference("@detent/workspace/HasUnknownAttempt", { defaultValue: () => false })
+/** What an operation knows of the request that runs it. */
+export interface Attempt {
+  /**
+   * Whether the same request was begun before under its key and its outcome is unknown: its process was killed, or another one runs
+   * it. An operation that finds its own work done then answers as if it had done it now.
+   */
+  readonly isRepeated: boolean
+  /** An event that is sent under this id is taken once, however often the request is repeated. Undefined without a key. */
+  readonly eventId: string | undefined
+  /**
+   * Returns what `look` saw before the first attempt at the request changed anything. It is stored with the key, so it has to be
+   * JSON. Without a key it looks now.
+   */
+  readonly before: <A extends Schema.Json, E, R>(look: Effect.Effect<A, E, R>) => Effect.Effect<A, E | PersistenceFailed, R>
+}
+
+const withoutKey: Attempt = { isRepeated: false, eventId: undefined, before: (look) => look }
+
+export const CurrentAttempt = Context.Reference<Attempt>("@detent/workspace/CurrentAttempt", { defaultValue: () => withoutKey })
 
 /** A key that is older is forgotten. */
 const keptMillis = 7 * 24 * 3600 * 1000
@@ -54,6 +74,7 @@ const sqliteSteps: OwnTables.Steps = {
     ) WITHOUT ROWID`,
     "CREATE INDEX detent_request_keys_at ON detent_request_keys (at)",
   ],
+  "0002_note": ["ALTER TABLE detent_request_keys ADD COLUMN note TEXT"],
 }
 
 const postgresSteps = (schema: string): OwnTables.Steps => ({
@@ -64,9 +85,26 @@ const postgresSteps = (schema: string): OwnTables.Steps => ({
     )`,
     `CREATE INDEX request_keys_at ON ${schema}.request_keys (at)`,
   ],
+  "0002_note": [`ALTER TABLE ${schema}.request_keys ADD COLUMN note TEXT`],
 })
 
-const Rows = Schema.Array(Schema.Struct({ digest: Schema.String, answer: Schema.NullOr(Schema.String) }))
+const Rows = Schema.Array(
+  Schema.Struct({
+    digest: Schema.String,
+    answer: Schema.NullOr(Schema.String),
+    note: Schema.NullOr(Schema.String),
+    // PostgreSQL gives a BIGINT as text.
+    at: Schema.Union([Schema.Finite, Schema.FiniteFromString]),
+  }),
+)
+
+interface Claim {
+  /** Whether the digest was entered by this request. */
+  readonly isFirst: boolean
+  /** When the first attempt entered it. */
+  readonly at: number
+  readonly answer: string | undefined
+}
 
 /** Requests of one key run one after the other. Keys share this many semaphores, so that memory has a bound. */
 const stripes = 256
@@ -86,7 +124,7 @@ const make = Effect.gen(function* () {
 
   const find = ({ operation, key }: KeyedRequest) =>
     Effect.map(
-      storing(sql`SELECT digest, answer FROM ${table} WHERE operation = ${operation} AND request_key = ${key}`),
+      storing(sql`SELECT digest, answer, note, at FROM ${table} WHERE operation = ${operation} AND request_key = ${key}`),
       (rows) => Schema.decodeUnknownSync(Rows)(rows)[0],
     )
 
@@ -103,17 +141,35 @@ const make = Effect.gen(function* () {
           INSERT INTO ${table} (operation, request_key, digest, at) VALUES (${operation}, ${key}, ${digest}, ${at})
           ON CONFLICT DO NOTHING RETURNING digest`,
       )
-      if (entered.length > 0) return { isFirst: true, answer: undefined }
+      if (entered.length > 0) return { isFirst: true, at, answer: undefined } satisfies Claim
       const row = yield* find(request)
       if (row !== undefined && row.digest !== digest) return yield* new RequestKeyTaken({ key })
-      return { isFirst: false, answer: row?.answer ?? undefined }
+      return { isFirst: false, at: row?.at ?? at, answer: row?.answer ?? undefined } satisfies Claim
     })
 
   /** Only the request that entered the digest gives the key free, and only where no other one has succeeded. */
-  const release = ({ operation, key }: KeyedRequest, isFirst: boolean) =>
-    isFirst
+  const releasing = (request: KeyedRequest, isFirst: boolean) => (cause: Cause.Cause<unknown>) => {
+    const { operation, key } = request
+    return isFirst && isRefusal(cause)
       ? Effect.ignore(storing(sql`DELETE FROM ${table} WHERE operation = ${operation} AND request_key = ${key} AND answer IS NULL`))
       : Effect.void
+  }
+
+  /** The note of the first attempt stays: another process may run the same request. */
+  const before = (request: KeyedRequest): Attempt["before"] => {
+    const noted = Effect.map(find(request), (row) => row?.note ?? undefined)
+    return <A extends Schema.Json, E, R>(look: Effect.Effect<A, E, R>) =>
+      Effect.gen(function* () {
+        const earlier = yield* noted
+        if (earlier !== undefined) return JSON.parse(earlier) as A
+        const seen = yield* look
+        const { operation, key } = request
+        const note = JSON.stringify(seen)
+        yield* storing(sql`UPDATE ${table} SET note = ${note} WHERE operation = ${operation} AND request_key = ${key} AND note IS NULL`)
+        const first = yield* noted
+        return first === undefined || first === note ? seen : (JSON.parse(first) as A)
+      })
+  }
 
   /** The key belongs to the request from now on, also where the same request has failed elsewhere and given the key free. */
   const remember = ({ operation, key }: KeyedRequest, digest: string, answer: string) =>
@@ -131,7 +187,7 @@ const make = Effect.gen(function* () {
     Effect.gen(function* () {
       const digest = digestOf(request.content)
       const { isFirst, answer } = yield* claim(request, digest)
-      const result = yield* Effect.onError(operation, () => release(request, isFirst))
+      const result = yield* Effect.onError(operation, releasing(request, isFirst))
       if (answer === undefined) yield* remember(request, digest, "")
       return result
     })
@@ -146,8 +202,12 @@ const make = Effect.gen(function* () {
         const earlier = yield* claim(request, digest)
         if (earlier.answer !== undefined) return answerOf<A>(earlier.answer)
         const isFirst = known.isFirst || earlier.isFirst
-        const attempt = Effect.provideService(operation, HasUnknownAttempt, !isFirst)
-        const answer = yield* Effect.onError(attempt, () => release(request, isFirst))
+        const attempt = Effect.provideService(operation, CurrentAttempt, {
+          isRepeated: !isFirst,
+          eventId: eventIdOf(request, earlier.at),
+          before: before(request),
+        })
+        const answer = yield* Effect.onError(attempt, releasing(request, isFirst))
         yield* remember(request, digest, JSON.stringify(answer) ?? "")
         return answer
       })
@@ -158,6 +218,23 @@ const make = Effect.gen(function* () {
   yield* forkLoop("the retention of idempotency keys", Effect.delay(forget, "1 hour"))
   return { once, guard } satisfies RequestKeysService
 })
+
+/** Whether nothing was done, for certain: the operation refused the request. */
+const isRefusal = ({ reasons }: Cause.Cause<unknown>): boolean =>
+  reasons.length > 0 && reasons.every((reason) => Cause.isFailReason(reason) && isRefusedBy(reason.error))
+
+const isRefusedBy = (error: unknown): boolean => {
+  if (!Predicate.hasProperty(error, "_tag")) return false
+  const { kind } = outcomeOf(String(error._tag))
+  return kind !== "unavailable" && kind !== "failed"
+}
+
+/** The time tells a request from an earlier one under the same key, which was forgotten. */
+const eventIdOf = ({ operation, key }: KeyedRequest, at: number): string =>
+  `request/${createHash("sha256")
+    .update(JSON.stringify([operation, key, at]))
+    .digest("hex")
+    .slice(0, 32)}`
 
 /** What was answered then, as JSON has it. */
 const answerOf = <A>(text: string): A => (text === "" ? undefined : JSON.parse(text)) as A

@@ -99,7 +99,7 @@ export class ArtifactNotFound extends Schema.TaggedError<ArtifactNotFound>()("Ar
   name: Schema.String,
 }) {
   override get message() {
-    return `batch ${this.batchId} has no artifact of this name; GET /api/v1/batch/${this.batchId}/artifacts lists those there are`
+    return `batch ${this.batchId} has no artifact of this name`
   }
 }
 
@@ -175,6 +175,45 @@ export class WorkflowNotFound extends Schema.TaggedError<WorkflowNotFound>()("Wo
   override get message() {
     const { workflow, known } = this
     return `there is no workflow ${workflow}; ${known.length === 0 ? "add it to workflows in detent.config.ts" : `known are ${known.join(", ")}`}`
+  }
+}
+
+/** A workflow of a system, which has requests of its own. */
+export class WorkflowBuiltIn extends Schema.TaggedError<WorkflowBuiltIn>()("WorkflowBuiltIn", { workflow: Schema.String }) {
+  override get message() {
+    return `workflow ${this.workflow} is run by batches; start a batch of documents instead`
+  }
+}
+
+/** The payload of an execution does not fit the schema of its workflow. */
+export class InvalidPayload extends Schema.TaggedError<InvalidPayload>()("InvalidPayload", {
+  workflow: Schema.String,
+  problem: Schema.String,
+  /** Fields that would do, but for their values. */
+  example: Schema.Record(Schema.String, Schema.Json),
+}) {
+  override get message() {
+    const { workflow, problem, example } = this
+    return `the payload of workflow ${workflow} does not fit: ${problem}; it is something like ${JSON.stringify(example)}`
+  }
+}
+
+export class ExecutionIdRefused extends Schema.TaggedError<ExecutionIdRefused>()("ExecutionIdRefused", {
+  workflow: Schema.String,
+  problem: Schema.String,
+}) {
+  override get message() {
+    return `no execution of workflow ${this.workflow} can have this id: ${this.problem}`
+  }
+}
+
+/** Its id belongs to an execution with another payload. */
+export class ExecutionExists extends Schema.TaggedError<ExecutionExists>()("ExecutionExists", {
+  workflow: Schema.String,
+  id: Schema.String,
+}) {
+  override get message() {
+    return `execution ${this.id} of workflow ${this.workflow} exists with another payload; nothing was started`
   }
 }
 

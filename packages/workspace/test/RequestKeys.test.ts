@@ -3,8 +3,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Event, Machine, State } from "@detent/machine"
 import { defineConfig } from "@detent/workspace"
+import { CommandNotFailed } from "@detent/workspace/errors"
 import * as instances from "@detent/workspace/operations/instances"
-import { changeOnce, RequestKeys } from "@detent/workspace/RequestKeys"
+import { CurrentAttempt, changeOnce, RequestKeys } from "@detent/workspace/RequestKeys"
 import { Workspace } from "@detent/workspace/Workspace"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -30,6 +31,9 @@ const twoProcesses = Effect.gen(function* () {
 
 type Keys = (typeof RequestKeys)["Service"]
 
+/** Nothing was done. */
+const refused = Effect.fail(new CommandNotFailed({ key: "k", status: "completed" }))
+
 const request = (content: string) => ({ operation: "batches.start", key: "k", content })
 
 describe("an idempotency key", () => {
@@ -38,8 +42,8 @@ describe("an idempotency key", () => {
       const keys = Context.get((yield* twoProcesses)[0], RequestKeys)
       yield* keys.guard(request("one"), Effect.succeed("done"))
       yield* Effect.flip(keys.guard(request("one"), Effect.fail("the connection broke off")))
-      const refused = yield* Effect.flip(keys.guard(request("other"), Effect.succeed("done")))
-      assert.strictEqual(refused._tag, "RequestKeyTaken")
+      const other = yield* Effect.flip(keys.guard(request("other"), Effect.succeed("done")))
+      assert.strictEqual(other._tag, "RequestKeyTaken")
     }),
   )
 
@@ -48,7 +52,7 @@ describe("an idempotency key", () => {
       const keys = Context.get((yield* twoProcesses)[0], RequestKeys)
       for (const method of ["once", "guard"] as const) {
         const of = (content: string) => ({ ...request(content), operation: method })
-        yield* Effect.flip(keys[method](of("one"), Effect.fail("refused")))
+        yield* Effect.flip(keys[method](of("one"), refused))
         assert.strictEqual(yield* keys[method](of("other"), Effect.succeed("done")), "done")
         yield* Effect.flip(keys[method](of("one"), Effect.succeed("done")))
       }
@@ -66,7 +70,7 @@ describe("an idempotency key", () => {
           Effect.flip(
             first[method](
               request("one"),
-              Effect.andThen(Effect.andThen(Deferred.succeed(begun, undefined), Deferred.await(failing)), Effect.fail("lost")),
+              Effect.andThen(Effect.andThen(Deferred.succeed(begun, undefined), Deferred.await(failing)), refused),
             ),
           ),
           { startImmediately: true },
@@ -80,10 +84,44 @@ describe("an idempotency key", () => {
         yield* Fiber.join(losing)
         yield* Deferred.succeed(succeeding, undefined)
         assert.strictEqual(yield* Fiber.join(winning), "done")
-        const refused = yield* Effect.flip(first[method](request("other"), Effect.succeed("done")))
-        assert.strictEqual(refused._tag, "RequestKeyTaken")
+        const other = yield* Effect.flip(first[method](request("other"), Effect.succeed("done")))
+        assert.strictEqual(other._tag, "RequestKeyTaken")
       }),
     )
+
+  it.live("stays with a request that was interrupted, of which it is not known what it did", () =>
+    Effect.gen(function* () {
+      const keys = Context.get((yield* twoProcesses)[0], RequestKeys)
+      const begun = yield* Deferred.make<void>()
+      const seen = Effect.flatMap(CurrentAttempt, ({ before }) => before(Effect.succeed("before")))
+      const first = Effect.andThen(Effect.andThen(seen, Deferred.succeed(begun, undefined)), Effect.never)
+      const fiber = yield* Effect.forkChild(keys.once(request("one"), first), { startImmediately: true })
+      yield* Deferred.await(begun)
+      yield* Fiber.interrupt(fiber)
+      const other = yield* Effect.flip(keys.once(request("other"), Effect.succeed("done")))
+      assert.strictEqual(other._tag, "RequestKeyTaken")
+      const second = Effect.gen(function* () {
+        const { isRepeated, before } = yield* CurrentAttempt
+        return { isRepeated, before: yield* before(Effect.succeed("after")) }
+      })
+      assert.deepStrictEqual(yield* keys.once(request("one"), second), { isRepeated: true, before: "before" })
+    }),
+  )
+
+  it.live("names an event of its own for each request, the same when it is repeated", () =>
+    Effect.gen(function* () {
+      const keys = Context.get((yield* twoProcesses)[0], RequestKeys)
+      const ids: Array<string | undefined> = []
+      const failing = Effect.flatMap(CurrentAttempt, ({ eventId }) => {
+        ids.push(eventId)
+        return Effect.fail("the database is away")
+      })
+      for (const key of ["k", "k", "l"]) yield* Effect.flip(keys.once({ ...request("one"), key }, failing))
+      assert.strictEqual(ids[0], ids[1])
+      assert.notStrictEqual(ids[1], ids[2])
+      assert.isUndefined((yield* CurrentAttempt).eventId)
+    }),
+  )
 
   it.live("of a start whose process was killed before it answered gives the answer, and to another instance it does not", () =>
     Effect.gen(function* () {

@@ -4,12 +4,15 @@ import {
   type BatchId,
   type BatchState,
   batchStates,
+  DocumentId,
+  type DocumentStanding,
   documentOfIri,
   loadManifest,
   Storage,
   type StorageUri,
 } from "@detent/knowledge"
 import * as operations from "@detent/workspace/operations/batches"
+import { optional } from "@detent/workspace/optional"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -26,6 +29,7 @@ import { agreed } from "../output/Asking.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import type { Column } from "../output/Table.ts"
+import { writePieces } from "../output/Writing.ts"
 import { changed } from "../workspace/Changing.ts"
 import { cursorFrom, cursorText } from "../workspace/Cursor.ts"
 import { knowledge, type Place, placeText } from "../workspace/Opening.ts"
@@ -104,6 +108,8 @@ const run = command(
         default: "process",
         summary: "who does the work: a process of detent, or `detent activity` calls of a job runner",
       },
+      { name: "max-retries", kind: "integer", value: "N", minimum: 0, summary: "how often the batch can be retried; default: 3" },
+      { name: "no-resolution", kind: "flag", summary: "leave mentions of the same thing apart" },
       keyOption,
       { name: "detach", kind: "flag", summary: "start it and leave the work to a running server or worker" },
     ],
@@ -135,6 +141,8 @@ const run = command(
         concurrency: input.concurrency,
         validation: input.validation,
         ...dispatch,
+        ...(input["max-retries"] === undefined ? {} : { maxRetries: input["max-retries"] }),
+        ...(input["no-resolution"] ? { resolveEntities: false } : {}),
         ...selection,
       }
       if (server !== undefined) {
@@ -213,6 +221,13 @@ const list = command(
         choices: batchStates,
         summary: "only batches in this state",
       },
+      {
+        name: "status",
+        kind: "text",
+        value: "STATUS",
+        choices: ["running", "final", "stopped", "held"],
+        summary: "only with this status; held ones wait for a repair",
+      },
       ...paging,
     ],
     examples: [{ line: "detent batch list --state Failed", says: "batches that need attention" }],
@@ -221,7 +236,7 @@ const list = command(
     Effect.gen(function* () {
       const output = yield* Output
       const after = yield* cursorFrom(input.after)
-      const page = yield* operations.list({ ...(input.state === undefined ? {} : { state: input.state }), limit: input.limit, ...after })
+      const page = yield* operations.list({ ...optional({ state: input.state, status: input.status }), limit: input.limit, ...after })
       const rows = page.batches
       const columns: ReadonlyArray<Column<(typeof rows)[number]>> = [
         { title: "BATCH", of: ({ batchId }) => batchId },
@@ -229,7 +244,10 @@ const list = command(
         { title: "STARTED", of: ({ startedAt }) => momentText(startedAt) },
         { title: "CHANGED", of: ({ updatedAt }) => momentText(updatedAt) },
       ]
-      const none = input.state === undefined ? "no batches here; start one with `detent batch run FOLDER`" : `no batch is ${input.state}`
+      const none =
+        input.state === undefined && input.status === undefined
+          ? "no batches here; start one with `detent batch run FOLDER`"
+          : `no batch is ${input.state ?? input.status}`
       yield* output.rows(rows, columns, none)
       if (page.next !== undefined) yield* output.note(`more with --after ${cursorText(page.next)}`)
     }).pipe(Effect.provide(observing(input))),
@@ -245,9 +263,11 @@ const show = command(
         name: "documents",
         kind: "text",
         value: "WHICH",
-        choices: ["processing", "completed", "failed", "set-aside"],
+        choices: ["processing", "completed", "failed", "set-aside", "all"],
         summary: "list its documents of this kind as well",
       },
+      { name: "limit", kind: "integer", value: "N", default: 1000, minimum: 1, summary: "documents listed at most" },
+      { name: "after", kind: "text", value: "CURSOR", summary: "the `next` of the page before" },
       { name: "quarantine", kind: "flag", summary: "list the statements that validation held back, with the reason and the document" },
     ],
     examples: [
@@ -260,8 +280,8 @@ const show = command(
       const output = yield* Output
       const id = yield* batchIdOf(input.batch)
       const state = yield* operations.state(id)
-      const documents =
-        input.documents === undefined ? undefined : (yield* operations.documents(id, { status: input.documents, limit: 1000 })).documents
+      const page = input.documents === undefined ? undefined : yield* documentsOf(id, input.documents, input)
+      const documents = page?.documents
       const quarantined = input.quarantine ? yield* quarantineOf(id, state.manifestUri) : undefined
       const { review } = yield* operations.statusWithReview(state)
       yield* output.value(
@@ -284,8 +304,9 @@ const show = command(
             { title: "LANGUAGE", of: ({ language }) => language ?? "" },
             { title: "PROBLEM", of: ({ error, nextStep }) => error ?? (nextStep === undefined ? "" : `prose not read: ${nextStep}`) },
           ],
-          `no document is ${input.documents}`,
+          input.documents === "all" ? "no document was begun" : `no document is ${input.documents}`,
         )
+        if (page?.next !== undefined) yield* output.note(`more with --after ${page.next}`)
       }
       if (quarantined === undefined) return
       yield* output.write("\n")
@@ -303,6 +324,19 @@ const show = command(
     }).pipe(Effect.provide(observing(input))),
 )
 
+const documentsOf = (
+  id: BatchId,
+  which: DocumentStanding["status"] | "all",
+  { limit, after }: { readonly limit: number; readonly after: string | undefined },
+) =>
+  Effect.gen(function* () {
+    const place = after === undefined ? undefined : Schema.decodeUnknownOption(DocumentId)(after)
+    if (place !== undefined && Option.isNone(place))
+      return yield* new WrongUsage({ problem: `--after ${after} is no cursor`, nextStep: "copy it from the end of the page before" })
+    const status = which === "all" ? undefined : which
+    return yield* operations.documents(id, { status, limit: Math.min(1000, limit), after: place?.value })
+  })
+
 /** What validation held back, with the documents that state it. */
 const quarantineOf = (id: BatchId, manifestUri: StorageUri) =>
   Effect.gen(function* () {
@@ -319,6 +353,44 @@ const sourcesOf = (manifestUri: StorageUri) =>
     const manifest = yield* loadManifest(yield* Storage, manifestUri)
     return new Map<string, string>(manifest.documents.map(({ documentId, sourceUri }) => [documentId, sourceUri]))
   })
+
+const artifacts = command(
+  {
+    name: "batch artifacts",
+    summary: "list what a batch has stored, or print or download one file of it",
+    detail: "Artifacts are the manifest, what each document gave, the resolved graph, and the report of validation.",
+    arguments: [batch, { name: "artifact", summary: "a name of the list; its content is printed as it is", optional: true }],
+    options: [{ name: "output", kind: "text", value: "FILE", summary: "write the content there instead of to stdout", complete: "file" }],
+    examples: [
+      { line: "detent batch artifacts batch-3f9c2a71b0d4", says: "names and sizes" },
+      { line: "detent batch artifacts batch-3f9c2a71b0d4 validation/report.json --output report.json", says: "one of them, as a file" },
+    ],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const id = yield* batchIdOf(input.batch)
+      const { artifact: name, output: file } = input
+      if (name === undefined) {
+        if (file !== undefined)
+          return yield* new WrongUsage({ problem: "--output needs an artifact", nextStep: `name one of \`detent batch artifacts ${id}\`` })
+        const { artifacts: listed } = yield* operations.artifacts(id)
+        return yield* output.rows(
+          listed,
+          [
+            { title: "ARTIFACT", of: ({ name: one }) => one },
+            { title: "BYTES", of: ({ bytes }) => bytes },
+          ],
+          `${id} has stored nothing yet`,
+        )
+      }
+      const { bytes, content } = yield* operations.artifact(id, name)
+      if (file === undefined) return yield* Stream.runForEach(content, output.writeBytes)
+      yield* writePieces(file, content)
+      yield* output.value({ batchId: id, artifact: name, bytes, file }, () => "")
+      yield* output.note(`${file} written: ${bytes} bytes`)
+    }).pipe(Effect.provide(observing(input))),
+)
 
 const watch = command(
   {
@@ -591,4 +663,4 @@ const needsAsking = (id: BatchId, operation: "retry" | "resume") =>
 
 export const noun = { name: "batch", summary: "documents to a validated knowledge graph", system: "knowledge" } as const
 
-export const commands = [run, list, show, watch, review, cancel, retry, resume, withdraw]
+export const commands = [run, list, show, artifacts, watch, review, cancel, retry, resume, withdraw]

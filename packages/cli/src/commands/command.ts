@@ -2,11 +2,12 @@
 
 import * as operations from "@detent/workspace/operations/commands"
 import * as instances from "@detent/workspace/operations/instances"
+import { optional } from "@detent/workspace/optional"
 import * as Effect from "effect/Effect"
 import { WrongUsage } from "../Failure.ts"
 import { command } from "../line/Command.ts"
 import { agreed, asked } from "../output/Asking.ts"
-import { momentText } from "../output/Moment.ts"
+import { momentOf, momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import { pairsText } from "../output/Table.ts"
 import { changedHere } from "../workspace/Changing.ts"
@@ -42,6 +43,8 @@ const list = command(
       { name: "queue", kind: "text", value: "NAME", summary: "only of this queue" },
       { name: "slot", kind: "text", value: "NAME", summary: "only of this effect" },
       { name: "instance", kind: "text", value: "MACHINE/ID", summary: "only those of this instance" },
+      { name: "enqueued-after", kind: "text", value: "TIME", summary: "only requested after this time, such as 2026-11-16T09:30:00Z" },
+      { name: "enqueued-before", kind: "text", value: "TIME", summary: "only requested before this time" },
       ...paging,
     ],
     examples: [{ line: "detent command list --status failed", says: "the dead letters" }],
@@ -49,7 +52,9 @@ const list = command(
   (input) =>
     Effect.gen(function* () {
       const output = yield* Output
-      const filter = { ...(yield* filterOf(input)), ...(input.status === undefined ? {} : { status: input.status }) }
+      const enqueuedAfter = yield* momentOf("enqueued-after", input["enqueued-after"])
+      const enqueuedBefore = yield* momentOf("enqueued-before", input["enqueued-before"])
+      const filter = { ...(yield* filterOf(input)), ...optional({ status: input.status, enqueuedAfter, enqueuedBefore }) }
       const after = input.after === undefined ? undefined : Number(input.after)
       if (after !== undefined && !Number.isSafeInteger(after))
         return yield* new WrongUsage({

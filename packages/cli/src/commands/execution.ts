@@ -1,8 +1,9 @@
 /** `detent execution`: executions of Effect workflows. */
 import * as executions from "@detent/workspace/operations/executions"
 import * as Effect from "effect/Effect"
-import { changeExecution } from "../execution/changeExecution.ts"
+import { changeExecution, startExecution } from "../execution/changeExecution.ts"
 import { WrongUsage } from "../Failure.ts"
+import { fieldsOf } from "../instance/Fields.ts"
 import { command } from "../line/Command.ts"
 import { agreed } from "../output/Asking.ts"
 import { momentText } from "../output/Moment.ts"
@@ -11,10 +12,56 @@ import type { Style } from "../output/Style.ts"
 import { pairsText } from "../output/Table.ts"
 import { cursorFrom, cursorText } from "../workspace/Cursor.ts"
 import { acting, observing, type Place, placeText } from "../workspace/Opening.ts"
-import { runningServer } from "../workspace/Server.ts"
+import { type RunningServer, runningServer } from "../workspace/Server.ts"
 import { keyOption, paging } from "./shared.ts"
 
+/** Of workflows in lists of machines and instances. */
+const prefix = "workflow/"
+
 const execution = { name: "execution", summary: "WORKFLOW/ID, as `detent execution list` shows it" } as const
+
+const start = command(
+  {
+    name: "execution start",
+    summary: "start an execution of a workflow of yours",
+    detail:
+      "The same payload is the same execution: started again, it is answered as it stands.\n" +
+      "A server or `detent worker` runs it; follow it with `detent instance watch workflow/WORKFLOW/ID`.",
+    arguments: [{ name: "workflow", summary: "the workflow's name; `detent machine show workflow/NAME` shows what it takes" }],
+    options: [
+      { name: "with", kind: "text", value: "JSON", summary: "what it is started with" },
+      { name: "id", kind: "text", value: "ID", summary: "its id; default: the one that the workflow derives from what it is started with" },
+      keyOption,
+    ],
+    examples: [
+      { line: `detent execution start checkout --with '{"orderId":"order-7"}'`, says: "it is stored when this returns" },
+      {
+        line: `detent execution start reminder --id reminder-7 --with '{"to":"ada"}'`,
+        says: "a workflow written as an async function needs an id",
+      },
+    ],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const workflow = input.workflow.startsWith(prefix) ? input.workflow.slice(prefix.length) : input.workflow
+      const payload = yield* fieldsOf(input.with)
+      const server = yield* runningServer(input)
+      const view = yield* Effect.provide(
+        startExecution(server, { workflow, id: input.id, payload, key: input.key }),
+        server === undefined ? acting(input) : observing(input),
+      )
+      yield* output.value(view, () => viewText(view, output.style))
+      yield* notedWorker(input, server, view)
+    }),
+)
+
+/** Nothing runs an execution where no process works. */
+const notedWorker = (place: Place, server: RunningServer | undefined, { ended }: { readonly ended: boolean }) =>
+  Effect.gen(function* () {
+    const { note, noteStyle } = yield* Output
+    if (server === undefined && !ended) yield* note(noteStyle.dim(`no server runs here; continue it: detent worker${placeText(place)}`))
+  })
 
 const list = command(
   {
@@ -135,20 +182,19 @@ const changed = <E>(
       yield* agreement
       const view = yield* changeExecution(server, operation, { workflow, id, key: input.key })
       yield* output.value(view, () => viewText(view, output.style))
-      if (server === undefined && !view.ended)
-        yield* output.note(output.noteStyle.dim(`no server runs here; continue it: detent worker${placeText(input)}`))
+      yield* notedWorker(input, server, view)
     }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
   })
 
 /** `checkout/4f1c`, or `workflow/checkout/4f1c` as lists of instances show it. */
 const keyOf = (text: string): Effect.Effect<{ readonly workflow: string; readonly id: string }, WrongUsage> => {
-  const name = text.startsWith("workflow/") ? text.slice("workflow/".length) : text
+  const name = text.startsWith(prefix) ? text.slice(prefix.length) : text
   const slash = name.indexOf("/")
   return slash > 0 && slash < name.length - 1
     ? Effect.succeed({ workflow: name.slice(0, slash), id: name.slice(slash + 1) })
     : Effect.fail(new WrongUsage({ problem: `${text} is no execution`, nextStep: "write WORKFLOW/ID; see `detent execution list`" }))
 }
 
-export const noun = { name: "execution", summary: "durable runs of Effect workflows: look, resume, interrupt" }
+export const noun = { name: "execution", summary: "durable runs of Effect workflows: start, look, resume, interrupt" }
 
-export const commands = [list, show, resume, interrupt]
+export const commands = [start, list, show, resume, interrupt]

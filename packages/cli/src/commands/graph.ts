@@ -3,6 +3,7 @@ import { text as readAll } from "node:stream/consumers"
 import { type BatchChanges, CanonicalGraph, type DiffFact, exportGraph as exported } from "@detent/knowledge"
 import * as batches from "@detent/workspace/operations/batches"
 import * as graph from "@detent/workspace/operations/graph"
+import { optional } from "@detent/workspace/optional"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { batchIdOf } from "../batch/BatchSource.ts"
@@ -14,6 +15,7 @@ import { Output } from "../output/Output.ts"
 import type { Style } from "../output/Style.ts"
 import { writePieces } from "../output/Writing.ts"
 import { knowledge } from "../workspace/Opening.ts"
+import { paging } from "./shared.ts"
 
 const { observing } = knowledge
 
@@ -75,6 +77,105 @@ const exportGraph = command(
       yield* writePieces(file, pieces)
       yield* output.value({ namespace: version.namespace, version: version.version, format: input.format, file }, () => "")
       yield* output.note(`${file} written`)
+    }).pipe(Effect.provide(observing(input))),
+)
+
+/** A page of what the graph says. */
+const pageOptions = [namespace, ...paging] as const
+
+/** Where a page ended, as one word that can be given back with `--after`. */
+const cursorOf = (place: string): string => Buffer.from(place).toString("base64url")
+
+const placeOf = (cursor: string | undefined) => (cursor === undefined ? {} : { after: Buffer.from(cursor, "base64url").toString("utf8") })
+
+const entities = command(
+  {
+    name: "graph entities",
+    summary: "the things that the graph knows, by name",
+    arguments: [{ name: "search", summary: "words of a name", optional: true }],
+    options: [{ name: "type", kind: "text", value: "IRI", summary: "only of this class" }, ...pageOptions],
+    examples: [{ line: "detent graph entities lighthouse --limit 10", says: "names, other names and classes" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const version = yield* chooseGraph(input.namespace)
+      const { search, type, limit } = input
+      const page = yield* graph.entities(version, { ...optional({ search, type }), ...placeOf(input.after), limit })
+      yield* output.rows(
+        page.entities,
+        [
+          { title: "ENTITY", of: ({ label }) => label, looks: (text, _, style) => style.bold(text) },
+          { title: "OTHER NAMES", of: ({ otherLabels }) => otherLabels.join(", ") },
+          { title: "CLASSES", of: ({ types }) => types.map(localName).join(", ") },
+          { title: "IRI", of: ({ iri }) => iri },
+        ],
+        "no entity fits",
+      )
+      if (page.next !== undefined) yield* output.note(`more with --after ${cursorOf(page.next)}`)
+    }).pipe(Effect.provide(observing(input))),
+)
+
+/** A value, or an entity by its name. */
+const objectText = (fact: { readonly object: string; readonly objectLabel?: string }): string => fact.objectLabel ?? fact.object
+
+const relations = command(
+  {
+    name: "graph relations",
+    summary: "facts of the graph, each once, however many documents say it",
+    arguments: [],
+    options: [
+      { name: "entity", kind: "text", value: "IRI", summary: "only from or about this entity" },
+      { name: "property", kind: "text", value: "IRI", summary: "only of this property" },
+      ...pageOptions,
+    ],
+    examples: [{ line: "detent graph relations --limit 20 --json", says: "with how sure they are, and how many places say so" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const version = yield* chooseGraph(input.namespace)
+      const { entity, property, limit } = input
+      const page = yield* graph.relations(version, { ...optional({ entity, property }), ...placeOf(input.after), limit })
+      yield* output.rows(
+        page.relations,
+        [
+          { title: "SUBJECT", of: ({ subject, subjectLabel }) => subjectLabel ?? subject },
+          { title: "PROPERTY", of: (one) => localName(one.property) },
+          { title: "OBJECT", of: objectText },
+          { title: "CONFIDENCE", of: ({ confidence }) => confidence.toFixed(2) },
+          { title: "PLACES", of: ({ witnesses }) => witnesses },
+        ],
+        "no fact fits",
+      )
+      if (page.next !== undefined) yield* output.note(`more with --after ${cursorOf(page.next)}`)
+    }).pipe(Effect.provide(observing(input))),
+)
+
+const provenance = command(
+  {
+    name: "graph provenance",
+    summary: "where the facts of an entity are stated: document and words",
+    arguments: [{ name: "entity", summary: "its IRI, as `detent graph entities` shows it" }],
+    options: pageOptions,
+    examples: [{ line: "detent graph provenance http://example.org/people/ada --json", says: "each fact with its quote" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const version = yield* chooseGraph(input.namespace)
+      const page = yield* graph.provenance(version, input.entity, { ...placeOf(input.after), limit: input.limit })
+      yield* output.rows(
+        page.facts,
+        [
+          { title: "PROPERTY", of: ({ property }) => localName(property) },
+          { title: "OBJECT", of: objectText },
+          { title: "DOCUMENT", of: ({ documentId, source }) => source ?? documentId },
+          { title: "WORDS", of: ({ quote }) => quote },
+        ],
+        "no fact of this entity",
+      )
+      if (page.next !== undefined) yield* output.note(`more with --after ${cursorOf(page.next)}`)
     }).pipe(Effect.provide(observing(input))),
 )
 
@@ -180,4 +281,4 @@ const stats = command(
 
 export const noun = { name: "graph", summary: "ask and export the knowledge graph", system: "knowledge" } as const
 
-export const commands = [query, exportGraph, report, diff, stats]
+export const commands = [query, entities, relations, provenance, exportGraph, report, diff, stats]

@@ -5,18 +5,20 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 import { WrongUsage } from "../Failure.ts"
 import { fieldsOf } from "../instance/Fields.ts"
 import { addressOf, askQuestion, Started, sendEvent, startInstance } from "../instance/Sending.ts"
 import { command } from "../line/Command.ts"
+import { ExitCode } from "../line/ExitCode.mjs"
 import { agreed } from "../output/Asking.ts"
-import { momentText } from "../output/Moment.ts"
+import { momentOf, momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
-import type { Style } from "../output/Style.ts"
+import { oneLine, type Style } from "../output/Style.ts"
 import { pairsText } from "../output/Table.ts"
 import { changed } from "../workspace/Changing.ts"
 import { cursorFrom, cursorText } from "../workspace/Cursor.ts"
-import { acting, observing } from "../workspace/Opening.ts"
+import { acting, observing, placeText } from "../workspace/Opening.ts"
 import { runningServer } from "../workspace/Server.ts"
 import { instanceArgument, keyOption, machineArgument, paging } from "./shared.ts"
 
@@ -48,6 +50,8 @@ const list = command(
         choices: ["running", "final", "stopped", "held", "failed"],
         summary: "only with this status; final includes failed, a final state of failure",
       },
+      { name: "updated-after", kind: "text", value: "TIME", summary: "only changed after this time, such as 2026-11-16T09:30:00Z" },
+      { name: "updated-before", kind: "text", value: "TIME", summary: "only changed before this time" },
       ...paging,
     ],
     examples: [
@@ -61,7 +65,9 @@ const list = command(
       const { machine, state, status, limit } = input
       const { after } = yield* cursorFrom(input.after)
       if (machine !== undefined) yield* instances.checkState(machine, state)
-      const page = yield* instances.list({ machine, state, status, limit, after })
+      const updatedAfter = yield* momentOf("updated-after", input["updated-after"])
+      const updatedBefore = yield* momentOf("updated-before", input["updated-before"])
+      const page = yield* instances.list({ machine, state, status, updatedAfter, updatedBefore, limit, after })
       yield* output.rows(
         page.instances,
         [
@@ -185,20 +191,83 @@ const noEvents = (key: InstanceKey, after: number) =>
     after > 0 ? `no events after ${after}; its last is ${sequence}` : `it began as ${tag}; no events since`,
   )
 
+const watch = command(
+  {
+    name: "instance watch",
+    summary: "follow the events of an instance until it ends; does no work itself",
+    detail:
+      "Shows the events of any process: a server, a worker, another terminal. Ctrl-C ends the watching, not the instance.\n" +
+      "Also of executions, as workflow/NAME/ID. Ends with 1 where the end is a failure.",
+    arguments: [instanceArgument],
+    options: [
+      { name: "after", kind: "integer", value: "N", minimum: 0, summary: "begin after event number N; default: with the next event" },
+    ],
+    examples: [
+      { line: "detent instance watch order-7", says: "from now on" },
+      { line: "detent instance watch order-7 --after 0 --json", says: "all of them, a line of JSON each" },
+    ],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const key = yield* instances.resolve(input.instance)
+      const name = `${key.machine}/${key.id}`
+      const standing = yield* instances.record(key)
+      let last = Math.min(input.after ?? standing.sequence, standing.sequence)
+      if (!instances.hasEnded(standing.status))
+        yield* output.note(output.noteStyle.dim(`${name} is ${standing.tag}; its last event is ${standing.sequence}`))
+      const shown = Stream.runForEach(instances.watch(key, { after: last }), (row) => {
+        last = row.sequence
+        return output.value(row, () => eventLine(row, output.style))
+      })
+      yield* Effect.onInterrupt(shown, () =>
+        output.note(
+          `No longer watching; it is not affected. Watch again with: detent instance watch ${name} --after ${last}${placeText(input)}`,
+        ),
+      )
+      const end = yield* instances.describe(key)
+      yield* output.note(`${name} has ended: it is ${end.tag}`)
+      return isFailure(end) ? ExitCode.failed : ExitCode.ok
+    }).pipe(Effect.provide(observing(input))),
+)
+
+const eventLine = ({ sequence, at, event, from, state }: instances.HistoryRow, style: Style): string => {
+  const { _tag, ...fields } = event
+  const way = from === undefined || state === undefined ? "" : from === state._tag ? from : `${from} -> ${state._tag}`
+  const given = Object.keys(fields).length === 0 ? "" : JSON.stringify(fields)
+  const parts = [style.dim(`${sequence}  ${momentText(at)}`), style.bold(oneLine(eventText(event))), oneLine(way), oneLine(given)]
+  return `${parts.filter((part) => part !== "").join("  ")}\n`
+}
+
+/** Of executions, the phases say so. */
+const isFailure = ({ machine, tag, outcome }: { readonly machine: string; readonly tag: string; readonly outcome?: "failure" }): boolean =>
+  outcome === "failure" || (machine.startsWith("workflow/") && tag !== "Completed")
+
 const start = command(
   {
     name: "instance start",
     summary: "start an instance of a machine of yours",
     arguments: [machineArgument, { name: "id", summary: "its id" }],
-    options: [{ name: "with", kind: "text", value: "JSON", summary: "what it begins with" }, keyOption],
-    examples: [{ line: `detent instance start order order-7 --with '{"item":"lamp","total":42}'`, says: "it is stored when this returns" }],
+    options: [
+      { name: "with", kind: "text", value: "JSON", summary: "what it begins with" },
+      { name: "state", kind: "text", value: "STATE", summary: "begin in this state, with all its fields; default: the first state" },
+      keyOption,
+    ],
+    examples: [
+      { line: `detent instance start order order-7 --with '{"item":"lamp","total":42}'`, says: "it is stored when this returns" },
+      {
+        line: `detent instance start order order-8 --state Paid --with '{"item":"lamp","total":42}'`,
+        says: "as an import of old orders does it",
+      },
+    ],
   },
   (input) =>
     Effect.gen(function* () {
       const output = yield* Output
       const fields = input.with === undefined ? undefined : yield* fieldsOf(input.with)
       const server = yield* runningServer(input)
-      const started = yield* startInstance(server, { machine: input.machine, id: input.id, fields, key: input.key }).pipe(
+      const { machine, id, state, key } = input
+      const started = yield* startInstance(server, { machine, id, fields, state, key }).pipe(
         Effect.provide(server === undefined ? acting(input) : observing(input)),
       )
       yield* output.value(started, () => `${JSON.stringify(started.state)}\n`)
@@ -394,6 +463,6 @@ const durationOf = (text: string | undefined) => {
   )
 }
 
-export const noun = { name: "instance", summary: "durable runs of machines: look, send events, repair" }
+export const noun = { name: "instance", summary: "durable runs of machines: look, follow, send events, repair" }
 
-export const commands = [list, start, show, history, send, ask, repair, fork, purge]
+export const commands = [list, start, show, history, watch, send, ask, repair, fork, purge]

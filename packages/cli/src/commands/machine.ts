@@ -1,4 +1,5 @@
 /** `detent machine`: definitions, their drawings, and whether stored instances still fit them. */
+import { exampleFields } from "@detent/workspace/ExampleJson"
 import * as instances from "@detent/workspace/operations/instances"
 import * as machines from "@detent/workspace/operations/machines"
 import * as Effect from "effect/Effect"
@@ -54,6 +55,7 @@ const show = command(
           pairsText(
             [
               ["workflow", shown.name],
+              ["takes", "payloadSchema" in shown ? JSON.stringify(exampleFields(shown.payloadSchema)) : undefined],
               ["executions", countText(shown.counts) || "none"],
             ],
             output.style,
@@ -143,6 +145,7 @@ const diagram = command(
       },
       { name: "output", kind: "text", value: "FILE", summary: "write it there instead of to stdout", complete: "file" },
       { name: "instance", kind: "text", value: "ID", summary: "draw the way that this instance took" },
+      { name: "theme", kind: "text", value: "THEME", choices: ["light", "dark"], summary: "of SVG; default: light" },
     ],
     examples: [
       { line: "detent machine diagram order --format svg --output order.svg", says: "a picture without a browser" },
@@ -157,8 +160,10 @@ const diagram = command(
       const { machine } = yield* instances.findMachine(name)
       const instance = input.instance === undefined ? undefined : (yield* instances.find({ machine: name, id: input.instance })).instance
       const { draw } = yield* Effect.promise(() => import("@detent/workspace/Drawing"))
-      const text = yield* Effect.catchTag(draw(machine, { format, instance }), ["InstanceNeeded", "HistoryTooLong"], (error) =>
-        Effect.fail(new WrongUsage({ problem: error.message, nextStep: "add --instance ID, or see `detent instance history`" })),
+      const text = yield* Effect.catchTag(
+        draw(machine, { format, instance, theme: input.theme }),
+        ["InstanceNeeded", "HistoryTooLong"],
+        (error) => Effect.fail(new WrongUsage({ problem: error.message, nextStep: "add --instance ID, or see `detent instance history`" })),
       )
       if (file === undefined) return yield* output.value({ machine: name, format, text }, () => text)
       yield* writeText(file, text)

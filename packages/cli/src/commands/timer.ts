@@ -1,5 +1,4 @@
 /** `detent timer`: timers that were given up because they could not be fired. */
-import { TimerNotFound } from "@detent/workspace/errors"
 import * as operations from "@detent/workspace/operations/commands"
 import * as instances from "@detent/workspace/operations/instances"
 import * as Effect from "effect/Effect"
@@ -36,9 +35,6 @@ const list = command(
     }).pipe(Effect.provide(observing(input))),
 )
 
-/** More than this of one workspace are no case for one timer at a time. */
-const mostTimers = 1000
-
 const revive = command(
   {
     name: "timer revive",
@@ -51,12 +47,7 @@ const revive = command(
     Effect.gen(function* () {
       const output = yield* Output
       const { machine, id } = yield* instances.resolve(input.instance)
-      const revived = Effect.gen(function* () {
-        const dead = yield* operations.deadTimers(mostTimers)
-        const timer = dead.find((one) => one.machine === machine && one.id === id && one.name === input.timer)
-        if (timer === undefined) return yield* new TimerNotFound({ name: input.timer, id })
-        yield* operations.reviveTimer(timer)
-      })
+      const revived = operations.reviveTimer({ machine, id, name: input.timer })
       yield* changedHere({ operation: "commands.reviveTimer", params: { machine, id, name: input.timer }, key: input.key }, revived)
       yield* output.value(
         { machine, id, timer: input.timer },

@@ -36,6 +36,7 @@ const run = command(
     options: [
       { name: "kind", kind: "text", value: "NAME", summary: "what its items are; default: the first upload of the configuration" },
       { name: "force", kind: "flag", summary: "also when the same file was uploaded before" },
+      { name: "md5", kind: "text", value: "HEX", summary: "the MD5 that the file must have; a damaged file is refused" },
       keyOption,
       { name: "detach", kind: "flag", summary: "start it and leave the work to a running server or worker" },
     ],
@@ -48,6 +49,7 @@ const run = command(
   (input) =>
     Effect.gen(function* () {
       yield* checkKey(input.key)
+      yield* checkMd5(input.md5)
       yield* isFile(input.file)
       const server = input.detach ? yield* neededServer(input, "uploads") : yield* runningServerWith(input, "uploads")
       if (server !== undefined) return yield* given(input, yield* sent(server, input))
@@ -57,6 +59,11 @@ const run = command(
       }).pipe(Effect.provide(working(input)))
     }),
 )
+
+const checkMd5 = (md5: string | undefined): Effect.Effect<void, WrongUsage> =>
+  md5 === undefined || /^[0-9a-fA-F]{32}$/.test(md5)
+    ? Effect.void
+    : Effect.fail(new WrongUsage({ problem: `--md5 ${md5} is no MD5`, nextStep: "it has 32 hexadecimal digits, as md5sum prints them" }))
 
 const isFile = (file: string): Effect.Effect<void, NothingFound> =>
   Effect.suspend(() => {
@@ -70,22 +77,23 @@ interface SentFile {
   readonly file: string
   readonly force: boolean
   readonly kind: string | undefined
+  readonly md5: string | undefined
   readonly key: string | undefined
 }
 
 /** Under a key a copy of the file is kept, as a server does it: the same key with another file is then refused. */
-const started = ({ file, force, kind, key }: SentFile) => {
-  if (key === undefined) return operations.start(file, { force, kind })
+const started = ({ file, force, kind, md5, key }: SentFile) => {
+  if (key === undefined) return operations.start(file, { force, kind, md5 })
   const content = NodeStream.fromReadable<Uint8Array, WrongUsage>({
     evaluate: () => createReadStream(file),
     onError: (cause) => new WrongUsage({ problem: `${file} cannot be read: ${String(cause)}`, nextStep: "correct it and start again" }),
   })
-  return operations.receive({ fileName: basename(file), content }, { key, force, kind })
+  return operations.receive({ fileName: basename(file), content }, { key, force, kind, md5 })
 }
 
 const Accepted = Schema.Struct({ batchId: Schema.String })
 
-const sent = (server: RunningServer, { file, force, kind, key }: SentFile) =>
+const sent = (server: RunningServer, { file, force, kind, md5, key }: SentFile) =>
   Effect.gen(function* () {
     const blob = yield* Effect.tryPromise({
       try: () => openAsBlob(file),
@@ -93,7 +101,7 @@ const sent = (server: RunningServer, { file, force, kind, key }: SentFile) =>
     })
     const form = new FormData()
     form.append("file", blob, basename(file))
-    const query = new URLSearchParams({ ...(force ? { force: "true" } : {}), ...optional({ kind }) }).toString()
+    const query = new URLSearchParams({ ...(force ? { force: "true" } : {}), ...optional({ kind, md5 }) }).toString()
     const answer = yield* server.post(`/api/v1/uploads${query === "" ? "" : `?${query}`}`, { form }, headersOf(key))
     return (yield* Schema.decodeUnknownEffect(Accepted)(answer)).batchId
   })
@@ -308,12 +316,12 @@ const retry = command(
       const server = input.detach ? yield* neededServer(input, "uploads") : yield* runningServerWith(input, "uploads")
       const retried = changed(server, changeOf("retry", input.upload, input.key), operations.retry(input.upload))
       if (server !== undefined) {
-        const { state } = yield* Effect.provide(findUnfinished(input.upload), observing(input))
+        const { state } = yield* Effect.provide(findUnfinished(input), observing(input))
         if (needsAsking(state)) yield* Effect.provide(retried, observing(input))
         return yield* given(input, input.upload)
       }
       return yield* Effect.gen(function* () {
-        const { state } = yield* findUnfinished(input.upload)
+        const { state } = yield* findUnfinished(input)
         if (needsAsking(state)) yield* retried
         return yield* workedOn(input, input.upload)
       }).pipe(Effect.provide(working(input)))
@@ -321,7 +329,7 @@ const retry = command(
 )
 
 /** An upload that was only stopped is resumed by the next process that works on it. */
-const needsAsking = (state: string): boolean => state === "failed" || state === "partially_completed"
+const needsAsking = (state: string): boolean => state === "failed" || state === "partially_completed" || state === "completed"
 
 const numberOf = (text: string | undefined): Effect.Effect<{ readonly after?: number }, WrongUsage> => {
   if (text === undefined) return Effect.succeed({})
@@ -350,10 +358,12 @@ const changeOf = (operation: "retry" | "cancel", batchId: string, key: string | 
   key,
 })
 
-/** An upload that still has something to do. */
-const findUnfinished = (id: string) =>
+/** An upload that still has something to do. Under a key the request may have been made before, and is asked for again. */
+const findUnfinished = ({ upload: id, key }: { readonly upload: string; readonly key: string | undefined }) =>
   Effect.flatMap(findUpload(id), (status) =>
-    status.state === "completed" ? Effect.fail(new UploadComplete({ batchId: id, stored: status.items.stored })) : Effect.succeed(status),
+    status.state === "completed" && key === undefined
+      ? Effect.fail(new UploadComplete({ batchId: id, stored: status.items.stored }))
+      : Effect.succeed(status),
   )
 
 const cancel = command(
@@ -373,7 +383,8 @@ const cancel = command(
         yield* agreed(`Stop ${input.upload}? Stored items stay.`)
         const change = changeOf("cancel", input.upload, input.key)
         const path = `${change.path}${reasonQuery(input.reason)}`
-        yield* changed(server, { ...change, path }, operations.cancel(input.upload, input.reason))
+        const content = optional({ reason: input.reason })
+        yield* changed(server, { ...change, path, content }, operations.cancel(input.upload, input.reason))
         const status = yield* findUpload(input.upload)
         yield* output.value(status, () => uploadText(status, output.style))
       }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
@@ -430,6 +441,13 @@ const search = command(
       { name: "kind", kind: "text", value: "NAME", summary: "what the items are; default: HackerNews" },
       { name: "where", kind: "text", value: "FIELD=VALUE", summary: "only with this value; several are separated by commas" },
       { name: "upload", kind: "text", value: "ID", summary: "only of this upload" },
+      {
+        name: "from",
+        kind: "text",
+        value: "N",
+        summary: "only with at least this time, in the unit of the items: of HackerNews seconds since 1970",
+      },
+      { name: "until", kind: "text", value: "N", summary: "only with a smaller time" },
       ...paging,
     ],
     examples: [
@@ -448,8 +466,24 @@ interface Search {
   readonly kind: string | undefined
   readonly where: string | undefined
   readonly upload: string | undefined
+  readonly from: string | undefined
+  readonly until: string | undefined
   readonly limit: number
   readonly after: string | undefined
+}
+
+const period = (input: Search) => Effect.all({ from: timeOf("from", input.from), until: timeOf("until", input.until) })
+
+const timeOf = (option: string, text: string | undefined): Effect.Effect<number | undefined, WrongUsage> => {
+  if (text === undefined) return Effect.undefined
+  return /^\d{1,15}(\.\d{1,6})?$/.test(text)
+    ? Effect.succeed(Number(text))
+    : Effect.fail(
+        new WrongUsage({
+          problem: `--${option} ${text} is no number`,
+          nextStep: "write the time as the items have it, such as 1175714200",
+        }),
+      )
 }
 
 /** Items of any kind, by words and fields. */
@@ -458,7 +492,7 @@ const searchKind = (input: Search) =>
     const output = yield* Output
     const { text, upload: batchId, after, limit, kind = "HackerNews" } = input
     const where = { ...optional({ type: input.type, by: input.by }), ...(yield* fieldsAsked(input.where)) }
-    const page = yield* operations.searchKind(kind, { ...optional({ text, batchId, after }), where, limit })
+    const page = yield* operations.searchKind(kind, { ...optional({ text, batchId, after, ...(yield* period(input)) }), where, limit })
     yield* output.rows(
       page.items,
       [
@@ -482,7 +516,7 @@ const searchHackerNews = (input: Search) =>
     const output = yield* Output
     const { text, type, by, upload: batchId, limit } = input
     const after = yield* placeOf(input.after)
-    const page = yield* operations.search({ ...optional({ text, type, by, batchId, after }), limit })
+    const page = yield* operations.search({ ...optional({ text, type, by, batchId, after, ...(yield* period(input)) }), limit })
     yield* output.rows(
       page.items,
       [
@@ -495,6 +529,25 @@ const searchHackerNews = (input: Search) =>
     )
     if (page.next !== undefined) yield* output.note(`more with --after ${page.next.time}-${page.next.hnId}`)
   })
+
+const item = command(
+  {
+    name: "upload item",
+    summary: "one stored item, by its kind and id",
+    arguments: [
+      { name: "kind", summary: "what it is, as `detent upload kinds` shows it" },
+      { name: "id", summary: "its id" },
+    ],
+    options: [],
+    examples: [{ line: "detent upload item HackerNews 8863", says: "as it was stored, and by which upload" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const found = yield* operations.itemOfKind(input.kind, input.id)
+      yield* output.value(found, () => `${JSON.stringify(found.item, undefined, 2)}\n`)
+    }).pipe(Effect.provide(observing(input))),
+)
 
 /** Where a page of items ended. */
 const placeOf = (text: string | undefined): Effect.Effect<{ readonly time: number; readonly hnId: number } | undefined, WrongUsage> => {
@@ -511,4 +564,4 @@ export const noun = {
   system: "uploads",
 } as const
 
-export const commands = [run, kinds, list, show, watch, history, retry, cancel, correct, search]
+export const commands = [run, kinds, list, show, watch, history, retry, cancel, correct, search, item]

@@ -1,6 +1,8 @@
-/** Resumes or interrupts an execution: through the server that works in the workspace, or here where none does. */
+/** Starts, resumes or interrupts an execution: through the server that works in the workspace, or here where none does. */
 import * as executions from "@detent/workspace/operations/executions"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { Fields } from "../instance/Sending.ts"
 import { changed } from "../workspace/Changing.ts"
 import type { RunningServer } from "../workspace/Server.ts"
 
@@ -22,3 +24,23 @@ export const changeExecution = (
     executions.get(workflow, id),
   )
 }
+
+export interface StartedExecution {
+  readonly workflow: string
+  /** Default: the one that the workflow derives from its payload. */
+  readonly id?: string | undefined
+  readonly payload: Fields
+  readonly key?: string | undefined
+}
+
+/** The part of the server's answer that says which execution it is. */
+const Started = Schema.Struct({ workflow: Schema.String, id: Schema.String })
+
+export const startExecution = (server: RunningServer | undefined, { workflow, id, payload, key }: StartedExecution) =>
+  Effect.gen(function* () {
+    const json = { ...(id === undefined ? {} : { id }), payload }
+    const path = `/api/v1/executions/${encodeURIComponent(workflow)}`
+    const change = { operation: "executions.start", params: { workflow }, path, json, key, answer: Started }
+    const started = yield* changed(server, change, executions.start({ workflow, id, payload }))
+    return yield* executions.get(started.workflow, started.id)
+  })

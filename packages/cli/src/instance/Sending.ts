@@ -1,5 +1,6 @@
 /** Starts instances and sends them events: through the server that works in the workspace, or here where none does. */
 import * as instances from "@detent/workspace/operations/instances"
+import { optional } from "@detent/workspace/optional"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { NotAllowed, WrongUsage } from "../Failure.ts"
@@ -68,31 +69,34 @@ export interface StartedInstance {
   readonly machine: string
   readonly id: string
   readonly fields: Fields | undefined
+  /** The name of a state to begin in. Default: the machine's first. */
+  readonly state?: string | undefined
   readonly key: string | undefined
 }
 
-export const startInstance = (server: RunningServer | undefined, { machine, id, fields: input, key }: StartedInstance) =>
+export const startInstance = (server: RunningServer | undefined, { machine, id, fields, state, key }: StartedInstance) =>
   Effect.gen(function* () {
+    const given = state === undefined ? { input: fields } : { state: { ...fields, _tag: state } }
     const started = yield* changed(
       server,
       {
         operation: "instances.start",
         params: { machine },
         path: `/api/v1/instances/${encodeURIComponent(machine)}`,
-        json: { id, ...(input === undefined ? {} : { input }) },
+        json: { id, ...optional(given) },
         answer: Started,
         key,
       },
-      instances.start({ machine, id, input }),
+      instances.start({ machine, id, ...given }),
     )
     return { machine, id, state: started.state }
   }).pipe(
     Effect.catchTags({
-      InputNeeded: ({ first, fields }) =>
+      InputNeeded: ({ first, fields: example }) =>
         Effect.fail(
           new WrongUsage({
             problem: `${machine} needs something to begin with`,
-            nextStep: `give the fields of its first state, ${first}, such as --with '${JSON.stringify(fields)}'; see \`detent machine show ${machine}\``,
+            nextStep: `give the fields of its first state, ${first}, such as --with '${JSON.stringify(example)}'; see \`detent machine show ${machine}\``,
           }),
         ),
       ActorExists: (exists) =>

@@ -113,6 +113,7 @@ export const DecideReview = Tool.make("decide_review", {
       .check(Schema.isMinLength(1), Schema.isMaxLength(1000))
       .annotate({ description: "ids of list_review" }),
     by: optional(Schema.String, "who decides; default: the name of the user that runs this program"),
+    key: optional(Schema.String, "your own id for it: decided again under the same one, it is answered, not repeated"),
   }),
   success: Schema.Struct({ outcome: Schema.Json }),
 })
@@ -153,11 +154,11 @@ export const knowledgeToolHandlers = (
               return { facts: page.facts.map(json), ...(page.next === undefined ? {} : { next: reviewPlaceText(page.next) }) }
             }),
           ),
-        decide_review: ({ batch, decision, facts, by }) =>
+        decide_review: ({ batch, decision, facts, by, key }) =>
           operating(
             Effect.gen(function* () {
               const id = yield* batchIdOf(batch)
-              const decided = { action: decision, id, selection: { facts }, by: by ?? ownName(), key: undefined }
+              const decided = { action: decision, id, selection: { facts }, by: by ?? ownName(), key }
               return { outcome: json(yield* decideReview(serverWithKnowledge(session), decided)) }
             }),
           ),

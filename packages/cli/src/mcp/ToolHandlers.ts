@@ -5,12 +5,13 @@ import * as machines from "@detent/workspace/operations/machines"
 import type { WorkspaceServices } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
 import type * as Tool from "effect/unstable/ai/Tool"
-import { changeExecution } from "../execution/changeExecution.ts"
-import { sendEvent } from "../instance/Sending.ts"
+import { changeExecution, startExecution } from "../execution/changeExecution.ts"
+import { sendEvent, startInstance } from "../instance/Sending.ts"
 import { cursorFrom, cursorText } from "../workspace/Cursor.ts"
 import { json, type Session, sessionOf } from "./Session.ts"
-import { tools } from "./Tools.ts"
+import { ToolRefused, tools } from "./Tools.ts"
 
 const atOnce = 50
 
@@ -42,6 +43,17 @@ export const toolHandlers = (session: Session): Layer.Layer<Tool.HandlersFor<typ
               ({ entries, ...next }) => ({ entries: entries.map(json), ...next }),
             ),
           ),
+        watch_instance: ({ instance, after, seconds = 30 }) =>
+          answering(
+            Effect.gen(function* () {
+              const key = yield* instances.resolve(instance)
+              const from = after ?? (yield* instances.record(key)).sequence
+              yield* Effect.timeoutOption(Stream.runHead(instances.watch(key, { after: from })), seconds * 1000)
+              const { entries } = yield* instances.events(key, { after: from, limit: 1000 })
+              const { tag: _, ...view } = yield* instances.describe(key)
+              return { instance: json(view), entries: entries.map(json) }
+            }),
+          ),
         list_executions: ({ workflow, phase, limit = atOnce, ...query }) =>
           answering(
             Effect.gen(function* () {
@@ -58,12 +70,29 @@ export const toolHandlers = (session: Session): Layer.Layer<Tool.HandlersFor<typ
               return { execution: json(execution), events: events.map(json) }
             }),
           ),
+        start_instance: ({ machine, id, fields, state, key }) =>
+          operating(
+            Effect.map(startInstance(session.server, { machine, id, fields, state, key }), (started) => ({ instance: json(started) })),
+          ).pipe(withArguments({ "--with": "`fields`" })),
+        start_execution: ({ workflow, payload = {}, id, key }) =>
+          operating(Effect.map(startExecution(session.server, { workflow, payload, id, key }), (view) => ({ execution: json(view) }))).pipe(
+            withArguments({ "--id": "`id`" }),
+          ),
         send_event: ({ instance, event, fields = {}, key }) =>
           operating(Effect.map(sendEvent(session.server, { instance, event, fields, key }), ({ sent }) => ({ instance: json(sent) }))),
-        resume_execution: ({ workflow, id }) =>
-          operating(Effect.map(changeExecution(session.server, "resume", { workflow, id }), (view) => ({ execution: json(view) }))),
-        interrupt_execution: ({ workflow, id }) =>
-          operating(Effect.map(changeExecution(session.server, "interrupt", { workflow, id }), (view) => ({ execution: json(view) }))),
+        resume_execution: ({ workflow, id, key }) =>
+          operating(Effect.map(changeExecution(session.server, "resume", { workflow, id, key }), (view) => ({ execution: json(view) }))),
+        interrupt_execution: ({ workflow, id, key }) =>
+          operating(Effect.map(changeExecution(session.server, "interrupt", { workflow, id, key }), (view) => ({ execution: json(view) }))),
       }
     }),
   )
+
+/** Texts that name options of the command name the tool's arguments. */
+const withArguments =
+  (names: Readonly<Record<string, string>>) =>
+  <A>(tool: Effect.Effect<A, ToolRefused>): Effect.Effect<A, ToolRefused> =>
+    Effect.mapError(tool, ({ reason }) => {
+      const named = Object.entries(names).reduce((text, [option, argument]) => text.replaceAll(option, argument), reason)
+      return new ToolRefused({ reason: named })
+    })

@@ -66,6 +66,19 @@ export const ReadHistory = Tool.make("read_history", {
   .annotate(Tool.Readonly, true)
   .annotate(Tool.Destructive, false)
 
+export const WatchInstance = Tool.make("watch_instance", {
+  ...looking,
+  description: "Waits until an instance or execution takes a further event or ends, at most this many seconds, and returns the events.",
+  parameters: Schema.Struct({
+    instance,
+    after: optional(Schema.Int, "only events after this sequence number; default: those that come from now on"),
+    seconds: optional(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 600 })), "default: 30"),
+  }),
+  success: Schema.Struct({ instance: Schema.Json, entries: Schema.Array(Schema.Json) }),
+})
+  .annotate(Tool.Readonly, true)
+  .annotate(Tool.Destructive, false)
+
 const execution = {
   workflow: Schema.String.annotate({ description: "the workflow's name" }),
   id: Schema.String.annotate({ description: "the execution's id" }),
@@ -94,6 +107,41 @@ export const ReadExecution = Tool.make("read_execution", {
   .annotate(Tool.Readonly, true)
   .annotate(Tool.Destructive, false)
 
+const key = optional(
+  Schema.String,
+  "your own id for it: sent again under the same one, it is answered, not repeated; another request needs another",
+)
+
+export const StartInstance = Tool.make("start_instance", {
+  failure,
+  description: "Starts an instance of a machine in its first state, or in another one. Needs the role operate.",
+  parameters: Schema.Struct({
+    machine: Schema.String.annotate({ description: "the machine's name, as list_machines has it" }),
+    id: Schema.String.annotate({ description: "the id of the new instance" }),
+    fields: optional(Schema.Record(Schema.String, Schema.Json), "the fields of the state"),
+    state: optional(Schema.String, "the state to begin in; default: the first one"),
+    key,
+  }),
+  success: Schema.Struct({ instance: Schema.Json }),
+})
+  .annotate(Tool.Readonly, false)
+  .annotate(Tool.Destructive, false)
+
+export const StartExecution = Tool.make("start_execution", {
+  failure,
+  description:
+    "Starts an execution of an Effect workflow; a server or worker runs it. The same payload is the same execution. Needs the role operate.",
+  parameters: Schema.Struct({
+    workflow: execution.workflow,
+    payload: optional(Schema.Record(Schema.String, Schema.Json), "what it is started with"),
+    id: optional(Schema.String, "its id; default: the one that the workflow derives from its payload"),
+    key,
+  }),
+  success: Schema.Struct({ execution: Schema.Json }),
+})
+  .annotate(Tool.Readonly, false)
+  .annotate(Tool.Destructive, false)
+
 export const SendEvent = Tool.make("send_event", {
   failure,
   description: "Sends an event to an instance whose state accepts it (see read_instance). Needs the role operate.",
@@ -101,10 +149,7 @@ export const SendEvent = Tool.make("send_event", {
     instance,
     event: Schema.String.annotate({ description: "the event's name" }),
     fields: optional(Schema.Record(Schema.String, Schema.Json), "the event's fields"),
-    key: optional(
-      Schema.String,
-      "your own id for it: sent again under the same one, it is answered, not repeated; another event needs another",
-    ),
+    key,
   }),
   success: Schema.Struct({ instance: Schema.Json }),
 })
@@ -114,7 +159,7 @@ export const SendEvent = Tool.make("send_event", {
 export const ResumeExecution = Tool.make("resume_execution", {
   failure,
   description: "Runs an execution again that is suspended or held. Needs the role operate.",
-  parameters: Schema.Struct(execution),
+  parameters: Schema.Struct({ ...execution, key }),
   success: Schema.Struct({ execution: Schema.Json }),
 })
   .annotate(Tool.Readonly, false)
@@ -123,7 +168,7 @@ export const ResumeExecution = Tool.make("resume_execution", {
 export const InterruptExecution = Tool.make("interrupt_execution", {
   failure,
   description: "Interrupts an execution: no further activity starts, and its compensations run. Needs the role operate.",
-  parameters: Schema.Struct(execution),
+  parameters: Schema.Struct({ ...execution, key }),
   success: Schema.Struct({ execution: Schema.Json }),
 })
   .annotate(Tool.Readonly, false)
@@ -134,9 +179,12 @@ export const tools = Toolkit.make(
   ListInstances,
   ReadInstance,
   ReadHistory,
+  WatchInstance,
   ListExecutions,
   ReadExecution,
+  StartInstance,
   SendEvent,
+  StartExecution,
   ResumeExecution,
   InterruptExecution,
 )

@@ -1,5 +1,8 @@
 /** Times for people. */
 import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { WrongUsage } from "../Failure.ts"
 
 /** In Universal Time, to the second: the same on every machine. */
 export const momentText = (millis: number): string => {
@@ -20,4 +23,15 @@ export const durationText = (millis: number): string => {
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
   const minutes = Math.round(millis / 60_000)
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}
+
+/** The time that an option names, in milliseconds since 1970; undefined without one. */
+export const momentOf = (option: string, text: string | undefined): Effect.Effect<number | undefined, WrongUsage> => {
+  if (text === undefined) return Effect.undefined
+  const time = Option.map(DateTime.make(text), DateTime.toEpochMillis)
+  return Option.isSome(time) && time.value >= 0
+    ? Effect.succeed(time.value)
+    : Effect.fail(
+        new WrongUsage({ problem: `--${option} ${text} is no time`, nextStep: "write it like 2026-11-16 or 2026-11-16T09:30:00Z" }),
+      )
 }

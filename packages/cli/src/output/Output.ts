@@ -22,6 +22,8 @@ export interface OutputService {
   readonly noteStyle: Style
   /** Text as it is, to stdout. Waits while the reader is slow. */
   readonly write: (text: string) => Effect.Effect<void>
+  /** Bytes as they are, to stdout. */
+  readonly writeBytes: (bytes: Uint8Array) => Effect.Effect<void>
   /** A value: as a line of JSON, or as the text. */
   readonly value: (value: unknown, text: () => string) => Effect.Effect<void>
   /** Rows: a line of JSON each, or as a table. */
@@ -56,6 +58,7 @@ const make = (options: OutputOptions): OutputService => {
     style,
     noteStyle,
     write,
+    writeBytes: (bytes) => writing(stdout, bytes),
     value: (value, text) => write(options.json ? `${printableJson(value)}\n` : printable(text())),
     rows: (rows, columns, none) => {
       if (options.json) return write(rows.map((row) => `${printableJson(row)}\n`).join(""))
@@ -67,8 +70,8 @@ const make = (options: OutputOptions): OutputService => {
 }
 
 /** A reader that went away ends the process elsewhere: what is written to it then is of no use to anybody. */
-const writing = (stream: NodeJS.WriteStream, text: string): Effect.Effect<void> =>
+const writing = (stream: NodeJS.WriteStream, text: string | Uint8Array): Effect.Effect<void> =>
   Effect.callback((resume) => {
-    if (text === "" || stream.destroyed) return resume(Effect.void)
+    if (text.length === 0 || stream.destroyed) return resume(Effect.void)
     stream.write(text, () => resume(Effect.void))
   })

@@ -16,7 +16,10 @@ export class FileNotWritten extends Schema.TaggedError<FileNotWritten>()("FileNo
 }
 
 /** The pieces one after the other, as fast as the disk takes them. */
-export const writePieces = <E, R>(file: string, pieces: Stream.Stream<string, E, R>): Effect.Effect<void, E | FileNotWritten, R> =>
+export const writePieces = <E, R>(
+  file: string,
+  pieces: Stream.Stream<string | Uint8Array, E, R>,
+): Effect.Effect<void, E | FileNotWritten, R> =>
   Effect.gen(function* () {
     const services = yield* Effect.context<R>()
     // A failure of the stream itself keeps its own error.

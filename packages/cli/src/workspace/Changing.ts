@@ -12,6 +12,8 @@ export interface Change {
   readonly params: Readonly<Record<string, unknown>>
   /** The body of the request. */
   readonly json?: unknown
+  /** What the caller sent, where that is no body. Default: the body. */
+  readonly content?: unknown
   readonly key: string | undefined
 }
 
@@ -24,8 +26,8 @@ export const checkKey = (key: string | undefined): Effect.Effect<void, WrongUsag
     : Effect.fail(new WrongUsage({ problem: "--key does not fit", nextStep: "it has 1 to 200 visible ASCII characters" }))
 
 /** Here, in the database: for changes that no server has to know of. */
-export const changedHere = <A, E, R>({ operation, params, json, key }: Change, here: Effect.Effect<A, E, R>) =>
-  Effect.andThen(checkKey(key), changeOnce({ operation, params, content: json, key }, here))
+export const changedHere = <A, E, R>({ operation, params, json, content = json, key }: Change, here: Effect.Effect<A, E, R>) =>
+  Effect.andThen(checkKey(key), changeOnce({ operation, params, content, key }, here))
 
 /** What the server answers, or what the operation gives here. */
 export const changed = <A, E, R, Answer = unknown>(

@@ -96,12 +96,15 @@ export interface BatchesService {
   readonly watch: (id: BatchId) => Stream.Stream<BatchState, BatchNotFound | ReadError>
   /** The state in which nothing more happens unless somebody asks. */
   readonly awaitEnd: (id: BatchId) => Effect.Effect<BatchState, BatchNotFound | ReadError>
-  /** Ends the work that is under way. What was extracted is kept, and can be gone on with. */
-  readonly cancel: (id: BatchId) => Effect.Effect<void, BatchNotFound | ReadError | SendError | UndoError>
+  /**
+   * Ends the work that is under way. What was extracted is kept, and can be gone on with. The batch takes the same `eventId` once, also
+   * in the requests below.
+   */
+  readonly cancel: (id: BatchId, eventId?: string) => Effect.Effect<void, BatchNotFound | ReadError | SendError | UndoError>
   /** Starts a batch again that failed or is partially completed: documents that failed are tried again, the others are kept. */
-  readonly retry: (id: BatchId, changes?: SelectionChange) => Effect.Effect<void, BatchNotFound | ReadError | SendError>
+  readonly retry: (id: BatchId, changes?: SelectionChange, eventId?: string) => Effect.Effect<void, BatchNotFound | ReadError | SendError>
   /** The same without a limit of attempts, and of a cancelled batch too. */
-  readonly resume: (id: BatchId, changes?: SelectionChange) => Effect.Effect<void, BatchNotFound | ReadError | SendError>
+  readonly resume: (id: BatchId, changes?: SelectionChange, eventId?: string) => Effect.Effect<void, BatchNotFound | ReadError | SendError>
   /** Sends what an activity has done to the batch. The batch takes the same id once. */
   readonly report: (id: BatchId, event: Event, eventId?: string) => Effect.Effect<void, BatchNotFound | ReadError | SendError>
   /**
@@ -155,7 +158,8 @@ const make = (folder: StorageFolder, { retention }: BatchesOptions) =>
     const stateOf = (id: BatchId) => Effect.flatMap(find(id), (batch) => batch.state)
     const storedState = (id: BatchId) => Effect.catchTag(stateOf(id), "BatchNotFound", () => Effect.undefined)
 
-    const send = (id: BatchId, event: Event) => Effect.flatMap(find(id), (batch) => Effect.asVoid(batch.send(event)))
+    const send = (id: BatchId, event: Event, eventId?: string) =>
+      Effect.flatMap(find(id), (batch) => Effect.asVoid(batch.send(event, eventId === undefined ? {} : { id: eventId })))
     const watch = (id: BatchId): Stream.Stream<BatchState, BatchNotFound | ReadError> =>
       Stream.unwrap(Effect.map(find(id), (batch) => Stream.takeUntil(batch.changes, isTerminal)))
 
@@ -195,9 +199,9 @@ const make = (folder: StorageFolder, { retention }: BatchesOptions) =>
         }),
       state: stateOf,
       awaitEnd: (id) => Effect.flatMap(Stream.runLast(watch(id)), (last) => Effect.orDie(Effect.fromOption(last))),
-      cancel: (id) =>
+      cancel: (id, eventId) =>
         Effect.gen(function* () {
-          yield* send(id, E.Cancel())
+          yield* send(id, E.Cancel(), eventId)
           const state = yield* stateOf(id)
           if (state._tag !== "Cancelled") return
           // The batch does so by itself, in the process that works on it. Here it is waited for, also where no process does.
@@ -205,10 +209,9 @@ const make = (folder: StorageFolder, { retention }: BatchesOptions) =>
           yield* Effect.provide(writeStatus(folder, storedState(id)), services)
         }),
       estimate: (beside, file, { config = {} } = {}) => Effect.provide(estimateBatch(beside, file, config), services),
-      retry: (id, changes) => send(id, E.Retry(changes === undefined ? {} : { selection: changes })),
-      resume: (id, changes) => send(id, E.Resume(changes === undefined ? {} : { selection: changes })),
-      report: (id, event, eventId) =>
-        Effect.flatMap(find(id), (batch) => Effect.asVoid(batch.send(event, eventId === undefined ? {} : { id: eventId }))),
+      retry: (id, changes, eventId) => send(id, E.Retry(changes === undefined ? {} : { selection: changes }), eventId),
+      resume: (id, changes, eventId) => send(id, E.Resume(changes === undefined ? {} : { selection: changes }), eventId),
+      report: send,
       withdraw: (id, { force = false } = {}) =>
         Effect.gen(function* () {
           const state = yield* stateOf(id)

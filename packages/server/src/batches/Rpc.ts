@@ -24,7 +24,11 @@ export const start = Rpc.make("batch_start", {
   error,
 }).middleware(Operating)
 
-export const cancel = Rpc.make("batch_cancel", { payload: { batchId: BatchId }, success: BatchStatus, error }).middleware(Operating)
+export const cancel = Rpc.make("batch_cancel", {
+  payload: { batchId: BatchId, idempotencyKey },
+  success: BatchStatus,
+  error,
+}).middleware(Operating)
 
 export const getStatus = Rpc.make("batch_getStatus", { payload: { batchId: BatchId }, success: BatchStatus, error }).middleware(Reading)
 

@@ -1,4 +1,4 @@
-/** The client of the procedures on batches, over HTTP or over one WebSocket. */
+/** The client of the procedures on batches and executions, over HTTP or over one WebSocket. */
 import { NodeWS } from "@effect/platform-node/NodeSocket"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -8,7 +8,10 @@ import * as RpcClient from "effect/unstable/rpc/RpcClient"
 import * as RpcSerialization from "effect/unstable/rpc/RpcSerialization"
 import * as Socket from "effect/unstable/socket/Socket"
 import { BatchRpc } from "../batches/Rpc.ts"
+import { ExecutionRpc } from "../executions/Rpc.ts"
 import { type ClientOptions, withToken } from "./Client.ts"
+
+const procedures = ExecutionRpc.merge(BatchRpc)
 
 /** Every call is a request of its own; a stream is one that stays open. */
 export const makeRpcClient = ({ url, token }: ClientOptions) =>
@@ -31,5 +34,5 @@ export const makeRpcSocketClient = ({ url, token }: ClientOptions) => {
 /** The connection lasts as long as the scope, not as long as the making of the client. */
 const overProtocol = (protocol: Layer.Layer<RpcClient.Protocol, never, RpcSerialization.RpcSerialization>) =>
   Effect.flatMap(Layer.build(Layer.provide(protocol, RpcSerialization.layerNdjson)), (context) =>
-    Effect.provideContext(RpcClient.make(BatchRpc), context),
+    Effect.provideContext(RpcClient.make(procedures), context),
   )

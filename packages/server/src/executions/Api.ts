@@ -1,8 +1,9 @@
-/** Executions of Effect workflows: list, read, history, resume, interrupt. */
+/** Executions of Effect workflows: start, list, read, history, resume, interrupt. */
 import { phases } from "@detent/workspace/operations/executions"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
+import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
 import * as OpenApi from "effect/unstable/httpapi/OpenApi"
 import { Count, InstanceCursor, Millis, pageOf, paging } from "../api/Paging.ts"
 import { problems } from "../api/Problem.ts"
@@ -37,6 +38,14 @@ export const ExecutionEvent = Schema.Struct({ sequence: Schema.Int, at: Millis, 
 
 const name = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(500))
 const params = { workflow: name, id: name }
+
+export const StartExecution = Schema.Struct({
+  /** Default: the id that the workflow derives from its payload. */
+  id: Schema.optionalKey(name),
+  /** What the workflow is started with. Default: nothing. */
+  payload: Schema.optionalKey(Schema.Record(Schema.String, Schema.Json)),
+}).annotate({ identifier: "StartExecution" })
+
 const path = "/api/v1/executions/:workflow/:id"
 const error = problems
 
@@ -49,6 +58,18 @@ export class ExecutionApi extends HttpApiGroup.make("executions")
     })
       .annotate(OpenApi.Summary, "List executions of workflows")
       .annotate(OpenApi.Description, "Executions, oldest change first."),
+    HttpApiEndpoint.post("start", "/api/v1/executions/:workflow", {
+      params: { workflow: name },
+      payload: StartExecution,
+      success: Execution.pipe(HttpApiSchema.status(201)),
+      error,
+    })
+      .annotate(OpenApi.Summary, "Start an execution")
+      .annotate(
+        OpenApi.Description,
+        "Starts an execution of a workflow. The same payload under its id is the same execution, and is answered as it stands; another " +
+          "payload under the id is refused. GET /api/v1/machines/workflow%2FNAME has the schema of the payload.",
+      ),
     HttpApiEndpoint.get("get", path, { params, success: Execution, error }).annotate(OpenApi.Summary, "Get an execution"),
     HttpApiEndpoint.get("history", `${path}/history`, {
       params,

@@ -4,7 +4,8 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { CoreApi } from "../api/CoreApi.ts"
 import { pageSize } from "../api/Paging.ts"
-import { makeChanging, makeOperating } from "../serve/Operating.ts"
+import { makeChanging, makeOperating, refuseUnknownKeys } from "../serve/Operating.ts"
+import { StartExecution } from "./Api.ts"
 
 export const executionHandlers = HttpApiBuilder.group(
   CoreApi,
@@ -12,7 +13,12 @@ export const executionHandlers = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const operating = yield* makeOperating()
     const changing = yield* makeChanging()
+    const startKeys = refuseUnknownKeys(StartExecution)
     return handlers
+      .handle("start", (input) => {
+        const { params, payload } = input
+        return Effect.andThen(startKeys(input.request), changing(input, executions.start({ ...params, ...payload })))
+      })
       .handle("list", ({ query: { limit = pageSize, ...query } }) => operating(executions.list({ ...query, limit })))
       .handle("get", ({ params: { workflow, id } }) => operating(executions.get(workflow, id)))
       .handle("history", ({ params: { workflow, id }, query }) => operating(executions.history(workflow, id, query)))

@@ -7,7 +7,7 @@ import { CoreApi } from "../api/CoreApi.ts"
 import { liveResponse } from "../serve/live/liveResponse.ts"
 import { makeChanging, makeOperating, refuseUnknownKeys } from "../serve/Operating.ts"
 import { ForkInstance, PurgeInstances, RepairInstance, StartInstance } from "./Api.ts"
-import { hasEnded, InstanceFeed } from "./InstanceFeed.ts"
+import { InstanceFeed } from "./InstanceFeed.ts"
 
 export const instanceHandlers = HttpApiBuilder.group(
   CoreApi,
@@ -59,7 +59,7 @@ export const instanceHandlers = HttpApiBuilder.group(
           Effect.map(instances.record(params), ({ sequence, status }) => {
             const after = Math.min(sequence, Number(headers["last-event-id"] ?? sequence))
             // 204 tells an EventSource not to reconnect.
-            if (hasEnded(status) && after === sequence) return HttpServerResponse.empty({ status: 204 })
+            if (instances.hasEnded(status) && after === sequence) return HttpServerResponse.empty({ status: 204 })
             return liveResponse(feed.reader(params, after))
           }),
         ),

@@ -1,6 +1,7 @@
 /** Live streams of the events of instances: commits of this process at once, commits of other processes within a second. */
-import { Engine, type EventRecord, forkLoop, type InstanceKey, type InstanceStanding, type InstanceStatus, Journal } from "@detent/durable"
+import { Engine, type EventRecord, forkLoop, type InstanceKey, type InstanceStanding, Journal } from "@detent/durable"
 import type { PersistenceFailed } from "@detent/machine"
+import { hasEnded } from "@detent/workspace/operations/instances"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -13,9 +14,6 @@ const frameOfEvent = ({ sequence, at, tag, dedupeId }: EventRecord): Frame =>
   frameOf(sequence, "event", { sequence, at, event: tag, ...(dedupeId === undefined ? {} : { dedupeId }) })
 
 const pageSize = 500
-
-/** Whether the instance takes no more events. A held one does after a repair. */
-export const hasEnded = (status: InstanceStatus): boolean => status === "final" || status === "stopped"
 
 const nameOf = ({ machine, id }: InstanceKey): string => JSON.stringify([machine, id])
 

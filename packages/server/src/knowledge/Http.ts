@@ -1,16 +1,6 @@
 /** Answers about the knowledge graph. */
-import {
-  CanonicalGraph,
-  contentTypes,
-  exportGraph,
-  GraphFacts,
-  type GraphObject,
-  type GraphRelation,
-  type Namespace,
-  type SourcedFact,
-} from "@detent/knowledge"
+import { CanonicalGraph, contentTypes, exportGraph, type Namespace } from "@detent/knowledge"
 import * as graph from "@detent/workspace/operations/graph"
-import { optional, paged } from "@detent/workspace/optional"
 import type { KnowledgeServices } from "@detent/workspace/Systems"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -22,29 +12,12 @@ import { makeOperating } from "../serve/Operating.ts"
 /** How long a client may keep the one thread that answers queries. */
 const queryTimeout = "10 seconds"
 
-const objectOf = (object: GraphObject) =>
-  object._tag === "Value"
-    ? { object: object.text, datatype: object.datatype }
-    : { object: object.iri, ...optional({ objectLabel: object.label }) }
-
-const relationOf = ({ subject, property, object, confidence, witnesses }: GraphRelation) => ({
-  subject: subject.iri,
-  ...optional({ subjectLabel: subject.label }),
-  property,
-  ...objectOf(object),
-  confidence,
-  witnesses,
-})
-
-const provenanceOf = ({ subject: _, object, runId, ...said }: SourcedFact) => ({ ...said, ...objectOf(object), run: runId })
-
 export const knowledgeHandlers = HttpApiBuilder.group(
   KnowledgePart,
   "knowledge",
   Effect.fnUntraced(function* (handlers) {
     const operating = yield* makeOperating<KnowledgeServices>()
     const { lines } = yield* CanonicalGraph.CanonicalGraph
-    const facts = yield* GraphFacts
 
     const query = (namespace: Namespace, text: string) =>
       Effect.map(
@@ -56,27 +29,14 @@ export const knowledgeHandlers = HttpApiBuilder.group(
       .handle("graphs", () => operating(graph.list))
       .handle("graph", ({ params: { namespace } }) => operating(Effect.map(graph.current(namespace), graph.describe)))
       .handle("entities", ({ params: { namespace }, query: asked }) =>
-        operating(
-          Effect.map(
-            Effect.flatMap(graph.current(namespace), (version) => facts.entities(version, { ...asked, timeout: queryTimeout })),
-            ({ items, next }) => paged({ entities: items }, next),
-          ),
-        ),
+        operating(Effect.flatMap(graph.current(namespace), (version) => graph.entities(version, { ...asked, timeout: queryTimeout }))),
       )
       .handle("relations", ({ params: { namespace }, query: asked }) =>
-        operating(
-          Effect.map(
-            Effect.flatMap(graph.current(namespace), (version) => facts.relations(version, { ...asked, timeout: queryTimeout })),
-            ({ items, next }) => paged({ relations: items.map(relationOf) }, next),
-          ),
-        ),
+        operating(Effect.flatMap(graph.current(namespace), (version) => graph.relations(version, { ...asked, timeout: queryTimeout }))),
       )
       .handle("provenance", ({ params: { namespace }, query: { entity, ...asked } }) =>
         operating(
-          Effect.map(
-            Effect.flatMap(graph.current(namespace), (version) => facts.factsOf(version, entity, { ...asked, timeout: queryTimeout })),
-            ({ items, next }) => paged({ facts: items.map(provenanceOf) }, next),
-          ),
+          Effect.flatMap(graph.current(namespace), (version) => graph.provenance(version, entity, { ...asked, timeout: queryTimeout })),
         ),
       )
       .handleRaw("query", ({ params, query: { query: text } }) => operating(query(params.namespace, text)))

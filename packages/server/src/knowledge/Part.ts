@@ -5,14 +5,19 @@ import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { KnowledgePart } from "../api/KnowledgePart.ts"
 import { BatchFeed } from "../batches/BatchFeed.ts"
 import { batchHandlers } from "../batches/Http.ts"
-import { rpcRoutes } from "../batches/RpcHandlers.ts"
+import { batchProcedures, ReceivedBatchRpc } from "../batches/RpcHandlers.ts"
+import { executionProcedures, ReceivedExecutionRpc } from "../executions/RpcHandlers.ts"
+import { rpcRoutes, rpcServices } from "../serve/RpcRoutes.ts"
 import { knowledgeHandlers } from "./Http.ts"
 
 export const api = KnowledgePart
 
 export const routes = Layer.mergeAll(
   HttpApiBuilder.layer(KnowledgePart).pipe(Layer.provide(Layer.mergeAll(batchHandlers, knowledgeHandlers))),
-  rpcRoutes,
+  rpcRoutes(ReceivedExecutionRpc.merge(ReceivedBatchRpc)).pipe(
+    Layer.provide(Layer.mergeAll(batchProcedures, executionProcedures)),
+    Layer.provide(rpcServices),
+  ),
 ).pipe(
   Layer.provide(BatchFeed.layer),
   // This part is loaded only where knowledge is on.

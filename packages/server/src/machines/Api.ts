@@ -25,7 +25,22 @@ export const MachineDetails = Schema.Struct({
   model: Schema.optionalKey(Model.schema),
   /** JSON Schema of each event, by its tag. */
   eventSchemas: Schema.Record(Schema.String, Schema.Json),
+  /** JSON Schema of what an execution of an Effect workflow is started with. */
+  payloadSchema: Schema.optionalKey(Schema.Json),
 }).annotate({ identifier: "MachineDetails" })
+
+export const MachineReport = Schema.Struct({
+  machine: Schema.String,
+  /** Whether there is a definition of it to check with. */
+  registered: Schema.Boolean,
+  checked: Schema.Int,
+  /** Instances that have ended. They are not opened any more. */
+  ended: Schema.Int,
+  /** Instances that have not ended and could not be checked, because there is no definition. */
+  unchecked: Schema.Int,
+  /** Instances that the definition of now could not open: the event that does not fit, and why. 0: what it began with. */
+  failing: Schema.Array(Schema.Struct({ id: Schema.String, sequence: Schema.Int, problem: Schema.String })),
+}).annotate({ identifier: "MachineReport" })
 
 export const DiagramFormat = Schema.Literals(drawingFormats)
 
@@ -42,6 +57,16 @@ export class MachineApi extends HttpApiGroup.make("machines")
       OpenApi.Summary,
       "Show a machine",
     ),
+    HttpApiEndpoint.get("check", "/api/v1/machine-check", {
+      query: { machine: Schema.optionalKey(Schema.String) },
+      success: Schema.Struct({ reports: Schema.Array(MachineReport) }),
+      error,
+    })
+      .annotate(OpenApi.Summary, "Check stored instances against the machines")
+      .annotate(
+        OpenApi.Description,
+        "Replays stored instances of a machine, or of all, that have not ended with the definitions that the server runs. Nothing is changed.",
+      ),
     HttpApiEndpoint.get("diagram", "/api/v1/machines/:machine/diagram/:format", {
       params: { ...params, format: DiagramFormat },
       query: {

@@ -25,6 +25,7 @@ export const machineHandlers = HttpApiBuilder.group(
           }),
         ),
       )
+      .handle("check", ({ query }) => operating(Effect.map(machines.check(query.machine), (reports) => ({ reports }))))
       .handleRaw("diagram", ({ params: { machine: name, format }, query: { theme, instance: id } }) =>
         operating(
           Effect.gen(function* () {

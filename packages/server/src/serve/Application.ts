@@ -29,6 +29,7 @@ import type { UploadPart } from "../api/UploadPart.ts"
 import { clusterHandlers } from "../cluster/Http.ts"
 import { commandHandlers } from "../commands/Http.ts"
 import { executionHandlers } from "../executions/Http.ts"
+import { executionProcedures, ReceivedExecutionRpc } from "../executions/RpcHandlers.ts"
 import { instanceHandlers } from "../instances/Http.ts"
 import { machineHandlers } from "../machines/Http.ts"
 import { Gauges } from "../system/Gauges.ts"
@@ -37,6 +38,7 @@ import { badRequest } from "./ProblemOf.ts"
 import { type ProblemResponse, problemResponse } from "./ProblemResponse.ts"
 import { startPage } from "./page/StartPage.ts"
 import { pathOf, tooLarge } from "./RequestGuard.ts"
+import { rpcRoutes, rpcServices } from "./RpcRoutes.ts"
 
 /** The part of a request that a schema describes, in words. */
 const parts = {
@@ -73,13 +75,14 @@ export const makeRoutes = Effect.map(loadParts, ({ knowledge, uploads }) => {
   const { document, page } = describeParts(knowledge?.api, uploads?.api)
   const parts = Layer.mergeAll(
     HttpApiBuilder.layer(CoreApi).pipe(Layer.provide(groups), Layer.provide(Gauges.layer)),
-    knowledge?.routes ?? Layer.empty,
+    // That part has procedures of its own, which share an address with these.
+    knowledge?.routes ?? rpcRoutes(ReceivedExecutionRpc).pipe(Layer.provide(executionProcedures), Layer.provide(rpcServices)),
     uploads?.routes ?? Layer.empty,
   )
   return {
     routes: Layer.mergeAll(parts.pipe(Layer.provide(refusing)), page, openApiRoute(document), startPage),
     addresses: {
-      methodsAt: makeAllowedMethods(document, knowledge === undefined ? [] : [["/rpc", ["POST"]]]),
+      methodsAt: makeAllowedMethods(document),
       systemOff: makeSystemOff({ knowledge: knowledge === undefined, uploads: uploads === undefined }),
     } satisfies Addresses,
   }
@@ -112,8 +115,8 @@ export interface Addresses {
 
 /** What the addresses of each system begin with. */
 const addressesOf: Readonly<Record<SystemOff["system"], RegExp>> = {
-  knowledge: /^\/(?:api\/v1\/(?:batch|knowledge)|rpc)(?:\/|$)/,
-  uploads: /^\/api\/v1\/(?:uploads|items)(?:\/|$)/,
+  knowledge: /^\/api\/v1\/(?:batch|knowledge)(?:\/|$)/,
+  uploads: /^\/api\/v1\/(?:uploads|upload-kinds|items)(?:\/|$)/,
 }
 
 const makeSystemOff = (off: Readonly<Record<SystemOff["system"], boolean>>): Addresses["systemOff"] => {
@@ -131,13 +134,14 @@ const otherRoutes: ReadonlyArray<RouteMethods> = [
   ["/", ["GET"]],
   ["/docs", ["GET"]],
   ["/openapi.json", ["GET"]],
+  ["/rpc", ["POST"]],
 ]
 
 type RouteMethods = readonly [path: string, methods: ReadonlyArray<string>]
 
-const makeAllowedMethods = ({ paths }: OpenApi.OpenAPISpec, procedures: ReadonlyArray<RouteMethods>): Addresses["methodsAt"] => {
+const makeAllowedMethods = ({ paths }: OpenApi.OpenAPISpec): Addresses["methodsAt"] => {
   const described = Object.entries(paths).map(([path, item]) => [path, Object.keys(item).map((method) => method.toUpperCase())] as const)
-  const known = [...otherRoutes, ...procedures, ...described].map(([path, methods]) => ({ parts: path.split("/"), methods }))
+  const known = [...otherRoutes, ...described].map(([path, methods]) => ({ parts: path.split("/"), methods }))
   return (path) => {
     const asked = path.split("/")
     return [...new Set(known.filter(({ parts }) => fits(parts, asked)).flatMap(({ methods }) => methods))].sort()

@@ -107,14 +107,12 @@ const start = (options: ServeOptions) =>
       if (refusal !== undefined) {
         refuse(response, refusal)
         if (!request.complete) requests.discard(request, response)
-      } else if (request.url?.startsWith("/rpc/socket")) refuse(response, addresses.systemOff("/rpc/socket") ?? upgradeNeeded)
+      } else if (request.url?.startsWith("/rpc/socket")) refuse(response, upgradeNeeded)
       else answer(request, response)
     })
     server.on("upgrade", (request, socket, head) => {
       const isFull = sockets.clients.size >= limits.streams
-      const refusal = stopping.isStopping
-        ? leaving
-        : (access.refusal(request) ?? (isFull ? busy : (wrongUpgrade(request) ?? addresses.systemOff("/rpc/socket"))))
+      const refusal = stopping.isStopping ? leaving : (access.refusal(request) ?? (isFull ? busy : wrongUpgrade(request)))
       if (refusal !== undefined) return refuseSocket(socket, refusal)
       upgrade(request, socket, head)
     })

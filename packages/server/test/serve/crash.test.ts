@@ -1,6 +1,3 @@
-import { type ChildProcess, spawn } from "node:child_process"
-import { once } from "node:events"
-import { join } from "node:path"
 import { client as clients } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -9,31 +6,9 @@ import * as Ref from "effect/Ref"
 import * as Schedule from "effect/Schedule"
 import { openEvents } from "../support/eventStream.ts"
 import { request, temporaryFolder } from "../support/served.ts"
+import { killServer, startServer } from "../support/serverProcess.ts"
 
-const program = join(import.meta.dirname, "../support/serving.ts")
-
-interface Running {
-  readonly child: ChildProcess
-  readonly url: string
-}
-
-const start = (data: string, port: string) =>
-  Effect.promise(async (): Promise<Running> => {
-    const child = spawn(process.execPath, [program, data, port], { stdio: ["ignore", "pipe", "inherit"] })
-    const [line] = (await Promise.race([
-      once(child.stdout, "data"),
-      once(child, "exit").then(([code]) => Promise.reject(new Error(`the server ended with ${code}`))),
-    ])) as [Buffer]
-    return { child, url: line.toString().trim() }
-  })
-
-const kill = ({ child }: Running, signal: NodeJS.Signals) =>
-  Effect.promise(async () => {
-    const over = once(child, "exit")
-    child.kill(signal)
-    const [code] = await over
-    return code as number | null
-  })
+const start = (data: string, port: string) => startServer("serving.ts", data, port)
 
 /** What was told to be busy, or not told at all, is sent again under the same key. */
 const insistently = <A, E>(send: Effect.Effect<A, E>) => Effect.retry(send, { schedule: Schedule.spaced("50 millis"), times: 400 })
@@ -78,7 +53,7 @@ describe("a server that is killed under load", () => {
           (count) =>
             Effect.gen(function* () {
               while (answered < count) yield* Effect.sleep("5 millis")
-              yield* kill(yield* Ref.get(running), "SIGKILL")
+              yield* killServer(yield* Ref.get(running), "SIGKILL")
               yield* Ref.set(running, yield* start(data, port))
             }),
           { discard: true },
@@ -122,14 +97,14 @@ describe("a server that is told to stop", () => {
           ),
         )
         yield* stream.until(() => true)
-        assert.strictEqual(yield* kill(running, "SIGTERM"), 0)
+        assert.strictEqual(yield* killServer(running, "SIGTERM"), 0)
         yield* stream.ended
         const accepted = (yield* Fiber.join(sending)).filter(({ _tag }) => _tag === "Success").length
         const again = yield* start(data, "0")
         yield* Effect.addFinalizer(() => Effect.sync(() => again.child.kill("SIGKILL")))
         const counted = yield* request(`${again.url}/api/v1/instances/tally/one`)
         assert.strictEqual(JSON.parse(counted.text).state.count, accepted)
-        assert.strictEqual(yield* kill(again, "SIGINT"), 0)
+        assert.strictEqual(yield* killServer(again, "SIGINT"), 0)
       }),
     120_000,
   )

@@ -1,18 +1,15 @@
-import { defineConfig } from "@detent/server"
+import { workflow } from "@detent/durable/promise"
+import { client as clients, defineConfig } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import * as Activity from "effect/unstable/workflow/Activity"
-import * as DurableDeferred from "effect/unstable/workflow/DurableDeferred"
-import * as Workflow from "effect/unstable/workflow/Workflow"
+import { Ship, shipLayer } from "../support/Ship.ts"
 import { json, request, served } from "../support/served.ts"
 
-const Gate = DurableDeferred.make("gate", { success: Schema.String })
-const Ship = Workflow.make("ship", { payload: { parcel: Schema.String }, success: Schema.String, idempotencyKey: ({ parcel }) => parcel })
-const shipLayer = Ship.toLayer(({ parcel }) =>
-  Effect.andThen(Activity.make({ name: "pack", success: Schema.String, execute: Effect.succeed(parcel) }), DurableDeferred.await(Gate)),
+const Nightly = workflow({ name: "nightly", input: { day: Schema.String } }, async ({ day }, durable) =>
+  durable.step("prepare", async () => day),
 )
-const config = defineConfig({ workflows: [{ workflow: Ship, layer: shipLayer }] })
+const config = defineConfig({ workflows: [{ workflow: Ship, layer: shipLayer }, Nightly] })
 
 describe("executions over HTTP", () => {
   it.live("of a workflow of the configuration are listed, read, interrupted", () =>
@@ -54,7 +51,71 @@ describe("executions over HTTP", () => {
       assert.include(missing.text, "GET /api/v1/executions")
       const unknown = yield* request(`${url}/api/v1/executions?workflow=shp`)
       assert.strictEqual(unknown.status, 404)
-      assert.include(unknown.text, "known are extraction, ship")
+      assert.include(unknown.text, "known are extraction, nightly, ship")
+    }),
+  )
+
+  it.live("are started: the same payload is the same execution, another one under its id is refused", () =>
+    Effect.gen(function* () {
+      const { client, url } = yield* served({ config })
+      const at = `${url}/api/v1/executions/ship`
+      const first = yield* request(at, json({ payload: { parcel: "books" } }))
+      assert.strictEqual(first.status, 201)
+      const { id } = JSON.parse(first.text)
+      assert.strictEqual(JSON.parse((yield* request(at, json({ payload: { parcel: "books" } }))).text).id, id)
+      const other = yield* request(at, json({ id, payload: { parcel: "pens" } }))
+      assert.strictEqual(other.status, 409)
+      assert.include(other.text, "exists with another payload")
+      const named = yield* request(at, json({ id: "mine", payload: { parcel: "pens" } }))
+      assert.strictEqual(JSON.parse(named.text).id, "mine")
+      assert.strictEqual((yield* client.executions.list({ query: { workflow: "ship" } })).executions.length, 2)
+      const described = yield* request(`${url}/api/v1/machines/workflow%2Fship`)
+      assert.deepStrictEqual(JSON.parse(described.text).payloadSchema.required, ["parcel"])
+    }),
+  )
+
+  it.live("are not started where the payload does not fit, and the refusal names what would", () =>
+    Effect.gen(function* () {
+      const { client, url } = yield* served({ config })
+      const refused = (body: unknown, workflow = "ship") =>
+        Effect.map(
+          request(`${url}/api/v1/executions/${workflow}`, json(body)),
+          ({ status, text }) => [status, JSON.parse(text).detail] as const,
+        )
+      const misspelt = yield* refused({ payload: { parcle: "books" } })
+      assert.strictEqual(misspelt[0], 422)
+      assert.include(misspelt[1], "parcle is not known; did you mean parcel?")
+      assert.include(misspelt[1], '{"parcel":"…"}')
+      assert.include((yield* refused({ payload: { parcel: 3 } }))[1], "got 3")
+      const key = yield* refused({ paylod: { parcel: "books" } })
+      assert.strictEqual(key[0], 400)
+      assert.include(key[1], "did you mean payload?")
+      assert.strictEqual((yield* refused({ payload: { parcel: "x" } }, "shp"))[0], 404)
+      assert.strictEqual((yield* refused({ payload: {} }, "extraction"))[0], 422)
+      assert.strictEqual((yield* refused({ id: "a\u0000b", payload: { parcel: "x" } }))[0], 422)
+      const unnamed = yield* refused({ payload: { day: "monday" } }, "nightly")
+      assert.include(unnamed[1], 'give one as "id"')
+      assert.strictEqual((yield* client.executions.list({ query: { workflow: "ship" } })).executions.length, 0)
+    }),
+  )
+
+  it.live("are started under a key once, by HTTP and as a procedure", () =>
+    Effect.gen(function* () {
+      const { client, url } = yield* served({ config })
+      const start = (id: string) =>
+        request(`${url}/api/v1/executions/nightly`, json({ id, payload: { day: "monday" } }, { "idempotency-key": "k" }))
+      assert.strictEqual((yield* start("one")).status, 201)
+      assert.strictEqual((yield* start("two")).status, 422)
+      const rpc = yield* clients.makeRpcClient({ url })
+      const started = yield* rpc.execution_start({ workflow: "nightly", id: "three", payload: { day: "tuesday" }, idempotencyKey: "l" })
+      assert.strictEqual(started.id, "three")
+      const params = { workflow: "nightly", id: "three" }
+      while (!(yield* rpc.execution_getStatus(params)).ended) yield* Effect.sleep("10 millis")
+      assert.strictEqual((yield* client.executions.get({ params })).phase, "Completed")
+      const again = yield* Effect.flip(
+        rpc.execution_start({ workflow: "nightly", id: "four", payload: { day: "tuesday" }, idempotencyKey: "l" }),
+      )
+      assert.strictEqual(again._tag, "Unprocessable")
     }),
   )
 })

@@ -26,7 +26,7 @@ describe("a server whose systems are off", () => {
         paths.filter((path) => /\/(batch|knowledge|uploads|items)/.test(path)),
         [],
       )
-      for (const path of ["/api/v1/batch", "/api/v1/batch/batch-000000000000", "/api/v1/knowledge/people", "/rpc", "/rpc/socket"]) {
+      for (const path of ["/api/v1/batch", "/api/v1/batch/batch-000000000000", "/api/v1/knowledge/people"]) {
         const { status, text } = yield* request(`${url}${path}`)
         assert.strictEqual(status, 404, path)
         assert.include(text, "knowledge is off; add `knowledge: {}` to detent.config.ts, and restart the server")

@@ -9,12 +9,14 @@ import {
   BatchId,
   type BatchState,
   blobIn,
+  CanonicalGraph,
   type DocumentStanding,
   type ExtractionRun,
   folderIn,
   loadManifest,
   type ManifestFile,
   RelativePath,
+  type ReviewOutcome,
   type ReviewQuery,
   type ReviewSelection,
   Reviews,
@@ -33,7 +35,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { ArtifactNotFound } from "../errors.ts"
 import { optional, paged } from "../optional.ts"
-import { RequestKeys } from "../RequestKeys.ts"
+import { CurrentAttempt, RequestKeys } from "../RequestKeys.ts"
 import { Workspace } from "../Workspace.ts"
 import { statusOf } from "./batchStatus.ts"
 
@@ -128,31 +130,37 @@ export const list = (query: Parameters<(typeof Batches)["Service"]["list"]>[0]) 
     return paged({ batches: page.instances.map(listingOf) }, page.next)
   })
 
-export const cancel = (id: BatchId) =>
-  Effect.andThen(
-    Effect.flatMap(Batches, (batches) => batches.cancel(id)),
-    status(id),
-  )
+/** A request that changes the state of a batch. Repeated under its key, it is the same event. */
+const requesting = <A, E, R>(id: BatchId, request: (batches: (typeof Batches)["Service"], eventId?: string) => Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const { eventId } = yield* CurrentAttempt
+    yield* request(yield* Batches, eventId)
+    return yield* status(id)
+  })
+
+export const cancel = (id: BatchId) => requesting(id, (batches, eventId) => batches.cancel(id, eventId))
 
 /** `changes` are a larger budget or another address of the model. */
-export const retry = (id: BatchId, changes?: SelectionChange) =>
-  Effect.andThen(
-    Effect.flatMap(Batches, (batches) => batches.retry(id, changes)),
-    status(id),
-  )
+export const retry = (id: BatchId, changes?: SelectionChange) => requesting(id, (batches, eventId) => batches.retry(id, changes, eventId))
 
-export const resume = (id: BatchId, changes?: SelectionChange) =>
-  Effect.andThen(
-    Effect.flatMap(Batches, (batches) => batches.resume(id, changes)),
-    status(id),
-  )
+export const resume = (id: BatchId, changes?: SelectionChange) => requesting(id, (batches, eventId) => batches.resume(id, changes, eventId))
 
 /** Takes the facts of a batch out of its graph. The batch and its artifacts stay. */
 export const withdraw = (id: BatchId, options?: { readonly force?: boolean }) =>
   Effect.gen(function* () {
-    const version = yield* Effect.flatMap(Batches, (batches) => batches.withdraw(id, options))
+    const { before } = yield* CurrentAttempt
     const { targetNamespace: namespace } = yield* state(id)
-    return { batchId: id, namespace, ...optional({ version: Option.getOrUndefined(version)?.version }) }
+    const current = Effect.flatMap(CanonicalGraph.CanonicalGraph, (graph) => graph.current(namespace))
+    const contributed = yield* before(
+      Effect.map(
+        current,
+        Option.exists(({ contributions }) => contributions.some(({ batchId }) => batchId === id)),
+      ),
+    )
+    const version = yield* Effect.flatMap(Batches, (batches) => batches.withdraw(id, options))
+    // An earlier attempt at the request may have withdrawn it.
+    const now = Option.isSome(version) || !contributed ? version : yield* current
+    return { batchId: id, namespace, ...optional({ version: Option.getOrUndefined(now)?.version }) }
   })
 
 /** A page of the review list of a batch: facts that its extractor was too unsure of for the graph. */
@@ -162,10 +170,33 @@ export const review = (id: BatchId, query?: ReviewQuery) => Effect.flatMap(Revie
 const reviewerOf = (by: string): string => by.replace(/\s+/gu, " ").trim().slice(0, 200)
 
 export const accept = (id: BatchId, selection: ReviewSelection, by: string) =>
-  Effect.flatMap(Reviews, (reviews) => reviews.accept(id, selection, reviewerOf(by)))
+  deciding(
+    id,
+    "accepted",
+    Effect.flatMap(Reviews, (reviews) => reviews.accept(id, selection, reviewerOf(by))),
+  )
 
 export const reject = (id: BatchId, selection: ReviewSelection, by: string) =>
-  Effect.flatMap(Reviews, (reviews) => reviews.reject(id, selection, reviewerOf(by)))
+  deciding(
+    id,
+    "rejected",
+    Effect.flatMap(Reviews, (reviews) => reviews.reject(id, selection, reviewerOf(by))),
+  )
+
+/** Also counts what an earlier attempt at the same request has decided. */
+const deciding = <E, R>(id: BatchId, verdict: "accepted" | "rejected", decide: Effect.Effect<ReviewOutcome, E, R>) =>
+  Effect.gen(function* () {
+    const { before, eventId, isRepeated } = yield* CurrentAttempt
+    if (eventId === undefined) return yield* decide
+    const decided = Effect.map(
+      Effect.flatMap(Reviews, (reviews) => reviews.counts(id)),
+      (counts) => counts[verdict],
+    )
+    const first = yield* before(decided)
+    const outcome = yield* decide
+    const earlier = isRepeated ? Math.max(0, outcome.review[verdict] - first - outcome.decided) : 0
+    return { ...outcome, decided: outcome.decided + earlier, unchanged: Math.max(0, outcome.unchanged - earlier) }
+  })
 
 /** The facts that a batch added to its graph and removed from it, by document. */
 export const changes = (id: BatchId, limit: number) =>

@@ -1,9 +1,10 @@
 /** What a user can do with commands, queues and dead timers. Parameters of commands are not shown: they may be secret. */
-import { type CommandFilter, Commands, DeadLetters, Queues, type StoredCommand, Timers } from "@detent/durable"
+import { type CommandFilter, Commands, DeadLetters, Journal, Queues, type StoredCommand, Timers } from "@detent/durable"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { CommandNotFailed, CommandNotFound, TimerNotFound } from "../errors.ts"
 import { optional, paged } from "../optional.ts"
+import { CurrentAttempt } from "../RequestKeys.ts"
 
 export const commandView = ({ instance, worker, problem, finishedAt, ...command }: StoredCommand) => ({
   number: command.number,
@@ -36,34 +37,69 @@ export const list = (filter: CommandFilter, limit: number, after: number | undef
 
 export const get = (key: string) => Effect.map(find(key), commandView)
 
-/** The command after a change, or why it was not changed. */
-const changed = (key: string, wasChanged: boolean) =>
-  Effect.flatMap(find(key), (command) =>
-    wasChanged ? Effect.succeed(commandView(command)) : Effect.fail(new CommandNotFailed({ key, status: command.status })),
-  )
-
 /**
  * Executes a failed command again. Refused, except by force, where its instance has ended or would refuse the result. As a dry run it
- * only says whether it would be.
+ * only says whether it would be. A repeated request does not execute it once more: how often it was retried tells whether it was.
  */
 export const retry = (key: string, options: { readonly force?: boolean; readonly dryRun?: boolean } = {}) =>
-  Effect.flatMap(DeadLetters.retry(key, options), (retried) => changed(key, retried))
+  Effect.gen(function* () {
+    const { before } = yield* CurrentAttempt
+    const command = yield* find(key)
+    const round = yield* before(Effect.succeed(command.round))
+    if (command.round > round) return commandView(command)
+    const isRetried = yield* DeadLetters.retry(key, options)
+    const { status, ...after } = yield* find(key)
+    return isRetried ? commandView({ ...after, status }) : yield* new CommandNotFailed({ key, status })
+  })
 
 /** Gives up a command that failed or still waits. */
-export const skip = (key: string, reason: string) => Effect.flatMap(DeadLetters.skip(key, reason), (skipped) => changed(key, skipped))
+export const skip = (key: string, reason: string) =>
+  Effect.gen(function* () {
+    const { isRepeated } = yield* CurrentAttempt
+    const isSkipped = yield* DeadLetters.skip(key, reason)
+    const command = yield* find(key)
+    const { status, problem } = command
+    if (isSkipped || (isRepeated && status === "skipped" && problem === reason)) return commandView(command)
+    return yield* new CommandNotFailed({ key, status })
+  })
 
 export type RetryFilter = Parameters<typeof DeadLetters.retryAll>[0]
+
+export interface RetryAllOptions {
+  readonly dryRun: boolean
+  readonly force?: boolean
+}
 
 /**
  * Executes all failed commands that match again; as a dry run it only counts them. Those whose instance has ended or would refuse the
  * result are left out and counted as `refused`, except by force.
  */
-export const retryAll = (filter: RetryFilter, { dryRun, force = false }: { readonly dryRun: boolean; readonly force?: boolean }) =>
+export const retryAll = (filter: RetryFilter, { dryRun, force = false }: RetryAllOptions) =>
   Effect.gen(function* () {
+    const { before, eventId, isRepeated } = yield* CurrentAttempt
     const refused = force ? 0 : (yield* DeadLetters.check(filter)).refused.length
-    const count = yield* DeadLetters.retryAll(filter, { dryRun, force })
-    return { count, dryRun, ...(refused === 0 ? {} : { refused }) }
+    const answer = (count: number) => ({ count, dryRun, ...(refused === 0 ? {} : { refused }) })
+    if (dryRun || eventId === undefined) return answer(yield* DeadLetters.retryAll(filter, { dryRun, force }))
+    const counted = DeadLetters.retryAll(filter, { dryRun: true, force })
+    const first = yield* before(
+      Effect.gen(function* () {
+        return { count: yield* counted, at: yield* (yield* Journal).clock }
+      }),
+    )
+    if (!isRepeated) return answer(yield* DeadLetters.retryAll(filter, { dryRun, force }))
+    // Those that an earlier attempt at the request has retried are not failed any more, or failed after it.
+    const dead = yield* deadLetters(filter, force)
+    for (const { key, queue, finishedAt = 0 } of dead) {
+      if (finishedAt <= first.at) yield* DeadLetters.retry(key, { queue, force: true })
+    }
+    return answer(first.count)
   })
+
+/** The failed commands that match and would be retried. */
+const deadLetters = (filter: RetryFilter, force: boolean) =>
+  Effect.map(DeadLetters.check(filter), ({ accepted, refused }) =>
+    force ? [...accepted, ...refused.map(({ command }) => command)] : accepted,
+  )
 
 /** Every queue that has settings or commands, with how many commands it has of each status. */
 export const queues = Effect.gen(function* () {
@@ -86,10 +122,37 @@ export const resumeQueue = (queue: string) => Queues.resume(queue)
 /** Timers that were given up because they could not be fired. */
 export const deadTimers = (limit: number) => Effect.flatMap(Timers, (timers) => timers.dead(limit))
 
-export type DeadTimerKey = Parameters<(typeof Timers)["Service"]["revive"]>[0]
+export interface DeadTimerQuery {
+  readonly machine: string
+  readonly id: string
+  readonly name: string
+  /** Which of several timers of the name; default: any. */
+  readonly entry?: number
+  readonly due?: number
+}
 
-export const reviveTimer = (timer: DeadTimerKey) =>
-  Effect.flatMap(
-    Effect.flatMap(Timers, (timers) => timers.revive(timer)),
-    (revived) => (revived ? Effect.void : Effect.fail(new TimerNotFound({ name: timer.name, id: timer.id }))),
-  )
+/** More than this of one workspace are no case for one timer at a time. */
+const mostTimers = 1000
+
+/** Fires a timer that was given up. */
+export const reviveTimer = ({ machine, id, name, entry, due }: DeadTimerQuery) =>
+  Effect.gen(function* () {
+    const { before, isRepeated } = yield* CurrentAttempt
+    const timers = yield* Timers
+    const dead = Effect.map(timers.dead(mostTimers), (all) => {
+      const found = all.find(
+        (one) =>
+          one.machine === machine &&
+          one.id === id &&
+          one.name === name &&
+          (entry === undefined || one.entry === entry) &&
+          (due === undefined || one.due === due),
+      )
+      return found === undefined ? null : { entry: found.entry, due: found.due }
+    })
+    const found = yield* before(dead)
+    const timer = entry === undefined || due === undefined ? found : { entry, due }
+    const isRevived = timer !== null && (yield* timers.revive({ machine, id, name, ...timer }))
+    // A repeated request finds it revived.
+    if (!isRevived && !(isRepeated && found !== null)) return yield* new TimerNotFound({ name, id })
+  })

@@ -1,11 +1,28 @@
-/** What a user can do with executions of Effect workflows: list, look, resume, interrupt. */
-import { DurableWorkflow, type InstanceCursor, type InstanceKey, type InstanceRecord, Journal } from "@detent/durable"
+/** What a user can do with executions of Effect workflows: start, list, look, resume, interrupt. */
+import { isDeepStrictEqual } from "node:util"
+import { DurableWorkflow, type InstanceCursor, type InstanceKey, type InstanceRecord, Journal, type OpenedInstance } from "@detent/durable"
+import { nameProblem } from "@detent/durable/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import type * as Workflow from "effect/unstable/workflow/Workflow"
 import { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
-import { ExecutionEnded, ExecutionNotFound, WorkflowNotFound } from "../errors.ts"
+import {
+  ExecutionEnded,
+  ExecutionExists,
+  ExecutionIdRefused,
+  ExecutionNotFound,
+  InvalidPayload,
+  WorkflowBuiltIn,
+  WorkflowNotFound,
+} from "../errors.ts"
 import { type MachineEntry, Machines } from "../Machines.ts"
+import { exampleFields } from "../machine/ExampleJson.ts"
 import { optional, paged } from "../optional.ts"
+import { CurrentAttempt } from "../RequestKeys.ts"
+import { problemOfFields } from "../SchemaProblem.ts"
+import { Systems } from "../Systems.ts"
 import { mergedList } from "./mergedList.ts"
 
 /** The phases of an execution. `Waiting`: a deferred of it was completed before it was started. */
@@ -95,19 +112,114 @@ export const history = (workflow: string, id: string, { after = 0, limit = 100 }
     return paged({ events }, records.length > most ? events.at(-1)?.sequence : undefined)
   })
 
-/** The execution, if it has not ended, and its workflow, which must be known here. */
+export interface StartExecution {
+  readonly workflow: string
+  /** Default: the id that the workflow derives from its payload. */
+  readonly id?: string | undefined
+  readonly payload?: Readonly<Record<string, Schema.Json>> | undefined
+}
+
+/**
+ * Starts an execution. A process that works runs it. The same payload under its id is the same execution, and is answered as it
+ * stands; another payload under the id is refused.
+ */
+export const start = ({ workflow: name, id: given, payload: json = {} }: StartExecution) =>
+  Effect.gen(function* () {
+    const workflow = yield* startable(name)
+    const { decode, encode } = payloadJson(workflow)
+    const payload = yield* Effect.fromResult(decode(json))
+    const id = given ?? (yield* derivedId(workflow, payload))
+    const problem = id === "" ? "it is empty" : nameProblem("id", id)
+    if (problem !== undefined) return yield* new ExecutionIdRefused({ workflow: name, problem })
+    const known = yield* Effect.flatMap(Journal, (journal) => journal.open(keyOf(name, id)))
+    if (Option.isSome(known) && known.value.record.tag !== "Waiting") {
+      const stored = yield* storedPayload(known.value)
+      // Where it was pruned away, nothing tells it from another one.
+      const isSame = stored === undefined || isDeepStrictEqual(stored, encode(payload))
+      return isSame ? yield* get(name, id) : yield* new ExecutionExists({ workflow: name, id })
+    }
+    const engine = yield* WorkflowEngine
+    yield* ofEngine(engine.execute(workflow as Executable, { executionId: id, payload, discard: true }))
+    return yield* get(name, id)
+  })
+
+/** A workflow that users start. That of knowledge is started by batches. */
+const startable = (name: string) =>
+  Effect.gen(function* () {
+    const workflow = yield* findWorkflow(name)
+    const { knowledge } = yield* Systems
+    return Option.isSome(knowledge) && name === "extraction" ? yield* new WorkflowBuiltIn({ workflow: name }) : workflow
+  })
+
+/** An async workflow derives no id: then its idempotency key is its name, whatever it is given. */
+const derivedId = (workflow: Workflow.Any, payload: object) =>
+  Effect.suspend(() =>
+    workflow.idempotencyKey(payload) === workflow._tag
+      ? Effect.fail(new ExecutionIdRefused({ workflow: workflow._tag, problem: "it derives none from its payload" }))
+      : workflow.executionId(payload),
+  )
+
+type Executable = Workflow.Workflow<string, Workflow.AnyStructSchema, Schema.Top, Schema.Top>
+
+/** What the schemas of a workflow need is in the context of its layer. Those of payloads that come as JSON need nothing. */
+const ofEngine = (started: Effect.Effect<string, unknown, unknown>) => started as Effect.Effect<string>
+
+/** How the payload of a workflow is read from JSON and stored. */
+const payloadJson = ({ _tag: workflow, payloadSchema }: Workflow.Any) => {
+  const codec = Schema.toCodecJson(payloadSchema) as unknown as Schema.Codec<object, object>
+  const decode = Schema.decodeUnknownResult(codec, { onExcessProperty: "error", errors: "all" })
+  return {
+    decode: (json: object) =>
+      Result.mapError(
+        decode(json),
+        (problem) =>
+          new InvalidPayload({ workflow, problem: problemOfFields(problem, json, codec), example: examplePayload(payloadSchema) }),
+      ),
+    encode: (payload: object): unknown => JSON.parse(JSON.stringify(Schema.encodeSync(codec)(payload))),
+  }
+}
+
+/** The JSON Schema of a workflow's payload. */
+export const payloadSchemaOf = (schema: Workflow.AnyStructSchema): Schema.Json => {
+  const document = Schema.toJsonSchemaDocument(schema)
+  const hasDefinitions = Object.keys(document.definitions).length > 0
+  return (hasDefinitions ? { ...document.schema, $defs: document.definitions } : document.schema) as Schema.Json
+}
+
+const examplePayload = (schema: Workflow.AnyStructSchema) => exampleFields(payloadSchemaOf(schema))
+
+const Origin = Schema.fromJsonString(Schema.Struct({ payload: Schema.optionalKey(Schema.Unknown) }))
+
+const payloadIn = (text: string | undefined): unknown =>
+  Option.getOrUndefined(Option.map(Schema.decodeUnknownOption(Origin)(text), ({ payload }) => payload))
+
+/** What an execution was started with; undefined once its journal was pruned. One that awaited a deferred first has an event for it. */
+const storedPayload = ({ origin, record }: OpenedInstance) =>
+  Effect.gen(function* () {
+    const payload = payloadIn(origin)
+    if (payload !== undefined) return payload
+    const events = yield* Effect.flatMap(Journal, (journal) => journal.events(record, 0, 1000))
+    return payloadIn(events.find(({ tag }) => tag === "Started")?.body)
+  })
+
+/**
+ * The workflow of an execution that had not ended when the request was first made; undefined where it has ended since. The workflow
+ * must be known here.
+ */
 const changeable = (workflow: string, id: string) =>
   Effect.gen(function* () {
+    const { before } = yield* CurrentAttempt
     const { record } = yield* found(workflow, id)
-    if (record.status === "final") return yield* new ExecutionEnded({ workflow, id, phase: record.tag })
-    return yield* findWorkflow(workflow)
+    const isEnded = record.status === "final"
+    if (yield* before(Effect.succeed(isEnded))) return yield* new ExecutionEnded({ workflow, id, phase: record.tag })
+    return isEnded ? undefined : yield* findWorkflow(workflow)
   })
 
 /** Runs an execution again that is suspended or held. One that runs is left as it is. */
 export const resume = (workflow: string, id: string) =>
   Effect.gen(function* () {
     const definition = yield* changeable(workflow, id)
-    yield* Effect.flatMap(WorkflowEngine, (engine) => engine.resume(definition, id))
+    if (definition !== undefined) yield* Effect.flatMap(WorkflowEngine, (engine) => engine.resume(definition, id))
     return yield* get(workflow, id)
   })
 
@@ -115,6 +227,6 @@ export const resume = (workflow: string, id: string) =>
 export const interrupt = (workflow: string, id: string) =>
   Effect.gen(function* () {
     const definition = yield* changeable(workflow, id)
-    yield* Effect.flatMap(WorkflowEngine, (engine) => engine.interrupt(definition, id))
+    if (definition !== undefined) yield* Effect.flatMap(WorkflowEngine, (engine) => engine.interrupt(definition, id))
     return yield* get(workflow, id)
   })

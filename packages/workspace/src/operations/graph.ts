@@ -1,7 +1,19 @@
 /** What a user can ask the knowledge graph. */
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
-import { type BatchId, CanonicalGraph, factReport, GraphQuery, type GraphQueryService, Namespace, reportedText } from "@detent/knowledge"
+import {
+  type BatchId,
+  CanonicalGraph,
+  factReport,
+  GraphFacts,
+  type GraphObject,
+  GraphQuery,
+  type GraphQueryService,
+  type GraphRelation,
+  Namespace,
+  reportedText,
+  type SourcedFact,
+} from "@detent/knowledge"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -10,7 +22,7 @@ import * as Stream from "effect/Stream"
 import { GraphNotFound } from "../errors.ts"
 import { explained } from "../graph/QueryProblem.ts"
 import { reportPage } from "../graph/ReportPage.ts"
-import { optional } from "../optional.ts"
+import { optional, paged } from "../optional.ts"
 import { Workspace } from "../Workspace.ts"
 import * as batches from "./batches.ts"
 
@@ -51,6 +63,45 @@ export const list = Effect.map(
 export const query = (version: GraphVersion, sparql: string, options?: Parameters<GraphQueryService["query"]>[2]) =>
   Effect.flatMap(GraphQuery, (graph) => graph.query(version, sparql, options)).pipe(
     Effect.catchTag("QueryRefused", (refused) => Effect.fail(explained(sparql, refused))),
+  )
+
+const objectOf = (object: GraphObject) =>
+  object._tag === "Value"
+    ? { object: object.text, datatype: object.datatype }
+    : { object: object.iri, ...optional({ objectLabel: object.label }) }
+
+const relationOf = ({ subject, property, object, confidence, witnesses }: GraphRelation) => ({
+  subject: subject.iri,
+  ...optional({ subjectLabel: subject.label }),
+  property,
+  ...objectOf(object),
+  confidence,
+  witnesses,
+})
+
+const provenanceOf = ({ subject: _, object, runId, ...said }: SourcedFact) => ({ ...said, ...objectOf(object), run: runId })
+
+type Facts = (typeof GraphFacts)["Service"]
+
+/** A page of entities, by words, by type. */
+export const entities = (version: GraphVersion, asked: Parameters<Facts["entities"]>[1]) =>
+  Effect.map(
+    Effect.flatMap(GraphFacts, (facts) => facts.entities(version, asked)),
+    ({ items, next }) => paged({ entities: items }, next),
+  )
+
+/** A page of facts from or about an entity, or of all; each once, however many documents say it. */
+export const relations = (version: GraphVersion, asked: Parameters<Facts["relations"]>[1]) =>
+  Effect.map(
+    Effect.flatMap(GraphFacts, (facts) => facts.relations(version, asked)),
+    ({ items, next }) => paged({ relations: items.map(relationOf) }, next),
+  )
+
+/** A page of the facts of an entity, each with its document and the words it rests on. */
+export const provenance = (version: GraphVersion, entity: string, asked: Parameters<Facts["factsOf"]>[2]) =>
+  Effect.map(
+    Effect.flatMap(GraphFacts, (facts) => facts.factsOf(version, entity, asked)),
+    ({ items, next }) => paged({ facts: items.map(provenanceOf) }, next),
   )
 
 /** How many triples a version has: as many as its export has lines. */

@@ -15,16 +15,17 @@ import {
 } from "@detent/durable"
 import { InvalidEvent, NewerVersion } from "@detent/machine"
 import { finalOutcome, type Tagged } from "@detent/machine/internal"
-import type * as Duration from "effect/Duration"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 import { InputNeeded, InputTwice, InstanceAmbiguous, InstanceUnknown, KeyTaken, NotAMachine, StateUnknown } from "../errors.ts"
 import { type MachineEntry, Machines } from "../Machines.ts"
 import type { MachineJson, TaggedJson } from "../machine/MachineJson.ts"
 import { optional, paged } from "../optional.ts"
-import { HasUnknownAttempt } from "../RequestKeys.ts"
+import { CurrentAttempt } from "../RequestKeys.ts"
 import { commandView } from "./commands.ts"
 import { findEntry, workflowPrefix } from "./machines.ts"
 import { mergedList } from "./mergedList.ts"
@@ -284,6 +285,36 @@ export const events = (key: InstanceKey, { after = 0, limit = defaultPage }: His
     return paged({ entries }, records.length > most ? entries.at(-1)?.sequence : undefined) satisfies HistoryRows
   }).pipe(Effect.map((rows): HistoryRows => rows))
 
+/** Whether the instance or execution takes no more events. A held one does after a repair. */
+export const hasEnded = (status: InstanceStatus): boolean => status === "final" || status === "stopped"
+
+export interface WatchOptions {
+  /** Events after this number. Default: those that come from now on. */
+  readonly after?: number | undefined
+  /** How often to look for events of other processes. Default: 200 milliseconds. */
+  readonly interval?: Duration.Input
+}
+
+/** The events of an instance or execution, then each new one of any process. When it has ended, so does the stream. */
+export const watch = (key: InstanceKey, { after, interval = "200 millis" }: WatchOptions = {}) =>
+  Stream.unwrap(
+    Effect.map(record(key), ({ sequence }) =>
+      Stream.paginate(Math.min(after ?? sequence, sequence), (from) => eventsAfter(key, from, interval)),
+    ),
+  )
+
+/** A page of events, and after which number the next begins. There is no next when the instance has ended. */
+const eventsAfter = (key: InstanceKey, after: number, interval: Duration.Input) =>
+  Effect.gen(function* () {
+    const { sequence, status } = yield* record(key)
+    const entries = sequence > after ? (yield* events(key, { after, limit: longestPage })).entries : []
+    // Where the journal was pruned, events are missing.
+    const last = entries.at(-1)?.sequence ?? Math.max(after, sequence)
+    const isOver = hasEnded(status) && last >= sequence
+    if (!isOver && entries.length === 0) yield* Effect.sleep(interval)
+    return [entries, isOver ? Option.none<number>() : Option.some(last)] as const
+  })
+
 export const stateAt = (key: InstanceKey, sequence: number) =>
   Effect.gen(function* () {
     const { instance, json } = yield* find(key)
@@ -337,7 +368,7 @@ const unlessDone = <E extends { readonly _tag: string }, R, E2, R2>(
   Effect.asVoid(making).pipe(
     Effect.catch((error) =>
       Effect.gen(function* () {
-        if (error._tag !== "ActorExists" || !(yield* HasUnknownAttempt)) return yield* Effect.fail(error)
+        if (error._tag !== "ActorExists" || !(yield* CurrentAttempt).isRepeated) return yield* Effect.fail(error)
         if (!(yield* isOurs)) return yield* Effect.fail(error)
       }),
     ),
@@ -411,12 +442,27 @@ const isSameEvent = (instance: Instance<Tagged, Tagged>, json: MachineJson, even
 /** Replaces the journaled event that holds an instance, if the instance then replays. */
 export const repair = (key: InstanceKey, sequence: number, event: { readonly _tag: string }) =>
   Effect.gen(function* () {
+    const { before, isRepeated } = yield* CurrentAttempt
     const { machine, json } = yield* find(key)
     const decoded = yield* Effect.fromResult(json.readEvent(key.id, event))
+    const replaced = isStored(key, sequence, json.encodeEvent(decoded))
+    const wasThere = yield* before(replaced)
+    // An earlier attempt at the request has repaired it.
+    if (isRepeated && !wasThere && (yield* replaced)) return yield* get(key)
     // Decoded by the machine's own schema, which the types of a machine known by name cannot say.
     yield* Effect.flatMap(Engine, (engine) => engine.repair(machine, key.id, sequence, decoded as never))
     return yield* get(key)
   })
+
+/** Whether the journal has this event under this number. */
+const isStored = (key: InstanceKey, sequence: number, event: unknown) =>
+  Effect.map(
+    Effect.flatMap(Journal, (journal) => journal.events(key, sequence - 1, 1)),
+    ([stored]) => {
+      const body = stored?.sequence === sequence ? bodyJson(stored.body) : Option.none()
+      return Option.isSome(body) && isDeepStrictEqual(body.value.e, event)
+    },
+  )
 
 /** A new instance with the journal of another up to a sequence number. Nothing that was requested there is executed again. */
 export const fork = (key: InstanceKey, through: number, newId: string) =>
@@ -443,12 +489,26 @@ export interface PurgeRequest {
   readonly dryRun: boolean
 }
 
-/** Removes instances of a machine that ended long ago, with their journals. One with an unfinished or failed command stays. */
+/**
+ * Removes instances of a machine that ended long ago, with their journals. One with an unfinished or failed command stays. A repeated
+ * request removes those that its first attempt was to remove, and answers how many they were.
+ */
 export const purge = ({ machine: name, endedBefore, dryRun }: PurgeRequest) =>
   Effect.gen(function* () {
     const { machine } = yield* findMachine(name)
-    const count = yield* Effect.flatMap(Engine, (engine) => engine.purge(machine, { endedBefore, dryRun }))
-    return { machine: name, count, dryRun }
+    const { before, eventId, isRepeated } = yield* CurrentAttempt
+    const engine = yield* Engine
+    const purging = (ended: Duration.Input, isDry: boolean) => engine.purge(machine, { endedBefore: ended, dryRun: isDry })
+    if (dryRun || eventId === undefined) return { machine: name, count: yield* purging(endedBefore, dryRun), dryRun }
+    const { clock } = yield* Journal
+    const first = yield* before(
+      Effect.gen(function* () {
+        return { count: yield* purging(endedBefore, true), at: yield* clock }
+      }),
+    )
+    const elapsed = isRepeated ? Math.max(0, (yield* clock) - first.at) : 0
+    const count = yield* purging(Duration.sum(Duration.fromInputUnsafe(endedBefore), Duration.millis(elapsed)), false)
+    return { machine: name, count: isRepeated ? first.count : count, dryRun }
   })
 
 /** The commands that an instance requested. */

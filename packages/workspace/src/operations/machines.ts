@@ -6,7 +6,7 @@ import { MachineNotFound, MachineUnregistered } from "../errors.ts"
 import { type MachineEntry, Machines } from "../Machines.ts"
 import { optional } from "../optional.ts"
 import { Workspace } from "../Workspace.ts"
-import { phases } from "./executions.ts"
+import { payloadSchemaOf, phases } from "./executions.ts"
 
 export const findEntry = (name: string) =>
   Effect.flatMap(
@@ -60,12 +60,13 @@ export const list = Effect.gen(function* () {
   return listed.sort((a, b) => (a.name < b.name ? -1 : 1))
 })
 
-/** One machine. An Effect workflow has no blueprint and no schemas of events. */
+/** One machine. An Effect workflow has no blueprint and no schemas of events, but one of what it is started with. */
 export const get = (name: string) =>
   Effect.gen(function* () {
     const entry = yield* findEntry(name)
     const listed = yield* listing(entry)
-    if (entry._tag === "EffectWorkflow") return { ...listed, eventSchemas: {} }
+    if (entry._tag === "EffectWorkflow")
+      return { ...listed, eventSchemas: {}, payloadSchema: payloadSchemaOf(entry.workflow.payloadSchema) }
     return { ...listed, blueprint: entry.machine.blueprint, eventSchemas: (yield* Machines).json(entry.machine).eventSchemas }
   })
 

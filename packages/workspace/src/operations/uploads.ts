@@ -18,6 +18,7 @@ import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import { RequestKeyTaken, StoredItemNotFound, UploadComplete } from "../errors.ts"
 import { optional, paged } from "../optional.ts"
+import { CurrentAttempt } from "../RequestKeys.ts"
 
 /** Where an upload stands, in the words of the API and of the command line. */
 export const statusOf = ({
@@ -138,9 +139,9 @@ export const receive = <E, R>({ fileName, contentType, content }: ReceivedFile<E
   })
 
 /** Starts the upload of a file of this machine, which is read where it is. */
-export const start = (file: string, options: { readonly force: boolean; readonly kind?: string | undefined }) =>
+export const start = (file: string, { force, kind, md5 }: Omit<ReceiveOptions, "key">) =>
   Effect.map(
-    Effect.flatMap(Uploads, (uploads) => uploads.start(file, { force: options.force, ...optional({ kind: options.kind }) })),
+    Effect.flatMap(Uploads, (uploads) => uploads.start(file, { force, ...optional({ kind, md5 }) })),
     statusOf,
   )
 
@@ -167,24 +168,40 @@ export const history = (id: string, index: number) =>
   })
 
 /** Gives a failed item other content, for the next retry. An item that would fail again is refused. */
-export const correct = (id: string, index: number, item: object) => Effect.flatMap(Uploads, (uploads) => uploads.correct(id, index, item))
+export const correct = (id: string, index: number, item: object) =>
+  Effect.gen(function* () {
+    const { before, isRepeated } = yield* CurrentAttempt
+    const uploads = yield* Uploads
+    const failed = Effect.map(uploads.items(id, { state: "failed", limit: 1, ...(index === 0 ? {} : { after: index - 1 }) }), (page) =>
+      page.items.some((one) => one.index === index),
+    )
+    const wasFailed = yield* before(failed)
+    // Once an earlier attempt at the request has corrected it, it may have been retried.
+    yield* Effect.catchTag(uploads.correct(id, index, item), "ItemNotFailed", (notFailed) =>
+      isRepeated && wasFailed ? Effect.void : Effect.fail(notFailed),
+    )
+  })
 
 /** Tries the failed items of a partially completed upload again, or a failed one from where it got to. */
 export const retry = (id: string) =>
   Effect.gen(function* () {
+    const { before, eventId } = yield* CurrentAttempt
     const uploads = yield* Uploads
-    const before = yield* uploads.status(id)
-    if (before.state === "completed") return yield* new UploadComplete({ batchId: id, stored: before.items.stored })
-    const retried: ReturnType<typeof uploads.retryBatch> = before.state === "failed" ? uploads.retryBatch(id) : uploads.retryFailed(id)
+    const now = yield* uploads.status(id)
+    const state = yield* before(Effect.succeed(now.state))
+    if (state === "completed") return yield* new UploadComplete({ batchId: id, stored: now.items.stored })
+    const retried: ReturnType<typeof uploads.retryBatch> =
+      state === "failed" ? uploads.retryBatch(id, eventId) : uploads.retryFailed(id, eventId)
     return statusOf(yield* retried)
   })
 
 /** Stops the work of an upload. Stored items stay. */
 export const cancel = (id: string, reason?: string) =>
-  Effect.map(
-    Effect.flatMap(Uploads, (uploads) => uploads.cancel(id, reason)),
-    statusOf,
-  )
+  Effect.gen(function* () {
+    const { eventId } = yield* CurrentAttempt
+    const uploads = yield* Uploads
+    return statusOf(yield* uploads.cancel(id, reason, eventId))
+  })
 
 /** What can be uploaded here. */
 export const kinds = Effect.map(Uploads, (uploads) => ({ kinds: uploads.kinds }))

@@ -1,0 +1,26 @@
+/** The operations on executions as remote procedures, over HTTP and WebSocket. */
+import * as Schema from "effect/Schema"
+import * as Rpc from "effect/unstable/rpc/Rpc"
+import * as RpcGroup from "effect/unstable/rpc/RpcGroup"
+import { IdempotencyKey } from "../api/Headers.ts"
+import { type Problem, problems } from "../api/Problem.ts"
+import { Operating, Reading } from "../api/RpcRoles.ts"
+import { Execution, StartExecution } from "./Api.ts"
+
+const error = Schema.Union(problems) satisfies Schema.Codec<Problem, unknown>
+
+const name = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(500))
+
+export const start = Rpc.make("execution_start", {
+  payload: { workflow: name, ...StartExecution.fields, idempotencyKey: Schema.optionalKey(IdempotencyKey) },
+  success: Execution,
+  error,
+}).middleware(Operating)
+
+export const getStatus = Rpc.make("execution_getStatus", {
+  payload: { workflow: name, id: name },
+  success: Execution,
+  error,
+}).middleware(Reading)
+
+export class ExecutionRpc extends RpcGroup.make(start, getStatus) {}

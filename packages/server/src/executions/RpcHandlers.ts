@@ -1,0 +1,28 @@
+/** The procedures on executions. */
+import * as executions from "@detent/workspace/operations/executions"
+import { changeOnce } from "@detent/workspace/RequestKeys"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as RpcGroup from "effect/unstable/rpc/RpcGroup"
+import { makeOperating } from "../serve/Operating.ts"
+import { payloadOf } from "../serve/RpcPayload.ts"
+import { getStatus, start } from "./Rpc.ts"
+
+/** Takes payloads as they were sent: a key that a procedure does not know is refused, where its schema would drop it. */
+export class ReceivedExecutionRpc extends RpcGroup.make(start.setPayload(Schema.Unknown), getStatus.setPayload(Schema.Unknown)) {}
+
+export const executionProcedures = ReceivedExecutionRpc.toLayer(
+  Effect.gen(function* () {
+    const operating = yield* makeOperating()
+    const [startOf, executionOf] = [payloadOf(start.payloadSchema), payloadOf(getStatus.payloadSchema)]
+    return ReceivedExecutionRpc.of({
+      execution_start: (sent) =>
+        Effect.flatMap(startOf(sent), ({ idempotencyKey: key, workflow, ...content }) =>
+          operating(
+            changeOnce({ operation: "executions.start", params: { workflow }, content, key }, executions.start({ workflow, ...content })),
+          ),
+        ),
+      execution_getStatus: (sent) => Effect.flatMap(executionOf(sent), ({ workflow, id }) => operating(executions.get(workflow, id))),
+    })
+  }),
+)

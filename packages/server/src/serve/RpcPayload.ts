@@ -1,0 +1,14 @@
+/** Decodes the payload of a procedure. A key that its schema does not know is refused with the nearest known one. */
+import { decodeStrictly } from "@detent/workspace/SchemaProblem"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { BadRequest } from "../api/Problem.ts"
+import { badRequest } from "./ProblemOf.ts"
+
+export const payloadOf = <S extends Schema.Top & { readonly DecodingServices: never }>(schema: S) => {
+  const decode = decodeStrictly(Schema.toCodecJson(schema))
+  return (payload: unknown): Effect.Effect<S["Type"], BadRequest> =>
+    Effect.mapError(Effect.fromResult(decode(payload)), (problem) =>
+      badRequest("PayloadInvalid", `the payload does not fit: ${problem}; GET /openapi.json tells what is expected`),
+    )
+}

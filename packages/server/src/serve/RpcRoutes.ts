@@ -1,0 +1,63 @@
+/** Serves procedures over HTTP at `/rpc` and over WebSocket at `/rpc/socket`. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as HttpRouter from "effect/unstable/http/HttpRouter"
+import { HttpServerRequest } from "effect/unstable/http/HttpServerRequest"
+import type * as Rpc from "effect/unstable/rpc/Rpc"
+import type * as RpcGroup from "effect/unstable/rpc/RpcGroup"
+import * as RpcSchema from "effect/unstable/rpc/RpcSchema"
+import * as RpcServer from "effect/unstable/rpc/RpcServer"
+import { Forbidden, kind } from "../api/Problem.ts"
+import { Operating, Reading } from "../api/RpcRoles.ts"
+import { problemResponse } from "./ProblemResponse.ts"
+import { RpcLimits } from "./RpcLimits.ts"
+import { areMessages, layerWholeMessages, noMessages } from "./RpcMessages.ts"
+import { type AccessRole, RequestRoles } from "./Tokens.ts"
+
+const forbidden = (role: AccessRole) =>
+  new Forbidden({
+    type: kind("RoleMissing"),
+    title: "Not allowed",
+    status: 403,
+    detail: `this procedure needs a token of the role ${role}; ask the operator of the server for one`,
+  })
+
+/** Checks the caller's role and the limits before a procedure runs. */
+const passing = (needed: AccessRole) =>
+  Effect.gen(function* () {
+    const roles = yield* RequestRoles
+    const limits = yield* RpcLimits
+    const passes: Context.Service.Shape<typeof Reading> = (procedure, { rpc }) =>
+      Effect.withFiber((fiber) => {
+        const request = Context.getOption(fiber.context, HttpServerRequest)
+        const role = Option.isSome(request) ? roles.get(request.value.source) : undefined
+        if (role === undefined || (needed === "operate" && role !== "operate")) return Effect.fail(forbidden(needed))
+        return RpcSchema.isStreamSchema(rpc.successSchema) ? limits.streamed(procedure) : limits.answered(procedure)
+      })
+    return passes
+  })
+
+/** What every procedure passes, and how messages are read. */
+export const rpcServices = Layer.mergeAll(
+  Layer.effect(Operating, passing("operate")),
+  Layer.effect(Reading, passing("read")),
+  layerWholeMessages,
+)
+
+/** A defect in one procedure must not close the connections of other clients. */
+const options = { disableFatalDefects: true, streamBufferSize: 16 }
+
+const overHttp = <Rpcs extends Rpc.Any>(group: RpcGroup.RpcGroup<Rpcs>) =>
+  HttpRouter.use(
+    Effect.fnUntraced(function* (router) {
+      const answer = yield* RpcServer.toHttpEffect(group, options)
+      yield* router.add("POST", "/rpc", (request) =>
+        Effect.flatMap(request.text, (body) => (areMessages(body) ? answer : Effect.succeed(problemResponse(noMessages)))),
+      )
+    }),
+  )
+
+export const rpcRoutes = <Rpcs extends Rpc.Any>(group: RpcGroup.RpcGroup<Rpcs>) =>
+  Layer.mergeAll(overHttp(group), RpcServer.layerHttp({ ...options, group, path: "/rpc/socket", protocol: "websocket" }))

@@ -1,0 +1,18 @@
+/** A workflow that packs a parcel and then waits. */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Activity from "effect/unstable/workflow/Activity"
+import * as DurableDeferred from "effect/unstable/workflow/DurableDeferred"
+import * as Workflow from "effect/unstable/workflow/Workflow"
+
+const Gate = DurableDeferred.make("gate", { success: Schema.String })
+
+export const Ship = Workflow.make("ship", {
+  payload: { parcel: Schema.String },
+  success: Schema.String,
+  idempotencyKey: ({ parcel }) => parcel,
+})
+
+export const shipLayer = Ship.toLayer(({ parcel }) =>
+  Effect.andThen(Activity.make({ name: "pack", success: Schema.String, execute: Effect.succeed(parcel) }), DurableDeferred.await(Gate)),
+)
