@@ -3,6 +3,9 @@
  * while a call has not said that the instance has its requests, later ones wait. Requests that a node did not answer are sent
  * again under their ids, to the node that has the instance by then. Requests for many instances of one node share a call, and
  * while two calls are on their way others gather.
+ *
+ * A request is in one call at a time, and only that call can refuse it: a refusal that comes late, from a call that was given up,
+ * would be followed by the decision on the copy that was sent since. All requests of a line that are in calls are at one node.
  */
 
 import { type InstanceKey, instanceName, type RemoteAnswer, type RemoteRequest } from "@detent/durable/internal"
@@ -25,19 +28,31 @@ const unacceptedLimit = 2
 const firstPauseMillis = 20
 const longestPauseMillis = 250
 
+/** A node that keeps requests for this long before it fails to answer them has worked meanwhile. */
+const steadyMillis = 1000
+
 interface Item {
   readonly request: RemoteRequest
   readonly complete: (exit: Exit.Exit<Answer, PersistenceFailed>) => void
+  /** Its place in the order of requests. */
+  readonly number: number
+  /** The call that has it. */
+  call: Call | undefined
+  isAnswered: boolean
 }
 
 interface Line {
   readonly key: InstanceKey
   readonly name: string
-  /** Not answered, in their order. The first `sent` of them are in a call. */
-  readonly items: Array<Item>
-  sent: number
-  /** A call has some of them, and has not said that the instance has them. */
-  isUnaccepted: boolean
+  /** To be sent, in their order. */
+  waiting: Array<Item>
+  /** In calls to the node `to`, and not answered. */
+  readonly sent: Set<Item>
+  to: string | undefined
+  /** The call that has not said yet that the instance has its requests. */
+  unaccepted: Call | undefined
+  /** The node for whose next call it waits. */
+  offeredTo: string | undefined
   /** How often it found no node in a row, and since when. */
   failures: number
   failingSince: number
@@ -47,10 +62,11 @@ interface Line {
 
 interface Call {
   readonly address: string
-  readonly lines: ReadonlyArray<Line>
-  readonly items: ReadonlyArray<{ readonly line: Line; readonly item: Item }>
-  readonly answered: Set<number>
-  isAccepted: boolean
+  readonly lines: Array<Line>
+  readonly items: Array<{ readonly line: Line; readonly item: Item }>
+  readonly parcels: Array<Parcel>
+  /** Since when the instances have its requests. */
+  acceptedAt: number | undefined
 }
 
 /** What a delivery needs of the cluster. */
@@ -74,6 +90,7 @@ export class Delivery {
   readonly #ready = new Map<string, Set<Line>>()
   /** Calls of each node that are not accepted. */
   readonly #unaccepted = new Map<string, number>()
+  #requests = 0
   #isGathering = false
   #isClosed = false
 
@@ -89,27 +106,48 @@ export class Delivery {
   /** How many requests are not answered. */
   get size(): number {
     let size = 0
-    for (const { items } of this.#lines.values()) size += items.length
+    for (const { waiting, sent } of this.#lines.values()) size += waiting.length + sent.size
     return size
   }
 
   request(key: InstanceKey, request: RemoteRequest): Effect.Effect<Answer, PersistenceFailed> {
     return Effect.callback((resume) => {
       if (this.#isClosed) return resume(Effect.fail(notAnswered(key, "this node leaves the cluster")))
-      const name = instanceName(key)
-      let line = this.#lines.get(name)
-      if (line === undefined) {
-        line = { key, name, items: [], sent: 0, isUnaccepted: false, failures: 0, failingSince: 0, isPaused: false }
-        this.#lines.set(name, line)
-      }
-      line.items.push({ request, complete: resume })
+      const line = this.#lineOf(key)
+      line.waiting.push({ request, complete: resume, number: ++this.#requests, call: undefined, isAnswered: false })
       this.#offer(line)
     })
   }
 
-  /** Owners have changed: lines that waited for that are sent. */
+  #lineOf(key: InstanceKey): Line {
+    const name = instanceName(key)
+    const found = this.#lines.get(name)
+    if (found !== undefined) return found
+    const line: Line = {
+      key,
+      name,
+      waiting: [],
+      sent: new Set(),
+      to: undefined,
+      unaccepted: undefined,
+      offeredTo: undefined,
+      failures: 0,
+      failingSince: 0,
+      isPaused: false,
+    }
+    this.#lines.set(name, line)
+    return line
+  }
+
+  /** Owners have changed: lines that waited for that are sent, and lines on their way to a node that had the instance before turn. */
   ownersChanged() {
-    for (const line of this.#lines.values()) if (line.isPaused) this.#resume(line)
+    for (const line of [...this.#lines.values()]) {
+      if (line.isPaused) this.#resume(line)
+      else {
+        const address = this.#with.ownerOf(line.key)
+        if (address !== undefined) this.#offerTo(line, address)
+      }
+    }
   }
 
   /** Fails what is not answered. */
@@ -118,15 +156,24 @@ export class Delivery {
     for (const line of [...this.#lines.values()]) this.#fail(line, "this node leaves the cluster")
   }
 
+  /** By the monotonic clock, in milliseconds: the clock of the node may be set. */
   get #now(): number {
-    return this.#with.clock.currentTimeMillisUnsafe()
+    return Number(this.#with.clock.monotonicTimeNanosUnsafe()) / 1_000_000
   }
 
   /** Puts a line among those that are sent next, where it has something to send and may send it. */
   #offer(line: Line) {
-    if (line.isUnaccepted || line.isPaused || line.items.length === line.sent || this.#isClosed) return
+    if (line.unaccepted !== undefined || line.isPaused || line.waiting.length === 0 || this.#isClosed) return
     const address = this.#with.ownerOf(line.key)
     if (address === undefined) return this.#pause(line, "no node has it")
+    this.#offerTo(line, address)
+  }
+
+  #offerTo(line: Line, address: string) {
+    this.#turn(line, address)
+    if (line.unaccepted !== undefined || line.waiting.length === 0 || this.#isClosed || line.offeredTo === address) return
+    if (line.offeredTo !== undefined) this.#ready.get(line.offeredTo)?.delete(line)
+    line.offeredTo = address
     const ready = this.#ready.get(address) ?? new Set()
     ready.add(line)
     this.#ready.set(address, ready)
@@ -144,100 +191,125 @@ export class Delivery {
     )
   }
 
+  /**
+   * The line goes to this node from now on. The node that had the instance before stores what it accepts before it gives the
+   * instance up, and accepts nothing more after that: its answers are not waited for.
+   */
+  #turn(line: Line, address: string) {
+    if (line.to === address) return
+    if (line.sent.size > 0) this.#takeBack(line, [...line.sent])
+    line.unaccepted = undefined
+    line.to = address
+  }
+
   #send(address: string) {
     const ready = this.#ready.get(address)
-    while (ready !== undefined && ready.size > 0 && (this.#unaccepted.get(address) ?? 0) < unacceptedLimit) {
+    if (ready === undefined) return
+    while (ready.size > 0 && (this.#unaccepted.get(address) ?? 0) < unacceptedLimit) {
       const call = this.#makeCall(address, ready)
-      if (ready.size === 0) this.#ready.delete(address)
-      if (call === undefined) return
+      if (call === undefined) break
       this.#unaccepted.set(address, (this.#unaccepted.get(address) ?? 0) + 1)
       this.#with.run(this.#perform(call))
     }
+    if (ready.size === 0) this.#ready.delete(address)
   }
 
   #makeCall(address: string, ready: Set<Line>): Call | undefined {
-    const lines: Array<Line> = []
-    const items: Array<Call["items"][number]> = []
+    const call: Call = { address, lines: [], items: [], parcels: [], acceptedAt: undefined }
     for (const line of ready) {
-      if (items.length >= callLimit) break
+      if (call.items.length >= callLimit) break
       ready.delete(line)
-      const next = line.items.slice(line.sent, line.sent + callLimit - items.length)
-      if (next.length === 0 || line.isUnaccepted) continue
-      line.sent += next.length
-      line.isUnaccepted = true
-      lines.push(line)
-      for (const item of next) items.push({ line, item })
+      line.offeredTo = undefined
+      if (line.waiting.length === 0) continue
+      line.unaccepted = call
+      call.lines.push(line)
+      const next = line.waiting.splice(0, callLimit - call.items.length)
+      for (const item of next) {
+        item.call = call
+        line.sent.add(item)
+        call.items.push({ line, item })
+      }
+      const { machine, id } = line.key
+      call.parcels.push({ machine, id, requests: next.map(({ request }) => request) })
     }
-    return items.length === 0 ? undefined : { address, lines, items, answered: new Set(), isAccepted: false }
+    return call.items.length === 0 ? undefined : call
   }
 
   #perform(call: Call): Effect.Effect<void> {
-    const parcels = call.lines.map(({ key }, index) => {
-      const line = call.lines[index]
-      return {
-        machine: key.machine,
-        id: key.id,
-        requests: call.items.flatMap((one) => (one.line === line ? [one.item.request] : [])),
-      }
-    })
-    const listened = Stream.runForEach(this.#with.call(call.address, parcels), (progress) =>
+    const listened = Stream.runForEach(this.#with.call(call.address, call.parcels), (progress) =>
       Effect.sync(() => this.#progress(call, progress)),
     )
     return Effect.flatMap(Effect.exit(listened), (exit) => {
-      const reason = Exit.isSuccess(exit) ? `${call.address} did not answer` : `${call.address}: ${describe(Cause.squash(exit.cause))}`
-      return Effect.sync(() => this.#over(call, reason))
+      const reason = Exit.isSuccess(exit) ? "it did not answer" : reasonOf(Cause.squash(exit.cause))
+      return Effect.sync(() => this.#over(call, `${call.address}: ${reason}`))
     })
   }
 
   #progress(call: Call, { answers }: Progress) {
-    const elsewhere = new Map<Line, string>()
+    const elsewhere = new Map<Line, { readonly reason: string; readonly items: ReadonlyArray<Item> }>()
     for (const [position, answer] of answers) {
       const one = call.items[position]
-      if (one === undefined || call.answered.has(position)) continue
-      if (answer._tag === "Elsewhere") {
-        elsewhere.set(one.line, answer.reason)
-        continue
+      if (one === undefined || one.item.isAnswered) continue
+      const { line, item } = one
+      // What was carried out is carried out, in whichever call. Anything else counts in the call that has the request now.
+      if (answer._tag === "Done" || (answer._tag === "Refused" && item.call === call)) this.#answer(line, item, answer)
+      else if (answer._tag === "Elsewhere" && item.call === call) {
+        const items = elsewhere.get(line)?.items ?? []
+        elsewhere.set(line, { reason: answer.reason, items: [...items, item] })
       }
-      call.answered.add(position)
-      this.#answer(one.line, one.item, answer)
     }
-    if (!call.isAccepted) for (const line of call.lines) if (!elsewhere.has(line)) line.failures = 0
-    for (const [line, reason] of elsewhere) this.#sendAgain(line, reason)
+    for (const [line, { reason, items }] of elsewhere) this.#sendAgain(line, items, reason, call)
     this.#accept(call)
   }
 
   /** The instances have the requests of a call: later ones may follow. */
   #accept(call: Call) {
-    if (call.isAccepted) return
-    call.isAccepted = true
+    if (call.acceptedAt !== undefined) return
+    call.acceptedAt = this.#now
     this.#unaccepted.set(call.address, (this.#unaccepted.get(call.address) ?? 1) - 1)
     for (const line of call.lines) {
-      line.isUnaccepted = false
+      if (line.unaccepted !== call) continue
+      line.unaccepted = undefined
       this.#offer(line)
     }
     this.#send(call.address)
   }
 
   #answer(line: Line, item: Item, answer: Answer) {
-    const position = line.items.indexOf(item)
-    if (position < 0) return
-    line.items.splice(position, 1)
-    if (position < line.sent) line.sent--
-    if (line.items.length === 0) this.#lines.delete(line.name)
+    item.isAnswered = true
+    line.failures = 0
+    if (!line.sent.delete(item)) line.waiting.splice(line.waiting.indexOf(item), 1)
+    if (line.waiting.length === 0 && line.sent.size === 0) this.#remove(line)
     item.complete(Exit.succeed(answer))
   }
 
-  /** The call has ended. What it did not answer is sent again, with everything behind it. */
+  /** The call has ended. What it did not answer is sent again. */
   #over(call: Call, reason: string) {
-    const left = new Set(call.items.filter((_, position) => !call.answered.has(position)).map(({ line }) => line))
-    for (const line of left) this.#sendAgain(line, reason)
+    const remaining = call.items.filter(({ item }) => item.call === call && !item.isAnswered)
+    for (const [line, items] of Map.groupBy(remaining, ({ line }) => line)) {
+      this.#sendAgain(
+        line,
+        items.map(({ item }) => item),
+        reason,
+        call,
+      )
+    }
     this.#accept(call)
   }
 
-  #sendAgain(line: Line, reason: string) {
-    if (line.items.length === 0 || line.sent === 0) return
-    line.sent = 0
-    this.#pause(line, reason)
+  #sendAgain(line: Line, items: ReadonlyArray<Item>, reason: string, { acceptedAt }: Call) {
+    this.#takeBack(line, items)
+    if (acceptedAt !== undefined && this.#now - acceptedAt > steadyMillis) line.failures = 0
+    if (!line.isPaused) this.#pause(line, reason)
+  }
+
+  /** Has requests wait again, in their order. */
+  #takeBack(line: Line, items: ReadonlyArray<Item>) {
+    for (const item of items) {
+      item.call = undefined
+      line.sent.delete(item)
+    }
+    line.waiting = [...items, ...line.waiting].sort((left, right) => left.number - right.number)
   }
 
   /** The line found no node. It is sent again when owners have changed, or after a pause. */
@@ -263,12 +335,41 @@ export class Delivery {
   }
 
   #fail(line: Line, reason: string) {
-    this.#lines.delete(line.name)
+    this.#remove(line)
     const failure = Exit.fail(notAnswered(line.key, reason))
-    for (const item of line.items.splice(0)) item.complete(failure)
-    line.sent = 0
+    const items = [...line.sent, ...line.waiting.splice(0)]
+    line.sent.clear()
+    for (const item of items) {
+      item.isAnswered = true
+      item.complete(failure)
+    }
+  }
+
+  #remove(line: Line) {
+    if (line.offeredTo !== undefined) this.#ready.get(line.offeredTo)?.delete(line)
+    if (this.#lines.get(line.name) === line) this.#lines.delete(line.name)
   }
 }
+
+/** With what led to it: that a connection could not be opened says little. */
+const reasonOf = (error: unknown): string => {
+  const text = messageIn(error) ?? describe(error)
+  const first = firstMessage(error)
+  if (first === undefined || text.includes(first)) return text
+  return `${text}: ${first}${first.endsWith(" 401") ? "; it has another token than this node: give all nodes the same" : ""}`
+}
+
+/** The message of what led to an error in the end. */
+const firstMessage = (error: unknown): string | undefined => {
+  if (typeof error !== "object" || error === null) return undefined
+  const before = "reason" in error ? error.reason : "cause" in error ? error.cause : undefined
+  return firstMessage(before) ?? messageIn(error)
+}
+
+const messageIn = (value: unknown): string | undefined =>
+  typeof value === "object" && value !== null && "message" in value && typeof value.message === "string" && value.message !== ""
+    ? value.message
+    : undefined
 
 const notAnswered = ({ machine, id }: InstanceKey, reason: string): PersistenceFailed =>
   new PersistenceFailed({

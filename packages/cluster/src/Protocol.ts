@@ -7,7 +7,7 @@ import * as Rpc from "effect/unstable/rpc/Rpc"
 import * as RpcGroup from "effect/unstable/rpc/RpcGroup"
 
 const Request = Schema.Union([
-  Schema.Struct({ _tag: Schema.tag("Send"), event: Schema.String, id: Schema.String }),
+  Schema.Struct({ _tag: Schema.tag("Send"), event: Schema.String, id: Schema.String, silent: Schema.optionalKey(Schema.Boolean) }),
   Schema.Struct({ _tag: Schema.tag("Start"), state: Schema.String, version: Schema.Number, at: Schema.Number }),
   Schema.Struct({ _tag: Schema.tag("Wake") }),
 ])

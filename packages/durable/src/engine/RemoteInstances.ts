@@ -79,11 +79,16 @@ export interface LocalParts {
   readonly gained: () => void
 }
 
+/** What is known of an event besides the event. */
+type Origin = Pick<Envelope, "dedupeId"> & Partial<Pick<Envelope, "failure">>
+
 export class RemoteInstances {
   readonly #routing: () => Routing | undefined
   readonly #local: LocalParts
   readonly #deliveries: string
   #sent = 0
+  /** How often instances have left this node. */
+  #departures = 0
 
   /** `name`: of this process, in no other process ever. */
   constructor(routing: () => Routing | undefined, name: string, local: LocalParts) {
@@ -100,13 +105,39 @@ export class RemoteInstances {
 
   // What this node asks of others
 
+  /** Sends an event whose decision the caller does not need: a node that cannot read the states of a newer version can send it too. */
   send(
+    routing: Routing,
+    registered: RegisteredMachine,
+    id: string,
+    event: Tagged,
+    origin: Origin,
+  ): Effect.Effect<void, SendError | InstanceNotFound> {
+    return Effect.asVoid(this.#request(routing, registered, id, event, origin, true))
+  }
+
+  /** Sends an event, and returns the decision. */
+  call(
+    routing: Routing,
+    registered: RegisteredMachine,
+    id: string,
+    event: Tagged,
+    origin: Origin,
+  ): Effect.Effect<Taken<Tagged, Tagged>, SendError | InstanceNotFound> {
+    return Effect.flatMap(this.#request(routing, registered, id, event, origin, false), (taken) =>
+      decisionIn({ machine: registered.name, id }, registered.codec, taken),
+    )
+  }
+
+  /** Returns the decision as JSON. */
+  #request(
     routing: Routing,
     { codec, compiled, name: machine }: RegisteredMachine,
     id: string,
     event: Tagged,
-    { dedupeId, failure }: { readonly dedupeId: string | undefined; readonly failure?: string | undefined },
-  ): Effect.Effect<Taken<Tagged, Tagged>, SendError | InstanceNotFound> {
+    { dedupeId, failure }: Origin,
+    silent: boolean,
+  ): Effect.Effect<Json | undefined, SendError | InstanceNotFound> {
     return Effect.suspend(() => {
       const key = { machine, id }
       const problem = eventProblem(compiled, event)
@@ -117,8 +148,15 @@ export class RemoteInstances {
       } catch (cause) {
         return Effect.fail(new InvalidEvent({ ...key, event: event._tag, problem: `it cannot be encoded: ${describe(cause)}` }))
       }
-      const request: RemoteRequest = { _tag: "Send", event: body, id: dedupeId ?? `${this.#deliveries}${++this.#sent}` }
-      return Effect.flatMap(routing.request(key, request), (answer) => decisionIn(key, codec, answer))
+      const request: RemoteRequest = {
+        _tag: "Send",
+        event: body,
+        id: dedupeId ?? `${this.#deliveries}${++this.#sent}`,
+        ...(silent ? { silent } : {}),
+      }
+      return Effect.flatMap(routing.request(key, request), (answer) =>
+        answer._tag === "Refused" ? Effect.fail(sendErrorOf(key, answer.error)) : Effect.succeed(answer.taken),
+      )
     })
   }
 
@@ -127,7 +165,7 @@ export class RemoteInstances {
     const routing = this.#routing()
     const registered = this.#local.registry.get(key.machine)
     if (routing === undefined || registered === undefined) return Effect.sync(() => envelope.complete(removed(key, -1)))
-    return Effect.match(this.send(routing, registered, key.id, envelope.event, envelope), {
+    return Effect.match(this.call(routing, registered, key.id, envelope.event, envelope), {
       onFailure: (error) => envelope.complete(error._tag === "InstanceNotFound" ? removed(key, -1) : error),
       onSuccess: (taken) => envelope.complete(taken),
     })
@@ -168,7 +206,10 @@ export class RemoteInstances {
     serves: (machine) => this.#local.registry.get(machine) !== undefined,
     receive: (key, requests, answer) => this.#receive(key, requests, answer),
     gained: () => this.#local.gained(),
-    leave: (isLeaving, departure) => this.#local.table().depart(isLeaving, departure),
+    leave: (isLeaving, departure) => {
+      this.#departures++
+      return this.#local.table().depart(isLeaving, departure)
+    },
   }
 
   #receive(key: InstanceKey, requests: ReadonlyArray<RemoteRequest>, answer: Answering): Effect.Effect<void> {
@@ -215,24 +256,26 @@ export class RemoteInstances {
   #receiveEvent(
     { codec }: RegisteredMachine,
     key: InstanceKey,
-    { event: body, id: dedupeId }: Extract<RemoteRequest, { _tag: "Send" }>,
+    { event: body, id: dedupeId, silent = false }: Extract<RemoteRequest, { _tag: "Send" }>,
     answer: (answer: RemoteAnswer) => void,
   ): Effect.Effect<void, RemoteError> {
+    const departures = this.#departures
     return Effect.flatMap(readEvent(codec, key, { sequence: 0, at: 0, tag: "(received)", body, dedupeId }), ({ event, failure }) =>
       Effect.map(this.#open(key), (live) => {
-        // The instance may have gone to another node while it was read.
-        if (!this.#isHere(key)) return answer(elsewhere("the instance is not here"))
+        // The instance may have gone to another node while it was read, which may have refused the event, and have come back.
+        if (!this.#isHere(key) || departures !== this.#departures) return answer(elsewhere("the instance is not here"))
         const envelope = live.deliver(new Envelope(event, { dedupeId, failure, isRemote: true }))
-        const answered = (result: Result) => answer(this.#answerOf(codec, key, result))
+        const answered = (result: Result) => answer(this.#answerOf(codec, key, result, silent))
         if (envelope.result === undefined) envelope.observer = answered
         else answered(envelope.result)
       }),
     )
   }
 
-  #answerOf(codec: Codec, key: InstanceKey, result: Result): RemoteAnswer {
+  #answerOf(codec: Codec, key: InstanceKey, result: Result, isSilent: boolean): RemoteAnswer {
     if (isRemoved(result)) return refused(new InstanceNotFound(key))
     if (result instanceof Error) return this.#refusal(result)
+    if (isSilent) return { _tag: "Done" }
     try {
       return { _tag: "Done", taken: JSON.stringify(encodeTaken(codec, result)) }
     } catch (cause) {
@@ -253,6 +296,8 @@ export class RemoteInstances {
     { state: body, version, at }: Extract<RemoteRequest, { _tag: "Start" }>,
   ): Effect.Effect<void, RemoteError> {
     const { codec } = registered
+    // The sender asks again, until a node that knows this version has the instance.
+    if (version > registered.version) return Effect.fail(newerStart(key, version, registered.version))
     const decoded = Effect.try({
       try: () => codec.decodeState(body, version),
       catch: (cause) => new InvalidState({ ...key, state: "(start)", problem: describe(cause) }),
@@ -265,6 +310,11 @@ export class RemoteInstances {
       ),
     )
   }
+}
+
+const newerStart = (key: InstanceKey, written: number, known: number): NewerVersion => {
+  const place = { state: "(start)", event: "(start)", sequence: 0, problem: "another node starts it" }
+  return new NewerVersion({ ...key, ...place, written, known })
 }
 
 const elsewhere = (reason: string): RemoteAnswer => ({ _tag: "Elsewhere", reason })
@@ -289,15 +339,10 @@ const encodeTaken = (codec: Codec, taken: Taken<Tagged, Tagged>): TakenJson => {
   }
 }
 
-const decisionIn = (
-  key: InstanceKey,
-  codec: Codec,
-  answer: Exclude<RemoteAnswer, { _tag: "Elsewhere" }>,
-): Effect.Effect<Taken<Tagged, Tagged>, SendError | InstanceNotFound> => {
-  if (answer._tag === "Refused") return Effect.fail(sendErrorOf(key, answer.error))
-  return Effect.try({
+const decisionIn = (key: InstanceKey, codec: Codec, json: Json = "{}"): Effect.Effect<Taken<Tagged, Tagged>, PersistenceFailed> =>
+  Effect.try({
     try: () => {
-      const { from, version, body } = JSON.parse(answer.taken ?? "{}") as TakenJson
+      const { from, version, body } = JSON.parse(json) as TakenJson
       const { event, settled, answer: reply } = codec.decodeEvent(body)
       if (settled === undefined) throw new Error("the answer has no outcome")
       const taken = new TakenDecision(settled.outcome, codec.decodeState(from, version), event, settled.state, reply)
@@ -307,7 +352,6 @@ const decisionIn = (
     },
     catch: (cause) => new PersistenceFailed({ ...key, operation: "read the answer of the node that has it; the event is stored", cause }),
   })
-}
 
 const sendErrorOf = (key: InstanceKey, json: Json): SendError | InstanceNotFound => {
   const error = errorIn(key, json)

@@ -18,15 +18,15 @@ export const shardOf = ({ machine, id }: InstanceKey, count: number): number =>
 
 /** What a node asks of the node that has an instance. */
 export type RemoteRequest =
-  /** An event as its machine's codec writes it. The same id again is the same event. */
-  | { readonly _tag: "Send"; readonly event: Json; readonly id: string }
+  /** An event as its machine's codec writes it. The same id again is the same event. `silent`: without the decision in the answer. */
+  | { readonly _tag: "Send"; readonly event: Json; readonly id: string; readonly silent?: boolean }
   /** Start it with this state, as its codec writes it. The same `at` again is the same start. */
   | { readonly _tag: "Start"; readonly state: Json; readonly version: number; readonly at: number }
   /** It may have something to do there: it is opened. */
   | { readonly _tag: "Wake" }
 
 export type RemoteAnswer =
-  /** Of an event: the decision as JSON. Of a start: nothing. */
+  /** Of an event: the decision as JSON, unless it was sent silently. Of a start: nothing. */
   | { readonly _tag: "Done"; readonly taken?: Json }
   /** The error as JSON. */
   | { readonly _tag: "Refused"; readonly error: Json }

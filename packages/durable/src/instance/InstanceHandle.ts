@@ -21,6 +21,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { EngineParts } from "../engine/EngineParts.ts"
 import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
+import type { RemoteInstances } from "../engine/RemoteInstances.ts"
 import { retryOnChange } from "../engine/retryOnChange.ts"
 import { type EventTrace, instanceAttributes, isTraced, traced } from "../engine/Telemetry.ts"
 import { notInTransaction } from "../engine/TransactionGuard.ts"
@@ -55,28 +56,23 @@ export class InstanceHandle {
   }
 
   send(event: Tagged, options?: SendOptions): Effect.Effect<void, SendError | InstanceNotFound> {
-    return this.#send(event, options, voidOf)
+    return this.#send(event, options, silently)
   }
 
   call(event: Tagged, options?: SendOptions): Effect.Effect<Taken<Tagged, Tagged>, SendError | InstanceNotFound> {
-    return this.#send(event, options, decisionOf)
+    return this.#send(event, options, answered)
   }
 
-  /** `read` returns what the caller gets of the outcome. */
-  #send<A>(
-    event: Tagged,
-    options: SendOptions | undefined,
-    read: (result: Result) => Exit.Exit<A, SendError | InstanceNotFound>,
-  ): Effect.Effect<A, SendError | InstanceNotFound> {
+  #send<A>(event: Tagged, options: SendOptions | undefined, sending: Sending<A>): Effect.Effect<A, SendError | InstanceNotFound> {
     return Effect.withFiber((fiber): Effect.Effect<A, SendError | InstanceNotFound> => {
       const sent = this.#copy(event, options?.id)
       if (sent instanceof Error) return Effect.fail(sent)
       if (this.#engine.transactions.isInside(fiber)) return Effect.fail(notInTransaction(this, "send"))
       const live = this.#engine.table.find(this)
       if (live !== undefined && isHandling(fiber, live.record)) return Effect.fail(waitsForItself(live.record, sent))
-      if (!isTraced(fiber)) return this.#deliver(live, sent, options, undefined, read)
+      if (!isTraced(fiber)) return this.#deliver(live, sent, options, undefined, sending)
       const attributes = { ...instanceAttributes(this), "detent.event": String(sent?._tag) }
-      return traced("detent.send", attributes, (trace) => this.#deliver(this.#engine.table.find(this), sent, options, trace, read))
+      return traced("detent.send", attributes, (trace) => this.#deliver(this.#engine.table.find(this), sent, options, trace, sending))
     })
   }
 
@@ -98,21 +94,22 @@ export class InstanceHandle {
     event: Tagged,
     options: SendOptions | undefined,
     trace: EventTrace | undefined,
-    read: (result: Result) => Exit.Exit<A, SendError | InstanceNotFound>,
+    { read, remotely }: Sending<A>,
   ): Effect.Effect<A, SendError | InstanceNotFound> {
     const { table, remote } = this.#engine
+    const dedupeId = options?.id
     if (table.isClosed) return Effect.fail(table.stoppedError(this))
     const routing = remote.routeTo(this)
-    if (routing !== undefined) {
-      const taken = remote.send(routing, this.#registered, this.id, event, { dedupeId: options?.id })
-      return Effect.flatMap(taken, (decision) => read(decision))
-    }
-    const envelope = new Envelope(event, { dedupeId: options?.id })
+    if (routing !== undefined) return remotely(remote, routing, this.#registered, this.id, event, { dedupeId })
+    const envelope = new Envelope(event, { dedupeId })
     envelope.trace = trace
     if (inMemory !== undefined) return outcome(inMemory.deliver(envelope), read)
     return Effect.flatMap(this.#live, (live) => {
       // The engine may have been stopped while the instance was read.
       if (table.isClosed && table.find(this) === undefined) return Effect.fail(table.stoppedError(this))
+      // It may have gone to another node.
+      const moved = remote.routeTo(this)
+      if (moved !== undefined) return remotely(remote, moved, this.#registered, this.id, event, { dedupeId })
       return outcome(live.deliver(envelope), read)
     })
   }
@@ -310,10 +307,23 @@ const dedupeIdProblem = (id: unknown): string | undefined =>
 
 const tooDeep = "it holds itself, or is nested too deeply; send plain data"
 
+/** What a caller gets of the outcome, here and from another node. */
+interface Sending<A> {
+  readonly read: (result: Result) => Exit.Exit<A, SendError | InstanceNotFound>
+  readonly remotely: (
+    remote: RemoteInstances,
+    ...sent: Parameters<RemoteInstances["send"]>
+  ) => Effect.Effect<A, SendError | InstanceNotFound>
+}
+
 const voidOf = (result: Result): Exit.Exit<void, SendError | InstanceNotFound> => notFound(result) ?? asVoid(result)
 
 const decisionOf = (result: Result): Exit.Exit<Taken<Tagged, Tagged>, SendError | InstanceNotFound> =>
   notFound(result) ?? asDecision(result)
+
+const silently: Sending<void> = { read: voidOf, remotely: (remote, ...sent) => remote.send(...sent) }
+
+const answered: Sending<Taken<Tagged, Tagged>> = { read: decisionOf, remotely: (remote, ...sent) => remote.call(...sent) }
 
 /** Where the instance was in memory, and another process has removed it. */
 const notFound = (result: Result): Exit.Exit<never, InstanceNotFound> | undefined =>

@@ -268,6 +268,11 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     envelope.trace ??= this.context.tracing?.incoming(this.key, envelope)
     const { ending } = this.record
     if (ending !== undefined) {
+      // A sender that found it before it left follows it.
+      if (ending._tag === "Stopped" && ending.reason === wentElsewhere) {
+        this.#sendOn([envelope], this.#lost)
+        return envelope
+      }
       const answer = queryAtEnd(this.record, envelope.event)
       if (answer === undefined) this.#answer(envelope, stopped(this.record, ending))
       else this.#answerQuery(envelope, answer)
@@ -604,14 +609,19 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#answer(envelope, error)
   }
 
-  /** Without a lock another node may have changed the state: the journal is asked before an event is refused. */
+  /**
+   * Without a lock another node may have changed the state: the journal is asked before an event is refused. Where it cannot be
+   * read, the sender gets that error: a refusal is as reliable as an acceptance.
+   */
   #confirmRefusal(envelope: Envelope, error: SendError) {
     if (this.#isLocallyCurrent) return this.#answer(envelope, error)
     this.#await("deciding", Effect.result(this.context.journal.open(this.key)), (read) => {
-      const actual = read?._tag === "Success" ? this.#sequenceIn(read.success) : this.record.sequence
-      if (actual === this.record.sequence || this.record.ending !== undefined) return this.#answer(envelope, error)
+      if (read === undefined || this.record.ending !== undefined) return this.#answer(envelope, stopped(this.record, this.record.ending))
+      if (read._tag === "Failure") return this.#giveUp(envelope, read.failure)
+      const actual = this.#sequenceIn(read.success)
+      if (actual === this.record.sequence && this.#departure !== "lost") return this.#answer(envelope, error)
       this.#inboxOf().putFirst([envelope])
-      this.#resync([], error)
+      if (actual !== this.record.sequence) this.#resync([], error)
     })
   }
 
@@ -1206,8 +1216,12 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   #forget(pending: ReadonlyArray<Pending>, error: SendError, isUnknown = false) {
     const continues = (this.#isOwner || this.owesEvents) && this.#departure === undefined
     const decided = [...pending, ...this.#dropPending()].map(({ envelope }) => envelope)
-    // What may be stored is not sent again: its senders get the error.
-    if (isUnknown && this.#departure !== undefined) for (const { envelope } of pending) this.#complete(envelope, error)
+    if (this.#departure !== undefined) {
+      // What may be stored is not sent again, unless its id shows that it is: its senders get the error.
+      if (isUnknown) for (const { envelope } of pending) this.#complete(envelope, error)
+      for (const [envelope, unknown] of this.#unconfirmed?.unprotected("it went to another node meanwhile") ?? none)
+        this.#complete(envelope, unknown)
+    }
     const waiting =
       this.#departure !== undefined
         ? [...decided, ...(this.#inbox?.takeAll() ?? none)].sort((left, right) => left.arrival - right.arrival)

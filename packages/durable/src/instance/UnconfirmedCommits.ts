@@ -79,6 +79,11 @@ export class UnconfirmedCommits {
     return this.#flights.length > 0
   }
 
+  /** Events of those whose sender cannot be told whether they are stored, and that would be stored twice if they were sent again. */
+  unprotected(reason: string): GivenUp {
+    return unprotectedIn(this.#key, this.#flights, reason)
+  }
+
   /** Whether nothing has to be kept. */
   get isEmpty(): boolean {
     return !this.mayArrive && this.#outage === undefined
@@ -196,13 +201,15 @@ const notFoundOut = ({ machine, id }: InstanceKey, reason: string): PersistenceF
     cause: new Error(`whether it was stored cannot be found out: ${reason}`),
   })
 
+const withUnknown = (key: InstanceKey, unknown: ReadonlyArray<Flight>, given: GivenUp): GivenUp =>
+  unknown.length === 0 ? given : new Map([...given, ...unprotectedIn(key, unknown, "the journal was pruned meanwhile")])
+
 /** Decided again, an event that may be stored could be stored twice, unless its id or its timer shows that it is. */
-const withUnknown = (key: InstanceKey, unknown: ReadonlyArray<Flight>, given: GivenUp): GivenUp => {
-  if (unknown.length === 0) return given
-  const error = notFoundOut(key, "the journal was pruned meanwhile")
-  const envelopes = unknown.flat().map(({ envelope }) => envelope)
+const unprotectedIn = (key: InstanceKey, flights: ReadonlyArray<Flight>, reason: string): GivenUp => {
+  const error = notFoundOut(key, reason)
+  const envelopes = flights.flat().map(({ envelope }) => envelope)
   const unprotected = envelopes.filter(({ dedupeId, timer }) => dedupeId === undefined && timer === undefined)
-  return new Map([...given, ...unprotected.map((envelope) => [envelope, error] as const)])
+  return new Map(unprotected.map((envelope) => [envelope, error]))
 }
 
 /** After a prune only events with ids remain: one of those shows that all of its commit was stored. */

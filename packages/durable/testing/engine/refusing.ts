@@ -119,6 +119,19 @@ export const refusing = ({ describe, test }: Kit) =>
         expect(yield* known.snapshot).toMatchObject({ state: S.Busy({ n: 0 }), sequence: 0 })
       }))
 
+    test("83 a refusal that the journal cannot confirm is a failure of the store, with an id and without", ({ open, events }) =>
+      Effect.gen(function* () {
+        const { engine, probe } = yield* open()
+        const job = yield* engine.start(Job, "j")
+        probe.onOpen = () => Effect.fail(outage("open"))
+        for (const options of [{}, { id: "e-1" }])
+          expect(yield* Effect.flip(job.send(E.Pause(), options))).toMatchObject({ _tag: "PersistenceFailed" })
+        probe.onOpen = (read) => read
+        for (const options of [{}, { id: "e-1" }])
+          expect(yield* Effect.flip(job.send(E.Pause(), options))).toMatchObject({ _tag: "InvalidTransition", state: "Idle" })
+        expect(yield* events({ machine: "job", id: "j" })).toEqual([])
+      }))
+
     test("143 an event that cannot be read, or that holds itself, is refused as it is sent; the instance continues", ({ open, events }) =>
       Effect.gen(function* () {
         const Any = State({ Open: { held: Schema.Any } })

@@ -1,0 +1,146 @@
+/** An engine whose instances are divided between nodes, with a test in the place of the other nodes. */
+import { compiledOf } from "@detent/machine/internal"
+import { expect, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import { Engine } from "../../src/Engine.ts"
+import { Placement, type PlacementService } from "../../src/engine/Placement.ts"
+import type { Receiver, RemoteAnswer, RemoteRequest, Routing } from "../../src/engine/Routing.ts"
+import { Codec } from "../../src/instance/Codec.ts"
+import * as MemoryStore from "../../src/MemoryStore.ts"
+import { E, Job, S } from "../../testing/engine/Machines.ts"
+import { outage, StoreProbe } from "../../testing/engine/StoreProbe.ts"
+
+const key = { machine: "job", id: "j" }
+
+const codec = new Codec(compiledOf(Job), {})
+
+/** The event as nodes send it. */
+const sent = (event: typeof E.Type, id: string): RemoteRequest => ({
+  _tag: "Send",
+  event: codec.encodeEvent({ event, guardAnswers: [], settled: undefined, answer: undefined }),
+  id,
+})
+
+const open = Effect.gen(function* () {
+  const store = yield* MemoryStore.make
+  const probe = new StoreProbe()
+  const requested: Array<RemoteRequest> = []
+  let receiver: Receiver | undefined
+  let isLocal = true
+  const routing: Routing = {
+    isLocal: () => isLocal,
+    isAwaited: () => false,
+    request: (_, request) =>
+      Effect.sync(() => {
+        requested.push(request)
+        return { _tag: "Refused", error: JSON.stringify({ _tag: "InstanceNotFound", machine: "job", id: "j" }) }
+      }),
+    shards: () => ({ count: 1, held: isLocal ? [0] : [] }),
+    serve: (one) =>
+      Effect.sync(() => {
+        receiver = one
+      }),
+  }
+  const stores = probe.wrap(store)
+  const base = yield* Effect.provideContext(Placement.make({ nodeId: "this" }), stores)
+  const placement: PlacementService = { ...base, routing }
+  const layer = Engine.layer().pipe(Layer.provide(Layer.succeed(Placement, placement)), Layer.provide(Layer.succeedContext(stores)))
+  const engine = Context.get(yield* Layer.build(Layer.fresh(layer)), Engine)
+  yield* engine.register(Job)
+  const answers: Array<RemoteAnswer> = []
+  const receive = (request: RemoteRequest) =>
+    Effect.suspend(() => receiver?.receive(key, [request], (_, answer) => answers.push(answer)) ?? Effect.void)
+  /** All instances leave, as when the node has lost its lease; and come back. */
+  const lose = Effect.suspend(() => {
+    isLocal = false
+    return receiver?.leave(() => true, "lost") ?? Effect.void
+  })
+  const gain = Effect.sync(() => {
+    isLocal = true
+  })
+  return { engine, probe, requested, answers, receive, lose, gain }
+})
+
+/** The next reading of the journal waits until the test lets it through. */
+const holdReading = (probe: StoreProbe) =>
+  Effect.gen(function* () {
+    const reached = yield* Deferred.make<void>()
+    const through = yield* Deferred.make<void>()
+    probe.onOpen = (read) => {
+      probe.onOpen = (next) => next
+      return Effect.tap(Effect.andThen(Deferred.succeed(reached, undefined), read), () => Deferred.await(through))
+    }
+    return { reached: Deferred.await(reached), letThrough: Deferred.succeed(through, undefined) }
+  })
+
+it.live("an event that waits for its instance to be read is not decided where the instance left meanwhile, also when it is back", () =>
+  Effect.gen(function* () {
+    const { engine, probe, answers, receive, lose, gain } = yield* open
+    const job = yield* engine.start(Job, "j", S.Busy({ n: 0 }))
+    yield* engine.release(Job, ["j"])
+    const { reached, letThrough } = yield* holdReading(probe)
+    const receiving = yield* Effect.forkChild(receive(sent(E.Add({ by: 1 }), "x")))
+    yield* reached
+    yield* lose
+    yield* gain
+    yield* letThrough
+    yield* Fiber.join(receiving)
+    expect(answers).toMatchObject([{ _tag: "Elsewhere" }])
+    expect(yield* job.lastSequence).toBe(0)
+    yield* receive(sent(E.Add({ by: 1 }), "x"))
+    while (answers.length < 2) yield* Effect.sleep(1)
+    expect(answers[1]).toMatchObject({ _tag: "Done" })
+    expect(yield* job.lastSequence).toBe(1)
+  }).pipe(Effect.scoped),
+)
+
+it.live("an instance that its node has lost refuses nothing: the event is for the node that has it now", () =>
+  Effect.gen(function* () {
+    const { engine, probe, answers, receive, lose } = yield* open
+    yield* engine.start(Job, "j", S.Idle({ n: 0 }))
+    const { reached, letThrough } = yield* holdReading(probe)
+    yield* receive(sent(E.Add({ by: 1 }), "x"))
+    yield* reached
+    const losing = yield* Effect.forkChild(lose)
+    yield* Effect.yieldNow
+    yield* letThrough
+    yield* Fiber.join(losing)
+    expect(answers).toMatchObject([{ _tag: "Elsewhere" }])
+  }).pipe(Effect.scoped),
+)
+
+it.live(
+  "an event that a node may have stored before it lost the instance is sent on under its id, and without one its sender gets the error",
+  () =>
+    Effect.gen(function* () {
+      const { engine, probe, requested, lose } = yield* open
+      const job = yield* engine.start(Job, "j", S.Busy({ n: 0 }))
+      probe.onCommit = () => Effect.fail(outage())
+      const withId = yield* Effect.forkChild(Effect.flip(job.send(E.Add({ by: 1 }), { id: "x" })))
+      const without = yield* Effect.forkChild(Effect.flip(job.send(E.Add({ by: 2 }))))
+      while (probe.batches.length < 3) yield* Effect.sleep(1)
+      yield* lose
+      expect(yield* Fiber.join(without)).toMatchObject({ _tag: "PersistenceFailed", operation: "commit" })
+      yield* Fiber.join(withId)
+      expect(requested).toMatchObject([{ _tag: "Send", id: "x" }])
+    }).pipe(Effect.scoped),
+)
+
+it.live("an event for an instance that goes to another node while it is read follows it", () =>
+  Effect.gen(function* () {
+    const { engine, probe, requested, lose } = yield* open
+    const job = yield* engine.start(Job, "j", S.Busy({ n: 0 }))
+    yield* engine.release(Job, ["j"])
+    const { reached, letThrough } = yield* holdReading(probe)
+    const sending = yield* Effect.forkChild(Effect.flip(job.send(E.Add({ by: 1 }), { id: "x" })))
+    yield* reached
+    yield* lose
+    yield* letThrough
+    expect(yield* Fiber.join(sending)).toMatchObject({ _tag: "InstanceNotFound" })
+    expect(requested).toMatchObject([{ _tag: "Send", id: "x" }])
+  }).pipe(Effect.scoped),
+)
