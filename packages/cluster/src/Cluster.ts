@@ -17,7 +17,7 @@
  * A node that does not extend its lease loses everything at once, and stops its work before anything else.
  */
 
-import { createHash, timingSafeEqual } from "node:crypto"
+import { createHash, randomUUID, timingSafeEqual } from "node:crypto"
 import { createServer } from "node:http"
 import { type Leases, Placement, type PlacementService } from "@detent/durable"
 import { forkLoop, listenerOf, type Routing, shardOf } from "@detent/durable/internal"
@@ -42,6 +42,8 @@ import { RunnerStorage } from "effect/unstable/cluster/RunnerStorage"
 import * as Runners from "effect/unstable/cluster/Runners"
 import * as Sharding from "effect/unstable/cluster/Sharding"
 import * as ShardingConfig from "effect/unstable/cluster/ShardingConfig"
+import * as FetchHttpClient from "effect/unstable/http/FetchHttpClient"
+import * as HttpClient from "effect/unstable/http/HttpClient"
 import * as HttpRouter from "effect/unstable/http/HttpRouter"
 import type { ServeError } from "effect/unstable/http/HttpServerError"
 import * as HttpServerRequest from "effect/unstable/http/HttpServerRequest"
@@ -53,7 +55,7 @@ import * as Socket from "effect/unstable/socket/Socket"
 import type { MigrationError } from "effect/unstable/sql/Migrator"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
-import { type ClusterTables, findClusterTables, makeClusterTables, type NodeRow } from "./ClusterTables.ts"
+import { type ClusterTables, findClusterTables, makeClusterTables, type NodeRow, type SharedSettings } from "./ClusterTables.ts"
 import { Delivery } from "./Delivery.ts"
 import { DeliveryServer } from "./DeliveryServer.ts"
 import { DeliverRpc, type Parcel, type Progress, path } from "./Protocol.ts"
@@ -126,9 +128,15 @@ const makeCluster = (options: ClusterOptions) =>
     const context = yield* Effect.context<never>()
     const run = (effect: Effect.Effect<void>) => void Effect.runForkWith(context)(effect)
     const clock = yield* Clock.Clock
-    const tables = yield* makeClusterTables(schema)
-    const base = yield* Placement.make({ nodeId: `cluster/${address.text}`, lease })
+    const tables = yield* tablesOn(schema)
+    const tokenMark = markOf(token)
+    yield* agreesWithOthers(tables, address.text, { shardCount, tokenMark })
     const server = new DeliveryServer(run)
+    const name = randomUUID()
+    // Before it takes the lease of its address, which ends whatever else runs under it.
+    yield* listening(listen, token, server, leaseMillis, name)
+    yield* isAlone(address, token, name)
+    const base = yield* Placement.make({ nodeId: `cluster/${address.text}`, lease })
     const owners = yield* makeOwners(tables)
     const call = yield* makeCalls({ self: address.text, server, token, leaseMillis })
     const delivery = new Delivery({
@@ -149,12 +157,12 @@ const makeCluster = (options: ClusterOptions) =>
       address: address.text,
       placement: base,
       tables,
+      tokenMark,
       receivers: server.receivers,
       run,
       leaveTimeout: lease,
       changed: () => delivery.ownersChanged(),
     })
-    yield* listening(listen, token, server, leaseMillis)
     yield* sharding(address, shards, lease)
     yield* Effect.addFinalizer(() => Effect.sync(() => delivery.close()))
 
@@ -208,7 +216,15 @@ export const drainNode = (node: string, schema = "detent"): Effect.Effect<boolea
     Option.match({ onNone: () => Effect.succeed(false), onSome: (tables) => tables.drain(node, true) }),
   )
 
-const nodeOf = ({ runner: _, ...node }: NodeRow): ClusterNode => node
+const nodeOf = ({ address, node, startedAt, shards, working, leaseMillis, draining }: NodeRow): ClusterNode => ({
+  address,
+  node,
+  startedAt,
+  shards,
+  working,
+  leaseMillis,
+  draining,
+})
 
 interface Address {
   readonly host: string
@@ -217,6 +233,72 @@ interface Address {
 }
 
 const shortestToken = 16
+
+/** The tables of the cluster, which only PostgreSQL can have. */
+const tablesOn = (schema: string): Effect.Effect<ClusterTables, ClusterMisconfigured | MigrationError | SqlError, SqlClient> =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    if (sql.onDialectOrElse({ pg: () => true, orElse: () => false })) return yield* makeClusterTables(schema)
+    return yield* new ClusterMisconfigured({
+      problem: "the store of the cluster is not on PostgreSQL, and a SQLite file belongs to one machine",
+      nextStep: "use PostgresStore.layer, or leave the cluster out",
+    })
+  })
+
+/** Shows whether two nodes have the same token, and too little of it to guess it by. */
+const markOf = (token: Redacted.Redacted): string =>
+  digestOf(`detent cluster ${Redacted.value(token)}`)
+    .toString("hex")
+    .slice(0, 8)
+
+const digestOf = (text: string): Buffer => createHash("sha256").update(text).digest()
+
+/** A node that divides instances otherwise, or that others do not talk to, would keep its shards from everyone. */
+const agreesWithOthers = (
+  tables: ClusterTables,
+  address: string,
+  own: SharedSettings,
+): Effect.Effect<void, ClusterMisconfigured | SqlError> =>
+  Effect.flatMap(tables.nodes, (nodes) => {
+    const others = nodes.filter((node) => node.address !== address)
+    const divided = others.find(({ shardCount }) => shardCount !== null && shardCount !== own.shardCount)
+    if (divided !== undefined) {
+      return new ClusterMisconfigured({
+        problem: `node ${divided.address} divides the instances into ${divided.shardCount} shards, and this one into ${own.shardCount}`,
+        nextStep: "start the version of Detent that the other nodes run, or stop all nodes before you start another",
+      })
+    }
+    const foreign = others.find(({ tokenMark }) => tokenMark !== null && tokenMark !== own.tokenMark)
+    if (foreign !== undefined) {
+      return new ClusterMisconfigured({
+        problem: `node ${foreign.address} has another token than this one`,
+        nextStep: "give all nodes the same secret (DETENT_CLUSTER_TOKEN); to change it, stop all nodes first",
+      })
+    }
+    return Effect.void
+  })
+
+/** How long a node waits for an answer at its own address. */
+const ownAnswer = "2 seconds"
+
+/** Another process at the address of this node is alive: it would lose everything it has to this one. */
+const isAlone = ({ text: address }: Address, token: Redacted.Redacted, name: string): Effect.Effect<void, ClusterMisconfigured> =>
+  Effect.gen(function* () {
+    const asked = HttpClient.get(`http://${address}${namePath}`, { headers: { authorization: `Bearer ${Redacted.value(token)}` } })
+    const answered = Effect.timeout(
+      Effect.flatMap(asked, ({ text }) => text),
+      ownAnswer,
+    )
+    const answer = yield* Effect.result(Effect.provide(answered, FetchHttpClient.layer))
+    if (answer._tag === "Failure")
+      return yield* Effect.logWarning(`nothing answers at ${address} yet, where other nodes of the cluster reach this one`)
+    if (answer.success !== name) {
+      return yield* new ClusterMisconfigured({
+        problem: `another process answers at ${address}, the address of this node`,
+        nextStep: "give each node an address of its own, or stop the other process first",
+      })
+    }
+  })
 
 const checked = (options: ClusterOptions) =>
   Effect.gen(function* () {
@@ -317,10 +399,12 @@ const makeCalls = ({ self, server, token, leaseMillis }: CallOptions) =>
         : Stream.unwrap(Effect.map(RcMap.get(clients, address), (client) => client.Deliver({ parcels }))).pipe(Stream.timeout(leaseMillis))
   })
 
-/** Listens to other nodes that know the token. */
-const listening = ({ host, port }: Address, token: Redacted.Redacted, server: DeliveryServer, leaseMillis: number) => {
+/** Where a node says its name. */
+const namePath = `${path}/name`
+
+/** Listens to other nodes that know the token. `name`: of this process, by which it finds itself. */
+const listening = ({ host, port }: Address, token: Redacted.Redacted, server: DeliveryServer, leaseMillis: number, name: string) => {
   const procedures = DeliverRpc.toLayer({ Deliver: ({ parcels }) => server.deliver(parcels, leaseMillis / 3) })
-  const digestOf = (text: string) => createHash("sha256").update(text).digest()
   const expected = digestOf(`Bearer ${Redacted.value(token)}`)
   const guard = HttpRouter.middleware(
     (app) =>
@@ -337,8 +421,10 @@ const listening = ({ host, port }: Address, token: Redacted.Redacted, server: De
     protocol: "websocket",
     disableFatalDefects: true,
     disableTracing: true,
-  }).pipe(Layer.provide(procedures), Layer.provide(RpcSerialization.layerJson), Layer.provide(guard))
-  return HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true }).pipe(
+  }).pipe(Layer.provide(procedures), Layer.provide(RpcSerialization.layerJson))
+  const naming = HttpRouter.add("GET", namePath, HttpServerResponse.text(name))
+  const guarded = Layer.merge(routes, naming).pipe(Layer.provide(guard))
+  return HttpRouter.serve(guarded, { disableLogger: true, disableListenLog: true }).pipe(
     Layer.provide(NodeHttpServer.layer(() => createServer(), { host, port, disablePreemptiveShutdown: true })),
     Layer.build,
     Effect.asVoid,

@@ -17,7 +17,15 @@ export interface NodeLife {
   readonly token: number
 }
 
-export interface NodeRow {
+/** What the nodes of a cluster must have in common. */
+export interface SharedSettings {
+  /** In how many shards the node divides the instances. Null: written by a version before. */
+  readonly shardCount: number | null
+  /** By which the tokens of nodes are compared. Null: written by a version before. */
+  readonly tokenMark: string | null
+}
+
+export interface NodeRow extends SharedSettings {
   readonly address: string
   /** How Effect's cluster describes the node. */
   readonly runner: string
@@ -37,7 +45,7 @@ export interface Owner {
 }
 
 export interface ClusterTables {
-  readonly register: (address: string, runner: string, life: NodeLife) => Effect.Effect<void, SqlError>
+  readonly register: (address: string, runner: string, life: NodeLife, settings: SharedSettings) => Effect.Effect<void, SqlError>
   readonly unregister: (address: string, life: NodeLife) => Effect.Effect<void, SqlError>
   /** Nodes that are alive. */
   readonly nodes: Effect.Effect<ReadonlyArray<NodeRow>, SqlError>
@@ -73,6 +81,10 @@ const migrations = (schema: string) => ({
       token bigint not null
     )`)
   }),
+  "0002_settings": Effect.gen(function* () {
+    const sql = yield* SqlClient
+    yield* sql.unsafe(`alter table ${schema}.cluster_nodes add column shard_count integer, add column token_mark text`)
+  }),
 })
 
 /** Makes the tables where they are missing. */
@@ -105,18 +117,20 @@ const clusterTables = (schema: string): Effect.Effect<ClusterTables, never, SqlC
     const shard = sql.literal("s")
     return {
       channel,
-      register: (address, runner, { node, lease, token }) =>
+      register: (address, runner, { node, lease, token }, { shardCount, tokenMark }) =>
         sql`
-        insert into ${nodes} (address, runner, node, lease, token, started_at)
-        values (${address}, ${runner}, ${node}, ${lease}, ${token}, ${now})
+        insert into ${nodes} (address, runner, node, lease, token, started_at, shard_count, token_mark)
+        values (${address}, ${runner}, ${node}, ${lease}, ${token}, ${now}, ${shardCount}, ${tokenMark})
         on conflict (address) do update set runner = excluded.runner, node = excluded.node, lease = excluded.lease,
-          token = excluded.token, draining = false, started_at = excluded.started_at`.pipe(Effect.asVoid),
+          token = excluded.token, draining = false, started_at = excluded.started_at, shard_count = excluded.shard_count,
+          token_mark = excluded.token_mark`.pipe(Effect.asVoid),
       unregister: (address, { lease, token }) =>
         sql`delete from ${nodes} where address = ${address} and lease = ${lease} and token = ${token}`.pipe(Effect.asVoid),
       nodes: Effect.map(
-        // Nodes are few: one look at the index of owners for each.
+        // Nodes are few: one look at the index of owners for each. Tables of a version before lack the columns of settings.
         sql<Omit<NodeRow, "startedAt" | "leaseMillis"> & { started_at: string; lease_millis: string }>`
-          select n.address, n.runner, n.node, n.draining, n.started_at::text as started_at, (
+          select n.address, n.runner, n.node, n.draining, n.started_at::text as started_at,
+            (to_jsonb(n) ->> 'shard_count')::integer as "shardCount", to_jsonb(n) ->> 'token_mark' as "tokenMark", (
             select count(*)::integer from ${shards} s where s.lease = n.lease and s.token = n.token
           ) as shards, (
             select count(*)::integer from ${instances} i where i.resident and i.status = 'running' and i.reason = n.node

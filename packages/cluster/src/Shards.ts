@@ -24,6 +24,8 @@ export interface ShardsOptions {
   readonly address: string
   readonly placement: PlacementService
   readonly tables: ClusterTables
+  /** By which the tokens of nodes are compared. */
+  readonly tokenMark: string
   readonly receivers: Iterable<Receiver>
   readonly run: (effect: Effect.Effect<void>) => void
   /** How long instances get to leave before the release is reported as late and tried again. */
@@ -70,7 +72,13 @@ export class Shards {
         Effect.map(this.#options.tables.nodes, (nodes) => nodes.map(({ runner, draining }) => [runner, !draining] as const)),
       ),
     ),
-    register: (address, runner) => persisting(this.#withLife((life) => Effect.as(this.#options.tables.register(address, runner, life), 1))),
+    register: (address, runner) =>
+      persisting(
+        this.#withLife((life) => {
+          const { tables, tokenMark } = this.#options
+          return Effect.as(tables.register(address, runner, life, { shardCount, tokenMark }), 1)
+        }),
+      ),
     unregister: (address) => persisting(this.#withLife((life) => this.#options.tables.unregister(address, life))),
     setRunnerHealth: () => Effect.void,
     acquire: (_, ids) => persisting(Effect.map(this.#acquire(ids.map(numberOf)), (shards) => shards.map(idOf))),

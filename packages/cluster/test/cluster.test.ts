@@ -37,13 +37,32 @@ interface Node {
   readonly stop: Effect.Effect<void>
 }
 
-const startNode = (url: string): Effect.Effect<Node, unknown, Scope.Scope> =>
+/** The next version: a state has a label more, and the answer is a text. */
+const S2 = State({ Counting: { count: Schema.Finite, label: Schema.String } })
+const E2 = Event({ Add: { by: Schema.Finite }, HowMany: Event.reply({}, Schema.String) })
+const Newer = Machine.make({
+  name: "counter",
+  version: 2,
+  state: S2,
+  event: E2,
+  initial: ({ count }: { readonly count: number }) => S2.Counting({ count, label: "counter" }),
+})
+  .on(S2.Counting, E2.Add, S2.Counting, ({ state, event }) => S2.Counting({ count: state.count + event.by, label: state.label }))
+  .on(S2.Counting, E2.HowMany, stay, ({ state }) => reply(`${state.count} of ${state.label}`))
+
+const registerNewer = (engine: EngineService) =>
+  engine.register(Newer, { upcasters: { 1: { state: (state) => ({ ...state, label: "counter" }) } } })
+
+const startNode = (
+  url: string,
+  register: (engine: EngineService) => Effect.Effect<void, unknown> = (engine) => engine.register(Counter),
+): Effect.Effect<Node, unknown, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Scope.fork(yield* Effect.scope)
     const address = `127.0.0.1:${yield* freePort}`
     const context = yield* Layer.buildWithScope(layerNode(url, address), scope)
     const engine = Context.get(context, Engine)
-    yield* engine.register(Counter)
+    yield* register(engine)
     return { engine, cluster: Context.get(context, Cluster), stop: Scope.close(scope, Exit.void) }
   })
 
@@ -142,6 +161,79 @@ describe("a cluster of three nodes", () => {
         assert.deepStrictEqual(
           counts,
           ids.map(() => 80),
+        )
+      }),
+    60_000,
+  )
+})
+
+describe("a cluster that grows", () => {
+  it.live(
+    "five nodes that start at once on an empty database divide it between them",
+    () =>
+      Effect.gen(function* () {
+        const url = yield* freshDatabase
+        const nodes = yield* Effect.all(
+          Array.from({ length: 5 }, () => startNode(url)),
+          { concurrency: 5 },
+        )
+        yield* untilShared(nodes)
+        const ids = Array.from({ length: 25 }, (_, index) => `f-${index}`)
+        yield* Effect.forEach(
+          ids,
+          (id, index) =>
+            Effect.flatMap((nodes[index % 5] as Node).engine.ensure(Counter, id, { count: 0 }), (one) => one.send(E.Add({ by: 1 }))),
+          { concurrency: 25, discard: true },
+        )
+        const counts = yield* Effect.forEach(ids, (id, index) =>
+          Effect.flatMap((nodes[(index + 1) % 5] as Node).engine.ensure(Counter, id, { count: -1 }), (one) => one.ask(E.HowMany())),
+        )
+        assert.deepStrictEqual(
+          counts,
+          ids.map(() => 1),
+        )
+      }),
+    60_000,
+  )
+
+  it.live(
+    "two versions of a machine at once: the older node can send to all, and what the newer sends waits until the older is gone",
+    () =>
+      Effect.gen(function* () {
+        const url = yield* freshDatabase
+        const [older, newer] = yield* Effect.all([startNode(url), startNode(url, registerNewer)], { concurrency: 2 })
+        yield* untilShared([older, newer])
+        const ids = Array.from({ length: 12 }, (_, index) => `v-${index}`)
+        yield* Effect.forEach(ids, (id) => older.engine.start(Counter, id, { count: 0 }), { concurrency: 12, discard: true })
+        const sendAll = Effect.forEach(
+          ids,
+          (id) =>
+            Effect.flatMap(Effect.orDie(Effect.fromOption(older.engine.find({ machine: "counter", id }))), (one) =>
+              one.send(E.Add({ by: 1 })),
+            ),
+          { concurrency: 12, discard: true },
+        )
+        yield* sendAll
+        yield* sendAll
+        let answered = 0
+        const asking = yield* Effect.forkChild(
+          Effect.forEach(
+            ids,
+            (id) =>
+              Effect.tap(
+                Effect.flatMap(newer.engine.ensure(Newer, id, { count: -1 }), (one) => one.ask(E2.HowMany())),
+                () => Effect.sync(() => answered++),
+              ),
+            { concurrency: 12 },
+          ),
+        )
+        yield* Effect.sleep(300)
+        assert.isAbove(answered, 0)
+        assert.isBelow(answered, ids.length)
+        yield* older.stop
+        assert.deepStrictEqual(
+          yield* Fiber.join(asking),
+          ids.map(() => "2 of counter"),
         )
       }),
     60_000,

@@ -1,0 +1,220 @@
+/** What a cluster refuses, and how it says so: each error has its next step, and the nodes that run keep what they have. */
+import { createServer } from "node:http"
+import { Engine } from "@detent/durable"
+import * as SqliteStore from "@detent/durable/SqliteStore"
+import { Event, Machine, State } from "@detent/machine"
+import * as PgClient from "@effect/sql-pg/PgClient"
+import { assert, describe, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import { freePort } from "../../durable/test/support/freePort.ts"
+import { freshDatabase } from "../../durable/test/support/Postgres.ts"
+import { Cluster, ClusterMisconfigured, type ClusterOptions } from "../src/index.ts"
+import { layerNode, token } from "./support/nodes.ts"
+
+const S = State({ Counting: { count: Schema.Finite } })
+const E = Event({ Add: { by: Schema.Finite } })
+const Counter = Machine.make({ name: "counter", state: S, event: E, initial: S.Counting({ count: 0 }) }).on(
+  S.Counting,
+  E.Add,
+  S.Counting,
+  ({ state, event }) => S.Counting({ count: state.count + event.by }),
+)
+
+const start = (url: string, address: string, options: Partial<ClusterOptions> = {}) =>
+  Effect.gen(function* () {
+    const context = yield* Layer.build(layerNode(url, address, options))
+    const engine = Context.get(context, Engine)
+    const cluster = Context.get(context, Cluster)
+    yield* engine.register(Counter)
+    return { engine, cluster }
+  })
+
+const untilAll = (cluster: Context.Service.Shape<typeof Cluster>) =>
+  Effect.repeat(Effect.sleep(20), { until: () => cluster.shards() === 300 })
+
+/** Why a node does not start. */
+const refusalOf = (node: Effect.Effect<unknown, unknown, never>) =>
+  Effect.map(Effect.exit(node), (exit) => {
+    const error = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
+    assert.instanceOf(error, ClusterMisconfigured)
+    return (error as ClusterMisconfigured).message
+  })
+
+const localAddress = Effect.map(freePort, (port) => `127.0.0.1:${port}`)
+
+const execute = (url: string, statement: string) =>
+  Effect.flatMap(PgClient.PgClient, (sql) => sql.unsafe(statement)).pipe(
+    Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 })),
+  )
+
+describe("a cluster that is misconfigured", () => {
+  it.live("a node with another token than the others does not start, and they keep what they have", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      const address = yield* localAddress
+      const { engine, cluster } = yield* start(url, address)
+      yield* untilAll(cluster)
+      const other = Effect.scoped(start(url, yield* localAddress, { token: "another secret of the tests" }))
+      assert.strictEqual(
+        yield* refusalOf(other),
+        `node ${address} has another token than this one; give all nodes the same secret (DETENT_CLUSTER_TOKEN); to change it, stop all nodes first`,
+      )
+      assert.strictEqual(cluster.shards(), 300)
+      yield* Effect.flatMap(engine.ensure(Counter, "c"), (counter) => counter.send(E.Add({ by: 1 })))
+      const stranger = yield* Effect.promise(() => fetch(`http://${address}/cluster/name`, { headers: { authorization: "Bearer no" } }))
+      assert.strictEqual(stranger.status, 401)
+    }),
+  )
+
+  it.live("a second process under the address of a node does not start, and the node keeps what it has", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      const address = yield* localAddress
+      const { engine, cluster } = yield* start(url, address)
+      yield* untilAll(cluster)
+      const elsewhere = Effect.scoped(start(url, address, { listen: yield* localAddress }))
+      assert.strictEqual(
+        yield* refusalOf(elsewhere),
+        `another process answers at ${address}, the address of this node; give each node an address of its own, or stop the other process first`,
+      )
+      // On the same host the port is taken.
+      const same = yield* Effect.exit(Effect.scoped(start(url, address)))
+      assert.include(Exit.isFailure(same) ? Cause.pretty(same.cause) : "", "EADDRINUSE")
+      assert.strictEqual(cluster.shards(), 300)
+      yield* Effect.flatMap(engine.ensure(Counter, "c"), (counter) => counter.send(E.Add({ by: 1 })))
+    }),
+  )
+
+  it.live("a node that divides the instances into another number of shards than the others does not start", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      const address = yield* localAddress
+      const { cluster } = yield* start(url, address)
+      yield* untilAll(cluster)
+      yield* execute(url, "update detent.cluster_nodes set shard_count = 512")
+      assert.strictEqual(
+        yield* refusalOf(Effect.scoped(start(url, yield* localAddress))),
+        `node ${address} divides the instances into 512 shards, and this one into 300; start the version of Detent that the other nodes run, or stop all nodes before you start another`,
+      )
+    }),
+  )
+
+  it.live("a store on SQLite is refused", () =>
+    Effect.gen(function* () {
+      const address = yield* localAddress
+      const layer = Engine.layer().pipe(
+        Layer.provideMerge(Cluster.layer({ address, token })),
+        Layer.provide(SqliteStore.layer({ filename: ":memory:" })),
+      )
+      assert.strictEqual(
+        yield* refusalOf(Effect.scoped(Layer.build(layer))),
+        "the store of the cluster is not on PostgreSQL, and a SQLite file belongs to one machine; use PostgresStore.layer, or leave the cluster out",
+      )
+    }),
+  )
+
+  it.live("a short token and an address without a port are refused before anything is opened", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      assert.include(yield* refusalOf(Effect.scoped(start(url, "127.0.0.1:7700", { token: "short" }))), "openssl rand -hex 32")
+      assert.include(yield* refusalOf(Effect.scoped(start(url, "127.0.0.1"))), "give host and port, for instance 10.0.0.7:7700")
+    }),
+  )
+})
+
+describe("peers that do not behave", () => {
+  const garbage: ReadonlyArray<readonly [string, Parameters<typeof createServer>[1], string]> = [
+    ["text", (_, response) => response.end("what?"), "Unexpected server response: 200"],
+    ["that the token is wrong", (_, response) => response.writeHead(401).end(), "it has another token than this node"],
+  ]
+  for (const [what, answer, reason] of garbage)
+    it.live(`a node that answers ${what}: the caller gets a clear error and nothing is stored; the next owner takes the event`, () =>
+      Effect.gen(function* () {
+        const url = yield* freshDatabase
+        const port = yield* freePort
+        const server = createServer({}, answer)
+        yield* Effect.acquireRelease(
+          Effect.callback<void>((resume) => void server.listen(port, "127.0.0.1", () => resume(Effect.void))),
+          () =>
+            Effect.sync(() => {
+              server.closeAllConnections()
+              server.close()
+            }),
+        )
+        const { engine, cluster } = yield* start(url, yield* localAddress, { patience: "500 millis", lease: "1 second" })
+        yield* untilAll(cluster)
+        yield* engine.start(Counter, "c")
+        yield* pretend(url, `127.0.0.1:${port}`)
+        yield* Effect.repeat(Effect.sleep(20), { until: () => cluster.shards() === 0 })
+        const counter = yield* engine.ensure(Counter, "c")
+        const error = yield* Effect.flip(counter.send(E.Add({ by: 1 }), { id: "once" }))
+        assert.strictEqual(error._tag, "PersistenceFailed")
+        assert.include(error.message, `127.0.0.1:${port}`)
+        assert.include(error.message, reason)
+        assert.include(error.message, "send it again under the same id")
+        yield* execute(url, `update detent.leases set expires_at = 0 where name = '${peer.lease}'`)
+        yield* untilAll(cluster)
+        yield* counter.send(E.Add({ by: 1 }), { id: "once" })
+        assert.deepStrictEqual(yield* counter.state, S.Counting({ count: 1 }))
+      }),
+    )
+
+  it.live("a caller that sends garbage under the token is refused, and the node continues", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      const address = yield* localAddress
+      const { engine, cluster } = yield* start(url, address)
+      yield* untilAll(cluster)
+      const bodies = ["", "{", "[]", '{"_tag":"Request","id":"1","tag":"Deliver","payload":{"parcels":7},"headers":[]}']
+      const heard = yield* Effect.promise(() => Promise.all(bodies.map((body) => sayTo(address, body))))
+      assert.deepStrictEqual(
+        heard,
+        bodies.map(() => "opened"),
+      )
+      const counter = yield* engine.ensure(Counter, "c")
+      yield* counter.send(E.Add({ by: 1 }))
+      assert.strictEqual(cluster.shards(), 300)
+      const second = yield* start(url, yield* localAddress)
+      yield* Effect.repeat(Effect.sleep(20), {
+        until: () => second.cluster.shards() > 0 && cluster.shards() + second.cluster.shards() === 300,
+      })
+      for (let index = 0; index < 10; index++)
+        yield* Effect.flatMap(second.engine.ensure(Counter, `d-${index}`), (one) => one.send(E.Add({ by: 1 })))
+    }),
+  )
+})
+
+/** Opens a connection with the token and says something on it. */
+const sayTo = (address: string, body: string): Promise<"opened" | "refused"> =>
+  new Promise((resolve) => {
+    const socket = new WebSocket(`ws://${address}/cluster`, { headers: { authorization: `Bearer ${token}` } } as never)
+    socket.addEventListener("error", () => resolve("refused"))
+    socket.addEventListener("open", () => {
+      socket.send(body)
+      setTimeout(() => {
+        socket.close()
+        resolve("opened")
+      }, 50)
+    })
+  })
+
+const peer = { lease: "workflow/node/cluster/peer", node: "cluster/peer/1" }
+
+/** Makes the tables say that a node at this address has all shards. */
+const pretend = (url: string, address: string) =>
+  execute(
+    url,
+    `do $$ begin
+      insert into detent.leases (name, owner, token, expires_at) values ('${peer.lease}', '${peer.node}', 1, 9000000000000);
+      delete from detent.cluster_shards;
+      insert into detent.cluster_shards (shard, address, node, lease, token)
+        select s, '${address}', '${peer.node}', '${peer.lease}', 1 from generate_series(0, 299) s;
+      update detent.leases set token = token + 1000 where name like 'workflow/node/cluster/127.0.0.1:%';
+    end $$`,
+  )
