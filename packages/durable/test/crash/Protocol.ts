@@ -30,6 +30,8 @@ export type ToWorker =
   | { readonly _tag: "Read"; readonly machine: string; readonly id: string }
   /** Sets the clock forward or back. */
   | { readonly _tag: "Jump"; readonly millis: number }
+  /** Runs nothing for a while, as a loop without an end would. */
+  | { readonly _tag: "Block"; readonly millis: number }
   | { readonly _tag: "Stop" }
 
 export type FromWorker =

@@ -1,16 +1,24 @@
-/** A line to a database that can be cut at the worst moment: the server has got the request, and its answer is lost. */
+/**
+ * A line to a database, or to a node, that can be cut at the worst moment: the server has got the request, and its answer is lost. Or
+ * for a while: what is sent arrives nowhere, and both ends wait.
+ */
 import { connect, createServer, type Server, type Socket } from "node:net"
 
 export interface Proxy {
   readonly url: string
   /** Of the requests that contain this text, the next one is done and never answered. Resolves when that has happened. */
   readonly cutAfter: (text: string) => Promise<void>
+  /** From now on nothing passes. Connections stay open, and new ones are made. */
+  readonly block: () => void
+  /** What was connected meanwhile or before is cut; new connections work. */
+  readonly unblock: () => void
   readonly close: () => Promise<void>
 }
 
 export const startProxy = async (url: string): Promise<Proxy> => {
   const target = new URL(url)
   const sockets = new Set<Socket>()
+  let isBlocked = false
   let armed: { readonly text: string; readonly done: () => void } | undefined
   const server: Server = createServer((client) => {
     const database = connect(Number(target.port), target.hostname)
@@ -25,6 +33,7 @@ export const startProxy = async (url: string): Promise<Proxy> => {
       })
     }
     client.on("data", (data) => {
+      if (isBlocked) return
       if (armed !== undefined && data.includes(armed.text)) {
         cut = armed.done
         armed = undefined
@@ -32,6 +41,7 @@ export const startProxy = async (url: string): Promise<Proxy> => {
       database.write(data)
     })
     database.on("data", (data) => {
+      if (isBlocked) return
       if (cut === undefined) return void client.write(data)
       client.destroy()
       cut()
@@ -47,6 +57,13 @@ export const startProxy = async (url: string): Promise<Proxy> => {
       new Promise((resolve) => {
         armed = { text, done: resolve }
       }),
+    block: () => {
+      isBlocked = true
+    },
+    unblock: () => {
+      isBlocked = false
+      for (const socket of sockets) socket.destroy()
+    },
     close: () => {
       for (const socket of sockets) socket.destroy()
       return new Promise((resolve) => server.close(() => resolve()))

@@ -73,6 +73,10 @@ export class WorkerProcess {
     this.#say({ _tag: "Jump", millis })
   }
 
+  block(millis: number) {
+    this.#say({ _tag: "Block", millis })
+  }
+
   freeze() {
     this.#child.kill("SIGSTOP")
   }

@@ -102,6 +102,8 @@ const receive = (message: ToWorker) => {
     case "Jump":
       offset += message.millis
       return
+    case "Block":
+      return void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, message.millis)
     case "Stop":
       return void run(Scope.close(scope, Exit.void)).addObserver(() => {
         tell({ _tag: "Stopped" })

@@ -5,32 +5,16 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { clusterNodes, lease, troubles } from "../crash/ClusterNodes.ts"
 import { underLoad } from "../crash/Run.ts"
-import { freePort } from "../support/freePort.ts"
 import { freshDatabase } from "../support/Postgres.ts"
-
-const token = "a secret of the tests that is long enough"
-
-const lease = 2000
-
-/** Answers of the machines, not errors of the cluster. */
-const refusals = new Set(["InvalidTransition", "TransitionRefused", "MachineStopped"])
-
-/** Each node keeps its address when it is started again. */
-const nodes = (url: string, count: number) =>
-  Effect.map(Effect.all(Array.from({ length: count }, () => freePort)), (ports) => ({
-    store: { _tag: "Postgres" as const, url },
-    workers: count,
-    clients: 24,
-    each: (index: number) => ({ cluster: { address: `127.0.0.1:${ports[index]}`, token, lease } }),
-  }))
 
 describe("nodes of a cluster under load", () => {
   it.live(
     "killed with SIGKILL one after the other and started again",
     () =>
       Effect.gen(function* () {
-        const options = yield* nodes(yield* freshDatabase, 3)
+        const options = yield* clusterNodes(yield* freshDatabase, 3)
         const ran = yield* Effect.promise(() =>
           underLoad(options, async ({ load, workers, replace }) => {
             for (const index of [0, 1, 2, 1]) {
@@ -51,7 +35,7 @@ describe("nodes of a cluster under load", () => {
     "frozen for half a lease, one and a half and four leases",
     () =>
       Effect.gen(function* () {
-        const options = yield* nodes(yield* freshDatabase, 3)
+        const options = yield* clusterNodes(yield* freshDatabase, 3)
         const ran = yield* Effect.promise(() =>
           underLoad(options, async ({ load, workers, ask }) => {
             for (const [index, leases] of [0.5, 1.5, 4].entries()) {
@@ -75,7 +59,7 @@ describe("nodes of a cluster under load", () => {
     "restarted one after the other: no caller gets an error",
     () =>
       Effect.gen(function* () {
-        const options = yield* nodes(yield* freshDatabase, 3)
+        const options = yield* clusterNodes(yield* freshDatabase, 3)
         const ran = yield* Effect.promise(() =>
           underLoad(options, async ({ load, workers, ask, replace }) => {
             for (const index of [0, 1, 2]) {
@@ -90,7 +74,7 @@ describe("nodes of a cluster under load", () => {
           }),
         )
         expect(ran.problems).toEqual([])
-        expect(ran.failures.filter((failure) => !refusals.has(failure))).toEqual([])
+        expect(troubles(ran.failures)).toEqual([])
       }),
     120_000,
   )
@@ -99,7 +83,7 @@ describe("nodes of a cluster under load", () => {
     "five that start at once on an empty database, with clocks an hour off",
     () =>
       Effect.gen(function* () {
-        const options = yield* nodes(yield* freshDatabase, 5)
+        const options = yield* clusterNodes(yield* freshDatabase, 5)
         const ran = yield* Effect.promise(() =>
           underLoad({ ...options, clocksJump: true }, async ({ load, workers }) => {
             workers[0]?.jump(3_600_000)

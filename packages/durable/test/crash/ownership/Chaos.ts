@@ -10,7 +10,6 @@ import { query } from "../query.ts"
 import { type Blockage, type Freeze, type Kill, type OwnershipReport, proveOwnership } from "./OwnershipProof.ts"
 import { monotonicMillis, type WorkRecord } from "./Shift.ts"
 import { ShiftProcess } from "./ShiftProcess.ts"
-import { nodeIdOf } from "./worker.ts"
 
 export interface ChaosOptions {
   readonly store: StoreAddress
@@ -23,6 +22,8 @@ export interface ChaosOptions {
   readonly instances: number
   readonly leaseMillis: number
   readonly slackMillis: number
+  /** The processes are nodes of a cluster at these addresses, and keep them when they are started again. */
+  readonly addresses?: ReadonlyArray<string>
   readonly say?: (line: string) => void
 }
 
@@ -45,8 +46,9 @@ export const causeChaos = async (options: ChaosOptions): Promise<ChaosReport> =>
   const freezes: Array<Freeze> = []
   const frozenSince = new Map<ShiftProcess, Pick<Freeze, "from" | "owned">>()
   let started = 0
-  const launch = () =>
-    new ShiftProcess({
+  const launch = (index: number) => {
+    const address = options.addresses?.[index]
+    return new ShiftProcess({
       store,
       leaseMillis,
       hasNodeId: true,
@@ -56,9 +58,11 @@ export const causeChaos = async (options: ChaosOptions): Promise<ChaosReport> =>
       closing,
       shortestMillis: 200,
       longestMillis: 1_500,
+      ...(address === undefined ? {} : { address }),
     })
+  }
   let watch: LockWatch | undefined
-  const workers: Array<ShiftProcess> = Array.from({ length: options.processes }, launch)
+  const workers: Array<ShiftProcess> = Array.from({ length: options.processes }, (_, index) => launch(index))
 
   /** Who can be disturbed so that one process remains that has been at work for longer than a takeover takes. */
   const victims = () => {
@@ -86,8 +90,9 @@ export const causeChaos = async (options: ChaosOptions): Promise<ChaosReport> =>
     frozenSince.delete(worker)
     if (from !== undefined) freezes.push({ pid: worker.pid, ...from, to: at })
     await worker.kill()
-    kills.push({ pid: worker.pid, at, owned: await ownedBy(store, worker.pid) })
-    workers[workers.indexOf(worker)] = launch()
+    kills.push({ pid: worker.pid, at, owned: await ownedBy(store, worker) })
+    const index = workers.indexOf(worker)
+    workers[index] = launch(index)
   }
 
   try {
@@ -110,7 +115,7 @@ export const causeChaos = async (options: ChaosOptions): Promise<ChaosReport> =>
       else if (!victim.isFrozen) {
         const from = monotonicMillis()
         victim.freeze()
-        frozenSince.set(victim, { from, owned: await ownedBy(store, victim.pid) })
+        frozenSince.set(victim, { from, owned: await ownedBy(store, victim) })
       }
       if (monotonicMillis() - saidAt > 15_000) {
         saidAt = monotonicMillis()
@@ -160,9 +165,9 @@ const awaitEnd = async (worker: ShiftProcess | undefined, instances: number): Pr
 const settlingMillis = 50
 
 /** The instances whose work the store gives to a process. */
-const ownedBy = async (store: StoreAddress, pid: number): Promise<ReadonlySet<string>> => {
+const ownedBy = async (store: StoreAddress, { nodeId }: ShiftProcess): Promise<ReadonlySet<string>> => {
   await sleep(settlingMillis)
-  const rows = await query(store, `select id from detent.instances where resident and reason like '${nodeIdOf(pid)}/%'`)
+  const rows = await query(store, `select id from detent.instances where resident and reason like '${nodeId}/%'`)
   return new Set(rows.map(({ id }) => String(id)))
 }
 

@@ -3,11 +3,12 @@ import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
 import { monotonicMillis } from "./Shift.ts"
-import type { FromShiftWorker, ToShiftWorker, WorkerConfig } from "./worker.ts"
+import { type FromShiftWorker, nodeIdOf, type ToShiftWorker, type WorkerConfig } from "./worker.ts"
 
 export class ShiftProcess {
   readonly #child: ChildProcess
   readonly #waiting = new Map<FromShiftWorker["_tag"], (message: FromShiftWorker) => void>()
+  readonly #address: string | undefined
   #errors = ""
   isAlive = true
   isFrozen = false
@@ -15,6 +16,7 @@ export class ShiftProcess {
   readyAt: number | undefined
 
   constructor(config: WorkerConfig) {
+    this.#address = config.address
     this.#child = fork(join(import.meta.dirname, "worker.ts"), [JSON.stringify(config)], {
       stdio: ["ignore", "ignore", "pipe", "ipc"],
       execArgv: [],
@@ -39,6 +41,11 @@ export class ShiftProcess {
 
   get pid(): number {
     return this.#child.pid ?? -1
+  }
+
+  /** The owner that its instances have in the store, without the life. */
+  get nodeId(): string {
+    return nodeIdOf(this.pid, this.#address)
   }
 
   /** What it wrote to its standard error and what it failed with. */

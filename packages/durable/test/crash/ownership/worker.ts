@@ -19,6 +19,8 @@ export interface WorkerConfig extends ShiftOptions {
   readonly leaseMillis: number
   /** With a node id, processes on the same host wait for the lease of one that is killed. */
   readonly hasNodeId: boolean
+  /** As a node of a cluster at this address. */
+  readonly address?: string
   readonly instances: number
   /** How often this process sends an event to an instance of any owner. */
   readonly skipMillis: number
@@ -34,13 +36,26 @@ export type FromShiftWorker =
   | { readonly _tag: "Failed"; readonly problem: string }
 
 /** The owner that an instance of this process has in the store, without the life. */
-export const nodeIdOf = (pid: number): string => `shift-worker-${pid}`
+export const nodeIdOf = (pid: number, address: string | undefined): string =>
+  address === undefined ? `shift-worker-${pid}` : `cluster/${address}`
 
 export const idOf = (number: number): string => `shift-${number}`
 
 const say = (message: FromShiftWorker) => process.send?.(message)
 
-const serve = ({ store, leaseMillis, hasNodeId, instances, skipMillis, ...options }: WorkerConfig) => {
+const token = "a secret of the tests that is long enough"
+
+/** Loaded only where it is used: most workers are no nodes of a cluster. */
+const placementOf = ({ leaseMillis, hasNodeId, address }: WorkerConfig) =>
+  address === undefined
+    ? Effect.succeed(Placement.leases({ lease: leaseMillis, ...(hasNodeId && { nodeId: nodeIdOf(process.pid, address) }) }))
+    : Effect.map(
+        Effect.promise(() => import("@detent/cluster")),
+        ({ Cluster }) => Cluster.layer({ address, token, lease: leaseMillis }),
+      )
+
+const serve = (config: WorkerConfig) => {
+  const { store, instances, skipMillis, ...options } = config
   const scope = Scope.makeUnsafe()
   const run = Effect.runForkWith(Context.make(References.MinimumLogLevel, "None") as Context.Context<never>)
   const machine = shift(options)
@@ -49,7 +64,7 @@ const serve = ({ store, leaseMillis, hasNodeId, instances, skipMillis, ...option
     const stores =
       store._tag === "Sqlite" ? SqliteStore.layer({ filename: store.filename }) : PostgresStore.layer({ url: store.url, maxConnections: 6 })
     const layer = Engine.layer({ sweeper: { interval: 500 } }).pipe(
-      Layer.provideMerge(Placement.leases({ lease: leaseMillis, ...(hasNodeId && { nodeId: nodeIdOf(process.pid) }) })),
+      Layer.provideMerge(yield* placementOf(config)),
       Layer.provideMerge(stores),
     )
     const context = yield* Layer.buildWithMemoMap(layer, Layer.makeMemoMapUnsafe(), scope)
